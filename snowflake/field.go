@@ -1,0 +1,144 @@
+package snowflake
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Field is one of the parts that an ID is made of. The zero Field is none of them.
+type Field uint8
+
+const (
+	// Time counts ticks since the layout's epoch.
+	Time Field = iota + 1
+	// Datacenter tells clusters apart that must never issue the same ID. Discord
+	// calls it worker.
+	Datacenter
+	// Worker tells issuers of one cluster apart. Elsewhere: machine, shard, process.
+	Worker
+	// Sequence tells apart the IDs of one worker within one tick.
+	Sequence
+)
+
+const (
+	idBits        = 64 // an ID is a uint64
+	issuedBits    = 63 // an issued ID is also positive as an int64
+	maxFieldBits  = 63 // so that a tick is an int64 and a capacity a uint64
+	fieldNameList = "time, datacenter, worker or sequence"
+)
+
+var fieldNames = [...]string{Time: "time", Datacenter: "datacenter", Worker: "worker", Sequence: "sequence"}
+
+// String returns the field's name in lower case, as [ParseField] reads it.
+func (f Field) String() string {
+	if f == 0 || int(f) >= len(fieldNames) {
+		return "Field(" + strconv.Itoa(int(f)) + ")"
+	}
+	return fieldNames[f]
+}
+
+// ParseField returns the field of that name: "time", "datacenter", "worker" or
+// "sequence". Any other text is an [ErrSyntax].
+func ParseField(s string) (Field, error) {
+	f, ok := fieldNamed(s)
+	if !ok {
+		return 0, fmt.Errorf("%w: unknown field %.64q, expected %s", ErrSyntax, s, fieldNameList)
+	}
+	return f, nil
+}
+
+func fieldNamed(s string) (Field, bool) {
+	for f := Time; f <= Sequence; f++ {
+		if fieldNames[f] == s {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
+// FieldBits gives a field its width, 1 to 63 bits.
+type FieldBits struct {
+	Field Field
+	Bits  uint8
+}
+
+// ParseFields parses the fields of a layout from the highest bits to the lowest,
+// such as "time:41,worker:10,sequence:12". There is one way to write each list:
+// no spaces, signs or leading zeros. What it accepts, [New] accepts as
+// [Spec.Fields]: each field at most once, time present, each 1 to 63 bits wide,
+// together at most 64. Anything else is an [ErrInvalidLayout].
+func ParseFields(s string) ([]FieldBits, error) {
+	fields := make([]FieldBits, 0, len(fieldNames))
+	for part := range strings.SplitSeq(s, ",") {
+		if len(fields) == int(Sequence) {
+			return nil, fmt.Errorf("%w: more than %d fields, expected each at most once", ErrInvalidLayout, len(fields))
+		}
+		name, digits, found := strings.Cut(part, ":")
+		if !found {
+			return nil, fmt.Errorf("%w: %.64q is not a field with its width, expected something like \"worker:10\"", ErrInvalidLayout, part)
+		}
+		field, ok := fieldNamed(name)
+		if !ok {
+			return nil, fmt.Errorf("%w: unknown field %.64q, expected %s", ErrInvalidLayout, name, fieldNameList)
+		}
+		width, err := strconv.ParseUint(digits, 10, 8)
+		if err != nil || digits[0] == '0' {
+			return nil, fmt.Errorf("%w: %.64q is not a width for %s, expected 1 to %d bits in decimal", ErrInvalidLayout, digits, field, maxFieldBits)
+		}
+		fields = append(fields, FieldBits{Field: field, Bits: uint8(width)})
+	}
+	if err := checkFields(fields); err != nil {
+		return nil, err
+	}
+	return fields, nil
+}
+
+// FormatFields writes fields in the form that [ParseFields] reads.
+func FormatFields(fields []FieldBits) string {
+	var b strings.Builder
+	for i, f := range fields {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(f.Field.String())
+		b.WriteByte(':')
+		b.WriteString(strconv.Itoa(int(f.Bits)))
+	}
+	return b.String()
+}
+
+func checkFields(fields []FieldBits) error {
+	var seen [len(fieldNames)]bool
+	total := 0
+	for _, f := range fields {
+		if f.Field < Time || f.Field > Sequence {
+			return fmt.Errorf("%w: unknown %v, expected %s", ErrInvalidLayout, f.Field, fieldNameList)
+		}
+		if seen[f.Field] {
+			return fmt.Errorf("%w: field %v appears more than once, expected at most once", ErrInvalidLayout, f.Field)
+		}
+		if f.Bits < 1 || f.Bits > maxFieldBits {
+			return fmt.Errorf("%w: field %v has %d bits, expected 1 to %d", ErrInvalidLayout, f.Field, f.Bits, maxFieldBits)
+		}
+		seen[f.Field] = true
+		total += int(f.Bits)
+	}
+	if !seen[Time] {
+		return fmt.Errorf("%w: no time field in %q, expected one", ErrInvalidLayout, FormatFields(fields))
+	}
+	if total > idBits {
+		return fmt.Errorf("%w: %d bits in %q, expected at most %d", ErrInvalidLayout, total, FormatFields(fields), idBits)
+	}
+	return nil
+}
+
+// bitsOf returns the width of field f, 0 if it is not among fields.
+func bitsOf(fields []FieldBits, f Field) uint8 {
+	for _, have := range fields {
+		if have.Field == f {
+			return have.Bits
+		}
+	}
+	return 0
+}

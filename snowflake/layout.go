@@ -1,0 +1,108 @@
+package snowflake
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Layout is a checked, immutable way to split the bits of an ID. Make one with
+// [New] or take a preset; the zero Layout is not usable.
+type Layout struct {
+	spec   Spec
+	epoch  int64 // Unix ms of tick 0
+	unit   int64 // ms per tick
+	bits   uint8
+	at     [len(fieldNames)]span // by Field; zero for a field that is not there
+	fixed  uint64                // the datacenter's bits, the same in every ID
+	spread uint64                // at least 1, so that StartSequence needs no branch
+}
+
+// span is where a field lies within an ID. The zero span holds only 0.
+type span struct{ shift, bits uint8 }
+
+func (s span) of(id uint64) uint64 { return id >> s.shift & (1<<s.bits - 1) }
+
+// New checks spec and returns its layout. It keeps a copy, so spec may be changed
+// afterwards. The error, if any, is an [ErrInvalidLayout]. A layout that New accepts
+// can decode; whether it can issue too is what [Layout.CanIssue] tells.
+func New(spec Spec) (*Layout, error) {
+	if err := spec.validate(); err != nil {
+		return nil, err
+	}
+	spec.Fields = slices.Clone(spec.Fields)
+	l := &Layout{
+		spec:   spec,
+		epoch:  spec.EpochMillis,
+		unit:   spec.UnitMillis,
+		spread: max(1, spec.Spread),
+	}
+	for _, f := range slices.Backward(spec.Fields) {
+		l.at[f.Field] = span{shift: l.bits, bits: f.Bits}
+		l.bits += f.Bits
+	}
+	l.fixed = spec.Datacenter << l.at[Datacenter].shift
+	return l, nil
+}
+
+// MustNew is [New] for layouts known to be valid, such as presets. It panics
+// where New returns an error.
+func MustNew(spec Spec) *Layout {
+	l, err := New(spec)
+	if err != nil {
+		panic(err)
+	}
+	return l
+}
+
+// Spec returns a copy of the description that the layout was made from.
+func (l *Layout) Spec() Spec {
+	spec := l.spec
+	spec.Fields = slices.Clone(spec.Fields)
+	return spec
+}
+
+// Name returns the layout's name.
+func (l *Layout) Name() string { return l.spec.Name }
+
+// Bits returns the width of all fields together, 1 to 64.
+func (l *Layout) Bits() int { return int(l.bits) }
+
+// SequenceBits returns the width of the sequence field, 0 if there is none.
+func (l *Layout) SequenceBits() uint8 { return l.at[Sequence].bits }
+
+// Workers returns how many workers the layout has: they are [0, Workers()).
+// 0 means that it has no worker field.
+func (l *Layout) Workers() uint64 { return capacity(l.at[Worker].bits) }
+
+// Sequences returns how many IDs there are for each tick and worker: their
+// sequences are [0, Sequences()). 0 means that it has no sequence field.
+func (l *Layout) Sequences() uint64 { return capacity(l.at[Sequence].bits) }
+
+// Ticks returns how many ticks the time field holds: they are [0, Ticks()).
+func (l *Layout) Ticks() uint64 { return capacity(l.at[Time].bits) }
+
+// CanIssue reports why the layout cannot issue IDs at nowMillis, in Unix
+// milliseconds, or nil if it can.
+//
+// It is an [ErrInvalidLayout] if the layout is fit for decoding only: wider than
+// 63 bits (IDs would be negative in languages without unsigned numbers), without a
+// worker or a sequence field (two issuers, or one in a hurry, would collide), with
+// another field above time (IDs would not sort by time), or with its epoch still to
+// come. It is an [ErrExhausted] if the time field is full.
+func (l *Layout) CanIssue(nowMillis int64) error {
+	switch {
+	case l.bits > issuedBits:
+		return fmt.Errorf("%w: %q has %d bits, expected at most %d to issue IDs", ErrInvalidLayout, l.Name(), l.bits, issuedBits)
+	case l.Workers() == 0:
+		return fmt.Errorf("%w: %q has no worker field, expected one to issue IDs", ErrInvalidLayout, l.Name())
+	case l.Sequences() == 0:
+		return fmt.Errorf("%w: %q has no sequence field, expected one to issue IDs", ErrInvalidLayout, l.Name())
+	case l.spec.Fields[0].Field != Time:
+		return fmt.Errorf("%w: %q has %v as its highest field, expected time so that IDs sort by time", ErrInvalidLayout, l.Name(), l.spec.Fields[0].Field)
+	case nowMillis < l.epoch:
+		return fmt.Errorf("%w: %q has its epoch at %s, expected it to be not after now (%s)", ErrInvalidLayout, l.Name(), stamp(l.epoch), stamp(nowMillis))
+	case uint64(l.TickAt(nowMillis)) >= l.Ticks(): // at most 2^61 here: a saturated tick is beyond them too
+		return fmt.Errorf("%w: %q is full since %s, expected now (%s) to be earlier", ErrExhausted, l.Name(), stamp(l.ExhaustsAt()), stamp(nowMillis))
+	}
+	return nil
+}

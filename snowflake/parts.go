@@ -1,0 +1,80 @@
+package snowflake
+
+import "fmt"
+
+// Parts are the values of an ID's fields. A field that is not in the layout is 0.
+type Parts struct {
+	Tick                         int64 // ticks since the layout's epoch
+	Datacenter, Worker, Sequence uint64
+}
+
+// Compose returns the ID of a tick, worker and sequence, with the datacenter of the
+// layout's [Spec].
+//
+// It is meant for issuing and checks nothing: the caller has made sure, once for many
+// IDs, that tick is in [0, Ticks()), worker in [0, Workers()) and sequence in
+// [0, Sequences()), and 0 where the layout has no such field. Anything else spills
+// into other fields and yields an ID that is not the caller's. [Layout.Pack] checks.
+func (l *Layout) Compose(tick int64, worker, sequence uint64) uint64 {
+	// The masks change no shift, all are below 64; they spare the compiler's check.
+	return l.fixed |
+		uint64(tick)<<(l.at[Time].shift&63) |
+		worker<<(l.at[Worker].shift&63) |
+		sequence<<(l.at[Sequence].shift&63)
+}
+
+// Step returns the difference between the IDs of two neighbouring sequences in one
+// tick: 1 where sequence is the lowest field, more in layouts such as Sonyflake's. It
+// is 0 without a sequence field.
+func (l *Layout) Step() uint64 {
+	if l.at[Sequence].bits == 0 {
+		return 0
+	}
+	return 1 << l.at[Sequence].shift
+}
+
+// StartSequence returns the sequence at which a fresh tick starts: tick mod Spread, in
+// [0, max(1, Spread)). The tick must not be negative.
+func (l *Layout) StartSequence(tick int64) uint64 { return uint64(tick) % l.spread }
+
+// Pack returns the ID of p. Every value must fit its field, and be 0 where the layout
+// has no such field; otherwise the error is an [ErrOutOfRange] that names field, value
+// and range. The datacenter is p's, which need not be that of the layout's [Spec].
+func (l *Layout) Pack(p Parts) (uint64, error) {
+	if p.Tick < 0 {
+		return 0, fmt.Errorf("%w: time %d is before the epoch of layout %q, expected 0 to %d", ErrOutOfRange, p.Tick, l.Name(), l.Ticks()-1)
+	}
+	values := [...]uint64{Time: uint64(p.Tick), Datacenter: p.Datacenter, Worker: p.Worker, Sequence: p.Sequence}
+	var id uint64
+	for field := Time; field <= Sequence; field++ {
+		value, at := values[field], l.at[field]
+		if value>>at.bits != 0 {
+			return 0, l.misfit(field, value)
+		}
+		id |= value << at.shift
+	}
+	return id, nil
+}
+
+func (l *Layout) misfit(field Field, value uint64) error {
+	width := l.at[field].bits
+	if width == 0 {
+		return fmt.Errorf("%w: %v %d in layout %q, which has no such field, expected 0", ErrOutOfRange, field, value, l.Name())
+	}
+	return fmt.Errorf("%w: %v %d does not fit its %d bits in layout %q, expected 0 to %d", ErrOutOfRange, field, value, width, l.Name(), capacity(width)-1)
+}
+
+// Unpack returns the values of id's fields. It is the inverse of [Layout.Pack], and
+// with an ID that has bits above [Layout.Bits], so is of another layout, it is an
+// [ErrOutOfRange]. An ID of any datacenter is accepted.
+func (l *Layout) Unpack(id uint64) (Parts, error) {
+	if id>>l.bits != 0 {
+		return Parts{}, fmt.Errorf("%w: ID %d has bits above the %d of layout %q, expected 0 to %d", ErrOutOfRange, id, l.bits, l.Name(), uint64(1)<<l.bits-1)
+	}
+	return Parts{
+		Tick:       int64(l.at[Time].of(id)),
+		Datacenter: l.at[Datacenter].of(id),
+		Worker:     l.at[Worker].of(id),
+		Sequence:   l.at[Sequence].of(id),
+	}, nil
+}

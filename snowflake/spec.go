@@ -1,0 +1,84 @@
+package snowflake
+
+import "fmt"
+
+const (
+	maxNameBytes  = 64
+	maxUnitMillis = 3_600_000
+)
+
+// Spec describes a layout. It is plain data; [New] checks it.
+type Spec struct {
+	// Name is 1 to 64 bytes of [a-z0-9._-] and starts with a letter or a digit.
+	Name string
+
+	// Fields lists the fields from the highest bits to the lowest. Each field
+	// appears at most once and is 1 to 63 bits wide, time is present, and the sum
+	// is at most 64. What is left over are zero bits above the first field.
+	Fields []FieldBits
+
+	// UnitMillis is the length of one tick in milliseconds, 1 to 3,600,000.
+	UnitMillis int64
+
+	// EpochMillis is the start of tick 0 in Unix milliseconds. It may be negative.
+	EpochMillis int64
+
+	// Datacenter is the value that this cluster puts into the datacenter field of
+	// every ID. It must fit the field, and be 0 if there is no such field.
+	Datacenter uint64
+
+	// Spread says where a fresh tick's sequence starts: at tick mod Spread, so
+	// that under little traffic IDs taken modulo a shard count reach every shard.
+	// 0 and 1 mean always at 0. A greater Spread must not exceed the sequence
+	// field's capacity.
+	Spread uint64
+}
+
+func (s Spec) validate() error {
+	if err := checkName(s.Name); err != nil {
+		return err
+	}
+	if err := checkFields(s.Fields); err != nil {
+		return err
+	}
+	if s.UnitMillis < 1 || s.UnitMillis > maxUnitMillis {
+		return fmt.Errorf("%w: tick of %d ms, expected 1 to %d ms", ErrInvalidLayout, s.UnitMillis, maxUnitMillis)
+	}
+	switch width := bitsOf(s.Fields, Datacenter); {
+	case width == 0 && s.Datacenter != 0:
+		return fmt.Errorf("%w: datacenter %d without a datacenter field, expected 0", ErrInvalidLayout, s.Datacenter)
+	case s.Datacenter>>width != 0:
+		return fmt.Errorf("%w: datacenter %d does not fit its field, expected 0 to %d", ErrInvalidLayout, s.Datacenter, capacity(width)-1)
+	}
+	switch width := bitsOf(s.Fields, Sequence); {
+	case s.Spread <= 1: // always from 0, which needs no field
+	case width == 0:
+		return fmt.Errorf("%w: spread %d without a sequence field, expected 0 or 1", ErrInvalidLayout, s.Spread)
+	case s.Spread > capacity(width):
+		return fmt.Errorf("%w: spread %d exceeds the sequence field, expected 0 to %d", ErrInvalidLayout, s.Spread, capacity(width))
+	}
+	return nil
+}
+
+func checkName(name string) error {
+	if name == "" || len(name) > maxNameBytes {
+		return fmt.Errorf("%w: name of %d bytes, expected 1 to %d", ErrInvalidLayout, len(name), maxNameBytes)
+	}
+	for i := range len(name) {
+		c := name[i]
+		alphanumeric := 'a' <= c && c <= 'z' || '0' <= c && c <= '9'
+		if alphanumeric || i > 0 && (c == '.' || c == '_' || c == '-') {
+			continue
+		}
+		return fmt.Errorf("%w: name %q has %q at byte %d, expected a-z, 0-9 and, except at the start, '.', '_' and '-'", ErrInvalidLayout, name, name[i:i+1], i)
+	}
+	return nil
+}
+
+// capacity returns how many values a field of that width holds. No field holds none.
+func capacity(width uint8) uint64 {
+	if width == 0 {
+		return 0
+	}
+	return 1 << width
+}

@@ -1,0 +1,72 @@
+package snowflake
+
+import (
+	"math"
+	"math/bits"
+	"time"
+)
+
+// TickAt returns the tick that contains the instant unixMillis, in Unix
+// milliseconds. It rounds down, so an instant before the epoch is in a negative
+// tick. A result that exceeds an int64 saturates. The tick may lie beyond the time
+// field: compare with [Layout.Ticks].
+func (l *Layout) TickAt(unixMillis int64) int64 {
+	since := unixMillis - l.epoch
+	if l.unit == 1 && (unixMillis^l.epoch)&(unixMillis^since) >= 0 { // no overflow: Hacker's Delight, 2-13
+		return since
+	}
+	return l.divideTick(unixMillis)
+}
+
+// divideTick is TickAt for every unit and instant. It works on the distance from the
+// epoch as a uint64, where the difference of two int64 always fits.
+func (l *Layout) divideTick(unixMillis int64) int64 {
+	if unixMillis >= l.epoch {
+		since := uint64(unixMillis) - uint64(l.epoch)
+		return int64(min(since/uint64(l.unit), math.MaxInt64))
+	}
+	// -1-x rounds down: the millisecond before the epoch is in tick -1.
+	before := uint64(l.epoch) - uint64(unixMillis) - 1
+	return -1 - int64(min(before/uint64(l.unit), math.MaxInt64))
+}
+
+// MillisAt returns the start of a tick in Unix milliseconds, for any tick, also a
+// negative one or one beyond the time field. It saturates at the ends of an int64.
+func (l *Layout) MillisAt(tick int64) int64 {
+	if tick >= 0 {
+		return l.after(uint64(tick))
+	}
+	// -uint64(tick) is the magnitude, also of the smallest int64, which has no
+	// positive counterpart.
+	over, before := bits.Mul64(-uint64(tick), uint64(l.unit))
+	room := uint64(l.epoch) + 1<<63 // down to the smallest int64
+	if over != 0 || before > room {
+		return math.MinInt64
+	}
+	return int64(uint64(l.epoch) - before)
+}
+
+// after returns the Unix milliseconds at which that many ticks have passed since the
+// epoch, saturating.
+func (l *Layout) after(ticks uint64) int64 {
+	over, since := bits.Mul64(ticks, uint64(l.unit))
+	room := math.MaxInt64 - uint64(l.epoch) // up to the greatest int64; wraps as it should for a negative epoch
+	if over != 0 || since > room {
+		return math.MaxInt64
+	}
+	return int64(uint64(l.epoch) + since)
+}
+
+// ExhaustsAt returns the instant at which the time field is full, in Unix
+// milliseconds: the first one that has no tick. It saturates at the greatest int64.
+func (l *Layout) ExhaustsAt() int64 { return l.after(l.Ticks()) }
+
+// TimeOf returns the start of the tick in id's time field, in UTC. It looks at no
+// other bit of id; [Layout.Unpack] refuses an ID that is not of this layout.
+func (l *Layout) TimeOf(id uint64) time.Time {
+	return time.UnixMilli(l.MillisAt(int64(l.at[Time].of(id)))).UTC()
+}
+
+func stamp(unixMillis int64) string {
+	return time.UnixMilli(unixMillis).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
