@@ -1,0 +1,36 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+)
+
+// LastCheckpoint returns the log index of the last checkpoint and the digest that
+// the state had just before it; 0 and zeros if there was none.
+func (s *State) LastCheckpoint() (index uint64, digest [32]byte) {
+	return s.lastCheckpoint.index, s.lastCheckpoint.digest
+}
+
+// checkpoint compares the digest at the last checkpoint with the proposer's and
+// takes the next one. Only a replica whose last checkpoint is the one that the
+// command speaks of can compare.
+func (s *State) checkpoint(e entry) Result {
+	c := e.cmd.GetCheckpoint()
+	last := &s.lastCheckpoint
+	want := 0
+	if c.GetIndex() != 0 {
+		want = len(last.digest)
+	}
+	if len(c.GetDigest()) != want {
+		return Result{Err: invalid("a checkpoint of index %d with a digest of %d bytes, expected %d", c.GetIndex(), len(c.GetDigest()), want)}
+	}
+	if c.GetIndex() != 0 && c.GetIndex() == last.index && !bytes.Equal(c.GetDigest(), last.digest[:]) {
+		return halted(haltAt(e.index,
+			"find out which members agree on that digest; on the others, "+adviseRejoin,
+			fmt.Errorf("this member's state differs from the leader's, its digest at index %d is %x and the leader's %x",
+				last.index, last.digest, c.GetDigest())))
+	}
+	last.digest = s.Digest()
+	last.index = e.index
+	return Result{}
+}

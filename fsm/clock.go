@@ -1,0 +1,67 @@
+package fsm
+
+import (
+	"math"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// ObservedClock returns the observed clock: the greatest time that a leader
+// committed, unless an operator lowered it since. Unix milliseconds, 0 before the
+// first observation, never negative.
+func (s *State) ObservedClock() int64 { return s.observed }
+
+// observeClock raises the observed clock to now, or sets it to now when forced.
+func (s *State) observeClock(e entry) Result {
+	if e.now <= 0 {
+		return Result{Err: invalid("an observed clock of %d ms, expected a time after 1970: set this member's clock right", e.now)}
+	}
+	if e.now > s.observed || e.cmd.GetObserveClock().GetForce() {
+		s.observed = e.now
+	}
+	return Result{}
+}
+
+// checkClock refuses to grant a worker of l to a proposer whose clock is behind:
+// the cluster's observed clock by more than the wait threshold (unless the policy is
+// swap, where uniqueness is kept and order in time is not), or the layout's epoch.
+func (s *State) checkClock(now int64, l *layout) *Refused {
+	config := s.Config()
+	behind := minus(s.observed, now)
+	if behind > config.GetWaitThresholdMs() && config.GetRollback() != commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP {
+		refused := refuse(commandv1.Refusal_REFUSAL_CLOCK_BEHIND,
+			"the clock is %d ms behind the cluster's, and at most %d ms are allowed: set it right, nothing else is needed",
+			behind, config.GetWaitThresholdMs())
+		refused.BehindMillis = behind
+		refused.RetryAtMillis = s.observed - config.GetWaitThresholdMs()
+		return refused
+	}
+	if epoch := l.layout.MillisAt(0); now < epoch {
+		refused := refuse(commandv1.Refusal_REFUSAL_CLOCK_BEHIND,
+			"the clock is %d ms before the epoch of layout %q: set it right, nothing else is needed",
+			minus(epoch, now), l.name)
+		refused.BehindMillis = minus(epoch, now)
+		refused.RetryAtMillis = epoch
+		return refused
+	}
+	return nil
+}
+
+// plus returns a + b for b of at least 0, saturating.
+func plus(a, b int64) int64 {
+	if a > math.MaxInt64-b {
+		return math.MaxInt64
+	}
+	return a + b
+}
+
+// minus returns by how much a exceeds b, saturating; 0 if it does not.
+func minus(a, b int64) int64 {
+	if a <= b {
+		return 0
+	}
+	if difference := uint64(a) - uint64(b); difference <= math.MaxInt64 {
+		return int64(difference)
+	}
+	return math.MaxInt64
+}

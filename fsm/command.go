@@ -1,0 +1,124 @@
+package fsm
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// A log entry: one byte with the format, the CRC32C of the rest, the rest.
+const (
+	entryFormat = 0x01
+	entryHeader = 1 + 4
+)
+
+var (
+	// ErrCorrupt: bytes are not what was once written. The copy is damaged.
+	ErrCorrupt = errors.New("fsm: corrupt data")
+
+	// ErrUnknownCommand: the bytes are intact, but this build does not know all
+	// that they say. A newer build may.
+	ErrUnknownCommand = errors.New("fsm: not known to this build")
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Encode returns the log entry for a command: one byte with the format (0x01), four
+// bytes with the CRC32C (Castagnoli, big endian) of what follows, and the protobuf.
+// It refuses, with [ErrUnknownCommand], what [Decode] would refuse.
+func Encode(cmd *commandv1.Command) ([]byte, error) {
+	if err := checkCommand(cmd); err != nil {
+		return nil, err
+	}
+	data, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(make([]byte, entryHeader, 128), cmd)
+	if err != nil {
+		return nil, fmt.Errorf("fsm: cannot encode the command: %w", err)
+	}
+	data[0] = entryFormat
+	binary.BigEndian.PutUint32(data[1:], crc32.Checksum(data[entryHeader:], castagnoli))
+	return data, nil
+}
+
+// Decode returns the command of a log entry. The error is [ErrCorrupt] if the
+// framing or the checksum is wrong, and [ErrUnknownCommand] if the command has no
+// body, or a body, a field or an enum value, at any depth, that this build does not
+// know.
+func Decode(data []byte) (*commandv1.Command, error) {
+	if len(data) < entryHeader {
+		return nil, fmt.Errorf("%w: a log entry of %d bytes, expected at least %d", ErrCorrupt, len(data), entryHeader)
+	}
+	if data[0] != entryFormat {
+		return nil, fmt.Errorf("%w: a log entry of format %#02x, expected %#02x", ErrCorrupt, data[0], entryFormat)
+	}
+	want := binary.BigEndian.Uint32(data[1:])
+	if got := crc32.Checksum(data[entryHeader:], castagnoli); got != want {
+		return nil, fmt.Errorf("%w: a log entry with checksum %08x, expected %08x", ErrCorrupt, got, want)
+	}
+	cmd := &commandv1.Command{}
+	if err := proto.Unmarshal(data[entryHeader:], cmd); err != nil {
+		return nil, fmt.Errorf("%w: a log entry that is no protobuf: %w", ErrCorrupt, err)
+	}
+	if err := checkCommand(cmd); err != nil {
+		return nil, err
+	}
+	return cmd, nil
+}
+
+func checkCommand(cmd *commandv1.Command) error {
+	if err := checkKnown(cmd.ProtoReflect()); err != nil {
+		return fmt.Errorf("%w: %w", ErrUnknownCommand, err)
+	}
+	if _, ok := kindOf(cmd); !ok {
+		return fmt.Errorf("%w: it has no body", ErrUnknownCommand)
+	}
+	return nil
+}
+
+// checkKnown returns an error that names the first thing in m, at any depth, that
+// is not in this build's schema. An enum value counts too: protobuf keeps one that
+// it does not know, and a replica that knows it would do something else with it.
+func checkKnown(m protoreflect.Message) error {
+	if unknown := m.GetUnknown(); len(unknown) > 0 {
+		return fmt.Errorf("%d bytes of unknown fields in %s", len(unknown), m.Descriptor().FullName())
+	}
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		if !m.Has(field) {
+			continue
+		}
+		if err := checkField(field, m.Get(field)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkField(field protoreflect.FieldDescriptor, value protoreflect.Value) error {
+	if !field.IsList() {
+		return checkValue(field, value)
+	}
+	list := value.List()
+	for i := range list.Len() {
+		if err := checkValue(field, list.Get(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkValue(field protoreflect.FieldDescriptor, value protoreflect.Value) error {
+	switch {
+	case field.Message() != nil:
+		return checkKnown(value.Message())
+	case field.Enum() != nil && field.Enum().Values().ByNumber(value.Enum()) == nil:
+		return fmt.Errorf("unknown value %d of %s in %s", value.Enum(), field.Enum().FullName(), field.FullName())
+	}
+	return nil
+}

@@ -1,0 +1,51 @@
+package fsm
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+const (
+	maxIdentifierBytes = 128
+	nonceBytes         = 16
+)
+
+// checkIdentifier checks the name of a holder or the ID of a member: 1 to 128 bytes
+// of UTF-8 that a person can see.
+func checkIdentifier(s string) error {
+	if s == "" || len(s) > maxIdentifierBytes {
+		return fmt.Errorf("of %d bytes, expected 1 to %d", len(s), maxIdentifierBytes)
+	}
+	if !utf8.ValidString(s) {
+		return fmt.Errorf("%q, expected UTF-8", s)
+	}
+	for i, r := range s {
+		if invisible(r) {
+			return fmt.Errorf("%q, expected no space and no control character, but there is one at byte %d", s, i)
+		}
+	}
+	return nil
+}
+
+// invisible reports whether r is a space, a control or a formatting character. The
+// list is written out because package unicode follows Unicode, so that two builds
+// may differ about a character, and replicas must not.
+func invisible(r rune) bool {
+	switch {
+	case r <= 0x20, r >= 0x7f && r <= 0xa0, r == 0xad:
+	case r == 0x061c, r == 0x1680, r == 0x180e:
+	case r >= 0x2000 && r <= 0x200f, r >= 0x2028 && r <= 0x202f, r >= 0x205f && r <= 0x206f:
+	case r == 0x3000, r == 0xfeff, r >= 0xfff0 && r <= 0xfffb:
+	default:
+		return false
+	}
+	return true
+}
+
+// copyNonce returns a nonce and whether it has its 16 bytes.
+func copyNonce(b []byte) (nonce [nonceBytes]byte, ok bool) {
+	if len(b) != nonceBytes {
+		return nonce, false
+	}
+	return [nonceBytes]byte(b), true
+}

@@ -1,0 +1,182 @@
+package fsm
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// maxLayouts is how many layouts a cluster can have; they are never deleted.
+const maxLayouts = 1000
+
+// layout is a layout with everything that was granted in it.
+type layout struct {
+	name    string
+	layout  *snowflake.Layout
+	created int64 // Unix ms
+	unit    int64 // ms per tick
+	ticks   int64 // ticks are [0, ticks); fits, since a layout that issues has at most 63 bits
+	workers workers
+	history history
+}
+
+func newLayout(l *snowflake.Layout, created int64) *layout {
+	spec := l.Spec()
+	return &layout{
+		name:    spec.Name,
+		layout:  l,
+		created: created,
+		unit:    spec.UnitMillis,
+		ticks:   int64(l.Ticks()),
+		workers: workers{size: l.Workers(), newest: map[string]int{}},
+	}
+}
+
+// ticksIn returns how many ticks cover a number of milliseconds: at least 1. millis
+// is 1 to maxWindowMillis.
+func (l *layout) ticksIn(millis int64) int64 { return (millis + l.unit - 1) / l.unit }
+
+// LayoutInfo is a layout and how much of it is used.
+type LayoutInfo struct {
+	Layout        *snowflake.Layout
+	CreatedMillis int64  // Unix ms on the creator's clock
+	Used          uint64 // workers that were granted at least once
+}
+
+// Layouts returns all layouts, by name.
+func (s *State) Layouts() []LayoutInfo {
+	infos := make([]LayoutInfo, 0, len(s.names))
+	for _, name := range s.names {
+		infos = append(infos, s.layouts[name].info())
+	}
+	return infos
+}
+
+// LayoutInfo returns the layout of that name.
+func (s *State) LayoutInfo(name string) (LayoutInfo, bool) {
+	l, ok := s.layouts[name]
+	if !ok {
+		return LayoutInfo{}, false
+	}
+	return l.info(), true
+}
+
+func (l *layout) info() LayoutInfo {
+	return LayoutInfo{Layout: l.layout, CreatedMillis: l.created, Used: uint64(len(l.workers.used))}
+}
+
+func (s *State) layoutNamed(name string) (*layout, *Refused) {
+	if l, ok := s.layouts[name]; ok {
+		return l, nil
+	}
+	return nil, refuse(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT, "there is no layout %.64q: create it first", name)
+}
+
+// addLayout adds a layout whose name is new.
+func (s *State) addLayout(l *layout) {
+	s.layouts[l.name] = l
+	at, _ := slices.BinarySearch(s.names, l.name)
+	s.names = slices.Insert(s.names, at, l.name)
+	s.revision++
+}
+
+// createLayout adds a layout. Repeating it with an identical specification changes
+// nothing and succeeds.
+func (s *State) createLayout(e entry) Result {
+	made, err := specToLayout(e.cmd.GetCreateLayout().GetSpec())
+	if err != nil {
+		return Result{Err: invalid("%v", err)}
+	}
+	if existing, ok := s.layouts[made.Name()]; ok {
+		if !sameSpec(existing.layout.Spec(), made.Spec()) {
+			return Result{Err: refuse(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS,
+				"layout %q exists with another specification, and layouts cannot be changed: take another name", made.Name())}
+		}
+		return Result{Layout: existing.layout}
+	}
+	switch err := made.CanIssue(e.now); {
+	case errors.Is(err, snowflake.ErrExhausted):
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, "%v", err)}
+	case err != nil:
+		return Result{Err: invalid("%v", err)}
+	}
+	if len(s.names) == maxLayouts {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
+			"there are %d layouts already, which is the limit: use one of them", maxLayouts)}
+	}
+	s.addLayout(newLayout(made, e.now))
+	return Result{Layout: made}
+}
+
+func specToLayout(spec *commandv1.LayoutSpec) (*snowflake.Layout, error) {
+	fields := make([]snowflake.FieldBits, 0, 4)
+	for _, f := range spec.GetFields() {
+		fields = append(fields, snowflake.FieldBits{
+			Field: kindToField(f.GetKind()),
+			Bits:  uint8(min(f.GetBits(), math.MaxUint8)), // a width that big is refused as well
+		})
+	}
+	return snowflake.New(snowflake.Spec{
+		Name:        spec.GetName(),
+		Fields:      fields,
+		UnitMillis:  spec.GetUnitMs(),
+		EpochMillis: spec.GetEpochMs(),
+		Datacenter:  spec.GetDatacenter(),
+		Spread:      spec.GetSpread(),
+	})
+}
+
+func layoutToSpec(l *snowflake.Layout) *commandv1.LayoutSpec {
+	spec := l.Spec()
+	fields := make([]*commandv1.Field, 0, len(spec.Fields))
+	for _, f := range spec.Fields {
+		fields = append(fields, &commandv1.Field{Kind: fieldToKind(f.Field), Bits: uint32(f.Bits)})
+	}
+	return &commandv1.LayoutSpec{
+		Name:       spec.Name,
+		Fields:     fields,
+		UnitMs:     spec.UnitMillis,
+		EpochMs:    spec.EpochMillis,
+		Datacenter: spec.Datacenter,
+		Spread:     spec.Spread,
+	}
+}
+
+func sameSpec(a, b snowflake.Spec) bool {
+	return slices.Equal(a.Fields, b.Fields) && a.Name == b.Name && a.UnitMillis == b.UnitMillis &&
+		a.EpochMillis == b.EpochMillis && a.Datacenter == b.Datacenter && a.Spread == b.Spread
+}
+
+// kindToField returns the field that a kind names; one that names none gives the
+// zero Field, which snowflake refuses.
+func kindToField(k commandv1.FieldKind) snowflake.Field {
+	switch k {
+	case commandv1.FieldKind_FIELD_KIND_TIME:
+		return snowflake.Time
+	case commandv1.FieldKind_FIELD_KIND_DATACENTER:
+		return snowflake.Datacenter
+	case commandv1.FieldKind_FIELD_KIND_WORKER:
+		return snowflake.Worker
+	case commandv1.FieldKind_FIELD_KIND_SEQUENCE:
+		return snowflake.Sequence
+	}
+	return 0
+}
+
+func fieldToKind(f snowflake.Field) commandv1.FieldKind {
+	switch f {
+	case snowflake.Time:
+		return commandv1.FieldKind_FIELD_KIND_TIME
+	case snowflake.Datacenter:
+		return commandv1.FieldKind_FIELD_KIND_DATACENTER
+	case snowflake.Worker:
+		return commandv1.FieldKind_FIELD_KIND_WORKER
+	case snowflake.Sequence:
+		return commandv1.FieldKind_FIELD_KIND_SEQUENCE
+	}
+	return commandv1.FieldKind_FIELD_KIND_UNSPECIFIED
+}

@@ -1,0 +1,169 @@
+package fsm
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Options are what a [Machine] can be made with. The zero Options are good.
+type Options struct {
+	// Supported is the newest fsm_version to accept; 0 means [Version].
+	Supported uint32
+
+	// Halt, if set, is called once, when the machine met something that it must not
+	// skip: an entry that is damaged or unknown, a newer version, a state that differs
+	// from the leader's. The error wraps [ErrHalted] and says what to do. It is called
+	// from Apply, on raft's goroutine, with no lock held.
+	Halt func(error)
+}
+
+// Machine is the raft.FSM over a [State]: it decodes log entries, guards the state
+// for readers on other goroutines, publishes what every issue looks at without a
+// lock, and halts rather than skip an entry.
+type Machine struct {
+	options Options
+
+	// Read without mu; written with it.
+	observed atomic.Int64
+	config   atomic.Pointer[commandv1.Config]
+	layouts  atomic.Pointer[map[string]*snowflake.Layout] // the map is never changed, only replaced
+	applied  atomic.Uint64
+
+	mu        sync.RWMutex
+	state     *State
+	halted    error         // not nil: nothing changes any more
+	changed   chan struct{} // closed when config, layouts or version changed
+	published uint64        // the state's revision that was published last
+}
+
+var _ raft.FSM = (*Machine)(nil)
+
+// New returns a machine with the state before the first command.
+func New(options Options) *Machine {
+	if options.Supported == 0 {
+		options.Supported = Version
+	}
+	m := &Machine{options: options, changed: make(chan struct{})}
+	m.install(NewState())
+	return m
+}
+
+// Observed returns the observed clock in Unix milliseconds, 0 before the first
+// observation. It is to be read only, without a lock, on every issue.
+func (m *Machine) Observed() *atomic.Int64 { return &m.observed }
+
+// ConfigValue returns the current configuration, the default one until it was set.
+// It must not be changed.
+func (m *Machine) ConfigValue() *commandv1.Config { return m.config.Load() }
+
+// Layout returns the layout of that name.
+func (m *Machine) Layout(name string) (*snowflake.Layout, bool) {
+	l, ok := (*m.layouts.Load())[name]
+	return l, ok
+}
+
+// AppliedIndex returns the log index of the last command that was applied in this
+// process. A snapshot does not tell its index, so that after a restore it lags until
+// the next command.
+func (m *Machine) AppliedIndex() uint64 { return m.applied.Load() }
+
+// View calls read with the state, which must not be used after read returned. No
+// command is applied meanwhile, so read must be quick and must not call the Machine.
+func (m *Machine) View(read func(*State)) {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	read(m.state)
+}
+
+// Changed returns a channel that is closed when config, layouts or fsm_version
+// change the next time. Take it before reading them.
+func (m *Machine) Changed() <-chan struct{} {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.changed
+}
+
+// Apply applies a log entry and returns its [Result]. Entries that are no commands
+// are not its business. Once halted, it changes nothing any more.
+func (m *Machine) Apply(log *raft.Log) any {
+	if log.Type != raft.LogCommand {
+		return Result{}
+	}
+	result, first := m.apply(log)
+	if first && m.options.Halt != nil {
+		m.options.Halt(result.Halted)
+	}
+	return result
+}
+
+// apply is Apply with the lock held. halting reports whether it halted just now.
+func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.halted != nil {
+		return halted(m.halted), false
+	}
+	cmd, err := decodeFor(log, m.options.Supported)
+	if err != nil {
+		result = halted(err)
+	} else {
+		result = m.state.Apply(log.Index, cmd)
+	}
+	if result.Halted != nil {
+		m.halted = result.Halted
+		return result, true
+	}
+	m.applied.Store(log.Index)
+	m.publish()
+	return result, false
+}
+
+// decodeFor returns the command of a log entry, if it is one that a build that
+// supports that fsm_version can apply; the error is one to halt with.
+func decodeFor(log *raft.Log, supported uint32) (*commandv1.Command, error) {
+	cmd, err := Decode(log.Data)
+	if err != nil {
+		return nil, haltAt(log.Index, adviceFor(err), err)
+	}
+	if need := max(cmd.GetVersion(), MinVersion(cmd), cmd.GetRaiseVersion().GetVersion()); need > supported {
+		return nil, haltAt(log.Index, adviseUpgrade,
+			fmt.Errorf("%w: a command of fsm_version %d, and this build supports %d", ErrUnknownCommand, need, supported))
+	}
+	return cmd, nil
+}
+
+// publish shows the state to those who read without the lock.
+func (m *Machine) publish() {
+	m.observed.Store(m.state.observed)
+	if m.state.revision == m.published {
+		return
+	}
+	m.published = m.state.revision
+	m.publishRare()
+}
+
+func (m *Machine) publishRare() {
+	layouts := make(map[string]*snowflake.Layout, len(m.state.layouts))
+	for name, l := range m.state.layouts {
+		layouts[name] = l.layout
+	}
+	m.layouts.Store(&layouts)
+	m.config.Store(m.state.Config())
+	close(m.changed)
+	m.changed = make(chan struct{})
+}
+
+// install replaces the state.
+func (m *Machine) install(s *State) {
+	m.state = s
+	m.published = s.revision
+	m.observed.Store(s.observed)
+	m.publishRare()
+}

@@ -1,0 +1,106 @@
+package fsm
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Result is what applying one command gave. The same command at the same index
+// gives the same result on every replica.
+type Result struct {
+	// Err is why the command had no effect, nil if it had.
+	Err *Refused
+
+	// Halted is why the machine stopped for good, nil normally. It wraps
+	// [ErrHalted]. Err is set too, so that nobody takes such a result for a grant.
+	Halted error
+
+	// Grant is the window, for AcquireWorker and ExtendWindow.
+	Grant Grant
+
+	// Layout is the new or equal existing layout, for CreateLayout.
+	Layout *snowflake.Layout
+
+	// Config is the configuration from now on, for SetConfig. It must not be changed.
+	Config *commandv1.Config
+
+	// Observed is the observed clock after the command in Unix milliseconds, for
+	// every command, refused ones too.
+	Observed int64
+}
+
+// Failure returns Halted or Err as an error, or nil if there is neither.
+func (r Result) Failure() error {
+	switch {
+	case r.Halted != nil:
+		return r.Halted
+	case r.Err != nil:
+		return r.Err
+	}
+	return nil
+}
+
+// Grant is a window on a worker: the ticks [From, Until) are the holder's.
+type Grant struct {
+	Worker uint64
+	Token  uint64 // the log index of the acquisition
+	From   int64  // the tick at which the acquisition began, also after extensions
+	Until  int64  // the tick before which the window ends
+}
+
+// Refused is why a command had no effect. It is an error; match it with
+// [errors.As] and look at Reason.
+type Refused struct {
+	Reason commandv1.Refusal
+
+	// Detail says what happened, by how much, and what to do.
+	Detail string
+
+	// RetryAtMillis is the soonest time on the proposer's clock at which the same
+	// request may succeed, in Unix milliseconds; 0 if waiting does not help.
+	RetryAtMillis int64
+
+	// BehindMillis is by how much the proposer's clock was behind, for CLOCK_BEHIND.
+	BehindMillis int64
+}
+
+func (r *Refused) Error() string { return r.Detail }
+
+func refuse(reason commandv1.Refusal, format string, args ...any) *Refused {
+	return &Refused{Reason: reason, Detail: fmt.Sprintf(format, args...)}
+}
+
+func invalid(format string, args ...any) *Refused {
+	return refuse(commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, format, args...)
+}
+
+// ErrHalted: the machine met something that it could neither apply nor skip
+// without differing from the other replicas. Nothing changes its state any more.
+var ErrHalted = errors.New("fsm: halted")
+
+// What an operator does about a halt.
+const (
+	adviseRejoin  = "wipe this member's data directory and let it join again as a new member"
+	adviseUpgrade = "run a newer snowraft on this member, its data is intact"
+)
+
+// halted is the result of a command that stopped the machine, or came after that.
+func halted(err error) Result {
+	return Result{Halted: err, Err: &Refused{Detail: err.Error()}}
+}
+
+func haltAt(index uint64, advice string, err error) error {
+	return fmt.Errorf("%w at log index %d: %w; to go on: %s", ErrHalted, index, err, advice)
+}
+
+// adviceFor returns what an operator does about bytes that could not be read.
+func adviceFor(err error) string {
+	if errors.Is(err, ErrUnknownCommand) {
+		return adviseUpgrade
+	}
+	return adviseRejoin
+}

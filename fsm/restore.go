@@ -1,0 +1,213 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// restore builds a state from the records of a snapshot and checks each of them.
+type restore struct {
+	state     *State
+	supported uint32
+	stage     stage
+	layout    *layout // the one that workers and grants belong to
+}
+
+// stage says which record came last, and so which may follow.
+type stage int
+
+const (
+	atStart stage = iota
+	atMeta
+	atLayout
+	atWorker
+	atGrant
+	atRemoved
+)
+
+// add takes over a record of any kind but the end record.
+func (r *restore) add(record *commandv1.SnapshotRecord) error {
+	switch body := record.GetBody().(type) {
+	case *commandv1.SnapshotRecord_Meta:
+		return r.meta(body.Meta)
+	case *commandv1.SnapshotRecord_Layout:
+		return r.addLayout(body.Layout)
+	case *commandv1.SnapshotRecord_Worker:
+		return r.addWorker(body.Worker)
+	case *commandv1.SnapshotRecord_Grant:
+		return r.addGrant(body.Grant)
+	case *commandv1.SnapshotRecord_RemovedMember:
+		return r.addRemoved(body.RemovedMember.GetId())
+	}
+	return corrupt("it is empty")
+}
+
+// enter goes on to the next stage if that may follow this one.
+func (r *restore) enter(next stage, from, to stage) error {
+	if r.stage < from || r.stage > to {
+		return corrupt("it is out of order")
+	}
+	r.stage = next
+	return nil
+}
+
+func (r *restore) meta(m *commandv1.SnapshotMeta) error {
+	if err := r.enter(atMeta, atStart, atStart); err != nil {
+		return err
+	}
+	if m.GetFsmVersion() > r.supported {
+		return fmt.Errorf("%w: the cluster is at fsm_version %d and this build supports %d",
+			ErrUnknownCommand, m.GetFsmVersion(), r.supported)
+	}
+	if m.GetFsmVersion() < firstVersion || m.GetObservedClockMs() < 0 {
+		return corrupt("fsm_version %d or observed clock %d is out of range", m.GetFsmVersion(), m.GetObservedClockMs())
+	}
+	if m.GetConfig() != nil {
+		if err := checkConfig(m.GetConfig()); err != nil {
+			return corrupt("it has %v", err)
+		}
+		r.state.config = proto.CloneOf(m.GetConfig())
+	}
+	last := &r.state.lastCheckpoint
+	want := 0
+	if m.GetCheckpointIndex() != 0 {
+		want = len(last.digest)
+	}
+	if len(m.GetCheckpointDigest()) != want {
+		return corrupt("a checkpoint digest of %d bytes, expected %d", len(m.GetCheckpointDigest()), want)
+	}
+	last.index = m.GetCheckpointIndex()
+	copy(last.digest[:], m.GetCheckpointDigest())
+	r.state.version = m.GetFsmVersion()
+	r.state.observed = m.GetObservedClockMs()
+	return nil
+}
+
+func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
+	if err := r.enter(atLayout, atMeta, atGrant); err != nil {
+		return err
+	}
+	made, err := specToLayout(m.GetSpec())
+	if err == nil {
+		err = made.CanIssue(m.GetCreatedMs())
+	}
+	if err != nil {
+		return corrupt("%v", err)
+	}
+	s := r.state
+	if n := len(s.names); n == maxLayouts || n > 0 && s.names[n-1] >= made.Name() {
+		return corrupt("layout %q is out of order, or one too many", made.Name())
+	}
+	r.layout = newLayout(made, m.GetCreatedMs())
+	s.addLayout(r.layout)
+	return nil
+}
+
+func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
+	if err := r.enter(atWorker, atLayout, atWorker); err != nil {
+		return err
+	}
+	w := &r.layout.workers
+	if number := uint64(len(w.used)); m.GetWorker() != number || number >= w.size {
+		return corrupt("worker %d, expected %d of %d", m.GetWorker(), number, w.size)
+	}
+	nonce, err := r.checkHolding(m)
+	switch {
+	case err != nil:
+		return err
+	case m.GetFrom() < 0 || m.GetFrom() > m.GetHighWater() || m.GetHighWater() > r.layout.ticks:
+		return corrupt("a window of ticks %d to %d, expected it within 0 to %d", m.GetFrom(), m.GetHighWater(), r.layout.ticks)
+	case m.GetFrom() == m.GetHighWater() && !m.GetReleased():
+		return corrupt("an empty window at tick %d", m.GetFrom())
+	}
+	w.used = append(w.used, worker{
+		highWater: m.GetHighWater(), from: m.GetFrom(), token: m.GetToken(),
+		nonce: nonce, holder: m.GetHolder(), released: m.GetReleased(),
+	})
+	return nil
+}
+
+func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
+	if err := r.enter(atGrant, atWorker, atGrant); err != nil {
+		return err
+	}
+	nonce, err := r.checkHolding(m)
+	if err != nil {
+		return err
+	}
+	h := &r.layout.history
+	switch {
+	case m.GetWorker() >= uint64(len(r.layout.workers.used)):
+		return corrupt("a grant of worker %d, which was never granted", m.GetWorker())
+	case m.GetToken() <= h.lastToken() || len(h.entries) == maxHistory:
+		return corrupt("a grant under token %d is out of order, or one too many", m.GetToken())
+	}
+	h.add(GrantRecord{
+		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), Nonce: nonce,
+		From: m.GetFrom(), Until: m.GetUntil(), GrantedMillis: m.GetGrantedMs(),
+	})
+	return nil
+}
+
+// checkHolding checks who a worker or a grant belongs to.
+func (r *restore) checkHolding(m interface {
+	GetToken() uint64
+	GetHolder() string
+	GetNonce() []byte
+},
+) (nonce [nonceBytes]byte, err error) {
+	if err := checkIdentifier(m.GetHolder()); err != nil {
+		return nonce, corrupt("a holder's name %v", err)
+	}
+	nonce, ok := copyNonce(m.GetNonce())
+	if !ok || m.GetToken() == 0 {
+		return nonce, corrupt("a nonce of %d bytes, expected %d, or no token", len(m.GetNonce()), nonceBytes)
+	}
+	return nonce, nil
+}
+
+func (r *restore) addRemoved(id string) error {
+	if err := r.enter(atRemoved, atMeta, atRemoved); err != nil {
+		return err
+	}
+	if err := checkIdentifier(id); err != nil {
+		return corrupt("a member's ID %v", err)
+	}
+	if len(r.state.removed) == maxRemoved || r.state.Removed(id) {
+		return corrupt("removed member %q is there twice, or one too many", id)
+	}
+	r.state.removed = append(r.state.removed, id)
+	return nil
+}
+
+// finish checks what only the whole snapshot can show and returns the state.
+func (r *restore) finish(in *snapshotReader, end *commandv1.SnapshotEnd) (*State, error) {
+	if err := in.end(); err != nil {
+		return nil, err
+	}
+	if r.stage == atStart {
+		return nil, corrupt("the snapshot is empty")
+	}
+	if end.GetRecords() != in.sum.records || !bytes.Equal(end.GetDigest(), in.sum.hash.Sum(nil)) {
+		return nil, corrupt("the snapshot has %d records, expected %d, or their digest is wrong", in.sum.records, end.GetRecords())
+	}
+	for _, name := range r.state.names {
+		if err := r.state.layouts[name].index(); err != nil {
+			return nil, err
+		}
+	}
+	// Equal bytes for equal states, the other way round: whatever reading missed, a
+	// second spelling of the same state or a part that it forgot, shows here.
+	if digest := r.state.Digest(); !bytes.Equal(digest[:], end.GetDigest()) {
+		return nil, corrupt("the snapshot is not in canonical form, its state has digest %x, expected %x", digest, end.GetDigest())
+	}
+	return r.state, nil
+}
+
+func corrupt(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrCorrupt}, args...)...)
+}

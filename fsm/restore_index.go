@@ -1,0 +1,67 @@
+package fsm
+
+import (
+	"cmp"
+	"slices"
+)
+
+// index derives what a snapshot leaves out, and checks that workers and history,
+// which overlap, tell the same story.
+func (l *layout) index() error {
+	if err := l.workers.index(); err != nil {
+		return err
+	}
+	return l.checkHistory()
+}
+
+// index builds the heap and the lists of the holders' workers.
+func (w *workers) index() error {
+	w.buildAge()
+	byToken := make([]int, len(w.used))
+	for number := range w.used {
+		byToken[number] = number
+	}
+	slices.SortFunc(byToken, func(a, b int) int { return cmp.Compare(w.used[a].token, w.used[b].token) })
+	for i, number := range byToken {
+		if i > 0 && w.used[byToken[i-1]].token == w.used[number].token {
+			return corrupt("workers %d and %d have the same token", byToken[i-1], number)
+		}
+		w.remember(number)
+	}
+	return nil
+}
+
+// checkHistory goes through the grants, newest first. Windows of one worker must not
+// overlap, the last one of each worker must be the worker's own record, and no such
+// record may be missing.
+func (l *layout) checkHistory() error {
+	h := &l.history
+	current := 0
+	upTo := map[uint64]int64{} // by worker: where the window after this one began
+	for i := len(h.entries) - 1; i >= 0; i-- {
+		g, k := h.at(i), &l.workers.used[h.at(i).Worker]
+		after, later := upTo[g.Worker]
+		switch {
+		case g.From < 0 || g.From > g.Until:
+			return corrupt("a grant of ticks %d to %d", g.From, g.Until)
+		case later && g.Until > after, !later && g.Token != k.token && g.Until > k.from, g.Token > k.token:
+			return corrupt("the grant under token %d overlaps a later one of worker %d", g.Token, g.Worker)
+		case g.Token == k.token:
+			if g.From != k.from || g.Until != k.highWater || g.Holder != k.holder || g.Nonce != k.nonce {
+				return corrupt("the grant under token %d is not what worker %d says", g.Token, g.Worker)
+			}
+			current++
+		}
+		upTo[g.Worker] = g.From
+	}
+	want := 0
+	for number := range l.workers.used {
+		if len(h.entries) < maxHistory || l.workers.used[number].token >= h.at(0).Token {
+			want++
+		}
+	}
+	if current != want {
+		return corrupt("the history of layout %q lacks %d of the last grants", l.name, want-current)
+	}
+	return nil
+}

@@ -1,0 +1,120 @@
+package fsm
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"google.golang.org/protobuf/proto"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// ReadState reads a snapshot up to the end of r and returns its state. supported is
+// the newest fsm_version to accept. It accepts only what [State.WriteTo] writes, byte
+// for byte: anything that is damaged, cut off, out of order, out of range or followed
+// by more is an [ErrCorrupt], anything that a newer build may have written an
+// [ErrUnknownCommand]. It holds one record of at most 1 MiB besides the state.
+func ReadState(r io.Reader, supported uint32) (*State, error) {
+	in := &snapshotReader{from: bufio.NewReaderSize(r, snapshotBufBytes), sum: newRecordSum()}
+	if err := in.header(); err != nil {
+		return nil, err
+	}
+	build := &restore{state: NewState(), supported: supported}
+	for {
+		record, err := in.next()
+		if err != nil {
+			return nil, err
+		}
+		if end := record.GetEnd(); end != nil {
+			return build.finish(in, end)
+		}
+		if err := build.add(record); err != nil {
+			return nil, fmt.Errorf("record %d of the snapshot: %w", in.sum.records, err)
+		}
+	}
+}
+
+// snapshotReader takes the framing off records and checks it.
+type snapshotReader struct {
+	from *bufio.Reader
+	sum  *recordSum
+	buf  []byte
+}
+
+func (r *snapshotReader) header() error {
+	var header [snapshotHeader]byte
+	if err := r.fill(header[:]); err != nil {
+		return err
+	}
+	format, sum := header[len(snapshotMagic):snapshotHeader-4], header[snapshotHeader-4:]
+	if string(header[:len(snapshotMagic)]) != snapshotMagic {
+		return fmt.Errorf("%w: not a snapshot of Snowraft, it begins with %q", ErrCorrupt, header[:len(snapshotMagic)])
+	}
+	if crc32.Checksum(header[:snapshotHeader-4], castagnoli) != binary.BigEndian.Uint32(sum) {
+		return fmt.Errorf("%w: the header of the snapshot has a wrong checksum", ErrCorrupt)
+	}
+	if v := binary.BigEndian.Uint32(format); v != snapshotFormat {
+		return fmt.Errorf("%w: a snapshot of format %d, expected %d", ErrUnknownCommand, v, snapshotFormat)
+	}
+	return nil
+}
+
+// next returns the next record, which is good until the call after.
+func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
+	var header [recordHeader]byte
+	if err := r.fill(header[:]); err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(header[:4])
+	if length > maxRecordBytes {
+		return nil, fmt.Errorf("%w: a snapshot record of %d bytes, expected at most %d", ErrCorrupt, length, maxRecordBytes)
+	}
+	if int(length) > cap(r.buf) {
+		r.buf = make([]byte, length)
+	}
+	data := r.buf[:length]
+	if err := r.fill(data); err != nil {
+		return nil, err
+	}
+	want := binary.BigEndian.Uint32(header[4:])
+	if got := crc32.Checksum(data, castagnoli); got != want {
+		return nil, fmt.Errorf("%w: snapshot record %d has checksum %08x, expected %08x", ErrCorrupt, r.sum.records+1, got, want)
+	}
+	record := &commandv1.SnapshotRecord{}
+	if err := proto.Unmarshal(data, record); err != nil {
+		return nil, fmt.Errorf("%w: snapshot record %d is no protobuf: %w", ErrCorrupt, r.sum.records+1, err)
+	}
+	if err := checkKnown(record.ProtoReflect()); err != nil {
+		return nil, fmt.Errorf("%w: snapshot record %d: %w", ErrUnknownCommand, r.sum.records+1, err)
+	}
+	if record.GetEnd() == nil {
+		r.sum.addBytes(data)
+	}
+	return record, nil
+}
+
+// end checks that nothing follows.
+func (r *snapshotReader) end() error {
+	switch _, err := r.from.ReadByte(); {
+	case errors.Is(err, io.EOF):
+		return nil
+	case err != nil:
+		return fmt.Errorf("fsm: cannot read the snapshot: %w", err)
+	}
+	return fmt.Errorf("%w: the snapshot goes on after its end record", ErrCorrupt)
+}
+
+// fill reads exactly len(data) bytes.
+func (r *snapshotReader) fill(data []byte) error {
+	switch _, err := io.ReadFull(r.from, data); {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w: the snapshot is cut off after record %d", ErrCorrupt, r.sum.records)
+	case err != nil:
+		return fmt.Errorf("fsm: cannot read the snapshot: %w", err)
+	}
+	return nil
+}

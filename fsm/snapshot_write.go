@@ -1,0 +1,122 @@
+package fsm
+
+import (
+	"bufio"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"hash/crc32"
+	"io"
+
+	"google.golang.org/protobuf/proto"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// A snapshot: a header of 8 bytes magic, 4 bytes format version and 4 bytes CRC32C
+// of those twelve; then records of 4 bytes length, 4 bytes CRC32C and that many bytes
+// of a protobuf SnapshotRecord, up to and with the end record. All big endian.
+const (
+	snapshotMagic    = "SNOWRAFT"
+	snapshotFormat   = 1
+	snapshotHeader   = len(snapshotMagic) + 4 + 4
+	recordHeader     = 4 + 4
+	maxRecordBytes   = 1 << 20
+	snapshotBufBytes = 64 << 10
+)
+
+// WriteTo writes a snapshot of the state to w. It buffers, and holds no more than
+// one record in memory at a time.
+func (s *State) WriteTo(w io.Writer) (int64, error) { return s.image().writeTo(w) }
+
+func (im image) writeTo(to io.Writer) (int64, error) {
+	w := &snapshotWriter{to: bufio.NewWriterSize(to, snapshotBufBytes)}
+	w.header()
+	sum := newRecordSum()
+	for record := range im.records() {
+		w.record(sum.add(record))
+	}
+	w.record(newRecordSum().add(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_End{
+		End: &commandv1.SnapshotEnd{Records: sum.records, Digest: sum.hash.Sum(nil)},
+	}}))
+	w.flush()
+	return w.written, w.err
+}
+
+// snapshotWriter frames records; it keeps the first error.
+type snapshotWriter struct {
+	to      *bufio.Writer
+	written int64
+	err     error
+}
+
+func (w *snapshotWriter) header() {
+	header := binary.BigEndian.AppendUint32([]byte(snapshotMagic), snapshotFormat)
+	w.write(binary.BigEndian.AppendUint32(header, crc32.Checksum(header, castagnoli)))
+}
+
+func (w *snapshotWriter) record(data []byte) {
+	var header [recordHeader]byte
+	binary.BigEndian.PutUint32(header[:4], uint32(len(data)))
+	binary.BigEndian.PutUint32(header[4:], crc32.Checksum(data, castagnoli))
+	w.write(header[:])
+	w.write(data)
+}
+
+func (w *snapshotWriter) write(data []byte) {
+	if w.err != nil {
+		return
+	}
+	n, err := w.to.Write(data)
+	w.written += int64(n)
+	w.err = err
+}
+
+func (w *snapshotWriter) flush() {
+	if w.err == nil {
+		w.err = w.to.Flush()
+	}
+}
+
+// Digest returns the SHA-256 of the state in its canonical form: of every record of
+// its snapshot but the end record, each with its length (4 bytes, big endian) in
+// front. It takes time in proportion to the state, about a second for a million
+// workers.
+func (s *State) Digest() [32]byte {
+	sum := newRecordSum()
+	for record := range s.image().records() {
+		sum.add(record)
+	}
+	return [32]byte(sum.hash.Sum(nil))
+}
+
+// recordSum sums records up to a digest.
+type recordSum struct {
+	hash    hash.Hash
+	records uint64
+	buf     []byte
+}
+
+func newRecordSum() *recordSum { return &recordSum{hash: sha256.New()} }
+
+// add adds a record and returns its protobuf, which is good until the next call.
+func (s *recordSum) add(record *commandv1.SnapshotRecord) []byte {
+	data, err := proto.MarshalOptions{Deterministic: true}.MarshalAppend(s.buf[:0], record)
+	if err != nil {
+		// Every string in the state was checked when it came in.
+		panic(fmt.Sprintf("fsm: the state cannot be marshalled: %v", err))
+	}
+	s.buf = data
+	s.addBytes(data)
+	return data
+}
+
+// addBytes adds a record that is marshalled already.
+func (s *recordSum) addBytes(data []byte) {
+	var length [4]byte
+	binary.BigEndian.PutUint32(length[:], uint32(len(data)))
+	s.hash.Write(length[:])
+	s.hash.Write(data)
+	s.records++
+}

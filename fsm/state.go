@@ -1,0 +1,62 @@
+package fsm
+
+import (
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// State is the replicated state, pure: it has no lock, no clock and no I/O, and it
+// is not safe for concurrent use. [Machine] guards one.
+type State struct {
+	version  uint32            // commands up to this fsm_version are accepted
+	observed int64             // the observed clock in Unix ms, 0 before the first observation
+	config   *commandv1.Config // nil until set; never changed, only replaced
+
+	names   []string // of the layouts, ascending
+	layouts map[string]*layout
+
+	removed []string // IDs of removed members, oldest first, at most maxRemoved
+
+	lastCheckpoint struct {
+		index  uint64
+		digest [32]byte
+	}
+
+	// revision counts the changes of config, layouts and version. It is not part of
+	// the state: it tells a Machine when to publish.
+	revision uint64
+}
+
+// NewState returns the state before the first command.
+func NewState() *State {
+	return &State{version: firstVersion, layouts: map[string]*layout{}}
+}
+
+// entry is one command of the log.
+type entry struct {
+	index uint64
+	now   int64 // the proposer's clock in Unix ms; any value, also a hostile one
+	cmd   *commandv1.Command
+}
+
+// Apply applies the command at a log index and returns its result. It keeps nothing
+// of cmd. A refused command changes nothing, and so does one after which the result
+// has Halted set. Indexes must grow from call to call.
+func (s *State) Apply(index uint64, cmd *commandv1.Command) Result {
+	result := s.apply(entry{index: index, now: nowOf(cmd), cmd: cmd})
+	result.Observed = s.observed
+	return result
+}
+
+func (s *State) apply(e entry) Result {
+	k, ok := kindOf(e.cmd)
+	if !ok {
+		return halted(haltAt(e.index, adviseUpgrade, ErrUnknownCommand))
+	}
+	// A command of a known kind may use newer fields; then its own version is higher.
+	if need := max(k.since, e.cmd.GetVersion()); need > s.version {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW,
+			"the command needs fsm_version %d and the cluster is at %d: upgrade every member, then raise the version",
+			need, s.version)}
+	}
+	return k.apply(s, e)
+}

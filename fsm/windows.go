@@ -1,0 +1,199 @@
+package fsm
+
+import (
+	"fmt"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// acquireWorker grants a free worker: one whose high-water is not after now, or, if
+// there is none, not after now plus the wait threshold. The window begins at the
+// high-water or now, whichever is later, has the length asked for, at least one
+// tick, and ends at most the maximum window after now.
+func (s *State) acquireWorker(e entry) Result {
+	c := e.cmd.GetAcquireWorker()
+	l, refused := s.layoutNamed(c.GetLayout())
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	nonce, refused := checkAcquire(c)
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	if refused := s.checkClock(e.now, l); refused != nil {
+		return Result{Err: refused}
+	}
+	if last := l.history.lastToken(); e.index <= last {
+		return halted(haltAt(e.index, adviseRejoin,
+			fmt.Errorf("layout %q has a grant of index %d already, and indexes must grow", l.name, last)))
+	}
+	nowTick := l.layout.TickAt(e.now)
+	if nowTick >= l.ticks {
+		return Result{Err: l.full()}
+	}
+	// Both are at most 2^61 plus a day of milliseconds: a layout that issues has at
+	// least one bit each for worker and sequence.
+	longest := l.ticksIn(s.Config().GetMaxWindowMs())
+	horizon := min(nowTick+longest, l.ticks)
+
+	if mutant.On(mutant.ResetHighWater) {
+		for number := range l.workers.used {
+			if l.workers.highWater(number) <= nowTick {
+				l.workers.setHighWater(number, 0)
+			}
+		}
+	}
+	number, ok := l.workers.pick(c.GetHolder(), nowTick)
+	if !ok {
+		soon := l.layout.TickAt(plus(e.now, s.Config().GetWaitThresholdMs()))
+		number, ok = l.workers.pick(c.GetHolder(), min(soon, horizon-1)) // below horizon, so that the window is not empty
+	}
+	if !ok {
+		return Result{Err: l.exhausted(e.now)}
+	}
+	from := max(l.workers.highWater(number), nowTick)
+	if mutant.On(mutant.IgnoreHighWater) {
+		from = nowTick
+	}
+	asked := l.ticksIn(min(c.GetWindowMs(), s.Config().GetMaxWindowMs()))
+	until := min(from+asked, horizon)
+
+	l.workers.grant(number, c.GetHolder(), nonce, e.index, from, until)
+	l.history.add(GrantRecord{
+		Worker: uint64(number), Token: e.index, Holder: c.GetHolder(), Nonce: nonce,
+		From: from, Until: until, GrantedMillis: e.now,
+	})
+	return Result{Grant: l.workers.granted(number)}
+}
+
+// extendWindow moves the end of the holder's window, if the window is what the
+// holder believes it is. An end that would not be later stays as it is. A window
+// that passed can be extended as long as nobody else took the worker.
+func (s *State) extendWindow(e entry) Result {
+	c := e.cmd.GetExtendWindow()
+	l, refused := s.layoutNamed(c.GetLayout())
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	if c.GetWindowMs() <= 0 {
+		return Result{Err: invalidWindow(c.GetWindowMs())}
+	}
+	number, refused := l.current(c, mutant.On(mutant.NoExtendCAS))
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	asked := l.ticksIn(min(c.GetWindowMs(), s.Config().GetMaxWindowMs()))
+	end := min(min(l.layout.TickAt(e.now), l.ticks)+asked, l.ticks)
+	if before := l.workers.highWater(number); end > before {
+		l.workers.extend(number, end)
+		l.history.setUntil(l.workers.used[number].token, end)
+	} else if before == l.ticks {
+		return Result{Err: l.full()}
+	}
+	return Result{Grant: l.workers.granted(number)}
+}
+
+// releaseWorker gives a worker back and lowers its high-water to next, the first
+// tick in which the holder issued nothing and never will.
+func (s *State) releaseWorker(e entry) Result {
+	c := e.cmd.GetReleaseWorker()
+	l, refused := s.layoutNamed(c.GetLayout())
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	number, refused := l.current(c, false)
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	next, k := c.GetNext(), &l.workers.used[number]
+	if next < k.from || next > k.highWater {
+		return Result{Err: invalid("a release at tick %d, expected one of the window, %d to %d", next, k.from, k.highWater)}
+	}
+	if mutant.On(mutant.ReleaseTooLow) {
+		next = max(k.from, next-1)
+	}
+	l.workers.release(number, next)
+	l.history.setUntil(k.token, next)
+	return Result{}
+}
+
+// claim is what a holder says of its window: ExtendWindow and ReleaseWorker.
+type claim interface {
+	GetWorker() uint64
+	GetToken() uint64
+	GetNonce() []byte
+	GetUntil() int64
+}
+
+// current returns the worker of a claim, if the claim is true: the token is the
+// worker's current one and was not released, the nonce is the holder's, and the
+// window ends where the holder believes. The last part is a compare-and-swap; the
+// first cannot stand for it nor it for the first, since a release lowers an end that
+// an earlier holder may still believe in.
+func (l *layout) current(c claim, anyUntil bool) (number int, refused *Refused) {
+	mismatch := func(format string, args ...any) *Refused {
+		return refuse(commandv1.Refusal_REFUSAL_WINDOW_MISMATCH,
+			"worker %d of layout %q "+format+": drop its lane and acquire a worker anew",
+			append([]any{c.GetWorker(), l.name}, args...)...)
+	}
+	if c.GetWorker() >= uint64(len(l.workers.used)) {
+		return 0, mismatch("was never granted")
+	}
+	number = int(c.GetWorker())
+	k := &l.workers.used[number]
+	if !mutant.On(mutant.NoTokenCheck) {
+		nonce, ok := copyNonce(c.GetNonce())
+		switch {
+		case c.GetToken() != k.token:
+			return 0, mismatch("was granted under token %d, not %d", k.token, c.GetToken())
+		case !ok || nonce != k.nonce:
+			return 0, mismatch("was granted to another start of its holder")
+		case k.released:
+			return 0, mismatch("was released")
+		}
+	}
+	if c.GetUntil() != k.highWater && !anyUntil {
+		return 0, mismatch("has a window until tick %d, not %d", k.highWater, c.GetUntil())
+	}
+	return number, nil
+}
+
+func checkAcquire(c *commandv1.AcquireWorker) (nonce [nonceBytes]byte, refused *Refused) {
+	if err := checkIdentifier(c.GetHolder()); err != nil {
+		return nonce, invalid("a holder's name %v", err)
+	}
+	nonce, ok := copyNonce(c.GetNonce())
+	if !ok {
+		return nonce, invalid("a nonce of %d bytes, expected %d", len(c.GetNonce()), nonceBytes)
+	}
+	if c.GetWindowMs() <= 0 {
+		return nonce, invalidWindow(c.GetWindowMs())
+	}
+	return nonce, nil
+}
+
+func invalidWindow(millis int64) *Refused {
+	return invalid("a window of %d ms, expected at least 1", millis)
+}
+
+// full refuses because the time field has no tick left.
+func (l *layout) full() *Refused {
+	return refuse(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED,
+		"the %d ticks of layout %q are used up: go on with another layout", l.ticks, l.name)
+}
+
+// exhausted refuses because no worker is free.
+func (l *layout) exhausted(now int64) *Refused {
+	soonest := l.workers.soonest()
+	if soonest >= l.ticks {
+		return l.full()
+	}
+	free := l.layout.MillisAt(soonest)
+	refused := refuse(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED,
+		"all %d workers of layout %q are taken: try again in %d ms, when the first one is free",
+		l.workers.size, l.name, minus(free, now))
+	refused.RetryAtMillis = free
+	return refused
+}

@@ -1,0 +1,133 @@
+package fsm
+
+import "github.com/snowraft/snowraft/internal/mutant"
+
+// worker is one worker that was granted at least once, and its last window.
+type worker struct {
+	highWater int64 // the tick before which everything was granted; the window's end
+	from      int64 // the tick at which the acquisition of token began
+	token     uint64
+	nonce     [nonceBytes]byte
+	holder    string
+	released  bool // the holder gave it back: its token is good for nothing any more
+
+	place        int // in workers.byAge
+	newer, older int // the neighbours among the workers that the same holder had last; none at the ends
+}
+
+// none stands for no worker.
+const none = -1
+
+// workers are the workers of one layout.
+//
+// It keeps the invariant that uniqueness rests on: whatever was granted on a worker
+// lies below its high-water, and a new window begins at or above it. So the windows
+// of one worker are disjoint. The high-water only grows, except that the holder of
+// the current token may give back the rest of its own window, in which it issued
+// nothing. Every change of a high-water is made by grant, extend or release below.
+//
+// Workers that were never granted need no memory: they are taken in ascending order,
+// so they are the ones from len(used) on, and their high-water is 0.
+type workers struct {
+	size uint64 // the layout has the workers [0, size)
+	used []worker
+
+	// byAge is a binary heap of all used workers, the one with the lowest
+	// high-water on top, by number among equals.
+	byAge []int
+
+	// newest has for each holder the worker that it was granted last, of those that
+	// nobody else was granted since. The others follow along worker.older, in
+	// descending order of their tokens. Without them a restored replica could not
+	// tell which worker is next once the newest went to another holder.
+	newest map[string]int
+}
+
+// pick chooses the worker to grant to a holder: among those whose high-water is at
+// most limit, the one that this holder had last; else one that was never used, the
+// lowest number first; else the one with the lowest high-water. It is O(log n).
+func (w *workers) pick(holder string, limit int64) (number int, ok bool) {
+	if n, had := w.newest[holder]; had && w.used[n].highWater <= limit {
+		return n, true
+	}
+	if uint64(len(w.used)) < w.size || mutant.On(mutant.WorkerOutOfRange) {
+		return len(w.used), true
+	}
+	if n := w.byAge[0]; w.used[n].highWater <= limit {
+		return n, true
+	}
+	return 0, false
+}
+
+// highWater returns a worker's high-water, 0 for one that was never used.
+func (w *workers) highWater(number int) int64 {
+	if number == len(w.used) {
+		return 0
+	}
+	return w.used[number].highWater
+}
+
+// soonest returns the lowest high-water: the tick from which on a worker is free.
+func (w *workers) soonest() int64 {
+	if uint64(len(w.used)) < w.size {
+		return 0
+	}
+	return w.used[w.byAge[0]].highWater
+}
+
+// grant gives a worker that pick returned to a holder. from must not be below its
+// high-water, until must be above from, and token above every earlier one.
+func (w *workers) grant(number int, holder string, nonce [nonceBytes]byte, token uint64, from, until int64) {
+	if number == len(w.used) {
+		w.used = append(w.used, worker{newer: none, older: none})
+		w.pushAge(number)
+	} else {
+		w.forget(number)
+	}
+	k := &w.used[number]
+	k.holder, k.nonce, k.token, k.from, k.released = holder, nonce, token, from, false
+	w.remember(number)
+	w.setHighWater(number, until)
+}
+
+// extend moves the end of the current window. until must not be below the high-water.
+func (w *workers) extend(number int, until int64) { w.setHighWater(number, until) }
+
+// release lowers the high-water to next, which must be within the current window,
+// at or above every tick that its holder may have used or will use.
+func (w *workers) release(number int, next int64) {
+	w.used[number].released = true
+	w.setHighWater(number, next)
+}
+
+func (w *workers) setHighWater(number int, tick int64) {
+	w.used[number].highWater = tick
+	w.fixAge(w.used[number].place)
+}
+
+// remember puts a worker, whose token is the newest, at the head of its holder's.
+func (w *workers) remember(number int) {
+	k := &w.used[number]
+	k.newer, k.older = none, none
+	if head, ok := w.newest[k.holder]; ok {
+		k.older = head
+		w.used[head].newer = number
+	}
+	w.newest[k.holder] = number
+}
+
+// forget takes a worker out of its holder's.
+func (w *workers) forget(number int) {
+	k := &w.used[number]
+	if k.older != none {
+		w.used[k.older].newer = k.newer
+	}
+	switch {
+	case k.newer != none:
+		w.used[k.newer].older = k.older
+	case k.older != none:
+		w.newest[k.holder] = k.older
+	default:
+		delete(w.newest, k.holder)
+	}
+}
