@@ -1,0 +1,119 @@
+package cluster
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/raft"
+)
+
+// bootstrapInterval is how often a waiting node looks around.
+const bootstrapInterval = 100 * time.Millisecond
+
+// bootstrap starts a cluster if there is none to join; it ends when this node
+// is of a cluster.
+//
+// The nodes that wait for each other agree without a coordinator: each takes
+// the BootstrapExpect lowest IDs among the waiting nodes that it sees, itself
+// included, and announces a digest of that set. The lowest of the set starts
+// the cluster, with all of the set as voters, once all of them announce the
+// same set. Whoever sees a cluster, started by whomever, waits to be added.
+func (n *Node) bootstrap() {
+	if n.id.cluster() == "" && n.raft.LastIndex() > 0 {
+		n.startCluster(func() error { return nil }) // the process ended half-way through
+		return
+	}
+	tick := time.NewTicker(bootstrapInterval)
+	defer tick.Stop()
+	for n.id.cluster() == "" {
+		if n.cfg.BootstrapExpect > 0 {
+			if set := n.agreedSet(); set != nil {
+				n.bootstrapWith(set)
+				return
+			}
+		}
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+	n.logger.Info("of a cluster", "cluster", n.id.cluster())
+	n.gossip.announce()
+}
+
+// agreedSet announces the set of nodes that this one would start a cluster
+// with, and returns it when all of them agree and it is on this node to start.
+func (n *Node) agreedSet() []meta {
+	own := n.meta()
+	waiting := []meta{own}
+	for _, p := range n.gossip.all() {
+		if !p.alive {
+			continue
+		}
+		if p.meta.Cluster != "" {
+			return nil // there is a cluster: its leader adds us
+		}
+		if p.meta.Expect == own.Expect {
+			waiting = append(waiting, p.meta)
+		}
+	}
+	slices.SortFunc(waiting, func(a, b meta) int { return strings.Compare(a.ID, b.ID) })
+	if len(waiting) < own.Expect {
+		return nil
+	}
+	set := waiting[:own.Expect]
+	digest := setDigest(set)
+	if own.Quorum != digest {
+		n.quorum.Store(&digest)
+		n.gossip.announce()
+	}
+	if set[0].ID != own.ID {
+		return nil
+	}
+	for _, m := range set[1:] {
+		if m.Quorum != digest {
+			return nil
+		}
+	}
+	return set
+}
+
+func setDigest(set []meta) string {
+	h := sha256.New()
+	for _, m := range set {
+		fmt.Fprintln(h, m.ID)
+	}
+	return hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+// bootstrapWith starts a cluster of these nodes as voters.
+func (n *Node) bootstrapWith(set []meta) {
+	var servers []raft.Server
+	for _, m := range set {
+		servers = append(servers, raft.Server{
+			Suffrage: raft.Voter, ID: raft.ServerID(m.ID), Address: raft.ServerAddress(m.Raft),
+		})
+	}
+	n.startCluster(func() error {
+		return n.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
+	})
+}
+
+func (n *Node) startCluster(start func() error) {
+	cluster := uuid.NewString()
+	first, err := n.id.found(cluster, start)
+	if err != nil {
+		n.Fail(fmt.Errorf("bootstrap: %w", err))
+		return
+	}
+	if first {
+		n.logger.Info("started a cluster", "cluster", cluster)
+	}
+	n.gossip.announce()
+}

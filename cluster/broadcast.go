@@ -1,0 +1,28 @@
+package cluster
+
+import "sync"
+
+// broadcast wakes everybody who waits. Its zero value is ready.
+type broadcast struct {
+	mu sync.Mutex
+	ch chan struct{}
+}
+
+// next is closed at the next send.
+func (b *broadcast) next() <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch == nil {
+		b.ch = make(chan struct{})
+	}
+	return b.ch
+}
+
+func (b *broadcast) send() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ch != nil {
+		close(b.ch)
+		b.ch = nil
+	}
+}

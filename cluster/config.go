@@ -1,0 +1,143 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// Config is what a node needs. Open copies it; it does not change afterwards.
+type Config struct {
+	// Name is what people call the member; it need not be unique, but should be.
+	Name string
+	// DataDir is created when it does not exist.
+	DataDir string
+
+	// RaftListener accepts the peers' Raft connections; the node closes it.
+	RaftListener net.Listener
+	// Gossip is the transport of memberlist, already bound; the node shuts it down.
+	Gossip memberlist.NodeAwareTransport
+	// GossipHost and GossipPort are where peers reach the gossip transport.
+	GossipHost string
+	GossipPort int
+	// RaftAddress and APIAddress are where peers and clients reach this node, host:port.
+	RaftAddress string
+	APIAddress  string
+
+	// Join are gossip addresses of other members, host:port.
+	Join []string
+	// BootstrapExpect is how many new nodes start a cluster together: 1 starts
+	// one alone, 0 only ever joins one.
+	BootstrapExpect int
+
+	// FSM is the replicated state machine.
+	FSM raft.FSM
+	// Commands is the newest version of the FSM's commands that this node supports.
+	Commands uint32
+	// Version is shown to people.
+	Version string
+
+	// Watch judges this node's clock.
+	Watch *clock.Watch
+	// Logger gets everything worth telling.
+	Logger *slog.Logger
+
+	// Lead runs while this node leads: called after all of the earlier terms'
+	// entries were applied, its context ends with the leadership.
+	Lead func(ctx context.Context)
+	// Removed remembers removed members, so that they are not added again.
+	Removed RemovedMembers
+
+	Timing Timing
+
+	// Transport and Storage replace network and disk in simulations.
+	Transport Transport
+	Storage   *Storage
+}
+
+// RemovedMembers is the replicated memory of who was removed.
+type RemovedMembers interface {
+	IsRemoved(id string) bool
+	// Remove remembers a member; it proposes and needs leadership.
+	Remove(ctx context.Context, id string) error
+}
+
+// Timing is how long things take. The zero value of a field is its default.
+type Timing struct {
+	// Heartbeat is how long a follower waits for the leader before it stands for election (500 ms).
+	Heartbeat time.Duration
+	// LeaderLease is how long a leader goes on without hearing from a majority (400 ms).
+	LeaderLease time.Duration
+	// GossipProbe is the interval of gossip probes, and so of clock comparisons (1 s).
+	GossipProbe time.Duration
+	// Reconcile is the interval of the leader's look at the membership (500 ms).
+	Reconcile time.Duration
+	// Stabilization is how long a new nonvoter must be well before it is promoted (3 s).
+	Stabilization time.Duration
+	// Rejoin is the interval of renewed contact to lost members (10 s).
+	Rejoin time.Duration
+	// DiskStall is how long one write to the log may take before a leader gives up (10 s).
+	DiskStall time.Duration
+	// SnapshotThreshold is after how many log entries a snapshot is taken (4096).
+	SnapshotThreshold uint64
+}
+
+func (t Timing) withDefaults() Timing {
+	set := func(d *time.Duration, to time.Duration) {
+		if *d == 0 {
+			*d = to
+		}
+	}
+	set(&t.Heartbeat, 500*time.Millisecond)
+	set(&t.LeaderLease, t.Heartbeat*4/5)
+	set(&t.GossipProbe, time.Second)
+	set(&t.Reconcile, 500*time.Millisecond)
+	set(&t.Stabilization, 3*time.Second)
+	set(&t.Rejoin, 10*time.Second)
+	set(&t.DiskStall, 10*time.Second)
+	if t.SnapshotThreshold == 0 {
+		t.SnapshotThreshold = 4096
+	}
+	return t
+}
+
+// trailingLogs is how many entries stay behind a snapshot for followers that lag a little.
+const trailingLogs = 2048
+
+func (c *Config) validate() error {
+	var errs []error
+	if c.FSM == nil || c.Watch == nil || c.Logger == nil || c.Lead == nil || c.Removed == nil || c.Gossip == nil {
+		errs = append(errs, errors.New("FSM, Watch, Logger, Lead, Removed and Gossip are required"))
+	}
+	if c.BootstrapExpect < 0 || (c.BootstrapExpect > 1 && c.BootstrapExpect%2 == 0) {
+		errs = append(errs, fmt.Errorf("bootstrap-expect is %d: want 0, 1 or another odd number", c.BootstrapExpect))
+	}
+	if c.BootstrapExpect == 1 && len(c.Join) > 0 {
+		errs = append(errs, errors.New("bootstrap-expect 1 starts a cluster alone: leave join out, or say how many new members start one together"))
+	}
+	return errors.Join(errs...)
+}
+
+func (c *Config) raftConfig(id string, notify chan<- bool, logger *slog.Logger) *raft.Config {
+	rc := raft.DefaultConfig()
+	rc.LocalID = raft.ServerID(id)
+	rc.HeartbeatTimeout = c.Timing.Heartbeat
+	rc.ElectionTimeout = c.Timing.Heartbeat
+	rc.LeaderLeaseTimeout = c.Timing.LeaderLease
+	rc.SnapshotThreshold = c.Timing.SnapshotThreshold
+	rc.SnapshotInterval = 30 * time.Second
+	rc.TrailingLogs = trailingLogs
+	rc.ShutdownOnRemove = false // the node itself decides what a removal means
+	rc.NotifyCh = notify
+	rc.Logger = hashicorpLogger(logger, "raft")
+	rc.NoLegacyTelemetry = true
+	return rc
+}

@@ -1,0 +1,55 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+)
+
+var (
+	// ErrNotLeader says that this node can't do it because it does not lead, or
+	// not yet. Nothing was appended: trying again elsewhere is safe.
+	ErrNotLeader = errors.New("this member is not the leader")
+	// ErrUnknownOutcome says that a proposal may or may not be committed, now or later.
+	ErrUnknownOutcome = errors.New("the outcome of the proposal is unknown")
+	// ErrClosed says that the node was closed.
+	ErrClosed = errors.New("this member is shutting down")
+	// ErrRemoved says that this node was removed from its cluster.
+	ErrRemoved = errors.New("this member was removed from the cluster: empty its data directory to let it join again as a new member")
+	// ErrUnknownMember says that no member has this ID or name.
+	ErrUnknownMember = errors.New("no such member")
+	// ErrQuorum says that a change of membership was refused because it would leave no working majority.
+	ErrQuorum = errors.New("refused: too few live voters would remain")
+	// ErrOtherCluster says that a peer belongs to another cluster.
+	ErrOtherCluster = errors.New("that member belongs to another cluster")
+)
+
+// CorruptError says that something on disk is not what was written there.
+type CorruptError struct {
+	// Path of the damaged file or directory.
+	Path string
+	// What exactly is wrong.
+	Reason string
+}
+
+func (e *CorruptError) Error() string {
+	return fmt.Sprintf("%s is damaged (%s): this member must not go on with it. "+
+		"Check the disk, move the data directory away, and start again with an empty one: "+
+		"the member then joins as a new one and gets the state from the others. "+
+		"Remove the old member with 'snowraft member remove'", e.Path, e.Reason)
+}
+
+// proposalError sorts raft's errors by the only question that matters: can the entry have been appended?
+func proposalError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, raft.ErrNotLeader),
+		errors.Is(err, raft.ErrLeadershipTransferInProgress),
+		errors.Is(err, raft.ErrEnqueueTimeout):
+		return fmt.Errorf("%w: %w", ErrNotLeader, err)
+	default:
+		return fmt.Errorf("%w: %w", ErrUnknownOutcome, err)
+	}
+}

@@ -1,0 +1,281 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// gossipLabel keeps other programs that use memberlist away.
+const gossipLabel = "snowraft/1"
+
+// gossip is this node's view of the others: who is there, where, and what time
+// they have. It hears of everybody and decides nothing.
+type gossip struct {
+	list   *memberlist.Memberlist // nil until open
+	watch  *clock.Watch
+	logger *slog.Logger
+	self   func() meta
+	stats  func() peerStats
+
+	mu    sync.Mutex
+	peers map[string]peerInfo // by node ID, this node excluded
+	told  map[string]bool     // refusals that were logged
+
+	changed chan struct{} // has room for one: somebody came, went or changed
+}
+
+// peerInfo is the last that was heard of a node. It stays after the node went away.
+type peerInfo struct {
+	meta  meta
+	alive bool
+	stats peerStats
+	heard time.Time // of stats
+}
+
+// peerStats is what autopilot wants to know of a node.
+type peerStats struct {
+	lastIndex, lastTerm uint64
+	lastContact         time.Duration
+}
+
+func newGossip(cfg *Config, self func() meta, stats func() peerStats) *gossip {
+	return &gossip{
+		watch: cfg.Watch, logger: cfg.Logger, self: self, stats: stats,
+		peers: make(map[string]peerInfo), told: make(map[string]bool),
+		changed: make(chan struct{}, 1),
+	}
+}
+
+// open starts the gossip; until then this node hears only of those that dial it.
+func (g *gossip) open(cfg *Config) error {
+	mc := memberlist.DefaultLANConfig()
+	mc.Name = g.self().gossipName()
+	mc.Label = gossipLabel
+	mc.Transport = cfg.Gossip
+	mc.AdvertiseAddr = cfg.GossipHost
+	mc.AdvertisePort = cfg.GossipPort
+	mc.BindPort = cfg.GossipPort // what a seed without a port is taken to have
+	mc.ProbeInterval = cfg.Timing.GossipProbe
+	mc.ProbeTimeout = cfg.Timing.GossipProbe / 2
+	mc.LogOutput = nil
+	mc.Logger = gossipLogger(cfg.Logger)
+	mc.Delegate = g
+	mc.Events = g
+	mc.Alive = g
+	mc.Merge = g
+	mc.Ping = g
+	list, err := memberlist.Create(mc)
+	if err != nil {
+		return fmt.Errorf("gossip: %w", err)
+	}
+	g.list = list
+	return nil
+}
+
+// join contacts other members; it reports how many answered.
+func (g *gossip) join(addrs []string) (int, error) {
+	if len(addrs) == 0 {
+		return 0, nil
+	}
+	return g.list.Join(addrs)
+}
+
+// announce tells the others that our metadata changed.
+func (g *gossip) announce() { _ = g.list.UpdateNode(time.Second) }
+
+// learn takes what a node said of itself, in gossip or in a handshake.
+func (g *gossip) learn(m meta, alive bool) {
+	if m.ID == g.self().ID {
+		return
+	}
+	g.mu.Lock()
+	p, known := g.peers[m.ID]
+	if known && m.Starts < p.meta.Starts {
+		g.mu.Unlock()
+		return // of an earlier start of that node
+	}
+	p.meta, p.alive = m, alive || p.alive
+	g.peers[m.ID] = p
+	g.mu.Unlock()
+	g.signal()
+}
+
+func (g *gossip) signal() {
+	select {
+	case g.changed <- struct{}{}:
+	default:
+	}
+}
+
+// peer is the last that was heard of a node.
+func (g *gossip) peer(id string) (peerInfo, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, ok := g.peers[id]
+	return p, ok
+}
+
+// all lists the nodes that were ever heard of, by ID.
+func (g *gossip) all() []peerInfo {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var peers []peerInfo
+	for _, id := range slices.Sorted(maps.Keys(g.peers)) {
+		peers = append(peers, g.peers[id])
+	}
+	return peers
+}
+
+// lost lists the gossip addresses of nodes that are not heard of now.
+func (g *gossip) lost() []string {
+	var addrs []string
+	for _, p := range g.all() {
+		if !p.alive && p.meta.Gossip != "" {
+			addrs = append(addrs, p.meta.Gossip)
+		}
+	}
+	return addrs
+}
+
+// close leaves the gossip (which is not leaving the cluster) and stops it.
+func (g *gossip) close() error {
+	if g.list == nil {
+		return nil
+	}
+	err := g.list.Leave(time.Second)
+	return errors.Join(err, g.list.Shutdown())
+}
+
+// compatible says why a node can't be a peer.
+func (g *gossip) compatible(m meta) error {
+	own := g.self().Cluster
+	if own != "" && m.Cluster != "" && own != m.Cluster {
+		return fmt.Errorf("%w: %s (%s) is of cluster %s, this member of %s", ErrOtherCluster, m.Name, m.Raft, m.Cluster, own)
+	}
+	return nil
+}
+
+// judge decodes and checks a peer's metadata; a refusal is logged once for each peer.
+func (g *gossip) judge(n *memberlist.Node) (meta, error) {
+	m, err := decodeMeta(n.Meta)
+	if err == nil {
+		err = g.compatible(m)
+	}
+	if err != nil {
+		g.mu.Lock()
+		first := !g.told[n.Name] && len(g.told) < 1000
+		g.told[n.Name] = true
+		g.mu.Unlock()
+		if first {
+			g.logger.Warn("refused a member in gossip", "address", n.Address(), "error", err)
+		}
+	}
+	return m, err
+}
+
+// The rest implements memberlist's delegates; memberlist calls it from its own goroutines.
+
+// NodeMeta implements memberlist.Delegate.
+func (g *gossip) NodeMeta(limit int) []byte {
+	raw := g.self().encode()
+	if len(raw) > limit {
+		return nil // openNode checked the length
+	}
+	return raw
+}
+
+// NotifyMsg, GetBroadcasts, LocalState and MergeRemoteState implement memberlist.Delegate.
+func (g *gossip) NotifyMsg([]byte)                {}
+func (g *gossip) GetBroadcasts(int, int) [][]byte { return nil }
+func (g *gossip) LocalState(bool) []byte          { return nil }
+func (g *gossip) MergeRemoteState([]byte, bool)   {}
+
+// NotifyAlive implements memberlist.AliveDelegate: other clusters' members are not heard.
+func (g *gossip) NotifyAlive(n *memberlist.Node) error {
+	_, err := g.judge(n)
+	return err
+}
+
+// NotifyMerge implements memberlist.MergeDelegate: one foreign member among them vetoes a join.
+func (g *gossip) NotifyMerge(nodes []*memberlist.Node) error {
+	for _, n := range nodes {
+		if _, err := g.judge(n); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// NotifyJoin implements memberlist.EventDelegate.
+func (g *gossip) NotifyJoin(n *memberlist.Node) { g.NotifyUpdate(n) }
+
+// NotifyUpdate implements memberlist.EventDelegate.
+func (g *gossip) NotifyUpdate(n *memberlist.Node) {
+	m, err := g.judge(n)
+	if err != nil {
+		return
+	}
+	g.learn(m, true)
+}
+
+// NotifyLeave implements memberlist.EventDelegate.
+func (g *gossip) NotifyLeave(n *memberlist.Node) {
+	m, err := decodeMeta(n.Meta)
+	if err != nil {
+		return
+	}
+	g.mu.Lock()
+	p, ok := g.peers[m.ID]
+	if ok && p.meta.Starts == m.Starts {
+		p.alive = false
+		g.peers[m.ID] = p
+	}
+	g.mu.Unlock()
+	if ok {
+		g.watch.ForgetPeer(m.ID)
+	}
+	g.signal()
+}
+
+const ackSize = 8 + 8 + 8 + 4
+
+// AckPayload implements memberlist.PingDelegate: our clock, and how far our log goes.
+func (g *gossip) AckPayload() []byte {
+	s := g.stats()
+	b := make([]byte, 0, ackSize)
+	b = binary.BigEndian.AppendUint64(b, uint64(g.watch.Now().Wall)) //nolint:gosec // the bits are what matters
+	b = binary.BigEndian.AppendUint64(b, s.lastIndex)
+	b = binary.BigEndian.AppendUint64(b, s.lastTerm)
+	ms := min(max(s.lastContact.Milliseconds(), 0), 1<<31)
+	return binary.BigEndian.AppendUint32(b, uint32(ms)) //nolint:gosec // bounded above
+}
+
+// NotifyPingComplete implements memberlist.PingDelegate.
+func (g *gossip) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, payload []byte) {
+	m, err := decodeMeta(n.Meta)
+	if err != nil || len(payload) != ackSize || g.compatible(m) != nil {
+		return
+	}
+	g.watch.ObservePeer(m.ID, int64(binary.BigEndian.Uint64(payload)), rtt) //nolint:gosec // the bits are what matters
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if p, ok := g.peers[m.ID]; ok && p.meta.Starts == m.Starts {
+		p.stats = peerStats{
+			lastIndex:   binary.BigEndian.Uint64(payload[8:]),
+			lastTerm:    binary.BigEndian.Uint64(payload[16:]),
+			lastContact: time.Duration(binary.BigEndian.Uint32(payload[24:])) * time.Millisecond,
+		}
+		p.heard = time.Now()
+		g.peers[m.ID] = p
+	}
+}

@@ -1,0 +1,115 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"time"
+)
+
+// The handshake opens every connection to a Raft port. The dialer says who it
+// is, of which cluster, and whom it wants; the acceptor says yes, or why not.
+// Thus two clusters never exchange a Raft message, not even after an address
+// was given to another node.
+const (
+	handshakeMagic   = "SNOWRAFT\x01"
+	handshakeTimeout = 5 * time.Second
+	maxHandshake     = 4 << 10
+)
+
+// hello is the dialer's word.
+type hello struct {
+	From meta   `json:"from"`
+	To   string `json:"to"` // the ID of the node wanted
+}
+
+// verdict is the acceptor's answer.
+type verdict struct {
+	Refused refusal `json:"refused,omitempty"`
+	Detail  string  `json:"detail,omitempty"`
+}
+
+type refusal string
+
+const (
+	accepted       refusal = ""
+	otherCluster   refusal = "other-cluster"
+	otherNode      refusal = "other-node"
+	memberRemoved  refusal = "removed"
+	handshakeError refusal = "error"
+)
+
+// greet runs the dialer's side.
+func greet(conn net.Conn, h hello, timeout time.Duration) error {
+	if err := conn.SetDeadline(time.Now().Add(min(timeout, handshakeTimeout))); err != nil {
+		return err
+	}
+	if err := writeFrame(conn, h); err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	var v verdict
+	if err := readFrame(conn, &v); err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	switch v.Refused {
+	case accepted:
+		return conn.SetDeadline(time.Time{})
+	case memberRemoved:
+		return ErrRemoved
+	case otherCluster:
+		return fmt.Errorf("%w: %s", ErrOtherCluster, v.Detail)
+	default:
+		return fmt.Errorf("refused (%s): %s", v.Refused, v.Detail)
+	}
+}
+
+// receive runs the acceptor's side.
+func receive(conn net.Conn, judge func(hello) verdict) error {
+	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return err
+	}
+	var h hello
+	if err := readFrame(conn, &h); err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	v := judge(h)
+	if err := writeFrame(conn, v); err != nil {
+		return fmt.Errorf("handshake: %w", err)
+	}
+	if v.Refused != accepted {
+		return fmt.Errorf("refused %s (%s) at %s: %s", h.From.Name, h.From.ID, conn.RemoteAddr(), v.Detail)
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+func writeFrame(w io.Writer, v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	frame := binary.BigEndian.AppendUint16([]byte(handshakeMagic), uint16(len(body))) //nolint:gosec // far below 64 KiB
+	_, err = w.Write(append(frame, body...))
+	return err
+}
+
+func readFrame(r io.Reader, v any) error {
+	var head [len(handshakeMagic) + 2]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return err
+	}
+	if string(head[:len(handshakeMagic)]) != handshakeMagic {
+		return errors.New("that is not the Raft port of a snowraft member of this generation")
+	}
+	size := binary.BigEndian.Uint16(head[len(handshakeMagic):])
+	if size > maxHandshake {
+		return fmt.Errorf("a greeting of %d bytes, at most %d are allowed", size, maxHandshake)
+	}
+	body := make([]byte, size)
+	if _, err := io.ReadFull(r, body); err != nil {
+		return err
+	}
+	return json.Unmarshal(body, v)
+}

@@ -1,0 +1,169 @@
+package cluster
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/google/uuid"
+	"golang.org/x/sys/unix"
+)
+
+const identityFile = "member.json"
+
+// identity is who a node is, kept in its data directory: an empty directory is
+// a new node. The cluster ID is set once, by bootstrap or by the first node of
+// a cluster that contacts this one, and never changes.
+type identity struct {
+	path string // empty in simulations
+	lock *os.File
+
+	mu   sync.Mutex
+	data identityData
+}
+
+type identityData struct {
+	NodeID    string `json:"node_id"`
+	ClusterID string `json:"cluster_id,omitempty"`
+	// Starts counts the starts of the process: of two gossiped addresses for
+	// one node the one with more starts is the present one.
+	Starts uint64 `json:"starts"`
+	Sum    uint32 `json:"sum"`
+}
+
+func (d identityData) sum() uint32 {
+	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s\n%d", d.NodeID, d.ClusterID, d.Starts), castagnoli)
+}
+
+// openIdentity locks a data directory, creating it if need be, and reads or draws the identity.
+func openIdentity(dir string) (_ *identity, err error) {
+	if dir == "" {
+		return &identity{data: identityData{NodeID: uuid.NewString(), Starts: 1}}, nil
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			_ = lock.Close()
+		}
+	}()
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, fmt.Errorf("data directory %s is in use by another process (%w)", dir, err)
+	}
+	id := &identity{path: filepath.Join(dir, identityFile), lock: lock}
+	raw, err := os.ReadFile(id.path)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		if hasRaftState(dir) {
+			return nil, &CorruptError{Path: id.path, Reason: "the file is missing beside a Raft log"}
+		}
+		id.data = identityData{NodeID: uuid.NewString()}
+	case err != nil:
+		return nil, fmt.Errorf("data directory: %w", err)
+	default:
+		if err := json.Unmarshal(raw, &id.data); err != nil {
+			return nil, &CorruptError{Path: id.path, Reason: err.Error()}
+		}
+		if id.data.Sum != id.data.sum() || uuid.Validate(id.data.NodeID) != nil {
+			return nil, &CorruptError{Path: id.path, Reason: "checksum mismatch"}
+		}
+	}
+	id.data.Starts++
+	if err := id.save(); err != nil {
+		return nil, fmt.Errorf("data directory: %w", err)
+	}
+	return id, nil
+}
+
+func (id *identity) node() string { return id.data.NodeID }
+
+func (id *identity) starts() uint64 { return id.data.Starts }
+
+func (id *identity) cluster() string {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.data.ClusterID
+}
+
+// adopt makes this node one of a cluster, durably, if it is of none yet; it
+// reports whether the node is of that cluster now.
+func (id *identity) adopt(cluster string) (bool, error) {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.data.ClusterID != "" {
+		return id.data.ClusterID == cluster, nil
+	}
+	id.data.ClusterID = cluster
+	if err := id.save(); err != nil {
+		id.data.ClusterID = ""
+		return false, err
+	}
+	return true, nil
+}
+
+// found makes this node the first of a new cluster: start is called while no
+// other cluster can adopt the node. It reports false, and calls nothing, when
+// the node is of a cluster already.
+func (id *identity) found(cluster string, start func() error) (bool, error) {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.data.ClusterID != "" {
+		return false, nil
+	}
+	// In this order: a crash in between leaves a Raft configuration without a
+	// cluster ID, which the next start recognizes and completes.
+	if err := start(); err != nil {
+		return false, err
+	}
+	id.data.ClusterID = cluster
+	if err := id.save(); err != nil {
+		id.data.ClusterID = ""
+		return false, err
+	}
+	return true, nil
+}
+
+// save replaces the file atomically and durably. mu is held, or nobody else knows id yet.
+func (id *identity) save() error {
+	if id.path == "" {
+		return nil
+	}
+	id.data.Sum = id.data.sum()
+	raw, err := json.MarshalIndent(id.data, "", "  ")
+	if err != nil {
+		return err
+	}
+	tmp := id.path + ".new"
+	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(raw, '\n'))
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp, id.path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(id.path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+func (id *identity) close() error {
+	if id.lock == nil {
+		return nil
+	}
+	return id.lock.Close()
+}

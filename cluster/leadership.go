@@ -1,0 +1,187 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// leadership is one term of this node as a leader that is ready: all entries
+// of earlier terms were applied.
+type leadership struct {
+	term uint64
+}
+
+const barrierTimeout = 30 * time.Second
+
+// follow is the one consumer of raft's leadership changes.
+func (n *Node) follow() {
+	var stop func()
+	defer func() {
+		if stop != nil {
+			stop()
+		}
+	}()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case leads := <-n.notify:
+			if stop != nil {
+				stop() // also on a second "leads": a term was lost and won between
+				stop = nil
+			}
+			if leads {
+				stop = n.startLeading()
+			}
+			n.leader.send()
+		}
+	}
+}
+
+// startLeading runs lead until the returned function is called, which waits for its end.
+func (n *Node) startLeading() (stop func()) {
+	ctx, cancel := context.WithCancel(n.ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		n.lead(ctx)
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+// lead is the life of a leader.
+func (n *Node) lead(ctx context.Context) {
+	term := n.raft.CurrentTerm()
+	if err := n.barrier(ctx); err != nil {
+		if ctx.Err() == nil {
+			n.logger.Warn("could not take over leadership, handing it on", "error", err)
+			n.raft.LeadershipTransfer()
+		}
+		return
+	}
+	n.logger.Info("leading", "term", term)
+	n.leading.Store(&leadership{term: term})
+	n.leader.send()
+	defer func() {
+		n.leading.Store(nil)
+		n.logger.Info("no longer leading", "term", term)
+	}()
+	n.pilot.Start(ctx)
+	defer func() { <-n.pilot.Stop() }()
+
+	duties := make(chan struct{})
+	go func() {
+		defer close(duties)
+		n.cfg.Lead(ctx)
+	}()
+	defer func() { <-duties }()
+	n.reconcileLoop(ctx)
+}
+
+// barrier waits until everything that earlier leaders committed was applied here.
+func (n *Node) barrier(ctx context.Context) error {
+	f := n.raft.Barrier(barrierTimeout)
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// IsLeader reports whether this node leads and is ready to serve as the leader.
+func (n *Node) IsLeader() bool { return n.leading.Load() != nil }
+
+// Term is raft's current term.
+func (n *Node) Term() uint64 { return n.raft.CurrentTerm() }
+
+// CommitIndex and AppliedIndex are how far the log is committed and applied here.
+func (n *Node) CommitIndex() uint64 { return n.raft.CommitIndex() }
+
+// AppliedIndex is how far the log is applied here.
+func (n *Node) AppliedIndex() uint64 { return n.raft.AppliedIndex() }
+
+// Leader is the member that leads as far as this node knows.
+func (n *Node) Leader() (Member, bool) {
+	_, id := n.raft.LeaderWithID()
+	if id == "" {
+		return Member{}, false
+	}
+	return n.Member(string(id))
+}
+
+// LeaderChanged is closed when the known leader, or whether it is ready, changes.
+func (n *Node) LeaderChanged() <-chan struct{} { return n.leader.next() }
+
+// Verify confirms with a majority that this node still leads. Read first,
+// verify afterwards: then what was read was current.
+func (n *Node) Verify(ctx context.Context) error {
+	if !n.IsLeader() {
+		return ErrNotLeader
+	}
+	f := n.raft.VerifyLeader()
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return fmt.Errorf("%w: %w", ErrNotLeader, err)
+		}
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// TransferLeadership hands leadership to a voter, or to the best one when id is
+// empty, and returns the new leader. Only the leader can.
+func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error) {
+	var f raft.Future
+	if id == "" {
+		f = n.raft.LeadershipTransfer()
+	} else {
+		m, ok := n.Member(id)
+		if !ok {
+			return Member{}, fmt.Errorf("%w: %s", ErrUnknownMember, id)
+		}
+		if m.ID == n.ID() {
+			return m, nil
+		}
+		if !m.Voter {
+			return Member{}, fmt.Errorf("%s is a nonvoter: only a voter can lead", m.Name)
+		}
+		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), raft.ServerAddress(m.Address))
+	}
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			if n.raft.State() != raft.Leader {
+				return Member{}, fmt.Errorf("%w: %w", ErrNotLeader, err)
+			}
+			return Member{}, fmt.Errorf("leadership transfer: %w", err)
+		}
+	case <-ctx.Done():
+		return Member{}, ctx.Err()
+	}
+	for {
+		changed := n.LeaderChanged()
+		if m, ok := n.Leader(); ok && m.ID != n.ID() {
+			return m, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return Member{}, ctx.Err()
+		}
+	}
+}

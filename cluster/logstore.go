@@ -1,0 +1,163 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// checkedLog puts a checksum over every log entry before it is stored and
+// verifies it when the entry is read: bbolt does not checksum its data pages.
+//
+// The checksum covers index, term, type and data, and travels in the entry's
+// Extensions, so that a follower verifies what the leader meant to store.
+type checkedLog struct {
+	raft.LogStore
+	path    string
+	corrupt func(error) // told of damage found while running
+
+	// writing is when the write now under way began, in Unix nanoseconds; 0
+	// when there is none. The watchdog reads it.
+	writing atomic.Int64
+}
+
+func (c *checkedLog) StoreLog(l *raft.Log) error { return c.StoreLogs([]*raft.Log{l}) }
+
+func (c *checkedLog) StoreLogs(logs []*raft.Log) error {
+	for _, l := range logs {
+		if len(l.Extensions) == 0 {
+			l.Extensions = binary.BigEndian.AppendUint32(nil, logSum(l))
+		} else if err := c.verify(l); err != nil {
+			// A leader sent damage. Refuse it: the entry was never stored.
+			return err
+		}
+	}
+	c.writing.Store(time.Now().UnixNano())
+	defer c.writing.Store(0)
+	return c.LogStore.StoreLogs(logs)
+}
+
+func (c *checkedLog) GetLog(index uint64, l *raft.Log) error {
+	if err := c.LogStore.GetLog(index, l); err != nil {
+		return err
+	}
+	err := c.verify(l)
+	if err == nil && l.Index != index {
+		err = &CorruptError{Path: c.path, Reason: fmt.Sprintf("log entry %d is stored as entry %d", l.Index, index)}
+	}
+	if err != nil {
+		c.corrupt(err)
+	}
+	return err
+}
+
+// IsMonotonic tells raft whether to empty the store before it restores a snapshot.
+func (c *checkedLog) IsMonotonic() bool {
+	m, ok := c.LogStore.(raft.MonotonicLogStore)
+	return ok && m.IsMonotonic()
+}
+
+// stalled is how long the write now under way has taken; 0 when there is none.
+func (c *checkedLog) stalled(now time.Time) time.Duration {
+	began := c.writing.Load()
+	if began == 0 {
+		return 0
+	}
+	return now.Sub(time.Unix(0, began))
+}
+
+func (c *checkedLog) verify(l *raft.Log) error {
+	if len(l.Extensions) != 4 || binary.BigEndian.Uint32(l.Extensions) != logSum(l) {
+		return &CorruptError{Path: c.path, Reason: fmt.Sprintf("checksum mismatch in log entry %d", l.Index)}
+	}
+	return nil
+}
+
+// scan reads the whole log once, so that damage shows at start and not when the entry is needed.
+func (c *checkedLog) scan() error {
+	first, err := c.FirstIndex()
+	if err != nil {
+		return &CorruptError{Path: c.path, Reason: err.Error()}
+	}
+	last, err := c.LastIndex()
+	if err != nil {
+		return &CorruptError{Path: c.path, Reason: err.Error()}
+	}
+	if first == 0 && last == 0 {
+		return nil
+	}
+	var term uint64
+	for i := first; i <= last; i++ {
+		var l raft.Log
+		if err := c.LogStore.GetLog(i, &l); err != nil {
+			return &CorruptError{Path: c.path, Reason: fmt.Sprintf("log entry %d of %d to %d: %v", i, first, last, err)}
+		}
+		if err := c.verify(&l); err != nil {
+			return err
+		}
+		if l.Index != i || l.Term < term {
+			return &CorruptError{Path: c.path, Reason: fmt.Sprintf("log entry %d of term %d stands at index %d after term %d", l.Index, l.Term, i, term)}
+		}
+		term = l.Term
+	}
+	return nil
+}
+
+func logSum(l *raft.Log) uint32 {
+	var head [17]byte
+	binary.BigEndian.PutUint64(head[0:], l.Index)
+	binary.BigEndian.PutUint64(head[8:], l.Term)
+	head[16] = byte(l.Type)
+	return crc32.Update(crc32.Checksum(head[:], castagnoli), castagnoli, l.Data)
+}
+
+// checkedStable puts a checksum over raft's term and vote: a flipped bit in
+// either could make a node vote twice in a term.
+type checkedStable struct {
+	raft.StableStore
+	path string
+}
+
+func (c *checkedStable) Set(key, val []byte) error {
+	return c.StableStore.Set(key, binary.BigEndian.AppendUint32(val[:len(val):len(val)], stableSum(key, val)))
+}
+
+func (c *checkedStable) Get(key []byte) ([]byte, error) {
+	raw, err := c.StableStore.Get(key)
+	if err != nil || len(raw) == 0 {
+		return raw, err
+	}
+	if len(raw) < 4 {
+		return nil, &CorruptError{Path: c.path, Reason: fmt.Sprintf("%s is cut off", key)}
+	}
+	val := raw[:len(raw)-4]
+	if binary.BigEndian.Uint32(raw[len(raw)-4:]) != stableSum(key, val) {
+		return nil, &CorruptError{Path: c.path, Reason: fmt.Sprintf("checksum mismatch in %s", key)}
+	}
+	return val, nil
+}
+
+func (c *checkedStable) SetUint64(key []byte, val uint64) error {
+	return c.Set(key, binary.BigEndian.AppendUint64(nil, val))
+}
+
+func (c *checkedStable) GetUint64(key []byte) (uint64, error) {
+	val, err := c.Get(key)
+	if err != nil || len(val) == 0 {
+		return 0, err
+	}
+	if len(val) != 8 {
+		return 0, &CorruptError{Path: c.path, Reason: fmt.Sprintf("%s has %d bytes, not 8", key, len(val))}
+	}
+	return binary.BigEndian.Uint64(val), nil
+}
+
+func stableSum(key, val []byte) uint32 {
+	return crc32.Update(crc32.Checksum(key, castagnoli), castagnoli, val)
+}

@@ -1,0 +1,134 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Member is one node of the cluster's Raft configuration.
+type Member struct {
+	ID      string
+	Name    string
+	Address string // of its Raft port
+	API     string // of its gRPC port; empty when not known
+	Voter   bool
+	Leader  bool
+	// Alive is whether gossip hears of it; always true of this node itself.
+	Alive bool
+	// ClockOffset is how far its clock is ahead of this node's.
+	ClockOffset time.Duration
+	Version     string
+	// Commands is the newest command version it supports; 0 when not known.
+	Commands uint32
+}
+
+// Members lists the nodes of the Raft configuration, by name.
+func (n *Node) Members() []Member {
+	_, leader := n.raft.LeaderWithID()
+	var members []Member
+	for _, s := range n.configuration().Servers {
+		m := Member{
+			ID: string(s.ID), Address: string(s.Address),
+			Voter: s.Suffrage == raft.Voter, Leader: s.ID == leader,
+		}
+		own := n.meta()
+		if m.ID == own.ID {
+			m.Name, m.API, m.Version, m.Commands, m.Alive = own.Name, own.API, own.Version, own.Commands, true
+		} else if p, ok := n.gossip.peer(m.ID); ok {
+			m.Name, m.API, m.Version, m.Commands, m.Alive = p.meta.Name, p.meta.API, p.meta.Version, p.meta.Commands, p.alive
+			m.ClockOffset, _ = n.cfg.Watch.PeerOffset(m.ID)
+		}
+		members = append(members, m)
+	}
+	slices.SortFunc(members, func(a, b Member) int {
+		return slices.Compare([]string{a.Name, a.ID}, []string{b.Name, b.ID})
+	})
+	return members
+}
+
+// Member finds a member by ID or name.
+func (n *Node) Member(idOrName string) (Member, bool) {
+	members := n.Members()
+	i := slices.IndexFunc(members, func(m Member) bool { return m.ID == idOrName })
+	if i < 0 {
+		i = slices.IndexFunc(members, func(m Member) bool { return m.Name == idOrName })
+	}
+	if i < 0 {
+		return Member{}, false
+	}
+	return members[i], true
+}
+
+// IsMember reports whether this node is in its own Raft configuration, and whether it votes.
+func (n *Node) IsMember() (member, voter bool) {
+	for _, s := range n.configuration().Servers {
+		if string(s.ID) == n.ID() {
+			return true, s.Suffrage == raft.Voter
+		}
+	}
+	return false, false
+}
+
+// Contact makes this node's gossip contact another node, which the leader then
+// adds if it is new; it returns that node once it is a member.
+func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error) {
+	if _, err := n.gossip.join([]string{gossipAddress}); err != nil {
+		return Member{}, fmt.Errorf("%s: %w", gossipAddress, err)
+	}
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	addrs := []string{gossipAddress}
+	if a, err := net.ResolveTCPAddr("tcp", gossipAddress); err == nil {
+		addrs = append(addrs, a.String())
+	}
+	for {
+		for _, p := range n.gossip.all() {
+			if p.alive && slices.Contains(addrs, p.meta.Gossip) {
+				if m, ok := n.Member(p.meta.ID); ok {
+					return m, nil
+				}
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return Member{}, fmt.Errorf("%s was contacted, but has not become a member yet: %w", gossipAddress, ctx.Err())
+		}
+	}
+}
+
+// Remove takes a member out of the cluster for ever. Only the leader can, and
+// not itself: it hands leadership over first. Without force, a removal after
+// which no majority of the voters would be alive is refused.
+func (n *Node) Remove(ctx context.Context, id string, force bool) error {
+	if !n.IsLeader() {
+		return ErrNotLeader
+	}
+	if id == n.ID() {
+		return fmt.Errorf("%w: a leader does not remove itself", ErrNotLeader)
+	}
+	if m, ok := n.Member(id); !ok || m.ID != id {
+		return fmt.Errorf("%w: %s", ErrUnknownMember, id)
+	}
+	var voters, live int
+	for _, m := range n.Members() {
+		if m.Voter && m.ID != id {
+			voters++
+			if m.Alive {
+				live++
+			}
+		}
+	}
+	if !force && live <= voters/2 {
+		return fmt.Errorf("%w: %d of %d voters would be alive", ErrQuorum, live, voters)
+	}
+	if err := n.cfg.Removed.Remove(ctx, id); err != nil {
+		return err
+	}
+	return proposalError(n.raft.RemoveServer(raft.ServerID(id), 0, enqueueTimeout).Error())
+}

@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// meta is what a node tells the others of itself, in gossip and in the
+// handshake of every Raft connection.
+type meta struct {
+	ID      string `json:"i"`
+	Name    string `json:"n"`
+	Cluster string `json:"c,omitempty"` // empty: of no cluster yet
+	Starts  uint64 `json:"s"`
+	Raft    string `json:"r"`
+	API     string `json:"a,omitempty"`
+	Gossip  string `json:"g,omitempty"`
+	Version string `json:"v,omitempty"`
+	// Commands is the newest fsm_version that the node supports.
+	Commands uint32 `json:"f"`
+	// Expect and Quorum are for bootstrap: how many nodes this one waits for,
+	// and a digest of the set of nodes that it would start a cluster with.
+	Expect int    `json:"e,omitempty"`
+	Quorum string `json:"q,omitempty"`
+}
+
+// maxMeta is what memberlist has room for.
+const maxMeta = 512
+
+func (m meta) encode() []byte {
+	raw, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // strings and numbers only
+	}
+	return raw
+}
+
+// decodeMeta reads what a peer sent; it can be anything.
+func decodeMeta(raw []byte) (meta, error) {
+	var m meta
+	if len(raw) > maxMeta {
+		return m, fmt.Errorf("metadata of %d bytes, at most %d are allowed", len(raw), maxMeta)
+	}
+	if err := json.Unmarshal(raw, &m); err != nil {
+		return m, fmt.Errorf("metadata: %w", err)
+	}
+	if uuid.Validate(m.ID) != nil || (m.Cluster != "" && uuid.Validate(m.Cluster) != nil) {
+		return m, fmt.Errorf("metadata: bad ID %q or cluster ID %q", m.ID, m.Cluster)
+	}
+	if m.Raft == "" || !utf8.Valid(raw) {
+		return m, fmt.Errorf("metadata: no Raft address")
+	}
+	return m, nil
+}
+
+// gossipName is a node's name in gossip. It differs between starts, so that a
+// node that comes back elsewhere does not have to wait until its old address
+// was declared dead.
+func (m meta) gossipName() string { return fmt.Sprintf("%s/%d", m.ID, m.Starts) }

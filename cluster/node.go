@@ -1,0 +1,339 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	autopilot "github.com/hashicorp/raft-autopilot"
+
+	"github.com/hashicorp/raft"
+)
+
+// Node is one running node. Its methods may be called from any goroutine.
+//
+// Its goroutines: follow (leadership, and while leading: lead and what it
+// starts), bootstrap (until the node is of a cluster), watch (clock, disk,
+// lost members), and those of raft, memberlist and autopilot.
+type Node struct {
+	cfg    Config
+	logger *slog.Logger
+	id     *identity
+	store  *store
+	stream *streamLayer // nil in simulations
+	raft   *raft.Raft
+	opened chan struct{} // closed once raft is set
+	gossip *gossip
+	pilot  *autopilot.Autopilot
+
+	notify  chan bool
+	leading atomic.Pointer[leadership] // nil unless this node leads and is ready
+	leader  broadcast                  // changes of the known leader
+	quorum  atomic.Pointer[string]     // what meta says of bootstrap
+
+	ctx    context.Context // ends when Close begins
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	failOnce sync.Once
+	failed   chan struct{}
+	failure  error
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open starts a node; everything it needs from the machine is taken before
+// anything is written. The node owns cfg's listener and gossip transport from
+// now on, also when Open fails.
+func Open(cfg Config) (_ *Node, err error) {
+	cfg.Timing = cfg.Timing.withDefaults()
+	n := &Node{
+		cfg: cfg, logger: cfg.Logger,
+		notify: make(chan bool), opened: make(chan struct{}), failed: make(chan struct{}),
+	}
+	n.ctx, n.cancel = context.WithCancel(context.Background())
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, n.abandon())
+		}
+	}()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	if n.id, err = openIdentity(cfg.DataDir); err != nil {
+		return nil, err
+	}
+	if len(n.meta().encode()) > maxMeta-100 {
+		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", len(n.meta().encode()), maxMeta-100)
+	}
+	n.gossip = newGossip(&n.cfg, n.meta, n.stats)
+	if n.store, err = openStore(cfg.DataDir, cfg.Storage, n.logger, n.Fail); err != nil {
+		return nil, err
+	}
+	if err := n.openRaft(); err != nil {
+		return nil, err
+	}
+	if err := n.gossip.open(&n.cfg); err != nil {
+		return nil, err
+	}
+	n.pilot = n.newAutopilot()
+	n.start()
+	return n, nil
+}
+
+func (n *Node) openRaft() error {
+	trans := n.cfg.Transport
+	if trans == nil {
+		n.stream = newStreamLayer(n.cfg.RaftListener, n.meta, n.judge, n.onRefused, n.logger)
+		trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+			ServerAddressProvider: n,
+			Logger:                hashicorpLogger(n.logger, "transport"),
+			Stream:                n.stream,
+			MaxPool:               transportPool,
+			MaxRPCsInFlight:       1, // a wedged pipeline looks healthy (hashicorp/raft#612)
+			Timeout:               transportTimeout,
+		})
+	}
+	r, err := raft.NewRaft(n.cfg.raftConfig(n.id.node(), n.notify, n.logger), n.cfg.FSM,
+		n.store.Logs, n.store.Stable, n.store.Snapshots, noFastHeartbeat{trans})
+	if err != nil {
+		return errors.Join(fmt.Errorf("raft: %w", err), trans.Close())
+	}
+	n.raft = r
+	close(n.opened)
+	return nil
+}
+
+func (n *Node) start() {
+	observations := make(chan raft.Observation, 16)
+	observer := raft.NewObserver(observations, false, func(o *raft.Observation) bool {
+		_, ok := o.Data.(raft.LeaderObservation)
+		return ok
+	})
+	n.raft.RegisterObserver(observer)
+	n.wg.Go(func() {
+		for {
+			select {
+			case <-observations:
+				n.leader.send()
+			case <-n.ctx.Done():
+				n.raft.DeregisterObserver(observer)
+				return
+			}
+		}
+	})
+	n.wg.Go(n.follow)
+	n.wg.Go(n.watch)
+	n.wg.Go(n.rejoin)
+	n.wg.Go(n.bootstrap)
+}
+
+// meta is what this node tells of itself.
+func (n *Node) meta() meta {
+	m := meta{
+		Gossip: net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)),
+		ID:     n.id.node(), Name: n.cfg.Name, Cluster: n.id.cluster(), Starts: n.id.starts(),
+		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, Version: n.cfg.Version, Commands: n.cfg.Commands,
+		Expect: n.cfg.BootstrapExpect,
+	}
+	if q := n.quorum.Load(); q != nil {
+		m.Quorum = *q
+	}
+	return m
+}
+
+// judge decides over a peer that dialed our Raft port.
+func (n *Node) judge(h hello) verdict {
+	raw := h.From.encode()
+	if _, err := decodeMeta(raw); err != nil {
+		return verdict{handshakeError, err.Error()}
+	}
+	if h.To != n.id.node() {
+		return verdict{otherNode, fmt.Sprintf("this is member %s, not %s", n.id.node(), h.To)}
+	}
+	if h.From.Cluster == "" {
+		return verdict{otherCluster, "the caller is of no cluster yet"}
+	}
+	ours, err := n.id.adopt(h.From.Cluster)
+	if err != nil {
+		return verdict{handshakeError, err.Error()}
+	}
+	if !ours {
+		return verdict{otherCluster, fmt.Sprintf("this member is of cluster %s, not %s", n.id.cluster(), h.From.Cluster)}
+	}
+	if n.cfg.Removed.IsRemoved(h.From.ID) {
+		return verdict{memberRemoved, fmt.Sprintf("member %s was removed", h.From.ID)}
+	}
+	n.gossip.learn(h.From, false)
+	return verdict{}
+}
+
+// onRefused hears of peers that refuse our Raft connections.
+func (n *Node) onRefused(err error) {
+	if errors.Is(err, ErrRemoved) {
+		n.Fail(ErrRemoved)
+	}
+}
+
+// ServerAddr implements raft.ServerAddressProvider: nodes are followed by
+// their ID, so that one may come back at another address.
+func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
+	if p, ok := n.gossip.peer(string(id)); ok {
+		return raft.ServerAddress(string(id) + "@" + p.meta.Raft), nil
+	}
+	<-n.opened
+	for _, s := range n.configuration().Servers {
+		if s.ID == id {
+			return raft.ServerAddress(string(id) + "@" + string(s.Address)), nil
+		}
+	}
+	return "", fmt.Errorf("the address of member %s is not known", id)
+}
+
+func (n *Node) configuration() raft.Configuration {
+	f := n.raft.GetConfiguration()
+	if f.Error() != nil {
+		return raft.Configuration{}
+	}
+	return f.Configuration()
+}
+
+// ID is the node's ID: a UUID that lives in its data directory.
+func (n *Node) ID() string { return n.id.node() }
+
+// ClusterID is the ID of the node's cluster; empty while it is of none.
+func (n *Node) ClusterID() string { return n.id.cluster() }
+
+// Fail ends the node's usefulness: Failed closes, and whoever owns the node shall close it.
+func (n *Node) Fail(err error) {
+	n.failOnce.Do(func() {
+		n.failure = err
+		n.logger.Error("this member stops", "error", err)
+		close(n.failed)
+	})
+}
+
+// Failed is closed when the node must not go on; Failure then tells why.
+func (n *Node) Failed() <-chan struct{} { return n.failed }
+
+// Failure is why the node must not go on; nil while it may.
+func (n *Node) Failure() error {
+	select {
+	case <-n.failed:
+		return n.failure
+	default:
+		return nil
+	}
+}
+
+// Close hands leadership over, leaves the gossip and stops the node; ctx bounds
+// the handing over. It is not leaving the cluster. Later calls wait for the first.
+func (n *Node) Close(ctx context.Context) error {
+	n.closeOnce.Do(func() {
+		if n.raft.State() == raft.Leader && len(n.configuration().Servers) > 1 {
+			if _, err := n.TransferLeadership(ctx, ""); err != nil {
+				n.logger.Warn("leadership was not handed over", "error", err)
+			}
+		}
+		n.closeErr = n.abandon()
+	})
+	return n.closeErr
+}
+
+// abandon stops whatever was started, in order: raft, then its transport, the
+// store last.
+func (n *Node) abandon() error {
+	n.cancel()
+	var errs []error
+	if n.gossip != nil && n.gossip.list != nil {
+		errs = append(errs, n.gossip.close())
+	} else if n.cfg.Gossip != nil {
+		errs = append(errs, n.cfg.Gossip.Shutdown())
+	}
+	if n.raft != nil {
+		errs = append(errs, n.raft.Shutdown().Error()) // closes the transport too
+	} else if n.stream == nil && n.cfg.RaftListener != nil {
+		errs = append(errs, n.cfg.RaftListener.Close())
+	}
+	n.wg.Wait()
+	if n.store != nil {
+		errs = append(errs, n.store.close())
+	}
+	if n.id != nil {
+		errs = append(errs, n.id.close())
+	}
+	return errors.Join(errs...)
+}
+
+// watch looks after the clock, the disk and this node's own membership.
+func (n *Node) watch() {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		n.cfg.Watch.Update()
+		if len(n.configuration().Servers) == 1 {
+			n.cfg.Watch.Settle() // nobody to compare with
+		}
+		if d := n.store.log.stalled(time.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
+			// Its heartbeats go on, so that nobody else would be elected (hashicorp/raft#503).
+			n.Fail(fmt.Errorf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+
+				"Check the disk and start the member again", n.cfg.DataDir, d.Round(time.Second)))
+		}
+		if member, _ := n.IsMember(); !member && n.cfg.Removed.IsRemoved(n.ID()) {
+			n.Fail(ErrRemoved)
+		}
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-second.C:
+		}
+	}
+}
+
+// rejoin contacts seeds and lost members at intervals: memberlist itself does
+// not look for those that it once gave up.
+func (n *Node) rejoin() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if _, err := n.gossip.join(n.strangers()); err != nil {
+			n.logger.Debug("some members can't be reached", "error", err)
+		}
+		wait := n.cfg.Timing.Rejoin
+		if n.id.cluster() == "" {
+			wait = min(wait, time.Second)
+		}
+		timer.Reset(wait)
+	}
+}
+
+// strangers are the gossip addresses worth contacting: seeds that are not
+// known as live members, and members that were lost.
+func (n *Node) strangers() []string {
+	live := map[string]bool{net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)): true}
+	for _, p := range n.gossip.all() {
+		if p.alive {
+			live[p.meta.Gossip] = true
+		}
+	}
+	var addrs []string
+	for _, a := range slices.Concat(n.cfg.Join, n.gossip.lost()) {
+		if !live[a] {
+			addrs = append(addrs, a)
+		}
+	}
+	return addrs
+}

@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// enqueueTimeout bounds only the way into raft's queue; the commit is waited for in Propose.
+const enqueueTimeout = time.Second
+
+// Propose replicates a command and returns what the FSM answered.
+//
+// Errors: ErrNotLeader when nothing was appended; ErrUnknownOutcome when the
+// command may or may not be committed, now or later; ErrClosed.
+func (n *Node) Propose(ctx context.Context, command []byte) (any, error) {
+	if err := n.Failure(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	if !n.IsLeader() {
+		return nil, ErrNotLeader
+	}
+	f := n.raft.Apply(command, enqueueTimeout)
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	select {
+	case err := <-done:
+		if err != nil {
+			return nil, proposalError(err)
+		}
+		return f.Response(), nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, ctx.Err())
+	case <-n.failed:
+		return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, n.failure)
+	}
+}

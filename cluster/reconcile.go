@@ -1,0 +1,165 @@
+package cluster
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/raft"
+	autopilot "github.com/hashicorp/raft-autopilot"
+)
+
+// reconcileLoop is the leader's look at the membership: whenever somebody came
+// or went, and at intervals.
+func (n *Node) reconcileLoop(ctx context.Context) {
+	tick := time.NewTicker(n.cfg.Timing.Reconcile)
+	defer tick.Stop()
+	handedOver := time.Time{}
+	for {
+		n.reconcile()
+		if n.cfg.Watch.Off() && time.Since(handedOver) > 5*time.Second {
+			handedOver = time.Now()
+			n.logger.Error("this clock is off from the majority's: giving leadership away", "offset", n.cfg.Watch.Offset())
+			n.raft.LeadershipTransfer()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-n.gossip.changed:
+		}
+	}
+}
+
+// reconcile adds new nodes as nonvoters (autopilot promotes them when they
+// have caught up), follows members to new addresses, and finishes removals that
+// a leader began and did not live to finish. It decides no removal itself.
+func (n *Node) reconcile() {
+	servers := make(map[string]raft.Server)
+	for _, s := range n.configuration().Servers {
+		servers[string(s.ID)] = s
+		if n.cfg.Removed.IsRemoved(string(s.ID)) {
+			n.finishRemoval(s)
+			return
+		}
+	}
+	for _, p := range n.gossip.all() {
+		if !p.alive || n.cfg.Removed.IsRemoved(p.meta.ID) {
+			continue
+		}
+		id, addr := raft.ServerID(p.meta.ID), raft.ServerAddress(p.meta.Raft)
+		s, member := servers[p.meta.ID]
+		var f raft.IndexFuture
+		switch {
+		case !member:
+			n.logger.Info("adding a member", "name", p.meta.Name, "id", id, "address", addr)
+			f = n.raft.AddNonvoter(id, addr, 0, enqueueTimeout)
+		case s.Address == addr:
+			continue
+		case s.Suffrage == raft.Voter:
+			// AddVoter on a voter changes its address only.
+			n.logger.Info("a member moved", "name", p.meta.Name, "id", id, "from", s.Address, "to", addr)
+			f = n.raft.AddVoter(id, addr, 0, enqueueTimeout)
+		default:
+			n.logger.Info("a member moved", "name", p.meta.Name, "id", id, "from", s.Address, "to", addr)
+			f = n.raft.AddNonvoter(id, addr, 0, enqueueTimeout)
+		}
+		if err := f.Error(); err != nil {
+			n.logger.Warn("membership change failed", "name", p.meta.Name, "id", id, "error", err)
+			return
+		}
+	}
+}
+
+func (n *Node) finishRemoval(s raft.Server) {
+	if string(s.ID) == n.ID() {
+		n.raft.LeadershipTransfer()
+		return
+	}
+	if err := n.raft.RemoveServer(s.ID, 0, enqueueTimeout).Error(); err != nil {
+		n.logger.Warn("removal failed", "id", s.ID, "error", err)
+	}
+}
+
+// newAutopilot promotes nonvoters that are well. It does not remove dead
+// servers: only people do.
+func (n *Node) newAutopilot() *autopilot.Autopilot {
+	return autopilot.New(n.raft, pilotDelegate{n},
+		autopilot.WithLogger(hashicorpLogger(n.logger, "autopilot")),
+		autopilot.WithUpdateInterval(n.cfg.Timing.Reconcile),
+		autopilot.WithReconcileInterval(n.cfg.Timing.Reconcile))
+}
+
+// pilotDelegate is what autopilot sees of a node.
+type pilotDelegate struct{ n *Node }
+
+func (d pilotDelegate) AutopilotConfig() *autopilot.Config {
+	return &autopilot.Config{
+		CleanupDeadServers:      false,
+		LastContactThreshold:    5 * time.Second,
+		MaxTrailingLogs:         250,
+		ServerStabilizationTime: d.n.cfg.Timing.Stabilization,
+	}
+}
+
+func (d pilotDelegate) NotifyState(*autopilot.State) {}
+
+func (d pilotDelegate) RemoveFailedServer(*autopilot.Server) {}
+
+func (d pilotDelegate) KnownServers() map[raft.ServerID]*autopilot.Server {
+	servers := make(map[raft.ServerID]*autopilot.Server)
+	for _, m := range d.n.Members() {
+		status := autopilot.NodeFailed
+		if m.Alive {
+			status = autopilot.NodeAlive
+		}
+		servers[raft.ServerID(m.ID)] = &autopilot.Server{
+			ID: raft.ServerID(m.ID), Name: m.Name, Address: raft.ServerAddress(m.Address),
+			NodeStatus: status, Version: m.Version, RaftVersion: int(raft.ProtocolVersionMax), IsLeader: m.ID == d.n.ID(),
+			NodeType: autopilot.NodeVoter,
+		}
+	}
+	return servers
+}
+
+// FetchServerStats answers from what the members told in their last gossip acknowledgement.
+func (d pilotDelegate) FetchServerStats(_ context.Context, servers map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
+	stats := make(map[raft.ServerID]*autopilot.ServerStats)
+	for id := range servers {
+		var s peerStats
+		if string(id) == d.n.ID() {
+			s = d.n.stats()
+		} else {
+			p, ok := d.n.gossip.peer(string(id))
+			if !ok || p.heard.IsZero() {
+				continue
+			}
+			s = p.stats
+		}
+		stats[id] = &autopilot.ServerStats{LastContact: s.lastContact, LastTerm: s.lastTerm, LastIndex: s.lastIndex}
+	}
+	return stats
+}
+
+// stats is what this node tells of its log.
+func (n *Node) stats() peerStats {
+	if n.raft == nil {
+		return peerStats{lastContact: time.Hour}
+	}
+	s := peerStats{lastIndex: n.raft.LastIndex(), lastTerm: n.lastLogTerm()}
+	if n.raft.State() != raft.Leader {
+		s.lastContact = time.Hour
+		if at := n.raft.LastContact(); !at.IsZero() {
+			s.lastContact = time.Since(at)
+		}
+	}
+	return s
+}
+
+func (n *Node) lastLogTerm() uint64 {
+	term, err := strconv.ParseUint(n.raft.Stats()["last_log_term"], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return term
+}

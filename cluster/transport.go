@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	// maxHandshakes bounds the connections that have not said who they are yet.
+	maxHandshakes    = 64
+	transportTimeout = 5 * time.Second
+	transportPool    = 3
+)
+
+// streamLayer carries raft over TCP connections that began with a handshake.
+//
+// Raft knows addresses only, so the address it gets for a node is "ID@host:port"
+// (see node.ServerAddr): the dialer can then say whom it wants.
+type streamLayer struct {
+	listener net.Listener
+	self     func() meta
+	judge    func(hello) verdict
+	refused  func(error) // told when a peer refuses us
+	logger   *slog.Logger
+
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+	wg     sync.WaitGroup
+}
+
+func newStreamLayer(l net.Listener, self func() meta, judge func(hello) verdict, refused func(error), logger *slog.Logger) *streamLayer {
+	s := &streamLayer{
+		listener: l, self: self, judge: judge, refused: refused, logger: logger,
+		conns: make(chan net.Conn), closed: make(chan struct{}),
+	}
+	s.wg.Go(s.run)
+	return s
+}
+
+// run accepts connections; each shakes hands in its own goroutine, so that a
+// silent one holds up nobody.
+func (s *streamLayer) run() {
+	places := make(chan struct{}, maxHandshakes)
+	for {
+		conn, err := s.listener.Accept()
+		if err != nil {
+			select {
+			case <-s.closed:
+				return
+			case <-time.After(50 * time.Millisecond): // out of file descriptors, usually
+				continue
+			}
+		}
+		select {
+		case places <- struct{}{}:
+		default:
+			_ = conn.Close()
+			continue
+		}
+		s.wg.Go(func() {
+			defer func() { <-places }()
+			if err := receive(conn, s.judge); err != nil {
+				s.logger.Debug("raft connection refused", "error", err)
+				_ = conn.Close()
+				return
+			}
+			select {
+			case s.conns <- conn:
+			case <-s.closed:
+				_ = conn.Close()
+			}
+		})
+	}
+}
+
+// Accept implements net.Listener.
+func (s *streamLayer) Accept() (net.Conn, error) {
+	select {
+	case conn := <-s.conns:
+		return conn, nil
+	case <-s.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Dial implements raft.StreamLayer.
+func (s *streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	id, addr, ok := strings.Cut(string(address), "@")
+	if !ok {
+		return nil, fmt.Errorf("the address of the member at %s is not known yet", address)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := greet(conn, hello{From: s.self(), To: id}, timeout); err != nil {
+		_ = conn.Close()
+		s.refused(err)
+		return nil, fmt.Errorf("member %s at %s: %w", id, addr, err)
+	}
+	return conn, nil
+}
+
+// Close implements net.Listener.
+func (s *streamLayer) Close() error {
+	var err error
+	s.once.Do(func() {
+		close(s.closed)
+		err = s.listener.Close()
+		s.wg.Wait()
+	})
+	return err
+}
+
+// Addr implements net.Listener: the address that others reach this node at.
+func (s *streamLayer) Addr() net.Addr { return advertised(s.self().Raft) }
+
+type advertised string
+
+func (advertised) Network() string  { return "tcp" }
+func (a advertised) String() string { return string(a) }
+
+// Transport is what raft's messages travel over: *raft.NetworkTransport, or
+// *raft.InmemTransport in simulations.
+type Transport interface {
+	raft.Transport
+	raft.WithPreVote
+	raft.WithClose
+}
+
+// noFastHeartbeat takes raft's heartbeat fast path away, which can race with
+// the writing of the log (hashicorp/raft#695): heartbeats go the way of all
+// other messages.
+type noFastHeartbeat struct{ Transport }
+
+func (noFastHeartbeat) SetHeartbeatHandler(func(raft.RPC)) {}

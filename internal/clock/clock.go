@@ -1,0 +1,30 @@
+// Package clock reads this process's clock and judges whether it can be trusted.
+//
+// Nothing here keeps IDs unique: granted windows do that, whatever a clock says.
+// A clock chooses among cells that were granted already, so a wrong one costs
+// availability or time order. This package decides when to rather be
+// unavailable.
+package clock
+
+import "time"
+
+// Reading is the clock at one moment.
+type Reading struct {
+	// Wall is the wall clock in Unix milliseconds. It can jump, both ways.
+	Wall int64
+	// Mono is the monotonic clock in milliseconds since some fixed moment of
+	// this process. It never jumps.
+	Mono int64
+}
+
+// Source reads the clock. It is called for every ID, from many goroutines.
+type Source func() Reading
+
+// System returns the source that reads the machine's clock.
+func System() Source {
+	start := time.Now()
+	return func() Reading {
+		now := time.Now()
+		return Reading{Wall: now.UnixMilli(), Mono: int64(now.Sub(start) / time.Millisecond)}
+	}
+}

@@ -1,0 +1,31 @@
+package clock
+
+import (
+	"fmt"
+	"time"
+)
+
+// SkewError says that the clock is ahead of the majority's by more than is allowed.
+type SkewError struct {
+	Ahead time.Duration
+	Limit time.Duration
+}
+
+func (e *SkewError) Error() string {
+	return fmt.Sprintf("this clock is %v ahead of the majority's, %v is allowed: nothing is issued until the clock is right again", e.Ahead, e.Limit)
+}
+
+// BehindError says that the clock is behind by more than the wait threshold.
+type BehindError struct {
+	// Behind is how far the clock is behind what was seen before.
+	Behind time.Duration
+	// Limit is the wait threshold.
+	Limit time.Duration
+}
+
+func (e *BehindError) Error() string {
+	return fmt.Sprintf("this clock went back: it is %v behind, the wait threshold is %v: nothing is issued until the clock has caught up", e.Behind, e.Limit)
+}
+
+// RetryAfter is how long the clock takes to catch up on its own.
+func (e *BehindError) RetryAfter() time.Duration { return e.Behind - e.Limit }
