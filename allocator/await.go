@@ -1,0 +1,71 @@
+package allocator
+
+import (
+	"context"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// maxNap is the longest a waiting caller goes without a look at the clock.
+const maxNap = 20 * time.Millisecond
+
+// await takes from any lane, or waits until one gives something. It does so as
+// long as it makes sense: for the clock to reach the next tick, until ctx ends;
+// for a window, and for a clock that went back, up to the wait threshold.
+func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start, end uint64, err error) {
+	var patience int64 // Mono; when to give up waiting for a window; 0: not waiting yet
+	for {
+		changed := i.changed.next()
+		if i.closing.Load() {
+			return nil, 0, 0, ErrClosed
+		}
+		now, limits := i.watch.Now(), i.watch.Limits()
+		if err := i.watch.Check(now); err != nil {
+			return nil, 0, 0, err
+		}
+		if held, start, end := i.try(now, n, after); held != nil {
+			return held, start, end, nil
+		}
+		best := i.survey(now, limits, after)
+
+		nap, what := best.wait, "waiting for the clock to reach the next tick that is free"
+		if best.wait == 0 {
+			if !best.grant {
+				return nil, 0, 0, best.err
+			}
+			if patience == 0 {
+				patience = now.Mono + limits.WaitThreshold.Milliseconds()
+			}
+			nap, what = time.Duration(patience-now.Mono)*time.Millisecond, "waiting: "+best.err.Error()
+			if nap <= 0 || best.in > nap {
+				return nil, 0, 0, best.err
+			}
+		}
+		timer := time.NewTimer(min(nap, maxNap))
+		select {
+		case <-timer.C:
+		case <-changed:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, 0, 0, interrupted(ctx, what)
+		}
+		timer.Stop()
+	}
+}
+
+// survey asks every lane what it has to offer and returns the best: the
+// shortest wait for the clock, else a grant, else an error.
+func (i *Issuer) survey(now clock.Reading, limits clock.Limits, after uint64) outlook {
+	var best outlook
+	for k, l := range i.lanes {
+		o := l.outlook(now, limits, after)
+		switch {
+		case k == 0,
+			o.wait > 0 && (best.wait == 0 || o.wait < best.wait),
+			best.wait == 0 && o.grant && (!best.grant || o.in < best.in):
+			best = o
+		}
+	}
+	return best
+}

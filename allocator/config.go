@@ -1,0 +1,71 @@
+package allocator
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+const (
+	maxLanes        = 64
+	defaultMaxAhead = 5 * time.Millisecond
+)
+
+// Config is what an [Issuer] needs.
+type Config struct {
+	// Layout of the IDs; one that can issue.
+	Layout *snowflake.Layout
+	// Holder is this process's stable name. Lane i asks as "Holder/i".
+	Holder string
+	// Nonce is drawn at random when the process starts.
+	Nonce Nonce
+	// Lanes is how many workers to hold, 1 to 64; 0 is 1. Each adds as many IDs
+	// a tick as the layout has sequences.
+	Lanes int
+	// Granter is where windows come from.
+	Granter Granter
+	// Watch is the clock, the judge of it, and the limits.
+	Watch *clock.Watch
+	// MaxAhead is how far ahead of the clock a tick may be used when those
+	// before are full; rounded down to ticks. 0 is 5 ms, less than 0 is not at all.
+	MaxAhead time.Duration
+	// Observe, if not nil, is called with the observed clock of each grant, in
+	// Unix milliseconds, by the lanes' goroutines: for a process that has no
+	// replica to read it from.
+	Observe func(unixMillis int64)
+	// Logger for what operators should know; nil discards it.
+	Logger *slog.Logger
+}
+
+// check fills in defaults.
+func (c *Config) check() error {
+	switch {
+	case c.Layout == nil || c.Granter == nil || c.Watch == nil:
+		return fmt.Errorf("%w: layout, granter and watch are required", ErrInvalidArgument)
+	case c.Holder == "":
+		return fmt.Errorf("%w: the holder needs a name", ErrInvalidArgument)
+	case c.Lanes < 0 || c.Lanes > maxLanes:
+		return fmt.Errorf("%w: %d lanes, expected 1 to %d", ErrInvalidArgument, c.Lanes, maxLanes)
+	}
+	// A clock that is before the epoch is wrong and may become right.
+	if err := c.Layout.CanIssue(max(c.Watch.Now().Wall, c.Layout.MillisAt(0))); err != nil {
+		return fmt.Errorf("%w: %w", ErrInvalidArgument, err)
+	}
+	if c.Lanes == 0 {
+		c.Lanes = 1
+	}
+	if c.MaxAhead == 0 {
+		c.MaxAhead = defaultMaxAhead
+	}
+	c.MaxAhead = max(0, c.MaxAhead)
+	if c.Observe == nil {
+		c.Observe = func(int64) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}

@@ -1,0 +1,35 @@
+// Package allocator turns granted windows into IDs, from memory.
+//
+// The cluster grants a window, a half-open range of ticks on one worker, by a
+// committed command. An [Issuer] holds one such worker in each of its lanes,
+// keeps the windows ahead of the clock in the background, and answers callers
+// without asking anybody. It gets its windows from a [Granter] and cannot tell
+// whether that proposes to Raft or calls a distant server.
+//
+// # What the package guarantees
+//
+//   - Every ID is answered once. A lane issues only inside windows for which
+//     this process received a grant, and its position within them only grows. No
+//     clock plays a part in this: a clock chooses among granted cells.
+//   - IDs of one lane strictly increase in the order in which calls return,
+//     also when the lane goes on with another worker. The one exception is the
+//     rollback policy swap after the clock went back.
+//   - Every ID is greater than the floor ("after") of its request.
+//   - No tick is used that is further ahead of the clock than [Config.MaxAhead].
+//   - Nothing is issued while this process's clock cannot be trusted, see
+//     [clock.Watch], or is behind a lane's own position by more than the wait
+//     threshold. All refusals end by themselves once their cause has gone.
+//
+// # How it works
+//
+// A lease is a lane's hold on one worker. Its position is one 64-bit word, the
+// next cell (tick, sequence) to give out, and whoever wants n IDs moves it n
+// cells on with one compare-and-swap, whatever n is. The word is linear: a full
+// tick carries over into the next one by itself. Closing a lease swaps an
+// impossible value in, so that nobody who looked at the lease before can take
+// from it afterwards; what was swapped out is the last position.
+//
+// Each lane has one goroutine, which alone calls the Granter. Callers take no
+// lock and allocate nothing unless they have to wait. While they wait they read
+// the clock again and again, since it may jump either way.
+package allocator

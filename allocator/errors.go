@@ -1,0 +1,87 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// Errors, to be matched with errors.Is. Clock errors are those of package
+// clock: [*clock.SkewError] and [*clock.BehindError].
+var (
+	// ErrWindowMismatch: the worker is no longer held under this token, nonce
+	// and window end. Granters return it; no caller of an Issuer sees it.
+	ErrWindowMismatch = errors.New("allocator: the worker is no longer held under this token and window")
+
+	// ErrTimeExhausted: the layout has no tick left, now or ever.
+	ErrTimeExhausted = errors.New("allocator: the layout's time field is full: use another layout, with more time bits or a later epoch")
+
+	// ErrClosed: the issuer was closed.
+	ErrClosed = errors.New("allocator: closed: this process is shutting down, ask another member")
+
+	// ErrInvalidArgument: the request or the configuration can never be served.
+	ErrInvalidArgument = errors.New("allocator: invalid argument")
+)
+
+// WindowEndedError says that the window was used up and that no further one
+// was granted in time. It does not unwrap to its cause: that may well be the
+// deadline of a call in the background, which is not the caller's deadline.
+type WindowEndedError struct {
+	Until time.Time // end of the last window; zero if there was none yet
+	Cause error     // why there is no further one; nil if that is not known yet
+}
+
+func (e *WindowEndedError) Error() string {
+	what := "allocator: no window was granted yet"
+	if !e.Until.IsZero() {
+		what = "allocator: the window ended at " + stamp(e.Until)
+	}
+	if e.Cause == nil {
+		return what + " and the next one has not been granted yet: try again, or ask another member"
+	}
+	return fmt.Sprintf("%s and the cluster grants no other (%v): restore its quorum, or ask another member", what, e.Cause)
+}
+
+// WorkersExhaustedError says that every worker of a layout is taken.
+type WorkersExhaustedError struct {
+	Layout  string
+	RetryAt time.Time // when the first worker becomes free
+}
+
+func (e *WorkersExhaustedError) Error() string {
+	return fmt.Sprintf("allocator: all workers of layout %q are taken: the next one is free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
+}
+
+// interrupted wraps the error of a context that ended while a call waited for what.
+func interrupted(ctx context.Context, what string) error {
+	return fmt.Errorf("allocator: interrupted while %s: %w", what, ctx.Err())
+}
+
+// telling reports whether a lane's problem says more than that the window ended.
+func telling(err error) bool {
+	var skew *clock.SkewError
+	var behind *clock.BehindError
+	var workers *WorkersExhaustedError
+	return errors.As(err, &skew) || errors.As(err, &behind) || errors.As(err, &workers) || errors.Is(err, ErrTimeExhausted)
+}
+
+// lasts is how long a problem is known to last at least; 0 if it may end any moment.
+func lasts(err error, wall int64) time.Duration {
+	var behind *clock.BehindError
+	var workers *WorkersExhaustedError
+	switch {
+	case errors.As(err, &behind):
+		return behind.RetryAfter()
+	case errors.As(err, &workers):
+		return workers.RetryAt.Sub(time.UnixMilli(wall))
+	case errors.Is(err, ErrTimeExhausted):
+		return math.MaxInt64
+	}
+	return 0
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }

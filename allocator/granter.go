@@ -1,0 +1,71 @@
+package allocator
+
+import (
+	"context"
+	"time"
+)
+
+// Granter is where windows come from: in a member it proposes to Raft or
+// forwards to the leader, in an embedded client it is a gRPC call.
+//
+// A call that fails may have been carried out all the same: a lost reply is a
+// lost window, never assumed not to have been granted. The errors that mean
+// something to a lane are [ErrWindowMismatch], [*WorkersExhaustedError] and
+// [ErrTimeExhausted], wrapped or not; all others are tried again.
+//
+// Implementations are called from several goroutines and must return soon after
+// their context is done; [Issuer.Close] waits for them.
+type Granter interface {
+	// AcquireWorker grants a free worker and its first window.
+	AcquireWorker(ctx context.Context, r AcquireRequest) (Grant, error)
+	// ExtendWindow moves the end of a window, provided that worker, token,
+	// nonce and end are what the request says; otherwise [ErrWindowMismatch].
+	ExtendWindow(ctx context.Context, r ExtendRequest) (Grant, error)
+	// ReleaseWorker gives a worker back under the same conditions.
+	ReleaseWorker(ctx context.Context, r ReleaseRequest) error
+}
+
+// Nonce tells two starts of a process of the same name apart. It is drawn at
+// random when a process starts and never stored.
+type Nonce [16]byte
+
+// AcquireRequest asks for a worker.
+type AcquireRequest struct {
+	Layout    string
+	Holder    string // stable name of the lane
+	Nonce     Nonce
+	NowMillis int64         // this process's clock, Unix milliseconds
+	Window    time.Duration // wanted, counted from NowMillis
+}
+
+// ExtendRequest asks for a later end of a window.
+type ExtendRequest struct {
+	Layout    string
+	Worker    uint64
+	Token     uint64
+	Nonce     Nonce
+	Until     int64         // the end that the holder knows of
+	NowMillis int64         // this process's clock, Unix milliseconds
+	Window    time.Duration // wanted, counted from NowMillis
+}
+
+// ReleaseRequest gives a worker back.
+type ReleaseRequest struct {
+	Layout string
+	Worker uint64
+	Token  uint64
+	Nonce  Nonce
+	Until  int64 // the end that the holder knows of
+	// Next is the first tick in which nothing was issued: the last tick + 1, or
+	// the window's start if nothing was issued at all.
+	Next int64
+}
+
+// Grant is a window [From, Until) of ticks on a worker.
+type Grant struct {
+	Worker         uint64
+	Token          uint64 // fencing token, greater than 0
+	From, Until    int64
+	ObservedMillis int64         // the observed clock, Unix milliseconds
+	MaxWindow      time.Duration // the longest window the cluster grants; 0: not told
+}

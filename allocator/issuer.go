@@ -1,0 +1,237 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// Issuer issues IDs of one layout from the windows of its lanes. Its methods may
+// be called from any goroutine.
+type Issuer struct {
+	layout   *snowflake.Layout
+	nonce    Nonce
+	granter  Granter
+	watch    *clock.Watch
+	maxAhead time.Duration
+	observe  func(int64)
+	lanes    []*lane
+	changed  *signal // fires when a lease, its window or a lane's problem changes
+
+	closing  atomic.Bool
+	stopping chan struct{}   // closed by the first Close
+	calls    context.Context // of all calls to the Granter
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+
+	mu       sync.Mutex
+	failures []error // of the releases
+}
+
+// Open starts an issuer: a goroutine for each lane, which acquires a worker. It
+// returns at once; until the first window is granted, calls wait for it. The
+// error is an [ErrInvalidArgument], and wraps that of the layout if it cannot
+// issue. Close it when done.
+func Open(cfg Config) (*Issuer, error) {
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	i := &Issuer{
+		layout:   cfg.Layout,
+		nonce:    cfg.Nonce,
+		granter:  cfg.Granter,
+		watch:    cfg.Watch,
+		maxAhead: cfg.MaxAhead,
+		observe:  cfg.Observe,
+		changed:  newSignal(),
+		stopping: make(chan struct{}),
+	}
+	i.calls, i.cancel = context.WithCancel(context.Background())
+	for index := range cfg.Lanes {
+		i.lanes = append(i.lanes, &lane{
+			issuer: i,
+			index:  index,
+			holder: cfg.Holder + "/" + strconv.Itoa(index),
+			log:    cfg.Logger.With("layout", cfg.Layout.Name(), "lane", index),
+			kicks:  make(chan struct{}, 1),
+		})
+	}
+	for _, l := range i.lanes {
+		i.running.Go(l.run)
+	}
+	return i, nil
+}
+
+// Next returns one ID, greater than after; 0 is no floor.
+//
+// It waits for the clock to reach the next tick, and up to the wait threshold
+// for a window or for a clock that is a little behind. Its errors are
+// [*clock.BehindError], [*clock.SkewError], [*WindowEndedError],
+// [*WorkersExhaustedError], [ErrTimeExhausted], [ErrClosed], that of ctx, and
+// [ErrInvalidArgument] if no ID of the layout is greater than after.
+func (i *Issuer) Next(ctx context.Context, after uint64) (uint64, error) {
+	if ctx.Err() != nil {
+		return 0, interrupted(ctx, "starting")
+	}
+	now := i.watch.Now()
+	if i.watch.Check(now) == nil {
+		if held, start, _ := i.try(now, 1, after); held != nil {
+			return held.id(start), nil
+		}
+	}
+	held, start, _, err := i.await(ctx, 1, after)
+	if err != nil {
+		return 0, err
+	}
+	return held.id(start), nil
+}
+
+// Take appends count IDs to dst, as one range for each tick and worker. All of
+// them are greater than after. Ranges of one lane ascend; with several lanes
+// those of different lanes are in no order.
+//
+// It waits and fails as [Issuer.Next] does. With an error it returns dst with
+// the ranges that were taken before; nobody else gets those IDs, so the caller
+// may use them or not.
+func (i *Issuer) Take(ctx context.Context, dst []Range, count uint32, after uint64) ([]Range, error) {
+	if count == 0 {
+		return dst, fmt.Errorf("%w: 0 IDs were asked for, expected at least 1", ErrInvalidArgument)
+	}
+	if ctx.Err() != nil {
+		return dst, interrupted(ctx, "starting")
+	}
+	for left := uint64(count); left > 0; {
+		var held *lease
+		var start, end uint64
+		now := i.watch.Now()
+		if i.watch.Check(now) == nil {
+			held, start, end = i.try(now, left, after)
+		}
+		if held == nil {
+			var err error
+			if held, start, end, err = i.await(ctx, left, after); err != nil {
+				return dst, err
+			}
+		}
+		dst = held.ranges(dst, start, end)
+		left -= end - start
+	}
+	return dst, nil
+}
+
+// try takes from the first lane that gives something, beginning with any. It
+// returns no lease if none does.
+func (i *Issuer) try(now clock.Reading, n, after uint64) (held *lease, start, end uint64) {
+	tick := i.layout.TickAt(now.Wall)
+	first := 0
+	if len(i.lanes) > 1 {
+		first = int(rand.Uint32N(uint32(len(i.lanes))))
+	}
+	for k := first; ; {
+		if held = i.lanes[k].lease.Load(); held != nil {
+			var v verdict
+			if start, end, v = held.take(tick, n, after); v == taken {
+				return held, start, end
+			}
+		}
+		if k++; k == len(i.lanes) {
+			k = 0
+		}
+		if k == first {
+			return nil, 0, 0
+		}
+	}
+}
+
+// LaneStatus is what a lane holds.
+type LaneStatus struct {
+	Lane        int
+	Worker      uint64 // meaningful when Token is not 0
+	Token       uint64 // 0: the lane holds no worker now
+	From, Until int64  // ticks
+	ServeUntil  time.Time
+	Problem     string // why the lane cannot issue, or its window is not extended; empty if all is well
+}
+
+// Lanes returns the state of each lane.
+func (i *Issuer) Lanes() []LaneStatus {
+	status := make([]LaneStatus, len(i.lanes))
+	now, limits := i.watch.Now(), i.watch.Limits()
+	for k, l := range i.lanes {
+		s := &status[k]
+		s.Lane = k
+		held, problem, _ := l.state()
+		if held != nil {
+			s.Worker, s.Token = held.worker, held.token
+			s.From, s.Until, s.ServeUntil = held.from, held.until(), held.endsAt()
+		}
+		if problem == nil {
+			problem = l.readiness(now, limits)
+		}
+		if problem != nil {
+			s.Problem = problem.Error()
+		}
+	}
+	return status
+}
+
+// Ready returns nil when some lane could issue right now, or in a tick's time
+// if it is just saturated; otherwise why it could not. It takes no ID.
+func (i *Issuer) Ready() error {
+	if i.closing.Load() {
+		return ErrClosed
+	}
+	now, limits := i.watch.Now(), i.watch.Limits()
+	var reason error
+	for _, l := range i.lanes {
+		err := l.readiness(now, limits)
+		if err == nil {
+			return nil
+		}
+		if reason == nil {
+			reason = err
+		}
+	}
+	return reason
+}
+
+// Close ends issuing, then gives the workers back, with the last tick that was
+// used, so that the next holder can begin right after it. A call to the Granter
+// that is under way is waited for until ctx is done, as its window would be
+// burned otherwise; then all calls are cancelled. No goroutine is left
+// afterwards, and no call begins. The error says which workers were not
+// released: they become free when their windows have passed. Further calls of
+// Close wait for the first and return the same.
+func (i *Issuer) Close(ctx context.Context) error {
+	defer context.AfterFunc(ctx, i.cancel)()
+	if !i.closing.Swap(true) {
+		if ctx.Err() != nil {
+			i.cancel()
+		}
+		for _, l := range i.lanes {
+			l.stop()
+		}
+		close(i.stopping)
+		i.changed.fire()
+	}
+	i.running.Wait()
+	i.cancel()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return errors.Join(i.failures...)
+}
+
+// failed notes what Close is to report.
+func (i *Issuer) failed(err error) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.failures = append(i.failures, err)
+}

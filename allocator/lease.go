@@ -1,0 +1,238 @@
+package allocator
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// closedPosition is the position of a closed lease. No real position reaches
+// it: time and sequence together have at most 62 bits in a layout that issues.
+const closedPosition = math.MaxUint64
+
+// cacheLine separates what is written all the time from what is only read.
+const cacheLine = 64
+
+// lease is a lane's hold on one worker, from the grant until it is closed.
+//
+// A cell is a (tick, sequence) of the worker, packed into one word as
+// tick<<sequenceBits | sequence. Invariants:
+//
+//   - position, the next cell to give out, only grows; once closed it stays so;
+//   - no cell at or above limit is given out;
+//   - limit only grows, and its value always is the end of a grant that this
+//     process received for this very lease;
+//   - a cell is given out by the one compare-and-swap that moved position past it.
+//
+// Any goroutine may take. The lane's goroutine extends; it or Issuer.Close
+// closes, holding the lane's mutex.
+type lease struct {
+	layout *snowflake.Layout
+	worker uint64
+	token  uint64
+	from   int64  // the grant's first tick
+	first  uint64 // the first cell to give out, at or above from
+
+	bits   uint8  // of a cell that are sequence
+	ticks  uint64 // capacity of the time field
+	ahead  uint64 // ticks that a cell may be ahead of the clock
+	spread uint64 // a fresh tick starts below this sequence
+	limit  atomic.Uint64
+
+	last uint64 // position when closed; 0 before. Guarded by the lane's mutex.
+
+	_        [cacheLine]byte
+	position atomic.Uint64
+	_        [cacheLine]byte
+}
+
+// newLease returns the lease of a grant. It gives out no tick before first.
+func newLease(layout *snowflake.Layout, g Grant, first int64, maxAhead time.Duration) *lease {
+	spec := layout.Spec()
+	l := &lease{
+		layout: layout,
+		worker: g.Worker,
+		token:  g.Token,
+		from:   g.From,
+		bits:   layout.SequenceBits(),
+		ticks:  layout.Ticks(),
+		ahead:  uint64(maxAhead.Milliseconds() / spec.UnitMillis),
+		spread: max(1, spec.Spread),
+	}
+	l.first = l.cell(max(g.From, first))
+	if l.id(l.first) == 0 {
+		l.first++ // 0 is not issued, so that as a floor it can stand for none
+	}
+	l.limit.Store(l.cell(g.Until))
+	l.position.Store(l.first)
+	return l
+}
+
+// verdict is why a lease gives out cells or does not.
+type verdict uint8
+
+const (
+	// taken: cells were given out.
+	taken verdict = iota
+	// early: the next cell is too far ahead of the clock.
+	early
+	// floorEarly: the first cell above the floor is too far ahead of the clock.
+	floorEarly
+	// ended: the window is used up, or the clock has passed it.
+	ended
+	// closed: the lease was closed.
+	closed
+	// exhausted: the layout has no tick left.
+	exhausted
+	// unreachable: no ID of the layout is above the floor.
+	unreachable
+)
+
+// take gives out up to n cells, at least one, with the clock at tick: those in
+// [start, end). All their IDs are greater than after. If there are none the
+// verdict says why; start then is the cell that would have been the first,
+// where that has a meaning (early, floorEarly, ended).
+//
+// It is the whole cost of an ID except for reading the clock.
+func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v verdict) {
+	for {
+		position := l.position.Load()
+		start, end, v = l.place(position, tick, n, after)
+		if v != taken || l.position.CompareAndSwap(position, end) {
+			return start, end, v
+		}
+	}
+}
+
+// place decides which cells a take from position gives out, and gives none out.
+func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end uint64, v verdict) {
+	if position == closedPosition {
+		return 0, 0, closed
+	}
+	if uint64(tick) >= l.ticks {
+		if tick < 0 {
+			return position, 0, early // the clock is before the epoch
+		}
+		return 0, 0, exhausted
+	}
+	bits := l.bits & 63
+	bound := min(uint64(tick)+l.ahead+1, l.ticks) << bits
+	start = position
+	if fresh := uint64(tick) << bits; position < fresh+l.spread {
+		start = max(position, fresh+l.layout.StartSequence(tick))
+	}
+	v = early
+	if after != 0 && start < bound && l.id(start) <= after && !mutant.On(mutant.IgnoreAfter) {
+		floor, ok := l.above(after)
+		if !ok {
+			return 0, 0, unreachable
+		}
+		start, v = floor, floorEarly
+	}
+	if start >= bound {
+		if start>>bits >= l.ticks {
+			return 0, 0, exhausted
+		}
+		return start, 0, v
+	}
+	limit := l.limit.Load()
+	if start >= limit {
+		return start, 0, ended
+	}
+	return start, min(start+n, bound, limit), taken
+}
+
+// above returns the first cell of this worker whose ID is greater than id,
+// which may be any number. IDs grow with their cells, in any order of the
+// fields below time.
+func (l *lease) above(id uint64) (cell uint64, ok bool) {
+	parts, err := l.layout.Unpack(id)
+	if err != nil {
+		return 0, false // more bits than any ID of this layout
+	}
+	base := l.layout.Compose(parts.Tick, l.worker, 0)
+	if base > id {
+		return l.cell(parts.Tick), true
+	}
+	sequence := (id-base)/l.layout.Step() + 1
+	cell = l.cell(parts.Tick) + min(sequence, l.layout.Sequences())
+	return cell, cell>>l.bits < l.ticks
+}
+
+// close ends the lease: no cell is given out afterwards. The lane's mutex is held.
+func (l *lease) close() {
+	if p := l.position.Swap(closedPosition); p != closedPosition {
+		l.last = p
+	}
+}
+
+// next is the first tick in which a closed lease gave nothing out. The lane's
+// mutex is held.
+func (l *lease) next() int64 {
+	if l.last == l.first {
+		return l.from
+	}
+	if mutant.On(mutant.ReleaseTooLow) {
+		return l.tick(l.last - 1)
+	}
+	return l.tick(l.last-1) + 1
+}
+
+// issued reports whether a closed lease had given anything out. The lane's
+// mutex is held.
+func (l *lease) issued() bool { return l.last != l.first }
+
+// extend moves the end of the window. Only the lane's goroutine calls it.
+func (l *lease) extend(until int64) { l.limit.Store(l.cell(until)) }
+
+// until is the end of the window.
+func (l *lease) until() int64 { return l.tick(l.limit.Load()) }
+
+// endsAt is the end of the window on the clock.
+func (l *lease) endsAt() time.Time { return time.UnixMilli(l.layout.MillisAt(l.until())) }
+
+// lead is how far the start of a cell's tick is ahead of a clock.
+func (l *lease) lead(cell uint64, wall int64) time.Duration {
+	return between(wall, l.layout.MillisAt(l.tick(cell)))
+}
+
+// due is how long it takes until a cell is no longer too far ahead of a clock.
+func (l *lease) due(cell uint64, wall int64) time.Duration {
+	return between(wall, l.layout.MillisAt(l.tick(cell)-int64(l.ahead)))
+}
+
+// between is the time from one instant to a later one, in Unix milliseconds. It
+// saturates: a floor may be any number, so its instant may be any, too.
+func between(from, to int64) time.Duration {
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	return time.Duration(min(min(to, most)-max(from, -most/2), most)) * time.Millisecond
+}
+
+// isBehind reports whether a cell is so far ahead of a clock that the clock
+// must have gone back. A tick that is full is a reason to wait for the next
+// one, however long ticks are.
+func (l *lease) isBehind(cell uint64, wall int64, threshold time.Duration) bool {
+	return l.tick(cell)-l.layout.TickAt(wall) > int64(l.ahead)+1 && l.lead(cell, wall) > threshold
+}
+
+func (l *lease) cell(tick int64) uint64 { return uint64(tick) << (l.bits & 63) }
+func (l *lease) tick(cell uint64) int64 { return int64(cell >> (l.bits & 63)) }
+
+// id returns the ID of a cell.
+func (l *lease) id(cell uint64) uint64 {
+	bits := l.bits & 63
+	return l.layout.Compose(int64(cell>>bits), l.worker, cell&(1<<bits-1))
+}
+
+// ranges appends the IDs of the cells [start, end), a range for each tick.
+func (l *lease) ranges(dst []Range, start, end uint64) []Range {
+	for start < end {
+		stop := min(end, l.cell(l.tick(start)+1))
+		dst = append(dst, Range{First: l.id(start), Count: uint32(stop - start), Step: l.layout.Step()})
+		start = stop
+	}
+	return dst
+}
