@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -24,6 +23,7 @@ type Issuer struct {
 	maxAhead time.Duration
 	observe  func(int64)
 	lanes    []*lane
+	picker   *picker
 	changed  *signal // fires when a lease, its window or a lane's problem changes
 
 	closing  atomic.Bool
@@ -51,6 +51,7 @@ func Open(cfg Config) (*Issuer, error) {
 		watch:    cfg.Watch,
 		maxAhead: cfg.MaxAhead,
 		observe:  cfg.Observe,
+		picker:   newPicker(cfg.Lanes),
 		changed:  newSignal(),
 		stopping: make(chan struct{}),
 	}
@@ -127,28 +128,29 @@ func (i *Issuer) Take(ctx context.Context, dst []Range, count uint32, after uint
 	return dst, nil
 }
 
-// try takes from the first lane that gives something, beginning with any. It
-// returns no lease if none does.
+// try takes from the first lane that gives something, beginning with the one
+// that did last. It returns no lease if none does.
 func (i *Issuer) try(now clock.Reading, n, after uint64) (held *lease, start, end uint64) {
 	tick := i.layout.TickAt(now.Wall)
-	first := 0
+	k := 0
 	if len(i.lanes) > 1 {
-		first = int(rand.Uint32N(uint32(len(i.lanes))))
+		k = i.picker.get()
 	}
-	for k := first; ; {
+	for range i.lanes {
 		if held = i.lanes[k].lease.Load(); held != nil {
-			var v verdict
-			if start, end, v = held.take(tick, n, after); v == taken {
+			start, end, v, contended := held.take(tick, n, after)
+			if v == taken {
+				if len(i.lanes) > 1 {
+					i.picker.put(k, contended)
+				}
 				return held, start, end
 			}
 		}
 		if k++; k == len(i.lanes) {
 			k = 0
 		}
-		if k == first {
-			return nil, 0, 0
-		}
 	}
+	return nil, 0, 0
 }
 
 // LaneStatus is what a lane holds.

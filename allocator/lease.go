@@ -10,8 +10,9 @@ import (
 )
 
 // closedPosition is the position of a closed lease. No real position reaches
-// it: time and sequence together have at most 62 bits in a layout that issues.
-const closedPosition = math.MaxUint64
+// it, nor one that is moved on: time and sequence together have at most 62 bits
+// in a layout that issues, and a request is for less than 1<<32 IDs.
+const closedPosition = 1 << 63
 
 // cacheLine separates what is written all the time from what is only read.
 const cacheLine = 64
@@ -39,6 +40,7 @@ type lease struct {
 	bits   uint8  // of a cell that are sequence
 	ticks  uint64 // capacity of the time field
 	ahead  uint64 // ticks that a cell may be ahead of the clock
+	reach  uint64 // cells from the start of the clock's tick to the first that is too far ahead
 	spread uint64 // a fresh tick starts below this sequence
 	limit  atomic.Uint64
 
@@ -62,6 +64,7 @@ func newLease(layout *snowflake.Layout, g Grant, first int64, maxAhead time.Dura
 		ahead:  uint64(maxAhead.Milliseconds() / spec.UnitMillis),
 		spread: max(1, spec.Spread),
 	}
+	l.reach = (l.ahead + 1) << l.bits
 	l.first = l.cell(max(g.From, first))
 	if l.id(l.first) == 0 {
 		l.first++ // 0 is not issued, so that as a floor it can stand for none
@@ -96,14 +99,24 @@ const (
 // verdict says why; start then is the cell that would have been the first,
 // where that has a meaning (early, floorEarly, ended).
 //
-// It is the whole cost of an ID except for reading the clock.
-func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v verdict) {
+// It is the whole cost of an ID except for reading the clock. contended: another
+// processor was taking from this lease at the same time.
+func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v verdict, contended bool) {
+	position := l.position.Load()
+	// Under load there mostly is no floor, and the position is in the midst of the
+	// present tick or a little ahead, with room. What follows is place for that case.
+	fresh := uint64(tick) << (l.bits & 63)
+	if end = position + n; after == 0 && position >= fresh+l.spread && end <= fresh+l.reach &&
+		end <= l.limit.Load() && uint64(tick) < l.ticks && l.position.CompareAndSwap(position, end) {
+		return position, end, taken, false
+	}
 	for {
-		position := l.position.Load()
 		start, end, v = l.place(position, tick, n, after)
 		if v != taken || l.position.CompareAndSwap(position, end) {
-			return start, end, v
+			return start, end, v, contended
 		}
+		contended = true
+		position = l.position.Load()
 	}
 }
 
@@ -208,7 +221,14 @@ func (l *lease) due(cell uint64, wall int64) time.Duration {
 // saturates: a floor may be any number, so its instant may be any, too.
 func between(from, to int64) time.Duration {
 	const most = math.MaxInt64 / int64(time.Millisecond)
-	return time.Duration(min(min(to, most)-max(from, -most/2), most)) * time.Millisecond
+	d := to - from
+	switch {
+	case to >= from && (d < 0 || d > most):
+		d = most
+	case to < from && (d >= 0 || d < -most):
+		d = -most
+	}
+	return time.Duration(d) * time.Millisecond
 }
 
 // isBehind reports whether a cell is so far ahead of a clock that the clock

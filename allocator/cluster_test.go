@@ -1,0 +1,211 @@
+package allocator_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// cluster is a Granter by the rules of the state machine, and their auditor: it
+// keeps every window that was granted.
+type cluster struct {
+	layout    *snowflake.Layout
+	maxWindow time.Duration
+	threshold time.Duration
+
+	mu      sync.Mutex
+	token   uint64
+	workers map[uint64]*worker
+	windows []window
+	log     []call
+
+	hang  atomic.Bool  // calls wait until their context ends
+	delay atomic.Int64 // ns that each call takes
+
+	// What the test makes it do. Each is called with mu held, if not nil.
+	before func(call) error // an error: the call is not carried out
+	after  func(call) error // an error: it was carried out, the reply is lost
+	forge  func(*allocator.Grant)
+}
+
+type worker struct {
+	holder    string
+	nonce     allocator.Nonce
+	token     uint64
+	highWater int64
+}
+
+// window is what one grant added.
+type window struct {
+	worker, token uint64
+	from, until   int64
+	nonce         allocator.Nonce
+}
+
+type call struct {
+	kind     string // acquire, extend or release
+	holder   string
+	now      int64
+	window   time.Duration
+	worker   uint64
+	until    int64
+	next     int64
+	mono     time.Time
+	deadline bool
+}
+
+func newCluster(layout *snowflake.Layout) *cluster {
+	return &cluster{layout: layout, maxWindow: 10 * time.Minute, threshold: time.Second, workers: map[uint64]*worker{}}
+}
+
+func (c *cluster) run(ctx context.Context, k call, apply func() error) error {
+	k.mono = time.Now()
+	_, k.deadline = ctx.Deadline()
+	c.set(func() { c.log = append(c.log, k) })
+	if c.hang.Load() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	if d := c.delay.Load(); d > 0 {
+		time.Sleep(time.Duration(d)) // in a bubble
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.before != nil {
+		if err := c.before(k); err != nil {
+			return err
+		}
+	}
+	if err := apply(); err != nil {
+		return err
+	}
+	if c.after != nil {
+		return c.after(k)
+	}
+	return nil
+}
+
+func (c *cluster) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (g allocator.Grant, err error) {
+	err = c.run(ctx, call{kind: "acquire", holder: r.Holder, now: r.NowMillis, window: r.Window}, func() error {
+		now := c.layout.TickAt(r.NowMillis)
+		free := func(by int64) (id uint64, found bool) {
+			for id := range c.layout.Workers() {
+				w := c.workers[id]
+				if w == nil || w.highWater <= by {
+					return id, true
+				}
+			}
+			return 0, false
+		}
+		var id uint64
+		found := false
+		for k, w := range c.workers { // the one it had last
+			if w.holder == r.Holder && w.highWater <= now {
+				id, found = k, true
+			}
+		}
+		if !found {
+			id, found = free(now)
+		}
+		if !found {
+			id, found = free(c.layout.TickAt(r.NowMillis + c.threshold.Milliseconds()))
+		}
+		if !found {
+			soonest := int64(1<<62 - 1)
+			for _, w := range c.workers {
+				soonest = min(soonest, w.highWater)
+			}
+			return &allocator.WorkersExhaustedError{Layout: r.Layout, RetryAt: time.UnixMilli(c.layout.MillisAt(soonest))}
+		}
+		w := c.workers[id]
+		if w == nil {
+			w = new(worker)
+			c.workers[id] = w
+		}
+		c.token++
+		from := max(w.highWater, now)
+		until := c.until(from, r.NowMillis, r.Window)
+		if from >= until {
+			return fmt.Errorf("refused: %w", allocator.ErrTimeExhausted)
+		}
+		*w = worker{holder: r.Holder, nonce: r.Nonce, token: c.token, highWater: until}
+		g = c.grant(id, c.token, from, until, r.Nonce)
+		return nil
+	})
+	return g, err
+}
+
+func (c *cluster) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (g allocator.Grant, err error) {
+	err = c.run(ctx, call{kind: "extend", worker: r.Worker, until: r.Until, now: r.NowMillis, window: r.Window}, func() error {
+		w := c.workers[r.Worker]
+		if w == nil || w.token != r.Token || w.nonce != r.Nonce || w.highWater != r.Until {
+			return fmt.Errorf("refused: %w", allocator.ErrWindowMismatch)
+		}
+		w.highWater = max(w.highWater, c.until(c.layout.TickAt(r.NowMillis), r.NowMillis, r.Window))
+		g = c.grant(r.Worker, r.Token, r.Until, w.highWater, r.Nonce)
+		return nil
+	})
+	return g, err
+}
+
+func (c *cluster) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
+	return c.run(ctx, call{kind: "release", worker: r.Worker, until: r.Until, next: r.Next}, func() error {
+		w := c.workers[r.Worker]
+		if w == nil || w.token != r.Token || w.nonce != r.Nonce || w.highWater != r.Until {
+			return fmt.Errorf("refused: %w", allocator.ErrWindowMismatch)
+		}
+		w.highWater = r.Next
+		return nil
+	})
+}
+
+func (c *cluster) until(from, nowMillis int64, window time.Duration) int64 {
+	until := c.layout.TickAt(nowMillis + min(window, c.maxWindow).Milliseconds())
+	return min(max(until, from+1), int64(c.layout.Ticks()))
+}
+
+func (c *cluster) grant(id, token uint64, from, until int64, nonce allocator.Nonce) allocator.Grant {
+	c.windows = append(c.windows, window{id, token, from, until, nonce})
+	g := allocator.Grant{Worker: id, Token: token, From: from, Until: until, MaxWindow: c.maxWindow}
+	if c.forge != nil {
+		c.forge(&g)
+	}
+	return g
+}
+
+// covers reports whether a tick of a worker was ever granted to a process start.
+func (c *cluster) covers(id uint64, tick int64, nonce allocator.Nonce) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.windows {
+		if w.worker == id && w.from <= tick && tick < w.until && w.nonce == nonce {
+			return true
+		}
+	}
+	return false
+}
+
+// calls returns the calls of a kind so far.
+func (c *cluster) calls(kind string) []call {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []call
+	for _, k := range c.log {
+		if k.kind == kind {
+			out = append(out, k)
+		}
+	}
+	return out
+}
+
+// set changes what the cluster does.
+func (c *cluster) set(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}

@@ -1,0 +1,240 @@
+package allocator
+
+import (
+	"math"
+	"math/bits"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/snowflake"
+	"pgregory.net/rapid"
+)
+
+// reference is a lease without any cleverness: it walks from cell to cell.
+type reference struct {
+	layout         *snowflake.Layout
+	worker         uint64
+	tick, sequence int64 // the next cell
+	until          int64
+	ahead          int64
+	closed         bool
+}
+
+func (m *reference) id(tick, sequence int64) uint64 {
+	id, err := m.layout.Pack(snowflake.Parts{Tick: tick, Datacenter: m.layout.Spec().Datacenter, Worker: m.worker, Sequence: uint64(sequence)})
+	if err != nil {
+		panic(err)
+	}
+	return id
+}
+
+func (m *reference) step(tick, sequence int64) (int64, int64) {
+	if sequence+1 == int64(m.layout.Sequences()) {
+		return tick + 1, 0
+	}
+	return tick, sequence + 1
+}
+
+func (m *reference) take(now int64, n int, after uint64) (ids []uint64, v verdict) {
+	ticks := int64(m.layout.Ticks())
+	switch {
+	case m.closed:
+		return nil, closed
+	case now < 0:
+		return nil, early
+	case now >= ticks:
+		return nil, exhausted
+	}
+	tick, sequence := m.tick, m.sequence
+	if start := int64(m.layout.StartSequence(now)); tick < now || tick == now && sequence < start {
+		tick, sequence = now, start
+	}
+	v = early
+	if tick <= now+m.ahead && tick < ticks {
+		for after != 0 && m.id(tick, sequence) <= after {
+			v = floorEarly
+			if tick, sequence = m.step(tick, sequence); tick == ticks {
+				return nil, unreachable
+			}
+		}
+	}
+	switch {
+	case tick >= ticks:
+		return nil, exhausted
+	case tick > now+m.ahead:
+		return nil, v
+	case tick >= m.until:
+		return nil, ended
+	}
+	for len(ids) < n && tick <= now+m.ahead && tick < m.until {
+		ids = append(ids, m.id(tick, sequence))
+		tick, sequence = m.step(tick, sequence)
+	}
+	m.tick, m.sequence = tick, sequence
+	return ids, taken
+}
+
+// small draws a layout that can be walked through.
+func small(t *rapid.T) *snowflake.Layout {
+	fields := []snowflake.FieldBits{
+		{Field: snowflake.Worker, Bits: rapid.Uint8Range(1, 3).Draw(t, "worker bits")},
+		{Field: snowflake.Sequence, Bits: rapid.Uint8Range(1, 4).Draw(t, "sequence bits")},
+	}
+	spec := snowflake.Spec{Name: "small", UnitMillis: rapid.SampledFrom([]int64{1, 10, 1000}).Draw(t, "unit")}
+	if rapid.Bool().Draw(t, "datacenter") {
+		fields = append(fields, snowflake.FieldBits{Field: snowflake.Datacenter, Bits: 2})
+		spec.Datacenter = rapid.Uint64Range(0, 3).Draw(t, "datacenter value")
+	}
+	fields = rapid.Permutation(fields).Draw(t, "order")
+	spec.Fields = append([]snowflake.FieldBits{{Field: snowflake.Time, Bits: rapid.Uint8Range(2, 6).Draw(t, "time bits")}}, fields...)
+	for _, f := range fields {
+		if f.Field == snowflake.Sequence {
+			spec.Spread = rapid.Uint64Range(0, 1<<f.Bits).Draw(t, "spread")
+		}
+	}
+	return snowflake.MustNew(spec)
+}
+
+func TestLeaseIsTheReference(t *testing.T) {
+	for range 50 { // a check is 100 runs, each of some microseconds
+		rapid.Check(t, leaseIsTheReference)
+	}
+}
+
+func leaseIsTheReference(t *rapid.T) {
+	layout := small(t)
+	ticks := int64(layout.Ticks())
+	worker := rapid.Uint64Range(0, layout.Workers()-1).Draw(t, "worker")
+	from := rapid.Int64Range(0, ticks-1).Draw(t, "from")
+	first := rapid.Int64Range(0, ticks).Draw(t, "first")
+	until := rapid.Int64Range(from+1, ticks).Draw(t, "until")
+	ahead := rapid.Int64Range(0, 5).Draw(t, "ahead")
+
+	maxAhead := time.Duration(ahead*layout.Spec().UnitMillis) * time.Millisecond
+	l := newLease(layout, Grant{Worker: worker, Token: 1, From: from, Until: until}, first, maxAhead)
+	m := &reference{layout: layout, worker: worker, tick: max(from, first), until: until, ahead: ahead}
+	if m.tick < ticks && m.id(m.tick, 0) == 0 {
+		m.sequence = 1
+	}
+
+	var last uint64
+	highest := from - 1 // tick
+	issued := false
+	t.Repeat(map[string]func(*rapid.T){
+		"take": func(t *rapid.T) {
+			now := rapid.OneOf(rapid.Int64Range(m.tick-ahead-2, m.tick+2), rapid.Int64Range(-1, ticks)).Draw(t, "now")
+			n := rapid.Uint64Range(1, 40).Draw(t, "n")
+			after := rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64Range(0, 1<<layout.Bits()+1), rapid.Uint64Range(last, last+2<<(layout.Bits()-bits.Len64(layout.Ticks())+1)), rapid.Just(uint64(math.MaxUint64))).Draw(t, "after")
+			want, wantVerdict := m.take(now, int(n), after)
+			start, end, v, contended := l.take(now, n, after)
+			if v != wantVerdict || contended {
+				t.Fatalf("verdict %v, contended %v, the reference says %v", v, contended, wantVerdict)
+			}
+			if v != taken {
+				return
+			}
+			var got []uint64
+			for _, r := range l.ranges(nil, start, end) {
+				for id := range r.All() {
+					got = append(got, id)
+				}
+			}
+			if len(got) != len(want) || len(got) == 0 || uint64(len(got)) > n {
+				t.Fatalf("%d IDs, the reference has %d of %d", len(got), len(want), n)
+			}
+			for k, id := range got {
+				if id != want[k] {
+					t.Fatalf("ID %d is %d, the reference says %d", k, id, want[k])
+				}
+				if id <= last || id <= after {
+					t.Fatalf("%d after %d, with floor %d", id, last, after)
+				}
+				parts, err := layout.Unpack(id)
+				if err != nil || parts.Worker != worker || parts.Tick < from || parts.Tick >= m.until || parts.Tick > now+ahead {
+					t.Fatalf("%+v on worker %d in [%d, %d) at %d: %v", parts, worker, from, m.until, now, err)
+				}
+				last, highest, issued = id, parts.Tick, true
+			}
+		},
+		"extend": func(t *rapid.T) {
+			m.until = rapid.Int64Range(m.until, ticks).Draw(t, "until")
+			l.extend(m.until)
+			if l.until() != m.until {
+				t.Fatalf("until %d, want %d", l.until(), m.until)
+			}
+		},
+		"close": func(t *rapid.T) {
+			if rapid.IntRange(0, 9).Draw(t, "really") != 0 {
+				t.Skip()
+			}
+			m.closed = true
+			for range 2 {
+				l.close()
+				if l.next() != highest+1 || l.issued() != issued {
+					t.Fatalf("next %d, issued %v, want %d, %v", l.next(), l.issued(), highest+1, issued)
+				}
+			}
+		},
+		"above": func(t *rapid.T) {
+			id := rapid.Uint64Range(0, 1<<layout.Bits()+1).Draw(t, "id")
+			cell, ok := l.above(id)
+			switch {
+			case ok && l.id(cell) <= id:
+				t.Fatalf("above(%d) is cell %d with ID %d", id, cell, l.id(cell))
+			case ok && cell > 0 && l.id(cell-1) > id:
+				t.Fatalf("above(%d) is cell %d, but the one before has ID %d", id, cell, l.id(cell-1))
+			case !ok && l.id(l.cell(ticks)-1) > id:
+				t.Fatalf("above(%d) is nothing", id)
+			}
+		},
+	})
+}
+
+func TestBetweenSaturates(t *testing.T) {
+	for _, c := range []struct {
+		from, to int64
+		want     time.Duration
+	}{
+		{0, 5, 5 * time.Millisecond},
+		{5, 0, -5 * time.Millisecond},
+		{1_800_000_000_000, 1_800_000_000_001, time.Millisecond},
+		{0, math.MaxInt64, math.MaxInt64 / time.Millisecond * time.Millisecond},
+		{-1, math.MaxInt64, math.MaxInt64 / time.Millisecond * time.Millisecond},
+		{math.MinInt64, math.MaxInt64, math.MaxInt64 / time.Millisecond * time.Millisecond},
+	} {
+		if got := between(c.from, c.to); got != c.want {
+			t.Errorf("between(%d, %d) = %d, want %d", c.from, c.to, got, c.want)
+		}
+	}
+	if got := between(math.MaxInt64, math.MinInt64); got >= 0 {
+		t.Errorf("backwards: %v", got)
+	}
+}
+
+func TestSlowStart(t *testing.T) {
+	var s slowStart
+	s.begin(time.Minute)
+	for _, want := range []time.Duration{4, 8, 16, 32, 60, 60} {
+		if got := s.next(); got != want*time.Second {
+			t.Fatalf("asked for %v, want %v s", got, want)
+		}
+		s.extended(time.Minute)
+		for range 100 {
+			if d := s.extendAfter(time.Hour); d < s.current/2 || d > s.current*55/100 {
+				t.Fatalf("extends after %v of %v", d, s.current)
+			}
+		}
+	}
+	s.extended(0)
+	if s.next() != 2*time.Minute || s.max != defaultMaxWindow {
+		t.Fatalf("where no maximum is told: %v of %v", s.next(), s.max)
+	}
+	if d := s.extendAfter(-time.Second); d != minBackoff {
+		t.Fatalf("of nothing left: %v", d)
+	}
+	for n := range 1000 {
+		if d := backoff(n); d < minBackoff || d > maxBackoff || n >= 6 && d < maxBackoff/2 {
+			t.Fatalf("pause %v after %d failures", d, n)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package allocator_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/snowflake"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// someDay is where the tests' clocks start; synctest's own is before the
+// layouts' epochs.
+var someDay = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+// hand is a clock that goes with synctest's time and that a test can set.
+type hand struct {
+	start  time.Time
+	offset atomic.Int64 // ms
+}
+
+func newHand() *hand { return &hand{start: time.Now()} }
+
+func (h *hand) read() clock.Reading {
+	passed := time.Since(h.start)
+	return clock.Reading{Wall: someDay.Add(passed).UnixMilli() + h.offset.Load(), Mono: passed.Milliseconds()}
+}
+
+func (h *hand) jump(d time.Duration) { h.offset.Add(d.Milliseconds()) }
+
+// rig is one issuer in a synctest bubble, and the auditor of what it issues.
+type rig struct {
+	*testing.T
+	layout   *snowflake.Layout
+	cluster  *cluster
+	clock    *hand
+	observed atomic.Int64
+	watch    *clock.Watch
+	cfg      allocator.Config
+	issuer   *allocator.Issuer
+	seen     map[uint64]bool
+	starts   byte
+}
+
+var limits = clock.Limits{WaitThreshold: time.Second, MaxOffset: 500 * time.Millisecond}
+
+// run runs a test in a bubble. configure, if not nil, changes the rig before
+// the issuer is opened.
+func run(t *testing.T, configure func(*rig), test func(*rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &rig{T: t, layout: snowflake.Default(), clock: newHand(), seen: map[uint64]bool{}}
+		r.watch = clock.NewWatch(r.clock.read, &r.observed, limits)
+		r.cfg = allocator.Config{Holder: "test", Watch: r.watch, Logger: slog.New(slog.DiscardHandler)}
+		if configure != nil {
+			configure(r)
+		}
+		r.open()
+		t.Cleanup(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+			defer cancel()
+			_ = r.issuer.Close(ctx)
+		})
+		test(r)
+	})
+}
+
+// open opens the issuer, or opens it anew as a process that was started again.
+func (r *rig) open() {
+	r.Helper()
+	if r.cluster == nil {
+		r.cluster = newCluster(r.layout)
+	}
+	r.starts++
+	r.cfg.Nonce = allocator.Nonce{r.starts}
+	r.cfg.Layout, r.cfg.Granter = r.layout, r.cluster
+	var err error
+	if r.issuer, err = allocator.Open(r.cfg); err != nil {
+		r.Fatal(err)
+	}
+}
+
+func swap(r *rig) {
+	l := limits
+	l.Swap = true
+	r.watch.SetLimits(l)
+}
+
+// settle lets everything happen that needs no time.
+func (r *rig) settle() { synctest.Wait() }
+
+// pass lets time pass.
+func (r *rig) pass(d time.Duration) {
+	time.Sleep(d) // the bubble's time
+	synctest.Wait()
+}
+
+func (r *rig) audit(id uint64) snowflake.Parts {
+	r.Helper()
+	parts, err := r.layout.Unpack(id)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if r.seen[id] {
+		r.Fatalf("%d was issued twice: %+v", id, parts)
+	}
+	r.seen[id] = true
+	if !r.cluster.covers(parts.Worker, parts.Tick, r.cfg.Nonce) {
+		r.Fatalf("%+v is outside of every window of this process", parts)
+	}
+	ahead := time.Duration(r.layout.MillisAt(parts.Tick)-r.clock.read().Wall) * time.Millisecond
+	if ahead > 5*time.Millisecond {
+		r.Fatalf("%+v is %v ahead of the clock", parts, ahead)
+	}
+	return parts
+}
+
+// next takes one ID, which must be there.
+func (r *rig) next(after uint64) uint64 {
+	r.Helper()
+	id, err := r.issuer.Next(r.Context(), after)
+	if err != nil {
+		r.Fatal(err)
+	}
+	r.audit(id)
+	if id <= after {
+		r.Fatalf("%d is not above %d", id, after)
+	}
+	return id
+}
+
+// take takes a batch, which must be there.
+func (r *rig) take(count uint32, after uint64) []uint64 {
+	r.Helper()
+	ranges, err := r.issuer.Take(r.Context(), nil, count, after)
+	if err != nil {
+		r.Fatal(err)
+	}
+	ids := expand(ranges)
+	if len(ids) != int(count) {
+		r.Fatalf("%d IDs instead of %d", len(ids), count)
+	}
+	for _, id := range ids {
+		r.audit(id)
+		if id <= after {
+			r.Fatalf("%d is not above %d", id, after)
+		}
+	}
+	return ids
+}
+
+func expand(ranges []allocator.Range) (ids []uint64) {
+	for _, r := range ranges {
+		for id := range r.All() {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// timed returns how long f took.
+func timed(f func()) time.Duration {
+	start := time.Now()
+	f()
+	return time.Since(start)
+}
+
+// about reports whether something took as long as expected; clocks are read in
+// whole milliseconds.
+func about(took, want time.Duration) bool { return (took - want).Abs() <= 2*time.Millisecond }
+
+// refused returns the error of a request that must fail in that way, and how
+// long it took.
+func refused[E error](r *rig) (err E, took time.Duration) {
+	r.Helper()
+	took = timed(func() {
+		id, got := r.issuer.Next(r.Context(), 0)
+		if got == nil {
+			r.Fatalf("issued %d", id)
+		}
+		if !errors.As(got, &err) {
+			r.Fatalf("%T: %v", got, got)
+		}
+	})
+	return err, took
+}
+
+// lane returns the state of the first lane.
+func (r *rig) lane() allocator.LaneStatus { return r.issuer.Lanes()[0] }
