@@ -132,3 +132,6 @@ func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	}
 	return proposalError(n.raft.RemoveServer(raft.ServerID(id), 0, enqueueTimeout).Error())
 }
+
+// Commands is the newest command version that this node supports.
+func (n *Node) Commands() uint32 { return n.cfg.Commands }

@@ -1,0 +1,114 @@
+package member
+
+import (
+	"context"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+const (
+	// observeInterval is how often the leader commits its clock.
+	observeInterval = time.Second
+	// checkpointInterval is how often the replicas' states are compared.
+	checkpointInterval = 10 * time.Minute
+	// dutyTimeout bounds one proposal of a duty.
+	dutyTimeout = 5 * time.Second
+)
+
+// lead is what the leader owes the cluster; ctx ends with the leadership.
+func (m *Member) lead(ctx context.Context) {
+	observe := time.NewTicker(observeInterval)
+	defer observe.Stop()
+	checkpoint := time.NewTicker(checkpointInterval)
+	defer checkpoint.Stop()
+	for established := false; ; {
+		if !established {
+			established = m.duty(ctx, "set up the cluster", m.establish)
+		}
+		m.duty(ctx, "observe the clock", m.observe)
+		m.duty(ctx, "raise fsm_version", m.raiseVersion)
+		select {
+		case <-ctx.Done():
+			return
+		case <-checkpoint.C:
+			m.duty(ctx, "compare the replicas", m.checkpoint)
+		case <-observe.C:
+		}
+	}
+}
+
+// duty does one thing and reports whether it was done; it is tried again at the next tick.
+func (m *Member) duty(ctx context.Context, what string, do func(context.Context) error) bool {
+	bounded, cancel := context.WithTimeout(ctx, dutyTimeout)
+	defer cancel()
+	err := do(bounded)
+	if err != nil && ctx.Err() == nil {
+		m.logger.Warn("a leader's duty failed, it will be tried again", "duty", what, "error", err)
+	}
+	return err == nil
+}
+
+// establish gives a new cluster its configuration and its default layout.
+func (m *Member) establish(ctx context.Context) error {
+	if m.cfg.Initial != nil {
+		c, err := m.SetConfig(ctx, m.cfg.Initial, true)
+		if err != nil {
+			return err
+		}
+		m.logger.Debug("configuration of the cluster", "config", c)
+	}
+	if _, ok := m.fsm.Layout(snowflake.Default().Name()); ok {
+		return nil
+	}
+	spec := snowflake.Default().Spec()
+	if m.cfg.Default != nil {
+		spec = *m.cfg.Default
+	}
+	_, err := m.CreateLayout(ctx, spec)
+	return err
+}
+
+// observe commits this leader's clock, unless others contradict it: a wrong
+// clock must not become the observed one.
+func (m *Member) observe(ctx context.Context) error {
+	if !m.clock.Trusted() {
+		return nil
+	}
+	_, err := m.ObserveClock(ctx, false)
+	return err
+}
+
+// raiseVersion allows newer commands once every server in the Raft
+// configuration is known to support them.
+func (m *Member) raiseVersion(ctx context.Context) error {
+	var have uint32
+	m.fsm.View(func(s *fsm.State) { have = s.FSMVersion() })
+	lowest := m.cfg.Supported
+	for _, p := range m.node.Members() {
+		lowest = min(lowest, p.Commands) // 0 while it is not known
+	}
+	if lowest <= have {
+		return nil
+	}
+	m.logger.Info("all members support a newer log", "fsm_version", lowest)
+	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_RaiseVersion{
+		RaiseVersion: &commandv1.RaiseVersion{Version: lowest},
+	}})
+	return err
+}
+
+// checkpoint makes every replica compare its state at the checkpoint before
+// this one with this leader's, and take its digest anew.
+func (m *Member) checkpoint(ctx context.Context) error {
+	var index uint64
+	var digest [32]byte
+	m.fsm.View(func(s *fsm.State) { index, digest = s.LastCheckpoint() })
+	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_Checkpoint{
+		Checkpoint: &commandv1.Checkpoint{Index: index, Digest: digest[:]},
+	}})
+	return err
+}

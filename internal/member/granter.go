@@ -1,0 +1,51 @@
+package member
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// granter is what a member's own lanes ask: the member itself while it leads,
+// else the leader.
+type granter struct{ m *Member }
+
+func (g granter) leader() (allocator.Granter, error) {
+	if g.m.node.IsLeader() {
+		return g.m, nil
+	}
+	leader, ok := g.m.node.Leader()
+	if !ok || leader.ID == g.m.node.ID() {
+		return nil, ErrNoLeader
+	}
+	return g.m.cfg.Leader(leader)
+}
+
+func (g granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
+	l, err := g.leader()
+	if err != nil {
+		return allocator.Grant{}, err
+	}
+	return l.AcquireWorker(ctx, r)
+}
+
+func (g granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
+	l, err := g.leader()
+	if err != nil {
+		return allocator.Grant{}, err
+	}
+	return l.ExtendWindow(ctx, r)
+}
+
+func (g granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
+	l, err := g.leader()
+	if err != nil {
+		return err
+	}
+	return l.ReleaseWorker(ctx, r)
+}
+
+// ErrNoLeader says that no member is known to lead: there is no quorum now, or
+// an election is under way.
+var ErrNoLeader = errors.New("no leader is known now: an election is under way, or a majority of the voters can't be reached, or this member is of no cluster yet")

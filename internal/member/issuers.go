@@ -1,0 +1,97 @@
+package member
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// layoutWait is how long to wait for a layout that another member may just have created.
+const layoutWait = 250 * time.Millisecond
+
+// Issuer returns the lanes of a layout, opening them at first use; an empty
+// name is the default layout. It fails with an [UnknownLayoutError].
+func (m *Member) Issuer(ctx context.Context, layout string) (*allocator.Issuer, error) {
+	if layout == "" {
+		layout = snowflake.Default().Name()
+	}
+	if i := (*m.byName.Load())[layout]; i != nil {
+		return i, nil
+	}
+	l, err := m.Layout(ctx, layout)
+	if err != nil {
+		return nil, err
+	}
+	return m.openIssuer(l)
+}
+
+// Layout finds a layout in this member's replica; if there is none it waits a
+// little, since the replica may be a moment behind the leader's.
+func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, error) {
+	if name == "" {
+		name = snowflake.Default().Name()
+	}
+	timeout := time.NewTimer(layoutWait)
+	defer timeout.Stop()
+	for {
+		changed := m.fsm.Changed()
+		if l, ok := m.fsm.Layout(name); ok {
+			return l, nil
+		}
+		unknown := error(&UnknownLayoutError{name})
+		if name == snowflake.Default().Name() {
+			unknown = ErrNoLeader // every cluster has it, from the first leader on
+		} else if m.node.IsLeader() {
+			return nil, unknown
+		}
+		select {
+		case <-changed:
+		case <-timeout.C:
+			return nil, unknown
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return nil, allocator.ErrClosed
+	}
+	if i := m.issuers[l.Name()]; i != nil {
+		return i, nil
+	}
+	i, err := allocator.Open(allocator.Config{
+		Layout: l, Holder: m.cfg.Cluster.Name, Nonce: m.nonce, Lanes: m.cfg.Lanes,
+		Granter: granter{m}, Watch: m.clock, Logger: m.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	m.issuers[l.Name()] = i
+	byName := maps.Clone(m.issuers)
+	m.byName.Store(&byName)
+	return i, nil
+}
+
+// LayoutLanes is the lanes of one layout.
+type LayoutLanes struct {
+	Layout string
+	Lanes  []allocator.LaneStatus
+}
+
+// Lanes lists this member's lanes, by layout name.
+func (m *Member) Lanes() []LayoutLanes {
+	byName := *m.byName.Load()
+	var all []LayoutLanes
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		all = append(all, LayoutLanes{name, byName[name].Lanes()})
+	}
+	return all
+}

@@ -1,0 +1,202 @@
+package member
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// Config is what a member needs.
+type Config struct {
+	// Cluster describes the node. FSM, Commands, Watch, Lead and Removed are
+	// filled in by Open.
+	Cluster cluster.Config
+	// Clock is the machine's clock; nil: the system's.
+	Clock clock.Source
+	// Initial is the configuration that this member gives a cluster that it starts.
+	Initial *commandv1.Config
+	// Default is the layout that a new cluster starts with; nil: the preset "default".
+	Default *snowflake.Spec
+	// Lanes is how many lanes each layout gets; 0 is 1.
+	Lanes int
+	// Supported is the newest fsm_version that this member applies; 0: fsm.Version.
+	Supported uint32
+	// Leader returns how to ask another member, the leader, for workers.
+	Leader func(cluster.Member) (allocator.Granter, error)
+	Logger *slog.Logger
+}
+
+// Member is a running member. Its methods may be called from any goroutine.
+type Member struct {
+	cfg    Config
+	logger *slog.Logger
+	fsm    *fsm.Machine
+	node   *cluster.Node
+	clock  *clock.Watch
+	nonce  allocator.Nonce
+	halt   haltLatch
+
+	mu      sync.Mutex
+	issuers map[string]*allocator.Issuer
+	byName  atomic.Pointer[map[string]*allocator.Issuer] // a copy of issuers, for reading without the lock
+	closed  bool
+
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+}
+
+// Open starts a member.
+func Open(cfg Config) (*Member, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.System()
+	}
+	if cfg.Supported == 0 {
+		cfg.Supported = fsm.Version
+	}
+	m := &Member{cfg: cfg, logger: cfg.Logger, issuers: make(map[string]*allocator.Issuer)}
+	m.byName.Store(&map[string]*allocator.Issuer{})
+	if _, err := rand.Read(m.nonce[:]); err != nil {
+		return nil, err
+	}
+	m.fsm = fsm.New(fsm.Options{Supported: cfg.Supported, Halt: m.halt.set})
+	m.clock = clock.NewWatch(cfg.Clock, m.fsm.Observed(), limits(m.fsm.ConfigValue()))
+
+	cc := cfg.Cluster
+	cc.FSM, cc.Commands, cc.Watch, cc.Logger = m.fsm, cfg.Supported, m.clock, cfg.Logger
+	cc.Lead, cc.Removed = m.lead, removedMembers{m}
+	node, err := cluster.Open(cc)
+	if err != nil {
+		return nil, err
+	}
+	m.node = node
+	m.halt.then(node.Fail)
+	ctx, stop := context.WithCancel(context.Background())
+	m.stop = stop
+	m.wg.Go(func() { m.follow(ctx) })
+	return m, nil
+}
+
+// haltLatch joins the state machine, which may halt while the node is still
+// being opened, with the node.
+type haltLatch struct {
+	mu   sync.Mutex
+	err  error
+	call func(error)
+}
+
+func (h *haltLatch) set(err error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.err = err
+	if h.call != nil {
+		h.call(err)
+	}
+}
+
+func (h *haltLatch) then(call func(error)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.call = call
+	if h.err != nil {
+		call(h.err)
+	}
+}
+
+// follow applies what the replicated state says to this process: the limits of
+// its clock, and lanes for the default layout as soon as it exists.
+func (m *Member) follow(ctx context.Context) {
+	for {
+		changed := m.fsm.Changed()
+		m.clock.SetLimits(limits(m.fsm.ConfigValue()))
+		if _, ok := m.fsm.Layout(snowflake.Default().Name()); ok {
+			if _, err := m.Issuer(ctx, ""); err != nil && ctx.Err() == nil {
+				m.logger.Error("no lanes for the default layout", "error", err)
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func limits(c *commandv1.Config) clock.Limits {
+	return clock.Limits{
+		WaitThreshold: time.Duration(c.GetWaitThresholdMs()) * time.Millisecond,
+		MaxOffset:     time.Duration(c.GetMaxClockOffsetMs()) * time.Millisecond,
+		Swap:          c.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+	}
+}
+
+// Node is the member's Raft node.
+func (m *Member) Node() *cluster.Node { return m.node }
+
+// State is the member's replica.
+func (m *Member) State() *fsm.Machine { return m.fsm }
+
+// Clock is the judge of the member's clock.
+func (m *Member) Clock() *clock.Watch { return m.clock }
+
+// Ready is nil when the member can issue IDs of the default layout now.
+func (m *Member) Ready() error {
+	i := (*m.byName.Load())[snowflake.Default().Name()]
+	if i == nil {
+		return errors.New("this member is not part of a cluster with a leader yet")
+	}
+	return i.Ready()
+}
+
+// CloseLanes ends issuing and gives the workers back; ctx bounds the giving back.
+func (m *Member) CloseLanes(ctx context.Context) error {
+	m.mu.Lock()
+	m.closed = true
+	issuers := m.issuers
+	m.issuers = nil
+	m.mu.Unlock()
+	var wg sync.WaitGroup
+	errs := make(chan error, len(issuers))
+	for _, i := range issuers {
+		wg.Go(func() { errs <- i.Close(ctx) })
+	}
+	wg.Wait()
+	close(errs)
+	var all []error
+	for err := range errs {
+		all = append(all, err)
+	}
+	return errors.Join(all...)
+}
+
+// Close gives the workers back, hands leadership over and stops; ctx bounds the
+// polite part.
+func (m *Member) Close(ctx context.Context) error {
+	err := m.CloseLanes(ctx)
+	if err != nil {
+		m.logger.Warn("not all workers were given back; they are free when their windows have passed", "error", err)
+	}
+	m.stop()
+	err = m.node.Close(ctx)
+	m.wg.Wait()
+	return err
+}
+
+// UnknownLayoutError says that no layout has this name.
+type UnknownLayoutError struct{ Layout string }
+
+func (e *UnknownLayoutError) Error() string {
+	return fmt.Sprintf("there is no layout %q: 'snowraft layout list' shows those that exist, 'snowraft layout create' adds one", e.Layout)
+}

@@ -1,0 +1,174 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// VersionError says that a command must wait until every member knows it.
+type VersionError struct{ Need, Have uint32 }
+
+func (e *VersionError) Error() string {
+	return fmt.Sprintf("this needs fsm_version %d and the cluster is at %d: upgrade every member first, or remove those that are gone", e.Need, e.Have)
+}
+
+// propose replicates a command stamped with now, in Unix milliseconds. Refusals
+// by the state machine come back as [*fsm.Refused]; the rest as in cluster.Propose.
+func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command) (fsm.Result, error) {
+	if skew, ok := m.clock.Check(m.clock.Now()).(*clock.SkewError); ok {
+		return fsm.Result{}, skew // whatever this leader proposes could poison the state
+	}
+	cmd.NowMs = now
+	cmd.Version = fsm.MinVersion(cmd)
+	var have uint32
+	m.fsm.View(func(s *fsm.State) { have = s.FSMVersion() })
+	if cmd.Version > have {
+		return fsm.Result{}, &VersionError{Need: cmd.Version, Have: have}
+	}
+	data, err := fsm.Encode(cmd)
+	if err != nil {
+		return fsm.Result{}, err
+	}
+	answer, err := m.node.Propose(ctx, data)
+	if err != nil {
+		return fsm.Result{}, err
+	}
+	result, ok := answer.(fsm.Result)
+	if !ok {
+		return fsm.Result{}, fmt.Errorf("the state machine answered with %T", answer)
+	}
+	return result, result.Failure()
+}
+
+// plausible judges the clock of who asks for a grant by this leader's clock.
+func (m *Member) plausible(now int64) error {
+	l := m.clock.Limits()
+	off := time.Duration(now-m.clock.Now().Wall) * time.Millisecond
+	switch {
+	case off > l.MaxOffset:
+		return &clock.SkewError{Ahead: off, Limit: l.MaxOffset}
+	case -off > max(l.WaitThreshold, l.MaxOffset) && !l.Swap:
+		return &clock.BehindError{Behind: -off, Limit: l.WaitThreshold}
+	}
+	return nil
+}
+
+// AcquireWorker grants a worker; only the leader can.
+func (m *Member) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
+	if err := m.plausible(r.NowMillis); err != nil {
+		return allocator.Grant{}, err
+	}
+	result, err := m.propose(ctx, r.NowMillis, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
+		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], WindowMs: r.Window.Milliseconds(),
+	}}})
+	return m.grant(result, r.Layout, err)
+}
+
+// ExtendWindow moves the end of a window; only the leader can.
+func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
+	if err := m.plausible(r.NowMillis); err != nil {
+		return allocator.Grant{}, err
+	}
+	result, err := m.propose(ctx, r.NowMillis, &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, WindowMs: r.Window.Milliseconds(),
+	}}})
+	return m.grant(result, r.Layout, err)
+}
+
+// ReleaseWorker gives a worker back; only the leader can.
+func (m *Member) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, Next: r.Next,
+	}}})
+	_, err = m.grant(result, r.Layout, err)
+	return err
+}
+
+// grant turns the state machine's answer into the allocator's.
+func (m *Member) grant(result fsm.Result, layout string, err error) (allocator.Grant, error) {
+	if err != nil {
+		return allocator.Grant{}, m.domain(layout, err)
+	}
+	return allocator.Grant{
+		Worker: result.Grant.Worker, Token: result.Grant.Token, From: result.Grant.From, Until: result.Grant.Until,
+		ObservedMillis: result.Observed,
+		MaxWindow:      time.Duration(m.fsm.ConfigValue().GetMaxWindowMs()) * time.Millisecond,
+	}, nil
+}
+
+// domain turns refusals that lanes know into their errors.
+func (m *Member) domain(layout string, err error) error {
+	refused, ok := err.(*fsm.Refused)
+	if !ok {
+		return err
+	}
+	switch refused.Reason {
+	case commandv1.Refusal_REFUSAL_WINDOW_MISMATCH:
+		return fmt.Errorf("%w: %s", allocator.ErrWindowMismatch, refused.Detail)
+	case commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED:
+		return &allocator.WorkersExhaustedError{Layout: layout, RetryAt: time.UnixMilli(refused.RetryAtMillis)}
+	case commandv1.Refusal_REFUSAL_TIME_EXHAUSTED:
+		return fmt.Errorf("%w: %s", allocator.ErrTimeExhausted, refused.Detail)
+	case commandv1.Refusal_REFUSAL_CLOCK_BEHIND:
+		return &clock.BehindError{Behind: time.Duration(refused.BehindMillis) * time.Millisecond, Limit: m.clock.Limits().WaitThreshold}
+	default:
+		return err
+	}
+}
+
+// CreateLayout adds a layout; only the leader can.
+func (m *Member) CreateLayout(ctx context.Context, spec snowflake.Spec) (*snowflake.Layout, error) {
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_CreateLayout{
+		CreateLayout: &commandv1.CreateLayout{Spec: layoutSpec(spec)},
+	}})
+	return result.Layout, err
+}
+
+func layoutSpec(s snowflake.Spec) *commandv1.LayoutSpec {
+	spec := &commandv1.LayoutSpec{
+		Name: s.Name, UnitMs: s.UnitMillis, EpochMs: s.EpochMillis, Datacenter: s.Datacenter, Spread: s.Spread,
+	}
+	for _, f := range s.Fields {
+		spec.Fields = append(spec.Fields, &commandv1.Field{Kind: commandv1.FieldKind(f.Field), Bits: uint32(f.Bits)})
+	}
+	return spec
+}
+
+// SetConfig replaces the configuration; only the leader can.
+func (m *Member) SetConfig(ctx context.Context, c *commandv1.Config, onlyIfUnset bool) (*commandv1.Config, error) {
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_SetConfig{
+		SetConfig: &commandv1.SetConfig{Config: c, OnlyIfUnset: onlyIfUnset},
+	}})
+	return result.Config, err
+}
+
+// ObserveClock raises the observed clock to this leader's, or sets it when forced.
+func (m *Member) ObserveClock(ctx context.Context, force bool) (int64, error) {
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ObserveClock{
+		ObserveClock: &commandv1.ObserveClock{Force: force},
+	}})
+	return result.Observed, err
+}
+
+// removedMembers is the replicated memory of who was removed.
+type removedMembers struct{ m *Member }
+
+func (r removedMembers) IsRemoved(id string) (removed bool) {
+	r.m.fsm.View(func(s *fsm.State) { removed = s.Removed(id) })
+	return removed
+}
+
+func (r removedMembers) Remove(ctx context.Context, id string) error {
+	_, err := r.m.propose(ctx, r.m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_RemoveMember{
+		RemoveMember: &commandv1.RemoveMember{Id: id},
+	}})
+	return err
+}

@@ -1,0 +1,59 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// Granter asks a member for workers and windows.
+type Granter struct {
+	Client snowraftv1.WorkerServiceClient
+}
+
+var _ allocator.Granter = Granter{}
+
+// AcquireWorker implements allocator.Granter.
+func (g Granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
+	resp, err := g.Client.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
+		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
+	})
+	if err != nil {
+		return allocator.Grant{}, domain(err)
+	}
+	return grant(resp.GetGrant())
+}
+
+// ExtendWindow implements allocator.Granter.
+func (g Granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
+	resp, err := g.Client.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until,
+		NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
+	})
+	if err != nil {
+		return allocator.Grant{}, domain(err)
+	}
+	return grant(resp.GetGrant())
+}
+
+// ReleaseWorker implements allocator.Granter.
+func (g Granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
+	_, err := g.Client.ReleaseWorker(ctx, &snowraftv1.ReleaseWorkerRequest{
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, Next: r.Next,
+	})
+	return domain(err)
+}
+
+func grant(g *snowraftv1.Grant) (allocator.Grant, error) {
+	if g == nil {
+		return allocator.Grant{}, errors.New("the member answered without a grant")
+	}
+	return allocator.Grant{
+		Worker: g.GetWorker(), Token: g.GetToken(), From: g.GetFrom(), Until: g.GetUntil(),
+		ObservedMillis: g.GetObservedClockMs(), MaxWindow: time.Duration(g.GetMaxWindowMs()) * time.Millisecond,
+	}, nil
+}

@@ -1,0 +1,42 @@
+package rpc
+
+// Domain is the domain of every google.rpc.ErrorInfo that Snowraft sends.
+const Domain = "snowraft"
+
+// The reasons that errors carry in their google.rpc.ErrorInfo.
+const (
+	NotLeader        = "NOT_LEADER"        // only the leader can; nothing was done
+	NoLeader         = "NO_LEADER"         // no leader is known now; nothing was done
+	CommitUnknown    = "COMMIT_UNKNOWN"    // the command may or may not take effect
+	ClockBehind      = "CLOCK_BEHIND"      // a clock is behind by more than the wait threshold
+	ClockSkew        = "CLOCK_SKEW"        // a clock is ahead of the majority's
+	WindowEnded      = "WINDOW_ENDED"      // the window is used up and there is no quorum for another
+	WindowMismatch   = "WINDOW_MISMATCH"   // the worker is not held under this token and window
+	WorkersExhausted = "WORKERS_EXHAUSTED" // all workers are held
+	UnknownLayout    = "UNKNOWN_LAYOUT"    // no layout has this name
+	LayoutExists     = "LAYOUT_EXISTS"     // another layout has this name
+	TimeExhausted    = "TIME_EXHAUSTED"    // the layout's time field is full
+	UnknownMember    = "UNKNOWN_MEMBER"    // no member has this ID or name
+	QuorumAtRisk     = "QUORUM_AT_RISK"    // too few live voters would remain
+	VersionTooLow    = "VERSION_TOO_LOW"   // some member does not know the command yet
+	LimitReached     = "LIMIT_REACHED"     // there are as many as there may be
+	NotGranted       = "NOT_GRANTED"       // the history has no grant of this ID's cell
+	ShuttingDown     = "SHUTTING_DOWN"     // this member ends: ask another
+	InvalidArgument  = "INVALID_ARGUMENT"  // the request can never succeed
+)
+
+// The metadata that some reasons come with; times are Unix milliseconds.
+const (
+	MetadataBehind  = "behind_ms"   // CLOCK_BEHIND: by how much
+	MetadataAhead   = "ahead_ms"    // CLOCK_SKEW: by how much
+	MetadataLimit   = "limit_ms"    // CLOCK_BEHIND, CLOCK_SKEW: how much is allowed
+	MetadataUntil   = "until_ms"    // WINDOW_ENDED: when
+	MetadataRetryAt = "retry_at_ms" // WORKERS_EXHAUSTED: when the first is free
+	MetadataLayout  = "layout"      // WORKERS_EXHAUSTED, UNKNOWN_LAYOUT
+)
+
+// The metadata of requests that one member forwards to another.
+const (
+	ForwardedBy   = "snowraft-forwarded-by" // the ID of the member that forwards
+	ForwardedInto = "snowraft-cluster-id"   // the cluster that the call is meant for
+)

@@ -1,0 +1,192 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+type clusterService struct {
+	snowraftv1.UnimplementedClusterServiceServer
+	s *Server
+}
+
+func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
+	m, node := c.s.member, c.s.member.Node()
+	now := m.Clock().Now()
+	resp := &snowraftv1.GetStatusResponse{
+		ClusterId: node.ClusterID(), NodeId: node.ID(), Name: c.s.cfg.Name, Version: c.s.cfg.Version,
+		Term: node.Term(), CommitIndex: node.CommitIndex(), AppliedIndex: m.State().AppliedIndex(),
+		ObservedClockMs: m.State().Observed().Load(), ClockMs: now.Wall, ClockOffsetMs: m.Clock().Offset().Milliseconds(),
+		FsmVersionSupported: node.Commands(), Config: configMessage(m.State().ConfigValue()),
+	}
+	if leader, ok := node.Leader(); ok {
+		resp.LeaderId, resp.LeaderName = leader.ID, leader.Name
+	}
+	if isMember, voter := node.IsMember(); isMember {
+		resp.Role = role(voter)
+	}
+	m.State().View(func(s *fsm.State) { resp.FsmVersion = s.FSMVersion() })
+	if err := c.s.Ready(); err != nil {
+		resp.Problem = err.Error()
+	}
+	for _, l := range m.Lanes() {
+		for _, lane := range l.Lanes {
+			resp.Lanes = append(resp.Lanes, &snowraftv1.Lane{
+				Layout: l.Layout, Lane: uint32(lane.Lane), Worker: lane.Worker, Token: lane.Token, //nolint:gosec // 0 to 63
+				From: lane.From, Until: lane.Until, ServeUntilMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: lane.Problem,
+			})
+		}
+	}
+	return resp, nil
+}
+
+func (c *clusterService) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
+	resp := &snowraftv1.ListMembersResponse{}
+	for _, m := range c.s.member.Node().Members() {
+		resp.Members = append(resp.Members, memberMessage(m))
+	}
+	return resp, nil
+}
+
+func (c *clusterService) AddMember(ctx context.Context, req *snowraftv1.AddMemberRequest) (*snowraftv1.AddMemberResponse, error) {
+	if _, _, err := net.SplitHostPort(req.GetAddress()); err != nil {
+		return nil, invalid(fmt.Sprintf("address is %q, expected the gossip address of the new member, host:port", req.GetAddress()))
+	}
+	added, err := c.s.member.Node().Contact(ctx, req.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.AddMemberResponse{Member: memberMessage(added)}, nil
+}
+
+// RemoveMember runs on the leader. A leader that is to be removed hands over
+// first; the next one then removes it.
+func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.RemoveMemberRequest) (*snowraftv1.RemoveMemberResponse, error) {
+	node := c.s.member.Node()
+	if !node.IsLeader() {
+		return nil, cluster.ErrNotLeader
+	}
+	gone, ok := node.Member(req.GetMember())
+	if !ok {
+		return nil, fmt.Errorf("%w: %q; 'snowraft member list' shows them", cluster.ErrUnknownMember, req.GetMember())
+	}
+	if gone.ID == node.ID() {
+		if len(node.Members()) == 1 {
+			return nil, fmt.Errorf("%w: it is the only member: stop it and delete its data directory instead", cluster.ErrQuorum)
+		}
+		if _, err := node.TransferLeadership(ctx, ""); err != nil {
+			return nil, err
+		}
+		// Whoever brought the call here finds the new leader.
+		return nil, fmt.Errorf("%w: leadership was handed over for the removal", cluster.ErrNotLeader)
+	}
+	if err := node.Remove(ctx, gone.ID, req.GetForce()); err != nil {
+		return nil, err
+	}
+	return &snowraftv1.RemoveMemberResponse{Member: memberMessage(gone)}, nil
+}
+
+func (c *clusterService) TransferLeadership(ctx context.Context, req *snowraftv1.TransferLeadershipRequest) (*snowraftv1.TransferLeadershipResponse, error) {
+	if !c.s.member.Node().IsLeader() {
+		return nil, cluster.ErrNotLeader
+	}
+	leader, err := c.s.member.Node().TransferLeadership(ctx, req.GetMember())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.TransferLeadershipResponse{LeaderId: leader.ID, LeaderName: leader.Name}, nil
+}
+
+// Leave has this member removed by the leader and then ends it.
+func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) (*snowraftv1.LeaveResponse, error) {
+	node := c.s.member.Node()
+	if !c.s.leaving.CompareAndSwap(false, true) {
+		return nil, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.ShuttingDown, Message: "this member is leaving already"}
+	}
+	const method = snowraftv1.ClusterService_RemoveMember_FullMethodName
+	_, err := c.s.atLeader(ctx, method, &snowraftv1.RemoveMemberRequest{Member: node.ID()}, leaderCalls[method],
+		func(ctx context.Context, req any) (any, error) {
+			return c.RemoveMember(ctx, req.(*snowraftv1.RemoveMemberRequest))
+		})
+	if err != nil && !gone(err) {
+		c.s.leaving.Store(false)
+		return nil, err
+	}
+	c.s.finish(nil)
+	return &snowraftv1.LeaveResponse{}, nil
+}
+
+// gone reports whether an error says that the member was removed already: by
+// an earlier try whose answer was lost.
+func gone(err error) bool {
+	return errors.Is(err, cluster.ErrUnknownMember) || rpc.FromError(err).Reason == rpc.UnknownMember
+}
+
+func (c *clusterService) GetConfig(context.Context, *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
+	return &snowraftv1.GetConfigResponse{Config: configMessage(c.s.member.State().ConfigValue())}, nil
+}
+
+func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
+	config := proto.CloneOf(c.s.member.State().ConfigValue())
+	change := req.GetConfig()
+	for _, f := range []struct {
+		to   *int64
+		from int64
+	}{
+		{&config.MaxWindowMs, change.GetMaxWindowMs()},
+		{&config.WaitThresholdMs, change.GetWaitThresholdMs()},
+		{&config.MaxClockOffsetMs, change.GetMaxClockOffsetMs()},
+	} {
+		if f.from != 0 {
+			*f.to = f.from
+		}
+	}
+	if r := change.GetRollback(); r != snowraftv1.RollbackPolicy_ROLLBACK_POLICY_UNSPECIFIED {
+		config.Rollback = commandv1.RollbackPolicy(r)
+	}
+	config, err := c.s.member.SetConfig(ctx, config, false)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.UpdateConfigResponse{Config: configMessage(config)}, nil
+}
+
+func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {
+	observed, err := c.s.member.ObserveClock(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.ResetObservedClockResponse{ObservedClockMs: observed}, nil
+}
+
+func configMessage(c *commandv1.Config) *snowraftv1.Config {
+	return &snowraftv1.Config{
+		MaxWindowMs: c.GetMaxWindowMs(), WaitThresholdMs: c.GetWaitThresholdMs(),
+		MaxClockOffsetMs: c.GetMaxClockOffsetMs(), Rollback: snowraftv1.RollbackPolicy(c.GetRollback()),
+	}
+}
+
+func memberMessage(m cluster.Member) *snowraftv1.Member {
+	return &snowraftv1.Member{
+		Id: m.ID, Name: m.Name, Address: m.Address, ApiAddress: m.API, Role: role(m.Voter),
+		Leader: m.Leader, Alive: m.Alive, ClockOffsetMs: m.ClockOffset.Milliseconds(), Version: m.Version,
+	}
+}
+
+func role(voter bool) snowraftv1.MemberRole {
+	if voter {
+		return snowraftv1.MemberRole_MEMBER_ROLE_VOTER
+	}
+	return snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER
+}

@@ -1,0 +1,136 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/clock"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Config describes a member with all its faces.
+type Config struct {
+	// Name is what people call the member, and the stable name that its lanes
+	// hold workers under; empty: the host name.
+	Name string
+	// DataDir is created when it does not exist.
+	DataDir string
+
+	// Bind addresses, host:port; port 0 picks a free one.
+	APIAddr    string
+	HTTPAddr   string
+	RaftAddr   string
+	GossipAddr string
+	// AdvertiseHost is the host name or IP that others reach this member at;
+	// empty: the host that RaftAddr binds.
+	AdvertiseHost string
+
+	// Join are gossip addresses of other members.
+	Join []string
+	// BootstrapExpect is how many new members start a cluster together; 1 starts
+	// one alone, 0 only ever joins one.
+	BootstrapExpect int
+
+	// Lanes is how many lanes each layout gets; 0 is 1.
+	Lanes int
+
+	// The configuration of a cluster that this member starts; 0 and "" are the
+	// defaults: 10 min, 1 s, 500 ms, "refuse".
+	MaxWindow      time.Duration
+	WaitThreshold  time.Duration
+	MaxClockOffset time.Duration
+	Rollback       string
+
+	Logger  *slog.Logger
+	Version string
+	Timing  cluster.Timing
+	// Clock replaces the machine's clock in tests.
+	Clock clock.Source
+	// Supported is the newest fsm_version that this member applies; 0: all it knows.
+	Supported uint32
+}
+
+// The limits of the replicated configuration, and of lanes.
+const (
+	defaultMaxWindow      = 10 * time.Minute
+	defaultWaitThreshold  = time.Second
+	defaultMaxClockOffset = 500 * time.Millisecond
+	maxLanes              = 64
+)
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Name == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return c, fmt.Errorf("name: %w", err)
+		}
+		c.Name = name
+	}
+	if c.Lanes == 0 {
+		c.Lanes = 1
+	}
+	if c.Lanes < 1 || c.Lanes > maxLanes {
+		return c, fmt.Errorf("lanes is %d, expected 1 to %d", c.Lanes, maxLanes)
+	}
+	if c.DataDir == "" {
+		return c, errors.New("data-dir is empty")
+	}
+	for _, d := range []struct {
+		value *time.Duration
+		to    time.Duration
+	}{
+		{&c.MaxWindow, defaultMaxWindow}, {&c.WaitThreshold, defaultWaitThreshold}, {&c.MaxClockOffset, defaultMaxClockOffset},
+	} {
+		if *d.value == 0 {
+			*d.value = d.to
+		}
+	}
+	if _, err := rollbackPolicy(c.Rollback); err != nil {
+		return c, err
+	}
+	return c, nil
+}
+
+// initial is the configuration of a cluster that this member starts.
+func (c Config) initial() *commandv1.Config {
+	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked it
+	return &commandv1.Config{
+		MaxWindowMs:      c.MaxWindow.Milliseconds(),
+		WaitThresholdMs:  c.WaitThreshold.Milliseconds(),
+		MaxClockOffsetMs: c.MaxClockOffset.Milliseconds(),
+		Rollback:         policy,
+	}
+}
+
+func rollbackPolicy(name string) (commandv1.RollbackPolicy, error) {
+	switch name {
+	case "", "refuse":
+		return commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE, nil
+	case "swap":
+		return commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP, nil
+	}
+	return 0, fmt.Errorf("rollback is %q, expected refuse or swap", name)
+}
+
+// advertiseHost is the host that others reach this member at.
+func (c Config) advertiseHost() (string, error) {
+	if c.AdvertiseHost != "" {
+		return c.AdvertiseHost, nil
+	}
+	host, _, err := net.SplitHostPort(c.RaftAddr)
+	if err != nil {
+		return "", fmt.Errorf("raft-addr is %q, expected host:port", c.RaftAddr)
+	}
+	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
+		return "", fmt.Errorf("raft-addr %s listens on all interfaces: advertise-host must say how others reach this member", c.RaftAddr)
+	}
+	return host, nil
+}

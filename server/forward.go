@@ -1,0 +1,129 @@
+package server
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// leaderWait is how long a call waits for a leader.
+const leaderWait = 2 * time.Second
+
+// leaderCall is a call that only the leader serves.
+type leaderCall struct {
+	reply func() proto.Message
+	// repeatable calls do the same when they are done twice, so that one whose
+	// outcome is unknown may be tried again.
+	repeatable bool
+}
+
+func replies[T any, M interface {
+	*T
+	proto.Message
+}]() func() proto.Message {
+	return func() proto.Message { return M(new(T)) }
+}
+
+var leaderCalls = map[string]leaderCall{
+	snowraftv1.IdService_WhoIs_FullMethodName:                   {replies[snowraftv1.WhoIsResponse](), true},
+	snowraftv1.LayoutService_CreateLayout_FullMethodName:        {replies[snowraftv1.CreateLayoutResponse](), true},
+	snowraftv1.WorkerService_AcquireWorker_FullMethodName:       {replies[snowraftv1.AcquireWorkerResponse](), false},
+	snowraftv1.WorkerService_ExtendWindow_FullMethodName:        {replies[snowraftv1.ExtendWindowResponse](), false},
+	snowraftv1.WorkerService_ReleaseWorker_FullMethodName:       {replies[snowraftv1.ReleaseWorkerResponse](), false},
+	snowraftv1.WorkerService_ListWorkers_FullMethodName:         {replies[snowraftv1.ListWorkersResponse](), true},
+	snowraftv1.ClusterService_RemoveMember_FullMethodName:       {replies[snowraftv1.RemoveMemberResponse](), true},
+	snowraftv1.ClusterService_TransferLeadership_FullMethodName: {replies[snowraftv1.TransferLeadershipResponse](), false},
+	snowraftv1.ClusterService_UpdateConfig_FullMethodName:       {replies[snowraftv1.UpdateConfigResponse](), true},
+	snowraftv1.ClusterService_ResetObservedClock_FullMethodName: {replies[snowraftv1.ResetObservedClockResponse](), true},
+}
+
+// forward is the interceptor that brings leader-only calls to the leader: this
+// member serves them itself while it leads, and else forwards them. A call
+// that was forwarded already is not forwarded again.
+func (s *Server) forward(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	call, ok := leaderCalls[info.FullMethod]
+	if !ok {
+		return handler(ctx, req)
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	if into := md.Get(rpc.ForwardedInto); len(into) > 0 && into[0] != s.ClusterID() {
+		return nil, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.InvalidArgument, Message: "the call was forwarded from another cluster"}
+	}
+	if len(md.Get(rpc.ForwardedBy)) > 0 {
+		return handler(ctx, req)
+	}
+	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), call, handler)
+}
+
+// atLeader tries here or at the leader until somebody answers as the leader.
+// handler serves the call on this member; nil when it must be another one.
+func (s *Server) atLeader(ctx context.Context, method string, req proto.Message, call leaderCall, handler grpc.UnaryHandler) (any, error) {
+	until := time.Now().Add(leaderWait)
+	for {
+		changed := s.member.Node().LeaderChanged()
+		reply, err := s.tryLeader(ctx, method, req, call, handler)
+		if !s.retryable(err, call) || time.Now().After(until) {
+			return reply, err
+		}
+		// Jitter, so that held calls do not all arrive at the new leader at once.
+		pause := time.NewTimer(50*time.Millisecond + rand.N(50*time.Millisecond))
+		select {
+		case <-changed:
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+		pause.Stop()
+		if ctx.Err() != nil {
+			return nil, err
+		}
+	}
+}
+
+func (s *Server) tryLeader(ctx context.Context, method string, req proto.Message, call leaderCall, handler grpc.UnaryHandler) (any, error) {
+	node := s.member.Node()
+	if node.IsLeader() && handler != nil {
+		return handler(ctx, req)
+	}
+	leader, ok := node.Leader()
+	if !ok || leader.ID == node.ID() {
+		return nil, toStatus(member.ErrNoLeader)
+	}
+	conn, err := s.peers.conn(leader)
+	if err != nil {
+		return nil, toStatus(err)
+	}
+	reply := call.reply()
+	err = conn.Invoke(ctx, method, req, reply)
+	if e := rpc.FromError(err); err != nil && e.Code == codes.Unavailable && e.Reason == "" {
+		// The connection broke: the leader may have done it.
+		return nil, &rpc.Error{
+			Code: codes.Unknown, Reason: rpc.CommitUnknown,
+			Message: "the connection to the leader broke, the outcome is unknown: " + e.Message,
+		}
+	}
+	return reply, err
+}
+
+// retryable reports whether a call may be tried again.
+func (s *Server) retryable(err error, call leaderCall) bool {
+	if err == nil {
+		return false
+	}
+	switch rpc.FromError(toStatus(err)).Reason {
+	case rpc.NotLeader, rpc.NoLeader:
+		return true
+	case rpc.CommitUnknown:
+		return call.repeatable
+	default:
+		return false
+	}
+}

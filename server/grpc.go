@@ -1,0 +1,76 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/reflection"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	maxRequestBytes      = 64 << 10
+	maxConcurrentStreams = 1000
+	// defaultTimeout is the deadline of calls that bring none.
+	defaultTimeout = 10 * time.Second
+)
+
+func (s *Server) newGRPC() *grpc.Server {
+	g := grpc.NewServer(
+		grpc.MaxRecvMsgSize(maxRequestBytes),
+		grpc.MaxConcurrentStreams(maxConcurrentStreams),
+		grpc.ConnectionTimeout(10*time.Second),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.ChainUnaryInterceptor(s.unary, s.forward),
+		grpc.ChainStreamInterceptor(s.stream),
+	)
+	snowraftv1.RegisterIdServiceServer(g, &idService{s: s})
+	snowraftv1.RegisterLayoutServiceServer(g, &layoutService{s: s})
+	snowraftv1.RegisterWorkerServiceServer(g, &workerService{s: s})
+	snowraftv1.RegisterClusterServiceServer(g, &clusterService{s: s})
+	grpc_health_v1.RegisterHealthServer(g, &healthService{s: s})
+	reflection.Register(g)
+	return g
+}
+
+// unary is the outermost interceptor: a deadline, the error table, metrics.
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	began := time.Now()
+	defer func() {
+		if r := recover(); r != nil {
+			err = s.panicked(info.FullMethod, r)
+		}
+		s.metrics.served(info.FullMethod, err, time.Since(began))
+	}()
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, defaultTimeout)
+		defer cancel()
+	}
+	resp, err = handler(ctx, req)
+	return resp, toStatus(err)
+}
+
+func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = s.panicked(info.FullMethod, r)
+		}
+	}()
+	return toStatus(handler(srv, ss))
+}
+
+// panicked keeps one bad request from ending the member; the stack is for us.
+func (s *Server) panicked(method string, what any) error {
+	s.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
+	return &rpc.Error{Code: codes.Internal, Message: fmt.Sprintf("%s failed inside the member; its log says more", method)}
+}

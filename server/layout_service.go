@@ -1,0 +1,92 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowraft/snowraft/fsm"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+type layoutService struct {
+	snowraftv1.UnimplementedLayoutServiceServer
+	s *Server
+}
+
+func (l *layoutService) CreateLayout(ctx context.Context, req *snowraftv1.CreateLayoutRequest) (*snowraftv1.CreateLayoutResponse, error) {
+	spec, err := layoutSpec(req.GetLayout())
+	if err != nil {
+		return nil, err
+	}
+	created, err := l.s.member.CreateLayout(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.CreateLayoutResponse{Layout: layoutMessage(created)}, nil
+}
+
+func (l *layoutService) GetLayout(ctx context.Context, req *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
+	found, err := l.s.member.Layout(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.GetLayoutResponse{Layout: layoutMessage(found)}, nil
+}
+
+func (l *layoutService) ListLayouts(_ context.Context, req *snowraftv1.ListLayoutsRequest) (*snowraftv1.ListLayoutsResponse, error) {
+	size := pageSize(req.GetPageSize())
+	resp := &snowraftv1.ListLayoutsResponse{}
+	l.s.member.State().View(func(s *fsm.State) {
+		for _, info := range s.Layouts() {
+			if info.Layout.Name() <= req.GetPageToken() {
+				continue
+			}
+			if len(resp.Layouts) == size {
+				resp.NextPageToken = resp.Layouts[size-1].GetName()
+				return
+			}
+			resp.Layouts = append(resp.Layouts, layoutMessage(info.Layout))
+		}
+	})
+	return resp, nil
+}
+
+// pageSize bounds what a caller asks for.
+func pageSize(asked int32) int {
+	switch {
+	case asked <= 0:
+		return 100
+	case asked > 1000:
+		return 1000
+	default:
+		return int(asked)
+	}
+}
+
+func layoutSpec(m *snowraftv1.Layout) (snowflake.Spec, error) {
+	spec := snowflake.Spec{
+		Name: m.GetName(), UnitMillis: m.GetUnitMs(), EpochMillis: m.GetEpochMs(),
+		Datacenter: m.GetDatacenter(), Spread: m.GetSpread(),
+	}
+	for _, f := range m.GetFields() {
+		if f.GetBits() > 64 || f.GetKind() <= 0 || f.GetKind() > snowraftv1.FieldKind_FIELD_KIND_SEQUENCE {
+			return spec, invalid(fmt.Sprintf("field %s with %d bits: expected time, datacenter, worker or sequence with 1 to 63 bits", f.GetKind(), f.GetBits()))
+		}
+		spec.Fields = append(spec.Fields, snowflake.FieldBits{Field: snowflake.Field(f.GetKind()), Bits: uint8(f.GetBits())})
+	}
+	_, err := snowflake.New(spec)
+	return spec, err
+}
+
+func layoutMessage(l *snowflake.Layout) *snowraftv1.Layout {
+	spec := l.Spec()
+	m := &snowraftv1.Layout{
+		Name: spec.Name, UnitMs: spec.UnitMillis, EpochMs: spec.EpochMillis,
+		Datacenter: spec.Datacenter, Spread: spec.Spread, ExhaustsAtMs: l.ExhaustsAt(),
+	}
+	for _, f := range spec.Fields {
+		m.Fields = append(m.Fields, &snowraftv1.Field{Kind: snowraftv1.FieldKind(f.Field), Bits: uint32(f.Bits)})
+	}
+	return m
+}

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// metrics are what Prometheus scrapes. Counters are counted where things
+// happen; everything that is a state is read when it is scraped.
+type metrics struct {
+	registry *prometheus.Registry
+	ids      prometheus.Counter
+	calls    *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+}
+
+func newMetrics(s *Server) *metrics {
+	m := &metrics{
+		registry: prometheus.NewRegistry(),
+		ids: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "snowraft_ids_issued_total", Help: "IDs issued by this member over gRPC."}),
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowraft_calls_total", Help: "Unary gRPC calls served, by method, status code and reason of refusal."},
+			[]string{"method", "code", "reason"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "snowraft_call_seconds", Help: "Time to serve a unary gRPC call.",
+			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10)}, []string{"method"}),
+	}
+	m.registry.MustRegister(m.ids, m.calls, m.latency, stateCollector{s},
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) issued(count uint32) { m.ids.Add(float64(count)) }
+
+func (m *metrics) served(method string, err error, took time.Duration) {
+	reason := ""
+	if err != nil {
+		reason = rpc.FromError(err).Reason
+	}
+	m.calls.WithLabelValues(method, status.Code(err).String(), reason).Inc()
+	m.latency.WithLabelValues(method).Observe(took.Seconds())
+}
+
+// stateCollector reads the member's state at each scrape.
+type stateCollector struct{ s *Server }
+
+var (
+	descReady     = desc("ready", "1 when this member can issue IDs now.")
+	descLeader    = desc("leader", "1 while this member leads.")
+	descTerm      = desc("raft_term", "Raft's current term.")
+	descCommit    = desc("raft_commit_index", "How far the log is committed.")
+	descApplied   = desc("raft_applied_index", "How far the log is applied here.")
+	descMembers   = desc("members", "Members of the cluster.", "role", "alive")
+	descObserved  = desc("observed_clock_seconds", "The replicated observed clock, Unix time.")
+	descOffset    = desc("clock_offset_seconds", "How far this clock is ahead of the majority's.")
+	descUntil     = desc("lane_serve_until_seconds", "Until when a lane can issue without any quorum, Unix time; 0 without a window.", "layout", "lane", "worker")
+	descUsed      = desc("layout_workers_used", "Workers of a layout that were ever granted.", "layout")
+	descCapacity  = desc("layout_workers", "Workers that a layout has.", "layout")
+	descExhausts  = desc("layout_exhausts_at_seconds", "When a layout's time field is full, Unix time.", "layout")
+	descFSM       = desc("fsm_version", "The replicated version of the log's commands.")
+	allStateDescs = []*prometheus.Desc{descReady, descLeader, descTerm, descCommit, descApplied, descMembers, descObserved,
+		descOffset, descUntil, descUsed, descCapacity, descExhausts, descFSM}
+)
+
+func desc(name, help string, labels ...string) *prometheus.Desc {
+	return prometheus.NewDesc("snowraft_"+name, help, labels, nil)
+}
+
+// Describe implements prometheus.Collector.
+func (c stateCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range allStateDescs {
+		ch <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	m, node := c.s.member, c.s.member.Node()
+	gauge(descReady, flag(c.s.Ready() == nil))
+	gauge(descLeader, flag(node.IsLeader()))
+	gauge(descTerm, float64(node.Term()))
+	gauge(descCommit, float64(node.CommitIndex()))
+	gauge(descApplied, float64(m.State().AppliedIndex()))
+	gauge(descObserved, float64(m.State().Observed().Load())/1000)
+	gauge(descOffset, m.Clock().Offset().Seconds())
+	type kind struct {
+		voter, alive bool
+	}
+	count := make(map[kind]int)
+	for _, p := range node.Members() {
+		count[kind{p.Voter, p.Alive}]++
+	}
+	for _, k := range []kind{{true, true}, {true, false}, {false, true}, {false, false}} {
+		name := "nonvoter"
+		if k.voter {
+			name = "voter"
+		}
+		gauge(descMembers, float64(count[k]), name, strconv.FormatBool(k.alive))
+	}
+	for _, l := range m.Lanes() {
+		for _, lane := range l.Lanes {
+			until := 0.0
+			if lane.Token != 0 {
+				until = float64(lane.ServeUntil.UnixMilli()) / 1000
+			}
+			gauge(descUntil, until, l.Layout, strconv.Itoa(lane.Lane), strconv.FormatUint(lane.Worker, 10))
+		}
+	}
+	m.State().View(func(s *fsm.State) {
+		gauge(descFSM, float64(s.FSMVersion()))
+		for _, l := range s.Layouts() {
+			gauge(descUsed, float64(l.Used), l.Layout.Name())
+			gauge(descCapacity, float64(l.Layout.Workers()), l.Layout.Name())
+			gauge(descExhausts, float64(l.Layout.ExhaustsAt())/1000, l.Layout.Name())
+		}
+	})
+}
+
+func flag(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

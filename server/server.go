@@ -1,0 +1,204 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Server is a running member with all its faces.
+type Server struct {
+	cfg     Config
+	logger  *slog.Logger
+	ports   *ports
+	member  *member.Member
+	peers   *peers
+	grpc    *grpc.Server
+	http    *http.Server
+	metrics *metrics
+
+	draining atomic.Bool // readiness is off
+	leaving  atomic.Bool // the cluster was asked to remove this member
+
+	doneOnce sync.Once
+	done     chan struct{}
+	err      error
+
+	closeOnce sync.Once
+	closeErr  error
+	wg        sync.WaitGroup
+}
+
+// Open binds all ports, then opens the data directory and starts the member.
+// It returns when the ports are served, which may be long before the cluster
+// has a leader; see Ready.
+func Open(ctx context.Context, cfg Config) (*Server, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	p, err := listen(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{cfg: cfg, logger: cfg.Logger.With("member", cfg.Name), ports: p, done: make(chan struct{})}
+	s.peers = newPeers(s.identify)
+	s.member, err = member.Open(member.Config{
+		Cluster: cluster.Config{
+			Name: cfg.Name, DataDir: cfg.DataDir,
+			RaftListener: p.raft, RaftAddress: p.advertised(p.raft), APIAddress: p.advertised(p.api),
+			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossip.GetAutoBindPort(),
+			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect,
+			Version: cfg.Version, Timing: cfg.Timing,
+		},
+		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes, Supported: cfg.Supported,
+		Leader: func(m cluster.Member) (allocator.Granter, error) {
+			conn, err := s.peers.conn(m)
+			if err != nil {
+				return nil, err
+			}
+			return rpc.Granter{Client: snowraftv1.NewWorkerServiceClient(conn)}, nil
+		},
+		Logger: s.logger,
+	})
+	if err != nil {
+		p.close()
+		return nil, err
+	}
+	s.metrics = newMetrics(s)
+	s.grpc = s.newGRPC()
+	s.http = s.newHTTP()
+	s.wg.Go(func() {
+		if err := s.grpc.Serve(p.api); err != nil {
+			s.finish(err)
+		}
+	})
+	s.wg.Go(func() {
+		if err := s.http.Serve(p.http); err != nil && !errors.Is(err, http.ErrServerClosed) {
+			s.finish(err)
+		}
+	})
+	go func() {
+		select {
+		case <-s.member.Node().Failed():
+			err := s.member.Node().Failure()
+			if s.leaving.Load() && errors.Is(err, cluster.ErrRemoved) {
+				err = nil
+			}
+			s.finish(err)
+		case <-s.done:
+		}
+	}()
+	return s, nil
+}
+
+// finish says that the member must end.
+func (s *Server) finish(err error) {
+	s.doneOnce.Do(func() {
+		s.err = err
+		s.draining.Store(true)
+		close(s.done)
+	})
+}
+
+// Done is closed when the member must end by itself: it left, was removed, or
+// must not go on. The owner then calls Close.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err is why the member must end; nil after it left, and before Done.
+func (s *Server) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// Ready is nil when IDs can be issued now, and else says why not.
+func (s *Server) Ready() error {
+	if s.draining.Load() {
+		return errors.New("this member is shutting down")
+	}
+	return s.member.Ready()
+}
+
+// drainTimeout bounds the wait for requests in flight.
+const drainTimeout = 3 * time.Second
+
+// Close ends the member in good order: readiness off, requests in flight
+// finished, workers given back, leadership handed over, then everything
+// stopped. ctx bounds the polite part.
+func (s *Server) Close(ctx context.Context) error {
+	s.closeOnce.Do(func() {
+		s.draining.Store(true)
+		s.drain(ctx)
+		s.closeErr = s.member.Close(ctx)
+		s.peers.close()
+		_ = s.http.Close()
+		s.finish(nil)
+		s.wg.Wait()
+	})
+	return s.closeErr
+}
+
+// drain stops accepting calls and waits for those in flight.
+func (s *Server) drain(ctx context.Context) {
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		s.grpc.GracefulStop()
+	}()
+	timer := time.NewTimer(drainTimeout)
+	defer timer.Stop()
+	select {
+	case <-stopped:
+		return
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	s.grpc.Stop() // long streams
+	<-stopped
+}
+
+// identify is what forwarded calls say of this member.
+func (s *Server) identify() (id, clusterID string) {
+	return s.member.Node().ID(), s.member.Node().ClusterID()
+}
+
+// APIAddr, HTTPAddr, RaftAddr and GossipAddr are where others reach this member.
+func (s *Server) APIAddr() string { return s.ports.advertised(s.ports.api) }
+
+// HTTPAddr is where others reach this member's HTTP port.
+func (s *Server) HTTPAddr() string { return s.ports.advertised(s.ports.http) }
+
+// RaftAddr is where others reach this member's Raft port.
+func (s *Server) RaftAddr() string { return s.ports.advertised(s.ports.raft) }
+
+// GossipAddr is where others reach this member's gossip port.
+func (s *Server) GossipAddr() string {
+	return net.JoinHostPort(s.ports.host, strconv.Itoa(s.ports.gossip.GetAutoBindPort()))
+}
+
+// NodeID is the member's ID.
+func (s *Server) NodeID() string { return s.member.Node().ID() }
+
+// ClusterID is the ID of the member's cluster; empty while it is of none.
+func (s *Server) ClusterID() string { return s.member.Node().ClusterID() }
+
+// Member is the member behind the faces.
+func (s *Server) Member() *member.Member { return s.member }

@@ -1,0 +1,145 @@
+package server
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+type workerService struct {
+	snowraftv1.UnimplementedWorkerServiceServer
+	s *Server
+}
+
+func (w *workerService) AcquireWorker(ctx context.Context, req *snowraftv1.AcquireWorkerRequest) (*snowraftv1.AcquireWorkerResponse, error) {
+	nonce, err := nonceOf(req.GetNonce())
+	if err != nil {
+		return nil, err
+	}
+	g, err := w.s.member.AcquireWorker(ctx, allocator.AcquireRequest{
+		Layout: layoutName(req.GetLayout()), Holder: req.GetHolder(), Nonce: nonce,
+		NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.AcquireWorkerResponse{Grant: w.grantMessage(g)}, nil
+}
+
+func (w *workerService) ExtendWindow(ctx context.Context, req *snowraftv1.ExtendWindowRequest) (*snowraftv1.ExtendWindowResponse, error) {
+	nonce, err := nonceOf(req.GetNonce())
+	if err != nil {
+		return nil, err
+	}
+	g, err := w.s.member.ExtendWindow(ctx, allocator.ExtendRequest{
+		Layout: layoutName(req.GetLayout()), Worker: req.GetWorker(), Token: req.GetToken(), Nonce: nonce,
+		Until: req.GetUntil(), NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.ExtendWindowResponse{Grant: w.grantMessage(g)}, nil
+}
+
+func (w *workerService) ReleaseWorker(ctx context.Context, req *snowraftv1.ReleaseWorkerRequest) (*snowraftv1.ReleaseWorkerResponse, error) {
+	nonce, err := nonceOf(req.GetNonce())
+	if err != nil {
+		return nil, err
+	}
+	err = w.s.member.ReleaseWorker(ctx, allocator.ReleaseRequest{
+		Layout: layoutName(req.GetLayout()), Worker: req.GetWorker(), Token: req.GetToken(), Nonce: nonce,
+		Until: req.GetUntil(), Next: req.GetNext(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.ReleaseWorkerResponse{}, nil
+}
+
+func (w *workerService) ListWorkers(ctx context.Context, req *snowraftv1.ListWorkersRequest) (*snowraftv1.ListWorkersResponse, error) {
+	l, err := w.s.member.Layout(ctx, req.GetLayout())
+	if err != nil {
+		return nil, err
+	}
+	var from uint64
+	if t := req.GetPageToken(); t != "" {
+		if from, err = strconv.ParseUint(t, 10, 64); err != nil {
+			return nil, invalid(fmt.Sprintf("page_token %q is not one that ListWorkers gave out", t))
+		}
+	}
+	size := pageSize(req.GetPageSize())
+	now := l.TickAt(w.s.member.Clock().Now().Wall)
+	resp := &snowraftv1.ListWorkersResponse{Capacity: l.Workers()}
+	w.s.member.State().View(func(s *fsm.State) {
+		if info, ok := s.LayoutInfo(l.Name()); ok {
+			resp.Used = info.Used
+		}
+		for _, r := range s.Workers(l.Name(), from, size+1) {
+			if len(resp.Workers) == size {
+				resp.NextPageToken = strconv.FormatUint(r.Worker, 10)
+				return
+			}
+			m := workerGrant(l, fsm.GrantRecord{
+				Worker: r.Worker, Token: r.Token, Holder: r.Holder, Nonce: r.Nonce, From: r.From, Until: r.HighWater,
+			})
+			switch {
+			case r.Released:
+				m.State = snowraftv1.WorkerState_WORKER_STATE_RELEASED
+			case r.HighWater <= now:
+				m.State = snowraftv1.WorkerState_WORKER_STATE_EXPIRED
+			default:
+				m.State = snowraftv1.WorkerState_WORKER_STATE_HELD
+			}
+			resp.Workers = append(resp.Workers, m)
+		}
+	})
+	if err := w.s.member.Node().Verify(ctx); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (w *workerService) grantMessage(g allocator.Grant) *snowraftv1.Grant {
+	c := w.s.member.State().ConfigValue()
+	return &snowraftv1.Grant{
+		Worker: g.Worker, Token: g.Token, From: g.From, Until: g.Until, ObservedClockMs: g.ObservedMillis,
+		WaitThresholdMs: c.GetWaitThresholdMs(), MaxWindowMs: g.MaxWindow.Milliseconds(),
+		Swap: c.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+	}
+}
+
+func workerGrant(l *snowflake.Layout, r fsm.GrantRecord) *snowraftv1.WorkerGrant {
+	return &snowraftv1.WorkerGrant{
+		Worker: r.Worker, Holder: r.Holder, Nonce: hex.EncodeToString(r.Nonce[:]), Token: r.Token,
+		From: r.From, Until: r.Until, FromMs: l.MillisAt(r.From), UntilMs: l.MillisAt(r.Until),
+	}
+}
+
+func nonceOf(b []byte) (n allocator.Nonce, err error) {
+	if len(b) != len(n) {
+		return n, invalid(fmt.Sprintf("the nonce has %d bytes, expected %d random ones", len(b), len(n)))
+	}
+	copy(n[:], b)
+	return n, nil
+}
+
+func layoutName(name string) string {
+	if name == "" {
+		return snowflake.Default().Name()
+	}
+	return name
+}
+
+// duration reads milliseconds that may be anything.
+func duration(ms int64) time.Duration {
+	return time.Duration(min(max(ms, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}
