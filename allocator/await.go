@@ -21,7 +21,7 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 			return nil, 0, 0, ErrClosed
 		}
 		now, limits := i.watch.Now(), i.watch.Limits()
-		if err := i.watch.Check(now); err != nil {
+		if err := i.check(now); err != nil {
 			return nil, 0, 0, err
 		}
 		if held, start, end := i.try(now, n, after); held != nil {
@@ -68,4 +68,19 @@ func (i *Issuer) survey(now clock.Reading, limits clock.Limits, after uint64) ou
 		}
 	}
 	return best
+}
+
+// check says why nothing may be issued at this reading of the clock, and no
+// window asked for.
+func (i *Issuer) check(now clock.Reading) error {
+	if err := i.watch.Check(now); err != nil {
+		return err
+	}
+	switch tick := i.layout.TickAt(now.Wall); {
+	case tick < 0: // before the epoch
+		return &clock.BehindError{Behind: between(now.Wall, i.layout.MillisAt(0)), Limit: i.watch.Limits().WaitThreshold}
+	case uint64(tick) >= i.layout.Ticks():
+		return ErrTimeExhausted
+	}
+	return nil
 }

@@ -170,10 +170,15 @@ func (i *Issuer) Lanes() []LaneStatus {
 	for k, l := range i.lanes {
 		s := &status[k]
 		s.Lane = k
-		held, problem, _ := l.state()
-		if held != nil {
+		if held := l.held(); held != nil {
 			s.Worker, s.Token = held.worker, held.token
 			s.From, s.Until, s.ServeUntil = held.from, held.until(), held.endsAt()
+		}
+		l.mu.Lock()
+		problem := l.problem
+		l.mu.Unlock()
+		if err := i.check(now); err != nil {
+			problem = err
 		}
 		if problem == nil {
 			problem = l.readiness(now, limits)
@@ -192,6 +197,9 @@ func (i *Issuer) Ready() error {
 		return ErrClosed
 	}
 	now, limits := i.watch.Now(), i.watch.Limits()
+	if err := i.check(now); err != nil {
+		return err
+	}
 	var reason error
 	for _, l := range i.lanes {
 		err := l.readiness(now, limits)

@@ -42,6 +42,7 @@ type lane struct {
 	mu      sync.Mutex
 	stopped bool      // no call to the Granter begins, no lease is opened
 	problem error     // why the window is not ahead of the clock; nil if it is
+	waiting bool      // the problem is this process's clock, nothing is asked for
 	until   time.Time // end of the last window, for errors
 
 	// Owned by run.
@@ -97,7 +98,7 @@ func (l *lane) sleep(p pause) bool {
 func (l *lane) step() pause {
 	watch := l.issuer.watch
 	now, limits, held := watch.Now(), watch.Limits(), l.lease.Load()
-	if err := watch.Check(now); err != nil {
+	if err := l.issuer.check(now); err != nil {
 		return l.hold(err)
 	}
 	if held == nil {
@@ -110,11 +111,11 @@ func (l *lane) step() pause {
 		return l.swap(held)
 	}
 	if uint64(held.until()) >= held.ticks {
-		l.report(nil) // as far as the layout goes
+		l.report(nil, false) // as far as the layout goes
 		return pause{maxBackoff, true}
 	}
 	if now.Mono < l.extendAt && !l.hasEnded(held, now) {
-		l.report(nil)
+		l.report(nil, false)
 		return pause{time.Duration(l.extendAt-now.Mono) * time.Millisecond, true}
 	}
 	return l.extend(held, now)
@@ -128,12 +129,6 @@ func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 // acquire asks for a worker.
 func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 	layout := l.issuer.layout
-	switch tick := layout.TickAt(now.Wall); {
-	case tick < 0:
-		return l.hold(&clock.BehindError{Behind: between(now.Wall, layout.MillisAt(0)), Limit: limits.WaitThreshold})
-	case uint64(tick) >= layout.Ticks():
-		return l.hold(ErrTimeExhausted)
-	}
 	// Wait once until the clock has passed the observed clock. Once, because on
 	// a clock that is a little behind others' the observed clock stays ahead.
 	if behind := l.issuer.watch.Behind(now); behind > 0 && behind <= limits.WaitThreshold && !l.waited {
@@ -289,7 +284,7 @@ func (l *lane) drop(held *lease) {
 
 // hold is the pause while the clock is wrong.
 func (l *lane) hold(err error) pause {
-	l.report(err)
+	l.report(err, true)
 	return pause{clockPoll, false}
 }
 
@@ -299,7 +294,7 @@ func (l *lane) failed(err error) pause {
 	if l.failures == 1 && !errors.Is(err, ErrClosed) {
 		l.log.Warn("no window granted, trying again", "err", err)
 	}
-	l.report(err)
+	l.report(err, false)
 	d := backoff(l.failures)
 	var workers *WorkersExhaustedError
 	if errors.As(err, &workers) {
@@ -310,10 +305,10 @@ func (l *lane) failed(err error) pause {
 }
 
 // report notes why the window is not ahead of the clock and tells who waits for it.
-func (l *lane) report(problem error) {
+func (l *lane) report(problem error, waiting bool) {
 	l.mu.Lock()
 	changed := l.problem != nil || problem != nil
-	l.problem = problem
+	l.problem, l.waiting = problem, waiting
 	l.mu.Unlock()
 	if changed {
 		l.issuer.changed.fire()

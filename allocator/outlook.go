@@ -22,9 +22,9 @@ type outlook struct {
 // outlook says what the lane has to offer, and has a look taken at a lease
 // that no longer serves.
 func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) outlook {
-	held, problem, until := l.state()
+	held := l.held()
 	if held == nil {
-		return missing(problem, until, now)
+		return l.missing(now)
 	}
 	cell, _, v := held.place(held.position.Load(), held.layout.TickAt(now.Wall), 1, after)
 	switch v {
@@ -46,26 +46,29 @@ func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) out
 		return outlook{err: fmt.Errorf("%w: no ID of layout %q is greater than %d", ErrInvalidArgument, held.layout.Name(), after)}
 	default: // ended, closed
 		l.kick()
-		return missing(problem, until, now)
+		return l.missing(now)
 	}
 }
 
 // missing is the outlook of a lane without a window.
-func missing(problem error, until time.Time, now clock.Reading) outlook {
-	if telling(problem) {
-		return outlook{grant: true, in: lasts(problem, now.Wall), err: problem}
+func (l *lane) missing(now clock.Reading) outlook {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := outlook{grant: true, err: &WindowEndedError{Until: l.until, Cause: l.problem}}
+	if telling(l.problem) {
+		o.err = l.problem
+		if !l.waiting { // else it is this clock, and as the caller knows it is right by now
+			o.in = lasts(l.problem, now.Wall)
+		}
 	}
-	return outlook{grant: true, err: &WindowEndedError{Until: until, Cause: problem}}
+	return o
 }
 
 // readiness returns nil if the lane could issue now or is just saturated.
 func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
-	if err := l.issuer.watch.Check(now); err != nil {
-		return err
-	}
-	held, problem, until := l.state()
+	held := l.held()
 	if held == nil {
-		return missing(problem, until, now).err
+		return l.missing(now).err
 	}
 	tick := held.layout.TickAt(now.Wall)
 	cell, _, v := held.place(held.position.Load(), tick, 1, 0)
@@ -80,17 +83,15 @@ func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
 	case exhausted:
 		return ErrTimeExhausted
 	default:
-		return missing(problem, until, now).err
+		return l.missing(now).err
 	}
 }
 
-// state returns the lease, if there is one that is not closed, why the window is
-// not ahead of the clock, and when the last window ends.
-func (l *lane) state() (held *lease, problem error, until time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if held = l.lease.Load(); held != nil && held.position.Load() == closedPosition {
-		held = nil
+// held returns the lease, if there is one that is not closed.
+func (l *lane) held() *lease {
+	held := l.lease.Load()
+	if held != nil && held.position.Load() == closedPosition {
+		return nil
 	}
-	return held, l.problem, l.until
+	return held
 }

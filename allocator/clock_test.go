@@ -1,0 +1,400 @@
+package allocator_test
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+func TestClockBackALittle(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.pass(10 * time.Second)
+		before := r.next(0)
+		r.clock.jump(-500 * time.Millisecond)
+		var id uint64
+		if took := timed(func() { id = r.next(0) }); !about(took, 495*time.Millisecond) || id <= before {
+			r.Fatalf("%d after %d, waited %v", id, before, took)
+		}
+	})
+}
+
+func TestClockBackALot(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.pass(10 * time.Second)
+		r.observed.Store(r.clock.read().Wall)
+		before := r.next(0)
+		r.clock.jump(-5 * time.Second)
+		err, took := refused[*clock.BehindError](r)
+		if took != 0 || err.Behind != 5*time.Second || err.RetryAfter() != 4*time.Second {
+			r.Fatalf("after %v: %v", took, err)
+		}
+		r.observed.Store(0) // without a replica the lane's own position tells
+		err, took = refused[*clock.BehindError](r)
+		if took != 0 || err.Behind != 5*time.Second {
+			r.Fatalf("after %v: %v", took, err)
+		}
+		if err := r.issuer.Ready(); !errors.As(err, new(*clock.BehindError)) {
+			r.Fatal(err)
+		}
+		if s := r.lane(); s.Problem == "" || s.Token == 0 {
+			r.Fatalf("%+v", s)
+		}
+		calls := len(r.cluster.log)
+		r.pass(3900 * time.Millisecond)
+		if refused[*clock.BehindError](r); len(r.cluster.log) != calls {
+			r.Fatalf("proposed with a clock that went back: %+v", r.cluster.log[calls:])
+		}
+		r.pass(200 * time.Millisecond)
+		if id := r.next(0); id <= before {
+			r.Fatalf("%d after %d", id, before)
+		}
+
+		// Set right again it serves at once.
+		r.pass(2 * time.Minute)
+		r.next(0)
+		r.clock.jump(-5 * time.Second)
+		refused[*clock.BehindError](r)
+		r.clock.jump(5 * time.Second)
+		if took := timed(func() { r.next(0) }); took != 0 {
+			r.Fatalf("waited %v", took)
+		}
+	})
+}
+
+func TestSwap(t *testing.T) {
+	for _, observed := range []bool{false, true} {
+		run(t, func(r *rig) {
+			swap(r)
+			r.cfg.Lanes = 2
+		}, func(r *rig) {
+			for k := range 5 {
+				r.pass(10 * time.Second)
+				r.take(49_000, 0)
+				if observed {
+					r.observed.Store(r.clock.read().Wall)
+				}
+				r.clock.jump(-5 * time.Second)
+				if took := timed(func() { r.take(49_000, 0) }); took > 20*time.Millisecond {
+					r.Fatalf("swap %d took %v", k, took)
+				}
+				r.settle()
+				if n := len(r.cluster.calls("release")); n < k+1 || n > 2*(k+1) {
+					r.Fatalf("%d workers were released after swap %d", n, k)
+				}
+			}
+			for _, s := range r.issuer.Lanes() {
+				if s.Token == 0 || s.Problem != "" {
+					r.Fatalf("%+v", s)
+				}
+			}
+		})
+	}
+}
+
+// Every worker is ahead of the clock: swap has nowhere to go, and must not ask
+// for a worker all the time.
+func TestSwapWithoutAFreeWorker(t *testing.T) {
+	run(t, func(r *rig) {
+		swap(r)
+		r.layout = shape("tiny", 1, "time:41,worker:1,sequence:12", someDay.Add(-time.Hour))
+	}, func(r *rig) {
+		r.pass(10 * time.Second)
+		r.next(0)
+		r.clock.jump(-5 * time.Second)
+		r.next(0)
+		r.clock.jump(-5 * time.Second)
+		err, _ := refused[*allocator.WorkersExhaustedError](r)
+		calls := len(r.cluster.calls("acquire"))
+		r.pass(time.Until(r.clock.start.Add(err.RetryAt.Sub(someDay)+10*time.Second)) + 2*time.Second)
+		r.next(0)
+		if n := len(r.cluster.calls("acquire")) - calls; n > 20 {
+			r.Fatalf("asked %d times", n)
+		}
+	})
+}
+
+func TestForwardJump(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		before := r.next(0)
+		r.clock.jump(time.Hour)
+		err, took := refused[*clock.SkewError](r)
+		if took != 0 || err.Ahead != time.Hour {
+			r.Fatalf("after %v: %v", took, err)
+		}
+		if err := r.issuer.Ready(); !errors.As(err, new(*clock.SkewError)) {
+			r.Fatal(err)
+		}
+		calls := len(r.cluster.log)
+		r.pass(time.Minute)
+		if refused[*clock.SkewError](r); len(r.cluster.log) != calls {
+			r.Fatalf("proposed with a clock that is ahead: %+v", r.cluster.log[calls:])
+		}
+		r.clock.jump(-time.Hour)
+		var id uint64
+		if took := timed(func() { id = r.next(0) }); took > 200*time.Millisecond || id <= before {
+			r.Fatalf("%d after %d, after %v", id, before, took)
+		}
+	})
+}
+
+// A clock that jumps within what is allowed may jump over the window's end.
+func TestClockJumpsOverTheWindow(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.next(0)
+		r.pass(900 * time.Millisecond)
+		for range 4 {
+			r.clock.jump(400 * time.Millisecond)
+			r.watch.ObservePeer("a", r.clock.read().Wall, 0)
+			if took := timed(func() { r.next(0) }); took != 0 {
+				r.Fatalf("waited %v", took)
+			}
+		}
+	})
+}
+
+// restart starts the process again, with its clock changed.
+func (r *rig) restart(jump time.Duration) {
+	r.Helper()
+	if err := r.issuer.Close(r.Context()); err != nil {
+		r.Fatal(err)
+	}
+	r.clock.jump(jump)
+	r.watch = clock.NewWatch(r.clock.read, &r.observed, r.watch.Limits())
+	r.cfg.Watch = r.watch
+	r.open()
+}
+
+func TestClockBackAcrossARestart(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.pass(10 * time.Second)
+		before := r.next(0)
+		r.observed.Store(r.clock.read().Wall)
+		r.restart(-500 * time.Millisecond)
+		var id uint64
+		if took := timed(func() { id = r.next(0) }); !about(took, 500*time.Millisecond) || id <= before {
+			r.Fatalf("%d after %d, waited %v", id, before, took)
+		}
+
+		r.observed.Store(r.clock.read().Wall)
+		calls := len(r.cluster.calls("acquire"))
+		r.restart(-5 * time.Second)
+		r.pass(3900 * time.Millisecond)
+		if err, _ := refused[*clock.BehindError](r); err.Behind != 1100*time.Millisecond {
+			r.Fatal(err)
+		}
+		if n := len(r.cluster.calls("acquire")); n != calls {
+			r.Fatal("asked for a worker with a clock that went back")
+		}
+		r.pass(200 * time.Millisecond)
+		r.next(0)
+
+		swap(r)
+		r.observed.Store(r.clock.read().Wall)
+		r.restart(-5 * time.Second)
+		if took := timed(func() { r.next(0) }); took != 0 {
+			r.Fatalf("under swap: waited %v", took)
+		}
+	})
+}
+
+// The observed clock stays ahead of a clock that is a little behind the
+// leader's: to wait for it once is enough.
+func TestObservedClockStaysAhead(t *testing.T) {
+	run(t, func(r *rig) {
+		r.observed.Store(r.clock.read().Wall + 50)
+		go func() {
+			for range 200 {
+				time.Sleep(time.Millisecond) // in the bubble
+				r.observed.Store(r.clock.read().Wall + 50)
+			}
+		}()
+	}, func(r *rig) {
+		defer r.pass(time.Second)
+		if took := timed(func() { r.next(0) }); took < 50*time.Millisecond || took > 60*time.Millisecond {
+			r.Fatalf("waited %v", took)
+		}
+	})
+}
+
+func TestClockBeforeTheEpoch(t *testing.T) {
+	run(t, func(r *rig) { r.clock.jump(-30 * 365 * 24 * time.Hour) }, func(r *rig) {
+		r.settle()
+		if _, took := refused[*clock.BehindError](r); took != 0 {
+			r.Fatalf("waited %v", took)
+		}
+		r.clock.jump(30 * 365 * 24 * time.Hour)
+		r.watch.ObservePeer("a", r.clock.read().Wall, 0)
+		r.next(0)
+		r.clock.jump(-30 * 365 * 24 * time.Hour)
+		refused[*clock.BehindError](r)
+	})
+}
+
+func TestAfter(t *testing.T) {
+	for _, layout := range []*snowflake.Layout{snowflake.Default(), must("sonyflake")} {
+		run(t, func(r *rig) { r.layout = layout }, func(r *rig) {
+			r.next(0)
+			at := func(ahead time.Duration, worker uint64) uint64 {
+				return layout.Compose(layout.TickAt(r.clock.read().Wall+ahead.Milliseconds()), worker, layout.Sequences()-1)
+			}
+			last := uint64(0)
+			for _, worker := range []uint64{0, layout.Workers() - 1} {
+				for _, ahead := range []time.Duration{0, 2 * time.Millisecond, 5 * time.Millisecond, 100 * time.Millisecond, 900 * time.Millisecond} {
+					floor := at(ahead, worker)
+					var id uint64
+					if took := timed(func() { id = r.next(floor) }); took > ahead+10*time.Millisecond || took < ahead-6*time.Millisecond || id <= last {
+						r.Fatalf("%v ahead: waited %v for %d after %d", ahead, took, id, last)
+					}
+					last = id
+				}
+			}
+			for _, id := range r.take(3000, at(10*time.Millisecond, 1)) {
+				if id <= last {
+					r.Fatalf("%d after %d", id, last)
+				}
+				last = id
+			}
+			// A floor out of reach is refused and has no effect on anybody else.
+			r.pass(20 * time.Second)
+			for _, ahead := range []time.Duration{1200 * time.Millisecond, time.Hour, 20 * 365 * 24 * time.Hour} {
+				_, err := r.issuer.Next(r.Context(), at(ahead, 1))
+				var behind *clock.BehindError
+				if !errors.As(err, &behind) || behind.Behind < ahead-10*time.Millisecond || behind.Behind > ahead+20*time.Millisecond {
+					r.Fatalf("%v ahead: %v", ahead, err)
+				}
+			}
+			for _, floor := range []uint64{1<<layout.Bits() - 1, 1 << layout.Bits(), math.MaxUint64} {
+				if _, err := r.issuer.Next(r.Context(), floor); !errors.Is(err, allocator.ErrInvalidArgument) {
+					r.Fatalf("above %d: %v", floor, err)
+				}
+			}
+			if p := r.audit(r.next0()); p.Tick != layout.TickAt(r.clock.read().Wall) {
+				r.Fatalf("the position was pushed: %+v", p)
+			}
+		})
+	}
+}
+
+// next0 takes one ID that the caller audits.
+func (r *rig) next0() uint64 {
+	r.Helper()
+	id, err := r.issuer.Next(r.Context(), 0)
+	if err != nil {
+		r.Fatal(err)
+	}
+	return id
+}
+
+func must(preset string) *snowflake.Layout {
+	l, ok := snowflake.Preset(preset)
+	if !ok {
+		panic(preset)
+	}
+	return l
+}
+
+func shape(name string, unit int64, fields string, epoch time.Time) *snowflake.Layout {
+	parsed, err := snowflake.ParseFields(fields)
+	if err != nil {
+		panic(err)
+	}
+	return snowflake.MustNew(snowflake.Spec{Name: name, Fields: parsed, UnitMillis: unit, EpochMillis: epoch.UnixMilli()})
+}
+
+// A lane gives all that its layout allows, and no more.
+func TestLayouts(t *testing.T) {
+	for _, c := range []struct {
+		layout *snowflake.Layout
+		lanes  int
+		count  uint32
+		want   time.Duration // the ticks that it takes
+	}{
+		{snowflake.Default(), 1, 409_600, 100 * time.Millisecond},
+		{snowflake.Default(), 4, 409_600, 25 * time.Millisecond},
+		{must("sonyflake"), 1, 2560, 100 * time.Millisecond},
+		{must("jssafe"), 1, 51_200, 100 * time.Millisecond},
+		{shape("seconds", 1000, "time:31,worker:10,sequence:8", someDay.Add(-time.Hour)), 1, 2560, 10 * time.Second},
+		{shape("half-hours", 1_800_000, "time:31,worker:10,sequence:4", someDay.Add(-24*time.Hour)), 1, 64, 2 * time.Hour},
+		{wide(), 1, 1_000_000, 0},
+	} {
+		t.Run(c.layout.Name(), func(t *testing.T) {
+			run(t, func(r *rig) {
+				r.layout = c.layout
+				r.cfg.Lanes = c.lanes
+			}, func(r *rig) {
+				r.pass(5 * time.Second)
+				unit := time.Duration(c.layout.Spec().UnitMillis) * time.Millisecond
+				phase := time.Duration(r.clock.read().Wall-c.layout.MillisAt(c.layout.TickAt(r.clock.read().Wall))) * time.Millisecond
+				took := timed(func() { r.take(c.count, 0) })
+				if took < c.want-unit-phase-5*time.Millisecond || took > c.want+max(unit, time.Millisecond) {
+					r.Fatalf("%d IDs took %v instead of %v", c.count, took, c.want)
+				}
+			})
+		})
+	}
+}
+
+func TestEndOfTime(t *testing.T) {
+	layout := shape("short", 1, "time:13,worker:5,sequence:4", someDay)
+	run(t, func(r *rig) { r.layout = layout }, func(r *rig) {
+		last := uint64(0)
+		for {
+			id, err := r.issuer.Next(r.Context(), last)
+			if errors.Is(err, allocator.ErrTimeExhausted) {
+				break
+			}
+			if err != nil {
+				r.Fatal(err)
+			}
+			r.audit(id)
+			last = id
+			if p, _ := layout.Unpack(id); p.Sequence == 3 {
+				r.pass(time.Millisecond)
+			}
+		}
+		if p, _ := layout.Unpack(last); p.Tick != 1<<13-1 {
+			r.Fatalf("the last ID is %+v", p)
+		}
+		for range 3 {
+			if _, err := r.issuer.Next(r.Context(), 0); !errors.Is(err, allocator.ErrTimeExhausted) {
+				r.Fatal(err)
+			}
+			if err := r.issuer.Ready(); !errors.Is(err, allocator.ErrTimeExhausted) {
+				r.Fatal(err)
+			}
+			r.pass(10 * time.Second)
+		}
+	})
+}
+
+func TestOpenRefuses(t *testing.T) {
+	watch := clock.NewWatch(clock.System(), nil, limits)
+	good := allocator.Config{Layout: snowflake.Default(), Holder: "a", Granter: newCluster(snowflake.Default()), Watch: watch}
+	for name, change := range map[string]func(*allocator.Config){
+		"no layout":              func(c *allocator.Config) { c.Layout = nil },
+		"no granter":             func(c *allocator.Config) { c.Granter = nil },
+		"no watch":               func(c *allocator.Config) { c.Watch = nil },
+		"no holder":              func(c *allocator.Config) { c.Holder = "" },
+		"too many lanes":         func(c *allocator.Config) { c.Lanes = 65 },
+		"negative lanes":         func(c *allocator.Config) { c.Lanes = -1 },
+		"a layout that decodes":  func(c *allocator.Config) { c.Layout = must("discord") },
+		"a layout that is full":  func(c *allocator.Config) { c.Layout = must("baidu") },
+		"a layout with no issue": func(c *allocator.Config) { c.Layout = must("mastodon") },
+	} {
+		cfg := good
+		change(&cfg)
+		if i, err := allocator.Open(cfg); !errors.Is(err, allocator.ErrInvalidArgument) || i != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	run(t, nil, func(r *rig) {
+		if _, err := r.issuer.Take(r.Context(), nil, 0, 0); !errors.Is(err, allocator.ErrInvalidArgument) {
+			r.Fatal(err)
+		}
+	})
+}
