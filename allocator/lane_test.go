@@ -92,13 +92,13 @@ func TestMismatch(t *testing.T) {
 		r.next(0)
 		r.cluster.set(func() { r.cluster.workers[0].token = 99 })
 		var highest uint64
-		for range 30 {
+		for range 12 {
 			ids := r.take(6*4096, 0)
 			if ids[0] <= highest {
 				r.Fatalf("%d after %d", ids[0], highest)
 			}
 			highest = ids[len(ids)-1]
-			r.pass(50 * time.Millisecond)
+			r.pass(130 * time.Millisecond)
 		}
 		if s := r.lane(); s.Worker != 1 || s.Problem != "" {
 			r.Fatalf("%+v", s)
