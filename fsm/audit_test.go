@@ -1,0 +1,287 @@
+package fsm
+
+import (
+	"bytes"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// audit is the rules once more, in the plainest way, and the ghost of every cell: who
+// it was granted to.
+type audit struct{ layouts map[string]*auditLayout }
+
+type auditLayout struct {
+	layout  *snowflake.Layout
+	unit    int64
+	workers []auditWorker
+	cells   map[cell]owner // granted and not given back
+	burned  map[cell]bool  // an ID was issued in it
+}
+
+type auditWorker struct {
+	used        bool
+	high, from  int64
+	token       uint64
+	holder      string
+	nonce       []byte
+	released    bool
+	lastGranted int64
+}
+
+type cell struct {
+	worker uint64
+	tick   int64
+}
+
+type owner struct {
+	token uint64
+	nonce string
+}
+
+func newAudit() audit {
+	a := audit{layouts: map[string]*auditLayout{}}
+	for _, spec := range modelSpecs {
+		l := snowflake.MustNew(spec)
+		a.layouts[spec.Name] = &auditLayout{
+			layout: l, unit: spec.UnitMillis, workers: make([]auditWorker, l.Workers()),
+			cells: map[cell]owner{}, burned: map[cell]bool{},
+		}
+	}
+	return a
+}
+
+// check compares the result of one command with what the rules say, given what
+// config and observed clock were before it.
+func (a *audit) check(index uint64, cmd *commandv1.Command, config *commandv1.Config, observed int64, r Result) error {
+	switch body := cmd.GetBody().(type) {
+	case *commandv1.Command_AcquireWorker:
+		return a.layouts[body.AcquireWorker.GetLayout()].acquire(index, cmd.GetNowMs(), body.AcquireWorker, config, observed, r)
+	case *commandv1.Command_ExtendWindow:
+		return a.layouts[body.ExtendWindow.GetLayout()].extend(cmd.GetNowMs(), body.ExtendWindow, config, r)
+	case *commandv1.Command_ReleaseWorker:
+		return a.layouts[body.ReleaseWorker.GetLayout()].release(body.ReleaseWorker, r)
+	}
+	if r.Err != nil && cmd.GetCreateLayout() == nil {
+		return violated("rules", "%v refused: %v", cmd, r.Err)
+	}
+	return nil
+}
+
+func (l *auditLayout) ticksIn(millis int64) int64 { return (millis + l.unit - 1) / l.unit }
+
+func (l *auditLayout) acquire(index uint64, now int64, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64, r Result) error {
+	worker, from, until, reason, retry := l.expect(now, c, config, observed)
+	if got := reasonOf(r); got != reason {
+		return violated("rules", "acquire at %d gave %v (%v), expected %v", now, got, r.Err, reason)
+	}
+	if reason != 0 {
+		if r.Err.RetryAtMillis != retry {
+			return violated("rules", "%v: retry at %d, expected %d", reason, r.Err.RetryAtMillis, retry)
+		}
+		return nil
+	}
+	g := r.Grant
+	if g.Worker >= uint64(len(l.workers)) || g.From < 0 || g.From >= g.Until || uint64(g.Until) > l.layout.Ticks() {
+		return violated("range", "%+v", g)
+	}
+	if err := l.take(g.Worker, g.From, g.Until, owner{g.Token, string(c.GetNonce())}); err != nil {
+		return err
+	}
+	if want := (Grant{worker, index, from, until}); g != want {
+		return violated("rules", "acquire by %s at tick %d gave %+v, expected %+v", c.GetHolder(), l.layout.TickAt(now), g, want)
+	}
+	l.workers[worker] = auditWorker{
+		used: true, high: until, from: from, token: index, holder: c.GetHolder(), nonce: c.GetNonce(), lastGranted: now,
+	}
+	return nil
+}
+
+// expect is the rule of AcquireWorker.
+func (l *auditLayout) expect(now int64, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64) (worker uint64, from, until int64, reason commandv1.Refusal, retry int64) {
+	tick, ticks := l.layout.TickAt(now), int64(l.layout.Ticks())
+	behind := observed-now > config.GetWaitThresholdMs() && config.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE
+	switch {
+	case behind:
+		return 0, 0, 0, commandv1.Refusal_REFUSAL_CLOCK_BEHIND, observed - config.GetWaitThresholdMs()
+	case tick < 0:
+		return 0, 0, 0, commandv1.Refusal_REFUSAL_CLOCK_BEHIND, modelEpoch
+	case tick >= ticks:
+		return 0, 0, 0, commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, 0
+	}
+	horizon := min(ticks, tick+l.ticksIn(config.GetMaxWindowMs()))
+	best, ok := l.best(c.GetHolder(), tick)
+	if !ok {
+		best, ok = l.best(c.GetHolder(), min(l.layout.TickAt(now+config.GetWaitThresholdMs()), horizon-1))
+	}
+	if !ok {
+		soonest := l.workers[0].high
+		for _, k := range l.workers {
+			soonest = min(soonest, k.high)
+		}
+		if soonest == ticks {
+			return 0, 0, 0, commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, 0
+		}
+		return 0, 0, 0, commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED, l.layout.MillisAt(soonest)
+	}
+	from = max(tick, l.workers[best].high)
+	until = min(from+l.ticksIn(min(c.GetWindowMs(), config.GetMaxWindowMs())), horizon)
+	return uint64(best), from, until, 0, 0
+}
+
+// best is the candidate to grant to a holder.
+func (l *auditLayout) best(holder string, limit int64) (best int, ok bool) {
+	last := -1 // the one that the holder had last
+	for i, k := range l.workers {
+		if k.used && k.holder == holder && (last < 0 || k.token > l.workers[last].token) {
+			last = i
+		}
+	}
+	if last >= 0 && l.workers[last].high <= limit {
+		return last, true
+	}
+	best = -1
+	for i, k := range l.workers {
+		switch {
+		case !k.used:
+			return i, true
+		case k.high <= limit && (best < 0 || k.high < l.workers[best].high):
+			best = i
+		}
+	}
+	// A worker that was never used comes before a used one of any number.
+	return best, best >= 0
+}
+
+// claim is the rule that an extension or a release has to meet.
+func (l *auditLayout) claim(c claim) bool {
+	if c.GetWorker() >= uint64(len(l.workers)) {
+		return false
+	}
+	k := &l.workers[c.GetWorker()]
+	return k.used && !k.released && k.token == c.GetToken() && bytes.Equal(k.nonce, c.GetNonce()) && k.high == c.GetUntil()
+}
+
+func (l *auditLayout) extend(now int64, c *commandv1.ExtendWindow, config *commandv1.Config, r Result) error {
+	reason := reasonOf(r)
+	if !l.claim(c) {
+		if reason != commandv1.Refusal_REFUSAL_WINDOW_MISMATCH {
+			return violated("owner", "an extension with an untrue claim gave %v, %+v: %v", reason, r.Grant, c)
+		}
+		return nil
+	}
+	k, ticks := &l.workers[c.GetWorker()], int64(l.layout.Ticks())
+	end := min(ticks, l.layout.TickAt(now)+l.ticksIn(min(c.GetWindowMs(), config.GetMaxWindowMs())))
+	switch {
+	case end <= k.high && k.high == ticks:
+		if reason != commandv1.Refusal_REFUSAL_TIME_EXHAUSTED {
+			return violated("rules", "an extension at the end of time gave %v", reason)
+		}
+		return nil
+	case reason != 0:
+		return violated("rules", "an extension with a true claim gave %v: %v", reason, r.Err)
+	}
+	end = max(end, k.high)
+	if want := (Grant{c.GetWorker(), k.token, k.from, end}); r.Grant != want {
+		return violated("rules", "an extension gave %+v, expected %+v", r.Grant, want)
+	}
+	if err := l.take(c.GetWorker(), k.high, end, owner{k.token, string(k.nonce)}); err != nil {
+		return err
+	}
+	k.high = end
+	return nil
+}
+
+func (l *auditLayout) release(c *commandv1.ReleaseWorker, r Result) error {
+	reason := reasonOf(r)
+	if !l.claim(c) {
+		if reason != commandv1.Refusal_REFUSAL_WINDOW_MISMATCH {
+			return violated("owner", "a release with an untrue claim gave %v: %v", reason, c)
+		}
+		return nil
+	}
+	k := &l.workers[c.GetWorker()]
+	if c.GetNext() < k.from || c.GetNext() > k.high {
+		if reason != commandv1.Refusal_REFUSAL_INVALID_ARGUMENT {
+			return violated("rules", "a release at %d of [%d, %d) gave %v", c.GetNext(), k.from, k.high, reason)
+		}
+		return nil
+	}
+	if reason != 0 {
+		return violated("rules", "a release with a true claim gave %v: %v", reason, r.Err)
+	}
+	for tick := c.GetNext(); tick < k.high; tick++ {
+		delete(l.cells, cell{c.GetWorker(), tick})
+	}
+	k.high, k.released = c.GetNext(), true
+	return nil
+}
+
+// take marks cells as granted; each can be only once.
+func (l *auditLayout) take(worker uint64, from, until int64, to owner) error {
+	for tick := from; tick < until; tick++ {
+		at := cell{worker, tick}
+		if has, ok := l.cells[at]; ok || l.burned[at] {
+			return violated("cell", "worker %d, tick %d: granted to token %d and again to %d", worker, tick, has.token, to.token)
+		}
+		l.cells[at] = to
+	}
+	return nil
+}
+
+// used notes the cell that an ID was issued in; it must be the holder's.
+func (a *audit) used(l *lane) error {
+	at := cell{l.grant.Worker, l.tick}
+	if has := a.layouts[l.layout].cells[at]; has != (owner{l.grant.Token, string(l.nonce)}) {
+		return violated("owner", "token %d issued in worker %d, tick %d, which belongs to token %d", l.grant.Token, at.worker, at.tick, has.token)
+	}
+	a.layouts[l.layout].burned[at] = true
+	return nil
+}
+
+// compare compares the workers of a replica's layout with the audit's.
+func (a *audit) compare(info LayoutInfo, records []WorkerRecord) error {
+	l := a.layouts[info.Layout.Name()]
+	used := 0
+	for _, k := range l.workers {
+		if k.used {
+			used++
+		}
+	}
+	if len(records) != used || info.Used != uint64(used) {
+		return violated("high-water", "%d workers used, expected %d", len(records), used)
+	}
+	for _, rec := range records {
+		k := l.workers[rec.Worker]
+		want := WorkerRecord{rec.Worker, k.high, k.from, k.token, k.holder, [nonceBytes]byte(k.nonce), k.released}
+		if rec != want {
+			return violated("high-water", "%+v, expected %+v", rec, want)
+		}
+	}
+	return nil
+}
+
+func (a *audit) checkWhoIs(s *State) error {
+	for name, l := range a.layouts {
+		for at, has := range l.cells {
+			g, ok := s.WhoIs(name, at.worker, at.tick)
+			if !ok || g.Token != has.token || string(g.Nonce[:]) != has.nonce {
+				return violated("whois", "worker %d, tick %d: %+v, %v, expected token %d", at.worker, at.tick, g, ok, has.token)
+			}
+		}
+		for worker, k := range l.workers {
+			if g, ok := s.WhoIs(name, uint64(worker), k.high); ok {
+				return violated("whois", "worker %d, tick %d: %+v, but it was not granted", worker, k.high, g)
+			}
+		}
+	}
+	return nil
+}
+
+func reasonOf(r Result) commandv1.Refusal {
+	if r.Err == nil {
+		return 0
+	}
+	return r.Err.Reason
+}

@@ -1,0 +1,542 @@
+package fsm
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// The model: several processes with clocks of their own propose to a log that loses,
+// delays, repeats and reorders what they send and what they are answered; replicas
+// apply it, are restored from each other's snapshots and must agree; a ghost audit
+// looks at every grant and at every ID that the processes issue.
+
+// source makes every choice of a walk: n choices, 0 to n-1.
+type source interface {
+	choose(label string, n int) int
+}
+
+// violation is a broken promise.
+type violation struct{ what, text string }
+
+func (v violation) Error() string { return v.what + ": " + v.text }
+
+func violated(what, format string, args ...any) error {
+	return violation{what, fmt.Sprintf(format, args...)}
+}
+
+func violatedWhat(err error) string {
+	if v, ok := errors.AsType[violation](err); ok {
+		return v.what
+	}
+	return ""
+}
+
+// adversary is what a walk does to the log, and what it looks at.
+type adversary struct {
+	idsOnly  bool // look at nothing but the IDs that were issued
+	noRepeat bool // apply each proposal at most once
+	noForge  bool // no claim with a token, a nonce or an end that is not the holder's
+}
+
+const (
+	modelEpoch = int64(1_700_000_000_000)
+	modelUnit  = int64(250) // ms a tick
+)
+
+var modelSpecs = []snowflake.Spec{
+	{Name: "long", UnitMillis: modelUnit, EpochMillis: modelEpoch, Fields: []snowflake.FieldBits{
+		{Field: snowflake.Time, Bits: 40}, {Field: snowflake.Worker, Bits: 2}, {Field: snowflake.Sequence, Bits: 1},
+	}},
+	{Name: "short", UnitMillis: modelUnit, EpochMillis: modelEpoch, Fields: []snowflake.FieldBits{
+		{Field: snowflake.Time, Bits: 6}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 1},
+	}},
+}
+
+// process is one holder: at most one lane, at most one request under way.
+type process struct {
+	name   string
+	starts uint64 // how often it was started
+	number uint64
+	skew   int64 // its clock minus the true time
+	lane   *lane
+	asked  *proposal // the request whose answer it waits for
+}
+
+func (p *process) nonce() []byte {
+	nonce := make([]byte, nonceBytes)
+	binary.BigEndian.PutUint64(nonce, p.number)
+	binary.BigEndian.PutUint64(nonce[8:], p.starts)
+	return nonce
+}
+
+// lane is what a process issues from: its window and a position that only grows.
+type lane struct {
+	layout      string
+	grant       Grant
+	tick, seq   int64 // the next position
+	used        bool
+	closed      bool
+	nonce       []byte
+	layoutValue *snowflake.Layout
+}
+
+// proposal is a request that may be applied never, once or several times.
+type proposal struct {
+	data    []byte
+	cmd     *commandv1.Command
+	process *process
+	starts  uint64
+	lane    *lane
+	applied bool
+}
+
+// answer is a result on its way to the process that asked.
+type answer struct {
+	to     *proposal
+	result Result
+}
+
+type world struct {
+	source
+	adversary
+	machines  []*Machine
+	processes []*process
+	pending   []*proposal
+	answers   []answer
+	now       int64
+	index     uint64
+	audit     audit
+	issued    map[string]map[uint64]bool // by layout
+	nonces    uint64
+	check     struct { // the last checkpoint that the leader knows
+		index  uint64
+		digest []byte
+	}
+}
+
+func newWorld(s source, a adversary, replicas int) *world {
+	w := &world{source: s, adversary: a, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit()}
+	for range replicas {
+		w.machines = append(w.machines, New(Options{}))
+	}
+	// The last one has the first one's name: a process that is started anew while
+	// the old one is still alive.
+	for i, name := range []string{"a/0", "b/0", "c/0", "a/0"} {
+		w.processes = append(w.processes, &process{name: name, number: uint64(i), starts: 1})
+	}
+	return w
+}
+
+// run takes that many steps and returns the first violation.
+func (w *world) run(steps int) error {
+	for _, spec := range modelSpecs {
+		if err := w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_CreateLayout{
+			CreateLayout: &commandv1.CreateLayout{Spec: layoutToSpec(snowflake.MustNew(spec))},
+		}}); err != nil {
+			return err
+		}
+	}
+	if err := w.setConfig(); err != nil {
+		return err
+	}
+	for range steps {
+		if err := w.step(); err != nil {
+			return err
+		}
+	}
+	return w.checkWhoIs()
+}
+
+func (w *world) step() error {
+	p := w.processes[w.choose("process", len(w.processes))]
+	switch w.choose("action", 24) {
+	case 0, 1:
+		w.now += int64(w.choose("pass", 6)) * modelUnit / 2
+	case 2:
+		w.jump(p)
+	case 3, 4, 5, 6:
+		w.acquire(p)
+	case 7, 8, 9:
+		w.extend(p)
+	case 10:
+		w.release(p)
+	case 11, 12, 13, 14:
+		return w.apply()
+	case 15, 16, 17:
+		return w.applyAndAnswer()
+	case 18, 19:
+		return w.issue(p)
+	case 20:
+		w.deliver()
+	case 21:
+		w.crash(p)
+	case 22:
+		return w.restoreOne()
+	case 23:
+		return w.operate(p)
+	}
+	return nil
+}
+
+// jump sets a process's clock off, or right.
+func (w *world) jump(p *process) {
+	p.skew = []int64{0, -modelUnit, -4 * modelUnit, -20 * modelUnit, modelUnit, 6 * modelUnit, -40 * modelUnit}[w.choose("skew", 7)]
+}
+
+func (w *world) clock(p *process) int64 { return w.now + p.skew }
+
+func (w *world) window() int64 { return int64(1+w.choose("window", 6)) * modelUnit }
+
+func (w *world) acquire(p *process) {
+	spec := modelSpecs[w.choose("layout", len(modelSpecs))]
+	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
+		Layout: spec.Name, Holder: p.name, Nonce: p.nonce(), WindowMs: w.window(),
+	}}})
+}
+
+func (w *world) extend(p *process) {
+	l := p.lane
+	if l == nil {
+		return
+	}
+	c := &commandv1.ExtendWindow{
+		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, Until: l.grant.Until, WindowMs: w.window(),
+	}
+	if !w.noForge {
+		w.forge(&c.Token, &c.Nonce, &c.Until)
+	}
+	w.ask(p, l, &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: c}})
+}
+
+func (w *world) release(p *process) {
+	l := p.lane
+	if l == nil {
+		return
+	}
+	l.closed, p.lane = true, nil
+	next := l.grant.From
+	if l.used {
+		next = l.tick
+		if l.seq > 0 {
+			next++
+		}
+	}
+	c := &commandv1.ReleaseWorker{
+		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, Until: l.grant.Until, Next: next,
+	}
+	if !w.noForge {
+		w.forge(&c.Token, &c.Nonce, &c.Until)
+	}
+	w.ask(p, l, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: c}})
+}
+
+// forge makes one claim in eight untrue.
+func (w *world) forge(token *uint64, nonce *[]byte, until *int64) {
+	switch w.choose("forge", 24) {
+	case 0:
+		*token += 1 << 40
+	case 1:
+		*nonce = bytes.Repeat([]byte{0xff}, nonceBytes)
+	case 2:
+		*until += int64(w.choose("until", 5)) - 2
+	}
+}
+
+// ask leaves a request in the log's inbox. What the process asked before, it gives up.
+func (w *world) ask(p *process, l *lane, cmd *commandv1.Command) {
+	cmd.Version, cmd.NowMs = MinVersion(cmd), w.clock(p)
+	data, err := Encode(cmd)
+	if err != nil {
+		panic(err)
+	}
+	p.asked = &proposal{data: data, cmd: cmd, process: p, starts: p.starts, lane: l}
+	w.pending = append(w.pending, p.asked)
+	if len(w.pending) > 12 { // lost on the way
+		w.pending = w.pending[1:]
+	}
+}
+
+// apply applies some request, now or again; the answer may come late or get lost.
+func (w *world) apply() error {
+	if len(w.pending) == 0 {
+		return nil
+	}
+	i := w.choose("pending", len(w.pending))
+	p := w.pending[i]
+	result, err := w.commit(p.data, p.cmd)
+	if err != nil {
+		return err
+	}
+	if w.noRepeat || w.choose("again", 3) > 0 {
+		w.pending = append(w.pending[:i:i], w.pending[i+1:]...)
+	}
+	switch w.choose("answer", 4) {
+	case 0: // lost
+	case 1:
+		w.answers = append(w.answers, answer{p, result})
+	default:
+		w.receive(answer{p, result})
+	}
+	return nil
+}
+
+// applyAndAnswer is the ordinary case: the last request, applied once and answered.
+func (w *world) applyAndAnswer() error {
+	if len(w.pending) == 0 {
+		return nil
+	}
+	p := w.pending[len(w.pending)-1]
+	w.pending = w.pending[:len(w.pending)-1]
+	result, err := w.commit(p.data, p.cmd)
+	if err == nil {
+		w.receive(answer{p, result})
+	}
+	return err
+}
+
+func (w *world) deliver() {
+	if len(w.answers) > 0 {
+		i := w.choose("late", len(w.answers))
+		w.receive(w.answers[i])
+		w.answers = append(w.answers[:i:i], w.answers[i+1:]...)
+	}
+}
+
+// receive is how a holder takes an answer: only to the request that it waits for.
+func (w *world) receive(a answer) {
+	p := a.to.process
+	if p.asked != a.to || p.starts != a.to.starts {
+		return
+	}
+	p.asked = nil
+	switch {
+	case a.to.cmd.GetAcquireWorker() != nil && a.result.Err == nil:
+		c := a.to.cmd.GetAcquireWorker()
+		l, _ := w.machines[0].Layout(c.GetLayout())
+		p.lane = &lane{layout: c.GetLayout(), grant: a.result.Grant, tick: a.result.Grant.From, nonce: c.GetNonce(), layoutValue: l}
+	case a.to.cmd.GetExtendWindow() != nil && p.lane == a.to.lane && p.lane != nil:
+		if a.result.Err != nil {
+			p.lane.closed, p.lane = true, nil
+		} else {
+			p.lane.grant.Until = a.result.Grant.Until
+		}
+	}
+}
+
+// issue takes a few IDs at or after the lane's position.
+func (w *world) issue(p *process) error {
+	l := p.lane
+	if l == nil {
+		return nil
+	}
+	if at := l.layoutValue.TickAt(w.clock(p)); at > l.tick && at < l.grant.Until {
+		l.tick, l.seq = at, 0
+	}
+	for range 1 + w.choose("count", 6) {
+		if l.tick >= l.grant.Until {
+			return nil
+		}
+		if err := w.issueOne(l); err != nil {
+			return err
+		}
+		l.used = true
+		if l.seq++; uint64(l.seq) == l.layoutValue.Sequences() {
+			l.tick, l.seq = l.tick+1, 0
+		}
+	}
+	return nil
+}
+
+func (w *world) issueOne(l *lane) error {
+	if l.grant.Worker >= l.layoutValue.Workers() {
+		return violated("range", "worker %d", l.grant.Worker)
+	}
+	id := l.layoutValue.Compose(l.tick, l.grant.Worker, uint64(l.seq))
+	if w.issued[l.layout] == nil {
+		w.issued[l.layout] = map[uint64]bool{}
+	}
+	if w.issued[l.layout][id] {
+		return violated("duplicate", "ID %d of worker %d at tick %d, issued again under token %d", id, l.grant.Worker, l.tick, l.grant.Token)
+	}
+	w.issued[l.layout][id] = true
+	if w.idsOnly {
+		return nil
+	}
+	return w.audit.used(l)
+}
+
+// crash kills a process and starts it anew.
+func (w *world) crash(p *process) {
+	p.starts, p.lane, p.asked = p.starts+1, nil, nil
+}
+
+// restoreOne restores one replica from another's snapshot.
+func (w *world) restoreOne() error {
+	from := w.machines[w.choose("from", len(w.machines))]
+	to := w.choose("to", len(w.machines))
+	var file sink
+	snapshot, err := from.Snapshot()
+	if err == nil {
+		err = snapshot.Persist(&file)
+	}
+	if err != nil {
+		return violated("restore", "%v", err)
+	}
+	fresh := w.machines[to]
+	if w.choose("fresh", 2) == 0 {
+		fresh = New(Options{})
+	}
+	if err := fresh.Restore(io.NopCloser(&file.Buffer)); err != nil {
+		return violated("restore", "%v", err)
+	}
+	w.machines[to] = fresh
+	return w.checkDigests()
+}
+
+// operate proposes what leaders and operators do.
+func (w *world) operate(p *process) error {
+	switch w.choose("operate", 6) {
+	case 0:
+		return w.setConfig()
+	case 1:
+		return w.propose(&commandv1.Command{NowMs: w.clock(p), Body: &commandv1.Command_ObserveClock{
+			ObserveClock: &commandv1.ObserveClock{Force: w.choose("force", 4) == 0},
+		}})
+	case 2:
+		return w.checkpoint()
+	case 3:
+		return w.propose(&commandv1.Command{NowMs: w.clock(p), Body: &commandv1.Command_RemoveMember{
+			RemoveMember: &commandv1.RemoveMember{Id: fmt.Sprint("member-", w.choose("member", 5))},
+		}})
+	case 4: // the same layout again
+		return w.propose(&commandv1.Command{NowMs: w.clock(p), Body: &commandv1.Command_CreateLayout{
+			CreateLayout: &commandv1.CreateLayout{Spec: layoutToSpec(snowflake.MustNew(modelSpecs[0]))},
+		}})
+	}
+	return w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})
+}
+
+func (w *world) setConfig() error {
+	return w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
+		Config: &commandv1.Config{
+			MaxWindowMs:      []int64{1000, 2000}[w.choose("max window", 2)],
+			WaitThresholdMs:  []int64{1, 250, 1000}[w.choose("threshold", 3)],
+			MaxClockOffsetMs: 500,
+			Rollback:         commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
+		},
+		OnlyIfUnset: w.choose("only if unset", 2) == 1,
+	}}})
+}
+
+func (w *world) checkpoint() error {
+	c := &commandv1.Checkpoint{Index: w.check.index, Digest: w.check.digest}
+	err := w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_Checkpoint{Checkpoint: c}})
+	if err == nil {
+		leader := w.machines[w.choose("leader", len(w.machines))]
+		leader.View(func(s *State) {
+			index, digest := s.LastCheckpoint()
+			w.check.index, w.check.digest = index, digest[:]
+		})
+	}
+	return err
+}
+
+// propose commits a command at once.
+func (w *world) propose(cmd *commandv1.Command) error {
+	cmd.Version = MinVersion(cmd)
+	data, err := Encode(cmd)
+	if err != nil {
+		return violated("encode", "%v", err)
+	}
+	_, err = w.commit(data, cmd)
+	return err
+}
+
+// commit applies an entry on every replica and audits it.
+func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
+	w.index += uint64(1 + w.choose("gap", 2))
+	config, observed := w.machines[0].ConfigValue(), w.machines[0].Observed().Load()
+	var results []Result
+	for _, m := range w.machines {
+		result := m.Apply(&raft.Log{Index: w.index, Type: raft.LogCommand, Data: data}).(Result)
+		if result.Halted != nil {
+			return result, violated("halted", "%v", result.Halted)
+		}
+		result.Layout, result.Config = nil, nil
+		results = append(results, result)
+	}
+	answered := results[w.choose("leader", len(results))]
+	if w.idsOnly {
+		return answered, nil
+	}
+	for _, r := range results {
+		if !reflect.DeepEqual(r, results[0]) {
+			return answered, violated("results", "%+v and %+v", r, results[0])
+		}
+	}
+	if err := w.audit.check(w.index, cmd, config, observed, results[0]); err != nil {
+		return answered, err
+	}
+	if err := w.checkState(); err != nil {
+		return answered, err
+	}
+	return answered, w.checkDigests()
+}
+
+func (w *world) checkDigests() error {
+	if w.idsOnly {
+		return nil
+	}
+	var first [32]byte
+	for i, m := range w.machines {
+		var digest [32]byte
+		m.View(func(s *State) { digest = s.Digest() })
+		if i == 0 {
+			first = digest
+		} else if digest != first {
+			return violated("digest", "replicas 0 and %d differ after index %d", i, w.index)
+		}
+	}
+	return nil
+}
+
+// checkState compares a replica's workers with the audit's.
+func (w *world) checkState() (err error) {
+	w.machines[w.index%uint64(len(w.machines))].View(func(s *State) {
+		for _, info := range s.Layouts() {
+			if err == nil {
+				err = w.audit.compare(info, s.Workers(info.Layout.Name(), 0, 100))
+			}
+		}
+	})
+	return err
+}
+
+// checkWhoIs asks who every cell of the audit belongs to.
+func (w *world) checkWhoIs() (err error) {
+	if w.idsOnly {
+		return nil
+	}
+	w.machines[0].View(func(s *State) { err = w.audit.checkWhoIs(s) })
+	return err
+}
+
+// sink is a raft.SnapshotSink in memory.
+type sink struct {
+	bytes.Buffer
+	closed, canceled bool
+}
+
+func (s *sink) ID() string    { return "in memory" }
+func (s *sink) Close() error  { s.closed = true; return nil }
+func (s *sink) Cancel() error { s.canceled = true; return nil }
