@@ -229,6 +229,34 @@ func TestImpossibleGrants(t *testing.T) {
 	}
 }
 
+// The cluster's clock is far behind: what it grants has ended already. The lane
+// must not ask for more all the time.
+func TestWindowsThatHaveEnded(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.next(0)
+		before := r.lane().Until
+		r.cluster.set(func() {
+			r.cluster.forge = func(g *allocator.Grant) {
+				before++
+				g.Until = before
+				r.cluster.workers[0].highWater = before
+			}
+		})
+		r.pass(time.Minute)
+		if err, _ := refused[*allocator.WindowEndedError](r); err.Cause == nil {
+			r.Fatal(err)
+		}
+		if n := len(r.cluster.calls("extend")); n > 150 {
+			r.Fatalf("%d extensions in a minute", n)
+		}
+		r.cluster.set(func() {
+			r.cluster.forge = nil
+		})
+		r.pass(2 * time.Second)
+		r.next(0)
+	})
+}
+
 // A cluster that does not answer is given up after 5 s.
 func TestHangingCall(t *testing.T) {
 	run(t, func(r *rig) {

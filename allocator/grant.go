@@ -1,0 +1,192 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/mutant"
+)
+
+// This file is how a lane gets, extends and gives back its worker: all its calls
+// to the Granter. They are made by the lane's goroutine only.
+
+// errShort is the problem of a lane whose window does not reach to where it is,
+// because the cluster's clock is behind this process's, or that was behind itself.
+var errShort = errors.New("allocator: the window that was granted has ended already: compare this machine's clock with the leader's")
+
+const (
+	callTimeout = 5 * time.Second
+	// courtesyTimeout is for giving back a worker that a lane swapped away, while
+	// the first window of the next one is running already.
+	courtesyTimeout = 500 * time.Millisecond
+)
+
+// acquire asks for a worker.
+func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
+	layout := l.issuer.layout
+	// Wait once until the clock has passed the observed clock. Once, because on
+	// a clock that is a little behind others' the observed clock stays ahead.
+	if behind := l.issuer.watch.Behind(now); behind > 0 && behind <= limits.WaitThreshold && !l.waited {
+		l.waited = true
+		return pause{behind + time.Millisecond, false}
+	}
+	if mutant.On(mutant.ReuseWindow) {
+		if g, ok := remembered(l.holder); ok {
+			return l.open(g, limits)
+		}
+	}
+
+	var grant Grant
+	err := l.call(callTimeout, func(ctx context.Context) (err error) {
+		grant, err = l.issuer.granter.AcquireWorker(ctx, AcquireRequest{
+			Layout:    layout.Name(),
+			Holder:    l.holder,
+			Nonce:     l.issuer.nonce,
+			NowMillis: now.Wall,
+			Window:    firstWindow,
+		})
+		if err == nil && !l.plausible(grant) {
+			err = fmt.Errorf("allocator: the grant of worker %d, token %d, ticks [%d, %d) is impossible and was ignored", grant.Worker, grant.Token, grant.From, grant.Until)
+		}
+		return err
+	})
+	if err != nil {
+		return l.failed(err)
+	}
+	return l.open(grant, limits)
+}
+
+// plausible reports whether a grant can be believed. Believing a wrong one could
+// make IDs of another worker; ignoring a right one only burns a window.
+func (l *lane) plausible(g Grant) bool {
+	layout := l.issuer.layout
+	return g.Worker < layout.Workers() && g.Token > 0 &&
+		g.From >= 0 && g.From < g.Until && uint64(g.Until) <= layout.Ticks()
+}
+
+// open makes the lease of a grant visible.
+func (l *lane) open(g Grant, limits clock.Limits) pause {
+	l.issuer.observe(g.ObservedMillis)
+	now := l.issuer.watch.Now()
+	held := newLease(l.issuer.layout, g, l.floor, l.issuer.maxAhead)
+	if limits.Swap && held.isBehind(held.first, now.Wall, limits.WaitThreshold) {
+		held = newLease(l.issuer.layout, g, 0, l.issuer.maxAhead) // the clock went back in between
+	}
+	remember(l.holder, g)
+	l.window.begin(g.MaxWindow)
+	l.waited = false
+	l.schedule(held, now)
+
+	l.mu.Lock()
+	if l.stopped {
+		held.close()
+	}
+	l.lease.Store(held)
+	l.until = held.endsAt()
+	l.problem = nil
+	l.mu.Unlock()
+	l.issuer.changed.fire()
+	l.log.Info("acquired worker", "worker", g.Worker, "token", g.Token, "from", g.From, "until", g.Until)
+
+	if l.swapped != nil {
+		if err := l.release(l.swapped, courtesyTimeout); err != nil {
+			l.log.Warn("worker was not released, it becomes free when its window has passed", "worker", l.swapped.worker, "err", err)
+		}
+		l.swapped = nil
+	}
+	return pause{0, false}
+}
+
+// extend moves the end of the window. An extension whose outcome is unknown is
+// repeated unchanged: if it was granted, the repetition is refused, since the
+// window then has another end than the request says, and the lane goes on with
+// another worker.
+func (l *lane) extend(held *lease, now clock.Reading) pause {
+	until := held.until()
+	var grant Grant
+	err := l.call(callTimeout, func(ctx context.Context) (err error) {
+		grant, err = l.issuer.granter.ExtendWindow(ctx, ExtendRequest{
+			Layout:    l.issuer.layout.Name(),
+			Worker:    held.worker,
+			Token:     held.token,
+			Nonce:     l.issuer.nonce,
+			Until:     until,
+			NowMillis: now.Wall,
+			Window:    l.window.next(),
+		})
+		if err == nil && (!l.plausible(grant) || grant.Worker != held.worker || grant.Token != held.token || grant.Until < until) {
+			err = fmt.Errorf("allocator: the extension of worker %d, token %d to [%d, %d) is impossible and was ignored", grant.Worker, grant.Token, grant.From, grant.Until)
+		}
+		return err
+	})
+	if errors.Is(err, ErrWindowMismatch) {
+		l.log.Warn("lost the worker, taking another", "worker", held.worker, "token", held.token, "until", until)
+		l.drop(held)
+		return pause{0, false}
+	}
+	if err != nil {
+		return l.failed(err)
+	}
+
+	held.extend(grant.Until)
+	remember(l.holder, grant)
+	l.issuer.observe(grant.ObservedMillis)
+	l.window.extended(grant.MaxWindow)
+	if now = l.issuer.watch.Now(); l.hasEnded(held, now) {
+		return l.failed(errShort) // do not ask again without a pause
+	}
+	if l.failures > 0 {
+		l.log.Info("window extended again", "worker", held.worker, "until", grant.Until)
+	}
+	l.schedule(held, now)
+	l.mu.Lock()
+	l.until = held.endsAt()
+	l.problem = nil
+	l.mu.Unlock()
+	l.issuer.changed.fire()
+	return pause{0, false}
+}
+
+// schedule decides when the window is extended next. By the monotonic clock:
+// the wall clock may jump, and a jump forward shows in that the window ended.
+func (l *lane) schedule(held *lease, now clock.Reading) {
+	l.failures = 0
+	left := between(now.Wall, held.layout.MillisAt(held.until()))
+	l.extendAt = now.Mono + l.window.extendAfter(left).Milliseconds()
+}
+
+// call runs one call to the Granter, unless the lane was stopped.
+func (l *lane) call(timeout time.Duration, f func(context.Context) error) error {
+	l.mu.Lock()
+	stopped := l.stopped
+	l.mu.Unlock()
+	if stopped {
+		return ErrClosed
+	}
+	ctx, cancel := context.WithTimeout(l.issuer.calls, timeout)
+	defer cancel()
+	return f(ctx)
+}
+
+// release gives the worker of a closed lease back.
+func (l *lane) release(held *lease, timeout time.Duration) error {
+	if err := l.issuer.calls.Err(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	next := held.next()
+	l.mu.Unlock()
+	ctx, cancel := context.WithTimeout(l.issuer.calls, timeout)
+	defer cancel()
+	return l.issuer.granter.ReleaseWorker(ctx, ReleaseRequest{
+		Layout: l.issuer.layout.Name(),
+		Worker: held.worker,
+		Token:  held.token,
+		Nonce:  l.issuer.nonce,
+		Until:  held.until(),
+		Next:   next,
+	})
+}

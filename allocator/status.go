@@ -1,0 +1,63 @@
+package allocator
+
+import "time"
+
+// LaneStatus is what a lane holds.
+type LaneStatus struct {
+	Lane        int
+	Worker      uint64 // meaningful when Token is not 0
+	Token       uint64 // 0: the lane holds no worker now
+	From, Until int64  // ticks
+	ServeUntil  time.Time
+	Problem     string // why the lane cannot issue, or its window is not extended; empty if all is well
+}
+
+// Lanes returns the state of each lane.
+func (i *Issuer) Lanes() []LaneStatus {
+	status := make([]LaneStatus, len(i.lanes))
+	now, limits := i.watch.Now(), i.watch.Limits()
+	for k, l := range i.lanes {
+		s := &status[k]
+		s.Lane = k
+		if held := l.held(); held != nil {
+			s.Worker, s.Token = held.worker, held.token
+			s.From, s.Until, s.ServeUntil = held.from, held.until(), held.endsAt()
+		}
+		l.mu.Lock()
+		problem := l.problem
+		l.mu.Unlock()
+		if err := i.check(now); err != nil {
+			problem = err
+		}
+		if problem == nil {
+			problem = l.readiness(now, limits)
+		}
+		if problem != nil {
+			s.Problem = problem.Error()
+		}
+	}
+	return status
+}
+
+// Ready returns nil when some lane could issue right now, or in a tick's time
+// if it is just saturated; otherwise why it could not. It takes no ID.
+func (i *Issuer) Ready() error {
+	if i.closing.Load() {
+		return ErrClosed
+	}
+	now, limits := i.watch.Now(), i.watch.Limits()
+	if err := i.check(now); err != nil {
+		return err
+	}
+	var reason error
+	for _, l := range i.lanes {
+		err := l.readiness(now, limits)
+		if err == nil {
+			return nil
+		}
+		if reason == nil {
+			reason = err
+		}
+	}
+	return reason
+}
