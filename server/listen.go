@@ -72,8 +72,7 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 
 // cause strips what net says around the reason; the flag and the address were told already.
 func cause(err error) error {
-	var op *net.OpError
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return op.Err
 	}
 	return err

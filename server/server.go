@@ -180,7 +180,7 @@ func (s *Server) identify() (id, clusterID string) {
 	return s.member.Node().ID(), s.member.Node().ClusterID()
 }
 
-// APIAddr, HTTPAddr, RaftAddr and GossipAddr are where others reach this member.
+// APIAddr is where others reach this member's API.
 func (s *Server) APIAddr() string { return s.ports.advertised(s.ports.api) }
 
 // HTTPAddr is where others reach this member's HTTP port.

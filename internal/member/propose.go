@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -23,7 +24,7 @@ func (e *VersionError) Error() string {
 // propose replicates a command stamped with now, in Unix milliseconds. Refusals
 // by the state machine come back as [*fsm.Refused]; the rest as in cluster.Propose.
 func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command) (fsm.Result, error) {
-	if skew, ok := m.clock.Check(m.clock.Now()).(*clock.SkewError); ok {
+	if skew, ok := errors.AsType[*clock.SkewError](m.clock.Check(m.clock.Now())); ok {
 		return fsm.Result{}, skew // whatever this leader proposes could poison the state
 	}
 	cmd.NowMs = now
@@ -106,7 +107,7 @@ func (m *Member) grant(result fsm.Result, layout string, err error) (allocator.G
 
 // domain turns refusals that lanes know into their errors.
 func (m *Member) domain(layout string, err error) error {
-	refused, ok := err.(*fsm.Refused)
+	refused, ok := errors.AsType[*fsm.Refused](err)
 	if !ok {
 		return err
 	}
