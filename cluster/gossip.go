@@ -257,7 +257,7 @@ func (g *gossip) AckPayload() []byte {
 	b = binary.BigEndian.AppendUint64(b, s.lastIndex)
 	b = binary.BigEndian.AppendUint64(b, s.lastTerm)
 	ms := min(max(s.lastContact.Milliseconds(), 0), 1<<31)
-	return binary.BigEndian.AppendUint32(b, uint32(ms)) //nolint:gosec // bounded above
+	return binary.BigEndian.AppendUint32(b, uint32(ms))
 }
 
 // NotifyPingComplete implements memberlist.PingDelegate.
