@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"golang.org/x/term"
+
+	"github.com/snowraft/snowraft/server"
+)
+
+// app is what the commands touch of the world outside.
+type app struct {
+	stdout, stderr io.Writer
+	env            func(name string) (value string, set bool)
+	now            func() time.Time
+	// signals starts to deliver SIGINT and SIGTERM; commands that don't ask for
+	// them are ended by them, as any program is.
+	signals func() (arrived <-chan os.Signal, stop func())
+	// open starts a member.
+	open func(context.Context, server.Config) (member, error)
+}
+
+// member is a running member of a cluster.
+type member interface {
+	// Done is closed when the member must end by itself; Err tells why, nil after it left.
+	Done() <-chan struct{}
+	Err() error
+	Close(context.Context) error
+	// Ready is nil when IDs can be issued now.
+	Ready() error
+	APIAddr() string
+	HTTPAddr() string
+	RaftAddr() string
+	GossipAddr() string
+	ClusterID() string
+	NodeID() string
+}
+
+var _ member = (*server.Server)(nil)
+
+// system is the app of the real process.
+func system() *app {
+	return &app{
+		stdout:  os.Stdout,
+		stderr:  os.Stderr,
+		env:     os.LookupEnv,
+		now:     time.Now,
+		signals: processSignals,
+		open: func(ctx context.Context, cfg server.Config) (member, error) {
+			s, err := server.Open(ctx, cfg)
+			if err != nil {
+				return nil, err // a nil *Server would be a member that is not nil
+			}
+			return s, nil
+		},
+	}
+}
+
+func processSignals() (<-chan os.Signal, func()) {
+	arrived := make(chan os.Signal, 2) // the first asks to stop, the second to stop at once
+	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
+	return arrived, func() { signal.Stop(arrived) }
+}
+
+// terminal reports whether w is a terminal that may be decorated: with colours,
+// unless NO_COLOR (https://no-color.org) is set, and with progress.
+func (a *app) terminal(w io.Writer) (terminal, colours bool) {
+	f, ok := w.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return false, false
+	}
+	plain, _ := a.env("NO_COLOR")
+	kind, _ := a.env("TERM")
+	return true, plain == "" && kind != "dumb"
+}

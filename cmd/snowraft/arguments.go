@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// arguments checks how many arguments a command is given. The names are shown
+// in its errors; one in brackets is optional.
+func arguments(names ...string) cobra.PositionalArgs {
+	required := 0
+	for _, name := range names {
+		if !strings.HasPrefix(name, "[") {
+			required++
+		}
+	}
+	expected := "none"
+	if len(names) > 0 {
+		expected = strings.Join(names, " ")
+	}
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) < required {
+			return usagef("%s: missing argument %s, expected %s", below(cmd), names[len(args)], expected)
+		}
+		if len(args) > len(names) {
+			return usagef("%s: unexpected argument %q, expected %s", below(cmd), args[len(names)], expected)
+		}
+		return nil
+	}
+}
+
+// below returns the path of a command below snowraft: "layout create".
+func below(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+}
+
+// group makes cmd a noun whose subcommands do the work.
+func group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
+	cmd.AddCommand(subcommands...)
+	var names []string
+	for _, sub := range cmd.Commands() {
+		names = append(names, sub.Name())
+	}
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("%s: missing subcommand, expected %s", below(cmd), either(names))
+		}
+		return usagef("%s: unknown subcommand %q, expected %s", below(cmd), args[0], either(names))
+	}
+	return cmd
+}
+
+// either lists choices for people: "a, b or c".
+func either(choices []string) string {
+	last := len(choices) - 1
+	if last < 1 {
+		return strings.Join(choices, "")
+	}
+	return strings.Join(choices[:last], ", ") + " or " + choices[last]
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// retryFor is how long a call is tried again while a cluster has no leader.
+	// An election takes less.
+	retryFor     = 2 * time.Second
+	retryPause   = 50 * time.Millisecond
+	longestPause = 400 * time.Millisecond
+)
+
+// client calls a cluster through any of its members. It is a
+// grpc.ClientConnInterface, so that generated clients work on top of it. It is
+// not safe for concurrent use.
+type client struct {
+	members []*endpoint
+	timeout time.Duration // of one call, however many members it tries
+	next    int           // the member that answered last
+}
+
+var _ grpc.ClientConnInterface = (*client)(nil)
+
+func newClient(addresses []string, timeout time.Duration) *client {
+	c := &client{timeout: timeout}
+	for _, address := range addresses {
+		c.members = append(c.members, &endpoint{address: address})
+	}
+	return c
+}
+
+func (c *client) close() {
+	for _, m := range c.members {
+		m.close()
+	}
+}
+
+// Invoke tries every member in turn, from the one that answered last, until one
+// answers or refuses in a way that another would too. While members say that an
+// election is under way it starts over, for a moment.
+func (c *client) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	ctx, cancel := context.WithTimeout(ctx, c.timeout)
+	defer cancel()
+	moment, end := context.WithTimeout(ctx, retryFor)
+	defer end()
+	for pause := retryPause; ; pause = min(2*pause, longestPause) {
+		err := c.round(ctx, method, args, reply, opts)
+		var failed *callError
+		if !errors.As(err, &failed) || !failed.again() {
+			return err
+		}
+		select {
+		case <-time.After(pause/2 + rand.N(pause)):
+		case <-moment.Done():
+			return err
+		}
+	}
+}
+
+// round tries every member once.
+func (c *client) round(ctx context.Context, method string, args, reply any, opts []grpc.CallOption) error {
+	failed := &callError{}
+	for i := range c.members {
+		at := (c.next + i) % len(c.members)
+		// Leave time for the members after this one, in case it is silent.
+		share := c.timeout / time.Duration(len(c.members)-i)
+		err := c.members[at].call(ctx, share, method, args, reply, opts)
+		if err == nil {
+			c.next = at
+			return nil
+		}
+		f := newFailure(c.members[at].address, err)
+		failed.failures = append(failed.failures, f)
+		if !f.elsewhere(once[method]) {
+			failed.failures = failed.failures[len(failed.failures)-1:]
+			failed.final = true
+			break
+		}
+	}
+	return failed
+}
+
+// NewStream is not needed by any command.
+func (c *client) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, status.Error(codes.Unimplemented, "streams are not supported by this client")
+}
+
+// once are the methods that must not be repeated when the first try may have
+// had its effect: they would have another one, or refuse what they did.
+var once = map[string]bool{
+	snowraftv1.ClusterService_RemoveMember_FullMethodName:       true,
+	snowraftv1.ClusterService_TransferLeadership_FullMethodName: true,
+	snowraftv1.ClusterService_Leave_FullMethodName:              true,
+}

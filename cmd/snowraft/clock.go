@@ -1,0 +1,43 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func (a *app) clockCommand() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "clock",
+		Short: "Repair the observed clock",
+		Long: `The observed clock is the latest time that a leader's clock has shown. Members
+whose clock is behind it by more than the wait threshold issue no IDs.`,
+		Example: `  snowraft clock reset`,
+	}, a.clockResetCommand())
+}
+
+func (a *app) clockResetCommand() *cobra.Command {
+	return a.client(&cobra.Command{
+		Use:   "reset",
+		Short: "Set the observed clock to the leader's clock",
+		Long: `Sets the observed clock to the leader's clock. This is the way out after a clock
+that was ahead has raised it, and all members refuse with CLOCK_BEHIND although
+their clocks are right. Check the leader's clock first (see "snowraft status").
+
+IDs stay unique, as windows protect that, but IDs issued while the clock was
+ahead are greater than those issued next.`,
+		Example: `  snowraft clock reset`,
+		Args:    arguments(),
+	}, func(ctx context.Context, s *session, _ []string) error {
+		resp, err := s.cluster().ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
+		if err != nil {
+			return err
+		}
+		doc := struct {
+			ObservedClock string `json:"observed_clock"`
+		}{stamp(resp.GetObservedClockMs())}
+		return s.out.answer(doc, line("the observed clock is %s", doc.ObservedClock))
+	})
+}

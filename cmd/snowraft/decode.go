@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// decoded is an ID taken apart.
+type decoded struct {
+	ID          uint64 `json:"id,string"`
+	Layout      string `json:"layout"`
+	Time        string `json:"time"`
+	TimestampMS int64  `json:"timestamp_ms,string"`
+	Datacenter  uint64 `json:"datacenter,string"`
+	Worker      uint64 `json:"worker,string"`
+	Sequence    uint64 `json:"sequence,string"`
+}
+
+func (a *app) decodeCommand() *cobra.Command {
+	var (
+		layout   string
+		encoding snowflake.Encoding
+		ask      bool
+	)
+	cmd := &cobra.Command{
+		Use:   "decode ID",
+		Short: "Take an ID apart",
+		Long: `Prints the time, datacenter, worker and sequence in an ID.
+
+This needs no cluster for the presets:
+` + either(presetNames()) + `.
+For other layouts, or when the cluster's own default layout is another one, add
+--server to ask the cluster.`,
+		Example: `  snowraft decode 132271570944028672
+  snowraft decode 175928847299117063 --layout discord
+  snowraft decode Jos2sncHm1 --encoding base58 -o json
+  snowraft decode 41771985 --layout orders --server`,
+		Args: arguments("ID"),
+	}
+	addLayoutFlag(cmd, &layout, presetNames()...)
+	addFlag(cmd, "", "encoding", "", encodingValue(&encoding), "how the ID is written: "+either(encodingNames()))
+	cmd.Flags().BoolVar(&ask, "server", false, "ask the cluster, which knows all of its layouts")
+	return a.client(cmd, func(ctx context.Context, s *session, args []string) error {
+		id, err := encoding.Decode(args[0])
+		if err != nil {
+			return usagef("ID %q: %s", args[0], plain(err))
+		}
+		var d decoded
+		if ask {
+			d, err = decodeAt(ctx, s, id, layout)
+		} else {
+			d, err = decodeOffline(id, layout)
+		}
+		if err != nil {
+			return err
+		}
+		return s.out.answer(d, record(
+			pair{"ID", strconv.FormatUint(d.ID, 10)},
+			pair{"Layout", d.Layout},
+			pair{"Time", d.Time},
+			pair{"Datacenter", strconv.FormatUint(d.Datacenter, 10)},
+			pair{"Worker", strconv.FormatUint(d.Worker, 10)},
+			pair{"Sequence", strconv.FormatUint(d.Sequence, 10)},
+		))
+	})
+}
+
+func decodeOffline(id uint64, name string) (decoded, error) {
+	layout, err := preset(name, "add --server to ask the cluster for its own layouts")
+	if err != nil {
+		return decoded{}, err
+	}
+	parts, err := layout.Unpack(id)
+	if err != nil {
+		return decoded{}, usagef("ID %d: %s", id, plain(err))
+	}
+	ms := layout.MillisAt(parts.Tick)
+	return decoded{
+		ID: id, Layout: name, Time: stamp(ms), TimestampMS: ms,
+		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
+	}, nil
+}
+
+func decodeAt(ctx context.Context, s *session, id uint64, layout string) (decoded, error) {
+	resp, err := s.ids().DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: id, Layout: layout})
+	if err != nil {
+		return decoded{}, err
+	}
+	return decoded{
+		ID: resp.GetId(), Layout: resp.GetLayout(), Time: stamp(resp.GetTimestampMs()), TimestampMS: resp.GetTimestampMs(),
+		Datacenter: resp.GetDatacenter(), Worker: resp.GetWorker(), Sequence: resp.GetSequence(),
+	}, nil
+}
+
+// preset returns the preset of that name; hint says what else the user can do.
+func preset(name, hint string) (*snowflake.Layout, error) {
+	layout, ok := snowflake.Preset(name)
+	if !ok {
+		return nil, usagef("--layout %q: expected a preset, %s; %s", name, either(presetNames()), hint)
+	}
+	return layout, nil
+}
+
+func presetNames() []string {
+	var names []string
+	for _, l := range snowflake.Presets() {
+		names = append(names, l.Name())
+	}
+	return names
+}

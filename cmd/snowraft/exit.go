@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The exit codes; exitCodes explains them to people.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// usageError says that the command line, the environment or the configuration
+// file is wrong: nothing was tried.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error {
+	return &usageError{text: fmt.Sprintf(format, args...)}
+}
+
+// exit prints err, if any, and returns the exit code.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	_, colours := a.terminal(a.stderr)
+	text := strings.TrimRight(err.Error(), "\n")
+	fmt.Fprintf(a.stderr, "%s %s\n", style{colours}.red("snowraft:"), text)
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// exitCodes is a help topic: a command that cannot be run.
+func exitCodes() *cobra.Command {
+	return &cobra.Command{
+		Use:   "exit-codes",
+		Short: "What the exit codes mean",
+		Long: `The exit codes of snowraft:
+
+  0  Done. For serve and dev: ended by SIGINT (Ctrl-C) or SIGTERM in good order,
+     or the member left its cluster.
+  1  It failed: no member answered, a member refused, a port is taken, a
+     directory is not writable, a member was removed or halted, or a second
+     signal ended it before the shutdown was complete. Standard error says what
+     happened; a refusal ends with its reason in brackets, such as
+     [CLOCK_BEHIND], and says when trying again may help.
+  2  The command line, the environment or the configuration file is wrong. One
+     line on standard error names what is wrong and what was expected. Nothing
+     was tried.
+
+A client command that is ended by a signal has no exit code of its own: shells
+report 128 plus the signal's number, so 130 after Ctrl-C.`,
+		Example: `  snowraft id >/dev/null 2>&1 || echo "no IDs: exit code $?"`,
+	}
+}

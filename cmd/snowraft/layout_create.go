@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// layoutFlags describe the layout to create.
+type layoutFlags struct {
+	preset, fields, epoch string
+	unit                  time.Duration
+	datacenter, spread    uint64
+}
+
+func (a *app) layoutCreateCommand() *cobra.Command {
+	f := layoutFlags{unit: time.Millisecond}
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Create a layout",
+		Long: `Creates a layout, from --fields or as a --preset:
+` + either(presetNames()) + `.
+Those of 64 bits, without a worker or full already only decode and cannot be
+created. Creating the same layout again does nothing; another one under a name
+that is taken is refused, as layouts never change.
+
+Names have 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
+		Example: `  snowraft layout create orders --fields time:41,worker:12,sequence:10
+  snowraft layout create slow --fields time:39,worker:16,sequence:8 --unit 10ms --epoch 2026-01-01T00:00:00Z
+  snowraft layout create tweets --preset twitter --datacenter 3`,
+		Args: arguments("NAME"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	addFlag(cmd, "", "fields", "", textValue(&f.fields, "FIELDS"), "fields from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence; at most 63 bits in all")
+	addFlag(cmd, "", "unit", "", durationValue(&f.unit, time.Millisecond, time.Hour), "how long a tick is")
+	addFlag(cmd, "", "epoch", "", textValue(&f.epoch, "TIME"), "when tick 0 is, as RFC 3339 or Unix milliseconds; 2025-01-01T00:00:00Z by default")
+	addFlag(cmd, "", "preset", "", choiceValue(&f.preset, presetNames()...), "take fields, unit, epoch and spread from a well-known layout").Value.(*value).kind = "NAME"
+	addFlag(cmd, "", "datacenter", "", uintValue(&f.datacenter, 0), "the value of the datacenter field in every ID of this cluster")
+	addFlag(cmd, "", "spread", "", uintValue(&f.spread, 0), "where a fresh tick's sequence starts: at the tick modulo this; 0 starts at 0 always; 16 by default, or the preset's")
+	return a.client(cmd, func(ctx context.Context, s *session, args []string) error {
+		spec, err := f.spec(args[0], flags)
+		if err != nil {
+			return err
+		}
+		resp, err := s.layouts().CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: toProto(spec)})
+		if err != nil {
+			return err
+		}
+		return s.out.layout(resp.GetLayout())
+	})
+}
+
+// spec returns the layout that the flags describe. All that can be known
+// without a clock is checked here.
+func (f *layoutFlags) spec(name string, flags *pflag.FlagSet) (snowflake.Spec, error) {
+	spec, err := f.base(flags)
+	if err != nil {
+		return spec, err
+	}
+	spec.Name = name
+	if flags.Changed("datacenter") {
+		spec.Datacenter = f.datacenter
+	}
+	if flags.Changed("spread") {
+		spec.Spread = f.spread
+	}
+	layout, err := snowflake.New(spec)
+	if err == nil {
+		// At its own epoch a layout is neither too early nor full.
+		err = layout.CanIssue(spec.EpochMillis)
+	}
+	if err != nil {
+		return spec, usagef("layout %q: %s", name, plain(err))
+	}
+	return spec, nil
+}
+
+// base returns what --preset or --fields, --unit and --epoch give.
+func (f *layoutFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
+	if f.preset != "" {
+		for _, other := range []string{"fields", "unit", "epoch"} {
+			if flags.Changed(other) {
+				return snowflake.Spec{}, usagef("--%s: expected either --preset or --%s, not both", other, other)
+			}
+		}
+		layout, err := preset(f.preset, "")
+		return layout.Spec(), err
+	}
+	if f.fields == "" {
+		return snowflake.Spec{}, usagef("layout create: missing flag, expected --fields or --preset")
+	}
+	spec := snowflake.Spec{UnitMillis: f.unit.Milliseconds(), EpochMillis: snowflake.Default().Spec().EpochMillis}
+	var err error
+	if spec.Fields, err = snowflake.ParseFields(f.fields); err != nil {
+		return spec, usagef("--fields %q: %s", f.fields, plain(err))
+	}
+	if f.epoch != "" {
+		if spec.EpochMillis, err = parseTime(f.epoch); err != nil {
+			return spec, usagef("--epoch %q: %v", f.epoch, err)
+		}
+	}
+	spec.Spread = snowflake.Default().Spec().Spread
+	for _, field := range spec.Fields {
+		if field.Field == snowflake.Sequence && field.Bits < 8 {
+			spec.Spread = min(spec.Spread, 1<<field.Bits)
+		}
+	}
+	return spec, nil
+}

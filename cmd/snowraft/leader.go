@@ -1,0 +1,74 @@
+package main
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// leaderDoc is who leads.
+type leaderDoc struct {
+	ID   string `json:"leader_id"`
+	Name string `json:"leader_name"`
+}
+
+func (a *app) leaderCommand() *cobra.Command {
+	return group(&cobra.Command{
+		Use:   "leader",
+		Short: "Show and move the leadership",
+		Long: `The leader orders what the cluster agrees on. Issuing IDs does not need it, so
+moving the leadership interrupts nothing.`,
+		Example: `  snowraft leader show
+  snowraft leader transfer b`,
+	}, a.leaderShowCommand(), a.leaderTransferCommand())
+}
+
+func (a *app) leaderShowCommand() *cobra.Command {
+	return a.client(&cobra.Command{
+		Use:   "show",
+		Short: "Show who leads",
+		Long:  `Shows who leads, as the member that answers knows it. It fails when no leader is known.`,
+		Example: `  snowraft leader show
+  snowraft leader show -o json`,
+		Args: arguments(),
+	}, func(ctx context.Context, s *session, _ []string) error {
+		resp, err := s.cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+		if err != nil {
+			return err
+		}
+		if resp.GetLeaderId() == "" {
+			return errors.New("no leader is known now: an election may be under way, or no majority of the voters is alive")
+		}
+		return s.out.leader(resp.GetLeaderId(), resp.GetLeaderName())
+	})
+}
+
+func (a *app) leaderTransferCommand() *cobra.Command {
+	return a.client(&cobra.Command{
+		Use:   "transfer [NAME|ID]",
+		Short: "Move the leadership to another voter",
+		Long: `Moves the leadership to the voter that is named, or to whichever has caught up
+best, and prints who leads then.`,
+		Example: `  snowraft leader transfer
+  snowraft leader transfer b`,
+		Args: arguments("[NAME|ID]"),
+	}, func(ctx context.Context, s *session, args []string) error {
+		req := &snowraftv1.TransferLeadershipRequest{}
+		if len(args) == 1 {
+			req.Member = args[0]
+		}
+		resp, err := s.cluster().TransferLeadership(ctx, req)
+		if err != nil {
+			return err
+		}
+		return s.out.leader(resp.GetLeaderId(), resp.GetLeaderName())
+	})
+}
+
+// leader prints who leads.
+func (p *printer) leader(id, name string) error {
+	return p.answer(leaderDoc{ID: id, Name: name}, line("%s leads (%s)", name, id))
+}

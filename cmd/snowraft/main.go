@@ -1,0 +1,23 @@
+// Command snowraft runs members of a Snowraft cluster, asks them for IDs, takes
+// IDs apart and operates the cluster.
+//
+// What it prints on standard output is the answer, as text for people or, with
+// -o json, as JSON for programs; errors and logs go to standard error. Its exit
+// codes are those of "snowraft help exit-codes".
+package main
+
+import (
+	"context"
+	"os"
+)
+
+func main() {
+	os.Exit(run(context.Background(), system(), os.Args[1:]))
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, a *app, args []string) int {
+	root := a.root()
+	root.SetArgs(args)
+	return a.exit(root.ExecuteContext(ctx))
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// The groups of commands in the help.
+const (
+	groupMember  = "member"
+	groupIDs     = "ids"
+	groupOperate = "operate"
+	groupOther   = "other"
+)
+
+// root returns the whole command tree.
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "snowraft",
+		Short: "Unique, time-ordered IDs from a cluster that stays available",
+		Long: `Snowraft issues unique, time-ordered 64-bit IDs from a highly available cluster.
+Raft agrees, rarely, on who may issue what; every member then issues IDs from
+memory.
+
+Client commands ask the members that --addr or SNOWRAFT_ADDR names, and try each
+of them before they fail. Answers go to standard output, as text or with -o json
+as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
+2 wrong usage (see "snowraft help exit-codes").`,
+		Example: `  snowraft dev                        a cluster of three members to try things with
+  snowraft id -n 5                    five IDs, in a second terminal
+  snowraft decode 132271570944028672  what is in an ID`,
+		Args:          cobra.ArbitraryArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Version:       build().Version,
+	}
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		return unknownCommand(cmd, args[0])
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.SetUsageFunc(usage)
+	root.SetFlagErrorFunc(flagError)
+	root.SetVersionTemplate("snowraft {{.Version}}\n")
+	root.CompletionOptions.DisableDescriptions = false
+
+	root.AddGroup(
+		&cobra.Group{ID: groupMember, Title: "Run a member:"},
+		&cobra.Group{ID: groupIDs, Title: "IDs:"},
+		&cobra.Group{ID: groupOperate, Title: "Operate a cluster:"},
+		&cobra.Group{ID: groupOther, Title: "Other:"},
+	)
+	add := func(id string, commands ...*cobra.Command) {
+		for _, c := range commands {
+			c.GroupID = id
+		}
+		root.AddCommand(commands...)
+	}
+	add(groupMember, a.serveCommand(), a.devCommand())
+	add(groupIDs, a.idCommand(), a.decodeCommand(), a.encodeCommand(), a.whoisCommand(), a.layoutCommand())
+	add(groupOperate, a.statusCommand(), a.memberCommand(), a.leaderCommand(), a.workerCommand(),
+		a.configCommand(), a.clockCommand(), a.leaveCommand())
+	add(groupOther, a.versionCommand())
+	root.AddCommand(exitCodes())
+	root.SetHelpCommand(helpCommand())
+	root.SetHelpCommandGroupID(groupOther)
+	addCompletion(root)
+	return root
+}
+
+func unknownCommand(cmd *cobra.Command, name string) error {
+	if near := cmd.SuggestionsFor(name); len(near) > 0 {
+		return usagef("unknown command %q, expected one of \"snowraft help\": did you mean %s?", name, either(near))
+	}
+	return usagef("unknown command %q, expected one of \"snowraft help\"", name)
+}
+
+// helpCommand replaces cobra's, which ends well when there is no such topic.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about any command",
+		Long:  `Explains a command or a topic, with its flags and examples.`,
+		Example: `  snowraft help serve
+  snowraft help layout create
+  snowraft help exit-codes`,
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			var names []string
+			if at, _, err := cmd.Root().Find(args); err == nil {
+				for _, sub := range at.Commands() {
+					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
+				}
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, rest, err := cmd.Root().Find(args)
+			if err != nil || len(rest) > 0 {
+				return usagef("unknown help topic %q, expected a command or exit-codes", strings.Join(args, " "))
+			}
+			at.InitDefaultHelpFlag()
+			at.InitDefaultVersionFlag()
+			return at.Help()
+		},
+	}
+}

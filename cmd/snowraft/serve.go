@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// readyPoll is how often a starting member is asked whether it is ready.
+const readyPoll = 20 * time.Millisecond
+
+func (a *app) serveCommand() *cobra.Command {
+	var cfg serveConfig
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a member of a cluster",
+		Long: `Runs a member until SIGINT (Ctrl-C), SIGTERM or its removal.
+
+Without flags this is a cluster of one member, ready at once, with its data in
+./snowraft-data. For a cluster of three, start three members with
+--bootstrap-expect 3 that --join each other, in any order. A member whose data
+directory has a cluster's data goes on in that cluster.
+
+Every flag has an environment variable, SNOWRAFT_ and its name in capitals with
+underscores (SNOWRAFT_DATA_DIR), and a key of its name in the YAML file that
+--config names (data-dir: /var/lib/snowraft). A flag goes before the environment,
+the environment before the file, the file before the default. An empty variable
+counts as not set.
+
+The first signal shuts the member down in good order: requests in flight finish,
+workers are released, leadership moves. This takes at most 10 s; a second signal
+ends it at once. A shutdown is not a leave: the member stays in its cluster and
+is expected back (see "snowraft leave").`,
+		Example: `  snowraft serve
+  snowraft serve --name a --data-dir /var/lib/snowraft --advertise-host a.example.net \
+    --bootstrap-expect 3 --join b.example.net:7703,c.example.net:7703
+  SNOWRAFT_LOG_FORMAT=json snowraft serve --config /etc/snowraft.yaml`,
+		Args: arguments(),
+	}
+	addServeFlags(cmd, &cfg)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := a.loadServeConfig(cmd, &cfg); err != nil {
+			return err
+		}
+		return a.serve(cmd.Context(), cfg)
+	}
+	return cmd
+}
+
+// loadServeConfig completes what the command line gives by the environment, the
+// file and the defaults.
+func (a *app) loadServeConfig(cmd *cobra.Command, cfg *serveConfig) error {
+	flags := cmd.Flags()
+	if path, _ := a.env(envName(configFlag)); path != "" && !flags.Changed(configFlag) {
+		cfg.configPath = path
+	}
+	var file *configFile
+	if cfg.configPath != "" {
+		var err error
+		if file, err = readConfigFile(cfg.configPath, flags); err != nil {
+			return err
+		}
+	}
+	if err := resolve(flags, a.env, file); err != nil {
+		return err
+	}
+	return cfg.finish(flags)
+}
+
+// serve runs a member until a signal arrives or the member ends by itself.
+func (a *app) serve(ctx context.Context, cfg serveConfig) error {
+	ctx, again, stop := a.interruptible(ctx)
+	defer stop()
+	logger := a.logger(logLevels[cfg.logLevel], cfg.logFormat)
+	cfg.Logger = logger
+	cfg.Version = build().Version
+	m, err := a.open(ctx, cfg.Config)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // ended by a signal while it started
+		}
+		return err
+	}
+	logger.Info("member started", "name", cfg.Name, "node", m.NodeID(), "version", cfg.Version, "data_dir", cfg.DataDir,
+		"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr())
+	announced := make(chan struct{})
+	go func() {
+		defer close(announced)
+		announceReady(ctx, m, logger)
+	}()
+
+	var ended error
+	select {
+	case <-ctx.Done():
+		logger.Info("member stops; a second signal ends it at once")
+	case <-m.Done():
+		if ended = m.Err(); ended == nil {
+			logger.Info("member left the cluster")
+		}
+	}
+	stopErr := closeInOrder(again, m.Close)
+	stop()
+	<-announced
+	if ended == nil && stopErr == nil {
+		logger.Info("member stopped")
+	}
+	return errors.Join(ended, stopErr)
+}
+
+// announceReady logs when the member can issue IDs, and why it waits until then.
+func announceReady(ctx context.Context, m member, logger *slog.Logger) {
+	told := false
+	waitReady(ctx, m, func(problem error) {
+		if !told {
+			told = true
+			logger.Info("member waits until it can issue IDs", "because", problem)
+		}
+	})
+	if m.Ready() == nil {
+		logger.Info("member is ready to issue IDs", "cluster", m.ClusterID(), "api", m.APIAddr())
+	}
+}
+
+// waitReady returns when m can issue IDs, or with the reason why not when m or
+// ctx ends before. It calls waiting, if not nil, each time that m is not ready.
+func waitReady(ctx context.Context, m member, waiting func(problem error)) error {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		problem := m.Ready()
+		if problem == nil {
+			return nil
+		}
+		if waiting != nil {
+			waiting(problem)
+		}
+		select {
+		case <-tick.C:
+		case <-m.Done():
+			return errors.Join(errors.New("the member has ended"), m.Err())
+		case <-ctx.Done():
+			return fmt.Errorf("not ready: %w", problem)
+		}
+	}
+}

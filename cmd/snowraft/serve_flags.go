@@ -1,0 +1,144 @@
+package main
+
+import (
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/snowraft/snowraft/server"
+)
+
+const (
+	configFlag = "config"
+	maxLanes   = 64
+	localhost  = "127.0.0.1"
+)
+
+// The ports of a member by default; those of each further member of dev are 10 higher.
+const (
+	apiPort = 7700 + iota
+	httpPort
+	raftPort
+	gossipPort
+)
+
+// listeners are the flags of the addresses that a member listens at.
+var listeners = []struct {
+	flag  string
+	port  int
+	help  string
+	field func(*server.Config) *string
+}{
+	{"api-addr", apiPort, "listen here for clients, gRPC", func(c *server.Config) *string { return &c.APIAddr }},
+	{"http-addr", httpPort, "listen here for HTTP: metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }},
+	{"raft-addr", raftPort, "listen here for the other members' Raft", func(c *server.Config) *string { return &c.RaftAddr }},
+	{"gossip-addr", gossipPort, "listen here for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }},
+}
+
+// serveConfig is a member's configuration with what the command itself needs.
+type serveConfig struct {
+	server.Config
+	configPath          string
+	logLevel, logFormat string
+}
+
+// memberDefaults is what a member is without any setting.
+func memberDefaults() server.Config {
+	return server.Config{
+		Lanes:          1,
+		MaxWindow:      10 * time.Minute,
+		WaitThreshold:  time.Second,
+		MaxClockOffset: 500 * time.Millisecond,
+		Rollback:       "refuse",
+	}
+}
+
+func addServeFlags(cmd *cobra.Command, c *serveConfig) {
+	*c = serveConfig{Config: memberDefaults(), logLevel: "info", logFormat: "text"}
+	c.DataDir = "./snowraft-data"
+	cmd.Flags().SortFlags = false
+
+	addSetting(cmd, "Member", "name", textValue(&c.Name, "NAME"), "what people call this member; the host name by default")
+	addSetting(cmd, "Member", "data-dir", textValue(&c.DataDir, "DIR"), "where this member keeps its identity, log and snapshots; made when it does not exist")
+	addSetting(cmd, "Member", configFlag, textValue(&c.configPath, "FILE"), "a YAML file with settings: the names of these flags as keys")
+
+	for _, l := range listeners {
+		p := l.field(&c.Config)
+		*p = net.JoinHostPort(localhost, strconv.Itoa(l.port))
+		addSetting(cmd, "Network", l.flag, listenValue(p), l.help)
+	}
+	addSetting(cmd, "Network", "advertise-host", hostValue(&c.AdvertiseHost),
+		"the host name or IP that others reach this member at; addresses that are not given then listen on all interfaces")
+
+	addSetting(cmd, "Cluster", "join", addressesValue(&c.Join, "10.0.0.1:7703,10.0.0.2:7703"), "gossip addresses of other members")
+	addSetting(cmd, "Cluster", "bootstrap-expect", oddValue(&c.BootstrapExpect),
+		"how many new members start a cluster together: 1 alone, 3, 5, ... together, 0 only join one; 1 by default, 0 with --join")
+
+	addSetting(cmd, "Issuing", "lanes", intValue(&c.Lanes, 1, maxLanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
+	addConfigFlags(cmd, &c.Config, func(group, name string, v *value, help string) {
+		addSetting(cmd, group, name, v, help+"; of a NEW cluster, later changed with \"snowraft config set\"")
+	})
+
+	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *value, help string) {
+		addSetting(cmd, "Logging", name, v, help)
+	})
+}
+
+// addConfigFlags adds the flags of what all members of a cluster agree on.
+func addConfigFlags(cmd *cobra.Command, c *server.Config, add func(group, name string, v *value, help string)) {
+	add("Issuing", "max-window", durationValue(&c.MaxWindow, time.Second, 24*time.Hour),
+		"the longest window granted: how long a member can go on issuing without a quorum")
+	add("Clock", "wait-threshold", durationValue(&c.WaitThreshold, time.Millisecond, time.Minute),
+		"how far a clock may be behind before issuing is refused instead of delayed")
+	add("Clock", "rollback", choiceValue(&c.Rollback, "refuse", "swap"),
+		"what happens when a clock is behind by more: refuse to issue, or swap to another worker and go on out of time order")
+	add("Clock", "max-clock-offset", durationValue(&c.MaxClockOffset, time.Millisecond, time.Minute),
+		"how far a clock may be ahead of the majority's before its member issues nothing")
+}
+
+func oddValue(p *int) *value {
+	v := intValue(p, 0, 99)
+	v.expects = "0, 1 or another odd number up to 99"
+	number := v.parse
+	v.parse = func(s string) bool { return number(s) && (*p == 0 || *p%2 == 1) }
+	return v
+}
+
+// finish fills in the defaults that depend on other settings and checks what
+// can only be checked together.
+func (c *serveConfig) finish(flags *pflag.FlagSet) error {
+	if c.Name == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return usagef("--name: expected a name, as the host has none: %v", err)
+		}
+		c.Name = name
+	}
+	switch {
+	case !flags.Changed("bootstrap-expect") && len(c.Join) == 0:
+		c.BootstrapExpect = 1
+	case c.BootstrapExpect == 1 && len(c.Join) > 0:
+		return usagef("--bootstrap-expect \"1\": starts a cluster alone, expected 0, 3, 5, ... together with --join")
+	}
+	taken := map[string]string{}
+	for _, l := range listeners {
+		address := l.field(&c.Config)
+		if c.AdvertiseHost != "" && !flags.Changed(l.flag) {
+			*address = ":" + strconv.Itoa(l.port)
+		}
+		host, port, _ := net.SplitHostPort(*address) // listenValue has checked it
+		// Others are told the host of the Raft address unless there is one to advertise.
+		if ip := net.ParseIP(host); l.port == raftPort && c.AdvertiseHost == "" && (host == "" || ip.IsUnspecified()) {
+			return usagef("--%s %q: listens on all interfaces, expected --advertise-host too: the host name or IP that others reach this member at", l.flag, *address)
+		}
+		if other := taken[*address]; other != "" && port != "0" {
+			return usagef("--%s %q: that is the address of --%s, expected another", l.flag, *address, other)
+		}
+		taken[*address] = l.flag
+	}
+	return nil
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// statusDoc is the state of one member.
+type statusDoc struct {
+	ClusterID     string    `json:"cluster_id"`
+	NodeID        string    `json:"node_id"`
+	Name          string    `json:"name"`
+	Role          string    `json:"role"`
+	LeaderID      string    `json:"leader_id"`
+	LeaderName    string    `json:"leader_name"`
+	Term          uint64    `json:"term,string"`
+	CommitIndex   uint64    `json:"commit_index,string"`
+	AppliedIndex  uint64    `json:"applied_index,string"`
+	ObservedClock string    `json:"observed_clock"`
+	Clock         string    `json:"clock"`
+	ClockOffsetMS int64     `json:"clock_offset_ms,string"`
+	Version       string    `json:"version"`
+	Commands      uint32    `json:"fsm_version"`
+	CommandsKnown uint32    `json:"fsm_version_supported"`
+	Problem       string    `json:"problem"`
+	Config        configDoc `json:"config"`
+	Lanes         []laneDoc `json:"lanes"`
+}
+
+// laneDoc is one lane: the window [from, until) is in ticks of its layout.
+type laneDoc struct {
+	Layout     string `json:"layout"`
+	Lane       uint32 `json:"lane"`
+	Worker     uint64 `json:"worker,string"`
+	Token      uint64 `json:"token,string"`
+	From       int64  `json:"from,string"`
+	Until      int64  `json:"until,string"`
+	ServeUntil string `json:"serve_until"`
+	Problem    string `json:"problem"`
+}
+
+func (a *app) statusCommand() *cobra.Command {
+	return a.client(&cobra.Command{
+		Use:   "status",
+		Short: "Show the state of a member",
+		Long: `Shows the state of the member that answers: its cluster and leader, how far its
+replica is, its clock, and its lanes. A lane goes on issuing IDs until its
+"serve until" even if the cluster loses its majority.
+
+With several addresses, the first member that answers is shown.`,
+		Example: `  snowraft status
+  snowraft status --addr 10.0.0.2:7700 -o json`,
+		Args: arguments(),
+	}, func(ctx context.Context, s *session, _ []string) error {
+		resp, err := s.cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+		if err != nil {
+			return err
+		}
+		d := newStatusDoc(resp)
+		return s.out.answer(d, statusRecord(d), laneTable(d.Lanes))
+	})
+}
+
+func newStatusDoc(r *snowraftv1.GetStatusResponse) statusDoc {
+	d := statusDoc{
+		ClusterID: r.GetClusterId(), NodeID: r.GetNodeId(), Name: r.GetName(),
+		Role:     enumName(r.GetRole().String(), "MEMBER_ROLE_"),
+		LeaderID: r.GetLeaderId(), LeaderName: r.GetLeaderName(),
+		Term: r.GetTerm(), CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(),
+		ObservedClock: stampKnown(r.GetObservedClockMs()), Clock: stampKnown(r.GetClockMs()), ClockOffsetMS: r.GetClockOffsetMs(),
+		Version: r.GetVersion(), Commands: r.GetFsmVersion(), CommandsKnown: r.GetFsmVersionSupported(),
+		Problem: r.GetProblem(), Config: newConfigDoc(r.GetConfig()), Lanes: []laneDoc{},
+	}
+	for _, l := range r.GetLanes() {
+		d.Lanes = append(d.Lanes, laneDoc{
+			Layout: l.GetLayout(), Lane: l.GetLane(), Worker: l.GetWorker(), Token: l.GetToken(),
+			From: l.GetFrom(), Until: l.GetUntil(), ServeUntil: stampKnown(l.GetServeUntilMs()), Problem: l.GetProblem(),
+		})
+	}
+	return d
+}
+
+func statusRecord(d statusDoc) block {
+	leader, issues := "none known", "yes"
+	if d.LeaderID != "" {
+		leader = fmt.Sprintf("%s (%s)", d.LeaderName, d.LeaderID)
+	}
+	if d.Problem != "" {
+		issues = "no: " + d.Problem
+	}
+	return record(
+		pair{"Member", fmt.Sprintf("%s (%s)", d.Name, d.NodeID)},
+		pair{"Role", d.Role},
+		pair{"Cluster", d.ClusterID},
+		pair{"Leader", leader},
+		pair{"Issues IDs", issues},
+		pair{"Raft", fmt.Sprintf("term %d, committed %d, applied %d", d.Term, d.CommitIndex, d.AppliedIndex)},
+		pair{"Clock", fmt.Sprintf("%s, %s from the majority", d.Clock, offset(d.ClockOffsetMS))},
+		pair{"Observed clock", d.ObservedClock},
+		pair{"Windows", "up to " + milliseconds(d.Config.MaxWindowMS)},
+		pair{"Rollback", fmt.Sprintf("%s, waits up to %s", d.Config.Rollback, milliseconds(d.Config.WaitThresholdMS))},
+		pair{"Clock offset", "up to " + milliseconds(d.Config.MaxClockOffsetMS)},
+		pair{"Version", fmt.Sprintf("%s, commands %d of %d", d.Version, d.Commands, d.CommandsKnown)},
+	)
+}
+
+func laneTable(lanes []laneDoc) block {
+	held := func(text func(laneDoc) string) func(laneDoc) string {
+		return func(l laneDoc) string {
+			if l.Problem != "" {
+				return ""
+			}
+			return text(l)
+		}
+	}
+	return table(lanes,
+		column[laneDoc]{"LAYOUT", func(l laneDoc) string { return l.Layout }},
+		column[laneDoc]{"LANE", func(l laneDoc) string { return decimal(uint64(l.Lane)) }},
+		column[laneDoc]{"WORKER", held(func(l laneDoc) string { return decimal(l.Worker) })},
+		column[laneDoc]{"WINDOW (TICKS)", held(func(l laneDoc) string { return fmt.Sprintf("%d until %d", l.From, l.Until) })},
+		column[laneDoc]{"SERVE UNTIL", func(l laneDoc) string { return l.ServeUntil }},
+		column[laneDoc]{"PROBLEM", func(l laneDoc) string { return l.Problem }},
+	)
+}
+
+// offset formats how far a clock is from another: positive is ahead.
+func offset(ms int64) string { return fmt.Sprintf("%+d ms", ms) }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"runtime"
+	"runtime/debug"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when a release is built: -ldflags "-X main.version=v1.2.3".
+var version string
+
+// buildInfo is what this program was built from.
+type buildInfo struct {
+	Version  string `json:"version"`
+	Commit   string `json:"commit"`
+	Go       string `json:"go"`
+	Platform string `json:"platform"`
+}
+
+// build returns what the Go tool has written into the binary.
+func build() buildInfo {
+	b := buildInfo{Version: version, Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	dirty := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			b.Commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			dirty = "-dirty"
+		}
+	}
+	if b.Commit != "" {
+		b.Commit += dirty
+	}
+	if b.Version == "" {
+		b.Version = info.Main.Version
+	}
+	if b.Version == "" || b.Version == "(devel)" {
+		b.Version = "devel"
+	}
+	return b
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	return a.offline(&cobra.Command{
+		Use:   "version",
+		Short: "Print the version of this program",
+		Long: `Prints the version of this program and what it was built from. The versions of
+the members of a cluster are in "snowraft member list".`,
+		Example: `  snowraft version
+  snowraft version -o json`,
+		Args: arguments(),
+	}, func(out *printer, _ []string) error {
+		b := build()
+		return out.answer(b, record(
+			pair{"Version", b.Version},
+			pair{"Commit", b.Commit},
+			pair{"Go", b.Go},
+			pair{"Platform", b.Platform},
+		))
+	})
+}
