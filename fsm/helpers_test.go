@@ -1,0 +1,170 @@
+package fsm
+
+import (
+	"bytes"
+	"io"
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+const epoch = int64(1_735_689_600_000) // 2025-01-01T00:00:00Z
+
+// tiny is a layout with two workers and a tick of 10 ms.
+var tiny = snowflake.Spec{
+	Name: "tiny", UnitMillis: 10, EpochMillis: epoch, Fields: []snowflake.FieldBits{
+		{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 4},
+	},
+}
+
+// wide is a layout with a datacenter and many workers.
+var wide = snowflake.Spec{
+	Name: "default", UnitMillis: 1, EpochMillis: epoch, Datacenter: 3, Spread: 16, Fields: []snowflake.FieldBits{
+		{Field: snowflake.Time, Bits: 39}, {Field: snowflake.Datacenter, Bits: 2},
+		{Field: snowflake.Worker, Bits: 10}, {Field: snowflake.Sequence, Bits: 12},
+	},
+}
+
+// log applies commands one after the other, at the indexes 1, 2, 3 and so on.
+type log struct {
+	*State
+	t     testing.TB
+	index uint64
+}
+
+// newLog has the layouts of these specifications.
+func newLog(t testing.TB, specs ...snowflake.Spec) *log {
+	l := &log{State: NewState(), t: t}
+	for _, spec := range specs {
+		l.must(at(max(epoch, spec.EpochMillis), createLayout(spec)))
+	}
+	return l
+}
+
+func (l *log) do(cmd *commandv1.Command) Result {
+	l.index++
+	return l.Apply(l.index, cmd)
+}
+
+func (l *log) must(cmd *commandv1.Command) Result {
+	l.t.Helper()
+	r := l.do(cmd)
+	if err := r.Failure(); err != nil {
+		l.t.Fatalf("%v: %v", cmd, err)
+	}
+	return r
+}
+
+// refused applies a command and expects that it is refused and changes nothing.
+func (l *log) refused(reason commandv1.Refusal, cmd *commandv1.Command) *Refused {
+	l.t.Helper()
+	before := l.Digest()
+	r := l.do(cmd)
+	if r.Err == nil || r.Err.Reason != reason || r.Err.Detail == "" {
+		l.t.Fatalf("%v gave %+v (%v), expected %v", cmd, r, r.Err, reason)
+	}
+	if l.Digest() != before {
+		l.t.Fatalf("%v was refused and changed the state", cmd)
+	}
+	return r.Err
+}
+
+func at(now int64, cmd *commandv1.Command) *commandv1.Command {
+	cmd.NowMs, cmd.Version = now, 1
+	return cmd
+}
+
+func createLayout(spec snowflake.Spec) *commandv1.Command {
+	fields := make([]*commandv1.Field, 0, len(spec.Fields))
+	for _, f := range spec.Fields {
+		fields = append(fields, &commandv1.Field{Kind: fieldToKind(f.Field), Bits: uint32(f.Bits)})
+	}
+	return &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: &commandv1.LayoutSpec{
+		Name: spec.Name, Fields: fields, UnitMs: spec.UnitMillis, EpochMs: spec.EpochMillis, Datacenter: spec.Datacenter, Spread: spec.Spread,
+	}}}}
+}
+
+func nonce(b byte) []byte { return bytes.Repeat([]byte{b}, nonceBytes) }
+
+// acquire asks for a worker of the layout tiny; the nonce is made of the holder's
+// first byte.
+func acquire(holder string, windowMillis int64) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
+		Layout: "tiny", Holder: holder, Nonce: nonce(holder[0]), WindowMs: windowMillis,
+	}}}
+}
+
+func extend(g Grant, n []byte, until, windowMillis int64) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
+		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, Until: until, WindowMs: windowMillis,
+	}}}
+}
+
+func release(g Grant, n []byte, next int64) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
+		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, Until: g.Until, Next: next,
+	}}}
+}
+
+func observe(force bool) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{Force: force}}}
+}
+
+func setConfig(c *commandv1.Config, onlyIfUnset bool) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: c, OnlyIfUnset: onlyIfUnset}}}
+}
+
+func raise(version uint32) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_RaiseVersion{RaiseVersion: &commandv1.RaiseVersion{Version: version}}}
+}
+
+func checkpoint(index uint64, digest []byte) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_Checkpoint{Checkpoint: &commandv1.Checkpoint{Index: index, Digest: digest}}}
+}
+
+func removeMember(id string) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_RemoveMember{RemoveMember: &commandv1.RemoveMember{Id: id}}}
+}
+
+// entryAt is a log entry of raft.
+func entryAt(t testing.TB, index uint64, cmd *commandv1.Command) *raft.Log {
+	t.Helper()
+	data, err := Encode(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &raft.Log{Index: index, Type: raft.LogCommand, Data: data}
+}
+
+// sample is a state with something of everything.
+func sample(t testing.TB) *State {
+	t.Helper()
+	l := newLog(t, tiny, wide)
+	l.must(at(epoch+1000, observe(false)))
+	l.must(at(epoch+1000, setConfig(&commandv1.Config{
+		MaxWindowMs: 600_000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
+	}, false)))
+	first := l.must(at(epoch+1000, acquire("a/0", 2000))).Grant
+	l.must(at(epoch+1000, release(first, nonce('a'), first.From+5)))
+	second := l.must(at(epoch+1000, acquire("b/0", 2000))).Grant
+	l.must(at(epoch+2000, extend(second, nonce('b'), second.Until, 4000)))
+	l.must(at(epoch+2000, checkpoint(0, nil)))
+	l.must(at(epoch+2000, removeMember("node-1")))
+	return l.State
+}
+
+func snapshotBytes(t testing.TB, s *State) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	n, err := s.WriteTo(&b)
+	if err != nil || n != int64(b.Len()) {
+		t.Fatalf("wrote %d bytes of %d: %v", n, b.Len(), err)
+	}
+	return b.Bytes()
+}
+
+func readerOf(data []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(data)) }

@@ -1,0 +1,376 @@
+package fsm
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+const (
+	invalidArgument  = commandv1.Refusal_REFUSAL_INVALID_ARGUMENT
+	workersExhausted = commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED
+	clockBehind      = commandv1.Refusal_REFUSAL_CLOCK_BEHIND
+	windowMismatch   = commandv1.Refusal_REFUSAL_WINDOW_MISMATCH
+	timeExhausted    = commandv1.Refusal_REFUSAL_TIME_EXHAUSTED
+)
+
+func TestAcquire(t *testing.T) {
+	l := newLog(t, tiny)
+	l.must(at(epoch+1000, observe(false)))
+	r := l.must(at(epoch+1005, acquire("a/0", 2001)))
+	if want := (Grant{Worker: 0, Token: 3, From: 100, Until: 301}); r.Grant != want || r.Observed != epoch+1000 {
+		t.Errorf("%+v, expected %+v", r, want)
+	}
+	if r := l.must(at(epoch+1005, acquire("a/0", 1))); r.Grant != (Grant{1, 4, 100, 101}) {
+		t.Errorf("a second one at once: %+v", r.Grant)
+	}
+}
+
+func TestAcquirePicks(t *testing.T) {
+	spec := tiny
+	spec.Fields = []snowflake.FieldBits{
+		{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 2}, {Field: snowflake.Sequence, Bits: 4},
+	}
+	l := newLog(t, spec)
+	take := func(now int64, holder string, want uint64) Grant {
+		t.Helper()
+		g := l.must(at(now, acquire(holder, 1000))).Grant
+		if g.Worker != want {
+			t.Fatalf("%s got worker %d, expected %d", holder, g.Worker, want)
+		}
+		return g
+	}
+	take(epoch, "a/0", 0)
+	take(epoch, "a/0", 1)      // never used, since its own is taken
+	take(epoch+1000, "a/0", 1) // its own, the last one
+	take(epoch+1000, "b/0", 2) // never used before the oldest
+	take(epoch+1000, "a/0", 3) // its own is taken, although an older one of its is not
+	take(epoch+1000, "c/0", 0) // the oldest
+	take(epoch+2000, "a/0", 3)
+	take(epoch+2000, "d/0", 0) // the oldest, the lowest number first
+	take(epoch+2000, "a/0", 1) // the oldest, and its own is the one after worker 3 was
+	take(epoch+3000, "e/0", 2) // the oldest, whatever its number
+	take(epoch+3000, "c/0", 0) // not its own any more, but the oldest
+	take(epoch+3000, "a/0", 1)
+}
+
+func TestAcquireWithinTheThreshold(t *testing.T) {
+	l := newLog(t, tiny)
+	a := l.must(at(epoch, acquire("a/0", 2000))).Grant
+	l.must(at(epoch, acquire("b/0", 3000)))
+	refused := l.refused(workersExhausted, at(epoch+990, acquire("c/0", 2000)))
+	if refused.RetryAtMillis != epoch+2000 {
+		t.Errorf("retry at %d, expected %d", refused.RetryAtMillis, epoch+2000)
+	}
+	g := l.must(at(epoch+1000, acquire("c/0", 2000))).Grant
+	if g.Worker != a.Worker || g.From != a.Until || g.Until != a.Until+200 {
+		t.Errorf("%+v, expected worker %d from %d", g, a.Worker, a.Until)
+	}
+	l.refused(windowMismatch, at(epoch+1000, extend(a, nonce('a'), a.Until, 2000)))
+}
+
+// TestAcquireEndsAtTheMaximum: the threshold may be longer than the maximum window.
+func TestAcquireEndsAtTheMaximum(t *testing.T) {
+	l := newLog(t, tiny)
+	l.must(at(epoch, setConfig(&commandv1.Config{
+		MaxWindowMs: 1000, WaitThresholdMs: 60_000, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
+	}, false)))
+	g := l.must(at(epoch, acquire("a/0", math.MaxInt64))).Grant
+	if g.Until != 100 {
+		t.Errorf("%+v, expected a window of 100 ticks", g)
+	}
+	l.must(at(epoch, acquire("b/0", 1000)))
+	l.refused(workersExhausted, at(epoch, acquire("c/0", 1000)))
+	if g = l.must(at(epoch+10, acquire("c/0", 1000))).Grant; g != (Grant{0, l.index, 100, 101}) {
+		t.Errorf("%+v, expected the one tick that the maximum leaves", g)
+	}
+}
+
+func TestAcquireRefuses(t *testing.T) {
+	l := newLog(t, tiny)
+	long := strings.Repeat("x", maxIdentifierBytes)
+	l.must(at(epoch, acquire(long, 10)))
+	for name, spoil := range map[string]func(*commandv1.AcquireWorker){
+		"no holder":         func(c *commandv1.AcquireWorker) { c.Holder = "" },
+		"a long holder":     func(c *commandv1.AcquireWorker) { c.Holder = long + "x" },
+		"a space":           func(c *commandv1.AcquireWorker) { c.Holder = "a 0" },
+		"a no-break space":  func(c *commandv1.AcquireWorker) { c.Holder = "a\u00a00" },
+		"a control":         func(c *commandv1.AcquireWorker) { c.Holder = "a\x1b0" },
+		"right to left":     func(c *commandv1.AcquireWorker) { c.Holder = "a\u202e0" },
+		"no UTF-8":          func(c *commandv1.AcquireWorker) { c.Holder = "a\xff0" },
+		"no nonce":          func(c *commandv1.AcquireWorker) { c.Nonce = nil },
+		"a short nonce":     func(c *commandv1.AcquireWorker) { c.Nonce = c.Nonce[1:] },
+		"a long nonce":      func(c *commandv1.AcquireWorker) { c.Nonce = append(c.Nonce, 0) },
+		"no window":         func(c *commandv1.AcquireWorker) { c.WindowMs = 0 },
+		"a negative window": func(c *commandv1.AcquireWorker) { c.WindowMs = math.MinInt64 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			cmd := at(epoch, acquire("é/0", 10))
+			cmd.GetAcquireWorker().Nonce = nonce('a')
+			spoil(cmd.GetAcquireWorker())
+			l.t = t
+			l.refused(invalidArgument, cmd)
+		})
+	}
+	cmd := at(epoch, acquire("a/0", 10))
+	cmd.GetAcquireWorker().Layout = "other"
+	l.t = t
+	l.refused(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT, cmd)
+}
+
+func TestAcquireWithAClockBehind(t *testing.T) {
+	l := newLog(t, tiny)
+	l.must(at(epoch+5000, observe(false)))
+	l.must(at(epoch+4000, acquire("a/0", 10)))
+	refused := l.refused(clockBehind, at(epoch+3999, acquire("a/0", 10)))
+	if refused.BehindMillis != 1001 || refused.RetryAtMillis != epoch+4000 {
+		t.Errorf("%+v", refused)
+	}
+	swap := &commandv1.Config{
+		MaxWindowMs: 1000, WaitThresholdMs: 1000, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+	}
+	l.must(at(epoch, setConfig(swap, false)))
+	l.must(at(epoch, acquire("a/0", 10)))
+	// Before the epoch there are no ticks, whatever the policy.
+	refused = l.refused(clockBehind, at(epoch-7, acquire("a/0", 10)))
+	if refused.BehindMillis != 7 || refused.RetryAtMillis != epoch {
+		t.Errorf("%+v", refused)
+	}
+	refused = l.refused(clockBehind, at(math.MinInt64, acquire("a/0", 10)))
+	if refused.BehindMillis != math.MaxInt64 {
+		t.Errorf("%+v", refused)
+	}
+}
+
+func TestEndOfTime(t *testing.T) {
+	spec := tiny
+	spec.Fields = []snowflake.FieldBits{
+		{Field: snowflake.Time, Bits: 7}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 1},
+	}
+	l := newLog(t, spec)
+	g := l.must(at(epoch+1270, acquire("a/0", 2000))).Grant
+	if g.Until != 128 {
+		t.Fatalf("%+v, expected it to end with the time field", g)
+	}
+	l.refused(timeExhausted, at(epoch+1270, extend(g, nonce('a'), g.Until, 2000)))
+	l.must(at(epoch+1270, acquire("b/0", 2000)))
+	l.refused(timeExhausted, at(epoch+1270, acquire("c/0", 2000)))
+	for _, now := range []int64{epoch + 1280, math.MaxInt64} {
+		l.refused(timeExhausted, at(now, acquire("c/0", 2000)))
+	}
+	l.must(at(epoch+1270, release(g, nonce('a'), g.From)))
+	if g = l.must(at(epoch+1270, acquire("c/0", 2000))).Grant; g.From != 127 || g.Until != 128 {
+		t.Errorf("%+v, expected the last tick", g)
+	}
+}
+
+func TestExtend(t *testing.T) {
+	l := newLog(t, tiny)
+	g := l.must(at(epoch, acquire("a/0", 1000))).Grant
+	r := l.must(at(epoch+500, extend(g, nonce('a'), 100, 2000)))
+	if r.Grant != (Grant{g.Worker, g.Token, 0, 250}) {
+		t.Errorf("%+v, expected an end at 250", r.Grant)
+	}
+	if r = l.must(at(epoch, extend(g, nonce('a'), 250, 2000))); r.Grant.Until != 250 {
+		t.Errorf("%+v, expected no change", r.Grant)
+	}
+	for _, now := range []int64{epoch - 1, math.MinInt64} { // also by a clock before the epoch
+		if r = l.must(at(now, extend(g, nonce('a'), 250, 2000))); r.Grant.Until != 250 {
+			t.Errorf("%+v, expected no change", r.Grant)
+		}
+	}
+	// After the window passed, as long as nobody else took the worker.
+	r = l.must(at(epoch+9_000_000, extend(g, nonce('a'), 250, math.MaxInt64)))
+	if want := int64(900_000 + 60_000); r.Grant.Until != want {
+		t.Errorf("%+v, expected the maximum window, %d", r.Grant, want)
+	}
+	// The proposer's clock is far off: to the end of time, and not beyond.
+	r = l.must(at(math.MaxInt64, extend(g, nonce('a'), r.Grant.Until, 1000)))
+	if r.Grant.Until != 1<<30 {
+		t.Errorf("%+v, expected the end of time", r.Grant)
+	}
+}
+
+func TestUntrueClaims(t *testing.T) {
+	l := newLog(t, tiny)
+	g := l.must(at(epoch, acquire("a/0", 1000))).Grant
+	for name, spoil := range map[string]func(g *Grant, n []byte){
+		"another worker":  func(g *Grant, _ []byte) { g.Worker++ },
+		"a worker beyond": func(g *Grant, _ []byte) { g.Worker = math.MaxUint64 },
+		"a token before":  func(g *Grant, _ []byte) { g.Token-- },
+		"no token":        func(g *Grant, _ []byte) { g.Token = 0 },
+		"another nonce":   func(_ *Grant, n []byte) { n[15]++ },
+		"an earlier end":  func(g *Grant, _ []byte) { g.Until-- },
+		"a later end":     func(g *Grant, _ []byte) { g.Until++ },
+		"a hostile end":   func(g *Grant, _ []byte) { g.Until = math.MinInt64 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l.t = t
+			other, n := g, nonce('a')
+			spoil(&other, n)
+			l.refused(windowMismatch, at(epoch, extend(other, n, other.Until, 5000)))
+			l.refused(windowMismatch, at(epoch, release(other, n, other.From)))
+		})
+	}
+	l.t = t
+	l.refused(windowMismatch, at(epoch, extend(g, nil, g.Until, 5000)))
+	l.refused(invalidArgument, at(epoch, extend(g, nonce('a'), g.Until, 0)))
+	for _, cmd := range []*commandv1.Command{extend(g, nonce('a'), g.Until, 1), release(g, nonce('a'), 0)} {
+		if c := cmd.GetExtendWindow(); c != nil {
+			c.Layout = "other"
+		} else {
+			cmd.GetReleaseWorker().Layout = "other"
+		}
+		l.refused(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT, at(epoch, cmd))
+	}
+}
+
+func TestRelease(t *testing.T) {
+	l := newLog(t, tiny)
+	g := l.must(at(epoch, acquire("a/0", 1000))).Grant
+	for _, next := range []int64{g.From - 1, g.Until + 1, math.MinInt64, math.MaxInt64} {
+		l.refused(invalidArgument, at(epoch, release(g, nonce('a'), next)))
+	}
+	l.must(at(epoch, release(g, nonce('a'), 30)))
+	if tick, _ := l.SoonestFree("tiny"); tick != 0 {
+		t.Errorf("a worker is free at tick %d, expected 0: one was never used", tick)
+	}
+	// It is released once.
+	l.refused(windowMismatch, at(epoch, release(g, nonce('a'), 30)))
+	g.Until = 30
+	l.refused(windowMismatch, at(epoch, release(g, nonce('a'), 30)))
+	l.refused(windowMismatch, at(epoch, extend(g, nonce('a'), 30, 1000)))
+	if _, ok := l.WhoIs("tiny", g.Worker, 30); ok {
+		t.Error("tick 30 still belongs to who gave it back")
+	}
+	if who, ok := l.WhoIs("tiny", g.Worker, 29); !ok || who.Holder != "a/0" {
+		t.Errorf("tick 29: %+v, %v", who, ok)
+	}
+	again := l.must(at(epoch+300, acquire("a/0", 1000))).Grant
+	if again.Worker != g.Worker || again.From != 30 {
+		t.Errorf("%+v, expected worker %d from tick 30", again, g.Worker)
+	}
+}
+
+func TestGracefulRestartsUseOneWorker(t *testing.T) {
+	l := newLog(t, wide)
+	acquireWide := func(now int64) Grant {
+		cmd := acquire("a/0", 2000)
+		cmd.GetAcquireWorker().Layout = "default"
+		return l.must(at(now, cmd)).Grant
+	}
+	for i := range int64(20) {
+		g := acquireWide(epoch + 100*i)
+		if g.Worker != 0 {
+			t.Fatalf("restart %d got worker %d", i, g.Worker)
+		}
+		cmd := release(g, nonce('a'), g.From+50)
+		cmd.GetReleaseWorker().Layout = "default"
+		l.must(at(epoch+100*i+50, cmd))
+	}
+}
+
+func TestReaders(t *testing.T) {
+	l := newLog(t, tiny, wide)
+	l.must(at(epoch, acquire("a/0", 1000)))
+	l.must(at(epoch, acquire("b/0", 2000)))
+	if infos := l.Layouts(); len(infos) != 2 || infos[0].Layout.Name() != "default" || infos[1].Used != 2 || infos[1].CreatedMillis != epoch {
+		t.Errorf("layouts: %+v", infos)
+	}
+	if info, ok := l.LayoutInfo("tiny"); !ok || info.Used != 2 {
+		t.Errorf("layout: %+v, %v", info, ok)
+	}
+	if tick, ok := l.SoonestFree("tiny"); tick != 100 || !ok {
+		t.Errorf("soonest free: %d, %v", tick, ok)
+	}
+	if all := l.Workers("tiny", 0, 10); len(all) != 2 || all[0].Holder != "a/0" || all[1].HighWater != 200 {
+		t.Errorf("workers: %+v", all)
+	}
+	if page := l.Workers("tiny", 1, 1); len(page) != 1 || page[0].Worker != 1 {
+		t.Errorf("second page: %+v", page)
+	}
+	for _, none := range [][]WorkerRecord{
+		l.Workers("tiny", 2, 10), l.Workers("tiny", math.MaxUint64, 10), l.Workers("tiny", 0, 0), l.Workers("tiny", 0, -1), l.Workers("x", 0, 10),
+	} {
+		if len(none) != 0 {
+			t.Errorf("%+v, expected none", none)
+		}
+	}
+	_, info := l.LayoutInfo("x")
+	_, free := l.SoonestFree("x")
+	_, who := l.WhoIs("x", 0, 0)
+	_, beyond := l.WhoIs("tiny", 2, 0)
+	if info || free || who || beyond {
+		t.Error("something is known of what there is not")
+	}
+}
+
+// TestHostileValues applies every extreme value to every command: no panic, no grant
+// outside the layout, and a state that can be restored.
+func TestHostileValues(t *testing.T) {
+	extremes := []int64{math.MinInt64, math.MinInt64 + 1, -1, 0, 1, epoch - 1, epoch, epoch + 10, math.MaxInt64 - 1, math.MaxInt64}
+	specs := []snowflake.Spec{tiny, wide}
+	for _, e := range []int64{math.MinInt64 / 2, -epoch, 0} {
+		spec := tiny
+		spec.EpochMillis, spec.UnitMillis = e, 3_600_000
+		spec.Fields = []snowflake.FieldBits{
+			{Field: snowflake.Time, Bits: 61}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 1},
+		}
+		specs = append(specs, spec)
+	}
+	for _, spec := range specs {
+		l := newLog(t, spec)
+		l.must(at(epoch, setConfig(&commandv1.Config{
+			MaxWindowMs: maxWindowMillis, WaitThresholdMs: maxThresholdMillis, MaxClockOffsetMs: 1,
+			Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+		}, false)))
+		ticks := int64(snowflakeOf(t, spec).Ticks())
+		check := func(r Result) Grant {
+			g := r.Grant
+			if r.Halted != nil || r.Err == nil && (g.From < 0 || g.From > g.Until || g.Until > ticks) {
+				t.Fatalf("%s: %+v", spec.Name, r)
+			}
+			return g
+		}
+		for _, now := range extremes {
+			for _, x := range extremes {
+				cmd := at(now, acquire("a/0", x))
+				cmd.GetAcquireWorker().Layout = spec.Name
+				g := check(l.do(cmd))
+				for _, y := range []int64{x, g.From, g.Until} {
+					ext, rel := at(now, extend(g, nonce('a'), y, x)), at(now, release(g, nonce('a'), y))
+					ext.GetExtendWindow().Layout, rel.GetReleaseWorker().Layout = spec.Name, spec.Name
+					check(l.do(ext))
+					check(l.do(rel))
+				}
+				check(l.do(at(now, observe(x > 0))))
+			}
+		}
+		back, err := ReadState(readerOf(snapshotBytes(t, l.State)), Version)
+		if err != nil || back.Digest() != l.Digest() {
+			t.Errorf("%s: restored: %v", spec.Name, err)
+		}
+	}
+}
+
+func snowflakeOf(t *testing.T, spec snowflake.Spec) *snowflake.Layout {
+	t.Helper()
+	l, err := snowflake.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func TestIndexesGrow(t *testing.T) {
+	l := newLog(t, tiny)
+	l.must(at(epoch, acquire("a/0", 1000)))
+	before := l.Digest()
+	if r := l.Apply(l.index, at(epoch, acquire("b/0", 1000))); r.Halted == nil || r.Failure() == nil || l.Digest() != before {
+		t.Errorf("the same index again gave %+v", r)
+	}
+}
