@@ -38,14 +38,18 @@ const (
 type ClusterServiceClient interface {
 	// GetStatus answers for the member that is asked, from its own replica.
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
+	// ListMembers answers with the servers of the Raft configuration and what gossip knows of them,
+	// as the member that is asked sees them.
 	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
 	// AddMember makes the cluster's gossip contact a member that waits to be added.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
 	// RemoveMember takes a member out of the cluster for ever; it can only come back with an empty data directory.
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
+	// TransferLeadership hands leadership to a voter and answers with who leads then.
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
 	// Leave makes the member that is asked leave the cluster and end.
 	Leave(ctx context.Context, in *LeaveRequest, opts ...grpc.CallOption) (*LeaveResponse, error)
+	// GetConfig answers from the replica of the member that is asked.
 	GetConfig(ctx context.Context, in *GetConfigRequest, opts ...grpc.CallOption) (*GetConfigResponse, error)
 	// UpdateConfig changes the fields that are set.
 	UpdateConfig(ctx context.Context, in *UpdateConfigRequest, opts ...grpc.CallOption) (*UpdateConfigResponse, error)
@@ -160,14 +164,18 @@ func (c *clusterServiceClient) ResetObservedClock(ctx context.Context, in *Reset
 type ClusterServiceServer interface {
 	// GetStatus answers for the member that is asked, from its own replica.
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
+	// ListMembers answers with the servers of the Raft configuration and what gossip knows of them,
+	// as the member that is asked sees them.
 	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
 	// AddMember makes the cluster's gossip contact a member that waits to be added.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
 	// RemoveMember takes a member out of the cluster for ever; it can only come back with an empty data directory.
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
+	// TransferLeadership hands leadership to a voter and answers with who leads then.
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
 	// Leave makes the member that is asked leave the cluster and end.
 	Leave(context.Context, *LeaveRequest) (*LeaveResponse, error)
+	// GetConfig answers from the replica of the member that is asked.
 	GetConfig(context.Context, *GetConfigRequest) (*GetConfigResponse, error)
 	// UpdateConfig changes the fields that are set.
 	UpdateConfig(context.Context, *UpdateConfigRequest) (*UpdateConfigResponse, error)

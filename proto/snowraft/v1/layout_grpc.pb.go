@@ -33,7 +33,9 @@ type LayoutServiceClient interface {
 	// CreateLayout adds a layout. Layouts are immutable: creating the same layout
 	// again returns it, another one under the same name is ALREADY_EXISTS.
 	CreateLayout(ctx context.Context, in *CreateLayoutRequest, opts ...grpc.CallOption) (*CreateLayoutResponse, error)
+	// GetLayout returns the layout of that name.
 	GetLayout(ctx context.Context, in *GetLayoutRequest, opts ...grpc.CallOption) (*GetLayoutResponse, error)
+	// ListLayouts returns the layouts page by page, in ascending order of their names.
 	ListLayouts(ctx context.Context, in *ListLayoutsRequest, opts ...grpc.CallOption) (*ListLayoutsResponse, error)
 }
 
@@ -84,7 +86,9 @@ type LayoutServiceServer interface {
 	// CreateLayout adds a layout. Layouts are immutable: creating the same layout
 	// again returns it, another one under the same name is ALREADY_EXISTS.
 	CreateLayout(context.Context, *CreateLayoutRequest) (*CreateLayoutResponse, error)
+	// GetLayout returns the layout of that name.
 	GetLayout(context.Context, *GetLayoutRequest) (*GetLayoutResponse, error)
+	// ListLayouts returns the layouts page by page, in ascending order of their names.
 	ListLayouts(context.Context, *ListLayoutsRequest) (*ListLayoutsResponse, error)
 	mustEmbedUnimplementedLayoutServiceServer()
 }
