@@ -1,0 +1,106 @@
+# "make" prints what there is to do here. The same targets run in CI, see .ci/run.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
+FUZZTIME  ?= 10s
+BENCH     ?= .
+TESTFLAGS ?=
+
+# The packages whose tests take longest start first, so that the cores stay busy to the end.
+PACKAGES := $(wildcard ./server ./cmd/snowraft ./fsm ./allocator) ./...
+
+##@ Build
+
+.PHONY: help
+help: ## Print this help
+	@awk 'BEGIN { FS = ":.*## " } \
+		/^##@ / { printf "\n%s\n", substr($$0, 5) } \
+		/^[a-z-]+:.*## / { printf "  %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: ## Build bin/snowraft
+	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/snowraft ./cmd/snowraft
+
+.PHONY: cross
+cross: ## Check that it builds for other platforms
+	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go build ./...
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin
+
+##@ Test
+
+.PHONY: test
+test: ## Run the tests (TESTFLAGS are passed on to go test)
+	go test $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: race
+race: ## Run the tests with the race detector
+	go test -race $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: mutants
+mutants: ## Plant bugs and check that the tests catch them
+	@internal/tools/tagged-tests.sh mutants $(TESTFLAGS)
+
+.PHONY: smoke
+smoke: ## Run the tests that start the real program as processes
+	@internal/tools/tagged-tests.sh process $(TESTFLAGS)
+
+.PHONY: fuzz
+fuzz: ## Fuzz with each Fuzz function for FUZZTIME (10s)
+	@internal/tools/fuzz.sh $(FUZZTIME) $(TESTFLAGS)
+
+.PHONY: bench
+bench: ## Run the benchmarks that match BENCH (.)
+	go test -run '^$$' -bench '$(BENCH)' -benchmem $(TESTFLAGS) ./...
+
+##@ Check
+
+.PHONY: lint
+lint: bin/.tools ## Lint, with and without what the build tags add
+	bin/golangci-lint run
+	bin/golangci-lint run --build-tags mutants,process
+
+.PHONY: fmt
+fmt: bin/.tools ## Format the Go code and the protos
+	bin/golangci-lint fmt
+	bin/buf format --write proto
+
+.PHONY: proto-lint
+proto-lint: bin/.tools ## Lint the protos
+	bin/buf lint proto
+	bin/buf format --diff --exit-code proto
+
+.PHONY: proto-breaking
+proto-breaking: bin/.tools ## Compare the protos with the last release, or the commit before
+	@internal/tools/proto-breaking.sh
+
+.PHONY: generate-check
+generate-check: bin/.tools ## Check that the generated code is current
+	@internal/tools/generate-check.sh
+
+.PHONY: tidy-check
+tidy-check: ## Check that each go.mod and go.sum is tidy
+	go mod tidy -diff
+	cd internal/tools && go mod tidy -diff
+
+.PHONY: ci
+ci: ## Run what CI runs
+	.ci/run
+
+##@ Generate
+
+.PHONY: generate
+generate: bin/.tools ## Generate the code from the protos
+	cd proto && PATH="$(CURDIR)/bin:$$PATH" buf generate
+
+.PHONY: tools
+tools: bin/.tools ## Build the pinned tools into bin
+
+bin/.tools: internal/tools/go.mod internal/tools/go.sum
+	go build -C internal/tools -ldflags '-s -w' -o '$(CURDIR)/bin/' tool
+	@touch $@
