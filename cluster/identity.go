@@ -32,11 +32,15 @@ type identityData struct {
 	// Starts counts the starts of the process: of two gossiped addresses for
 	// one node the one with more starts is the present one.
 	Starts uint64 `json:"starts"`
-	Sum    uint32 `json:"sum"`
+	// Term and Log say that the store held a term, and log entries, once: a
+	// store without them has lost them.
+	Term bool   `json:"term,omitempty"`
+	Log  bool   `json:"log,omitempty"`
+	Sum  uint32 `json:"sum"`
 }
 
 func (d identityData) sum() uint32 {
-	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s\n%d", d.NodeID, d.ClusterID, d.Starts), castagnoli)
+	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s\n%d\n%t %t", d.NodeID, d.ClusterID, d.Starts, d.Term, d.Log), castagnoli)
 }
 
 // openIdentity locks a data directory, creating it if need be, and reads or draws the identity.
@@ -130,6 +134,50 @@ func (id *identity) found(cluster string, start func() error) (bool, error) {
 		return false, err
 	}
 	return true, nil
+}
+
+// sawTerm and sawLog remember that the store holds a term, and log entries. A
+// failure is harmless: the next write remembers it.
+func (id *identity) sawTerm() { id.remember(func(d *identityData) *bool { return &d.Term }) }
+
+func (id *identity) sawLog() { id.remember(func(d *identityData) *bool { return &d.Log }) }
+
+func (id *identity) remember(field func(*identityData) *bool) {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	f := field(&id.data)
+	if *f {
+		return
+	}
+	*f = true
+	if id.save() != nil {
+		*f = false
+	}
+}
+
+// lost compares the store with what this node remembers of it.
+func (id *identity) lost(s *store) error {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	if id.data.Term {
+		if term, err := s.Stable.GetUint64([]byte("CurrentTerm")); err != nil || term == 0 {
+			return &CorruptError{Path: s.log.path, Reason: "the term and vote that it held are gone"}
+		}
+	}
+	if id.data.Log {
+		last, err := s.Logs.LastIndex()
+		if err != nil {
+			return err
+		}
+		snaps, err := s.Snapshots.List()
+		if err != nil {
+			return err
+		}
+		if last == 0 && len(snaps) == 0 {
+			return &CorruptError{Path: s.log.path, Reason: "the log that it held is gone"}
+		}
+	}
+	return nil
 }
 
 // save replaces the file atomically and durably. mu is held, or nobody else knows id yet.

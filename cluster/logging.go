@@ -5,28 +5,62 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"sync"
+	"time"
 
 	"github.com/hashicorp/go-hclog"
 )
 
-// slogSink passes the records of hashicorp's loggers on to slog.
-type slogSink struct{ logger *slog.Logger }
+const (
+	// logPause is how long one message of raft or memberlist is not repeated:
+	// both log every single failed attempt to reach a member that is down.
+	logPause = 30 * time.Second
+	// maxLogKinds bounds the messages remembered for that.
+	maxLogKinds = 256
+)
 
-func (s slogSink) Accept(name string, level hclog.Level, msg string, args ...any) {
-	// Their Info is our Debug: raft and memberlist report daily routine there.
+// slogSink passes the records of hashicorp's loggers on to slog, one level
+// lower: their Info is daily routine, their Error a try that will be repeated.
+type slogSink struct {
+	logger *slog.Logger
+
+	mu   sync.Mutex
+	last map[string]time.Time // by component and message
+}
+
+// Accept implements hclog.SinkAdapter.
+func (s *slogSink) Accept(name string, level hclog.Level, msg string, args ...any) {
 	to := slog.LevelDebug
 	switch {
 	case level >= hclog.Error:
-		to = slog.LevelError
-	case level >= hclog.Warn:
 		to = slog.LevelWarn
+	case level >= hclog.Warn:
+		to = slog.LevelInfo
 	}
-	s.logger.Log(context.Background(), to, msg, append([]any{"component", name}, args...)...)
+	ctx := context.Background()
+	if !s.logger.Enabled(ctx, to) || (to > slog.LevelDebug && s.repeated(name+msg)) {
+		return
+	}
+	s.logger.Log(ctx, to, msg, append([]any{"component", name}, args...)...)
+}
+
+func (s *slogSink) repeated(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if at, ok := s.last[key]; ok && now.Sub(at) < logPause {
+		return true
+	}
+	if len(s.last) >= maxLogKinds {
+		clear(s.last)
+	}
+	s.last[key] = now
+	return false
 }
 
 func hashicorpLogger(logger *slog.Logger, name string) hclog.InterceptLogger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: name, Level: hclog.Off, Output: io.Discard})
-	l.RegisterSink(slogSink{logger})
+	l.RegisterSink(&slogSink{logger: logger, last: make(map[string]time.Time)})
 	return l
 }
 

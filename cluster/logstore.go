@@ -21,6 +21,7 @@ type checkedLog struct {
 	raft.LogStore
 	path    string
 	corrupt func(error) // told of damage found while running
+	stored  func()      // told after entries were stored
 
 	// writing is when the write now under way began, in Unix nanoseconds; 0
 	// when there is none. The watchdog reads it.
@@ -40,7 +41,11 @@ func (c *checkedLog) StoreLogs(logs []*raft.Log) error {
 	}
 	c.writing.Store(time.Now().UnixNano())
 	defer c.writing.Store(0)
-	return c.LogStore.StoreLogs(logs)
+	err := c.LogStore.StoreLogs(logs)
+	if err == nil {
+		c.stored()
+	}
+	return err
 }
 
 func (c *checkedLog) GetLog(index uint64, l *raft.Log) error {
@@ -121,11 +126,16 @@ func logSum(l *raft.Log) uint32 {
 // either could make a node vote twice in a term.
 type checkedStable struct {
 	raft.StableStore
-	path string
+	path   string
+	stored func() // told after a value was stored
 }
 
 func (c *checkedStable) Set(key, val []byte) error {
-	return c.StableStore.Set(key, binary.BigEndian.AppendUint32(val[:len(val):len(val)], stableSum(key, val)))
+	err := c.StableStore.Set(key, binary.BigEndian.AppendUint32(val[:len(val):len(val)], stableSum(key, val)))
+	if err == nil {
+		c.stored()
+	}
+	return err
 }
 
 func (c *checkedStable) Get(key []byte) ([]byte, error) {

@@ -75,7 +75,7 @@ func Open(cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", len(n.meta().encode()), maxMeta-100)
 	}
 	n.gossip = newGossip(&n.cfg, n.meta, n.stats)
-	if n.store, err = openStore(cfg.DataDir, cfg.Storage, n.logger, n.Fail); err != nil {
+	if n.store, err = openStore(cfg.DataDir, cfg.Storage, n.id, n.logger, n.Fail); err != nil {
 		return nil, err
 	}
 	if err := n.openRaft(); err != nil {
@@ -186,6 +186,9 @@ func (n *Node) onRefused(err error) {
 // ServerAddr implements raft.ServerAddressProvider: nodes are followed by
 // their ID, so that one may come back at another address.
 func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
+	if string(id) == n.ID() {
+		return raft.ServerAddress(string(id) + "@" + n.cfg.RaftAddress), nil
+	}
 	if p, ok := n.gossip.peer(string(id)); ok {
 		return raft.ServerAddress(string(id) + "@" + p.meta.Raft), nil
 	}
@@ -313,10 +316,29 @@ func (n *Node) rejoin() {
 			n.logger.Debug("some members can't be reached", "error", err)
 		}
 		wait := n.cfg.Timing.Rejoin
-		if n.id.cluster() == "" {
+		if _, leader := n.raft.LeaderWithID(); leader == "" {
 			wait = min(wait, time.Second)
+			n.askAfterRemoval()
 		}
 		timer.Reset(wait)
+	}
+}
+
+// askAfterRemoval shakes hands with the members that gossip hears of. A member
+// that was removed while it was down does not stand for election, so that it
+// would never hear of its removal from anybody.
+func (n *Node) askAfterRemoval() {
+	if n.stream == nil || n.id.cluster() == "" {
+		return
+	}
+	for _, p := range n.gossip.all() {
+		if !p.alive || p.meta.Cluster != n.id.cluster() {
+			continue
+		}
+		conn, err := n.stream.Dial(raft.ServerAddress(p.meta.ID+"@"+p.meta.Raft), handshakeTimeout)
+		if err == nil {
+			_ = conn.Close()
+		}
 	}
 }
 
@@ -337,3 +359,7 @@ func (n *Node) strangers() []string {
 	}
 	return addrs
 }
+
+// Snapshot takes a snapshot now instead of when the log has grown. It fails
+// with raft.ErrNothingNewToSnapshot when there is nothing new.
+func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }

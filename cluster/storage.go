@@ -42,7 +42,7 @@ func hasRaftState(dir string) bool {
 
 // openStore opens a data directory and verifies everything in it; in is used
 // in its place when it is given. corrupt is told of damage found later.
-func openStore(dir string, in *Storage, logger *slog.Logger, corrupt func(error)) (*store, error) {
+func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corrupt func(error)) (*store, error) {
 	s := &store{}
 	path := filepath.Join(dir, logFile)
 	if in == nil {
@@ -57,8 +57,8 @@ func openStore(dir string, in *Storage, logger *slog.Logger, corrupt func(error)
 		s.bolt = bolt
 		in = &Storage{Logs: bolt, Stable: bolt, Snapshots: snaps}
 	}
-	s.log = &checkedLog{LogStore: in.Logs, path: path, corrupt: corrupt}
-	stable := &checkedStable{StableStore: in.Stable, path: path}
+	s.log = &checkedLog{LogStore: in.Logs, path: path, corrupt: corrupt, stored: id.sawLog}
+	stable := &checkedStable{StableStore: in.Stable, path: path, stored: id.sawTerm}
 	snaps := &checkedSnapshots{SnapshotStore: in.Snapshots, path: filepath.Join(dir, snapshotDir)}
 	if s.bolt != nil {
 		if err := verify(path, s.log, stable, snaps); err != nil {
@@ -70,6 +70,11 @@ func openStore(dir string, in *Storage, logger *slog.Logger, corrupt func(error)
 		return nil, errors.Join(err, s.close())
 	}
 	s.Storage = Storage{Logs: cache, Stable: stable, Snapshots: snaps}
+	if s.bolt != nil {
+		if err := id.lost(s); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
+	}
 	return s, nil
 }
 

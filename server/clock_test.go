@@ -1,0 +1,236 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// untilObserved waits until every member's replica knows a recent observed clock.
+func untilObserved(t *testing.T, nodes []*node) {
+	t.Helper()
+	for _, n := range nodes {
+		until(t, "the observed clock is recent on "+n.cfg.Name, func() bool {
+			return time.Now().UnixMilli()-n.server.Member().State().Observed().Load() < 1500
+		})
+	}
+}
+
+func TestClockBackByLessThanTheThresholdWaits(t *testing.T) {
+	nodes := startCluster(t, 3)
+	untilObserved(t, nodes)
+	for _, n := range nodes {
+		before := n.mustGenerate(1)[0]
+		n.setClock(-500 * time.Millisecond)
+		began := time.Now()
+		after := n.mustGenerate(1)[0]
+		if after <= before {
+			t.Fatalf("%s: %d after %d", n.cfg.Name, after, before)
+		}
+		if took := time.Since(began); took < 300*time.Millisecond {
+			t.Errorf("%s: did not wait: %v", n.cfg.Name, took)
+		}
+		n.setClock(0)
+	}
+}
+
+func TestClockBackByMoreThanTheThresholdRefuses(t *testing.T) {
+	nodes := startCluster(t, 3)
+	untilObserved(t, nodes)
+	n := follower(t, nodes)
+	before := n.mustGenerate(1)[0]
+	n.setClock(-5 * time.Second)
+	_, err := n.generate(1, 0)
+	if reason(err) != rpc.ClockBehind {
+		t.Fatalf("refused with %v", err)
+	}
+	e := rpc.FromError(err)
+	if e.Metadata[rpc.MetadataBehind] < "3000" || len(e.Metadata[rpc.MetadataBehind]) != 4 || e.RetryAfter < 2*time.Second {
+		t.Errorf("by how much: %v, retry after %v", e.Metadata, e.RetryAfter)
+	}
+	if n.server.Ready() == nil {
+		t.Error("ready although it refuses")
+	}
+	for _, o := range nodes {
+		if o != n {
+			o.mustGenerate(10)
+		}
+	}
+	n.setClock(0)
+	if after := n.mustGenerate(1)[0]; after <= before {
+		t.Fatalf("%d after %d", after, before)
+	}
+}
+
+func TestClockBackAcrossRestart(t *testing.T) {
+	nodes := startCluster(t, 3)
+	untilObserved(t, nodes)
+	n := follower(t, nodes)
+	n.stop()
+	n.setClock(-5 * time.Second)
+	n.start()
+	until(t, "it refuses for its clock", func() bool {
+		_, err := n.generate(1, 0)
+		return reason(err) == rpc.ClockBehind
+	})
+	n.setClock(0)
+	n.untilReady()
+	n.mustGenerate(10)
+}
+
+func TestClockBackAcrossRestartOfAll(t *testing.T) {
+	nodes := startCluster(t, 3)
+	untilObserved(t, nodes)
+	all := make(seen)
+	for _, n := range nodes {
+		all.add(t, n.cfg.Name, n.mustGenerate(100)...)
+	}
+	restartAll(nodes, -5*time.Second)
+	for _, n := range nodes {
+		until(t, n.cfg.Name+" refuses for its clock", func() bool {
+			ids, err := n.generate(1, 0)
+			if err == nil {
+				t.Fatalf("%s issued %v with its clock 5 s back", n.cfg.Name, ids)
+			}
+			return reason(err) == rpc.ClockBehind
+		})
+	}
+	for _, n := range nodes {
+		n.setClock(0)
+	}
+	for _, n := range nodes {
+		n.untilReady()
+		all.add(t, n.cfg.Name, n.mustGenerate(100)...)
+	}
+}
+
+// restartAll stops all members and starts them at the same addresses with their clocks set off.
+func restartAll(nodes []*node, skew time.Duration) {
+	for _, n := range nodes {
+		n.pin()
+	}
+	for _, n := range nodes {
+		n.stop()
+		n.setClock(skew)
+	}
+	for _, n := range nodes {
+		n.start()
+	}
+}
+
+// pin makes the next start use the same ports.
+func (n *node) pin() {
+	n.cfg.APIAddr, n.cfg.HTTPAddr = n.server.APIAddr(), n.server.HTTPAddr()
+	n.cfg.RaftAddr, n.cfg.GossipAddr = n.server.RaftAddr(), n.server.GossipAddr()
+}
+
+func TestClockBackUnderSwapGoesOn(t *testing.T) {
+	nodes := startCluster(t, 3, func(c *server.Config) { c.Rollback = "swap" })
+	untilObserved(t, nodes)
+	all := make(seen)
+	for _, n := range nodes {
+		all.add(t, n.cfg.Name, n.mustGenerate(1000)...)
+	}
+	workers := func(n *node) uint64 { return n.status().GetLanes()[0].GetWorker() }
+	for _, n := range []*node{follower(t, nodes), leader(t, nodes)} {
+		before := workers(n)
+		n.setClock(-5 * time.Second)
+		began := time.Now()
+		all.add(t, n.cfg.Name, n.mustGenerate(1000)...)
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("%s took %v to go on", n.cfg.Name, took)
+		}
+		if workers(n) == before {
+			t.Errorf("%s goes on with worker %d", n.cfg.Name, before)
+		}
+		for range 20 {
+			all.add(t, n.cfg.Name, n.mustGenerate(1000)...)
+		}
+		n.setClock(0)
+		all.add(t, n.cfg.Name, n.mustGenerate(1000)...)
+	}
+}
+
+func TestClockForward(t *testing.T) {
+	for _, role := range []string{"follower", "leader"} {
+		t.Run(role, func(t *testing.T) {
+			nodes := startCluster(t, 3)
+			untilObserved(t, nodes)
+			// Peers have compared their clocks.
+			for _, n := range nodes {
+				until(t, "clocks were compared", func() bool { return n.server.Member().Clock().Trusted() })
+			}
+			n := leader(t, nodes)
+			if role == "follower" {
+				n = follower(t, nodes)
+			}
+			n.setClock(time.Hour)
+			_, err := n.generate(1, 0)
+			if reason(err) != rpc.ClockSkew {
+				t.Fatalf("refused with %v", err)
+			}
+			for _, o := range nodes {
+				if o != n {
+					o.mustGenerate(10)
+				}
+			}
+			if role == "leader" {
+				until(t, "leadership moved", func() bool { return !n.leads() })
+			}
+			// The observed clock goes on, and is not an hour ahead.
+			others := nodes[:0:0]
+			for _, o := range nodes {
+				if o != n {
+					others = append(others, o)
+				}
+			}
+			leader(t, others)
+			began := time.Now()
+			for _, o := range others {
+				until(t, "the observed clock goes on", func() bool {
+					observed := o.server.Member().State().Observed().Load()
+					if ahead := observed - time.Now().UnixMilli(); ahead > 1000 {
+						t.Fatalf("the observed clock of %s is %d ms ahead", o.cfg.Name, ahead)
+					}
+					return observed > began.UnixMilli()
+				})
+			}
+			n.setClock(0)
+			n.untilReady()
+			n.mustGenerate(10)
+		})
+	}
+}
+
+func TestResetObservedClock(t *testing.T) {
+	nodes := startCluster(t, 1)
+	n := nodes[0]
+	untilObserved(t, nodes)
+	// A single member has nobody to compare with: after a start with a wrong
+	// clock it believes it, and the observed clock is an hour ahead.
+	n.stop()
+	n.setClock(time.Hour)
+	n.start().untilReady()
+	until(t, "the observed clock is an hour ahead", func() bool {
+		return n.server.Member().State().Observed().Load() > time.Now().Add(50*time.Minute).UnixMilli()
+	})
+	n.stop()
+	n.setClock(0)
+	n.start()
+	until(t, "it refuses", func() bool {
+		_, err := n.generate(1, 0)
+		return reason(err) == rpc.ClockBehind
+	})
+	resp, err := n.cluster.ResetObservedClock(t.Context(), &snowraftv1.ResetObservedClockRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := time.Since(time.UnixMilli(resp.GetObservedClockMs())).Abs(); d > time.Second {
+		t.Errorf("the observed clock is %v off", d)
+	}
+	n.untilReady()
+	n.mustGenerate(10)
+}

@@ -1,0 +1,257 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// quick makes everything that takes time take little of it.
+var quick = cluster.Timing{
+	GossipProbe:   100 * time.Millisecond,
+	Reconcile:     100 * time.Millisecond,
+	Stabilization: 300 * time.Millisecond,
+	Rejoin:        time.Second,
+}
+
+// node is one member of a test cluster: real ports, real files, a clock that
+// the test sets, and connections to all of its services.
+type node struct {
+	t      *testing.T
+	cfg    server.Config
+	skew   *atomic.Int64 // ms
+	server *server.Server
+	conn   *grpc.ClientConn
+
+	ids     snowraftv1.IdServiceClient
+	layouts snowraftv1.LayoutServiceClient
+	workers snowraftv1.WorkerServiceClient
+	cluster snowraftv1.ClusterServiceClient
+}
+
+// newNode describes a member and does not start it.
+func newNode(t *testing.T, name string, change ...func(*server.Config)) *node {
+	n := &node{t: t, skew: new(atomic.Int64)}
+	system := clock.System()
+	n.cfg = server.Config{
+		Name: name, DataDir: filepath.Join(t.TempDir(), name),
+		APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
+		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Timing: quick, Version: "test",
+		Clock: func() clock.Reading {
+			r := system()
+			r.Wall += n.skew.Load()
+			return r
+		},
+	}
+	for _, c := range change {
+		c(&n.cfg)
+	}
+	return n
+}
+
+func (n *node) start() *node {
+	n.t.Helper()
+	s, err := server.Open(n.t.Context(), n.cfg)
+	if err != nil {
+		n.t.Fatalf("start %s: %v", n.cfg.Name, err)
+	}
+	n.server = s
+	n.t.Cleanup(func() { n.stop() })
+	n.conn, err = grpc.NewClient("passthrough:///"+s.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.ids = snowraftv1.NewIdServiceClient(n.conn)
+	n.layouts = snowraftv1.NewLayoutServiceClient(n.conn)
+	n.workers = snowraftv1.NewWorkerServiceClient(n.conn)
+	n.cluster = snowraftv1.NewClusterServiceClient(n.conn)
+	return n
+}
+
+func (n *node) stop() {
+	if n.server == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = n.conn.Close()
+	_ = n.server.Close(ctx)
+	n.server = nil
+}
+
+// setClock moves the wall clock, not the monotonic one.
+func (n *node) setClock(by time.Duration) { n.skew.Store(by.Milliseconds()) }
+
+func (n *node) leads() bool { return n.server.Member().Node().IsLeader() }
+
+// startCluster starts size members that bootstrap together and waits until all issue.
+func startCluster(t *testing.T, size int, change ...func(*server.Config)) []*node {
+	t.Helper()
+	var nodes []*node
+	var seeds []string
+	for i := range size {
+		n := newNode(t, fmt.Sprintf("m%d", i+1), change...)
+		n.cfg.BootstrapExpect, n.cfg.Join = size, seeds
+		if size == 1 {
+			n.cfg.Join = nil
+		}
+		n.start()
+		seeds = append(seeds, n.server.GossipAddr())
+		nodes = append(nodes, n)
+	}
+	for _, n := range nodes {
+		n.untilReady()
+	}
+	return nodes
+}
+
+// join starts a new member that joins these.
+func join(t *testing.T, name string, nodes []*node, change ...func(*server.Config)) *node {
+	n := newNode(t, name, change...)
+	for _, o := range nodes {
+		n.cfg.Join = append(n.cfg.Join, o.server.GossipAddr())
+	}
+	return n.start()
+}
+
+const patience = 20 * time.Second
+
+// until polls for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+		<-tick.C
+	}
+}
+
+func (n *node) untilReady() {
+	n.t.Helper()
+	until(n.t, n.cfg.Name+" issues IDs", func() bool { return n.server.Ready() == nil })
+}
+
+func leader(t *testing.T, nodes []*node) *node {
+	t.Helper()
+	var found *node
+	until(t, "there is a leader", func() bool {
+		i := slices.IndexFunc(nodes, func(n *node) bool { return n.server != nil && n.leads() })
+		if i >= 0 {
+			found = nodes[i]
+		}
+		return i >= 0
+	})
+	return found
+}
+
+func follower(t *testing.T, nodes []*node) *node {
+	t.Helper()
+	l := leader(t, nodes)
+	for _, n := range nodes {
+		if n != l && n.server != nil {
+			return n
+		}
+	}
+	t.Fatal("no follower")
+	return nil
+}
+
+// generate asks for IDs and expands the answer.
+func (n *node) generate(count uint32, after uint64) ([]uint64, error) {
+	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
+	defer cancel()
+	resp, err := n.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: count, After: after})
+	if err != nil {
+		return nil, err
+	}
+	return expand(resp), nil
+}
+
+func expand(resp *snowraftv1.GenerateIdsResponse) []uint64 {
+	var ids []uint64
+	for _, r := range resp.GetRanges() {
+		for i := range uint64(r.GetCount()) {
+			ids = append(ids, r.GetFirst()+i*r.GetStep())
+		}
+	}
+	return ids
+}
+
+func (n *node) mustGenerate(count uint32) []uint64 {
+	n.t.Helper()
+	ids, err := n.generate(count, 0)
+	if err != nil {
+		n.t.Fatalf("%s: %v", n.cfg.Name, err)
+	}
+	if len(ids) != int(count) {
+		n.t.Fatalf("%s: %d IDs instead of %d", n.cfg.Name, len(ids), count)
+	}
+	return ids
+}
+
+// reason is the machine-readable reason of an error.
+func reason(err error) string { return rpc.FromError(err).Reason }
+
+func (n *node) members() []*snowraftv1.Member {
+	n.t.Helper()
+	resp, err := n.cluster.ListMembers(n.t.Context(), &snowraftv1.ListMembersRequest{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return resp.GetMembers()
+}
+
+func (n *node) status() *snowraftv1.GetStatusResponse {
+	n.t.Helper()
+	resp, err := n.cluster.GetStatus(n.t.Context(), &snowraftv1.GetStatusRequest{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return resp
+}
+
+// seen fails the test when an ID comes twice.
+type seen map[uint64]string
+
+func (s seen) add(t *testing.T, from string, ids ...uint64) {
+	t.Helper()
+	for _, id := range ids {
+		if before, twice := s[id]; twice {
+			t.Fatalf("ID %d twice: from %s and from %s", id, before, from)
+		}
+		s[id] = from
+	}
+}
+
+// freePort returns an address that was free a moment ago.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+

@@ -1,0 +1,280 @@
+package server_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// roles counts voters and nonvoters as n sees them.
+func (n *node) roles() (voters, nonvoters int) {
+	for _, m := range n.members() {
+		if m.GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
+			voters++
+		} else {
+			nonvoters++
+		}
+	}
+	return voters, nonvoters
+}
+
+func untilVoters(t *testing.T, n *node, want int) {
+	t.Helper()
+	until(t, "the voters are as many as expected", func() bool {
+		voters, nonvoters := n.roles()
+		return voters == want && nonvoters == 0
+	})
+}
+
+func TestMembersJoinAsNonvotersAndArePromoted(t *testing.T) {
+	// Long enough to see it as a nonvoter.
+	slow := func(c *server.Config) { c.Timing.Stabilization = 4 * time.Second }
+	nodes := startCluster(t, 3, slow)
+	fourth := join(t, "m4", nodes, slow)
+	until(t, "m4 is a nonvoter", func() bool { _, nonvoters := nodes[0].roles(); return nonvoters == 1 })
+	fourth.untilReady()
+	fourth.mustGenerate(100)
+	if _, nonvoters := fourth.roles(); nonvoters != 1 {
+		t.Error("m4 was promoted before it was stable for 4 s")
+	}
+	fifth := join(t, "m5", nodes[:1], slow)
+	untilVoters(t, nodes[0], 5)
+	fifth.untilReady()
+	fifth.mustGenerate(100)
+}
+
+func TestRemoveFromAnyMember(t *testing.T) {
+	nodes := startCluster(t, 5)
+	all := make(seen)
+	// A follower removes the leader; it hands over first.
+	gone := leader(t, nodes)
+	var rest []*node
+	for _, n := range nodes {
+		if n != gone {
+			rest = append(rest, n)
+		}
+	}
+	if _, err := rest[0].cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: gone.cfg.Name}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-gone.server.Done():
+	case <-time.After(patience):
+		t.Fatal("the removed leader goes on")
+	}
+	if err := gone.server.Err(); !errors.Is(err, cluster.ErrRemoved) {
+		t.Errorf("the removed leader says %v", err)
+	}
+	gone.stop()
+	untilVoters(t, rest[0], 4)
+
+	// It comes back with its data: it is told why it can't, and nothing changes.
+	term := leader(t, rest).status().GetTerm()
+	gone.cfg.Join = []string{rest[0].server.GossipAddr()}
+	gone.start()
+	select {
+	case <-gone.server.Done():
+	case <-time.After(patience):
+		t.Fatal("the removed member runs again")
+	}
+	if err := gone.server.Err(); !errors.Is(err, cluster.ErrRemoved) {
+		t.Errorf("the removed member says %v", err)
+	}
+	gone.stop()
+	if now := leader(t, rest).status().GetTerm(); now != term {
+		t.Errorf("the removed member moved the term from %d to %d", term, now)
+	}
+	untilVoters(t, rest[0], 4)
+
+	// Wiped, it is a new member.
+	if err := os.RemoveAll(gone.cfg.DataDir); err != nil {
+		t.Fatal(err)
+	}
+	gone.start().untilReady()
+	untilVoters(t, rest[0], 5)
+	for _, n := range append(rest, gone) {
+		all.add(t, n.cfg.Name, n.mustGenerate(100)...)
+	}
+}
+
+func TestLeave(t *testing.T) {
+	nodes := startCluster(t, 3)
+	for remaining := 3; remaining > 1; remaining-- {
+		l := leader(t, nodes)
+		if _, err := l.cluster.Leave(t.Context(), &snowraftv1.LeaveRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		<-l.server.Done()
+		if err := l.server.Err(); err != nil {
+			t.Errorf("after leaving: %v", err)
+		}
+		l.stop()
+		var rest []*node
+		for _, n := range nodes {
+			if n != l {
+				rest = append(rest, n)
+			}
+		}
+		nodes = rest
+		untilVoters(t, nodes[0], remaining-1)
+		nodes[0].mustGenerate(10)
+	}
+	_, err := nodes[0].cluster.Leave(t.Context(), &snowraftv1.LeaveRequest{})
+	if reason(err) != rpc.QuorumAtRisk {
+		t.Errorf("the last member may leave: %v", err)
+	}
+	nodes[0].mustGenerate(10)
+}
+
+func TestRemoveThatWouldBreakTheQuorum(t *testing.T) {
+	nodes := startCluster(t, 3)
+	l := leader(t, nodes)
+	var others []*node
+	for _, n := range nodes {
+		if n != l {
+			others = append(others, n)
+		}
+	}
+	others[0].stop()
+	until(t, "gossip noticed", func() bool {
+		for _, m := range l.members() {
+			if m.GetName() == others[0].cfg.Name {
+				return !m.GetAlive()
+			}
+		}
+		return false
+	})
+	_, err := l.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: others[1].cfg.Name})
+	if reason(err) != rpc.QuorumAtRisk {
+		t.Fatalf("removed a live voter of two: %v", err)
+	}
+	if _, err := l.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: "nobody"}); reason(err) != rpc.UnknownMember {
+		t.Errorf("an unknown member: %v", err)
+	}
+	// The dead one may go.
+	if _, err := others[1].cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: others[0].cfg.Name}); err != nil {
+		t.Fatal(err)
+	}
+	untilVoters(t, l, 2)
+}
+
+func TestTransferLeadership(t *testing.T) {
+	nodes := startCluster(t, 3)
+	for _, to := range nodes {
+		from := follower(t, nodes)
+		resp, err := from.cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{Member: to.cfg.Name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.GetLeaderName() != to.cfg.Name {
+			t.Errorf("%s leads, not %s", resp.GetLeaderName(), to.cfg.Name)
+		}
+		until(t, to.cfg.Name+" leads", to.leads)
+	}
+}
+
+func TestRestartUnderAnotherAddress(t *testing.T) {
+	nodes := startCluster(t, 3)
+	all := make(seen)
+	for _, n := range nodes {
+		all.add(t, n.cfg.Name, n.mustGenerate(10)...)
+		n.pin()
+	}
+	moved := follower(t, nodes)
+	moved.stop()
+	moved.cfg.APIAddr, moved.cfg.HTTPAddr, moved.cfg.RaftAddr, moved.cfg.GossipAddr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	moved.cfg.Join = nil
+	for _, n := range nodes {
+		if n != moved {
+			moved.cfg.Join = append(moved.cfg.Join, n.server.GossipAddr())
+		}
+	}
+	moved.start().untilReady()
+	all.add(t, "moved", moved.mustGenerate(10)...)
+	until(t, "all know the new address", func() bool {
+		for _, n := range nodes {
+			for _, m := range n.members() {
+				if m.GetName() == moved.cfg.Name && m.GetAddress() != moved.server.RaftAddr() {
+					return false
+				}
+			}
+		}
+		return true
+	})
+	untilVoters(t, nodes[0], 3)
+}
+
+func TestAddMemberByItsGossipAddress(t *testing.T) {
+	nodes := startCluster(t, 1)
+	waiting := newNode(t, "waiting")
+	waiting.cfg.BootstrapExpect = 0
+	waiting.start()
+	if _, err := waiting.generate(1, 0); reason(err) != rpc.NoLeader {
+		t.Errorf("a member of no cluster answers %v", err)
+	}
+	resp, err := nodes[0].cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{Address: waiting.server.GossipAddr()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.GetMember().GetName() != "waiting" {
+		t.Errorf("added %v", resp.GetMember())
+	}
+	waiting.untilReady()
+	untilVoters(t, nodes[0], 2)
+}
+
+func TestMembersOfTwoClustersRefuseEachOther(t *testing.T) {
+	ours := startCluster(t, 3)
+	theirs := startCluster(t, 1)[0]
+	id := theirs.server.ClusterID()
+	theirs.pin()
+	theirs.stop()
+	theirs.cfg.Join, theirs.cfg.BootstrapExpect = []string{ours[0].server.GossipAddr()}, 0
+	theirs.start().untilReady()
+	// Asked outright, each refuses the other.
+	for _, c := range []struct{ from, to *node }{{ours[0], theirs}, {theirs, ours[0]}} {
+		_, err := c.from.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{Address: c.to.server.GossipAddr()})
+		if status.Code(err) == codes.OK {
+			t.Errorf("%s took %s in", c.from.cfg.Name, c.to.cfg.Name)
+		}
+	}
+	if theirs.server.ClusterID() != id || len(theirs.members()) != 1 {
+		t.Errorf("theirs changed: cluster %s, %d members", theirs.server.ClusterID(), len(theirs.members()))
+	}
+	for _, n := range ours {
+		if n.server.ClusterID() != ours[0].server.ClusterID() || len(n.members()) != 3 {
+			t.Errorf("ours changed: cluster %s, %d members", n.server.ClusterID(), len(n.members()))
+		}
+		n.mustGenerate(10)
+	}
+	theirs.mustGenerate(10)
+}
+
+// flip changes one byte in the middle of what is found in a file.
+func flip(t *testing.T, path string, at func([]byte) int) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := at(raw)
+	if i < 0 {
+		t.Fatalf("%s does not hold what is to be damaged", path)
+	}
+	raw[i] ^= 0x40
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func dataFile(n *node, name string) string { return filepath.Join(n.cfg.DataDir, name) }
