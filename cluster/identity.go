@@ -22,6 +22,8 @@ type identity struct {
 	path string // empty in simulations
 	lock *os.File
 
+	joining sync.Mutex // held while the node becomes one of a cluster; taken before mu
+
 	mu   sync.Mutex
 	data identityData
 }
@@ -101,26 +103,20 @@ func (id *identity) cluster() string {
 // adopt makes this node one of a cluster, durably, if it is of none yet; it
 // reports whether the node is of that cluster now.
 func (id *identity) adopt(cluster string) (bool, error) {
-	id.mu.Lock()
-	defer id.mu.Unlock()
-	if id.data.ClusterID != "" {
-		return id.data.ClusterID == cluster, nil
+	if own := id.cluster(); own != "" {
+		return own == cluster, nil
 	}
-	id.data.ClusterID = cluster
-	if err := id.save(); err != nil {
-		id.data.ClusterID = ""
-		return false, err
-	}
-	return true, nil
+	first, err := id.found(cluster, func() error { return nil })
+	return first || (err == nil && id.cluster() == cluster), err
 }
 
 // found makes this node the first of a new cluster: start is called while no
 // other cluster can adopt the node. It reports false, and calls nothing, when
 // the node is of a cluster already.
 func (id *identity) found(cluster string, start func() error) (bool, error) {
-	id.mu.Lock()
-	defer id.mu.Unlock()
-	if id.data.ClusterID != "" {
+	id.joining.Lock()
+	defer id.joining.Unlock()
+	if id.cluster() != "" {
 		return false, nil
 	}
 	// In this order: a crash in between leaves a Raft configuration without a
@@ -128,6 +124,8 @@ func (id *identity) found(cluster string, start func() error) (bool, error) {
 	if err := start(); err != nil {
 		return false, err
 	}
+	id.mu.Lock()
+	defer id.mu.Unlock()
 	id.data.ClusterID = cluster
 	if err := id.save(); err != nil {
 		id.data.ClusterID = ""
