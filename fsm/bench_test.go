@@ -39,7 +39,7 @@ func BenchmarkAcquire(b *testing.B) {
 }
 
 func BenchmarkExtend(b *testing.B) {
-	l := crowd(b, 1<<22)
+	l := crowd(b, 1<<22-1)
 	now := epoch + 10_000
 	g := l.must(at(now, acquire("a/0", 1000))).Grant
 	cmd := extend(g, nonce('a'), g.Until, 600_000)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -199,6 +200,58 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 	if _, ok := other.Layout("tiny"); !ok || other.Observed().Load() != epoch+50 || !changed(c) {
 		t.Error("the restored state was not published")
 	}
+}
+
+// TestMachineReaders is for the race detector: everything that others may call while
+// raft applies, takes snapshots and restores.
+func TestMachineReaders(t *testing.T) {
+	m := New(Options{})
+	mustApply(t, m, 1, at(epoch, createLayout(wide)))
+	mustApply(t, m, 2, at(epoch, createLayout(tiny)))
+	var readers sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		readers.Go(func() {
+			for !changed(done) {
+				m.Observed().Load()
+				m.AppliedIndex()
+				m.Layout("tiny")
+				m.ConfigValue().GetMaxWindowMs()
+				m.Changed()
+				m.View(func(s *State) {
+					s.Digest()
+					s.Workers("tiny", 0, 10)
+					s.WhoIs("tiny", 0, 1)
+				})
+			}
+		})
+	}
+	for i := range int64(50) {
+		now, index := epoch+i*1000, uint64(3+3*i)
+		mustApply(t, m, index, at(now, acquire("a/0", 1000)))
+		mustApply(t, m, index+1, at(now, observe(false)))
+		config := &commandv1.Config{
+			MaxWindowMs: 1000 + i, WaitThresholdMs: 1, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+		}
+		snapshot, err := m.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file sink
+		readers.Go(func() {
+			if err := snapshot.Persist(&file); err != nil {
+				t.Error(err)
+			}
+		})
+		mustApply(t, m, index+2, at(now, setConfig(config, false)))
+		if i%10 == 0 {
+			if err := m.Restore(readerOf(snapshotBytes(t, m.state))); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	close(done)
+	readers.Wait()
 }
 
 type brokenSink struct {

@@ -53,7 +53,7 @@ func TestModelSeeds(t *testing.T) {
 		}
 		return
 	}
-	walks := uint64(2000)
+	walks := uint64(1000)
 	if testing.Short() {
 		walks = 200
 	}
