@@ -34,7 +34,6 @@ type Machine struct {
 	observed atomic.Int64
 	config   atomic.Pointer[commandv1.Config]
 	layouts  atomic.Pointer[map[string]*snowflake.Layout] // the map is never changed, only replaced
-	applied  atomic.Uint64
 
 	mu        sync.RWMutex
 	state     *State
@@ -68,11 +67,6 @@ func (m *Machine) Layout(name string) (*snowflake.Layout, bool) {
 	l, ok := (*m.layouts.Load())[name]
 	return l, ok
 }
-
-// AppliedIndex returns the log index of the last command that was applied in this
-// process. A snapshot does not tell its index, so that after a restore it lags until
-// the next command.
-func (m *Machine) AppliedIndex() uint64 { return m.applied.Load() }
 
 // View calls read with the state, which must not be used after read returned. No
 // command is applied meanwhile, so read must be quick and must not call the Machine.
@@ -120,7 +114,6 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 		m.halted = result.Halted
 		return result, true
 	}
-	m.applied.Store(log.Index)
 	m.publish()
 	return result, false
 }

@@ -33,7 +33,7 @@ func changed(c <-chan struct{}) bool {
 
 func TestMachinePublishes(t *testing.T) {
 	m := New(Options{})
-	if m.Observed().Load() != 0 || m.AppliedIndex() != 0 || m.ConfigValue().GetMaxWindowMs() != 600_000 {
+	if m.Observed().Load() != 0 || m.ConfigValue().GetMaxWindowMs() != 600_000 {
 		t.Error("a new machine knows something")
 	}
 	config := &commandv1.Config{
@@ -58,8 +58,8 @@ func TestMachinePublishes(t *testing.T) {
 			t.Errorf("%v: changed %v, expected %v", step.cmd, changed(c), step.changes)
 		}
 	}
-	if m.Observed().Load() != epoch+7 || m.AppliedIndex() != 8 || m.ConfigValue().GetMaxWindowMs() != 5000 {
-		t.Errorf("observed %d, applied %d, config %v", m.Observed().Load(), m.AppliedIndex(), m.ConfigValue())
+	if m.Observed().Load() != epoch+7 || m.ConfigValue().GetMaxWindowMs() != 5000 {
+		t.Errorf("observed %d, config %v", m.Observed().Load(), m.ConfigValue())
 	}
 	layout, ok := m.Layout("tiny")
 	if _, other := m.Layout("other"); !ok || layout.Name() != "tiny" || other {
@@ -76,7 +76,7 @@ func TestMachinePublishes(t *testing.T) {
 			t.Errorf("%+v, %v", who, ok)
 		}
 	})
-	if r := m.Apply(&raft.Log{Index: 99, Type: raft.LogNoop}).(Result); r.Failure() != nil || m.AppliedIndex() != 8 {
+	if r := m.Apply(&raft.Log{Index: 99, Type: raft.LogNoop}).(Result); r.Failure() != nil {
 		t.Errorf("a no-op gave %+v", r)
 	}
 }
@@ -134,7 +134,7 @@ func TestMachineHalts(t *testing.T) {
 			if err := m.Restore(readerOf(snapshot)); !errors.Is(err, ErrHalted) {
 				t.Errorf("restore: %v", err)
 			}
-			if len(halts) != 1 || !errors.Is(halts[0], ErrHalted) || m.AppliedIndex() != 1 {
+			if len(halts) != 1 || !errors.Is(halts[0], ErrHalted) {
 				t.Errorf("halted %d times: %v", len(halts), halts)
 			}
 		})
@@ -183,17 +183,25 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 		t.Fatal("the snapshot has what came after it")
 	}
 
-	other := New(Options{})
-	mustApply(t, other, 1, at(epoch+9, observe(false)))
-	c := other.Changed()
+	var told []error
+	victim := New(Options{Halt: func(err error) { told = append(told, err) }})
+	mustApply(t, victim, 1, at(epoch+9, observe(false)))
+	c := victim.Changed()
 	damaged := bytes.Clone(want)
 	damaged[len(damaged)-1] ^= 1
-	if err := other.Restore(readerOf(damaged)); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "wipe") {
+	if err := victim.Restore(readerOf(damaged)); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "wipe") {
 		t.Errorf("damaged: %v", err)
 	}
-	if other.Observed().Load() != epoch+9 || changed(c) {
+	if victim.Observed().Load() != epoch+9 || changed(c) {
 		t.Error("a failed restore changed something")
 	}
+	if err := victim.Restore(readerOf(want)); len(told) != 1 || !errors.Is(told[0], ErrHalted) || !errors.Is(err, ErrHalted) {
+		t.Errorf("a machine that could not restore goes on: told %v, then %v", told, err)
+	}
+
+	other := New(Options{})
+	mustApply(t, other, 1, at(epoch+9, observe(false)))
+	c = other.Changed()
 	if err := other.Restore(readerOf(want)); err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +222,6 @@ func TestMachineReaders(t *testing.T) {
 		readers.Go(func() {
 			for !changed(done) {
 				m.Observed().Load()
-				m.AppliedIndex()
 				m.Layout("tiny")
 				m.ConfigValue().GetMaxWindowMs()
 				m.Changed()

@@ -25,21 +25,30 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	return &snapshot{im}, nil
 }
 
-// Restore replaces the state by the one of a snapshot. After an error it is as it
-// was before. A halted machine takes none: it has to be started anew.
+// Restore replaces the state by the one of a snapshot. A snapshot that can't be
+// restored halts the machine, with the state as it was before: raft would go on
+// with an older one or without. A halted machine has to be started anew.
 func (m *Machine) Restore(r io.ReadCloser) error {
 	defer r.Close()
 	state, err := ReadState(r, m.options.Supported)
 	if err != nil {
-		return fmt.Errorf("fsm: cannot restore the snapshot: %w; to go on: %s", err, adviceFor(err))
+		err = fmt.Errorf("%w: the snapshot cannot be restored: %w; to go on: %s", ErrHalted, err, adviceFor(err))
 	}
 	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.halted != nil {
-		return m.halted
+	first := m.halted == nil
+	switch {
+	case !first:
+		err = m.halted
+	case err != nil:
+		m.halted = err
+	default:
+		m.install(state)
 	}
-	m.install(state)
-	return nil
+	m.mu.Unlock()
+	if err != nil && first && m.options.Halt != nil {
+		m.options.Halt(err)
+	}
+	return err
 }
 
 // snapshot is an image on its way to disk.

@@ -26,7 +26,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	now := m.Clock().Now()
 	resp := &snowraftv1.GetStatusResponse{
 		ClusterId: node.ClusterID(), NodeId: node.ID(), Name: c.s.cfg.Name, Version: c.s.cfg.Version,
-		Term: node.Term(), CommitIndex: node.CommitIndex(), AppliedIndex: m.State().AppliedIndex(),
+		Term: node.Term(), CommitIndex: node.CommitIndex(), AppliedIndex: node.AppliedIndex(),
 		ObservedClockMs: m.State().Observed().Load(), ClockMs: now.Wall, ClockOffsetMs: m.Clock().Offset().Milliseconds(),
 		FsmVersionSupported: node.Commands(), Config: configMessage(m.State().ConfigValue()),
 	}

@@ -91,7 +91,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descLeader, flag(node.IsLeader()))
 	gauge(descTerm, float64(node.Term()))
 	gauge(descCommit, float64(node.CommitIndex()))
-	gauge(descApplied, float64(m.State().AppliedIndex()))
+	gauge(descApplied, float64(node.AppliedIndex()))
 	gauge(descObserved, float64(m.State().Observed().Load())/1000)
 	gauge(descOffset, m.Clock().Offset().Seconds())
 	type kind struct {

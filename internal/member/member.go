@@ -79,7 +79,7 @@ func Open(cfg Config) (*Member, error) {
 	cc.Lead, cc.Removed = m.lead, removedMembers{m}
 	node, err := cluster.Open(cc)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(m.halt.reason(), err)
 	}
 	m.node = node
 	m.halt.then(node.Fail)
@@ -104,6 +104,12 @@ func (h *haltLatch) set(err error) {
 	if h.call != nil {
 		h.call(err)
 	}
+}
+
+func (h *haltLatch) reason() error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.err
 }
 
 func (h *haltLatch) then(call func(error)) {
