@@ -22,7 +22,7 @@ help: ## Print this help
 
 .PHONY: build
 build: ## Build bin/snowraft
-	go build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/snowraft ./cmd/snowraft
+	go build -ldflags '-X main.version=$(VERSION)' -o bin/snowraft ./cmd/snowraft
 
 .PHONY: cross
 cross: ## Check that it builds for other platforms
