@@ -20,6 +20,7 @@ func untilObserved(t *testing.T, nodes []*node) {
 }
 
 func TestClockBackByLessThanTheThresholdWaits(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	untilObserved(t, nodes)
 	for _, n := range nodes {
@@ -38,6 +39,7 @@ func TestClockBackByLessThanTheThresholdWaits(t *testing.T) {
 }
 
 func TestClockBackByMoreThanTheThresholdRefuses(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	untilObserved(t, nodes)
 	n := follower(t, nodes)
@@ -66,6 +68,7 @@ func TestClockBackByMoreThanTheThresholdRefuses(t *testing.T) {
 }
 
 func TestClockBackAcrossRestart(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	untilObserved(t, nodes)
 	n := follower(t, nodes)
@@ -82,6 +85,7 @@ func TestClockBackAcrossRestart(t *testing.T) {
 }
 
 func TestClockBackAcrossRestartOfAll(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	untilObserved(t, nodes)
 	all := make(seen)
@@ -128,6 +132,7 @@ func (n *node) pin() {
 }
 
 func TestClockBackUnderSwapGoesOn(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3, func(c *server.Config) { c.Rollback = "swap" })
 	untilObserved(t, nodes)
 	all := make(seen)
@@ -155,6 +160,7 @@ func TestClockBackUnderSwapGoesOn(t *testing.T) {
 }
 
 func TestClockForward(t *testing.T) {
+	t.Parallel()
 	for _, role := range []string{"follower", "leader"} {
 		t.Run(role, func(t *testing.T) {
 			nodes := startCluster(t, 3)
@@ -206,6 +212,7 @@ func TestClockForward(t *testing.T) {
 }
 
 func TestResetObservedClock(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 1)
 	n := nodes[0]
 	untilObserved(t, nodes)

@@ -11,6 +11,7 @@ import (
 )
 
 func TestThreeMembersIssueFromMemory(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3, func(c *server.Config) { c.Lanes = 2 })
 	id := nodes[0].server.ClusterID()
 	for _, n := range nodes {

@@ -17,12 +17,21 @@ import (
 )
 
 func TestDamagedLogEntryIsDetected(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	n := follower(t, nodes)
 	n.mustGenerate(10)
 	n.stop()
-	// Any byte of the entry's command: its holder's name will do.
-	flip(t, dataFile(n, "raft.db"), func(raw []byte) int { return bytes.Index(raw, []byte(n.cfg.Name+"/0")) })
+	// Any byte of an entry's command will do: its holder's name. The first one
+	// found can be in a page that is no longer in use.
+	for damaged := false; !damaged; {
+		flip(t, dataFile(n, "raft.db"), func(raw []byte) int { return bytes.Index(raw, []byte(n.cfg.Name+"/0")) })
+		raw, err := os.ReadFile(dataFile(n, "raft.db"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged = !bytes.Contains(raw, []byte(n.cfg.Name+"/0"))
+	}
 	refusesToStart(t, n, "raft.db")
 	for _, o := range nodes {
 		if o != n {
@@ -32,6 +41,7 @@ func TestDamagedLogEntryIsDetected(t *testing.T) {
 }
 
 func TestDamagedTermAndVoteAreDetected(t *testing.T) {
+	t.Parallel()
 	for _, key := range []string{"CurrentTerm", "LastVoteTerm", "LastVoteCand"} {
 		t.Run(key, func(t *testing.T) {
 			n := startCluster(t, 1)[0]
@@ -55,6 +65,7 @@ func TestDamagedTermAndVoteAreDetected(t *testing.T) {
 }
 
 func TestMissingLogEntryIsDetected(t *testing.T) {
+	t.Parallel()
 	n := startCluster(t, 1)[0]
 	n.stop()
 	store, err := raftboltdb.NewBoltStore(dataFile(n, "raft.db"))
@@ -68,6 +79,7 @@ func TestMissingLogEntryIsDetected(t *testing.T) {
 }
 
 func TestLogOfZerosIsDetected(t *testing.T) {
+	t.Parallel()
 	n := startCluster(t, 1)[0]
 	n.stop()
 	path := dataFile(n, "raft.db")
@@ -83,6 +95,7 @@ func TestLogOfZerosIsDetected(t *testing.T) {
 }
 
 func TestDamagedSnapshotIsDetected(t *testing.T) {
+	t.Parallel()
 	for _, part := range []string{"state.bin", "meta.json"} {
 		t.Run(part, func(t *testing.T) {
 			nodes := startCluster(t, 3, func(c *server.Config) { c.Timing.SnapshotThreshold = 8 })
@@ -128,6 +141,7 @@ func takeSnapshot(t *testing.T, n *node) string {
 }
 
 func TestRestartFromSnapshot(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	all := make(seen)
 	n := follower(t, nodes)
@@ -156,6 +170,7 @@ func refusesToStart(t *testing.T, n *node, what string) {
 }
 
 func TestDataDirectoryInUse(t *testing.T) {
+	t.Parallel()
 	n := startCluster(t, 1)[0]
 	began := time.Now()
 	_, err := server.Open(t.Context(), n.cfg)

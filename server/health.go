@@ -54,10 +54,11 @@ func (h *healthService) Watch(req *grpc_health_v1.HealthCheckRequest, stream grp
 			}
 			told = now
 		}
+		if h.s.draining.Load() {
+			return status.Error(codes.Unavailable, "this member is shutting down")
+		}
 		select {
 		case <-tick.C:
-		case <-h.s.done:
-			return status.Error(codes.Unavailable, "this member is shutting down")
 		case <-stream.Context().Done():
 			return status.FromContextError(stream.Context().Err()).Err()
 		}

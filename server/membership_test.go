@@ -37,6 +37,7 @@ func untilVoters(t *testing.T, n *node, want int) {
 }
 
 func TestMembersJoinAsNonvotersAndArePromoted(t *testing.T) {
+	t.Parallel()
 	// Long enough to see it as a nonvoter.
 	slow := func(c *server.Config) { c.Timing.Stabilization = 4 * time.Second }
 	nodes := startCluster(t, 3, slow)
@@ -54,6 +55,7 @@ func TestMembersJoinAsNonvotersAndArePromoted(t *testing.T) {
 }
 
 func TestRemoveFromAnyMember(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 5)
 	all := make(seen)
 	// A follower removes the leader; it hands over first.
@@ -108,6 +110,7 @@ func TestRemoveFromAnyMember(t *testing.T) {
 }
 
 func TestLeave(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	for remaining := 3; remaining > 1; remaining-- {
 		l := leader(t, nodes)
@@ -137,6 +140,7 @@ func TestLeave(t *testing.T) {
 }
 
 func TestRemoveThatWouldBreakTheQuorum(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	l := leader(t, nodes)
 	var others []*node
@@ -169,6 +173,7 @@ func TestRemoveThatWouldBreakTheQuorum(t *testing.T) {
 }
 
 func TestTransferLeadership(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	for _, to := range nodes {
 		from := follower(t, nodes)
@@ -184,6 +189,7 @@ func TestTransferLeadership(t *testing.T) {
 }
 
 func TestRestartUnderAnotherAddress(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	all := make(seen)
 	for _, n := range nodes {
@@ -215,6 +221,7 @@ func TestRestartUnderAnotherAddress(t *testing.T) {
 }
 
 func TestAddMemberByItsGossipAddress(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 1)
 	waiting := newNode(t, "waiting")
 	waiting.cfg.BootstrapExpect = 0
@@ -234,6 +241,7 @@ func TestAddMemberByItsGossipAddress(t *testing.T) {
 }
 
 func TestMembersOfTwoClustersRefuseEachOther(t *testing.T) {
+	t.Parallel()
 	ours := startCluster(t, 3)
 	theirs := startCluster(t, 1)[0]
 	id := theirs.server.ClusterID()

@@ -1,0 +1,366 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+func small(name string) *snowraftv1.Layout {
+	return &snowraftv1.Layout{
+		Name: name, UnitMs: 1, EpochMs: time.Now().Add(-time.Hour).UnixMilli(),
+		Fields: []*snowraftv1.Field{
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 41},
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 9},
+		},
+	}
+}
+
+func TestLayoutsFromAnyMember(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	all := make(map[string]seen)
+	for i, n := range nodes {
+		l := small(fmt.Sprintf("l%d", i))
+		created, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: l})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if created.GetLayout().GetExhaustsAtMs() == 0 {
+			t.Error("the answer does not say when the layout is exhausted")
+		}
+		// Again is fine, something else under the name is not.
+		if _, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: l}); err != nil {
+			t.Error(err)
+		}
+		l.EpochMs--
+		if _, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: l}); reason(err) != rpc.LayoutExists || status.Code(err) != codes.AlreadyExists {
+			t.Errorf("another layout under the name: %v", err)
+		}
+		// At once usable on every member.
+		all[l.GetName()] = make(seen)
+		for _, o := range nodes {
+			resp, err := o.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Layout: l.GetName(), Count: 100})
+			if err != nil {
+				t.Fatalf("%s on %s: %v", l.GetName(), o.cfg.Name, err)
+			}
+			all[l.GetName()].add(t, o.cfg.Name, expand(resp)...)
+		}
+	}
+	var names []string
+	for token := ""; ; {
+		page, err := nodes[0].layouts.ListLayouts(t.Context(), &snowraftv1.ListLayoutsRequest{PageSize: 2, PageToken: token})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range page.GetLayouts() {
+			names = append(names, l.GetName())
+		}
+		if token = page.GetNextPageToken(); token == "" {
+			break
+		}
+	}
+	if got := strings.Join(names, " "); got != "default l0 l1 l2" {
+		t.Errorf("layouts: %s", got)
+	}
+	_, err := nodes[1].layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: exhausted()})
+	if reason(err) != rpc.TimeExhausted {
+		t.Errorf("an exhausted layout: %v", err)
+	}
+}
+
+func exhausted() *snowraftv1.Layout {
+	preset, _ := snowflake.Preset("baidu")
+	spec := preset.Spec()
+	l := &snowraftv1.Layout{Name: "gone", UnitMs: spec.UnitMillis, EpochMs: spec.EpochMillis}
+	for _, f := range spec.Fields {
+		l.Fields = append(l.Fields, &snowraftv1.Field{Kind: snowraftv1.FieldKind(f.Field), Bits: uint32(f.Bits)})
+	}
+	return l
+}
+
+func TestRefusals(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	ctx := t.Context()
+	call := func(r *snowraftv1.GenerateIdsRequest) error { _, err := n.ids.GenerateIds(ctx, r); return err }
+	for _, c := range []struct {
+		name   string
+		err    error
+		code   codes.Code
+		reason string
+	}{
+		{"too many", call(&snowraftv1.GenerateIdsRequest{Count: 1_000_001}), codes.InvalidArgument, rpc.InvalidArgument},
+		{"too many packed", call(&snowraftv1.GenerateIdsRequest{Count: 500_001, Packed: true}), codes.InvalidArgument, rpc.InvalidArgument},
+		{"unknown layout", call(&snowraftv1.GenerateIdsRequest{Layout: "nope"}), codes.NotFound, rpc.UnknownLayout},
+		{"after far in the future", call(&snowraftv1.GenerateIdsRequest{After: 1 << 62}), codes.Unavailable, rpc.ClockBehind},
+		{"after all", call(&snowraftv1.GenerateIdsRequest{After: 1<<64 - 1}), codes.InvalidArgument, rpc.InvalidArgument},
+		{"bad nonce", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: []byte("short"), NowMs: time.Now().UnixMilli(), WindowMs: 1000})),
+			codes.InvalidArgument, rpc.InvalidArgument},
+		{"bad holder", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "a b", Nonce: make([]byte, 16), NowMs: time.Now().UnixMilli(), WindowMs: 1000})),
+			codes.InvalidArgument, rpc.InvalidArgument},
+		{"a client an hour ahead", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: make([]byte, 16), NowMs: time.Now().Add(time.Hour).UnixMilli(), WindowMs: 1000})),
+			codes.Unavailable, rpc.ClockSkew},
+		{"a client an hour behind", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: make([]byte, 16), NowMs: time.Now().Add(-time.Hour).UnixMilli(), WindowMs: 1000})),
+			codes.Unavailable, rpc.ClockBehind},
+		{"an extension of nothing", second(n.workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{Worker: 7, Token: 1, Nonce: make([]byte, 16), Until: 5, NowMs: time.Now().UnixMilli(), WindowMs: 1000})),
+			codes.Aborted, rpc.WindowMismatch},
+		{"whois of what nobody issued", second(n.ids.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: 12345})), codes.NotFound, rpc.NotGranted},
+		{"a bad page token", second(n.workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{PageToken: "x"})), codes.InvalidArgument, rpc.InvalidArgument},
+		{"a config out of range", second(n.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: 1}})), codes.InvalidArgument, rpc.InvalidArgument},
+		{"a layout of nothing", second(n.layouts.CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{})), codes.InvalidArgument, rpc.InvalidArgument},
+	} {
+		if status.Code(c.err) != c.code || reason(c.err) != c.reason {
+			t.Errorf("%s: %v [%s]", c.name, c.err, reason(c.err))
+		}
+	}
+	n.mustGenerate(1)
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestDecodeAndWorkers(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	for _, n := range nodes {
+		id := n.mustGenerate(1)[0]
+		d, err := n.ids.DecodeId(t.Context(), &snowraftv1.DecodeIdRequest{Id: id})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if age := time.Since(time.UnixMilli(d.GetTimestampMs())); age < -time.Second || age > 10*time.Second {
+			t.Errorf("decoded an ID of now as %v old", age)
+		}
+		list, err := n.workers.ListWorkers(t.Context(), &snowraftv1.ListWorkersRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if list.GetCapacity() != 1024 || list.GetUsed() < 3 {
+			t.Errorf("%d of %d workers used", list.GetUsed(), list.GetCapacity())
+		}
+		w := list.GetWorkers()[d.GetWorker()]
+		if w.GetHolder() != n.cfg.Name+"/0" || w.GetState() != snowraftv1.WorkerState_WORKER_STATE_HELD {
+			t.Errorf("worker %d: %v", d.GetWorker(), w)
+		}
+	}
+	// Presets decode without being created.
+	d, err := nodes[0].ids.DecodeId(t.Context(), &snowraftv1.DecodeIdRequest{Id: 1541815603606036480, Layout: "twitter"})
+	if err != nil || d.GetDatacenter() != 11 || d.GetWorker() != 26 || d.GetTimestampMs() != 1656432460105 {
+		t.Errorf("%v, %v", d, err)
+	}
+}
+
+func TestPackedAndStreamedIDs(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	all := make(seen)
+	resp, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 100_000, Packed: true})
+	if err != nil || len(resp.GetIds()) != 100_000 {
+		t.Fatalf("%d IDs, %v", len(resp.GetIds()), err)
+	}
+	all.add(t, "packed", resp.GetIds()...)
+	stream, err := n.ids.StreamIds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := resp.GetIds()[99_999]
+	for range 100 {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1000, After: last}}); err != nil {
+			t.Fatal(err)
+		}
+		r, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids := expand(r.GetResponse())
+		for _, id := range ids {
+			if id <= last {
+				t.Fatalf("%d after %d", id, last)
+			}
+			last = id
+		}
+		all.add(t, "stream", ids...)
+	}
+	if err := stream.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := stream.Recv(); err != io.EOF {
+		t.Errorf("the stream ends with %v", err)
+	}
+}
+
+func TestAfterAcrossMembers(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	var last uint64
+	for i := range 300 {
+		n := nodes[i%3]
+		ids, err := n.generate(uint32(1+i%50), last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range ids {
+			if id <= last {
+				t.Fatalf("%s answered %d after %d", n.cfg.Name, id, last)
+			}
+			last = id
+		}
+	}
+}
+
+func TestConfigReachesAllMembers(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3, func(c *server.Config) { c.MaxWindow = time.Minute })
+	n := follower(t, nodes)
+	resp, err := n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{
+		WaitThresholdMs: 2500, Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := resp.GetConfig(); c.GetMaxWindowMs() != 60_000 || c.GetWaitThresholdMs() != 2500 || c.GetMaxClockOffsetMs() != 500 {
+		t.Errorf("config is %v", c)
+	}
+	for _, n := range nodes {
+		until(t, n.cfg.Name+" follows", func() bool {
+			l := n.server.Member().Clock().Limits()
+			return l.WaitThreshold == 2500*time.Millisecond && l.Swap
+		})
+	}
+}
+
+func TestHealthAndHTTP(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	n := nodes[0]
+	health := grpc_health_v1.NewHealthClient(n.conn)
+	for service, want := range map[string]codes.Code{"": codes.OK, "snowraft.v1.IdService": codes.OK, "nope": codes.NotFound} {
+		if _, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service}); status.Code(err) != want {
+			t.Errorf("health of %q: %v", service, err)
+		}
+	}
+	watch, err := health.Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := watch.Recv(); err != nil || r.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+		t.Fatalf("%v, %v", r, err)
+	}
+	n.mustGenerate(10)
+	get := func(path string) (int, string) {
+		resp, err := http.Get("http://" + n.server.HTTPAddr() + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.StatusCode, string(body)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if code, body := get(path); code != http.StatusOK || body != "ok\n" {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	code, body := get("/metrics")
+	for _, want := range []string{
+		"snowraft_ids_issued_total 10", "snowraft_ready 1", `snowraft_members{alive="true",role="voter"} 3`,
+		`snowraft_layout_workers{layout="default"} 1024`, "snowraft_observed_clock_seconds", `snowraft_lane_serve_until_seconds{lane="0",layout="default"`,
+	} {
+		if code != http.StatusOK || !strings.Contains(body, want) {
+			t.Errorf("/metrics lacks %q", want)
+		}
+	}
+	n.setClock(-10 * time.Second)
+	if code, body := get("/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "behind") {
+		t.Errorf("/readyz with the clock back: %d %s", code, body)
+	}
+	if r, err := watch.Recv(); err != nil || r.GetStatus() != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("%v, %v", r, err)
+	}
+}
+
+func TestNoLeaderIsWaitedForAndThenReported(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	n := follower(t, nodes)
+	for _, o := range nodes {
+		if o != n {
+			o.stop()
+		}
+	}
+	n.mustGenerate(10) // from memory
+	began := time.Now()
+	_, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: small("x")})
+	if r := reason(err); r != rpc.NoLeader && r != rpc.CommitUnknown {
+		t.Errorf("without a quorum: %v", err)
+	}
+	if took := time.Since(began); took < time.Second || took > 6*time.Second {
+		t.Errorf("it took %v to say so", took)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := n.layouts.CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: small("x")}); err == nil {
+		t.Error("created without a quorum")
+	}
+}
+
+func TestWorkersExhaustedSaysWhen(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	l := small("tiny")
+	if _, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: l}); err != nil {
+		t.Fatal(err)
+	}
+	acquire := func() (*snowraftv1.AcquireWorkerResponse, error) {
+		return n.workers.AcquireWorker(t.Context(), &snowraftv1.AcquireWorkerRequest{
+			Layout: "tiny", Holder: "h", Nonce: make([]byte, 16), NowMs: time.Now().UnixMilli(), WindowMs: 3000,
+		})
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	workers := make(map[uint64]bool)
+	for range 8 {
+		wg.Go(func() {
+			r, err := acquire()
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			workers[r.GetGrant().GetWorker()] = true
+		})
+	}
+	wg.Wait()
+	if len(workers) != 8 {
+		t.Fatalf("%d different workers", len(workers))
+	}
+	_, err := acquire()
+	e := rpc.FromError(err)
+	if e.Code != codes.ResourceExhausted || e.Reason != rpc.WorkersExhausted || e.RetryAfter < time.Second || e.RetryAfter > 3*time.Second {
+		t.Fatalf("%v, retry after %v", err, e.RetryAfter)
+	}
+	again := time.NewTimer(e.RetryAfter)
+	<-again.C
+	if _, err := acquire(); err != nil {
+		t.Errorf("after the time it named: %v", err)
+	}
+}
