@@ -67,6 +67,7 @@ func (g *gossip) open(cfg *Config) error {
 	mc.BindPort = cfg.GossipPort // what a seed without a port is taken to have
 	mc.ProbeInterval = cfg.Timing.GossipProbe
 	mc.ProbeTimeout = cfg.Timing.GossipProbe / 2
+	mc.EnableCompression = false // the messages are small
 	mc.LogOutput = nil
 	mc.Logger = gossipLogger(cfg.Logger)
 	mc.Delegate = g
