@@ -54,9 +54,17 @@ func greet(conn net.Conn, h hello, timeout time.Duration) error {
 	if err := readFrame(conn, &v); err != nil {
 		return fmt.Errorf("handshake: %w", err)
 	}
+	if err := v.err(); err != nil {
+		return err
+	}
+	return conn.SetDeadline(time.Time{})
+}
+
+// err is what a verdict means to the dialer.
+func (v verdict) err() error {
 	switch v.Refused {
 	case accepted:
-		return conn.SetDeadline(time.Time{})
+		return nil
 	case memberRemoved:
 		return ErrRemoved
 	case otherCluster:
@@ -64,6 +72,17 @@ func greet(conn net.Conn, h hello, timeout time.Duration) error {
 	default:
 		return fmt.Errorf("refused (%s): %s", v.Refused, v.Detail)
 	}
+}
+
+// Handshake is the handshake of two nodes of one process: a simulated
+// Transport, which has no connections to shake hands on, calls it on the
+// dialer before it carries the first message to another node.
+func (n *Node) Handshake(to *Node) error {
+	err := to.judge(hello{From: n.meta(), To: to.ID()}).err()
+	if err != nil {
+		n.onRefused(err)
+	}
+	return err
 }
 
 // receive runs the acceptor's side.
