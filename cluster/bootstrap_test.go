@@ -1,0 +1,126 @@
+package cluster
+
+import (
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// waiting is a node of a set that waits for each other, without network.
+func waiting(id string, expect int) *Node {
+	n := &Node{id: &identity{data: identityData{NodeID: id, Starts: 1}}, cfg: Config{
+		BootstrapExpect: expect, RaftAddress: id + ":1",
+		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler),
+	}}
+	n.gossip = newGossip(&n.cfg, n.meta, n.stats)
+	return n
+}
+
+func nodeID(i int) string { return fmt.Sprintf("00000000-0000-4000-8000-%012d", i) }
+
+// hear makes a node hear what others say of themselves now.
+func (n *Node) hear(others ...*Node) {
+	for _, o := range others {
+		if o != n {
+			n.gossip.learn(o.meta(), true)
+		}
+	}
+}
+
+func TestBootstrapNeedsAllAndTheirAgreement(t *testing.T) {
+	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
+	a.hear(b)
+	if set := a.agreedSet(); set != nil {
+		t.Fatal("two of three started")
+	}
+	a.hear(c)
+	if set := a.agreedSet(); set != nil {
+		t.Fatal("started before the others agreed")
+	}
+	b.hear(a, c)
+	c.hear(a, b)
+	if b.agreedSet() != nil || c.agreedSet() != nil {
+		t.Fatal("somebody else than the lowest started")
+	}
+	a.hear(b)
+	if set := a.agreedSet(); set != nil {
+		t.Fatal("started before all agreed")
+	}
+	a.hear(c)
+	set := a.agreedSet()
+	if len(set) != 3 || set[0].ID != a.ID() || set[2].ID != c.ID() {
+		t.Fatalf("started with %+v", set)
+	}
+}
+
+func TestBootstrapWithMoreThanExpected(t *testing.T) {
+	// Four wait for three, and not all see each other at first: b, c and d would
+	// start a cluster, until c hears of a.
+	a, b, c, d := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3), waiting(nodeID(4), 3)
+	b.hear(c, d)
+	c.hear(b, d)
+	d.hear(b, c)
+	b.agreedSet()
+	d.agreedSet()
+	c.hear(a)
+	c.agreedSet() // announces a, b, c
+	b.hear(c, d)
+	if b.agreedSet() != nil {
+		t.Fatal("b starts with c, which agreed to another set")
+	}
+	a.hear(b, c, d)
+	if a.agreedSet() != nil {
+		t.Fatal("a starts with b, which agreed to another set")
+	}
+	b.hear(a)
+	b.agreedSet()
+	a.hear(b)
+	if set := a.agreedSet(); len(set) != 3 {
+		t.Fatalf("a, b and c agree, and a starts with %+v", set)
+	}
+}
+
+func TestBootstrapGivesWayToACluster(t *testing.T) {
+	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
+	for range 2 {
+		for _, n := range []*Node{a, b, c} {
+			n.hear(a, b, c)
+			n.agreedSet()
+		}
+	}
+	a.hear(b, c)
+	if a.agreedSet() == nil {
+		t.Fatal("no agreement")
+	}
+	old := waiting(nodeID(9), 0)
+	old.id.data.ClusterID = nodeID(77)
+	a.hear(old)
+	if a.agreedSet() != nil {
+		t.Error("started beside a cluster")
+	}
+}
+
+func TestOneNodeOfDifferentExpectationDoesNotCount(t *testing.T) {
+	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 5)
+	for range 2 {
+		a.hear(b, c)
+		b.hear(a, c)
+		c.hear(a, b)
+		if a.agreedSet() != nil || b.agreedSet() != nil || c.agreedSet() != nil {
+			t.Fatal("started")
+		}
+	}
+}
+
+func TestAnOlderStartIsNotHeard(t *testing.T) {
+	a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
+	b.id.data.Starts = 5
+	a.hear(b)
+	b.id.data.Starts, b.cfg.RaftAddress = 4, "old:1"
+	a.hear(b)
+	if p, _ := a.gossip.peer(b.ID()); p.meta.Raft == "old:1" {
+		t.Error("an older start's address replaced the present one")
+	}
+}

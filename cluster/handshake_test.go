@@ -1,0 +1,106 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+func someMeta() meta {
+	return meta{ID: uuid.NewString(), Name: "a", Cluster: uuid.NewString(), Starts: 3, Raft: "h:1", API: "h:2", Gossip: "h:3", Commands: 1}
+}
+
+// shake runs both sides over a pipe.
+func shake(t *testing.T, h hello, answer verdict) (dialer, acceptor error) {
+	t.Helper()
+	a, b := net.Pipe()
+	defer a.Close()
+	defer b.Close()
+	done := make(chan error, 1)
+	var heard hello
+	go func() {
+		done <- receive(b, func(h hello) verdict { heard = h; return answer })
+	}()
+	dialer = greet(a, h, time.Second)
+	acceptor = <-done
+	if heard != h {
+		t.Errorf("said %+v, heard %+v", h, heard)
+	}
+	return dialer, acceptor
+}
+
+func TestHandshakeVerdicts(t *testing.T) {
+	h := hello{From: someMeta(), To: uuid.NewString()}
+	if d, a := shake(t, h, verdict{}); d != nil || a != nil {
+		t.Errorf("accepted: %v, %v", d, a)
+	}
+	if d, a := shake(t, h, verdict{memberRemoved, "x"}); !errors.Is(d, ErrRemoved) || a == nil {
+		t.Errorf("removed: %v, %v", d, a)
+	}
+	if d, a := shake(t, h, verdict{otherCluster, "x"}); !errors.Is(d, ErrOtherCluster) || a == nil {
+		t.Errorf("other cluster: %v, %v", d, a)
+	}
+	if d, a := shake(t, h, verdict{otherNode, "x"}); d == nil || a == nil {
+		t.Errorf("other node: %v, %v", d, a)
+	}
+}
+
+func TestHandshakeWithSomethingElse(t *testing.T) {
+	for name, said := range map[string]string{
+		"http":      "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+		"too large": handshakeMagic + "\xff\xff" + strings.Repeat("x", 100),
+		"cut off":   handshakeMagic + "\x00\x10{",
+		"no json":   handshakeMagic + "\x00\x03abc",
+		"silence":   "",
+	} {
+		a, b := net.Pipe()
+		go func() {
+			_, _ = a.Write([]byte(said))
+			_ = a.Close()
+		}()
+		if err := receive(b, func(hello) verdict { t.Errorf("%s: judged", name); return verdict{} }); err == nil {
+			t.Errorf("%s: accepted", name)
+		}
+		_ = b.Close()
+	}
+}
+
+func FuzzReadFrame(f *testing.F) {
+	var frame bytes.Buffer
+	if err := writeFrame(&frame, hello{From: someMeta(), To: "x"}); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(frame.Bytes())
+	f.Add([]byte(handshakeMagic))
+	f.Fuzz(func(_ *testing.T, raw []byte) {
+		var h hello
+		_ = readFrame(bytes.NewReader(raw), &h) // must not panic or allocate without bounds
+	})
+}
+
+func FuzzDecodeMeta(f *testing.F) {
+	f.Add(someMeta().encode())
+	f.Add([]byte(`{"i":"x"}`))
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		m, err := decodeMeta(raw)
+		if err != nil {
+			return
+		}
+		if uuid.Validate(m.ID) != nil || m.Raft == "" || len(raw) > maxMeta {
+			t.Errorf("took %q for %+v", raw, m)
+		}
+	})
+}
+
+func TestMetaRoundTrip(t *testing.T) {
+	m := someMeta()
+	got, err := decodeMeta(m.encode())
+	if err != nil || got != m {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -1,0 +1,107 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+)
+
+func mustOpen(t *testing.T, dir string) *identity {
+	t.Helper()
+	id, err := openIdentity(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func TestIdentityLastsAsLongAsItsDirectory(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "data")
+	first := mustOpen(t, dir)
+	if _, err := openIdentity(dir); err == nil || !strings.Contains(err.Error(), "in use") {
+		t.Errorf("opened twice: %v", err)
+	}
+	cluster := uuid.NewString()
+	if ours, err := first.adopt(cluster); !ours || err != nil {
+		t.Fatalf("not adopted: %v", err)
+	}
+	if ours, err := first.adopt(uuid.NewString()); ours || err != nil {
+		t.Errorf("adopted by a second cluster: %v", err)
+	}
+	if err := first.close(); err != nil {
+		t.Fatal(err)
+	}
+	second := mustOpen(t, dir)
+	defer second.close()
+	if second.node() != first.node() || second.cluster() != cluster || second.starts() != first.starts()+1 {
+		t.Errorf("was %+v, is %+v", first.data, second.data)
+	}
+	other := mustOpen(t, t.TempDir())
+	defer other.close()
+	if other.node() == first.node() {
+		t.Error("an empty directory got an old identity")
+	}
+}
+
+func TestIdentityDamageIsDetected(t *testing.T) {
+	dir := t.TempDir()
+	if err := mustOpen(t, dir).close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, identityFile)
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 0x04
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		id, err := openIdentity(dir)
+		if err != nil {
+			var corrupt *CorruptError
+			if !errors.As(err, &corrupt) {
+				t.Fatalf("byte %d: %v", i, err)
+			}
+			continue
+		}
+		// White space may change, nothing else.
+		if id.data.NodeID == "" || !bytes.Contains(good, []byte(id.data.NodeID)) {
+			t.Fatalf("byte %d of %q: read as %+v", i, good, id.data)
+		}
+		_ = id.close()
+	}
+}
+
+func TestIdentityMissingBesideALog(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, logFile), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var corrupt *CorruptError
+	if _, err := openIdentity(dir); !errors.As(err, &corrupt) {
+		t.Errorf("a new identity for an old log: %v", err)
+	}
+}
+
+func TestFoundIsUndoneWhenTheStartFails(t *testing.T) {
+	id := mustOpen(t, t.TempDir())
+	defer id.close()
+	boom := errors.New("boom")
+	if first, err := id.found("a", func() error { return boom }); first || !errors.Is(err, boom) || id.cluster() != "" {
+		t.Errorf("%v, %v, %q", first, err, id.cluster())
+	}
+	if first, err := id.found("b", func() error { return nil }); !first || err != nil {
+		t.Errorf("%v, %v", first, err)
+	}
+	if first, err := id.found("c", func() error { t.Error("called"); return nil }); first || err != nil {
+		t.Errorf("%v, %v", first, err)
+	}
+}

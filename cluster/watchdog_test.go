@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// emptyFSM remembers nothing.
+type emptyFSM struct{}
+
+func (emptyFSM) Apply(*raft.Log) any                  { return nil }
+func (emptyFSM) Snapshot() (raft.FSMSnapshot, error)  { return emptySnapshot{}, nil }
+func (emptyFSM) Restore(r io.ReadCloser) error        { return r.Close() }
+func (emptyFSM) IsRemoved(string) bool                { return false }
+func (emptyFSM) Remove(context.Context, string) error { return nil }
+
+type emptySnapshot struct{}
+
+func (emptySnapshot) Persist(s raft.SnapshotSink) error { return s.Close() }
+func (emptySnapshot) Release()                          {}
+
+// stallingLog is a disk that can hang.
+type stallingLog struct {
+	raft.LogStore
+	hang atomic.Bool
+	free chan struct{}
+}
+
+func (s *stallingLog) StoreLogs(l []*raft.Log) error {
+	if s.hang.Load() {
+		<-s.free
+	}
+	return s.LogStore.StoreLogs(l)
+}
+
+func (s *stallingLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+
+func TestLeaderWithAStalledDiskStops(t *testing.T) {
+	t.Parallel()
+	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: gossipLogger(slog.New(slog.DiscardHandler))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := raft.NewInmemStore()
+	disk := &stallingLog{LogStore: mem, free: make(chan struct{})}
+	_, trans := raft.NewInmemTransport("")
+	n, err := Open(Config{
+		Name: "a", Gossip: gossip, GossipHost: "127.0.0.1", GossipPort: gossip.GetAutoBindPort(), RaftAddress: string(trans.LocalAddr()),
+		BootstrapExpect: 1, FSM: emptyFSM{}, Removed: emptyFSM{}, Lead: func(ctx context.Context) { <-ctx.Done() },
+		Watch:     clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}),
+		Logger:    slog.New(slog.DiscardHandler),
+		Timing:    Timing{Heartbeat: 50 * time.Millisecond, DiskStall: 100 * time.Millisecond},
+		Transport: trans,
+		Storage:   &Storage{Logs: disk, Stable: mem, Snapshots: raft.NewInmemSnapshotStore()},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.After(20 * time.Second)
+	for !n.IsLeader() {
+		select {
+		case <-n.LeaderChanged():
+		case <-deadline:
+			t.Fatal("no leader")
+		}
+	}
+	if _, err := n.Propose(t.Context(), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	disk.hang.Store(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { _, _ = n.Propose(ctx, []byte("y")) }()
+	select {
+	case <-n.Failed():
+		if !strings.Contains(n.Failure().Error(), "disk") {
+			t.Errorf("stopped with %v", n.Failure())
+		}
+	case <-deadline:
+		t.Error("a leader whose disk hangs goes on")
+	}
+	if _, err := n.Propose(t.Context(), []byte("z")); err == nil {
+		t.Error("it still proposes")
+	}
+	cancel()
+	close(disk.free)
+	if err := n.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
