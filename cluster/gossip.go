@@ -91,8 +91,13 @@ func (g *gossip) join(addrs []string) (int, error) {
 	return g.list.Join(addrs)
 }
 
-// announce tells the others that our metadata changed.
-func (g *gossip) announce() { _ = g.list.UpdateNode(time.Second) }
+// announce tells the others that our metadata changed. A failure is mended by
+// the next exchange of states.
+func (g *gossip) announce() {
+	if g.list != nil {
+		_ = g.list.UpdateNode(time.Second)
+	}
+}
 
 // learn takes what a node said of itself, in gossip or in a handshake.
 func (g *gossip) learn(m meta, alive bool) {
