@@ -134,7 +134,7 @@ func (c *Config) raftConfig(id string, notify chan<- bool, logger *slog.Logger) 
 	rc.LeaderLeaseTimeout = c.Timing.LeaderLease
 	rc.CommitTimeout = 100 * time.Millisecond // how late an idle follower hears of a commit
 	rc.SnapshotThreshold = c.Timing.SnapshotThreshold
-	rc.SnapshotInterval = 30 * time.Second
+	rc.SnapshotInterval = 10 * time.Second
 	rc.TrailingLogs = trailingLogs
 	rc.ShutdownOnRemove = false // the node itself decides what a removal means
 	rc.NotifyCh = notify
