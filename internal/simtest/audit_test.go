@@ -1,0 +1,159 @@
+package simtest
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// audit sees every ID that any process issued. It knows nothing of how IDs come
+// about but how a layout packs them.
+type audit struct {
+	layout *snowflake.Layout
+	// mayBeAhead is how far ahead of the true time IDs and the observed clock may be.
+	mayBeAhead time.Duration
+
+	mu      sync.Mutex
+	starts  []string     // the names of all processes
+	taken   []taken      // in the order in which they were issued
+	cells   map[cell]int // the last of taken in that cell, plus one
+	high    uint64       // the greatest ID
+	ids     uint64
+	refused int // requests
+	faults  []string
+}
+
+// cell is one tick of a worker.
+type cell struct {
+	worker uint64
+	tick   int64
+}
+
+// taken are the sequences [from, until) of a cell that a process issued.
+type taken struct {
+	cell
+	from, until uint64
+	start       int
+	before      int // the one issued before it in the same cell, plus one
+}
+
+func newAudit(l *snowflake.Layout) *audit {
+	return &audit{
+		layout: l, cells: make(map[cell]int),
+		mayBeAhead: 500*time.Millisecond + 5*time.Millisecond, // --max-clock-offset and --max-ahead
+	}
+}
+
+// begin gives a start of a process its number.
+func (a *audit) begin(name string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.starts = append(a.starts, name)
+	return len(a.starts) - 1
+}
+
+func (a *audit) name(start int) string { return fmt.Sprintf("%s (start %d)", a.starts[start], start) }
+
+// fault notes that something happened that never should.
+func (a *audit) fault(format string, args ...any) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.note(format, args...)
+}
+
+func (a *audit) note(format string, args ...any) {
+	if len(a.faults) < 20 {
+		a.faults = append(a.faults, fmt.Sprintf("at %v: ", time.Since(someDay))+fmt.Sprintf(format, args...))
+	}
+}
+
+// newest is the greatest ID that anybody issued.
+func (a *audit) newest() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.high
+}
+
+// refuse notes that a request was refused.
+func (a *audit) refuse() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.refused++
+}
+
+// add takes what a process answered to a request with a floor.
+func (a *audit) add(p *process, ranges []allocator.Range, after uint64) {
+	latest := time.Now().Add(a.mayBeAhead).UnixMilli()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, r := range ranges {
+		parts, err := a.layout.Unpack(r.First)
+		if err != nil {
+			a.note("%s issued %d, which is no ID: %v", a.name(p.start), r.First, err)
+			continue
+		}
+		if r.First <= after {
+			a.note("%s issued %d, which is not above %d", a.name(p.start), r.First, after)
+		}
+		if ms := a.layout.MillisAt(parts.Tick); ms > latest {
+			a.note("%s issued %d, which is more than %d ms ahead of the time", a.name(p.start), r.First, ms-latest)
+		}
+		a.ids += uint64(r.Count)
+		a.high = max(a.high, r.First+uint64(r.Count-1)*r.Step)
+		a.take(taken{
+			cell: cell{parts.Worker, parts.Tick},
+			from: parts.Sequence, until: parts.Sequence + uint64(r.Count), start: p.start,
+		})
+	}
+}
+
+// take looks whether any of these was issued before.
+func (a *audit) take(t taken) {
+	t.before = a.cells[t.cell]
+	for i := t.before; i > 0; i = a.taken[i-1].before {
+		if o := a.taken[i-1]; t.from < o.until && o.from < t.until {
+			a.note("worker %d, tick %d: %s issued sequences [%d, %d), and %s had issued [%d, %d)",
+				t.worker, t.tick, a.name(t.start), t.from, t.until, a.name(o.start), o.from, o.until)
+			break
+		}
+	}
+	a.taken = append(a.taken, t)
+	a.cells[t.cell] = len(a.taken)
+}
+
+// granted checks that each ID lies in a window of this state, and that each
+// process's windows were granted to it alone: to one nonce, which is nobody else's.
+func (a *audit) granted(s *fsm.State) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	nonces := make(map[int]fsm.GrantRecord) // by start
+	owners := make(map[[16]byte]int)        // starts by nonce
+	last := make([]fsm.GrantRecord, len(a.starts))
+	for _, t := range a.taken {
+		g := last[t.start]
+		if g.Token == 0 || g.Worker != t.worker || t.tick < g.From || t.tick >= g.Until {
+			var ok bool
+			if g, ok = s.WhoIs(a.layout.Name(), t.worker, t.tick); !ok {
+				a.note("%s issued at tick %d of worker %d, which was granted to nobody", a.name(t.start), t.tick, t.worker)
+				continue
+			}
+			last[t.start] = g
+		}
+		first, seen := nonces[t.start]
+		if !seen {
+			nonces[t.start], first = g, g
+		}
+		owner, owned := owners[g.Nonce]
+		if !owned {
+			owners[g.Nonce], owner = t.start, t.start
+		}
+		if g.Nonce != first.Nonce || owner != t.start {
+			a.note("%s issued at tick %d of worker %d, which was granted to %s of %s",
+				a.name(t.start), t.tick, t.worker, g.Holder, a.name(owner))
+		}
+	}
+}

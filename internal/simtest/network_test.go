@@ -1,0 +1,127 @@
+package simtest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// plane is a kind of traffic.
+type plane int
+
+const (
+	raftPlane plane = iota
+	gossipPlane
+	apiPlane
+	planes
+)
+
+func (p plane) String() string { return [...]string{"raft", "gossip", "api"}[p] }
+
+var allPlanes = []plane{raftPlane, gossipPlane, apiPlane}
+
+// link is one direction between two nodes.
+type link struct {
+	plane    plane
+	from, to *node
+}
+
+var (
+	errRefused = errors.New("connection refused")
+	errTimeout = errors.New("i/o timeout")
+)
+
+// network decides which messages arrive, and when.
+type network struct {
+	mu    sync.Mutex
+	rng   *rand.Rand
+	cut   map[link]bool
+	loss  [planes]float64       // the share of messages that is lost at random
+	delay [planes]time.Duration // the longest way from one node to another
+	nodes map[string]*node      // by any of their addresses
+}
+
+func newNetwork(seed uint64) *network {
+	return &network{
+		rng: rand.New(rand.NewPCG(seed, 1)), cut: make(map[link]bool), nodes: make(map[string]*node),
+		delay: [planes]time.Duration{time.Millisecond, time.Millisecond, 2 * time.Millisecond},
+	}
+}
+
+// block cuts the way from some nodes to others, in this direction only.
+func (n *network) block(from, to []*node, on ...plane) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range on {
+		for _, a := range from {
+			for _, b := range to {
+				n.cut[link{p, a, b}] = a != b
+			}
+		}
+	}
+}
+
+// part cuts the way between two groups of nodes.
+func (n *network) part(a, b []*node, on ...plane) {
+	n.block(a, b, on...)
+	n.block(b, a, on...)
+}
+
+// lose makes messages of a kind get lost at random.
+func (n *network) lose(share float64, on ...plane) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range on {
+		n.loss[p] = share
+	}
+}
+
+// heal makes everything arrive again.
+func (n *network) heal() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.cut)
+	n.loss = [planes]float64{}
+}
+
+// passes reports whether a message from a process to another arrives. What a
+// process sends after its end never does.
+func (n *network) passes(p plane, from, to *process) bool {
+	if from.dead.Load() || to.dead.Load() {
+		return false
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.cut[link{p, from.node, to.node}] && (n.loss[p] == 0 || n.rng.Float64() >= n.loss[p])
+}
+
+// latency is how long a message takes.
+func (n *network) latency(p plane) time.Duration {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return 1 + rand.N(n.delay[p])
+}
+
+// at finds the node with an address.
+func (n *network) at(address string) *node {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.nodes[address]
+}
+
+func (n *network) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var cuts []string
+	for l, is := range n.cut {
+		if is {
+			cuts = append(cuts, fmt.Sprintf("%v %s->%s", l.plane, l.from.name, l.to.name))
+		}
+	}
+	slices.Sort(cuts)
+	return fmt.Sprintf("cut: %s; loss %v\n", strings.Join(cuts, ", "), n.loss)
+}

@@ -1,0 +1,146 @@
+package simtest
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const gossipPortNumber = 7703
+
+// node is one machine: its name, addresses, clock and disk outlive the processes on it.
+type node struct {
+	*world
+	name      string
+	number    int
+	expect    int // bootstrap-expect
+	supported uint32
+	clock     *wrist
+	installed atomic.Int64 // snapshots that a leader sent
+
+	current atomic.Pointer[process] // nil while the machine is down
+
+	mu      sync.Mutex // guards what follows, and starting against ending
+	disk    *disk
+	dir     string // of the node's identity
+	starts  int
+	failure error // why the last process that failed did
+}
+
+func (w *world) addNode(expect int) *node {
+	w.Helper()
+	n := &node{
+		world: w, number: len(w.nodes) + 1, expect: expect,
+		clock: newWrist(), disk: newDisk(),
+	}
+	n.name = fmt.Sprintf("m%d", n.number)
+	n.dir = n.newDir()
+	if len(w.supported) >= n.number {
+		n.supported = w.supported[n.number-1]
+	}
+	w.nodes = append(w.nodes, n)
+	w.net.mu.Lock()
+	defer w.net.mu.Unlock()
+	for _, a := range []string{n.raftAddress(), n.apiAddress(), n.gossipAddress()} {
+		w.net.nodes[a] = n
+	}
+	return n
+}
+
+func (n *node) ip() net.IP            { return net.IPv4(10, 0, 0, byte(n.number)).To4() }
+func (n *node) apiAddress() string    { return n.ip().String() + ":7700" }
+func (n *node) raftAddress() string   { return n.ip().String() + ":7702" }
+func (n *node) gossipAddress() string { return fmt.Sprintf("%v:%d", n.ip(), gossipPortNumber) }
+
+// proc is the process that runs on a node; nil if none does.
+func (n *node) proc() *process {
+	if n == nil {
+		return nil
+	}
+	return n.current.Load()
+}
+
+// start starts a process with what is on the disk.
+func (n *node) start() *node {
+	n.Helper()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.proc() != nil {
+		n.Fatalf("%s runs already", n.name)
+	}
+	n.starts++
+	p, err := newProcess(n)
+	if err != nil {
+		n.Fatalf("start %s: %v", n.name, err)
+	}
+	return p.node
+}
+
+// stop ends the process politely.
+func (n *node) stop() error {
+	p := n.proc()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	err := p.member.Close(ctx)
+	n.current.Store(nil)
+	p.end()
+	return err
+}
+
+// crash ends the process without a word: nothing of what it still does reaches
+// anybody, and the next one finds the disk as it is now.
+func (n *node) crash() {
+	if p := n.proc(); p != nil {
+		n.kill(p)
+	}
+}
+
+func (n *node) kill(p *process) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.current.CompareAndSwap(p, nil) {
+		return
+	}
+	p.dead.Store(true) // before the copies: what is written from here on is not acknowledged
+	n.disk = n.disk.clone()
+	n.dir = n.copyDir()
+	n.ending.Go(func() {
+		p.end()
+		gone, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = p.member.Close(gone)
+	})
+}
+
+// copyDir copies the identity; the dying process still holds the lock on its own.
+func (n *node) copyDir() string {
+	dir := n.newDir()
+	raw, err := os.ReadFile(filepath.Join(n.dir, "member.json"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "member.json"), raw, 0o600)
+	}
+	if err != nil {
+		n.Error(err)
+	}
+	return dir
+}
+
+func (n *node) newDir() string {
+	dir, err := os.MkdirTemp(n.base, n.name)
+	if err != nil {
+		n.Error(err)
+	}
+	return dir
+}
+
+// failed is why the last process that had to stop did.
+func (n *node) failed() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.failure
+}

@@ -1,0 +1,91 @@
+package simtest
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// recovery is how soon after the last fault every member issues again.
+const recovery = 10 * time.Second
+
+func TestHourOfPartitions(t *testing.T) {
+	t.Parallel()
+	hours := 1.0
+	if text := os.Getenv("SNOWRAFT_SIM_HOURS"); text != "" {
+		var err error
+		if hours, err = strconv.ParseFloat(text, 64); err != nil {
+			t.Fatalf("SNOWRAFT_SIM_HOURS: %v", err)
+		}
+	}
+	span := time.Duration(hours * float64(time.Hour))
+	t.Run("long windows", func(t *testing.T) {
+		simulate(t, options{}, func(w *world) { w.partitions(span) })
+	})
+	// Here nobody can go on for long without the leader.
+	t.Run("short windows", func(t *testing.T) {
+		simulate(t, options{members: 5, maxWindow: 3 * time.Second}, func(w *world) { w.partitions(span) })
+	})
+}
+
+func (w *world) partitions(span time.Duration) {
+	faults, slowest := 0, time.Duration(0)
+	for end := time.Now().Add(span); time.Now().Before(end); {
+		for range 1 + w.rng.IntN(3) { // one after the other or on top of each other
+			w.partition()
+			faults++
+			w.pass(w.between(time.Second, 40*time.Second))
+		}
+		w.net.heal()
+		slowest = max(slowest, w.untilAllIssue(recovery))
+		w.pass(w.between(0, 20*time.Second))
+	}
+	w.Logf("%d faults, all issued again within %v", faults, slowest)
+}
+
+// between draws a duration.
+func (w *world) between(low, high time.Duration) time.Duration {
+	return low + time.Duration(w.rng.Int64N(int64(high-low)))
+}
+
+// partition makes one fault of the network, drawn at random.
+func (w *world) partition() {
+	nodes := w.live()
+	w.rng.Shuffle(len(nodes), func(i, j int) { nodes[i], nodes[j] = nodes[j], nodes[i] })
+	size := 1 + w.rng.IntN(len(nodes)/2)
+	few, rest := nodes[:size], nodes[size:]
+	if l := w.leaderNow(); l != nil && w.rng.IntN(3) == 0 {
+		few, rest = []*node{l}, w.others(l)
+	}
+	what := ""
+	switch w.rng.IntN(8) {
+	case 0, 1:
+		what = "part all traffic"
+		w.net.part(few, rest, allPlanes...)
+	case 2:
+		what = "block all traffic one way"
+		w.net.block(few, rest, allPlanes...)
+	case 3:
+		what = "block all traffic one way, to them"
+		w.net.block(rest, few, allPlanes...)
+	case 4:
+		what = "part Raft only"
+		w.net.part(few, rest, raftPlane)
+	case 5:
+		what = "part gossip only"
+		w.net.part(few, rest, gossipPlane)
+	case 6:
+		what = "part calls only"
+		w.net.part(few, rest, apiPlane)
+	case 7:
+		what = "lose a part of everything"
+		w.net.lose(0.05+0.4*w.rng.Float64(), allPlanes[w.rng.IntN(3)])
+	}
+	names := ""
+	for _, n := range few {
+		names += " " + n.name
+	}
+	w.log.logger("test").Info("fault", "what", what, "of", fmt.Sprint(names))
+}

@@ -1,0 +1,168 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+// process is one start of a member, with a client that asks it for IDs all the time.
+type process struct {
+	*node
+	start  int // counts the starts of all nodes
+	member *member.Member
+	raft   *raftPort
+	gossip *gossipPort
+
+	up   atomic.Pointer[member.Member] // member, once it is open
+	dead atomic.Bool                   // nothing that it sends arrives any more
+	stop chan struct{}
+	done chan struct{} // client and watcher have ended
+
+	issued  atomic.Int64 // when it last issued, in Unix nanoseconds
+	last    atomic.Uint64
+	refused atomic.Pointer[error]
+}
+
+// newProcess starts a member; the node's lock is held.
+func newProcess(n *node) (*process, error) {
+	p := &process{node: n, stop: make(chan struct{}), done: make(chan struct{})}
+	p.start = n.audit.begin(n.name)
+	p.raft, p.gossip = newRaftPort(n.net, p), newGossipPort(n.net, p)
+	var seeds []string
+	for _, o := range n.nodes {
+		if o != n {
+			seeds = append(seeds, o.gossipAddress())
+		}
+	}
+	layout := n.layout
+	n.current.Store(p)
+	var err error
+	p.member, err = member.Open(member.Config{
+		Cluster: cluster.Config{
+			Name: n.name, DataDir: n.dir, Storage: n.disk.storage(),
+			Transport: p.raft, Gossip: p.gossip, GossipHost: n.ip().String(), GossipPort: gossipPortNumber,
+			RaftAddress: n.raftAddress(), APIAddress: n.apiAddress(),
+			Join: seeds, BootstrapExpect: n.expect, Timing: n.timing, Version: "simulated",
+		},
+		Clock: n.clock.source(), Initial: n.config(), Default: &layout, Lanes: n.lanes,
+		Supported: n.supported, Leader: p.ask, Logger: n.log.logger(n.name),
+	})
+	if err != nil {
+		n.current.Store(nil)
+		return nil, err
+	}
+	p.up.Store(p.member)
+	go p.run()
+	return p, nil
+}
+
+// opened is the member once it is open; a port answers nothing before.
+func (p *process) opened() *member.Member { return p.up.Load() }
+
+// end stops the client; the member is somebody else's.
+func (p *process) end() {
+	close(p.stop)
+	<-p.done
+	p.dead.Store(true)
+}
+
+// run is the client, and the process's end when the member says it must not go on.
+func (p *process) run() {
+	defer close(p.done)
+	tick := time.NewTicker(20*time.Millisecond + rand.N(160*time.Millisecond))
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			if !p.idle {
+				p.request()
+			}
+		case <-p.member.Node().Failed():
+			p.fail(p.member.Node().Failure())
+			return
+		case <-p.stop:
+			return
+		}
+	}
+}
+
+func (p *process) fail(err error) {
+	p.node.mu.Lock()
+	p.failure = err
+	p.node.mu.Unlock()
+	go p.kill(p)
+}
+
+// request is one request of the client, like real ones: mostly for one ID,
+// sometimes for many, sometimes for one above one that it has seen.
+func (p *process) request() {
+	count, after := uint32(1), uint64(0)
+	switch rand.N(20) {
+	case 0:
+		count = 1 + rand.Uint32N(10_000)
+	case 1, 2, 3:
+		count = 1 + rand.Uint32N(10)
+	case 4:
+		after = p.audit.newest()
+	}
+	_ = p.issue(count, after)
+}
+
+// issue asks for IDs and puts them to the audit.
+func (p *process) issue(count uint32, after uint64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	before := p.last.Load()
+	issuer, err := p.member.Issuer(ctx, "")
+	var ranges []allocator.Range
+	if err == nil {
+		ranges, err = issuer.Take(ctx, nil, count, after)
+	}
+	if p.dead.Load() {
+		return errRefused // nobody got them
+	}
+	if !p.swap {
+		after = max(after, before)
+	}
+	p.audit.add(p, ranges, after)
+	if n := len(ranges); n > 0 {
+		r := ranges[n-1]
+		p.last.Store(r.First + uint64(r.Count-1)*r.Step)
+	}
+	if err != nil {
+		p.refused.Store(&err)
+		p.audit.refuse()
+		if !expected(err) {
+			p.audit.fault("%s refused in a way that it never should: %v", p.name, err)
+		}
+		return err
+	}
+	p.issued.Store(time.Now().UnixNano())
+	return nil
+}
+
+// expected reports whether an error is of the kinds that callers know how to handle.
+func expected(err error) bool {
+	var ended *allocator.WindowEndedError
+	var workers *allocator.WorkersExhaustedError
+	var behind *clock.BehindError
+	var skew *clock.SkewError
+	return errors.As(err, &ended) || errors.As(err, &workers) || errors.As(err, &behind) || errors.As(err, &skew) ||
+		errors.Is(err, allocator.ErrClosed) || errors.Is(err, member.ErrNoLeader) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// lastError is the last refusal.
+func (p *process) lastError() error {
+	if err := p.refused.Load(); err != nil {
+		return *err
+	}
+	return nil
+}

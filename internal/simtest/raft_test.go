@@ -1,0 +1,107 @@
+package simtest
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// transportTimeout is how long a message waits for an answer that does not come.
+const transportTimeout = 5 * time.Second
+
+// raftPort is a process's Raft transport: raft's own one in memory, behind
+// which the network decides. Requests and answers get lost separately.
+type raftPort struct {
+	*raft.InmemTransport
+	net  *network
+	self *process
+
+	mu    sync.Mutex
+	known map[*process]bool // those that we shook hands with
+}
+
+func newRaftPort(net *network, self *process) *raftPort {
+	_, inmem := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self.node.raftAddress()), transportTimeout)
+	return &raftPort{InmemTransport: inmem, net: net, self: self, known: make(map[*process]bool)}
+}
+
+// call carries one request and its answer.
+func (r *raftPort) call(target raft.ServerAddress, request func() error) error {
+	to := r.net.at(string(target)).proc()
+	if to == nil || to.opened() == nil || r.self.opened() == nil {
+		return errRefused
+	}
+	if err := r.carry(r.self, to); err != nil {
+		return err
+	}
+	if err := r.greet(to); err != nil {
+		return err
+	}
+	r.Connect(target, to.raft.InmemTransport)
+	if err := request(); err != nil {
+		return err
+	}
+	return r.carry(to, r.self)
+}
+
+func (r *raftPort) carry(from, to *process) error {
+	if r.self.dead.Load() {
+		return errRefused // it wants to end, not to wait
+	}
+	time.Sleep(r.net.latency(raftPlane))
+	if !r.net.passes(raftPlane, from, to) {
+		time.Sleep(transportTimeout)
+		return errTimeout
+	}
+	return nil
+}
+
+// greet shakes hands before the first message to a process.
+func (r *raftPort) greet(to *process) error {
+	r.mu.Lock()
+	known := r.known[to]
+	r.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := r.self.opened().Node().Handshake(to.opened().Node()); err != nil {
+		return err
+	}
+	r.mu.Lock()
+	r.known[to] = true
+	r.mu.Unlock()
+	return nil
+}
+
+// AppendEntriesPipeline is what the product's transport answers too.
+func (r *raftPort) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+	return nil, raft.ErrPipelineReplicationNotSupported
+}
+
+func (r *raftPort) AppendEntries(id raft.ServerID, to raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	return r.call(to, func() error { return r.InmemTransport.AppendEntries(id, to, args, resp) })
+}
+
+func (r *raftPort) RequestVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	return r.call(to, func() error { return r.InmemTransport.RequestVote(id, to, args, resp) })
+}
+
+func (r *raftPort) RequestPreVote(id raft.ServerID, to raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	return r.call(to, func() error { return r.InmemTransport.RequestPreVote(id, to, args, resp) })
+}
+
+func (r *raftPort) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	return r.call(to, func() error {
+		err := r.InmemTransport.InstallSnapshot(id, to, args, resp, data)
+		if err == nil && resp.Success {
+			r.net.at(string(to)).installed.Add(1)
+		}
+		return err
+	})
+}
+
+func (r *raftPort) TimeoutNow(id raft.ServerID, to raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	return r.call(to, func() error { return r.InmemTransport.TimeoutNow(id, to, args, resp) })
+}

@@ -1,0 +1,98 @@
+package simtest
+
+import (
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/fsm"
+)
+
+// watchClocks looks all the time whether an observed clock is too far ahead.
+func (w *world) watchClocks() (stop func()) {
+	end := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(250 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-end:
+				return
+			case <-tick.C:
+			}
+			for _, n := range w.nodes {
+				p := n.proc()
+				if p == nil || p.opened() == nil {
+					continue
+				}
+				observed := time.UnixMilli(p.opened().State().Observed().Load())
+				if ahead := time.Until(observed); ahead > w.audit.mayBeAhead {
+					w.audit.fault("the observed clock of %s is %v ahead", n.name, ahead)
+				}
+			}
+		}
+	}()
+	return func() { close(end); <-done }
+}
+
+// verify is the audit at the end, on the state that the live members agree on.
+func (w *world) verify() {
+	w.Helper()
+	if state := w.agreed(); state != nil {
+		state.View(w.audit.granted)
+	}
+	w.audit.mu.Lock()
+	faults := w.audit.faults
+	w.audit.mu.Unlock()
+	w.found = len(faults)
+	for _, f := range faults {
+		if w.planted {
+			w.Log(f)
+		} else {
+			w.Error(f)
+		}
+	}
+	w.Logf("%d IDs in %d ranges, %d requests refused, %d processes, %v", w.audit.ids, len(w.audit.taken), w.audit.refused, len(w.audit.starts), time.Since(someDay).Round(time.Second))
+}
+
+// agreed waits until all live members are at the same index, checks that they
+// have the same state there, and returns it.
+func (w *world) agreed() *fsm.Machine {
+	w.Helper()
+	live := w.live()
+	if len(live) == 0 {
+		w.Error("nobody is left to tell what was granted")
+		return nil
+	}
+	type position struct {
+		index  uint64
+		digest [32]byte
+	}
+	var all []position
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		all = nil
+		same := true
+		synctest.Wait() // nobody is applying anything now
+		for _, n := range live {
+			m := n.proc().member
+			m.State().View(func(s *fsm.State) { all = append(all, position{m.Node().AppliedIndex(), s.Digest()}) })
+			same = same && all[len(all)-1].index == all[0].index
+		}
+		if same {
+			break
+		}
+		if time.Now().After(deadline) {
+			w.Errorf("the members do not come to the same index: %+v\n%s", all, w.status())
+			break
+		}
+		time.Sleep(7 * time.Millisecond)
+	}
+	for i, p := range all {
+		if p.index == all[0].index && p != all[0] {
+			w.Errorf("%s and %s are both at index %d and differ", live[0].name, live[i].name, p.index)
+		}
+	}
+	return live[0].proc().member.State()
+}

@@ -1,0 +1,231 @@
+package simtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// someDay is where simulations begin; synctest's own day is before the
+// layouts' epochs.
+var someDay = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+// options are what a cluster is like. The zero value of a field is a usual choice.
+type options struct {
+	members   int            // 3
+	swap      bool           // the rollback policy; else refuse
+	maxWindow time.Duration  // 10 min
+	layout    snowflake.Spec // the default layout
+	lanes     int            // 1
+	timing    cluster.Timing // the product's
+	supported []uint32       // by member: the newest fsm_version it supports; the build's
+	idle      bool           // no clients
+}
+
+// world is one simulated cluster and all around it.
+type world struct {
+	*testing.T
+	options
+	rng    *rand.Rand // of the test's goroutine: what happens when
+	net    *network
+	audit  *audit
+	log    *journal
+	base   string // directory of the identities
+	nodes  []*node
+	ending sync.WaitGroup // processes that were killed and are being cleared away
+
+	stopWatching func()
+	planted      bool // a bug is planted: faults are looked for
+	found        int  // faults
+}
+
+// simulate runs a test with a cluster that is up and issues.
+func simulate(t *testing.T, o options, test func(*world)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, o)
+		for range w.members {
+			w.addNode(w.members)
+		}
+		for _, n := range w.nodes {
+			n.start()
+		}
+		w.untilAllIssue(30 * time.Second)
+		test(w)
+	})
+}
+
+func newWorld(t *testing.T, o options) *world {
+	time.Sleep(time.Until(someDay)) // the bubble's time: it starts in the year 2000
+	if o.members == 0 {
+		o.members = 3
+	}
+	if o.maxWindow == 0 {
+		o.maxWindow = 10 * time.Minute
+	}
+	if o.layout.Name == "" {
+		o.layout = snowflake.Default().Spec()
+	}
+	s := seed(t)
+	w := &world{
+		T: t, options: o, rng: rand.New(rand.NewPCG(s, 0)), log: newJournal(t),
+		net: newNetwork(s), audit: newAudit(snowflake.MustNew(o.layout)),
+	}
+	w.base = t.TempDir() // removed after end
+	w.stopWatching = w.watchClocks()
+	t.Cleanup(w.end)
+	return w
+}
+
+// seed is what the faults are drawn from.
+func seed(t *testing.T) uint64 {
+	s := uint64(1)
+	if text := os.Getenv("SNOWRAFT_SIM_SEED"); text != "" {
+		var err error
+		if s, err = strconv.ParseUint(text, 10, 64); err != nil {
+			t.Fatalf("SNOWRAFT_SIM_SEED: %v", err)
+		}
+	}
+	t.Logf("SNOWRAFT_SIM_SEED=%d", s)
+	return s
+}
+
+// config is the configuration that members give a new cluster.
+func (w *world) config() *commandv1.Config {
+	c := &commandv1.Config{
+		MaxWindowMs: w.maxWindow.Milliseconds(), WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
+		Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
+	}
+	if w.swap {
+		c.Rollback = commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP
+	}
+	return c
+}
+
+// end heals everything, audits, and clears all processes away: a bubble ends
+// only when all of its goroutines have.
+func (w *world) end() {
+	w.net.heal()
+	w.stopWatching()
+	w.verify()
+	if w.Failed() {
+		w.log.dump(w.T)
+	}
+	for _, n := range w.nodes {
+		n.crash()
+	}
+	w.ending.Wait()
+	time.Sleep(time.Minute) // memberlist does not wait for its own probes
+}
+
+// live lists the nodes that run.
+func (w *world) live() []*node {
+	return slices.DeleteFunc(slices.Clone(w.nodes), func(n *node) bool { return n.proc() == nil })
+}
+
+// leader returns the node that leads and is ready to.
+func (w *world) leader() *node {
+	w.Helper()
+	var leader *node
+	w.until(30*time.Second, "there is a leader", func() bool {
+		leader = w.leaderNow()
+		return leader != nil
+	})
+	return leader
+}
+
+// leaderNow returns the leader of the highest term: one that was cut off may
+// not know yet that there is another.
+func (w *world) leaderNow() (leader *node) {
+	var term uint64
+	for _, n := range w.live() {
+		if raft := n.proc().member.Node(); raft.IsLeader() && raft.Term() > term {
+			leader, term = n, raft.Term()
+		}
+	}
+	return leader
+}
+
+// follower returns a node that runs and does not lead.
+func (w *world) follower() *node {
+	w.Helper()
+	leader := w.leader()
+	for _, n := range w.live() {
+		if n != leader {
+			return n
+		}
+	}
+	w.Fatal("no follower")
+	return nil
+}
+
+// others lists the nodes that run, without one.
+func (w *world) others(n *node) []*node {
+	return slices.DeleteFunc(w.live(), func(o *node) bool { return o == n })
+}
+
+// pass lets time pass.
+func (w *world) pass(d time.Duration) { time.Sleep(d) }
+
+// until lets time pass until something is so.
+func (w *world) until(limit time.Duration, what string, ok func() bool) time.Duration {
+	w.Helper()
+	start := time.Now()
+	for !ok() {
+		if time.Since(start) > limit {
+			w.Fatalf("not within %v: %s\n%s", limit, what, w.status())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return time.Since(start)
+}
+
+// untilAllIssue waits until each live member has answered a request made from now on.
+func (w *world) untilAllIssue(limit time.Duration) time.Duration {
+	w.Helper()
+	return w.untilIssue(limit, w.live()...)
+}
+
+func (w *world) untilIssue(limit time.Duration, nodes ...*node) time.Duration {
+	w.Helper()
+	since := time.Now()
+	return w.until(limit, "all of them issue", func() bool {
+		for _, n := range nodes {
+			p := n.proc()
+			if p == nil || p.issued.Load() <= since.UnixNano() {
+				if w.idle && p != nil && p.issue(1, 0) == nil {
+					continue
+				}
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// status describes all members for a failure's message.
+func (w *world) status() string {
+	text := fmt.Sprintf("at %v\n", time.Since(someDay))
+	for _, n := range w.nodes {
+		p := n.proc()
+		if p == nil {
+			text += n.name + ": down\n"
+			continue
+		}
+		raft := p.member.Node()
+		leader, _ := raft.Leader()
+		text += fmt.Sprintf("%s: term %d, leads %v, follows %s, applied %d, clock %v off, last error %v, lanes %+v\n", n.name,
+			raft.Term(), raft.IsLeader(), leader.Name, raft.AppliedIndex(), p.member.Clock().Offset(), p.lastError(), p.member.Lanes())
+	}
+	return text + w.net.String()
+}
