@@ -83,12 +83,13 @@ func (g *gossip) open(cfg *Config) error {
 	return nil
 }
 
-// join contacts other members; it reports how many answered.
-func (g *gossip) join(addrs []string) (int, error) {
+// join contacts other members.
+func (g *gossip) join(addrs []string) error {
 	if len(addrs) == 0 {
-		return 0, nil
+		return nil
 	}
-	return g.list.Join(addrs)
+	_, err := g.list.Join(addrs)
+	return err
 }
 
 // announce tells the others that our metadata changed. A failure is mended by

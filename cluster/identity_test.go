@@ -66,8 +66,7 @@ func TestIdentityDamageIsDetected(t *testing.T) {
 		}
 		id, err := openIdentity(dir)
 		if err != nil {
-			var corrupt *CorruptError
-			if !errors.As(err, &corrupt) {
+			if _, ok := errors.AsType[*CorruptError](err); !ok {
 				t.Fatalf("byte %d: %v", i, err)
 			}
 			continue

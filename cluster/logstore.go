@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -131,7 +132,7 @@ type checkedStable struct {
 }
 
 func (c *checkedStable) Set(key, val []byte) error {
-	err := c.StableStore.Set(key, binary.BigEndian.AppendUint32(val[:len(val):len(val)], stableSum(key, val)))
+	err := c.StableStore.Set(key, binary.BigEndian.AppendUint32(slices.Clip(val), stableSum(key, val)))
 	if err == nil {
 		c.stored()
 	}

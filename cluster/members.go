@@ -77,7 +77,7 @@ func (n *Node) IsMember() (member, voter bool) {
 // Contact makes this node's gossip contact another node, which the leader then
 // adds if it is new; it returns that node once it is a member.
 func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error) {
-	if _, err := n.gossip.join([]string{gossipAddress}); err != nil {
+	if err := n.gossip.join([]string{gossipAddress}); err != nil {
 		return Member{}, fmt.Errorf("%s: %w", gossipAddress, err)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)

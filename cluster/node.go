@@ -33,10 +33,11 @@ type Node struct {
 	gossip *gossip
 	pilot  *autopilot.Autopilot
 
-	notify  chan bool
-	leading atomic.Pointer[leadership] // nil unless this node leads and is ready
-	leader  broadcast                  // changes of the known leader
-	quorum  atomic.Pointer[string]     // what meta says of bootstrap
+	notify     chan bool
+	leading    atomic.Pointer[leadership] // nil unless this node leads and is ready
+	handedOver time.Time                  // when it last gave leadership away for its clock; while leading only
+	leader     broadcast                  // changes of the known leader
+	quorum     atomic.Pointer[string]     // what meta says of bootstrap
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -312,7 +313,7 @@ func (n *Node) rejoin() {
 			return
 		case <-timer.C:
 		}
-		if _, err := n.gossip.join(n.strangers()); err != nil {
+		if err := n.gossip.join(n.strangers()); err != nil {
 			n.logger.Debug("some members can't be reached", "error", err)
 		}
 		wait := n.cfg.Timing.Rejoin

@@ -9,16 +9,20 @@ import (
 	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
+// handOverPause is how long a leader whose clock is off leads, if it is elected
+// again right after it gave leadership away: when all clocks jump at once all of
+// them are off until they have asked each other.
+const handOverPause = 5 * time.Second
+
 // reconcileLoop is the leader's look at the membership: whenever somebody came
 // or went, and at intervals.
 func (n *Node) reconcileLoop(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Timing.Reconcile)
 	defer tick.Stop()
-	handedOver := time.Time{}
 	for {
 		n.reconcile()
-		if n.cfg.Watch.Off() && time.Since(handedOver) > 5*time.Second {
-			handedOver = time.Now()
+		if n.cfg.Watch.Off() && time.Since(n.handedOver) > handOverPause {
+			n.handedOver = time.Now()
 			n.logger.Error("this clock is off from the majority's: giving leadership away", "offset", n.cfg.Watch.Offset())
 			n.raft.LeadershipTransfer()
 		}

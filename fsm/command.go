@@ -19,10 +19,10 @@ const (
 )
 
 var (
-	// ErrCorrupt: bytes are not what was once written. The copy is damaged.
+	// ErrCorrupt says that bytes are not what was once written. The copy is damaged.
 	ErrCorrupt = errors.New("fsm: corrupt data")
 
-	// ErrUnknownCommand: the bytes are intact, but this build does not know all
+	// ErrUnknownCommand says that the bytes are intact, but this build does not know all
 	// that they say. A newer build may.
 	ErrUnknownCommand = errors.New("fsm: not known to this build")
 )

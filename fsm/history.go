@@ -78,7 +78,7 @@ func (h *history) clone() history {
 
 // find returns the window that covers a worker's tick, newest first.
 func (h *history) find(number uint64, tick int64) (GrantRecord, bool) {
-	for i := len(h.entries) - 1; i >= 0; i-- {
+	for i := range slices.Backward(h.entries) {
 		if g := h.at(i); g.Worker == number && g.From <= tick && tick < g.Until {
 			return *g, true
 		}

@@ -3,7 +3,6 @@ package fsm
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -32,13 +31,6 @@ func (v violation) Error() string { return v.what + ": " + v.text }
 
 func violated(what, format string, args ...any) error {
 	return violation{what, fmt.Sprintf(format, args...)}
-}
-
-func violatedWhat(err error) string {
-	if v, ok := errors.AsType[violation](err); ok {
-		return v.what
-	}
-	return ""
 }
 
 // adversary is what a walk does to the log, and what it looks at.
@@ -97,7 +89,6 @@ type proposal struct {
 	process *process
 	starts  uint64
 	lane    *lane
-	applied bool
 }
 
 // answer is a result on its way to the process that asked.
@@ -117,8 +108,7 @@ type world struct {
 	index     uint64
 	audit     audit
 	issued    map[string]map[uint64]bool // by layout
-	nonces    uint64
-	check     struct { // the last checkpoint that the leader knows
+	check     struct {                   // the last checkpoint that the leader knows
 		index  uint64
 		digest []byte
 	}
@@ -480,7 +470,7 @@ func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
 		return answered, nil
 	}
 	for _, r := range results {
-		if !reflect.DeepEqual(r, results[0]) {
+		if !reflect.DeepEqual(r, results[0]) { //nolint:govet // the errors in a result are values, and part of what must be equal
 			return answered, violated("results", "%+v and %+v", r, results[0])
 		}
 	}

@@ -3,6 +3,7 @@
 package fsm
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/snowraft/snowraft/internal/mutant"
@@ -117,4 +118,11 @@ func TestTokenCheckAlone(t *testing.T) {
 		t.Errorf("%v, expected a duplicate", err)
 	}
 	t.Log(err)
+}
+
+func violatedWhat(err error) string {
+	if v, ok := errors.AsType[violation](err); ok {
+		return v.what
+	}
+	return ""
 }

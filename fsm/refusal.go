@@ -78,7 +78,7 @@ func invalid(format string, args ...any) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, format, args...)
 }
 
-// ErrHalted: the machine met something that it could neither apply nor skip
+// ErrHalted says that the machine met something that it could neither apply nor skip
 // without differing from the other replicas. Nothing changes its state any more.
 var ErrHalted = errors.New("fsm: halted")
 

@@ -38,7 +38,7 @@ func (l *layout) checkHistory() error {
 	h := &l.history
 	current := 0
 	upTo := map[uint64]int64{} // by worker: where the window after this one began
-	for i := len(h.entries) - 1; i >= 0; i-- {
+	for i := range slices.Backward(h.entries) {
 		g, k := h.at(i), &l.workers.used[h.at(i).Worker]
 		after, later := upTo[g.Worker]
 		switch {

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -127,7 +128,7 @@ func (s *search) visit(n *searchNode, index uint64, left int) error {
 				s.path = append(s.path, searchStep{act.name, p, time})
 				if err == nil {
 					err = s.visit(next, index+1, left-1)
-				} else if _, told := err.(searchFailure); !told {
+				} else if _, told := errors.AsType[searchFailure](err); !told {
 					err = searchFailure{err, fmt.Sprint(s.path)}
 				}
 				s.path = s.path[:len(s.path)-1]

@@ -29,7 +29,7 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 // restored halts the machine, with the state as it was before: raft would go on
 // with an older one or without. A halted machine has to be started anew.
 func (m *Machine) Restore(r io.ReadCloser) error {
-	defer r.Close()
+	defer func() { _ = r.Close() }()
 	state, err := ReadState(r, m.options.Supported)
 	if err != nil {
 		err = fmt.Errorf("%w: the snapshot cannot be restored: %w; to go on: %s", ErrHalted, err, adviceFor(err))
