@@ -1,0 +1,280 @@
+package simtest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// roles runs a test with a node in each role.
+func roles(t *testing.T, o options, test func(*world, *node)) {
+	t.Parallel()
+	for name, pick := range map[string]func(*world) *node{"follower": (*world).follower, "leader": (*world).leader} {
+		t.Run(name, func(t *testing.T) {
+			simulate(t, o, func(w *world) {
+				w.pass(2 * time.Minute) // clocks were compared, and the first windows are over
+				test(w, pick(w))
+			})
+		})
+	}
+}
+
+// refusals checks that a node refuses all the time, in one way, for so long.
+func refusals[E error](n *node, d time.Duration) (last E) {
+	n.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); n.pass(100 * time.Millisecond) {
+		if err := n.proc().issue(1, 0); !errors.As(err, &last) {
+			n.Fatalf("%s answers %v\n%s", n.name, err, n.status())
+		}
+	}
+	return last
+}
+
+// undisturbed checks that nodes issue all the time for so long.
+func undisturbed(nodes []*node, d time.Duration) {
+	for end := time.Now().Add(d); time.Now().Before(end); nodes[0].pass(100 * time.Millisecond) {
+		for _, n := range nodes {
+			n.Helper()
+			if err := n.proc().issue(1, 0); err != nil {
+				n.Fatalf("%s: %v\n%s", n.name, err, n.status())
+			}
+		}
+	}
+}
+
+func TestClockBackALittleWaits(t *testing.T) {
+	roles(t, options{}, func(w *world, n *node) {
+		before := n.proc().last.Load()
+		n.clock.set(-500 * time.Millisecond)
+		began := time.Now()
+		if err := n.proc().issue(1, before); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took < 300*time.Millisecond || took > time.Second {
+			t.Errorf("waited for %v", took)
+		}
+		undisturbed(w.live(), time.Minute)
+	})
+}
+
+func TestClockBackRefuses(t *testing.T) {
+	roles(t, options{}, func(w *world, n *node) {
+		others := w.others(n)
+		n.clock.set(-5 * time.Second)
+		last := refusals[*clock.BehindError](n, 3*time.Second)
+		if last.Behind < 3*time.Second || last.Behind > 6*time.Second || last.Limit != time.Second {
+			t.Errorf("behind by %v, limit %v", last.Behind, last.Limit)
+		}
+		refusals[*clock.BehindError](n, time.Minute)
+		undisturbed(others, time.Minute)
+		if w.leader() == n {
+			t.Error("a member whose clock is 5 s behind leads")
+		}
+		n.clock.set(0)
+		w.untilIssue(time.Second, n)
+	})
+}
+
+func TestClockBackUnderSwapGoesOn(t *testing.T) {
+	roles(t, options{swap: true}, func(w *world, n *node) {
+		worker := func() uint64 { return n.proc().member.Lanes()[0].Lanes[0].Worker }
+		before := worker()
+		n.clock.set(-5 * time.Second)
+		took := w.untilIssue(2*time.Second, n)
+		if worker() == before {
+			t.Errorf("goes on with worker %d", before)
+		}
+		t.Logf("went on after %v", took)
+		undisturbed(w.live(), 30*time.Minute) // its windows are short and long
+		n.clock.set(0)
+		undisturbed(w.live(), time.Minute)
+	})
+}
+
+func TestClockForwardRefuses(t *testing.T) {
+	roles(t, options{}, func(w *world, n *node) {
+		n.clock.set(time.Hour)
+		last := refusals[*clock.SkewError](n, time.Second)
+		if last.Ahead < 59*time.Minute || last.Ahead > 61*time.Minute {
+			t.Errorf("ahead by %v", last.Ahead)
+		}
+		undisturbed(w.others(n), 10*time.Second)
+		if w.leader() == n {
+			t.Error("a member whose clock is an hour ahead leads")
+		}
+		refusals[*clock.SkewError](n, time.Minute)
+		undisturbed(w.others(n), time.Minute)
+		n.clock.set(0)
+		w.untilIssue(2*time.Second, n)
+		undisturbed(w.live(), time.Minute)
+	})
+}
+
+// A leader that is cut off and then loses its time as well must not bring the
+// wrong one back to the others.
+func TestClockForwardOnALeaderThatIsCutOff(t *testing.T) {
+	t.Parallel()
+	for _, planes := range [][]plane{allPlanes, {gossipPlane}, {raftPlane, apiPlane}} {
+		simulate(t, options{maxWindow: time.Minute}, func(w *world) {
+			w.pass(2 * time.Minute)
+			n := w.leader()
+			w.net.part([]*node{n}, w.others(n), planes...)
+			w.pass(100 * time.Millisecond)
+			n.clock.set(time.Hour)
+			refusals[*clock.SkewError](n, 2*time.Minute)
+			undisturbed(w.others(n), 3*time.Minute)
+			w.net.heal()
+			refusals[*clock.SkewError](n, time.Minute)
+			undisturbed(w.others(n), time.Minute)
+			n.clock.set(0)
+			w.untilIssue(recovery, n)
+			w.pass(time.Minute)
+		})
+	}
+}
+
+func TestAllClocksBack(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		w.pass(2 * time.Minute)
+		w.setClocks(-5 * time.Second)
+		for _, n := range w.live() {
+			refusals[*clock.BehindError](n, time.Second)
+		}
+		// Three seconds later they have caught up with what was observed.
+		w.pass(3 * time.Second)
+		undisturbed(w.live(), time.Minute)
+		w.setClocks(0)
+		w.untilAllIssue(5 * time.Second) // they look ahead of each other until they have asked
+		undisturbed(w.live(), time.Minute)
+	})
+}
+
+// When all clocks jump together it was the time that was wrong before.
+func TestAllClocksForward(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		w.pass(2 * time.Minute)
+		w.audit.mu.Lock()
+		w.audit.mayBeAhead += time.Hour
+		w.audit.mu.Unlock()
+		term := w.leader().proc().member.Node().Term()
+		w.setClocks(time.Hour)
+		w.untilAllIssue(recovery)
+		if now := w.leader().proc().member.Node().Term(); now > term+10 {
+			t.Errorf("leadership moved %d times", now-term)
+		}
+		undisturbed(w.live(), time.Minute)
+		// If it was not, an operator sets the observed clock right.
+		w.setClocks(0)
+		for _, n := range w.live() {
+			refusals[*clock.BehindError](n, time.Minute)
+		}
+		w.until(recovery, "the observed clock is set back", func() bool {
+			_, err := w.leader().proc().member.ObserveClock(w.Context(), true)
+			return err == nil
+		})
+		// Lanes do not go below what they issued; new ones may.
+		for _, n := range w.nodes {
+			if err := n.stop(); err != nil {
+				t.Error(err)
+			}
+			n.start()
+		}
+		w.untilAllIssue(recovery)
+		undisturbed(w.live(), time.Minute)
+	})
+}
+
+func (w *world) setClocks(ahead time.Duration) {
+	for _, n := range w.nodes {
+		n.clock.set(ahead)
+	}
+}
+
+func TestClockBackAcrossACrash(t *testing.T) {
+	roles(t, options{}, func(w *world, n *node) {
+		n.crash()
+		n.clock.set(-5 * time.Second)
+		n.start()
+		w.pass(5 * time.Second)
+		refusals[*clock.BehindError](n, time.Minute)
+		undisturbed(w.others(n), time.Minute)
+		n.clock.set(0)
+		w.untilIssue(5*time.Second, n)
+	})
+}
+
+func TestClocksBackAcrossACrashOfAll(t *testing.T) {
+	t.Parallel()
+	for _, back := range []time.Duration{500 * time.Millisecond, 5 * time.Second, time.Hour} {
+		simulate(t, options{}, func(w *world) {
+			w.pass(2 * time.Minute)
+			newest := w.audit.newest()
+			w.crashAll()
+			w.setClocks(-back)
+			for _, n := range w.nodes {
+				n.start()
+			}
+			if back > 10*time.Second {
+				w.pass(5 * time.Second)
+				for _, n := range w.nodes {
+					refusals[*clock.BehindError](n, time.Minute)
+				}
+				w.setClocks(0)
+			}
+			w.untilAllIssue(20 * time.Second)
+			for _, n := range w.nodes { // its own lanes are above what it issued before
+				if n.proc().last.Load() <= newest-1<<22 {
+					t.Errorf("%s issued below what was issued before the crash", n.name)
+				}
+			}
+			undisturbed(w.live(), time.Minute)
+		})
+	}
+}
+
+func (w *world) crashAll() {
+	for _, n := range w.nodes {
+		n.crash()
+	}
+}
+
+// A clock that gains a second in 100 is refused once it is too far ahead; the
+// others do not follow it.
+func TestClockDrifts(t *testing.T) {
+	roles(t, options{}, func(w *world, n *node) {
+		n.clock.drift(0.01)
+		w.until(2*time.Minute, "it is refused", func() bool {
+			var skew *clock.SkewError
+			return errors.As(n.proc().issue(1, 0), &skew)
+		})
+		if ahead := n.clock.ahead(); ahead < 400*time.Millisecond || ahead > 600*time.Millisecond {
+			t.Errorf("refused at %v", ahead)
+		}
+		undisturbed(w.others(n), 10*time.Minute)
+		n.clock.drift(0)
+		n.clock.set(0)
+		w.untilIssue(recovery, n)
+	})
+}
+
+// What NTP does, all clocks being a little wrong, disturbs nobody.
+func TestClocksAreSlewed(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		w.pass(time.Minute)
+		for i, n := range w.nodes {
+			n.clock.set(time.Duration(i-1) * 100 * time.Millisecond) // -100, 0, 100 ms
+			n.clock.drift(float64(1-i) * 500e-6)                     // until they meet
+		}
+		w.pass(2 * time.Second)
+		undisturbed(w.live(), 200*time.Second)
+		for _, n := range w.nodes {
+			n.clock.drift(float64(n.number) * 50e-6)
+		}
+		undisturbed(w.live(), 30*time.Minute)
+	})
+}

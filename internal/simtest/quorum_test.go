@@ -1,0 +1,80 @@
+package simtest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// warm is long enough for slow start to reach the longest window.
+const warm = 20 * time.Minute
+
+func TestLostQuorum(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name     string
+		survivor func(*world) *node
+	}{
+		{"a follower survives", (*world).follower},
+		{"the leader survives", (*world).leader},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			simulate(t, options{}, func(w *world) {
+				w.pass(warm)
+				survivor := c.survivor(w)
+				others := w.others(survivor)
+				lane := survivor.proc().member.Lanes()[0].Lanes[0]
+				for _, n := range others {
+					n.crash()
+				}
+				began := time.Now()
+				w.goesOnUntil(survivor, lane.ServeUntil)
+				served := time.Since(began)
+				t.Logf("went on for %v", served.Round(time.Second))
+				// It was extended at half of 10 min, at the latest.
+				if served < 4*time.Minute || served > 10*time.Minute {
+					t.Errorf("went on for %v", served)
+				}
+
+				var ended *allocator.WindowEndedError
+				if err := survivor.proc().issue(1, 0); !errors.As(err, &ended) {
+					t.Errorf("refused with %T: %v", err, err)
+				} else if ended.Until.Sub(lane.ServeUntil).Abs() > time.Millisecond || ended.Cause == nil {
+					t.Errorf("refused with %+v, window until %v", ended, lane.ServeUntil)
+				}
+				w.pass(10 * time.Minute)
+				if err := survivor.proc().issue(1, 0); !errors.As(err, &ended) {
+					t.Errorf("10 min later refused with %v", err)
+				}
+
+				others[0].start()
+				took := w.untilIssue(recovery, survivor, others[0])
+				t.Logf("both issue again after %v", took)
+			})
+		})
+	}
+}
+
+// goesOnUntil checks that a node issues all the time until its window ends, and
+// refuses from then on.
+func (w *world) goesOnUntil(n *node, end time.Time) {
+	w.Helper()
+	p := n.proc()
+	for time.Until(end) > time.Second {
+		if err := p.issue(1, 0); err != nil {
+			w.Fatalf("refused %v before its window ended: %v", time.Until(end), err)
+		}
+		w.pass(500 * time.Millisecond)
+	}
+	w.pass(time.Until(end) + time.Second)
+	before := p.issued.Load()
+	if late := time.Duration(before - end.UnixNano()); late > 0 {
+		w.Errorf("issued %v after its window ended", late)
+	}
+	w.pass(5 * time.Second)
+	if p.issued.Load() != before {
+		w.Error("issued after its window ended")
+	}
+}
