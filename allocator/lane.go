@@ -161,8 +161,7 @@ func (l *lane) failed(err error) pause {
 	}
 	l.report(err, false)
 	d := backoff(l.failures)
-	var workers *WorkersExhaustedError
-	if errors.As(err, &workers) {
+	if workers, ok := errors.AsType[*WorkersExhaustedError](err); ok {
 		now := time.UnixMilli(l.issuer.watch.Now().Wall)
 		d = max(d, min(workers.RetryAt.Sub(now)+backoff(1), exhaustedPoll))
 	}

@@ -6,8 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/snowflake"
 	"pgregory.net/rapid"
+
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // reference is a lease without any cleverness: it walks from cell to cell.
