@@ -1,0 +1,139 @@
+//go:build process
+
+package processtest
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// damage flips one bit at each place in a file that holds these bytes, in the
+// middle when there are none to look for: pages that are not in use any more
+// may hold a copy.
+func damage(t *testing.T, path string, find []byte) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := 0
+	for at := 0; len(find) > 0; flipped++ {
+		i := bytes.Index(raw[at:], find)
+		if i < 0 {
+			break
+		}
+		raw[at+i] ^= 0x40
+		at += i + len(find)
+	}
+	if len(find) == 0 {
+		raw[len(raw)/2] ^= 0x40
+	} else if flipped == 0 {
+		t.Fatalf("%s does not hold %s", path, find)
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// replaced starts a damaged member, which must not go on, and then does what it says.
+func replaced(t *testing.T, ledger *ledger, members []*member, m *member, what string) {
+	t.Helper()
+	rest := others(members, m)
+	old := listed(t, rest[0], m.name).ID
+	m.start()
+	code := m.exit(patience)
+	text := m.stderr.tail(1)
+	for _, want := range []string{what, "is damaged", "start again with an empty one", "snowraft member remove"} {
+		if code != 1 || !strings.Contains(text, want) {
+			t.Errorf("the damaged member ended with exit code %d, and does not say %q: %s", code, want, text)
+		}
+	}
+	for _, o := range rest {
+		ledger.mustAsk(o, 100)
+	}
+	if _, stderr, code := command(t, at(rest[0]), "member", "remove", old); code != 0 {
+		t.Errorf("member remove: %s", stderr)
+	}
+	if err := os.Rename(m.dir, m.dir+".damaged"); err != nil {
+		t.Fatal(err)
+	}
+	m.flags = []string{"--join", seeds(rest...)}
+	m.start().untilIssues()
+	for _, o := range members {
+		o.untilVoters(len(members))
+		ledger.mustAsk(o, 100)
+	}
+	ledger.checkUnique(t)
+	ledger.lanes(t, rest[0])
+}
+
+func TestDamagedLogEntry(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	m := otherThan(t, members, leader(t, members))
+	ledger := newLedger()
+	ledger.mustAsk(m, 100)
+	m.kill()
+	// The holder's name is in the command that granted its worker.
+	damage(t, filepath.Join(m.dir, "raft.db"), []byte(m.name+"/0"))
+	replaced(t, ledger, members, m, "raft.db")
+}
+
+// TestDamagedSnapshot makes the log so long that the members take a snapshot.
+func TestDamagedSnapshot(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	lead := leader(t, members)
+	m := otherThan(t, members, lead)
+	ledger := newLedger()
+	ledger.mustAsk(m, 100)
+	longLog(t, lead, 5000)
+	var state string
+	within(t, 90*time.Second, "all members have a snapshot", func() bool {
+		for _, o := range members {
+			found, err := filepath.Glob(filepath.Join(o.dir, "snapshots", "*-*", "state.bin"))
+			if err != nil || len(found) == 0 || strings.Contains(found[0], ".tmp") {
+				return false
+			}
+			if o == m {
+				state = found[0]
+			}
+		}
+		return true
+	})
+	m.kill()
+	damage(t, state, nil)
+	// The one in its place gets its state from a snapshot, as the log begins later now.
+	replaced(t, ledger, members, m, "snapshots")
+}
+
+// longLog makes the log that many entries longer.
+func longLog(t *testing.T, lead *member, entries int) {
+	t.Helper()
+	jobs := make(chan struct{})
+	var wg sync.WaitGroup
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for range 100 {
+		wg.Go(func() {
+			for range jobs {
+				if _, err := lead.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{}); err != nil {
+					t.Errorf("config set: %v", err)
+				}
+			}
+		})
+	}
+	for range entries {
+		jobs <- struct{}{}
+	}
+	close(jobs)
+	wg.Wait()
+}

@@ -1,0 +1,197 @@
+//go:build process
+
+package processtest
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// issuedBy matches a line of what dev prints: an ID, its time, worker and
+// sequence, and who issued it.
+var issuedBy = regexp.MustCompile(`(?m)^(\d{15,})\s+\S+Z\s+\d+\s+\d+\s+dev-[123]$`)
+
+// portBase is a base at which dev finds all of its ports free.
+func portBase(t *testing.T) string {
+	t.Helper()
+	for {
+		_, port, _ := net.SplitHostPort(freeAddress(t))
+		base, err := strconv.Atoi(port)
+		if err != nil {
+			t.Fatal(err)
+		}
+		free := true
+		for i := range 25 {
+			free = free && isFree(net.JoinHostPort("127.0.0.1", strconv.Itoa(base+i)))
+		}
+		skipPorts(25)
+		if free {
+			return port
+		}
+	}
+}
+
+// dev is dev running, its temporary files in a directory of the test's.
+type dev struct {
+	*process
+	temp string
+	env  []string // of commands that ask it
+	ids  []string // that it has printed
+}
+
+// startDev starts dev and waits until it has printed IDs; nil if a port is taken.
+func startDev(t *testing.T, base string, args ...string) *dev {
+	t.Helper()
+	d := &dev{temp: t.TempDir()}
+	args = append([]string{"dev"}, args...)
+	if base != "" {
+		args = append(args, "--port-base", base)
+		d.env = []string{"SNOWRAFT_ADDR=127.0.0.1:" + base}
+	}
+	d.process = start(t, []string{"TMPDIR=" + d.temp}, args...)
+	took := within(t, 5*time.Second, "dev prints IDs", func() bool {
+		if !d.running() {
+			return true
+		}
+		d.ids = nil
+		for _, match := range issuedBy.FindAllStringSubmatch(d.stdout.String(), -1) {
+			d.ids = append(d.ids, match[1])
+		}
+		return len(d.ids) > 0 && strings.Contains(d.stdout.String(), "Ctrl-C ends it.")
+	})
+	if !d.running() {
+		if !strings.Contains(d.stderr.String(), "cannot be used") {
+			t.Fatalf("dev has ended:\n%s", d.stderr.tail(20))
+		}
+		return nil
+	}
+	t.Logf("dev %v printed IDs after %v", args[1:], took.Round(time.Millisecond))
+	return d
+}
+
+// interrupt ends dev as Ctrl-C does.
+func (d *dev) interrupt() {
+	d.t.Helper()
+	d.signal(syscall.SIGINT)
+	if code := d.exit(15 * time.Second); code != 0 {
+		d.t.Errorf("dev: exit code %d after SIGINT: %s", code, d.stderr.tail(20))
+	}
+	if !d.alone() {
+		d.t.Error("dev left a process behind")
+	}
+	if left, err := os.ReadDir(d.temp); err != nil || len(left) > 0 {
+		d.t.Errorf("dev left temporary files behind: %v %v", left, err)
+	}
+}
+
+// TestDev runs dev at its default ports, so that commands need no flag; where
+// these are taken, at others.
+func TestDev(t *testing.T) {
+	d := startDev(t, "")
+	if d == nil {
+		t.Log("the default ports are taken on this machine, going on with others")
+		if d = startDev(t, portBase(t)); d == nil {
+			t.Fatal("ports that were free are taken")
+		}
+	}
+	seen := map[string]bool{}
+	for _, id := range d.ids {
+		if seen[id] {
+			t.Errorf("dev printed ID %s twice", id)
+		}
+		seen[id] = true
+	}
+	for _, id := range answer[idsDoc](t, d.env, "id", "-n", "5").IDs {
+		if seen[id] {
+			t.Errorf("ID %s twice", id)
+		}
+		seen[id] = true
+	}
+	if len(seen) != len(d.ids)+5 {
+		t.Errorf("%d IDs, expected %d", len(seen), len(d.ids)+5)
+	}
+	status := answer[statusDoc](t, d.env, "status")
+	if status.ClusterID == "" || status.LeaderID == "" || status.Problem != "" || len(status.Lanes) != 1 {
+		t.Errorf("status: %+v", status)
+	}
+	voters := 0
+	for _, m := range answer[membersDoc](t, d.env, "member", "list").Members {
+		if m.Role == "voter" && m.Alive {
+			voters++
+		}
+	}
+	if voters != 3 {
+		t.Errorf("%d voters", voters)
+	}
+	if who := answer[whoisDoc](t, d.env, "whois", d.ids[0]); who.ID != d.ids[0] || who.Holder != "dev-1/0" {
+		t.Errorf("whois %s: %+v", d.ids[0], who)
+	}
+	d.interrupt()
+}
+
+// TestDevKeepsItsData runs dev twice on the same data.
+func TestDevKeepsItsData(t *testing.T) {
+	base, dir := portBase(t), filepath.Join(t.TempDir(), "data")
+	var first statusDoc
+	var ids []string
+	for run := range 2 {
+		d := startDev(t, base, "--data-dir", dir)
+		if d == nil {
+			t.Fatal("ports that were free are taken")
+		}
+		now := answer[statusDoc](t, d.env, "status")
+		if run == 0 {
+			first = now
+		}
+		if now.ClusterID == "" || now.ClusterID != first.ClusterID || now.NodeID != first.NodeID {
+			t.Errorf("the second run is member %s of cluster %s, the first was %s of %s", now.NodeID, now.ClusterID, first.NodeID, first.ClusterID)
+		}
+		for _, id := range d.ids {
+			if len(ids) > 0 && run == 1 && id <= ids[0] {
+				t.Errorf("ID %s of the second run is not above %s of the first", id, ids[0])
+			}
+		}
+		if run == 0 {
+			ids = d.ids
+		}
+		// An ID of the first run is known in the second.
+		if who := answer[whoisDoc](t, d.env, "whois", ids[0]); who.Holder != "dev-1/0" {
+			t.Errorf("whois %s in run %d: %+v", ids[0], run+1, who)
+		}
+		d.interrupt()
+		for _, name := range []string{"dev-1", "dev-2", "dev-3"} {
+			if _, err := os.Stat(filepath.Join(dir, name, "raft.db")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestDevTakenPort has a port of dev's last member taken.
+func TestDevTakenPort(t *testing.T) {
+	base := portBase(t)
+	n, _ := strconv.Atoi(base)
+	taken := strconv.Itoa(n + 21)
+	occupy(t, "127.0.0.1:"+taken)
+	temp := t.TempDir()
+	_, stderr, code := command(t, []string{"TMPDIR=" + temp}, "dev", "--port-base", base)
+	offer := regexp.MustCompile(`--port-base (\d+)`).FindStringSubmatch(stderr)
+	if code != 1 || !strings.Contains(stderr, "port "+taken) || offer == nil {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if left, _ := os.ReadDir(temp); len(left) > 0 {
+		t.Errorf("files are left: %v", left)
+	}
+	d := startDev(t, offer[1])
+	if d == nil {
+		t.Fatalf("the ports that it offered are taken: %s", offer[0])
+	}
+	d.interrupt()
+}

@@ -1,0 +1,93 @@
+//go:build process
+
+package processtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// few is how many IDs a client in production asks for.
+func few() uint32 { return 1 + rand.N[uint32](100) }
+
+// untilWindow waits until a member's window reaches that far, and returns its
+// end. The first windows after a start are short, so that a process that
+// crashes in a loop burns little.
+func (m *member) untilWindow(layout string, ahead time.Duration) (end time.Time) {
+	m.t.Helper()
+	until(m.t, fmt.Sprintf("the window of %s reaches %v ahead", m.name, ahead), func() bool {
+		end = m.serveUntil(layout)
+		return time.Until(end) > ahead
+	})
+	return end
+}
+
+// serveUntil is until when a member can issue without a quorum, as it says; the
+// zero time while it can't.
+func (m *member) serveUntil(layout string) (last time.Time) {
+	for _, l := range m.status().GetLanes() {
+		if end := time.UnixMilli(l.GetServeUntilMs()); l.GetLayout() == layout && l.GetServeUntilMs() > 0 && end.After(last) {
+			last = end
+		}
+	}
+	return last
+}
+
+// TestKillEachMember kills the members one after the other, the leader first,
+// while clients ask for IDs.
+func TestKillEachMember(t *testing.T) {
+	members := startCluster(t, 3)
+	ledger := newLedger()
+	load := newLoad(t, ledger)
+	load.roaming(members, 12, few)
+	for _, m := range members {
+		load.loyal(m, 4, pace, few)
+	}
+	victims := members
+	first := leader(t, members)
+	victims = append([]*member{first}, others(victims, first)...)
+	ledOnce := false
+	for _, victim := range victims {
+		for _, m := range others(members, victim) {
+			m.untilWindow("default", 3*time.Second) // outlasts an election
+		}
+		window := victim.untilWindow("default", 9*time.Second) // outlasts the restart
+		leads := leader(t, members) == victim
+		ledOnce = ledOnce || leads
+		killed := time.Now()
+		victim.kill()
+		pass(t, 3*time.Second) // long enough for an election, and for windows to be extended
+		restarted := time.Now()
+		victim.start()
+		took := within(t, 5*time.Second, victim.name+" issues again after its restart", func() bool { return ledger.ask(victim, 1) == nil })
+		if time.Now().After(window) {
+			t.Errorf("%s may have waited for its old window, until %v", victim.name, window)
+		}
+		var worst time.Duration
+		for _, m := range others(members, victim) {
+			gap := load.gap(m, killed, time.Now())
+			worst = max(worst, gap)
+			if gap > time.Second {
+				t.Errorf("%s issued nothing for %v when %s was killed", m.name, gap, victim.name)
+			}
+			report(t, "a member that lives refused", load.failed(func(f failure) bool { return f.member == m && f.ended.After(killed) }))
+		}
+		report(t, "a member that was killed answered strangely", load.failed(func(f failure) bool {
+			return f.member == victim && f.ended.After(killed) && status.Code(f.err) != codes.Unavailable
+		}))
+		t.Logf("killed %s (leader: %v) and restarted it %v later: it issued after %v; the longest gap of the others was %v",
+			victim.name, leads, restarted.Sub(killed).Round(time.Millisecond), took.Round(time.Millisecond), worst.Round(time.Millisecond))
+	}
+	if !ledOnce {
+		t.Error("no leader was killed")
+	}
+	load.stop()
+	report(t, "a request failed at all members", load.failed(func(f failure) bool { return f.member == nil }))
+	ledger.checkUnique(t)
+	ledger.lanes(t, members[0])
+}

@@ -1,0 +1,149 @@
+//go:build process
+
+package processtest
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// entry is a range of IDs that a client was given: all from first to last.
+type entry struct {
+	first, last  uint64
+	member       *member
+	began, ended time.Time // of the request
+}
+
+// ledger keeps all that was issued, of one layout.
+type ledger struct {
+	layout *snowflake.Layout
+	mu     sync.Mutex
+	all    []entry
+	total  uint64
+}
+
+func newLedger() *ledger { return &ledger{layout: snowflake.Default()} }
+
+// add notes an answer.
+func (l *ledger) add(m *member, began time.Time, resp *snowraftv1.GenerateIdsResponse) {
+	ended := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, r := range resp.GetRanges() {
+		count := uint64(r.GetCount())
+		l.all = append(l.all, entry{r.GetFirst(), r.GetFirst() + (count-1)*r.GetStep(), m, began, ended})
+		l.total += count
+	}
+}
+
+// ask asks a member for IDs and notes them.
+func (l *ledger) ask(m *member, count uint32) error {
+	began := time.Now()
+	resp, err := m.generate(l.layout.Name(), count)
+	if err == nil {
+		l.add(m, began, resp)
+	}
+	return err
+}
+
+// mustAsk asks a member that must answer.
+func (l *ledger) mustAsk(m *member, count uint32) {
+	m.t.Helper()
+	if err := l.ask(m, count); err != nil {
+		m.t.Errorf("%s: %v", m.name, err)
+	}
+}
+
+// checkUnique fails the test if any ID was issued twice. Comparing ranges is
+// complete, as the sequence is the lowest field of all layouts in these tests:
+// a range has no gaps.
+func (l *ledger) checkUnique(t *testing.T) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.layout.Step() != 1 {
+		t.Fatalf("IDs of layout %s are %d apart", l.layout.Name(), l.layout.Step())
+	}
+	slices.SortFunc(l.all, func(a, b entry) int {
+		switch {
+		case a.first < b.first:
+			return -1
+		case a.first > b.first:
+			return 1
+		}
+		return 0
+	})
+	for i := 1; i < len(l.all); i++ {
+		if a, b := l.all[i-1], l.all[i]; b.first <= a.last {
+			t.Fatalf("ID %d twice: from %s at %v and from %s at %v", b.first, a.member.name, a.ended, b.member.name, b.ended)
+		}
+	}
+	if l.total == 0 {
+		t.Fatal("no ID was issued")
+	}
+	t.Logf("%d IDs of layout %s in %d ranges, all different", l.total, l.layout.Name(), len(l.all))
+}
+
+// lanes sorts the entries by what issued them, as the members' grants tell: the
+// token of a grant stands for one lane of one process. It fails the test if an
+// ID lies outside of the windows granted under its token, or was issued by
+// another member than they were granted to.
+func (l *ledger) lanes(t *testing.T, askAt *member) map[uint64][]entry {
+	t.Helper()
+	grants := make(map[uint64][]*snowraftv1.WorkerGrant) // by worker
+	lanes := make(map[uint64][]entry)
+	for _, e := range l.all {
+		p, err := l.layout.Unpack(e.first)
+		if err != nil {
+			t.Fatal(err)
+		}
+		end, err := l.layout.Unpack(e.last)
+		if err != nil || end.Tick != p.Tick || end.Worker != p.Worker {
+			t.Fatalf("the range from %d to %d is not within one tick of one worker", e.first, e.last)
+		}
+		i := slices.IndexFunc(grants[p.Worker], func(g *snowraftv1.WorkerGrant) bool { return g.GetFrom() <= p.Tick && p.Tick < g.GetUntil() })
+		if i < 0 {
+			resp, err := askAt.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: e.first, Layout: l.layout.Name()})
+			if err != nil {
+				t.Fatalf("ID %d of worker %d from %s: %v", e.first, p.Worker, e.member.name, err)
+			}
+			g := resp.GetGrant()
+			if p.Tick < g.GetFrom() || p.Tick >= g.GetUntil() || g.GetWorker() != p.Worker {
+				t.Fatalf("ID %d of worker %d at tick %d: the grant is of worker %d, ticks %d to %d",
+					e.first, p.Worker, p.Tick, g.GetWorker(), g.GetFrom(), g.GetUntil())
+			}
+			i = len(grants[p.Worker])
+			grants[p.Worker] = append(grants[p.Worker], g)
+		}
+		g := grants[p.Worker][i]
+		if g.GetHolder() != e.member.name+"/0" {
+			t.Fatalf("%s issued ID %d of a window that was granted to %s", e.member.name, e.first, g.GetHolder())
+		}
+		lanes[g.GetToken()] = append(lanes[g.GetToken()], e)
+	}
+	return lanes
+}
+
+// checkOrder fails the test if a lane issued an ID that is not greater than all
+// those whose requests had ended before this one's began, whoever asked.
+func checkOrder(t *testing.T, lane []entry) {
+	t.Helper()
+	byBegin, byEnd := slices.Clone(lane), slices.Clone(lane)
+	slices.SortFunc(byBegin, func(a, b entry) int { return a.began.Compare(b.began) })
+	slices.SortFunc(byEnd, func(a, b entry) int { return a.ended.Compare(b.ended) })
+	var highest uint64
+	done := 0
+	for _, e := range byBegin {
+		for ; done < len(byEnd) && byEnd[done].ended.Before(e.began); done++ {
+			highest = max(highest, byEnd[done].last)
+		}
+		if e.first <= highest {
+			t.Fatalf("%s issued ID %d after %d of the same lane", e.member.name, e.first, highest)
+		}
+	}
+}

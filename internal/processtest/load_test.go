@@ -1,0 +1,181 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// callTimeout is how long a client waits for an answer.
+	callTimeout = 5 * time.Second
+	// pace is the pause between two requests of a client that leaves the
+	// machine time to do something else, as production does.
+	pace = 5 * time.Millisecond
+)
+
+// failure is a request that failed.
+type failure struct {
+	member       *member // nil: all members were asked
+	began, ended time.Time
+	err          error
+}
+
+func (f failure) String() string {
+	who := "all members"
+	if f.member != nil {
+		who = f.member.name
+	}
+	return fmt.Sprintf("%s after %v: %s: %v", f.ended.Format("15:04:05.000"), f.ended.Sub(f.began).Round(time.Millisecond), who, f.err)
+}
+
+// load is a number of clients that ask for IDs until they are stopped.
+type load struct {
+	ledger *ledger
+	ctx    context.Context
+	cancel context.CancelFunc
+	wg     sync.WaitGroup
+
+	mu       sync.Mutex
+	failures []failure
+	asked    map[*member][]time.Time // when clients of this member alone got answers
+}
+
+func newLoad(t *testing.T, l *ledger) *load {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	g := &load{ledger: l, ctx: ctx, cancel: cancel, asked: make(map[*member][]time.Time)}
+	t.Cleanup(g.stop)
+	return g
+}
+
+// stop stops the clients and waits for them.
+func (g *load) stop() {
+	g.cancel()
+	g.wg.Wait()
+}
+
+// client is the life of one client: it asks again and again, with a pause.
+func (g *load) client(pause time.Duration, ask func()) {
+	g.wg.Go(func() {
+		timer := time.NewTimer(0)
+		defer timer.Stop()
+		for {
+			select {
+			case <-g.ctx.Done():
+				return
+			case <-timer.C:
+			}
+			ask()
+			timer.Reset(pause)
+		}
+	})
+}
+
+// loyal adds clients that know one member only.
+func (g *load) loyal(m *member, clients int, pause time.Duration, count func() uint32) {
+	for range clients {
+		g.client(pause, func() {
+			began := time.Now()
+			err := g.ask(m, began, count())
+			ended := time.Now()
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			if err == nil {
+				g.asked[m] = append(g.asked[m], ended)
+			} else {
+				g.failures = append(g.failures, failure{m, began, ended, err})
+			}
+		})
+	}
+}
+
+// roaming adds clients that know all members: each stays with the member that
+// answered last, and asks the next when that one is unavailable. A request has
+// failed when every member was asked once.
+func (g *load) roaming(members []*member, clients int, count func() uint32) {
+	for i := range clients {
+		at := i
+		g.client(pace, func() {
+			began, n := time.Now(), count()
+			var errs []error
+			for range members {
+				err := g.ask(members[at%len(members)], began, n)
+				if err == nil {
+					return
+				}
+				errs = append(errs, err)
+				if status.Code(err) != codes.Unavailable {
+					break
+				}
+				at++
+			}
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.failures = append(g.failures, failure{nil, began, time.Now(), fmt.Errorf("%q", errs)})
+		})
+	}
+}
+
+func (g *load) ask(m *member, began time.Time, count uint32) error {
+	// Requests in flight are waited for when the load is stopped.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(g.ctx), callTimeout)
+	defer cancel()
+	resp, err := m.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: g.ledger.layout.Name(), Count: count})
+	if err == nil {
+		g.ledger.add(m, began, resp)
+	}
+	return err
+}
+
+// failed are the requests that failed, chosen by a condition.
+func (g *load) failed(choose func(failure) bool) []failure {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var chosen []failure
+	for _, f := range g.failures {
+		if choose(f) {
+			chosen = append(chosen, f)
+		}
+	}
+	return chosen
+}
+
+// report fails the test if there were failures.
+func report(t *testing.T, what string, failures []failure) {
+	t.Helper()
+	for i, f := range failures {
+		if i == 10 {
+			t.Errorf("... %d in all", len(failures))
+			break
+		}
+		t.Errorf("%s: %v", what, f)
+	}
+}
+
+// gap is the longest time in [from, to) in which no loyal client of a member got an answer.
+func (g *load) gap(m *member, from, to time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	answers := slices.SortedFunc(slices.Values(g.asked[m]), time.Time.Compare)
+	var longest time.Duration
+	last := from
+	for _, at := range append(answers, to) {
+		if at.Before(from) || at.After(to) {
+			continue
+		}
+		longest = max(longest, at.Sub(last))
+		last = at
+	}
+	return longest
+}

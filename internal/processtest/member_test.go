@@ -1,0 +1,220 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// member is a member of a cluster: a data directory and ports, which stay the
+// same over restarts, and the process that runs on them now, if any.
+type member struct {
+	*process
+	t                       *testing.T
+	name, dir               string
+	api, http, raft, gossip string
+	flags                   []string // beside those of name, directory and ports
+
+	conn    *grpc.ClientConn
+	ids     snowraftv1.IdServiceClient
+	workers snowraftv1.WorkerServiceClient
+	cluster snowraftv1.ClusterServiceClient
+}
+
+// newMember describes a member and does not start it.
+func newMember(t *testing.T, name string, flags ...string) *member {
+	t.Helper()
+	m := &member{
+		t: t, name: name, dir: filepath.Join(t.TempDir(), name), flags: flags,
+		api: freeAddress(t), http: freeAddress(t), raft: freeAddress(t), gossip: freeAddress(t),
+	}
+	// A restarted member is found again at once, not after gRPC's minutes.
+	reconnect := backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 100 * time.Millisecond}
+	var err error
+	m.conn, err = grpc.NewClient("passthrough:///"+m.api,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.ids = snowraftv1.NewIdServiceClient(m.conn)
+	m.workers = snowraftv1.NewWorkerServiceClient(m.conn)
+	m.cluster = snowraftv1.NewClusterServiceClient(m.conn)
+	t.Cleanup(func() { _ = m.conn.Close() })
+	return m
+}
+
+// newCluster describes members that start a cluster together.
+func newCluster(t *testing.T, size int, flags ...string) []*member {
+	t.Helper()
+	var members []*member
+	for i := range size {
+		members = append(members, newMember(t, fmt.Sprintf("m%d", i+1), flags...))
+	}
+	for _, m := range members {
+		m.flags = append(m.flags, "--bootstrap-expect", strconv.Itoa(size))
+		if size > 1 {
+			m.flags = append(m.flags, "--join", seeds(others(members, m)...))
+		}
+	}
+	return members
+}
+
+// startCluster starts members that start a cluster together, and waits until all issue IDs.
+func startCluster(t *testing.T, size int, flags ...string) []*member {
+	t.Helper()
+	members := newCluster(t, size, flags...)
+	for _, m := range members {
+		m.start()
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	return members
+}
+
+// newcomer describes a new member that joins these.
+func newcomer(t *testing.T, name string, members []*member, flags ...string) *member {
+	t.Helper()
+	return newMember(t, name, append(flags, "--join", seeds(members...))...)
+}
+
+// seeds is what --join takes.
+func seeds(members ...*member) string {
+	var addresses []string
+	for _, m := range members {
+		addresses = append(addresses, m.gossip)
+	}
+	return strings.Join(addresses, ",")
+}
+
+// others are the members without one of them.
+func others(members []*member, but *member) []*member {
+	var rest []*member
+	for _, m := range members {
+		if m != but {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// start starts the process, with extra flags for this time only.
+func (m *member) start(extra ...string) *member {
+	m.t.Helper()
+	args := []string{"serve", "--name", m.name, "--data-dir", m.dir,
+		"--api-addr", m.api, "--http-addr", m.http, "--raft-addr", m.raft, "--gossip-addr", m.gossip}
+	args = append(append(args, m.flags...), extra...)
+	p := start(m.t, nil, args...)
+	m.process = p
+	m.t.Cleanup(func() {
+		if m.t.Failed() {
+			m.t.Logf("%s, started at %s:\n%s", m.name, p.began.Format(time.TimeOnly), p.stderr.tail(40))
+		}
+	})
+	return m
+}
+
+// stop ends the process in good order.
+func (m *member) stop() {
+	m.t.Helper()
+	m.signal(syscall.SIGTERM)
+	if code := m.exit(patience); code != 0 {
+		m.t.Errorf("%s: exit code %d after SIGTERM", m.name, code)
+	}
+}
+
+// generate asks for IDs once.
+func (m *member) generate(layout string, count uint32) (*snowraftv1.GenerateIdsResponse, error) {
+	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
+	defer cancel()
+	return m.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: layout, Count: count})
+}
+
+// untilIssues waits until the member issues IDs; those go into no ledger.
+func (m *member) untilIssues() {
+	m.t.Helper()
+	until(m.t, m.name+" issues IDs", func() bool {
+		_, err := m.generate("", 1)
+		if err != nil && !m.running() {
+			m.t.Fatalf("%s has ended:\n%s", m.name, m.stderr.tail(20))
+		}
+		return err == nil
+	})
+}
+
+// status is what the member says of itself; nil without an answer.
+func (m *member) status() *snowraftv1.GetStatusResponse {
+	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
+	defer cancel()
+	resp, err := m.cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+	if err != nil {
+		return nil
+	}
+	return resp
+}
+
+// list is the membership as the member sees it.
+func (m *member) list() []*snowraftv1.Member {
+	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
+	defer cancel()
+	resp, err := m.cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	if err != nil {
+		return nil
+	}
+	return resp.GetMembers()
+}
+
+// voters counts voters and nonvoters as the member sees them.
+func (m *member) voters() (voters, nonvoters int) {
+	for _, s := range m.list() {
+		if s.GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
+			voters++
+		} else {
+			nonvoters++
+		}
+	}
+	return voters, nonvoters
+}
+
+func (m *member) untilVoters(want int) {
+	m.t.Helper()
+	until(m.t, fmt.Sprintf("%s sees %d voters and no nonvoter", m.name, want), func() bool {
+		voters, nonvoters := m.voters()
+		return voters == want && nonvoters == 0
+	})
+}
+
+// leader waits until all members agree on who of them leads.
+func leader(t *testing.T, members []*member) *member {
+	t.Helper()
+	var found *member
+	until(t, "the members agree on a leader", func() bool {
+		found = nil
+		var id string
+		for i, m := range members {
+			s := m.status()
+			if s.GetLeaderId() == "" || (i > 0 && s.GetLeaderId() != id) {
+				return false
+			}
+			if id = s.GetLeaderId(); s.GetNodeId() == id {
+				found = m
+			}
+		}
+		return found != nil
+	})
+	return found
+}

@@ -1,0 +1,182 @@
+//go:build process
+
+package processtest
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// TestMembership takes members in and out, with the commands that people use,
+// while clients that know all addresses ask for IDs.
+func TestMembership(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	for _, name := range []string{"m4", "m5"} {
+		members = append(members, newcomer(t, name, members[:3]))
+	}
+	ledger := newLedger()
+	load := newLoad(t, ledger)
+	load.roaming(members, 4, few)
+
+	// The fourth and the fifth join as nonvoters, serve as such, and are promoted.
+	for i, m := range members[3:] {
+		m.start()
+		until(t, m.name+" issues as a nonvoter", func() bool {
+			err := ledger.ask(m, 100)
+			role := m.status().GetRole()
+			if role == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
+				t.Fatalf("%s was a voter before it was seen as a nonvoter that serves", m.name)
+			}
+			return err == nil && role == snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER
+		})
+		if role := listed(t, members[0], m.name).Role; role != "nonvoter" {
+			t.Errorf("%s is listed as %s", m.name, role)
+		}
+		members[i].untilVoters(4 + i)
+	}
+
+	removed := otherThan(t, members, leader(t, members))
+	comesBack(t, ledger, members, removed)
+	removed = leader(t, members)
+	comesBack(t, ledger, members, removed)
+
+	// Leaving, asked at the member itself: a follower and a leader.
+	for _, leads := range []bool{false, true} {
+		gone := leader(t, members)
+		if !leads {
+			gone = otherThan(t, members, gone)
+		}
+		if _, stderr, code := command(t, at(gone), "leave"); code != 0 {
+			t.Errorf("leave of %s: exit code %d: %s", gone.name, code, stderr)
+		}
+		if code := gone.exit(patience); code != 0 || !strings.Contains(gone.stderr.String(), "member left the cluster") {
+			t.Errorf("%s left with exit code %d", gone.name, code)
+		}
+		members = others(members, gone)
+		for _, m := range members {
+			m.untilVoters(len(members))
+			ledger.mustAsk(m, 100)
+		}
+	}
+	load.stop()
+	report(t, "a request failed at all members", load.failed(func(failure) bool { return true }))
+	ledger.checkUnique(t)
+	ledger.lanes(t, members[0])
+}
+
+// comesBack removes a member, asked at another one, and starts it again: with
+// its data, which it is told not to, and without, as a new one.
+func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
+	t.Helper()
+	rest := others(members, gone)
+	old := listed(t, rest[0], gone.name).ID
+	// One that does not lead, so that the call is forwarded.
+	asked := rest[0]
+	if asked == leader(t, members) {
+		asked = rest[1]
+	}
+	if _, stderr, code := command(t, at(asked), "member", "remove", gone.name); code != 0 {
+		t.Fatalf("member remove %s: exit code %d: %s", gone.name, code, stderr)
+	}
+	toldWhy(t, gone)
+	rest[0].untilVoters(len(rest))
+
+	term := leader(t, rest).status().GetTerm()
+	gone.start()
+	toldWhy(t, gone)
+	if now := leader(t, rest).status().GetTerm(); now != term {
+		t.Errorf("%s moved the term from %d to %d when it came back", gone.name, term, now)
+	}
+	rest[0].untilVoters(len(rest))
+
+	if err := os.RemoveAll(gone.dir); err != nil {
+		t.Fatal(err)
+	}
+	// It may have started the cluster once; now it joins one.
+	gone.flags = []string{"--join", seeds(rest...)}
+	gone.start().untilIssues()
+	ledger.mustAsk(gone, 100)
+	for _, m := range members {
+		m.untilVoters(len(members))
+	}
+	if now := listed(t, rest[0], gone.name).ID; now == old {
+		t.Errorf("%s is member %s as before", gone.name, old)
+	}
+}
+
+// toldWhy checks the end of a member that was removed.
+func toldWhy(t *testing.T, m *member) {
+	t.Helper()
+	code := m.exit(15 * time.Second)
+	text := m.stderr.tail(1)
+	if code != 1 || !strings.Contains(text, "removed from the cluster") || !strings.Contains(text, "empty its data directory") {
+		t.Errorf("the removed %s ended with exit code %d: %s", m.name, code, text)
+	}
+}
+
+// listed is a member as "member list" shows it.
+func listed(t *testing.T, askAt *member, name string) memberDoc {
+	t.Helper()
+	for _, m := range answer[membersDoc](t, at(askAt), "member", "list").Members {
+		if m.Name == name {
+			return m
+		}
+	}
+	t.Fatalf("%s is not listed", name)
+	return memberDoc{}
+}
+
+func otherThan(t *testing.T, members []*member, m *member) *member {
+	t.Helper()
+	return others(members, m)[0]
+}
+
+// TestMemberOfAnotherCluster points a member of another cluster at ours.
+func TestMemberOfAnotherCluster(t *testing.T) {
+	t.Parallel()
+	ours, theirs := startCluster(t, 3), newMember(t, "stranger").start()
+	theirs.untilIssues()
+	ids := map[*member]string{theirs: theirs.status().GetClusterId()}
+	for _, m := range ours {
+		ids[m] = m.status().GetClusterId()
+	}
+	term := leader(t, ours).status().GetTerm()
+	theirs.stop()
+	theirs.flags = []string{"--join", seeds(ours...)}
+	theirs.start()
+	ledger, others := newLedger(), newLedger() // two clusters may well issue the same
+	const refusal = "belongs to another cluster"
+	for _, m := range append(ours, theirs) {
+		until(t, m.name+" has logged that it refuses the other cluster", func() bool {
+			return strings.Contains(m.stderr.String(), refusal)
+		})
+	}
+	// Asked outright, too, by whom and for whom ever.
+	for _, c := range []struct{ asked, added *member }{{ours[0], theirs}, {theirs, ours[0]}} {
+		if _, stderr, code := command(t, at(c.asked), "member", "add", c.added.gossip); code != 1 || !strings.Contains(stderr, refusal) {
+			t.Errorf("member add of %s at %s: exit code %d: %s", c.added.name, c.asked.name, code, stderr)
+		}
+	}
+	for m, id := range ids {
+		if now := m.status().GetClusterId(); now != id {
+			t.Errorf("%s is of cluster %s, was of %s", m.name, now, id)
+		}
+	}
+	if now := leader(t, ours).status().GetTerm(); now != term {
+		t.Errorf("the term went from %d to %d", term, now)
+	}
+	theirs.untilIssues()
+	theirs.untilVoters(1)
+	others.mustAsk(theirs, 1000)
+	for _, m := range ours {
+		m.untilVoters(3)
+		ledger.mustAsk(m, 1000)
+	}
+	ledger.checkUnique(t)
+	ledger.lanes(t, ours[0])
+}

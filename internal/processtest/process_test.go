@@ -1,0 +1,143 @@
+//go:build process
+
+package processtest
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how long a condition may take that the product sets no limit to.
+const patience = 30 * time.Second
+
+// until polls for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	within(t, patience, what, ok)
+}
+
+// within polls for a condition that must hold after at most limit; it returns
+// how long that took.
+func within(t *testing.T, limit time.Duration, what string, ok func() bool) time.Duration {
+	t.Helper()
+	began := time.Now()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		if time.Since(began) > limit {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+		<-tick.C
+	}
+	return time.Since(began)
+}
+
+// pass lets time pass, where time passing is what is tested.
+func pass(t *testing.T, d time.Duration) {
+	t.Helper()
+	select {
+	case <-time.After(d):
+	case <-t.Context().Done():
+	}
+}
+
+// output collects what a process writes.
+type output struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.buf.String()
+}
+
+// tail is the end of it, for people to read.
+func (o *output) tail(lines int) string {
+	all := strings.Split(strings.TrimRight(o.String(), "\n"), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// process is a process that a test has started. It is killed at the end of the test.
+type process struct {
+	t              *testing.T
+	cmd            *exec.Cmd
+	began          time.Time
+	stdout, stderr output
+	ended          chan struct{} // closed when it has ended
+}
+
+// start starts the program. Nothing of the environment is handed down that it
+// could take for a setting; env is added.
+func start(t *testing.T, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(program, args...), ended: make(chan struct{})}
+	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "SNOWRAFT_") })
+	p.cmd.Env = append(p.cmd.Env, env...)
+	p.cmd.Dir = t.TempDir()
+	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
+	p.cmd.SysProcAttr = attributes()
+	p.began = time.Now()
+	if err := spawn(p.cmd); err != nil {
+		t.Fatalf("%v: %v", args, err)
+	}
+	go func() {
+		_ = p.cmd.Wait() // the state is what counts
+		close(p.ended)
+	}()
+	t.Cleanup(p.kill)
+	return p
+}
+
+func (p *process) signal(s syscall.Signal) {
+	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		p.t.Errorf("%v to process %d: %v", s, p.cmd.Process.Pid, err)
+	}
+}
+
+// kill ends it as a power cut would, and waits until it is gone.
+func (p *process) kill() {
+	p.signal(syscall.SIGKILL)
+	<-p.ended
+}
+
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// exit waits for the end of the process and returns its exit code; -1 after a
+// signal has killed it.
+func (p *process) exit(limit time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(limit):
+		p.t.Fatalf("process %v has not ended after %v; its log:\n%s", p.cmd.Args[1:], limit, p.stderr.tail(20))
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+// alone reports whether nothing is left of the process and of what it may have started.
+func (p *process) alone() bool {
+	return errors.Is(syscall.Kill(-p.cmd.Process.Pid, 0), syscall.ESRCH)
+}

@@ -1,0 +1,81 @@
+//go:build process
+
+package processtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// TestLostQuorum kills two of three members: the third goes on until its window
+// ends, as it said that it would, and by itself when one of the two is back.
+func TestLostQuorum(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3, "--max-window", "4s")
+	ledger := newLedger()
+	for _, m := range members {
+		m.untilWindow("default", 2500*time.Millisecond)
+		ledger.mustAsk(m, 100)
+	}
+	lead := leader(t, members)
+	survivor, dead := others(members, lead)[0], []*member{lead, others(members, lead)[1]}
+	load := newLoad(t, ledger)
+	load.loyal(survivor, 4, pace, few)
+	for _, m := range dead {
+		m.kill()
+	}
+	killed := time.Now()
+
+	status := answer[statusDoc](t, at(survivor), "status")
+	if len(status.Lanes) != 1 {
+		t.Fatalf("status shows lanes %v", status.Lanes)
+	}
+	end := status.Lanes[0].ServeUntil
+	if left := time.Until(end); left < time.Second || left > 4*time.Second {
+		t.Errorf("a window of at most 4 s, extended at its half, ends in %v", left)
+	}
+	until(t, "the survivor's window has ended", func() bool {
+		return len(load.failed(func(f failure) bool { return f.member == survivor })) > 0
+	})
+	load.stop()
+
+	// It went on to the end that it had told, and not beyond.
+	refused := load.failed(func(failure) bool { return true })
+	for _, f := range refused {
+		if e := rpc.FromError(f.err); e.Code != codes.Unavailable || e.Reason != rpc.WindowEnded ||
+			e.RetryAfter <= 0 || !strings.Contains(e.Message, "restore its quorum, or ask another member") {
+			t.Errorf("it refused with %v %s, retry after %v: %s", e.Code, e.Reason, e.RetryAfter, e.Message)
+		}
+		if f.ended.Before(end) {
+			t.Errorf("refused %v before its window ended: %v", end.Sub(f.ended), f)
+		}
+	}
+	answers := load.asked[survivor]
+	last := answers[len(answers)-1]
+	if last.Before(end.Add(-100*time.Millisecond)) || last.After(end.Add(200*time.Millisecond)) {
+		t.Errorf("the last answer came %v after the end of the window", last.Sub(end))
+	}
+	if gap := load.gap(survivor, killed, last); gap > 500*time.Millisecond {
+		t.Errorf("it issued nothing for %v while it had a window", gap)
+	}
+	_, stderr, code := command(t, at(survivor), "id")
+	if code != 1 || !strings.Contains(stderr, "[WINDOW_ENDED]") || !strings.Contains(stderr, "restore its quorum") {
+		t.Errorf("snowraft id: exit code %d, %s", code, stderr)
+	}
+	if problem := answer[statusDoc](t, at(survivor), "status").Problem; !strings.Contains(problem, "window ended") {
+		t.Errorf("status says as its problem: %q", problem)
+	}
+
+	dead[0].start()
+	took := within(t, patience, "the survivor issues again by itself", func() bool { return ledger.ask(survivor, 100) == nil })
+	dead[0].untilIssues()
+	ledger.mustAsk(dead[0], 100)
+	ledger.checkUnique(t)
+	ledger.lanes(t, survivor)
+	t.Logf("it went on for %v and issued %v after one member was back", last.Sub(killed).Round(time.Millisecond), took.Round(time.Millisecond))
+}

@@ -1,0 +1,93 @@
+//go:build process
+
+package processtest
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// fails starts a member that must not start, and returns what it says.
+func fails(t *testing.T, m *member, wantCode int, extra ...string) string {
+	t.Helper()
+	m.start(extra...)
+	if code := m.exit(patience); code != wantCode {
+		t.Errorf("exit code %d, expected %d: %s", code, wantCode, m.stderr.tail(20))
+	}
+	text := m.stderr.String()
+	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n"); lines > 0 {
+		t.Errorf("more than one line: %s", text)
+	}
+	return text
+}
+
+func TestOccupiedPort(t *testing.T) {
+	t.Parallel()
+	for _, flag := range []string{"--api-addr", "--http-addr", "--raft-addr", "--gossip-addr"} {
+		m := newMember(t, "m1")
+		address := map[string]string{"--api-addr": m.api, "--http-addr": m.http, "--raft-addr": m.raft, "--gossip-addr": m.gossip}[flag]
+		occupy(t, address)
+		if text := fails(t, m, 1); !strings.Contains(text, flag+" "+address) || !strings.Contains(text, "in use") {
+			t.Errorf("%s: %s", flag, text)
+		}
+		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
+			t.Errorf("%s: the data directory was made: %v", flag, err)
+		}
+	}
+}
+
+func TestUnwritableDataDirectory(t *testing.T) {
+	t.Parallel()
+	// Below a file no directory can be made, not even by root.
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, []byte("content"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{file, filepath.Join(file, "data")} {
+		m := newMember(t, "m1")
+		m.dir = dir
+		if text := fails(t, m, 1); !strings.Contains(text, "data directory") || !strings.Contains(text, file) {
+			t.Errorf("it says %s", text)
+		}
+	}
+	if content, err := os.ReadFile(file); err != nil || string(content) != "content" {
+		t.Errorf("the file changed: %s %v", content, err)
+	}
+}
+
+func TestDataDirectoryInUse(t *testing.T) {
+	t.Parallel()
+	first := startCluster(t, 1)[0]
+	second := newMember(t, "m2")
+	second.dir = first.dir
+	if text := fails(t, second, 1); !strings.Contains(text, "in use by another process") {
+		t.Errorf("it says %s", text)
+	}
+	first.untilIssues()
+}
+
+func TestWrongCommandLine(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		flags []string
+		want  []string
+	}{
+		{[]string{"--no-such-flag"}, []string{"--no-such-flag", "serve --help"}},
+		{[]string{"--max-window", "soon"}, []string{"--max-window", `"soon"`, "expected a duration"}},
+		{[]string{"--bootstrap-expect", "2"}, []string{"--bootstrap-expect", `"2"`, "odd"}},
+		{[]string{"--config", "/no/such/file"}, []string{"--config", "/no/such/file", "expected"}},
+	} {
+		m := newMember(t, "m1")
+		text := fails(t, m, 2, c.flags...)
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v: %s does not contain %s", c.flags, text, want)
+			}
+		}
+		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
+			t.Errorf("%v: the data directory was made: %v", c.flags, err)
+		}
+	}
+}

@@ -1,0 +1,177 @@
+//go:build process
+
+package processtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// used is how many workers of a layout were ever granted.
+func used(t *testing.T, askAt *member, layout string) int {
+	t.Helper()
+	doc := answer[workersDoc](t, at(askAt), "worker", "list", "--layout", layout)
+	n, err := strconv.Atoi(doc.Used)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestRestartStorm restarts one member again and again: in good order, and then
+// as a crash loop does.
+func TestRestartStorm(t *testing.T) {
+	t.Parallel()
+	const graceful, crashes, within60 = 20, 50, 60
+	members := startCluster(t, 3)
+	ledger := newLedger()
+	lead := leader(t, members)
+	m := others(members, lead)[0]
+	before := used(t, lead, "default")
+	for range graceful {
+		m.stop()
+		m.start()
+		within(t, 5*time.Second, m.name+" issues after a graceful restart", func() bool { return ledger.ask(m, 100) == nil })
+	}
+	if after := used(t, lead, "default"); after != before {
+		t.Errorf("%d graceful restarts took %d workers more", graceful, after-before)
+	}
+
+	began := time.Now()
+	var slowest time.Duration
+	for i := range crashes {
+		m.kill()
+		// A crash loop is no faster than this: that is what the number of workers depends on.
+		if wait := time.Until(began.Add(time.Duration(i) * time.Minute / crashes)); wait > 0 {
+			pass(t, wait)
+		}
+		m.start()
+		if i%5 == 4 {
+			pass(t, rand.N(200*time.Millisecond)) // this one crashes while it starts
+			continue
+		}
+		slowest = max(slowest, within(t, 5*time.Second, m.name+" issues after a crash", func() bool { return ledger.ask(m, 100) == nil }))
+		for _, o := range others(members, m) {
+			ledger.mustAsk(o, 100)
+		}
+	}
+	ledger.mustAsk(m, 100)
+	storm := time.Since(began)
+	after := used(t, lead, "default")
+	if after > within60 {
+		t.Errorf("%d crashes used %d workers of 1,024", crashes, after)
+	}
+	ledger.checkUnique(t)
+	ledger.lanes(t, lead)
+	t.Logf("%d crashes in %v used %d workers, %d before; it issued at most %v after a start",
+		crashes, storm.Round(time.Second), after, before, slowest.Round(time.Millisecond))
+}
+
+// TestRestartStormWithFewWorkers does so where there are 8 workers only, of which
+// the members that stay hold 4.
+func TestRestartStormWithFewWorkers(t *testing.T) {
+	t.Parallel()
+	const name, duration, enough = "few", 20 * time.Second, 3
+	members := startCluster(t, 3, "--lanes", "2")
+	ledger := &ledger{layout: fewWorkers(t, name)}
+	lead := leader(t, members)
+	m := others(members, lead)[0]
+	if _, stderr, code := command(t, at(lead), "layout", "create", name, "--fields", snowflake.FormatFields(ledger.layout.Spec().Fields)); code != 0 {
+		t.Fatal(stderr)
+	}
+	for _, o := range members {
+		until(t, o.name+" issues in the new layout", func() bool { return ledger.ask(o, 1) == nil })
+	}
+	for _, o := range others(members, m) {
+		// Long enough for the windows left behind to be those that end first.
+		o.untilWindow(name, 8*time.Second)
+	}
+
+	exhausted, restarts := 0, 0
+	for began := time.Now(); exhausted < enough || time.Since(began) < duration; restarts++ {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d restarts exhausted the workers only %d times", restarts, exhausted)
+		}
+		m.kill()
+		m.start()
+		var refused *rpc.Error
+		within(t, 10*time.Second, m.name+" issues or says that no worker is left", func() bool {
+			err := ledger.ask(m, 100)
+			if err == nil {
+				return true
+			}
+			if e := rpc.FromError(err); e.Code == codes.ResourceExhausted {
+				refused = e
+				return true
+			}
+			return false
+		})
+		if refused == nil {
+			continue
+		}
+		exhausted++
+		checkRetry(t, ledger, m, refused)
+	}
+	ledger.checkUnique(t)
+	t.Logf("%d restarts, the workers were exhausted %d times", restarts, exhausted)
+}
+
+// checkRetry compares when to try again, as a refusal says, with when the first
+// worker is free, and tries again then.
+func checkRetry(t *testing.T, ledger *ledger, m *member, refused *rpc.Error) {
+	t.Helper()
+	millis, err := strconv.ParseInt(refused.Metadata[rpc.MetadataRetryAt], 10, 64)
+	if err != nil || refused.Reason != rpc.WorkersExhausted || refused.Metadata[rpc.MetadataLayout] != ledger.layout.Name() {
+		t.Fatalf("refused with %s %v", refused.Reason, refused.Metadata)
+	}
+	retryAt := time.UnixMilli(millis)
+	left := time.Until(retryAt)
+	if off := (left - refused.RetryAfter).Abs(); off > 100*time.Millisecond && refused.RetryAfter > time.Millisecond {
+		t.Errorf("retry after %v, but the time to retry is in %v", refused.RetryAfter, left)
+	}
+	resp, err := m.workers.ListWorkers(t.Context(), &snowraftv1.ListWorkersRequest{Layout: ledger.layout.Name()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if resp.GetCapacity() != 8 || resp.GetUsed() != 8 {
+		t.Errorf("refused with %d of %d workers used", resp.GetUsed(), resp.GetCapacity())
+	}
+	soonest := time.UnixMilli(resp.GetWorkers()[0].GetUntilMs())
+	for _, w := range resp.GetWorkers() {
+		if end := time.UnixMilli(w.GetUntilMs()); end.Before(soonest) {
+			soonest = end
+		}
+	}
+	if !retryAt.Equal(soonest) {
+		t.Errorf("retry at %v, but the first worker is free at %v", retryAt, soonest)
+	}
+	pass(t, time.Until(retryAt))
+	if err := ledger.ask(m, 100); err != nil {
+		t.Errorf("refused again %v after the time to retry: %v", time.Since(retryAt).Round(time.Millisecond), fmt.Errorf("%w (first: %s)", err, refused.Message))
+	}
+}
+
+// fewWorkers is a layout with 8 workers, as the command line makes it.
+func fewWorkers(t *testing.T, name string) *snowflake.Layout {
+	t.Helper()
+	spec := snowflake.Default().Spec()
+	var err error
+	spec.Name = name
+	if spec.Fields, err = snowflake.ParseFields("time:41,worker:3,sequence:12"); err != nil {
+		t.Fatal(err)
+	}
+	layout, err := snowflake.New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return layout
+}
