@@ -1,0 +1,192 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+func TestTransfersUnderLoad(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{maxWindow: 2 * time.Second}, func(w *world) {
+		w.pass(10 * time.Second)
+		moved := 0
+		for range 150 {
+			from := w.leader()
+			to := w.nodes[w.rng.IntN(len(w.nodes))]
+			ctx, cancel := context.WithTimeout(w.Context(), 5*time.Second)
+			leader, err := from.proc().member.Node().TransferLeadership(ctx, to.name)
+			cancel()
+			if err == nil && leader.Name != to.name {
+				t.Errorf("%s leads, not %s", leader.Name, to.name)
+			}
+			if err == nil && to != from {
+				moved++
+			}
+			undisturbed(w.nodes, w.between(0, 2*time.Second))
+		}
+		t.Logf("leadership moved %d times", moved)
+		if moved < 50 {
+			t.Errorf("leadership moved %d times only", moved)
+		}
+	})
+}
+
+// ask is one request for a worker by a holder that asks once in its life.
+type ask struct {
+	holder string
+	grant  allocator.Grant
+	err    error
+}
+
+func (w *world) acquire(n *node, holder string, limit time.Duration) ask {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	r := allocator.AcquireRequest{
+		Layout: w.layout.Name, Holder: holder, NowMillis: time.Now().UnixMilli(), Window: time.Second,
+	}
+	copy(r.Nonce[:], holder)
+	a := ask{holder: holder}
+	p := n.proc()
+	if p == nil {
+		a.err = cluster.ErrNotLeader
+		return a
+	}
+	a.grant, a.err = p.member.AcquireWorker(ctx, r)
+	return a
+}
+
+// hasGrant looks for a holder among the workers' last grants.
+func hasGrant(s *fsm.State, layout, holder string) (fsm.WorkerRecord, bool) {
+	for _, r := range s.Workers(layout, 0, 1<<20) {
+		if r.Holder == holder {
+			return r, true
+		}
+	}
+	return fsm.WorkerRecord{}, false
+}
+
+func TestStaleLeaderCannotGrant(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		for i := range 20 {
+			w.pass(w.between(time.Second, 5*time.Second))
+			stale := w.leader()
+			w.net.part([]*node{stale}, w.others(stale), raftPlane)
+			w.pass(w.between(0, 500*time.Millisecond)) // it may not have noticed yet
+			if err := stale.proc().member.Node().Verify(w.Context()); err == nil {
+				t.Error("a leader that is cut off was confirmed")
+			}
+			a := w.acquire(stale, fmt.Sprintf("stale-%d", i), 3*time.Second)
+			if a.err == nil {
+				t.Fatalf("a leader that is cut off granted %+v", a.grant)
+			}
+			w.net.heal()
+			w.untilAllIssue(recovery)
+			w.leader().proc().member.State().View(func(s *fsm.State) {
+				if _, ok := hasGrant(s, w.layout.Name, a.holder); ok {
+					t.Errorf("what a leader that was cut off was asked for is granted now (%v)", a.err)
+				}
+			})
+		}
+	})
+}
+
+// What a proposal's error says must be true: nothing was appended, or nobody knows.
+func TestOutcomesUnderPartitions(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		var mu sync.Mutex
+		var asks []ask
+		var running sync.WaitGroup
+		stop := make(chan struct{})
+		for _, n := range w.nodes {
+			running.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-stop:
+						return
+					case <-time.After(time.Duration(100+7*n.number) * time.Millisecond):
+					}
+					running.Go(func() {
+						a := w.acquire(n, fmt.Sprintf("%s-%d", n.name, i), 2*time.Second)
+						if !errors.Is(a.err, cluster.ErrNotLeader) || i%20 == 0 { // most followers' answers
+							mu.Lock()
+							asks = append(asks, a)
+							mu.Unlock()
+						}
+					})
+				}
+			})
+		}
+		for range 40 {
+			l := w.leader()
+			switch others := w.others(l); w.rng.IntN(4) {
+			case 0: // entries arrive, the followers' answers do not
+				w.net.block(others, []*node{l}, raftPlane)
+			case 1:
+				w.net.block([]*node{l}, others, raftPlane)
+			case 2:
+				w.net.part([]*node{l}, others, raftPlane)
+			case 3:
+				l.proc().member.Node().TransferLeadership(w.Context(), "")
+			}
+			w.pass(w.between(100*time.Millisecond, 3*time.Second))
+			w.net.heal()
+			w.untilAllIssue(recovery)
+		}
+		close(stop)
+		running.Wait()
+		w.judge(asks)
+	})
+}
+
+// judge compares what askers were told with what was granted.
+func (w *world) judge(asks []ask) {
+	w.Helper()
+	granted := make(map[string]fsm.WorkerRecord)
+	all := 0
+	w.agreed().View(func(s *fsm.State) {
+		for _, r := range s.Workers(w.layout.Name, 0, 1<<20) {
+			granted[r.Holder] = r
+			all++
+		}
+	})
+	var yes, no, committed, lost int
+	for _, a := range asks {
+		r, is := granted[a.holder]
+		var skew *clock.SkewError
+		switch {
+		case a.err == nil:
+			yes++
+			if !is || r.Token != a.grant.Token {
+				w.Errorf("%s was told %+v, the state has %+v", a.holder, a.grant, r)
+			}
+		case errors.Is(a.err, cluster.ErrNotLeader), errors.Is(a.err, cluster.ErrClosed), errors.As(a.err, &skew):
+			no++
+			if is {
+				w.Errorf("%s was told that nothing was done (%v), the state has %+v", a.holder, a.err, r)
+			}
+		case errors.Is(a.err, cluster.ErrUnknownOutcome):
+			if is {
+				committed++
+			} else {
+				lost++
+			}
+		default:
+			w.Errorf("%s was told %v", a.holder, a.err)
+		}
+	}
+	w.Logf("granted %d, refused %d, unknown and committed %d, unknown and lost %d, workers used %d", yes, no, committed, lost, all)
+	if yes == 0 || no == 0 || committed == 0 || lost == 0 {
+		w.Error("not all outcomes came up")
+	}
+}

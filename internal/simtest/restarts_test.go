@@ -1,0 +1,143 @@
+package simtest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// workersUsed is how many workers were ever granted.
+func (w *world) workersUsed() (used int) {
+	w.leader().proc().member.State().View(func(s *fsm.State) {
+		used = len(s.Workers(w.layout.Name, 0, 1<<20))
+	})
+	return used
+}
+
+// workersBounded checks that no start of a process used more workers than it has lanes.
+func (w *world) workersBounded() {
+	w.Helper()
+	used, lanes := w.workersUsed(), len(w.audit.starts)*max(1, w.lanes)
+	w.Logf("%d workers used by %d lanes", used, lanes)
+	if used > lanes {
+		w.Errorf("%d workers were used by %d lanes", used, lanes)
+	}
+}
+
+func TestCrashLoopOfOneMember(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		w.pass(time.Minute)
+		n := w.follower()
+		for range 50 {
+			n.crash()
+			w.pass(w.between(0, 200*time.Millisecond))
+			n.start()
+			w.pass(w.between(0, 2*time.Second))
+		}
+		w.untilIssue(5*time.Second, n)
+		undisturbed(w.live(), time.Minute)
+		w.workersBounded()
+	})
+}
+
+func TestCrashStormOfAllMembers(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{members: 5, lanes: 2}, func(w *world) {
+		slowest := time.Duration(0)
+		for range 40 {
+			if w.rng.IntN(6) == 0 {
+				w.crashAll()
+			}
+			for _, n := range w.live() {
+				if w.rng.IntN(3) == 0 {
+					n.crash()
+				}
+			}
+			w.pass(w.between(0, 3*time.Second))
+			for _, n := range w.nodes {
+				if n.proc() == nil {
+					n.start()
+				}
+			}
+			if w.rng.IntN(2) == 0 { // else they are struck again before they are well
+				slowest = max(slowest, w.untilAllIssue(recovery))
+			}
+			w.pass(w.between(0, 10*time.Second))
+		}
+		slowest = max(slowest, w.untilAllIssue(recovery))
+		undisturbed(w.live(), time.Minute)
+		t.Logf("all issued again within %v", slowest)
+		w.workersBounded()
+	})
+}
+
+// With a polite end nothing is burned: a lane goes on with the worker it had.
+func TestGracefulRestarts(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{lanes: 2}, func(w *world) {
+		for i := range 20 {
+			n := w.nodes[i%len(w.nodes)]
+			if i%5 == 0 {
+				n = w.leader()
+			}
+			if err := n.stop(); err != nil {
+				t.Errorf("%s: %v", n.name, err)
+			}
+			w.pass(w.between(0, time.Second))
+			n.start()
+			w.untilIssue(5*time.Second, n)
+			w.pass(w.between(0, 5*time.Second))
+		}
+		if used, lanes := w.workersUsed(), len(w.nodes)*2; used != lanes {
+			t.Errorf("%d workers for %d lanes", used, lanes)
+		}
+	})
+}
+
+// few is the default layout with so few workers that they run out.
+func few(workerBits uint8) snowflake.Spec {
+	spec := snowflake.Default().Spec()
+	for i := range spec.Fields {
+		if spec.Fields[i].Field == snowflake.Worker {
+			spec.Fields[i].Bits = workerBits
+		}
+	}
+	return spec
+}
+
+func TestWorkersRunOut(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{lanes: 2, layout: few(3)}, func(w *world) { // 6 of 8 workers are taken
+		w.pass(10 * time.Minute)
+		n := w.follower()
+		refused := 0
+		for range 20 {
+			n.crash()
+			n.start()
+			var out *allocator.WorkersExhaustedError
+			began := time.Now()
+			for !errors.As(n.proc().lastError(), &out) && time.Since(began) < w.between(time.Second, 8*time.Second) {
+				w.pass(100 * time.Millisecond)
+			}
+			if out == nil {
+				continue
+			}
+			refused++
+			wait := time.Until(out.RetryAt)
+			t.Logf("a worker is free in %v", wait.Round(time.Millisecond))
+			if wait < 0 || wait > 10*time.Minute {
+				t.Errorf("retry in %v", wait)
+			}
+			w.untilIssue(wait+2*time.Second, n)
+		}
+		if refused == 0 {
+			t.Error("the workers did not run out")
+		}
+		undisturbed(w.others(n), time.Minute)
+	})
+}
