@@ -41,10 +41,15 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		resp.Problem = err.Error()
 	}
 	for _, l := range m.Lanes() {
+		exhausts := int64(0)
+		if layout, ok := m.State().Layout(l.Layout); ok {
+			exhausts = layout.ExhaustsAt()
+		}
 		for _, lane := range l.Lanes {
 			resp.Lanes = append(resp.Lanes, &snowraftv1.Lane{
 				Layout: l.Layout, Lane: uint32(lane.Lane), Worker: lane.Worker, Token: lane.Token, //nolint:gosec // 0 to 63
 				From: lane.From, Until: lane.Until, ServeUntilMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: lane.Problem,
+				ExhaustsAtMs: exhausts,
 			})
 		}
 	}

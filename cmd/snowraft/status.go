@@ -40,6 +40,7 @@ type laneDoc struct {
 	From       int64  `json:"from,string"`
 	Until      int64  `json:"until,string"`
 	ServeUntil string `json:"serve_until"`
+	ExhaustsAt string `json:"exhausts_at"`
 	Problem    string `json:"problem"`
 }
 
@@ -78,7 +79,7 @@ func newStatusDoc(r *snowraftv1.GetStatusResponse) statusDoc {
 	for _, l := range r.GetLanes() {
 		d.Lanes = append(d.Lanes, laneDoc{
 			Layout: l.GetLayout(), Lane: l.GetLane(), Worker: l.GetWorker(), Token: l.GetToken(),
-			From: l.GetFrom(), Until: l.GetUntil(), ServeUntil: stampKnown(l.GetServeUntilMs()), Problem: l.GetProblem(),
+			From: l.GetFrom(), Until: l.GetUntil(), ServeUntil: stampKnown(l.GetServeUntilMs()), ExhaustsAt: stampKnown(l.GetExhaustsAtMs()), Problem: l.GetProblem(),
 		})
 	}
 	return d
@@ -111,7 +112,7 @@ func statusRecord(d statusDoc) block {
 func laneTable(lanes []laneDoc) block {
 	held := func(text func(laneDoc) string) func(laneDoc) string {
 		return func(l laneDoc) string {
-			if l.Problem != "" {
+			if l.Token == 0 {
 				return ""
 			}
 			return text(l)
@@ -123,6 +124,7 @@ func laneTable(lanes []laneDoc) block {
 		column[laneDoc]{"WORKER", held(func(l laneDoc) string { return decimal(l.Worker) })},
 		column[laneDoc]{"WINDOW (TICKS)", held(func(l laneDoc) string { return fmt.Sprintf("%d until %d", l.From, l.Until) })},
 		column[laneDoc]{"SERVE UNTIL", func(l laneDoc) string { return l.ServeUntil }},
+		column[laneDoc]{"EXHAUSTED AT", func(l laneDoc) string { return l.ExhaustsAt }},
 		column[laneDoc]{"PROBLEM", func(l laneDoc) string { return l.Problem }},
 	)
 }

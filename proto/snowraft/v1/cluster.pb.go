@@ -169,8 +169,10 @@ type Lane struct {
 	Until int64 `protobuf:"varint,6,opt,name=until,proto3" json:"until,omitempty"`
 	// Until when the lane can issue without any quorum, in Unix milliseconds.
 	ServeUntilMs int64 `protobuf:"varint,7,opt,name=serve_until_ms,json=serveUntilMs,proto3" json:"serve_until_ms,omitempty"`
-	// Why the lane has no worker now; empty when it has one.
-	Problem       string `protobuf:"bytes,8,opt,name=problem,proto3" json:"problem,omitempty"`
+	// Why the lane can't issue, or why its window is not extended; empty when all is well.
+	Problem string `protobuf:"bytes,8,opt,name=problem,proto3" json:"problem,omitempty"`
+	// When the layout's time field is full, in Unix milliseconds.
+	ExhaustsAtMs  int64 `protobuf:"varint,9,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -259,6 +261,13 @@ func (x *Lane) GetProblem() string {
 		return x.Problem
 	}
 	return ""
+}
+
+func (x *Lane) GetExhaustsAtMs() int64 {
+	if x != nil {
+		return x.ExhaustsAtMs
+	}
+	return 0
 }
 
 type GetStatusResponse struct {
@@ -1321,7 +1330,7 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\"\x12\n" +
-	"\x10GetStatusRequest\"\xca\x01\n" +
+	"\x10GetStatusRequest\"\xf0\x01\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
 	"\x04lane\x18\x02 \x01(\rR\x04lane\x12\x16\n" +
@@ -1330,7 +1339,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x04from\x18\x05 \x01(\x03R\x04from\x12\x14\n" +
 	"\x05until\x18\x06 \x01(\x03R\x05until\x12$\n" +
 	"\x0eserve_until_ms\x18\a \x01(\x03R\fserveUntilMs\x12\x18\n" +
-	"\aproblem\x18\b \x01(\tR\aproblem\"\xf4\x04\n" +
+	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
+	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\"\xf4\x04\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x17\n" +
