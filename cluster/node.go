@@ -23,15 +23,16 @@ import (
 // starts), bootstrap (until the node is of a cluster), watch (clock, disk,
 // lost members), and those of raft, memberlist and autopilot.
 type Node struct {
-	cfg    Config
-	logger *slog.Logger
-	id     *identity
-	store  *store
-	stream *streamLayer // nil in simulations
-	raft   *raft.Raft
-	opened chan struct{} // closed once raft is set
-	gossip *gossip
-	pilot  *autopilot.Autopilot
+	cfg     Config
+	logger  *slog.Logger
+	id      *identity
+	store   *store
+	stream  *streamLayer // nil in simulations
+	greeter Greeter      // nil in simulations whose transport is none
+	raft    *raft.Raft
+	opened  chan struct{} // closed once raft is set
+	gossip  *gossip
+	pilot   *autopilot.Autopilot
 
 	notify     chan bool
 	leading    atomic.Pointer[leadership] // nil unless this node leads and is ready
@@ -92,8 +93,10 @@ func Open(cfg Config) (_ *Node, err error) {
 
 func (n *Node) openRaft() error {
 	trans := n.cfg.Transport
+	n.greeter, _ = trans.(Greeter)
 	if trans == nil {
 		n.stream = newStreamLayer(n.cfg.RaftListener, n.meta, n.judge, n.onRefused, n.logger)
+		n.greeter = n.stream
 		trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			ServerAddressProvider: n,
 			Logger:                hashicorpLogger(n.logger, "transport"),
@@ -329,16 +332,15 @@ func (n *Node) rejoin() {
 // that was removed while it was down does not stand for election, so that it
 // would never hear of its removal from anybody.
 func (n *Node) askAfterRemoval() {
-	if n.stream == nil || n.id.cluster() == "" {
+	if n.greeter == nil || n.id.cluster() == "" {
 		return
 	}
 	for _, p := range n.gossip.all() {
 		if !p.alive || p.meta.Cluster != n.id.cluster() {
 			continue
 		}
-		conn, err := n.stream.Dial(raft.ServerAddress(p.meta.ID+"@"+p.meta.Raft), handshakeTimeout)
-		if err == nil {
-			_ = conn.Close()
+		if err := n.greeter.Greet(raft.ServerID(p.meta.ID), raft.ServerAddress(p.meta.Raft)); err != nil {
+			n.logger.Debug("a member refuses to shake hands", "name", p.meta.Name, "error", err)
 		}
 	}
 }

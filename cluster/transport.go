@@ -112,6 +112,15 @@ func (s *streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (n
 	return conn, nil
 }
 
+// Greet implements Greeter.
+func (s *streamLayer) Greet(id raft.ServerID, address raft.ServerAddress) error {
+	conn, err := s.Dial(raft.ServerAddress(string(id)+"@"+string(address)), handshakeTimeout)
+	if err != nil {
+		return err
+	}
+	return conn.Close()
+}
+
 // Close implements net.Listener.
 func (s *streamLayer) Close() error {
 	var err error
@@ -137,6 +146,12 @@ type Transport interface {
 	raft.Transport
 	raft.WithPreVote
 	raft.WithClose
+}
+
+// Greeter shakes hands with a node and leaves it at that. A simulated Transport
+// may be one.
+type Greeter interface {
+	Greet(id raft.ServerID, address raft.ServerAddress) error
 }
 
 // noFastHeartbeat takes raft's heartbeat fast path away, which can race with

@@ -30,10 +30,7 @@ func newRaftPort(net *network, self *process) *raftPort {
 // call carries one request and its answer.
 func (r *raftPort) call(target raft.ServerAddress, request func() error) error {
 	to := r.net.at(string(target)).proc()
-	if to == nil || to.opened() == nil || r.self.opened() == nil {
-		return errRefused
-	}
-	if err := r.carry(r.self, to); err != nil {
+	if err := r.reach(to); err != nil {
 		return err
 	}
 	if err := r.greet(to); err != nil {
@@ -44,6 +41,14 @@ func (r *raftPort) call(target raft.ServerAddress, request func() error) error {
 		return err
 	}
 	return r.carry(to, r.self)
+}
+
+// reach brings something to a process.
+func (r *raftPort) reach(to *process) error {
+	if to == nil || to.opened() == nil || r.self.opened() == nil {
+		return errRefused
+	}
+	return r.carry(r.self, to)
 }
 
 func (r *raftPort) carry(from, to *process) error {
@@ -66,13 +71,26 @@ func (r *raftPort) greet(to *process) error {
 	if known {
 		return nil
 	}
-	if err := r.self.opened().Node().Handshake(to.opened().Node()); err != nil {
+	if err := r.shake(to); err != nil {
 		return err
 	}
 	r.mu.Lock()
 	r.known[to] = true
 	r.mu.Unlock()
 	return nil
+}
+
+func (r *raftPort) shake(to *process) error {
+	return r.self.opened().Node().Handshake(to.opened().Node())
+}
+
+// Greet implements cluster.Greeter.
+func (r *raftPort) Greet(_ raft.ServerID, address raft.ServerAddress) error {
+	to := r.net.at(string(address)).proc()
+	if err := r.reach(to); err != nil {
+		return err
+	}
+	return r.shake(to)
 }
 
 // AppendEntriesPipeline is what the product's transport answers too.

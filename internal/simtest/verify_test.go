@@ -60,11 +60,7 @@ func (w *world) verify() {
 // have the same state there, and returns it.
 func (w *world) agreed() *fsm.Machine {
 	w.Helper()
-	live := w.live()
-	if len(live) == 0 {
-		w.Error("nobody is left to tell what was granted")
-		return nil
-	}
+	var live []*process
 	type position struct {
 		index  uint64
 		digest [32]byte
@@ -72,13 +68,22 @@ func (w *world) agreed() *fsm.Machine {
 	var all []position
 	deadline := time.Now().Add(30 * time.Second)
 	for {
-		all = nil
+		all, live = nil, nil
 		same := true
 		synctest.Wait() // nobody is applying anything now
-		for _, n := range live {
-			m := n.proc().member
+		for _, n := range w.nodes {
+			p := n.proc()
+			if p == nil {
+				continue
+			}
+			live = append(live, p)
+			m := p.member
 			m.State().View(func(s *fsm.State) { all = append(all, position{m.Node().AppliedIndex(), s.Digest()}) })
 			same = same && all[len(all)-1].index == all[0].index
+		}
+		if len(live) == 0 {
+			w.Error("nobody is left to tell what was granted")
+			return nil
 		}
 		if same {
 			break
@@ -94,5 +99,5 @@ func (w *world) agreed() *fsm.Machine {
 			w.Errorf("%s and %s are both at index %d and differ", live[0].name, live[i].name, p.index)
 		}
 	}
-	return live[0].proc().member.State()
+	return live[0].member.State()
 }

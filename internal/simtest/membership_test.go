@@ -1,0 +1,117 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+)
+
+// voters counts voters and nonvoters as the leader sees them.
+func (w *world) voters() (voters, nonvoters int) {
+	for _, m := range w.leader().proc().member.Node().Members() {
+		if m.Voter {
+			voters++
+		} else {
+			nonvoters++
+		}
+	}
+	return voters, nonvoters
+}
+
+func (w *world) untilVoters(want int) {
+	w.Helper()
+	w.until(30*time.Second, "the voters are as many as expected", func() bool {
+		voters, nonvoters := w.voters()
+		return voters == want && nonvoters == 0
+	})
+}
+
+func TestMembersAreAddedUnderLoad(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{timing: eager}, func(w *world) {
+		w.commit(4000) // so that a new member needs a snapshot
+		w.pass(time.Minute)
+		for size := 4; size <= 5; size++ {
+			n := w.addNode(0).start()
+			w.until(recovery, "it is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
+			w.untilIssue(recovery, n)
+			if _, voter := n.proc().member.Node().IsMember(); voter {
+				t.Error("it votes before it was stable for a while")
+			}
+			w.untilVoters(size)
+			if n.installed.Load() == 0 {
+				t.Error("it did not get a snapshot")
+			}
+		}
+		// Five voters stand the loss of two.
+		w.leader().crash()
+		w.leader().crash()
+		undisturbed(w.live(), time.Minute)
+		for _, n := range w.nodes {
+			if n.proc() == nil {
+				n.start()
+			}
+		}
+		w.untilAllIssue(recovery)
+	})
+}
+
+func TestNonvoterThatRaftDoesNotReachIsNotPromoted(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		n := w.addNode(0)
+		w.net.part([]*node{n}, w.live(), raftPlane)
+		n.start()
+		w.until(recovery, "it is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
+		w.pass(5 * time.Minute)
+		if voters, _ := w.voters(); voters != 3 {
+			t.Errorf("%d voters", voters)
+		}
+		w.net.heal()
+		w.untilVoters(4)
+		w.untilAllIssue(recovery)
+	})
+}
+
+// The leader can't remove itself: it gives leadership away first, as the server
+// makes it do.
+func TestRemovalOfTheLeader(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		w.pass(time.Minute)
+		gone := w.leader()
+		id := gone.proc().member.Node().ID()
+		w.until(recovery, "it is removed", func() bool {
+			ctx, cancel := context.WithTimeout(w.Context(), 5*time.Second)
+			defer cancel()
+			raft := w.leader().proc().member.Node()
+			err := raft.Remove(ctx, id, false)
+			if errors.Is(err, cluster.ErrNotLeader) && raft.ID() == id {
+				_, _ = raft.TransferLeadership(ctx, "")
+			}
+			return err == nil
+		})
+		// It looks for members at intervals of 10 s, and asks when it hears of no leader.
+		w.until(2*recovery, "it notices", func() bool { return gone.failed() != nil })
+		if err := gone.failed(); !errors.Is(err, cluster.ErrRemoved) {
+			t.Errorf("it failed with %v", err)
+		}
+		undisturbed(w.live(), time.Minute)
+
+		// It comes back with its data and changes nothing.
+		term := w.leader().proc().member.Node().Term()
+		gone.failure = nil
+		gone.start()
+		undisturbed(w.others(gone), time.Minute)
+		if now := w.leader().proc().member.Node().Term(); now != term {
+			t.Errorf("the term went from %d to %d", term, now)
+		}
+		w.untilVoters(2)
+		if gone.proc() != nil {
+			t.Errorf("it still runs: %v", gone.proc().member.Ready())
+		}
+	})
+}

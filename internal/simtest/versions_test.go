@@ -1,0 +1,166 @@
+package simtest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
+)
+
+// next is a version that this build's successor would support.
+const next = fsm.Version + 1
+
+func (n *node) version() (version uint32) {
+	n.proc().member.State().View(func(s *fsm.State) { version = s.FSMVersion() })
+	return version
+}
+
+func (w *world) untilVersion(want uint32) {
+	w.Helper()
+	w.until(recovery, "fsm_version is raised everywhere", func() bool {
+		for _, n := range w.live() {
+			if n.version() != want {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (w *world) versionStays(want uint32, d time.Duration) {
+	w.Helper()
+	for end := time.Now().Add(d); time.Now().Before(end); w.pass(time.Second) {
+		for _, n := range w.live() {
+			if v := n.version(); v != want {
+				w.Fatalf("fsm_version of %s is %d", n.name, v)
+			}
+		}
+	}
+}
+
+func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{supported: []uint32{next, next, fsm.Version}}, func(w *world) {
+		w.versionStays(fsm.Version, time.Minute)
+		old := w.nodes[2]
+		// Not while it is only away, and not under any leader.
+		old.crash()
+		w.versionStays(fsm.Version, 2*time.Minute)
+		old.start()
+		for _, to := range w.nodes {
+			_, _ = w.leader().proc().member.Node().TransferLeadership(w.Context(), to.name)
+			w.versionStays(fsm.Version, 30*time.Second)
+		}
+		if err := old.stop(); err != nil {
+			t.Error(err)
+		}
+		old.supported = next
+		old.start()
+		w.untilVersion(next)
+		w.untilAllIssue(recovery)
+	})
+}
+
+// A leader that never heard of an old member does not know what it supports.
+func TestVersionIsNotRaisedOverAMemberThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{supported: []uint32{next, next, fsm.Version}}, func(w *world) {
+		w.crashAll()
+		w.nodes[0].start()
+		w.nodes[1].start()
+		w.untilAllIssue(20 * time.Second)
+		w.versionStays(fsm.Version, time.Minute)
+		w.nodes[2].start()
+		w.untilAllIssue(recovery)
+		w.versionStays(fsm.Version, time.Minute)
+	})
+}
+
+func TestVersionIsRaisedWhenTheLastOldMemberIsRemoved(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{supported: []uint32{fsm.Version, next, next}}, func(w *world) {
+		old := w.nodes[0]
+		for w.leader() == old {
+			_, _ = old.proc().member.Node().TransferLeadership(w.Context(), "")
+			w.pass(time.Second)
+		}
+		w.versionStays(fsm.Version, time.Minute)
+		if err := w.leader().proc().member.Node().Remove(w.Context(), old.proc().member.Node().ID(), false); err != nil {
+			t.Fatal(err)
+		}
+		w.until(recovery, "it stopped", func() bool { return old.failed() != nil })
+		w.untilVersion(next)
+		undisturbed(w.live(), time.Minute)
+	})
+}
+
+// A member that meets what it does not know halts and says so; the others go on.
+func TestOldMemberHalts(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		cmd  *commandv1.Command
+	}{
+		{"at a version that it does not support", &commandv1.Command{Version: 1, Body: &commandv1.Command_RaiseVersion{
+			RaiseVersion: &commandv1.RaiseVersion{Version: next},
+		}}},
+		{"at a command of a newer version", &commandv1.Command{Version: next, Body: &commandv1.Command_ObserveClock{
+			ObserveClock: &commandv1.ObserveClock{},
+		}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			simulate(t, options{supported: []uint32{next, next, fsm.Version}}, func(w *world) {
+				old := w.nodes[2]
+				for w.leader() == old {
+					_, _ = old.proc().member.Node().TransferLeadership(w.Context(), "")
+					w.pass(time.Second)
+				}
+				// No leader proposes this; a broken one might.
+				c.cmd.NowMs = time.Now().UnixMilli()
+				data, err := fsm.Encode(c.cmd)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := w.leader().proc().member.Node().Propose(w.Context(), data); err != nil {
+					t.Fatal(err)
+				}
+				w.until(recovery, "it halts", func() bool { return old.failed() != nil })
+				if err := old.failed(); !errors.Is(err, fsm.ErrHalted) {
+					t.Errorf("it failed with %v", err)
+				}
+				undisturbed(w.others(old), time.Minute)
+				// It halts again after a restart.
+				old.failure = nil
+				old.start()
+				w.until(recovery, "it halts again", func() bool { return old.failed() != nil })
+				if err := old.failed(); !errors.Is(err, fsm.ErrHalted) {
+					t.Errorf("it failed with %v", err)
+				}
+				undisturbed(w.live(), time.Minute)
+				// Upgraded, it goes on.
+				old.supported = next
+				old.start()
+				w.untilAllIssue(recovery)
+			})
+		})
+	}
+}
+
+// An old build that joins a cluster that is past it gets a snapshot that it can't read.
+func TestOldMemberHaltsAtASnapshot(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{supported: []uint32{next, next, next, fsm.Version}, timing: eager}, func(w *world) {
+		w.untilVersion(next)
+		w.commit(4000)
+		w.pass(time.Minute)
+		old := w.addNode(0).start()
+		w.until(time.Minute, "it halts", func() bool { return old.failed() != nil })
+		if err := old.failed(); !errors.Is(err, fsm.ErrHalted) && !errors.Is(err, fsm.ErrUnknownCommand) {
+			t.Errorf("it failed with %v", err)
+		}
+		undisturbed(w.live(), time.Minute)
+	})
+}
