@@ -3,6 +3,7 @@
 package processtest
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"testing"
@@ -59,9 +60,7 @@ func (l *ledger) mustAsk(m *member, count uint32) {
 	}
 }
 
-// checkUnique fails the test if any ID was issued twice. Comparing ranges is
-// complete, as the sequence is the lowest field of all layouts in these tests:
-// a range has no gaps.
+// checkUnique fails the test if any ID was issued twice, or none at all.
 func (l *ledger) checkUnique(t *testing.T) {
 	t.Helper()
 	l.mu.Lock()
@@ -69,24 +68,26 @@ func (l *ledger) checkUnique(t *testing.T) {
 	if l.layout.Step() != 1 {
 		t.Fatalf("IDs of layout %s are %d apart", l.layout.Name(), l.layout.Step())
 	}
-	slices.SortFunc(l.all, func(a, b entry) int {
-		switch {
-		case a.first < b.first:
-			return -1
-		case a.first > b.first:
-			return 1
-		}
-		return 0
-	})
-	for i := 1; i < len(l.all); i++ {
-		if a, b := l.all[i-1], l.all[i]; b.first <= a.last {
-			t.Fatalf("ID %d twice: from %s at %v and from %s at %v", b.first, a.member.name, a.ended, b.member.name, b.ended)
-		}
+	if a, b := twice(l.all); a != nil {
+		t.Fatalf("ID %d twice: from %s at %v and from %s at %v", b.first, a.member.name, a.ended, b.member.name, b.ended)
 	}
 	if l.total == 0 {
 		t.Fatal("no ID was issued")
 	}
 	t.Logf("%d IDs of layout %s in %d ranges, all different", l.total, l.layout.Name(), len(l.all))
+}
+
+// twice sorts entries and returns two of them that have an ID in common, the
+// first of b; nil if there are none. Comparing ranges is complete where the
+// sequence is the lowest field of the layout: a range then has no gaps.
+func twice(entries []entry) (a, b *entry) {
+	slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.first, b.first) })
+	for i := 1; i < len(entries); i++ {
+		if a, b := &entries[i-1], &entries[i]; b.first <= a.last {
+			return a, b
+		}
+	}
+	return nil, nil
 }
 
 // lanes sorts the entries by what issued them, as the members' grants tell: the
@@ -133,17 +134,47 @@ func (l *ledger) lanes(t *testing.T, askAt *member) map[uint64][]entry {
 // those whose requests had ended before this one's began, whoever asked.
 func checkOrder(t *testing.T, lane []entry) {
 	t.Helper()
+	if e, above := descent(lane); e != nil {
+		t.Fatalf("%s issued ID %d after %d of the same lane", e.member.name, e.first, above)
+	}
+}
+
+// descent returns an entry of a lane that is not above all that was answered
+// before it was asked for, and the highest of these; nil if there is none.
+func descent(lane []entry) (e *entry, above uint64) {
 	byBegin, byEnd := slices.Clone(lane), slices.Clone(lane)
 	slices.SortFunc(byBegin, func(a, b entry) int { return a.began.Compare(b.began) })
 	slices.SortFunc(byEnd, func(a, b entry) int { return a.ended.Compare(b.ended) })
 	var highest uint64
 	done := 0
-	for _, e := range byBegin {
+	for i, e := range byBegin {
 		for ; done < len(byEnd) && byEnd[done].ended.Before(e.began); done++ {
 			highest = max(highest, byEnd[done].last)
 		}
 		if e.first <= highest {
-			t.Fatalf("%s issued ID %d after %d of the same lane", e.member.name, e.first, highest)
+			return &byBegin[i], highest
 		}
+	}
+	return nil, 0
+}
+
+// TestLedger shows that the ledger finds what it is there to find.
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	at := func(second int64) time.Time { return time.Unix(second, 0) }
+	ascending := []entry{{10, 19, nil, at(1), at(3)}, {20, 20, nil, at(2), at(4)}, {21, 40, nil, at(5), at(6)}}
+	if a, b := twice(slices.Clone(ascending)); a != nil {
+		t.Errorf("found %v and %v", a, b)
+	}
+	if e, above := descent(ascending); e != nil {
+		t.Errorf("%v is not above %d", e, above)
+	}
+	for _, more := range []entry{{first: 40, last: 41}, {first: 9, last: 10}, {first: 15, last: 15}, {first: 1, last: 99}} {
+		if a, _ := twice(append(slices.Clone(ascending), more)); a == nil {
+			t.Errorf("%d to %d is not found to be there already", more.first, more.last)
+		}
+	}
+	if e, _ := descent(append(ascending, entry{30, 30, nil, at(7), at(8)})); e == nil || e.first != 30 {
+		t.Errorf("the descent to 30 was not found, but %v", e)
 	}
 }

@@ -57,7 +57,7 @@ func TestLostQuorum(t *testing.T) {
 	}
 	answers := load.asked[survivor]
 	last := answers[len(answers)-1]
-	if last.Before(end.Add(-100*time.Millisecond)) || last.After(end.Add(200*time.Millisecond)) {
+	if last.Before(end.Add(-300*time.Millisecond)) || last.After(end.Add(300*time.Millisecond)) {
 		t.Errorf("the last answer came %v after the end of the window", last.Sub(end))
 	}
 	if gap := load.gap(survivor, killed, last); gap > 500*time.Millisecond {

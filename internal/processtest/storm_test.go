@@ -3,7 +3,6 @@
 package processtest
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -31,7 +30,7 @@ func used(t *testing.T, askAt *member, layout string) int {
 // as a crash loop does.
 func TestRestartStorm(t *testing.T) {
 	t.Parallel()
-	const graceful, crashes, within60 = 20, 50, 60
+	const graceful, crashes, most = 20, 50, 60 // workers
 	members := startCluster(t, 3)
 	ledger := newLedger()
 	lead := leader(t, members)
@@ -55,19 +54,19 @@ func TestRestartStorm(t *testing.T) {
 			pass(t, wait)
 		}
 		m.start()
-		if i%5 == 4 {
-			pass(t, rand.N(200*time.Millisecond)) // this one crashes while it starts
-			continue
+		if i%5 == 4 { // a crash more, while it starts
+			pass(t, rand.N(200*time.Millisecond))
+			m.kill()
+			m.start()
 		}
 		slowest = max(slowest, within(t, 5*time.Second, m.name+" issues after a crash", func() bool { return ledger.ask(m, 100) == nil }))
 		for _, o := range others(members, m) {
 			ledger.mustAsk(o, 100)
 		}
 	}
-	ledger.mustAsk(m, 100)
 	storm := time.Since(began)
 	after := used(t, lead, "default")
-	if after > within60 {
+	if after > most {
 		t.Errorf("%d crashes used %d workers of 1,024", crashes, after)
 	}
 	ledger.checkUnique(t)
@@ -135,7 +134,7 @@ func checkRetry(t *testing.T, ledger *ledger, m *member, refused *rpc.Error) {
 	}
 	retryAt := time.UnixMilli(millis)
 	left := time.Until(retryAt)
-	if off := (left - refused.RetryAfter).Abs(); off > 100*time.Millisecond && refused.RetryAfter > time.Millisecond {
+	if off := (left - refused.RetryAfter).Abs(); off > 500*time.Millisecond && refused.RetryAfter > time.Millisecond {
 		t.Errorf("retry after %v, but the time to retry is in %v", refused.RetryAfter, left)
 	}
 	resp, err := m.workers.ListWorkers(t.Context(), &snowraftv1.ListWorkersRequest{Layout: ledger.layout.Name()})
@@ -156,7 +155,7 @@ func checkRetry(t *testing.T, ledger *ledger, m *member, refused *rpc.Error) {
 	}
 	pass(t, time.Until(retryAt))
 	if err := ledger.ask(m, 100); err != nil {
-		t.Errorf("refused again %v after the time to retry: %v", time.Since(retryAt).Round(time.Millisecond), fmt.Errorf("%w (first: %s)", err, refused.Message))
+		t.Errorf("refused again %v after the time to retry: %v; before: %s", time.Since(retryAt).Round(time.Millisecond), err, refused.Message)
 	}
 }
 
