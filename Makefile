@@ -10,7 +10,7 @@ BENCH     ?= .
 TESTFLAGS ?=
 
 # The packages whose tests take longest start first, so that the cores stay busy to the end.
-PACKAGES := $(wildcard ./server ./cmd/snowraft ./fsm ./allocator) ./...
+PACKAGES := $(wildcard ./internal/simtest ./server ./cluster ./cmd/snowraft ./fsm ./allocator) ./...
 
 ##@ Build
 
