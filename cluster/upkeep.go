@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// watch looks after the clock, the disk and this node's own membership.
+func (n *Node) watch() {
+	second := time.NewTicker(time.Second)
+	defer second.Stop()
+	for {
+		n.cfg.Watch.Update()
+		if len(n.configuration().Servers) == 1 {
+			n.cfg.Watch.Settle() // nobody to compare with
+		}
+		if d := n.store.log.stalled(time.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
+			// Its heartbeats go on, so that nobody else would be elected (hashicorp/raft#503).
+			n.Fail(fmt.Errorf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+
+				"Check the disk and start the member again", n.cfg.DataDir, d.Round(time.Second)))
+		}
+		if member, _ := n.IsMember(); !member && n.cfg.Removed.IsRemoved(n.ID()) {
+			n.Fail(ErrRemoved)
+		}
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-second.C:
+		}
+	}
+}
+
+// rejoin contacts seeds and lost members at intervals: memberlist itself does
+// not look for those that it once gave up.
+func (n *Node) rejoin() {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-timer.C:
+		}
+		if err := n.gossip.join(n.strangers()); err != nil {
+			n.logger.Debug("some members can't be reached", "error", err)
+		}
+		wait := n.cfg.Timing.Rejoin
+		if _, leader := n.raft.LeaderWithID(); leader == "" {
+			wait = min(wait, time.Second)
+			n.askAfterRemoval()
+		}
+		timer.Reset(wait)
+	}
+}
+
+// askAfterRemoval shakes hands with the members that gossip hears of. A member
+// that was removed while it was down does not stand for election, so that it
+// would never hear of its removal from anybody.
+func (n *Node) askAfterRemoval() {
+	if n.greeter == nil || n.id.cluster() == "" {
+		return
+	}
+	for _, p := range n.gossip.all() {
+		if !p.alive || p.meta.Cluster != n.id.cluster() {
+			continue
+		}
+		if err := n.greeter.Greet(raft.ServerID(p.meta.ID), raft.ServerAddress(p.meta.Raft)); err != nil {
+			n.logger.Debug("a member refuses to shake hands", "name", p.meta.Name, "error", err)
+		}
+	}
+}
+
+// strangers are the gossip addresses worth contacting: seeds that are not
+// known as live members, and members that were lost.
+func (n *Node) strangers() []string {
+	live := map[string]bool{net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)): true}
+	for _, p := range n.gossip.all() {
+		if p.alive {
+			live[p.meta.Gossip] = true
+		}
+	}
+	var addrs []string
+	for _, a := range slices.Concat(n.cfg.Join, n.gossip.lost()) {
+		if !live[a] {
+			addrs = append(addrs, a)
+		}
+	}
+	return addrs
+}
