@@ -3,6 +3,7 @@ package simtest
 import (
 	"bytes"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -74,8 +75,8 @@ func (g *gossipPort) DialAddressTimeout(a memberlist.Address, timeout time.Durat
 	ours, theirs := net.Pipe()
 	broken := new(atomic.Bool)
 	select {
-	case to.gossip.streams <- &gossipConn{theirs, g.net, to, g.self, broken}:
-		return &gossipConn{ours, g.net, g.self, to, broken}, nil
+	case to.gossip.streams <- newGossipConn(theirs, g.net, to, g.self, broken):
+		return newGossipConn(ours, g.net, g.self, to, broken), nil
 	default:
 		return nil, errRefused
 	}
@@ -85,21 +86,66 @@ func (g *gossipPort) PacketCh() <-chan *memberlist.Packet { return g.packets }
 func (g *gossipPort) StreamCh() <-chan net.Conn           { return g.streams }
 func (g *gossipPort) Shutdown() error                     { return nil }
 
-// gossipConn is one end of a stream. Once something was lost on the way, nothing
-// arrives any more, and readers wait for their deadlines.
+// gossipConn is one end of a stream. As with TCP a write does not wait for the
+// reader. Once something was lost on the way nothing arrives any more, not even
+// the end, and readers wait for their deadlines.
 type gossipConn struct {
 	net.Conn
 	net      *network
 	from, to *process
 	broken   *atomic.Bool
+	queue    chan []byte
+	once     sync.Once
+}
+
+// streamTimeout is how long bytes wait for a reader.
+const streamTimeout = 30 * time.Second
+
+func newGossipConn(pipe net.Conn, n *network, from, to *process, broken *atomic.Bool) *gossipConn {
+	c := &gossipConn{Conn: pipe, net: n, from: from, to: to, broken: broken, queue: make(chan []byte, 256)}
+	go c.pump()
+	return c
+}
+
+func (c *gossipConn) pump() {
+	idle := time.NewTimer(2 * streamTimeout) // for one that nobody ever took
+	defer idle.Stop()
+	for {
+		select {
+		case b, more := <-c.queue:
+			if !more {
+				if !c.broken.Load() {
+					_ = c.Conn.Close()
+				}
+				return
+			}
+			if !c.net.passes(gossipPlane, c.from, c.to) {
+				c.broken.Store(true)
+			}
+			if c.broken.Load() {
+				continue
+			}
+			_ = c.SetWriteDeadline(time.Now().Add(streamTimeout))
+			if _, err := c.Conn.Write(b); err != nil {
+				c.broken.Store(true)
+			}
+		case <-idle.C:
+			_ = c.Conn.Close()
+			return
+		}
+	}
 }
 
 func (c *gossipConn) Write(b []byte) (int, error) {
-	if !c.net.passes(gossipPlane, c.from, c.to) {
-		c.broken.Store(true)
-	}
-	if c.broken.Load() {
+	select {
+	case c.queue <- bytes.Clone(b):
 		return len(b), nil
+	default:
+		return 0, errTimeout
 	}
-	return c.Conn.Write(b)
+}
+
+func (c *gossipConn) Close() error {
+	c.once.Do(func() { close(c.queue) })
+	return nil
 }

@@ -38,7 +38,7 @@ func (w *world) addNode(expect int) *node {
 		world: w, number: len(w.nodes) + 1, expect: expect,
 		clock: newWrist(), disk: newDisk(),
 	}
-	n.name = fmt.Sprintf("m%d", n.number)
+	n.name = fmt.Sprintf("%s%d", w.prefix, n.number)
 	n.dir = n.newDir()
 	if len(w.supported) >= n.number {
 		n.supported = w.supported[n.number-1]
@@ -74,11 +74,13 @@ func (n *node) start() *node {
 		n.Fatalf("%s runs already", n.name)
 	}
 	n.starts++
-	p, err := newProcess(n)
-	if err != nil {
+	_, err := newProcess(n)
+	if err != nil && n.planted {
+		n.audit.fault("start %s: %v", n.name, err)
+	} else if err != nil {
 		n.Fatalf("start %s: %v", n.name, err)
 	}
-	return p.node
+	return n
 }
 
 // stop ends the process politely.

@@ -82,21 +82,21 @@ func (w *world) agreed() *fsm.Machine {
 			same = same && all[len(all)-1].index == all[0].index
 		}
 		if len(live) == 0 {
-			w.Error("nobody is left to tell what was granted")
+			w.audit.fault("nobody is left to tell what was granted")
 			return nil
 		}
 		if same {
 			break
 		}
 		if time.Now().After(deadline) {
-			w.Errorf("the members do not come to the same index: %+v\n%s", all, w.status())
+			w.audit.fault("the members do not come to the same index: %+v\n%s", all, w.status())
 			break
 		}
 		time.Sleep(7 * time.Millisecond)
 	}
 	for i, p := range all {
 		if p.index == all[0].index && p != all[0] {
-			w.Errorf("%s and %s are both at index %d and differ", live[0].name, live[i].name, p.index)
+			w.audit.fault("%s and %s are both at index %d and differ", live[0].name, live[i].name, p.index)
 		}
 	}
 	return live[0].member.State()

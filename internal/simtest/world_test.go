@@ -30,6 +30,8 @@ type options struct {
 	timing    cluster.Timing // the product's
 	supported []uint32       // by member: the newest fsm_version it supports; the build's
 	idle      bool           // no clients
+	prefix    string         // of the members' names; m
+	planted   bool           // a bug is planted: faults are looked for, and fail no test
 }
 
 // world is one simulated cluster and all around it.
@@ -45,8 +47,7 @@ type world struct {
 	ending sync.WaitGroup // processes that were killed and are being cleared away
 
 	stopWatching func()
-	planted      bool // a bug is planted: faults are looked for
-	found        int  // faults
+	found        int // faults
 }
 
 // simulate runs a test with a cluster that is up and issues.
@@ -75,6 +76,9 @@ func newWorld(t *testing.T, o options) *world {
 	}
 	if o.layout.Name == "" {
 		o.layout = snowflake.Default().Spec()
+	}
+	if o.prefix == "" {
+		o.prefix = "m"
 	}
 	s := seed(t)
 	w := &world{
@@ -125,7 +129,7 @@ func (w *world) end() {
 		n.crash()
 	}
 	w.ending.Wait()
-	time.Sleep(time.Minute) // memberlist does not wait for its own probes
+	time.Sleep(3 * streamTimeout) // memberlist does not wait for its own probes
 }
 
 // live lists the nodes that run.
@@ -183,6 +187,10 @@ func (w *world) until(limit time.Duration, what string, ok func() bool) time.Dur
 	start := time.Now()
 	for !ok() {
 		if time.Since(start) > limit {
+			if w.planted {
+				w.audit.fault("not within %v: %s", limit, what)
+				break
+			}
 			w.Fatalf("not within %v: %s\n%s", limit, what, w.status())
 		}
 		time.Sleep(20 * time.Millisecond)

@@ -1,0 +1,86 @@
+package simtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+)
+
+// scarce is a cluster in which everything that can go wrong with a worker soon
+// does: four workers for four members, short windows, and many snapshots.
+var scarce = options{
+	layout: few(2), maxWindow: 3 * time.Second,
+	timing: cluster.Timing{SnapshotThreshold: 16},
+}
+
+func TestHavoc(t *testing.T) {
+	t.Parallel()
+	simulate(t, scarce, func(w *world) { w.havoc(60) })
+}
+
+// havoc makes everything go wrong at once, again and again.
+func (w *world) havoc(rounds int) {
+	w.Helper()
+	w.addNode(0).start()
+	w.untilVoters(4)
+	slowest := time.Duration(0)
+	for range rounds {
+		for range 1 + w.rng.IntN(4) {
+			w.mishap()
+			w.pass(w.between(0, 3*time.Second))
+		}
+		w.net.heal()
+		for _, n := range w.nodes {
+			if n.proc() == nil {
+				n.start()
+			}
+		}
+		if w.planted && w.suspicious() {
+			return
+		}
+		if w.rng.IntN(3) == 0 {
+			slowest = max(slowest, w.untilAllIssue(recovery+w.maxWindow)) // workers may have run out
+		}
+	}
+	slowest = max(slowest, w.untilAllIssue(recovery+w.maxWindow))
+	w.Logf("all issued again within %v", slowest)
+}
+
+// suspicious reports whether the audit has found a fault so far.
+func (w *world) suspicious() bool {
+	if l := w.leaderNow(); l != nil {
+		l.proc().member.State().View(w.audit.granted)
+	}
+	w.audit.mu.Lock()
+	defer w.audit.mu.Unlock()
+	return len(w.audit.faults) > 0
+}
+
+// mishap is one thing that goes wrong.
+func (w *world) mishap() {
+	n := w.nodes[w.rng.IntN(len(w.nodes))]
+	running := n.proc() != nil
+	switch kind := w.rng.IntN(9); {
+	case kind < 2 && len(w.live()) > 1:
+		w.partition()
+	case kind == 2:
+		n.crash()
+	case kind == 3 && running:
+		_ = n.stop() // without a leader it fails to give its workers back
+	case kind == 4 && !running:
+		n.start()
+	case kind == 5: // not more than clocks may be wrong
+		n.clock.set(w.between(-240*time.Millisecond, 240*time.Millisecond))
+	case kind == 6 && running: // one that is busy says no
+		_ = n.proc().member.Node().Snapshot()
+	case kind > 6:
+		// Its lane loses touch, and another process takes its worker once the window ended.
+		w.net.part([]*node{n}, w.nodes, apiPlane)
+		if other := w.nodes[w.rng.IntN(len(w.nodes))]; other != n && other.proc() != nil {
+			w.pass(w.between(0, w.maxWindow))
+			other.crash()
+			other.start()
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// holders are programs that lease workers for themselves: lanes without a member.
+type holders struct {
+	*world
+	issuers []*allocator.Issuer
+}
+
+// leaderGranter asks whoever leads, over the network.
+type leaderGranter struct{ p *process }
+
+func (g leaderGranter) leader() (allocator.Granter, error) {
+	l := g.p.leaderNow()
+	if l == nil {
+		return nil, cluster.ErrNotLeader
+	}
+	return &apiPort{g.p.net, g.p, l}, nil
+}
+
+func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
+	l, err := g.leader()
+	if err != nil {
+		return allocator.Grant{}, err
+	}
+	return l.AcquireWorker(ctx, r)
+}
+
+func (g leaderGranter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
+	l, err := g.leader()
+	if err != nil {
+		return allocator.Grant{}, err
+	}
+	return l.ExtendWindow(ctx, r)
+}
+
+func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
+	l, err := g.leader()
+	if err != nil {
+		return err
+	}
+	return l.ReleaseWorker(ctx, r)
+}
+
+func (w *world) open(count int) *holders {
+	w.Helper()
+	h := &holders{world: w}
+	m := w.nodes[0].proc()
+	watch := clock.NewWatch(newWrist().source(), nil, clock.Limits{WaitThreshold: time.Second, MaxOffset: 500 * time.Millisecond})
+	for i := range count {
+		issuer, err := allocator.Open(allocator.Config{
+			Layout: w.audit.layout, Holder: fmt.Sprintf("holder-%d", i), Nonce: allocator.Nonce{1, byte(i), byte(i >> 8)},
+			Granter: leaderGranter{m}, Watch: watch,
+		})
+		if err != nil {
+			w.Fatal(err)
+		}
+		h.issuers = append(h.issuers, issuer)
+	}
+	return h
+}
+
+func (h *holders) ready() (ready int) {
+	for _, i := range h.issuers {
+		if i.Ready() == nil {
+			ready++
+		}
+	}
+	return ready
+}
+
+func (h *holders) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var mu sync.Mutex
+	var all []error
+	var closing sync.WaitGroup
+	for _, i := range h.issuers {
+		closing.Go(func() {
+			err := i.Close(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, err)
+		})
+	}
+	closing.Wait()
+	return errors.Join(all...)
+}
+
+func TestAThousandHolders(t *testing.T) {
+	t.Parallel()
+	const count = 1000
+	simulate(t, options{idle: true}, func(w *world) {
+		h := w.open(count)
+		w.until(recovery, "all hold a worker", func() bool { return h.ready() == count })
+		w.pass(warm)
+
+		const minutes = 40
+		committed := w.commands()
+		busiest := uint64(0)
+		for range minutes {
+			before := w.commands()
+			w.pass(time.Minute)
+			busiest = max(busiest, w.commands()-before)
+		}
+		rate := float64(w.commands()-committed) / (minutes * 60)
+		t.Logf("%d holders: %.2f commands a second, %.2f in the busiest minute", count, rate, float64(busiest)/60)
+		if rate > 5 {
+			t.Errorf("%.2f commands a second", rate)
+		}
+		if ready := h.ready(); ready != count {
+			t.Errorf("%d of %d are ready", ready, count)
+		}
+		if err := h.close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// commands is the index of the last entry that was committed.
+func (w *world) commands() uint64 { return w.leader().proc().member.Node().CommitIndex() }

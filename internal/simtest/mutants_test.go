@@ -1,0 +1,41 @@
+//go:build mutants
+
+package simtest
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+)
+
+// TestPlantedBugsAreCaught shows that the audit can fail. It runs alone: a bug
+// is planted in the whole process.
+func TestPlantedBugsAreCaught(t *testing.T) {
+	for _, bugs := range [][]mutant.Bug{
+		nil,
+		{mutant.NoTokenCheck, mutant.NoExtendCAS},
+		{mutant.IgnoreHighWater},
+		{mutant.ReuseWindow},
+		{mutant.ReleaseTooLow},
+		{mutant.ResetHighWater},
+		{mutant.IgnoreAfter},
+		{mutant.SnapshotForgets},
+		{mutant.NowInApply},
+	} {
+		var names []string
+		for _, b := range bugs {
+			names = append(names, string(b))
+		}
+		t.Run("bugs="+strings.Join(names, "+"), func(t *testing.T) {
+			defer mutant.Plant(bugs...)()
+			o := scarce
+			o.planted, o.prefix = true, "m"+strings.Join(names, "")+"-" // ReuseWindow knows windows by names
+			var w *world
+			simulate(t, o, func(in *world) { w = in; w.havoc(60) })
+			if (w.found > 0) != (len(bugs) > 0) {
+				t.Errorf("%d faults found", w.found)
+			}
+		})
+	}
+}
