@@ -48,7 +48,7 @@ type load struct {
 
 	mu       sync.Mutex
 	failures []failure
-	asked    map[*member][]time.Time // when clients of this member alone got answers
+	asked    map[*member][]time.Time // when clients of this member alone got answers; nil: the pulse
 }
 
 func newLoad(t *testing.T, l *ledger) *load {
@@ -56,6 +56,11 @@ func newLoad(t *testing.T, l *ledger) *load {
 	ctx, cancel := context.WithCancel(t.Context())
 	g := &load{ledger: l, ctx: ctx, cancel: cancel, asked: make(map[*member][]time.Time)}
 	t.Cleanup(g.stop)
+	g.client(pace, func() { // the pulse: how this process gets along on this machine
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.asked[nil] = append(g.asked[nil], time.Now())
+	})
 	return g
 }
 
@@ -163,7 +168,8 @@ func report(t *testing.T, what string, failures []failure) {
 	}
 }
 
-// gap is the longest time in [from, to) in which no loyal client of a member got an answer.
+// gap is the longest time in [from, to) in which no loyal client of a member got
+// an answer; of nil, in which this process itself did nothing.
 func (g *load) gap(m *member, from, to time.Time) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
