@@ -54,12 +54,16 @@ func (c *client) Invoke(ctx context.Context, method string, args, reply any, opt
 	defer cancel()
 	moment, end := context.WithTimeout(ctx, retryFor)
 	defer end()
+	var before error
 	for pause := retryPause; ; pause = min(2*pause, longestPause) {
 		err := c.round(ctx, method, args, reply, opts)
-		var failed *callError
-		if !errors.As(err, &failed) || !failed.again() {
+		if err != nil && ctx.Err() != nil && before != nil {
+			return before // says more than that there was no time left for this round
+		}
+		if failed, ok := errors.AsType[*callError](err); !ok || !failed.again() {
 			return err
 		}
+		before = err
 		select {
 		case <-time.After(pause/2 + rand.N(pause)):
 		case <-moment.Done():

@@ -67,7 +67,7 @@ extension of each window; a shorter one does not take back what was granted.`,
 		Args: arguments(),
 	}
 	flags := cmd.Flags()
-	addConfigFlags(cmd, &c, func(_, name string, v *value, help string) {
+	addConfigFlags(&c, func(_, name string, v *value, help string) {
 		// What holds now is not known here, so that no default is shown.
 		addFlag(cmd, "", name, "", v, help).DefValue = ""
 	})

@@ -32,11 +32,12 @@ func (f *configFile) entry(name string) (fileEntry, bool) {
 	return e, ok
 }
 
-// readConfigFile reads the file at path. Every key must be a setting among flags.
-func readConfigFile(path string, flags *pflag.FlagSet) (*configFile, error) {
+// readConfigFile reads the file at path, which the flag or variable of that name
+// gave. Every key must be a setting among flags.
+func readConfigFile(name, path string, flags *pflag.FlagSet) (*configFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, usagef("--config %q: expected a YAML file that can be read: %v", path, innermost(err))
+		return nil, usagef("%s %q: expected a YAML file that can be read: %v", name, path, innermost(err))
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node

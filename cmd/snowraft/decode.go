@@ -48,7 +48,7 @@ For other layouts, or when the cluster's own default layout is another one, add
 	return a.client(cmd, func(ctx context.Context, s *session, args []string) error {
 		id, err := encoding.Decode(args[0])
 		if err != nil {
-			return usagef("ID %q: %s", args[0], plain(err))
+			return usagef("%s", plain(err))
 		}
 		var d decoded
 		if ask {
@@ -77,7 +77,7 @@ func decodeOffline(id uint64, name string) (decoded, error) {
 	}
 	parts, err := layout.Unpack(id)
 	if err != nil {
-		return decoded{}, usagef("ID %d: %s", id, plain(err))
+		return decoded{}, usagef("%s", plain(err))
 	}
 	ms := layout.MillisAt(parts.Tick)
 	return decoded{

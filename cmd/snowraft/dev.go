@@ -183,16 +183,16 @@ func (f *fleet) wait(ctx context.Context) error {
 	return failed
 }
 
-// close closes all members at once. What they report is not worth an error: the
-// last of them cannot give back its workers to a cluster that is no more.
+// close closes all members at once.
 func (f *fleet) close(ctx context.Context) error {
 	f.hush(true)
-	done := make(chan error, len(f.members))
+	closed := make(chan error, len(f.members))
 	for _, m := range f.members {
-		go func() { done <- m.Close(ctx) }()
+		go func() { closed <- m.Close(ctx) }()
 	}
+	var err error
 	for range f.members {
-		<-done
+		err = errors.Join(err, <-closed)
 	}
-	return nil
+	return err
 }

@@ -33,10 +33,10 @@ func checkPorts(ctx context.Context, base int) error {
 	}
 	for other := range offers(base) {
 		if _, err := firstTaken(ctx, other); err == nil {
-			return fmt.Errorf("port %s cannot be used (%v): choose others with --port-base %d, where all are free", taken, innermost(why), other)
+			return fmt.Errorf("port %s cannot be used (%w): choose others with --port-base %d, where all are free", taken, innermost(why), other)
 		}
 	}
-	return fmt.Errorf("port %s cannot be used (%v): choose others with --port-base", taken, innermost(why))
+	return fmt.Errorf("port %s cannot be used (%w): choose others with --port-base", taken, innermost(why))
 }
 
 // offers yields bases to offer instead of base: a hundred higher each, then from

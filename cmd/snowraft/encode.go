@@ -20,7 +20,6 @@ type encoded struct {
 // partFlags are the fields of an ID to put together.
 type partFlags struct {
 	layout, time string
-	tick         uint64
 	parts        snowflake.Parts
 }
 
@@ -60,7 +59,7 @@ This needs no cluster. The layout is one of the presets:
 		help string
 	}{
 		{"time", textValue(&fields.time, "TIME"), "the time, as RFC 3339 or Unix milliseconds; rounded down to a tick"},
-		{"tick", uintValue(&fields.tick, 0), "the ticks since the layout's epoch, instead of --time"},
+		{"tick", tickValue(&fields.parts.Tick), "the ticks since the layout's epoch, instead of --time"},
 		{"datacenter", uintValue(&fields.parts.Datacenter, 0), "the datacenter"},
 		{"worker", uintValue(&fields.parts.Worker, 0), "the worker"},
 		{"sequence", uintValue(&fields.parts.Sequence, 0), "the sequence"},
@@ -77,7 +76,7 @@ This needs no cluster. The layout is one of the presets:
 				}
 			}
 			if id, err = from.Decode(args[0]); err != nil {
-				return usagef("ID %q: %s", args[0], plain(err))
+				return usagef("%s", plain(err))
 			}
 		} else {
 			if flags.Changed("from") {
@@ -101,27 +100,29 @@ func (f *partFlags) pack(tickGiven bool) (uint64, error) {
 	switch {
 	case tickGiven == (f.time != ""):
 		return 0, usagef("encode: expected an ID, or one of --time and --tick")
-	case tickGiven:
-		// A tick that is no int64 fits no layout; Pack would see a negative one.
-		if f.tick >= layout.Ticks() {
-			return 0, usagef("--tick \"%d\": expected 0 to %d in layout %q", f.tick, layout.Ticks()-1, layout.Name())
-		}
-		f.parts.Tick = int64(f.tick)
-	default:
+	case !tickGiven:
 		ms, err := parseTime(f.time)
 		if err != nil {
 			return 0, usagef("--time %q: %v", f.time, err)
 		}
-		f.parts.Tick = layout.TickAt(ms)
-		if f.parts.Tick < 0 || uint64(f.parts.Tick) >= layout.Ticks() {
+		if ms < layout.MillisAt(0) || ms >= layout.ExhaustsAt() {
 			return 0, usagef("--time %q: expected from %s to before %s in layout %q", f.time, stamp(layout.MillisAt(0)), stamp(layout.ExhaustsAt()), layout.Name())
 		}
+		f.parts.Tick = layout.TickAt(ms)
 	}
 	id, err := layout.Pack(f.parts)
 	if err != nil {
 		return 0, usagef("%s", plain(err))
 	}
 	return id, nil
+}
+
+func tickValue(p *int64) *value {
+	return &value{kind: "N", expects: "a whole number from 0", text: func() string { return strconv.FormatInt(*p, 10) }, parse: func(s string) bool {
+		tick, err := strconv.ParseInt(s, 10, 64)
+		*p = tick
+		return err == nil && tick >= 0
+	}}
 }
 
 // parseTime reads an instant, and returns it in Unix milliseconds.

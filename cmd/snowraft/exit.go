@@ -33,8 +33,7 @@ func (a *app) exit(err error) int {
 	_, colours := a.terminal(a.stderr)
 	text := strings.TrimRight(err.Error(), "\n")
 	fmt.Fprintf(a.stderr, "%s %s\n", style{colours}.red("snowraft:"), text)
-	var usage *usageError
-	if errors.As(err, &usage) {
+	if _, usage := errors.AsType[*usageError](err); usage {
 		return exitUsage
 	}
 	return exitFailed

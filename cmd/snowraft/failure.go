@@ -23,8 +23,7 @@ type failure struct {
 }
 
 func newFailure(address string, err error) failure {
-	var unconnected *connectError
-	if errors.As(err, &unconnected) {
+	if unconnected, ok := errors.AsType[*connectError](err); ok {
 		return failure{address: address, connect: unconnected.err}
 	}
 	return failure{address: address, refusal: rpc.FromError(err)}
@@ -79,15 +78,13 @@ func (f failure) String() string {
 
 // dialReason shortens what a dialer says: the address stands before it anyway.
 func dialReason(err error) string {
-	var op *net.OpError
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return errSilent.Error()
 	}
-	if errors.As(err, &op) {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
-	var call *os.SyscallError
-	if errors.As(err, &call) {
+	if call, ok := errors.AsType[*os.SyscallError](err); ok {
 		err = call.Err
 	}
 	return err.Error()

@@ -47,7 +47,7 @@ issue such IDs, or refuses.`,
 		if after != "" {
 			var err error
 			if req.After, err = encoding.Decode(after); err != nil {
-				return usagef("--after %q: %s", after, plain(err))
+				return usagef("--after: %s", plain(err))
 			}
 		}
 		w := newIDWriter(s.out, encoding)

@@ -105,10 +105,9 @@ func (f *layoutFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
 			return spec, usagef("--epoch %q: %v", f.epoch, err)
 		}
 	}
-	spec.Spread = snowflake.Default().Spec().Spread
 	for _, field := range spec.Fields {
-		if field.Field == snowflake.Sequence && field.Bits < 8 {
-			spec.Spread = min(spec.Spread, 1<<field.Bits)
+		if field.Field == snowflake.Sequence { // as wide as the default layout's, where it fits
+			spec.Spread = min(snowflake.Default().Spec().Spread, 1<<field.Bits)
 		}
 	}
 	return spec, nil

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -30,19 +31,28 @@ func (a *app) leaderShowCommand() *cobra.Command {
 	return a.client(&cobra.Command{
 		Use:   "show",
 		Short: "Show who leads",
-		Long:  `Shows who leads, as the member that answers knows it. It fails when no leader is known.`,
+		Long: `Shows who leads, as the member that answers knows it. While an election is under
+way it waits for a moment; it fails when no leader is known then.`,
 		Example: `  snowraft leader show
   snowraft leader show -o json`,
 		Args: arguments(),
 	}, func(ctx context.Context, s *session, _ []string) error {
-		resp, err := s.cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
-		if err != nil {
-			return err
+		moment, end := context.WithTimeout(ctx, min(retryFor, s.timeout))
+		defer end()
+		for {
+			resp, err := s.cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+			if err != nil {
+				return err
+			}
+			if resp.GetLeaderId() != "" {
+				return s.out.leader(resp.GetLeaderId(), resp.GetLeaderName())
+			}
+			select {
+			case <-time.After(retryPause):
+			case <-moment.Done():
+				return errors.New("no leader is known now: no majority of the voters is alive, or an election takes long")
+			}
 		}
-		if resp.GetLeaderId() == "" {
-			return errors.New("no leader is known now: an election may be under way, or no majority of the voters is alive")
-		}
-		return s.out.leader(resp.GetLeaderId(), resp.GetLeaderName())
 	})
 }
 

@@ -18,6 +18,6 @@ func main() {
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, a *app, args []string) int {
 	root := a.root()
-	root.SetArgs(args)
+	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take those of the process
 	return a.exit(root.ExecuteContext(ctx))
 }

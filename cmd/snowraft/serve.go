@@ -55,13 +55,14 @@ is expected back (see "snowraft leave").`,
 // file and the defaults.
 func (a *app) loadServeConfig(cmd *cobra.Command, cfg *serveConfig) error {
 	flags := cmd.Flags()
+	name := "--" + configFlag
 	if path, _ := a.env(envName(configFlag)); path != "" && !flags.Changed(configFlag) {
-		cfg.configPath = path
+		name, cfg.configPath = envName(configFlag), path
 	}
 	var file *configFile
 	if cfg.configPath != "" {
 		var err error
-		if file, err = readConfigFile(cfg.configPath, flags); err != nil {
+		if file, err = readConfigFile(name, cfg.configPath, flags); err != nil {
 			return err
 		}
 	}
@@ -114,13 +115,13 @@ func (a *app) serve(ctx context.Context, cfg serveConfig) error {
 // announceReady logs when the member can issue IDs, and why it waits until then.
 func announceReady(ctx context.Context, m member, logger *slog.Logger) {
 	told := false
-	waitReady(ctx, m, func(problem error) {
+	err := waitReady(ctx, m, func(problem error) {
 		if !told {
 			told = true
 			logger.Info("member waits until it can issue IDs", "because", problem)
 		}
 	})
-	if m.Ready() == nil {
+	if err == nil {
 		logger.Info("member is ready to issue IDs", "cluster", m.ClusterID(), "api", m.APIAddr())
 	}
 }

@@ -79,7 +79,7 @@ func addServeFlags(cmd *cobra.Command, c *serveConfig) {
 		"how many new members start a cluster together: 1 alone, 3, 5, ... together, 0 only join one; 1 by default, 0 with --join")
 
 	addSetting(cmd, "Issuing", "lanes", intValue(&c.Lanes, 1, maxLanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
-	addConfigFlags(cmd, &c.Config, func(group, name string, v *value, help string) {
+	addConfigFlags(&c.Config, func(group, name string, v *value, help string) {
 		addSetting(cmd, group, name, v, help+"; of a NEW cluster, later changed with \"snowraft config set\"")
 	})
 
@@ -89,7 +89,7 @@ func addServeFlags(cmd *cobra.Command, c *serveConfig) {
 }
 
 // addConfigFlags adds the flags of what all members of a cluster agree on.
-func addConfigFlags(cmd *cobra.Command, c *server.Config, add func(group, name string, v *value, help string)) {
+func addConfigFlags(c *server.Config, add func(group, name string, v *value, help string)) {
 	add("Issuing", "max-window", durationValue(&c.MaxWindow, time.Second, 24*time.Hour),
 		"the longest window granted: how long a member can go on issuing without a quorum")
 	add("Clock", "wait-threshold", durationValue(&c.WaitThreshold, time.Millisecond, time.Minute),

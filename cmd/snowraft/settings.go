@@ -29,10 +29,9 @@ func addFlag(cmd *cobra.Command, group, name, short string, v *value, help strin
 }
 
 // addSetting adds a flag that an environment variable can set too.
-func addSetting(cmd *cobra.Command, group, name string, v *value, help string) *pflag.Flag {
+func addSetting(cmd *cobra.Command, group, name string, v *value, help string) {
 	f := addFlag(cmd, group, name, "", v, help+" (env "+envName(name)+")")
 	f.Annotations[envNote] = []string{envName(name)}
-	return f
 }
 
 // resolve fills in the settings that the command line does not give: from the

@@ -8,8 +8,14 @@ import (
 	"time"
 )
 
-// shutdownLimit is how long an orderly shutdown may take.
-const shutdownLimit = 10 * time.Second
+const (
+	// shutdownLimit is how long an orderly shutdown may take.
+	shutdownLimit = 10 * time.Second
+	// sameSignal is how soon after the first a signal counts as the same one:
+	// tools such as timeout and some init programs send it to the process and to
+	// its group.
+	sameSignal = 100 * time.Millisecond
+)
 
 // interruptible returns a context that ends at the first SIGINT or SIGTERM, and
 // the channel on which a second one arrives.
@@ -36,12 +42,19 @@ func closeInOrder(again <-chan os.Signal, shut func(context.Context) error) erro
 	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- shut(ctx) }()
-	select {
-	case err := <-done:
-		return err
-	case <-again:
-		return errors.New("ended by a second signal before the shutdown was complete")
-	case <-ctx.Done():
-		return fmt.Errorf("the shutdown was not complete after %v", shutdownLimit)
+	same := time.After(sameSignal)
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-same:
+			same = nil
+		case <-again:
+			if same == nil {
+				return errors.New("ended by a second signal before the shutdown was complete")
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("the shutdown was not complete after %v", shutdownLimit)
+		}
 	}
 }

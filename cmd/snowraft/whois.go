@@ -37,7 +37,7 @@ older than that has no answer.`,
 	return a.client(cmd, func(ctx context.Context, s *session, args []string) error {
 		id, err := encoding.Decode(args[0])
 		if err != nil {
-			return usagef("ID %q: %s", args[0], plain(err))
+			return usagef("%s", plain(err))
 		}
 		resp, err := s.ids().WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: id, Layout: layout})
 		if err != nil {

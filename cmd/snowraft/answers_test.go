@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// TestAnswers holds the text and the JSON of every client command, and what it asks for.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	var text, documents strings.Builder
+	for _, c := range []struct {
+		line string
+		asks proto.Message
+	}{
+		{"id -n 2 --encoding base62 --after IRfc5DPebH --layout orders", &snowraftv1.GenerateIdsRequest{Layout: "orders", Count: 2, After: 249709290070213647}},
+		{"decode 56729 --layout orders --server", &snowraftv1.DecodeIdRequest{Id: 56729, Layout: "orders"}},
+		{"whois 56729", &snowraftv1.WhoIsRequest{Id: 56729, Layout: "default"}},
+		{"layout create orders --fields time:39,datacenter:2,worker:10,sequence:12 --unit 10ms --epoch 2025-01-01T00:00:00Z --datacenter 3", &snowraftv1.CreateLayoutRequest{Layout: withoutEnd(fakeLayout)}},
+		{"layout get orders", &snowraftv1.GetLayoutRequest{Name: "orders"}},
+		{"layout list", &snowraftv1.ListLayoutsRequest{PageSize: 1000}},
+		{"worker list", &snowraftv1.ListWorkersRequest{Layout: "default", PageSize: 1000, PageToken: "more"}},
+		{"status", &snowraftv1.GetStatusRequest{}},
+		{"member list", &snowraftv1.ListMembersRequest{}},
+		{"member add 10.0.0.2:7703", &snowraftv1.AddMemberRequest{Address: "10.0.0.2:7703"}},
+		{"member remove b --force", &snowraftv1.RemoveMemberRequest{Member: "b", Force: true}},
+		{"leader show", &snowraftv1.GetStatusRequest{}},
+		{"leader transfer b", &snowraftv1.TransferLeadershipRequest{Member: "b"}},
+		{"leave", &snowraftv1.LeaveRequest{}},
+		{"config get", &snowraftv1.GetConfigRequest{}},
+		{"config set --max-window 30m --rollback swap", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: 1800000, Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP}}},
+		{"config set --wait-threshold 2s --max-clock-offset 1s", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{WaitThresholdMs: 2000, MaxClockOffsetMs: 1000}}},
+		{"clock reset", &snowraftv1.ResetObservedClockRequest{}},
+	} {
+		args := append(strings.Fields(c.line), "--addr", f.address)
+		f.mu.Lock()
+		f.next = 249709288400883713
+		f.mu.Unlock()
+		text.WriteString("$ snowraft " + c.line + "\n" + strings.ReplaceAll(succeeds(t, args...), f.address, "ADDR") + "\n")
+		asked := f.asked()
+		if last := asked[len(asked)-1].(proto.Message); !proto.Equal(last, c.asks) {
+			t.Errorf("%s asks for %v, expected %v", c.line, last, c.asks)
+		}
+		out := succeeds(t, append(args, "-o", "json")...)
+		if strings.Count(out, "\n") != 1 || !json.Valid([]byte(out)) {
+			t.Errorf("%s: not one line of JSON: %s", c.line, out)
+		}
+		documents.WriteString("$ snowraft " + c.line + " -o json\n" + strings.ReplaceAll(out, f.address, "ADDR"))
+	}
+	golden(t, "text", text.String())
+	golden(t, "json", documents.String())
+}
+
+// withoutEnd is a layout as a client asks for it.
+func withoutEnd(l *snowraftv1.Layout) *snowraftv1.Layout {
+	l = proto.CloneOf(l)
+	l.ExhaustsAtMs = 0
+	return l
+}
+
+// TestDocumentedKeys holds the documents to the keys that are documented.
+func TestDocumentedKeys(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	for line, keys := range map[string]string{
+		"id -n 3":     "ids",
+		"decode 1":    "id layout time timestamp_ms datacenter worker sequence",
+		"status":      "cluster_id node_id leader_id term commit_index observed_clock lanes.layout lanes.worker lanes.from lanes.until lanes.serve_until",
+		"member list": "members.id members.name members.address members.role members.leader members.alive members.clock_offset_ms",
+	} {
+		var doc map[string]any
+		out := succeeds(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
+		if err := json.Unmarshal([]byte(out), &doc); err != nil {
+			t.Fatal(err)
+		}
+		for key := range strings.FieldsSeq(keys) {
+			outer, inner, nested := strings.Cut(key, ".")
+			value, ok := doc[outer]
+			if nested && ok {
+				value, ok = value.([]any)[0].(map[string]any)[inner]
+			}
+			if !ok {
+				t.Errorf("%s has no %s: %s", line, key, out)
+			}
+			if number, isNumber := value.(float64); isNumber {
+				t.Errorf("%s: %s is the number %v, expected a string", line, key, number)
+			}
+		}
+	}
+}
+
+func TestManyIDs(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	const n = 2_000_001
+	out := succeeds(t, "id", "-n", "2000001", "--addr", f.address)
+	if lines := strings.Count(out, "\n"); lines != n {
+		t.Errorf("%d lines, expected %d", lines, n)
+	}
+	var counts []uint32
+	for _, r := range f.asked() {
+		counts = append(counts, r.(*snowraftv1.GenerateIdsRequest).GetCount())
+	}
+	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
+		t.Errorf("asked for %v, expected %v", counts, want)
+	}
+	var doc struct{ IDs []string }
+	decodeJSON(t, succeeds(t, "id", "-n", "1000002", "-o", "json", "--addr", f.address), &doc)
+	if len(doc.IDs) != 1_000_002 {
+		t.Errorf("%d IDs, expected 1000002", len(doc.IDs))
+	}
+}
+
+// toProto counts on this.
+func TestFieldKindsAreInTheSameOrder(t *testing.T) {
+	t.Parallel()
+	for _, field := range []snowflake.Field{snowflake.Time, snowflake.Datacenter, snowflake.Worker, snowflake.Sequence} {
+		if kind := enumName(snowraftv1.FieldKind(field).String(), "FIELD_KIND_"); kind != field.String() {
+			t.Errorf("%v is the kind %s", field, kind)
+		}
+	}
+}

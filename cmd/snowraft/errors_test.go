@@ -1,0 +1,87 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestUsageErrors holds every way to be wrong to one line on standard error that
+// says what is wrong and what was expected, and to exit code 2.
+func TestUsageErrors(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	var report strings.Builder
+	wrong := func(environ map[string]string, args ...string) {
+		a := newTestApp()
+		a.environ = environ
+		code := run(t.Context(), a.app, args)
+		stderr := a.err.String()
+		if code != exitUsage || a.out.String() != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "expected") {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q, expected one line and exit code 2", args, code, a.out.String(), stderr)
+		}
+		for name, value := range environ {
+			fmt.Fprintf(&report, "%s=%s ", name, value)
+		}
+		fmt.Fprintf(&report, "%s\n  %s", strings.ReplaceAll(strings.Join(args, " "), dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR"))
+	}
+	for _, line := range []string{
+		"stat", "xyzzy", "help nope", "help id nope", "layout", "layout crate", "completion", "completion tcsh",
+		"serve now", "decode", "decode 1 2", "encode 1 2", "completion bash x", "version 1",
+		"id --foo", "id -z", "id --count", "id -n", "id -n 0", "id -n -1", "id -n x", "id --output yaml", "id --encoding base64",
+		"id --addr here", "id --addr :7700", "id --addr a:0", "id --addr a:1,,b:2", "id --timeout 0s", "id --timeout 5",
+		"id --after x", "id --after Z --encoding hex",
+		"decode x", "decode 99999999999999999999999", "decode --encoding base58 0", "decode 1 --layout orders",
+		"decode 9223372036854775807 --layout jssafe", "decode 1 --server=perhaps", "whois x",
+		"encode", "encode x", "encode x --from base62 --worker 1", "encode --from hex", "encode --time now",
+		"encode --time 2020-01-01T00:00:00Z", "encode --time 2095-01-01T00:00:00Z", "encode --time 1 --tick 1", "encode --tick -1",
+		"encode --tick 2199023255552", "encode --tick 1 --worker 1024", "encode --tick 1 --datacenter 1", "encode --tick 1 --sequence 4096",
+		"encode --tick 1 --layout orders",
+		"layout create", "layout create a", "layout create a --preset nope", "layout create a --preset instagram", "layout create a --preset mastodon",
+		"layout create a --preset twitter --fields time:41", "layout create a --preset twitter --datacenter 32",
+		"layout create A --preset twitter", "layout create a --fields time:41", "layout create a --fields time", "layout create a --fields time:41,worker:10,sequence:13",
+		"layout create a --fields time:41,worker:10,sequence:12 --unit 1us", "layout create a --fields time:41,worker:10,sequence:12 --epoch soon",
+		"layout create a --fields time:41,worker:10,sequence:12 --spread 4097",
+		"member add here", "member remove", "leave --addr a:1,b:2", "leader transfer a b",
+		"config set", "config set --max-window 10ms", "config set --rollback maybe",
+		"dev --port-base 0", "dev --port-base 65535", "dev --log-level loud", "dev --data-dir=",
+		"serve --name=", "serve --data-dir=", "serve --api-addr 7700", "serve --http-addr a:70000", "serve --join here", "serve --advertise-host a:1",
+		"serve --advertise-host 0.0.0.0", "serve --bootstrap-expect 2", "serve --bootstrap-expect x", "serve --bootstrap-expect 1 --join a:1",
+		"serve --lanes 0", "serve --lanes 65", "serve --max-window 999ms", "serve --max-window 25h", "serve --wait-threshold 1500us",
+		"serve --wait-threshold 61s", "serve --rollback maybe", "serve --max-clock-offset 0", "serve --log-level loud", "serve --log-format xml",
+		"serve --raft-addr :7702", "serve --raft-addr [::]:7702", "serve --http-addr 127.0.0.1:7700",
+		"serve --config /no/such/file", "serve --config /",
+	} {
+		wrong(nil, strings.Fields(line)...)
+	}
+	wrong(map[string]string{"SNOWRAFT_LANES": "many"}, "serve")
+	wrong(map[string]string{"SNOWRAFT_JOIN": "a:1,b"}, "serve")
+	wrong(map[string]string{"SNOWRAFT_CONFIG": "/no/such/file"}, "serve")
+	wrong(map[string]string{"SNOWRAFT_ADDR": "here"}, "status")
+	for _, f := range []struct{ name, content string }{
+		{"unknown.yaml", "data-dir: /tmp\nlane: 3\n"},
+		{"config.yaml", "config: other.yaml\n"},
+		{"help.yaml", "help: true\n"},
+		{"value.yaml", "# lanes\nlanes: 65\n"},
+		{"empty.yaml", "lanes:\n"},
+		{"list.yaml", "lanes: [1, 2]\n"},
+		{"map.yaml", "join: {a: 1}\n"},
+		{"join.yaml", "join:\n  - a:7703\n  - b\n"},
+		{"twice.yaml", "lanes: 1\nlanes: 2\n"},
+		{"nolist.yaml", "- lanes\n"},
+		{"syntax.yaml", "a: b: c\n"},
+		{"documents.yaml", "lanes: 1\n---\nlanes: 2\n"},
+	} {
+		wrong(nil, "serve", "--config", file(f.name, f.content))
+	}
+	golden(t, "errors", report.String())
+}

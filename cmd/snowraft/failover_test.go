@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// deadAddress and otherDeadAddress are addresses at which nobody listens.
+const (
+	deadAddress      = localhost + ":1"
+	otherDeadAddress = localhost + ":2"
+)
+
+// refuseWith makes a fake answer every call with an error of ours.
+func refuseWith(f *fakeAPI, e *rpc.Error) {
+	f.first(func(context.Context) error { return e })
+}
+
+func TestTriesEveryAddress(t *testing.T) {
+	t.Parallel()
+	good := newFakeAPI(t)
+	for _, e := range []*rpc.Error{
+		{Code: codes.Unavailable, Reason: rpc.NotLeader},
+		{Code: codes.Unavailable, Reason: rpc.NoLeader},
+		{Code: codes.Unavailable, Reason: rpc.ClockBehind, RetryAfter: time.Hour},
+		{Code: codes.Unavailable, Reason: rpc.ClockSkew},
+		{Code: codes.Unavailable, Reason: rpc.WindowEnded},
+		{Code: codes.Unavailable, Reason: rpc.ShuttingDown},
+		{Code: codes.ResourceExhausted, Reason: rpc.WorkersExhausted},
+	} {
+		bad := newFakeAPI(t)
+		e.Message = "no"
+		refuseWith(bad, e)
+		addresses := strings.Join([]string{deadAddress, bad.address, good.address}, ",")
+		succeeds(t, "id", "--addr", addresses)
+		if n := len(bad.asked()); n != 1 {
+			t.Errorf("%s: the member was asked %d times, expected once", e.Reason, n)
+		}
+	}
+}
+
+func TestRefusalIsFinal(t *testing.T) {
+	t.Parallel()
+	bad, other := newFakeAPI(t), newFakeAPI(t)
+	refuseWith(bad, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout \"x\""})
+	_, stderr, code := command(t, "id", "--layout", "x", "--addr", bad.address+","+other.address)
+	if want := "snowraft: there is no layout \"x\" [UNKNOWN_LAYOUT]\n"; code != exitFailed || stderr != want {
+		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+	}
+	if n := len(other.asked()); n != 0 {
+		t.Errorf("the other member was asked %d times", n)
+	}
+}
+
+func TestNamesEveryAddressThatFailed(t *testing.T) {
+	t.Parallel()
+	behind := newFakeAPI(t)
+	refuseWith(behind, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "this clock went back", RetryAfter: 4*time.Second + time.Microsecond})
+	const first, second = deadAddress, otherDeadAddress
+	stdout, stderr, code := command(t, "id", "-o", "json", "--addr", first+","+behind.address+","+second)
+	want := "snowraft: none of 3 members answered: " + first + ": connection refused; " +
+		behind.address + ": this clock went back [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
+	if code != exitFailed || stderr != want || stdout != "" {
+		t.Errorf("exit code %d, stdout %q, stderr %q, expected %q", code, stdout, stderr, want)
+	}
+	_, stderr, code = command(t, "status", "--addr", first)
+	if want := "snowraft: " + first + ": connection refused; expected a member there: start one with \"snowraft serve\", or name others with --addr\n"; code != exitFailed || stderr != want {
+		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+	}
+}
+
+func TestRetriesDuringAnElection(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	var calls atomic.Int32
+	f.first(func(context.Context) error {
+		if calls.Add(1) < 4 {
+			return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 500 * time.Millisecond}
+		}
+		return nil
+	})
+	succeeds(t, "layout", "list", "--addr", f.address)
+	if calls.Load() != 4 {
+		t.Errorf("%d calls, expected 4", calls.Load())
+	}
+}
+
+func TestRetriesEndWithTheTimeout(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 500 * time.Millisecond})
+	_, stderr, code := command(t, "layout", "list", "--addr", f.address, "--timeout", "300ms")
+	if want := "snowraft: no leader [NO_LEADER], try again in 500ms\n"; code != exitFailed || stderr != want {
+		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+	}
+	if n := len(f.asked()); n < 2 {
+		t.Errorf("the member was asked %d times, expected more", n)
+	}
+}
+
+// A member may accept connections and say nothing: stopped, or not a member at all.
+func TestSilentAddress(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", localhost+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	good := newFakeAPI(t)
+	succeeds(t, "id", "--addr", l.Addr().String()+","+good.address, "--timeout", "1s")
+
+	stuck := newFakeAPI(t)
+	stuck.first(func(ctx context.Context) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
+	succeeds(t, "id", "--addr", stuck.address+","+good.address, "--timeout", "1s")
+	_, stderr, code := command(t, "id", "--addr", stuck.address, "--timeout", "100ms")
+	if want := "snowraft: no answer in time\n"; code != exitFailed || stderr != want {
+		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+	}
+}
+
+func TestNotTheAPI(t *testing.T) {
+	t.Parallel()
+	var lc net.ListenConfig
+	l, err := lc.Listen(t.Context(), "tcp", localhost+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			conn.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+			conn.Close()
+		}
+	}()
+	_, stderr, code := command(t, "id", "--addr", l.Addr().String(), "--timeout", "500ms")
+	if code != exitFailed || !strings.Contains(stderr, errNotAPI.Error()) && !strings.Contains(stderr, errSilent.Error()) {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+// What may have had its effect is not done a second time, unless that is harmless.
+func TestUnknownOutcome(t *testing.T) {
+	t.Parallel()
+	for line, asked := range map[string]int{
+		"member remove b": 0, "leader transfer": 0,
+		"id": 1, "layout get a": 1, "config set --max-window 1m": 1,
+	} {
+		first, second := newFakeAPI(t), newFakeAPI(t)
+		first.first(func(context.Context) error { return refuse(codes.Unavailable, "the connection was reset") })
+		_, stderr, code := command(t, append(strings.Fields(line), "--addr", first.address+","+second.address)...)
+		if n := len(second.asked()); n != asked {
+			t.Errorf("%s: the second member was asked %d times, expected %d", line, n, asked)
+		}
+		if asked == 0 && (code != exitFailed || !strings.Contains(stderr, "the connection broke")) {
+			t.Errorf("%s: exit code %d, %q", line, code, stderr)
+		}
+		safe := newFakeAPI(t)
+		refuseWith(safe, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "not the leader"})
+		succeeds(t, append(strings.Fields(line), "--addr", deadAddress+","+safe.address+","+second.address)...)
+	}
+}
+
+func TestLeaveNeedsOneAddress(t *testing.T) {
+	t.Parallel()
+	f, other := newFakeAPI(t), newFakeAPI(t)
+	if _, _, code := command(t, "leave", "--addr", f.address+","+other.address); code != exitUsage {
+		t.Errorf("exit code %d, expected %d", code, exitUsage)
+	}
+	if len(f.asked())+len(other.asked()) != 0 {
+		t.Error("a member was asked to leave")
+	}
+}
+
+func TestStaysWithTheMemberThatAnswers(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	c := newClient([]string{deadAddress, f.address}, time.Second)
+	defer c.close()
+	s := &session{client: c}
+	for range 3 {
+		if _, err := s.cluster().GetConfig(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if c.next != 1 {
+			t.Fatalf("the next call starts with member %d", c.next)
+		}
+	}
+}

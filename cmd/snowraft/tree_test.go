@@ -1,0 +1,129 @@
+package main
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// walk visits a command and all below it.
+func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
+	visit(cmd)
+	for _, sub := range cmd.Commands() {
+		walk(sub, visit)
+	}
+}
+
+func TestEveryCommandIsExplained(t *testing.T) {
+	t.Parallel()
+	walk(newTestApp().root(), func(cmd *cobra.Command) {
+		path := cmd.CommandPath()
+		if cmd.Short == "" || strings.Contains(cmd.Short, "\n") || strings.HasSuffix(cmd.Short, ".") {
+			t.Errorf("%s: Short is %q, expected one line without a full stop", path, cmd.Short)
+		}
+		if cmd.Long == "" {
+			t.Errorf("%s has no Long", path)
+		}
+		if !strings.HasPrefix(cmd.Example, "  ") || !strings.Contains(cmd.Example, "snowraft") {
+			t.Errorf("%s: Example is %q, expected indented command lines", path, cmd.Example)
+		}
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if f.Usage == "" {
+				t.Errorf("%s --%s is not explained", path, f.Name)
+			}
+		})
+		args := strings.Fields(path)[1:]
+		help := succeeds(t, append(append([]string{}, "help"), args...)...)
+		if !strings.Contains(help, cmd.Long) || !strings.Contains(help, "Examples:\n"+cmd.Example) && cmd.Name() != "exit-codes" {
+			t.Errorf("%s: the help is %s", path, help)
+		}
+		if cmd.Runnable() && succeeds(t, append(args, "--help")...) != help {
+			t.Errorf("%s: --help and help differ", path)
+		}
+	})
+}
+
+// Examples must stay true: their flags exist.
+func TestExamplesParse(t *testing.T) {
+	t.Parallel()
+	root := newTestApp().root()
+	var examples []string
+	walk(root, func(cmd *cobra.Command) {
+		text := strings.ReplaceAll(cmd.Example, "\\\n", " ")
+		for line := range strings.Lines(text) {
+			line, _, _ = strings.Cut(strings.TrimSpace(line), ">")
+			line, _, _ = strings.Cut(line, "  ")
+			_, args, found := strings.Cut(line, "snowraft ")
+			if found && !strings.Contains(line, "<(") {
+				examples = append(examples, args)
+			}
+		}
+	})
+	if len(examples) < 40 {
+		t.Fatalf("only %d examples were found", len(examples))
+	}
+	for _, example := range examples {
+		root := newTestApp().root()
+		cmd, rest, err := root.Find(strings.Fields(example))
+		if err != nil {
+			t.Errorf("snowraft %s: %v", example, err)
+			continue
+		}
+		if err := cmd.ParseFlags(rest); err != nil {
+			t.Errorf("snowraft %s: %v", example, err)
+		}
+		if cmd.Args != nil {
+			if err := cmd.Args(cmd, cmd.Flags().Args()); err != nil {
+				t.Errorf("snowraft %s: %v", example, err)
+			}
+		}
+	}
+}
+
+func TestGoldenHelp(t *testing.T) {
+	t.Parallel()
+	golden(t, "help", succeeds(t))
+	golden(t, "help-serve", succeeds(t, "help", "serve"))
+	golden(t, "help-exit-codes", succeeds(t, "help", "exit-codes"))
+}
+
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
+		if script := succeeds(t, "completion", shell); !strings.Contains(script, "snowraft") || len(script) < 1000 {
+			t.Errorf("%s: the script is %q", shell, script)
+		}
+	}
+	for line, want := range map[string]string{
+		"decode 1 --layout": "twitter",
+		"id --encoding":     "base58",
+		"id --output":       "json",
+		"serve --rollback":  "swap",
+		"layout":            "create",
+		"help member":       "remove",
+	} {
+		a := newTestApp()
+		a.stderr = io.Discard // cobra tells of the directive there
+		if code := run(t.Context(), a.app, append(append([]string{"__complete"}, strings.Fields(line)...), "")); code != exitDone {
+			t.Errorf("%s: exit code %d", line, code)
+		}
+		if !strings.Contains(a.out.String(), want) {
+			t.Errorf("%s: offers %q, expected %s among them", line, a.out.String(), want)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	if got, want := succeeds(t, "--version"), "snowraft "+build().Version+"\n"; got != want {
+		t.Errorf("--version prints %q, expected %q", got, want)
+	}
+	var b buildInfo
+	decodeJSON(t, succeeds(t, "version", "-o", "json"), &b)
+	if b != build() {
+		t.Errorf("version -o json prints %+v", b)
+	}
+}
