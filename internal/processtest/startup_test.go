@@ -3,9 +3,12 @@
 package processtest
 
 import (
+	"context"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -88,6 +91,38 @@ func TestWrongCommandLine(t *testing.T) {
 		}
 		if _, err := os.Stat(m.dir); !os.IsNotExist(err) {
 			t.Errorf("%v: the data directory was made: %v", c.flags, err)
+		}
+	}
+}
+
+// TestFailedStartAmongOthers has a member that must not start while the others,
+// which still look for it, send to its gossip port: it must end all the same.
+func TestFailedStartAmongOthers(t *testing.T) {
+	t.Parallel()
+	m := newMember(t, "m1")
+	if err := os.MkdirAll(m.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(m.dir, "member.json"), []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var senders sync.WaitGroup
+	for _, network := range []string{"udp", "tcp"} {
+		senders.Go(func() {
+			for ctx.Err() == nil {
+				if conn, err := net.Dial(network, m.gossip); err == nil {
+					_, _ = conn.Write([]byte("hello"))
+					_ = conn.Close()
+				}
+			}
+		})
+	}
+	defer senders.Wait()
+	defer cancel()
+	for range 5 {
+		if text := fails(t, m, 1); !strings.Contains(text, "member.json") || !strings.Contains(text, "is damaged") {
+			t.Errorf("it says %s", text)
 		}
 	}
 }
