@@ -30,14 +30,14 @@ IDs stay unique, as windows protect that, but IDs issued while the clock was
 ahead are greater than those issued next.`,
 		Example: `  snowraft clock reset`,
 		Args:    arguments(),
-	}, func(ctx context.Context, s *session, _ []string) error {
-		resp, err := s.cluster().ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
+	}, func(ctx context.Context, r *remote, _ []string) error {
+		resp, err := r.cluster().ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
 		if err != nil {
 			return err
 		}
 		doc := struct {
 			ObservedClock string `json:"observed_clock"`
 		}{stamp(resp.GetObservedClockMs())}
-		return s.out.answer(doc, line("the observed clock is %s", doc.ObservedClock))
+		return r.out.answer(doc, line("the observed clock is %s", doc.ObservedClock))
 	})
 }

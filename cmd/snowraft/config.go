@@ -45,12 +45,12 @@ func (a *app) configGetCommand() *cobra.Command {
 		Example: `  snowraft config get
   snowraft config get -o json`,
 		Args: arguments(),
-	}, func(ctx context.Context, s *session, _ []string) error {
-		resp, err := s.cluster().GetConfig(ctx, &snowraftv1.GetConfigRequest{})
+	}, func(ctx context.Context, r *remote, _ []string) error {
+		resp, err := r.cluster().GetConfig(ctx, &snowraftv1.GetConfigRequest{})
 		if err != nil {
 			return err
 		}
-		return s.out.config(resp.GetConfig())
+		return r.out.config(resp.GetConfig())
 	})
 }
 
@@ -71,7 +71,7 @@ extension of each window; a shorter one does not take back what was granted.`,
 		// What holds now is not known here, so that no default is shown.
 		addFlag(cmd, "", name, "", v, help).DefValue = ""
 	})
-	return a.client(cmd, func(ctx context.Context, s *session, _ []string) error {
+	return a.client(cmd, func(ctx context.Context, r *remote, _ []string) error {
 		req := &snowraftv1.Config{}
 		given := false
 		for _, set := range []struct {
@@ -91,11 +91,11 @@ extension of each window; a shorter one does not take back what was granted.`,
 		if !given {
 			return usagef("config set: missing flag, expected --max-window, --wait-threshold, --max-clock-offset or --rollback")
 		}
-		resp, err := s.cluster().UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req})
+		resp, err := r.cluster().UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req})
 		if err != nil {
 			return err
 		}
-		return s.out.config(resp.GetConfig())
+		return r.out.config(resp.GetConfig())
 	})
 }
 

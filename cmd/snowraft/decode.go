@@ -45,21 +45,21 @@ For other layouts, or when the cluster's own default layout is another one, add
 	addLayoutFlag(cmd, &layout, presetNames()...)
 	addFlag(cmd, "", "encoding", "", encodingValue(&encoding), "how the ID is written: "+either(encodingNames()))
 	cmd.Flags().BoolVar(&ask, "server", false, "ask the cluster, which knows all of its layouts")
-	return a.client(cmd, func(ctx context.Context, s *session, args []string) error {
+	return a.client(cmd, func(ctx context.Context, r *remote, args []string) error {
 		id, err := encoding.Decode(args[0])
 		if err != nil {
 			return usagef("%s", plain(err))
 		}
 		var d decoded
 		if ask {
-			d, err = decodeAt(ctx, s, id, layout)
+			d, err = decodeAt(ctx, r, id, layout)
 		} else {
 			d, err = decodeOffline(id, layout)
 		}
 		if err != nil {
 			return err
 		}
-		return s.out.answer(d, record(
+		return r.out.answer(d, record(
 			pair{"ID", strconv.FormatUint(d.ID, 10)},
 			pair{"Layout", d.Layout},
 			pair{"Time", d.Time},
@@ -86,8 +86,8 @@ func decodeOffline(id uint64, name string) (decoded, error) {
 	}, nil
 }
 
-func decodeAt(ctx context.Context, s *session, id uint64, layout string) (decoded, error) {
-	resp, err := s.ids().DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: id, Layout: layout})
+func decodeAt(ctx context.Context, r *remote, id uint64, layout string) (decoded, error) {
+	resp, err := r.ids().DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: id, Layout: layout})
 	if err != nil {
 		return decoded{}, err
 	}

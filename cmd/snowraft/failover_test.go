@@ -192,9 +192,9 @@ func TestStaysWithTheMemberThatAnswers(t *testing.T) {
 	f := newFakeAPI(t)
 	c := newClient([]string{deadAddress, f.address}, time.Second)
 	defer c.close()
-	s := &session{client: c}
+	r := &remote{client: c}
 	for range 3 {
-		if _, err := s.cluster().GetConfig(t.Context(), nil); err != nil {
+		if _, err := r.cluster().GetConfig(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if c.next != 1 {

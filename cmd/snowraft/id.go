@@ -42,7 +42,7 @@ issue such IDs, or refuses.`,
 	addLayoutFlag(cmd, &layout)
 	addFlag(cmd, "", "encoding", "", encodingValue(&encoding), "how IDs are written: "+either(encodingNames()))
 	addFlag(cmd, "", "after", "", textValue(&after, "ID"), "issue only IDs greater than this one, written as --encoding says")
-	return a.client(cmd, func(ctx context.Context, s *session, _ []string) error {
+	return a.client(cmd, func(ctx context.Context, r *remote, _ []string) error {
 		req := &snowraftv1.GenerateIdsRequest{Layout: layout}
 		if after != "" {
 			var err error
@@ -50,10 +50,10 @@ issue such IDs, or refuses.`,
 				return usagef("--after: %s", plain(err))
 			}
 		}
-		w := newIDWriter(s.out, encoding)
+		w := newIDWriter(r.out, encoding)
 		for count > 0 && w.err == nil {
 			req.Count = uint32(min(count, maxIDsPerCall))
-			resp, err := s.ids().GenerateIds(ctx, req)
+			resp, err := r.ids().GenerateIds(ctx, req)
 			if err != nil {
 				return err
 			}

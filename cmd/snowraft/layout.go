@@ -63,12 +63,12 @@ func (a *app) layoutGetCommand() *cobra.Command {
 		Example: `  snowraft layout get default
   snowraft layout get orders -o json`,
 		Args: arguments("NAME"),
-	}, func(ctx context.Context, s *session, args []string) error {
-		resp, err := s.layouts().GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: args[0]})
+	}, func(ctx context.Context, r *remote, args []string) error {
+		resp, err := r.layouts().GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: args[0]})
 		if err != nil {
 			return err
 		}
-		return s.out.layout(resp.GetLayout())
+		return r.out.layout(resp.GetLayout())
 	})
 }
 
@@ -80,12 +80,12 @@ func (a *app) layoutListCommand() *cobra.Command {
 		Example: `  snowraft layout list
   snowraft layout list -o json`,
 		Args: arguments(),
-	}, func(ctx context.Context, s *session, _ []string) error {
+	}, func(ctx context.Context, r *remote, _ []string) error {
 		doc := struct {
 			Layouts []layoutDoc `json:"layouts"`
 		}{Layouts: []layoutDoc{}}
 		err := pages(func(token string) (string, error) {
-			resp, err := s.layouts().ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageSize: pageSize, PageToken: token})
+			resp, err := r.layouts().ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageSize: pageSize, PageToken: token})
 			for _, l := range resp.GetLayouts() {
 				doc.Layouts = append(doc.Layouts, newLayoutDoc(l))
 			}
@@ -94,7 +94,7 @@ func (a *app) layoutListCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return s.out.answer(doc, table(doc.Layouts,
+		return r.out.answer(doc, table(doc.Layouts,
 			column[layoutDoc]{"NAME", func(l layoutDoc) string { return l.Name }},
 			column[layoutDoc]{"FIELDS", func(l layoutDoc) string { return l.fields }},
 			column[layoutDoc]{"TICK", func(l layoutDoc) string { return milliseconds(l.UnitMS) }},

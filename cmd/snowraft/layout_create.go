@@ -43,16 +43,16 @@ Names have 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 	addFlag(cmd, "", "preset", "", choiceValue(&f.preset, presetNames()...), "take fields, unit, epoch and spread from a well-known layout").Value.(*value).kind = "NAME"
 	addFlag(cmd, "", "datacenter", "", uintValue(&f.datacenter, 0), "the value of the datacenter field in every ID of this cluster")
 	addFlag(cmd, "", "spread", "", uintValue(&f.spread, 0), "where a fresh tick's sequence starts: at the tick modulo this; 0 starts at 0 always; 16 by default, or the preset's")
-	return a.client(cmd, func(ctx context.Context, s *session, args []string) error {
+	return a.client(cmd, func(ctx context.Context, r *remote, args []string) error {
 		spec, err := f.spec(args[0], flags)
 		if err != nil {
 			return err
 		}
-		resp, err := s.layouts().CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: toProto(spec)})
+		resp, err := r.layouts().CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: toProto(spec)})
 		if err != nil {
 			return err
 		}
-		return s.out.layout(resp.GetLayout())
+		return r.out.layout(resp.GetLayout())
 	})
 }
 

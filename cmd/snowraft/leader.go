@@ -36,16 +36,16 @@ way it waits for a moment; it fails when no leader is known then.`,
 		Example: `  snowraft leader show
   snowraft leader show -o json`,
 		Args: arguments(),
-	}, func(ctx context.Context, s *session, _ []string) error {
-		moment, end := context.WithTimeout(ctx, min(retryFor, s.timeout))
+	}, func(ctx context.Context, r *remote, _ []string) error {
+		moment, end := context.WithTimeout(ctx, min(retryFor, r.timeout))
 		defer end()
 		for {
-			resp, err := s.cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+			resp, err := r.cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 			if err != nil {
 				return err
 			}
 			if resp.GetLeaderId() != "" {
-				return s.out.leader(resp.GetLeaderId(), resp.GetLeaderName())
+				return r.out.leader(resp.GetLeaderId(), resp.GetLeaderName())
 			}
 			select {
 			case <-time.After(retryPause):
@@ -65,16 +65,16 @@ best, and prints who leads then.`,
 		Example: `  snowraft leader transfer
   snowraft leader transfer b`,
 		Args: arguments("[NAME|ID]"),
-	}, func(ctx context.Context, s *session, args []string) error {
+	}, func(ctx context.Context, r *remote, args []string) error {
 		req := &snowraftv1.TransferLeadershipRequest{}
 		if len(args) == 1 {
 			req.Member = args[0]
 		}
-		resp, err := s.cluster().TransferLeadership(ctx, req)
+		resp, err := r.cluster().TransferLeadership(ctx, req)
 		if err != nil {
 			return err
 		}
-		return s.out.leader(resp.GetLeaderId(), resp.GetLeaderName())
+		return r.out.leader(resp.GetLeaderId(), resp.GetLeaderName())
 	})
 }
 

@@ -19,16 +19,16 @@ To stop a member for a while, end its process with SIGTERM instead: that is not
 a leave.`,
 		Example: `  snowraft leave --addr 10.0.0.3:7700`,
 		Args:    arguments(),
-	}, func(ctx context.Context, s *session, _ []string) error {
-		if len(s.members) != 1 {
+	}, func(ctx context.Context, r *remote, _ []string) error {
+		if len(r.members) != 1 {
 			return usagef("--addr: expected exactly one address, that of the member that shall leave")
 		}
-		if _, err := s.cluster().Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
+		if _, err := r.cluster().Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
 			return err
 		}
 		doc := struct {
 			Address string `json:"address"`
-		}{s.members[0].address}
-		return s.out.answer(doc, line("the member at %s leaves the cluster", doc.Address))
+		}{r.members[0].address}
+		return r.out.answer(doc, line("the member at %s leaves the cluster", doc.Address))
 	})
 }

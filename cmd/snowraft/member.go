@@ -49,8 +49,8 @@ them, and how far their clocks are from that of the member that answers.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
 		Args: arguments(),
-	}, func(ctx context.Context, s *session, _ []string) error {
-		resp, err := s.cluster().ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	}, func(ctx context.Context, r *remote, _ []string) error {
+		resp, err := r.cluster().ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 		if err != nil {
 			return err
 		}
@@ -60,7 +60,7 @@ them, and how far their clocks are from that of the member that answers.`,
 		for _, m := range resp.GetMembers() {
 			doc.Members = append(doc.Members, newMemberDoc(m))
 		}
-		return s.out.answer(doc, table(doc.Members, memberColumns()...))
+		return r.out.answer(doc, table(doc.Members, memberColumns()...))
 	})
 }
 
@@ -91,15 +91,15 @@ func (a *app) memberAddCommand() *cobra.Command {
 no --join, at its gossip address, and waits until it is a member.`,
 		Example: `  snowraft member add 10.0.0.4:7703`,
 		Args:    arguments("GOSSIP-ADDR"),
-	}, func(ctx context.Context, s *session, args []string) error {
+	}, func(ctx context.Context, r *remote, args []string) error {
 		if !isPeer(args[0]) {
 			return usagef("GOSSIP-ADDR %q: expected host:port, such as 10.0.0.4:7703", args[0])
 		}
-		resp, err := s.cluster().AddMember(ctx, &snowraftv1.AddMemberRequest{Address: args[0]})
+		resp, err := r.cluster().AddMember(ctx, &snowraftv1.AddMemberRequest{Address: args[0]})
 		if err != nil {
 			return err
 		}
-		return s.out.member("added", resp.GetMember())
+		return r.out.member("added", resp.GetMember())
 	})
 }
 
@@ -119,12 +119,12 @@ A removal after which no majority of the voters would be alive is refused unless
 		Args: arguments("NAME|ID"),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "remove it even if no majority of the voters would be alive")
-	return a.client(cmd, func(ctx context.Context, s *session, args []string) error {
-		resp, err := s.cluster().RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
+	return a.client(cmd, func(ctx context.Context, r *remote, args []string) error {
+		resp, err := r.cluster().RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
 		if err != nil {
 			return err
 		}
-		return s.out.member("removed", resp.GetMember())
+		return r.out.member("removed", resp.GetMember())
 	})
 }
 

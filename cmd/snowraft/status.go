@@ -56,13 +56,13 @@ With several addresses, the first member that answers is shown.`,
 		Example: `  snowraft status
   snowraft status --addr 10.0.0.2:7700 -o json`,
 		Args: arguments(),
-	}, func(ctx context.Context, s *session, _ []string) error {
-		resp, err := s.cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+	}, func(ctx context.Context, r *remote, _ []string) error {
+		resp, err := r.cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 		if err != nil {
 			return err
 		}
 		d := newStatusDoc(resp)
-		return s.out.answer(d, statusRecord(d), laneTable(d.Lanes))
+		return r.out.answer(d, statusRecord(d), laneTable(d.Lanes))
 	})
 }
 

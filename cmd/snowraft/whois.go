@@ -34,17 +34,17 @@ older than that has no answer.`,
 	}
 	addLayoutFlag(cmd, &layout)
 	addFlag(cmd, "", "encoding", "", encodingValue(&encoding), "how the ID is written: "+either(encodingNames()))
-	return a.client(cmd, func(ctx context.Context, s *session, args []string) error {
+	return a.client(cmd, func(ctx context.Context, r *remote, args []string) error {
 		id, err := encoding.Decode(args[0])
 		if err != nil {
 			return usagef("%s", plain(err))
 		}
-		resp, err := s.ids().WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: id, Layout: layout})
+		resp, err := r.ids().WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: id, Layout: layout})
 		if err != nil {
 			return err
 		}
 		d := issuerDoc{ID: id, Layout: layout, grantDoc: newGrantDoc(resp.GetGrant())}
-		return s.out.answer(d, record(
+		return r.out.answer(d, record(
 			pair{"ID", decimal(id)},
 			pair{"Layout", d.Layout},
 			pair{"Holder", d.Holder},

@@ -41,7 +41,7 @@ without a release; released, its holder gave it back.`,
 		Args: arguments(),
 	}
 	addLayoutFlag(cmd, &layout).Usage = "the layout whose workers are listed"
-	return a.client(cmd, func(ctx context.Context, s *session, _ []string) error {
+	return a.client(cmd, func(ctx context.Context, r *remote, _ []string) error {
 		doc := struct {
 			Layout   string      `json:"layout"`
 			Capacity uint64      `json:"capacity,string"`
@@ -49,7 +49,7 @@ without a release; released, its holder gave it back.`,
 			Workers  []workerDoc `json:"workers"`
 		}{Layout: layout, Workers: []workerDoc{}}
 		err := pages(func(token string) (string, error) {
-			resp, err := s.workers().ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: layout, PageSize: pageSize, PageToken: token})
+			resp, err := r.workers().ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: layout, PageSize: pageSize, PageToken: token})
 			doc.Capacity, doc.Used = resp.GetCapacity(), resp.GetUsed()
 			for _, w := range resp.GetWorkers() {
 				g := newGrantDoc(w)
@@ -60,7 +60,7 @@ without a release; released, its holder gave it back.`,
 		if err != nil {
 			return err
 		}
-		return s.out.answer(doc,
+		return r.out.answer(doc,
 			table(doc.Workers,
 				column[workerDoc]{"WORKER", func(w workerDoc) string { return decimal(w.Worker) }},
 				column[workerDoc]{"STATE", func(w workerDoc) string { return w.State }},

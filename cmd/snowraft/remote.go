@@ -15,26 +15,26 @@ const (
 	defaultTimeout = 5 * time.Second
 )
 
-// session is a client command at work: whom it asks and where its answer goes.
-type session struct {
+// remote is a client command at work: whom it asks and where its answer goes.
+type remote struct {
 	*client
 	out *printer
 }
 
-func (s *session) ids() snowraftv1.IdServiceClient { return snowraftv1.NewIdServiceClient(s) }
-func (s *session) layouts() snowraftv1.LayoutServiceClient {
-	return snowraftv1.NewLayoutServiceClient(s)
+func (r *remote) ids() snowraftv1.IdServiceClient { return snowraftv1.NewIdServiceClient(r) }
+func (r *remote) layouts() snowraftv1.LayoutServiceClient {
+	return snowraftv1.NewLayoutServiceClient(r)
 }
-func (s *session) workers() snowraftv1.WorkerServiceClient {
-	return snowraftv1.NewWorkerServiceClient(s)
+func (r *remote) workers() snowraftv1.WorkerServiceClient {
+	return snowraftv1.NewWorkerServiceClient(r)
 }
-func (s *session) cluster() snowraftv1.ClusterServiceClient {
-	return snowraftv1.NewClusterServiceClient(s)
+func (r *remote) cluster() snowraftv1.ClusterServiceClient {
+	return snowraftv1.NewClusterServiceClient(r)
 }
 
 // client makes cmd a command that asks a cluster: it gets the flags for that,
 // and work does it.
-func (a *app) client(cmd *cobra.Command, work func(ctx context.Context, s *session, args []string) error) *cobra.Command {
+func (a *app) client(cmd *cobra.Command, work func(ctx context.Context, r *remote, args []string) error) *cobra.Command {
 	addresses, timeout := []string{defaultAddress}, defaultTimeout
 	addSetting(cmd, "Connection", addrFlag, addressesValue(&addresses, "10.0.0.1:7700,10.0.0.2:7700"),
 		"API addresses of members; all are tried before the command fails")
@@ -47,7 +47,7 @@ func (a *app) client(cmd *cobra.Command, work func(ctx context.Context, s *sessi
 		}
 		c := newClient(addresses, timeout)
 		defer c.close()
-		return work(cmd.Context(), &session{client: c, out: a.printer(*output)}, args)
+		return work(cmd.Context(), &remote{client: c, out: a.printer(*output)}, args)
 	}
 	return cmd
 }
