@@ -12,8 +12,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// bootstrapInterval is how often a waiting node looks around.
-const bootstrapInterval = 100 * time.Millisecond
+const (
+	// bootstrapInterval is how often a waiting node looks around.
+	bootstrapInterval = 100 * time.Millisecond
+	// announcePasses is after how many looks it tells of itself again. Gossip is
+	// a matter of chance: what one node misses it gets with the next full
+	// exchange, which is half a minute away.
+	announcePasses = 10
+)
 
 // bootstrap starts a cluster if there is none to join; it ends when this node
 // is of a cluster.
@@ -30,12 +36,15 @@ func (n *Node) bootstrap() {
 	}
 	tick := time.NewTicker(bootstrapInterval)
 	defer tick.Stop()
-	for n.id.cluster() == "" {
+	for pass := 1; n.id.cluster() == ""; pass++ {
 		if n.cfg.BootstrapExpect > 0 {
 			if set := n.agreedSet(); set != nil {
 				n.bootstrapWith(set)
 				return
 			}
+		}
+		if pass%announcePasses == 0 {
+			n.gossip.announce()
 		}
 		select {
 		case <-n.ctx.Done():

@@ -144,6 +144,7 @@ func (n *Node) Verify(ctx context.Context) error {
 // TransferLeadership hands leadership to a voter, or to the best one when id is
 // empty, and returns the new leader. Only the leader can.
 func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error) {
+	term := n.raft.CurrentTerm()
 	var f raft.Future
 	if id == "" {
 		f = n.raft.LeadershipTransfer()
@@ -177,6 +178,9 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 		changed := n.LeaderChanged()
 		if m, ok := n.Leader(); ok && m.ID != n.ID() {
 			return m, nil
+		}
+		if n.raft.State() == raft.Leader && n.raft.CurrentTerm() > term {
+			return Member{}, fmt.Errorf("leadership transfer: this member was elected again")
 		}
 		select {
 		case <-changed:
