@@ -1,0 +1,211 @@
+// Package docs_test holds the documentation to the code: settings, reasons,
+// metrics and links. It reads sources rather than running anything.
+package docs_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func TestReadmeHasEverySetting(t *testing.T) {
+	code := settings(t, "../cmd/snowraft/serve_flags.go", "../cmd/snowraft/logging.go")
+	rows := regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| `([A-Z_]+)` \\|").FindAllStringSubmatch(read(t, "../README.md"), -1)
+	documented := make(map[string]bool)
+	for _, row := range rows {
+		documented[row[1]] = true
+		if want := "SNOWRAFT_" + strings.ToUpper(strings.ReplaceAll(row[1], "-", "_")); row[2] != want {
+			t.Errorf("--%s: the variable is %s, the README says %s", row[1], want, row[2])
+		}
+	}
+	same(t, "the settings of serve", code, documented)
+}
+
+// settings finds the names that flags of serve are added under.
+func settings(t *testing.T, paths ...string) map[string]bool {
+	t.Helper()
+	// Which argument of a call is the name: addSetting(cmd, group, name, ...), and
+	// add(group, name, ...) or add(name, ...) in the functions that share flags.
+	names := make(map[string]bool)
+	for _, path := range paths {
+		for _, d := range parse(t, path).Decls {
+			where := ""
+			if f, ok := d.(*ast.FuncDecl); ok {
+				where = f.Name.Name
+			}
+			ast.Inspect(d, func(n ast.Node) bool {
+				switch n := n.(type) {
+				case *ast.CallExpr:
+					at := -1
+					switch f, _ := n.Fun.(*ast.Ident); {
+					case f == nil:
+					case f.Name == "addSetting":
+						at = 2
+					case f.Name == "add" && where == "addConfigFlags":
+						at = 1
+					case f.Name == "add" && where == "addLogFlags":
+						at = 0
+					}
+					if at >= 0 && at < len(n.Args) {
+						if name, ok := literal(n.Args[at]); ok {
+							names[name] = true
+						}
+					}
+				case *ast.CompositeLit: // the rows of listeners
+					if len(n.Elts) > 0 {
+						if name, ok := literal(n.Elts[0]); ok && strings.HasSuffix(name, "-addr") {
+							names[name] = true
+						}
+					}
+				case *ast.ValueSpec:
+					if n.Names[0].Name == "configFlag" {
+						name, _ := literal(n.Values[0])
+						names[name] = true
+					}
+				}
+				return true
+			})
+		}
+	}
+	return names
+}
+
+func TestEveryReasonIsExplained(t *testing.T) {
+	reasons := make(map[string]bool)
+	ast.Inspect(parse(t, "../internal/rpc/reason.go"), func(n ast.Node) bool {
+		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
+			if s, ok := literal(v.Values[0]); ok && s == strings.ToUpper(s) {
+				reasons[s] = true
+			}
+		}
+		return true
+	})
+	cell := regexp.MustCompile("`([A-Z]+(?:_[A-Z]+)*)`")
+	for path, heading := range map[string]string{"../README.md": "## Errors", "runbook.md": "## Errors"} {
+		_, section, ok := strings.Cut(read(t, path), "\n"+heading+"\n")
+		if !ok {
+			t.Fatalf("%s has no %q", path, heading)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		documented := make(map[string]bool)
+		for line := range strings.Lines(section) {
+			first, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |")
+			if !ok || !strings.HasPrefix(line, "|") {
+				continue
+			}
+			for _, m := range cell.FindAllStringSubmatch(first, -1) {
+				documented[m[1]] = true
+			}
+		}
+		same(t, "the reasons in "+path, reasons, documented)
+	}
+}
+
+func TestRunbookHasEveryMetric(t *testing.T) {
+	metric := regexp.MustCompile(`snowraft_[a-z_]+`)
+	code := make(map[string]bool)
+	for _, m := range metric.FindAllString(read(t, "../server/metrics.go"), -1) {
+		code[m] = true
+	}
+	for _, m := range regexp.MustCompile(`desc\("([a-z_]+)"`).FindAllStringSubmatch(read(t, "../server/metrics.go"), -1) {
+		code["snowraft_"+m[1]] = true
+	}
+	delete(code, "snowraft_") // the prefix
+	documented := make(map[string]bool)
+	for _, m := range metric.FindAllString(read(t, "runbook.md"), -1) {
+		documented[m] = true
+	}
+	same(t, "the metrics in runbook.md", code, documented)
+}
+
+func TestLinksLead(t *testing.T) {
+	files := []string{"../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md"}
+	for _, pattern := range []string{"*.md", "decisions/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, found...)
+	}
+	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	for _, file := range files {
+		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
+			if strings.Contains(m[1], "://") {
+				continue
+			}
+			path, anchor, _ := strings.Cut(m[1], "#")
+			target := file
+			if path != "" {
+				target = filepath.Join(filepath.Dir(file), path)
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s links to %s: %v", file, m[1], err)
+			} else if anchor != "" && !slices.Contains(anchors(t, target), anchor) {
+				t.Errorf("%s links to %s, which has no such heading", file, m[1])
+			}
+		}
+	}
+}
+
+// anchors lists the anchors that GitHub gives to the headings of a file.
+func anchors(t *testing.T, path string) []string {
+	t.Helper()
+	var all []string
+	drop := regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	for _, m := range regexp.MustCompile(`(?m)^#{1,6} (.+)$`).FindAllStringSubmatch(read(t, path), -1) {
+		all = append(all, strings.ReplaceAll(drop.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-"))
+	}
+	return all
+}
+
+func same(t *testing.T, what string, code, documented map[string]bool) {
+	t.Helper()
+	if len(code) == 0 {
+		t.Fatalf("%s: none found in the code", what)
+	}
+	for _, name := range slices.Sorted(maps.Keys(code)) {
+		if !documented[name] {
+			t.Errorf("%s: %s is in the code and not documented", what, name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(documented)) {
+		if !code[name] {
+			t.Errorf("%s: %s is documented and not in the code", what, name)
+		}
+	}
+}
+
+func literal(e ast.Expr) (string, bool) {
+	l, ok := e.(*ast.BasicLit)
+	if !ok || l.Kind != token.STRING {
+		return "", false
+	}
+	s, err := strconv.Unquote(l.Value)
+	return s, err == nil
+}
+
+func parse(t *testing.T, path string) *ast.File {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
