@@ -17,13 +17,16 @@ type Limits struct {
 	Swap bool
 }
 
-const (
-	// peerMaxAge is how long a peer's answer counts. Members ask one peer a
-	// second, so that 30 s are several answers from each of a usual cluster.
-	peerMaxAge = 30 * time.Second
-	// settleTime is how long to wait for the first peer before going on alone.
-	settleTime = 10 * time.Second
-)
+// suspendNoise is what two readings of the machine's clocks may differ by, ms.
+const suspendNoise = 10
+
+// jumpPatience is how long a clock with nobody to ask must go right after a
+// jump before it is believed.
+const jumpPatience = time.Minute
+
+// peerMaxAge is how long a peer's answer counts. Members ask one peer a
+// second, so that 30 s are several answers from each of a usual cluster.
+const peerMaxAge = 30 * time.Second
 
 // Watch compares this process's clock with its peers', with the replicated
 // observed clock and with its own past.
@@ -34,8 +37,9 @@ const (
 //
 // Check may be called from any goroutine and takes no lock.
 type Watch struct {
-	read     Source
-	observed *atomic.Int64
+	read      Source
+	observed  *atomic.Int64
+	suspended func() int64 // ms since the machine's boot
 
 	// What Check reads.
 	reference atomic.Int64 // the base that our clock ought to have
@@ -46,9 +50,13 @@ type Watch struct {
 	disputed atomic.Bool
 	settled  atomic.Bool
 
-	mu    sync.Mutex
-	peers map[string]peer
-	start int64 // Mono when the watch began
+	mu     sync.Mutex
+	peers  map[string]peer
+	own    int64 // our base at the last Update
+	agreed bool  // a peer's clock agreed with ours once
+	alone  bool  // there is nobody to ask
+	jumped int64 // Mono at the last jump that was seen while nobody could be asked
+	asleep int64 // how long the machine was suspended until the last Update, ms
 }
 
 type peer struct {
@@ -63,7 +71,7 @@ func NewWatch(read Source, observed *atomic.Int64, limits Limits) *Watch {
 		observed = new(atomic.Int64)
 	}
 	now := read()
-	w := &Watch{read: read, observed: observed, peers: make(map[string]peer), start: now.Mono}
+	w := &Watch{read: read, observed: observed, peers: make(map[string]peer), own: now.Wall - now.Mono, suspended: suspended, asleep: suspended()}
 	w.reference.Store(now.Wall - now.Mono)
 	w.SetLimits(limits)
 	return w
@@ -126,9 +134,30 @@ func (w *Watch) Off() bool {
 	return w.Offset().Abs() > time.Duration(w.maxOffset.Load())*time.Millisecond
 }
 
+// Unfit reports whether this process should not lead: its clock is off, or
+// behind the observed clock while some peer's is not.
+func (w *Watch) Unfit() bool {
+	if w.Off() {
+		return true
+	}
+	r := w.read()
+	oldest := w.observed.Load() - w.threshold.Load()
+	if r.Wall >= oldest {
+		return false
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.peers {
+		if p.base+r.Mono >= oldest {
+			return true
+		}
+	}
+	return false
+}
+
 // Trusted reports whether this clock may be shown to others as the time: it is
-// not off, peers were asked (or there was nobody to ask for a while), and they
-// do not contradict it.
+// not off, peers were asked (or there is nobody to ask), and they do not
+// contradict it.
 func (w *Watch) Trusted() bool {
 	return w.settled.Load() && !w.disputed.Load() && !w.Off()
 }
@@ -162,7 +191,7 @@ func (w *Watch) PeerOffset(id string) (time.Duration, bool) {
 
 // Update decides anew what our clock ought to read. Call it about once a
 // second; with no peer to ask it follows slow corrections of the own clock
-// (NTP slews), but not a jump.
+// (NTP slews) and the time that the machine was suspended, but no jump; see SetAlone.
 func (w *Watch) Update() {
 	r := w.read()
 	own := r.Wall - r.Mono
@@ -170,6 +199,16 @@ func (w *Watch) Update() {
 
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if slept := w.suspended() - w.asleep; slept > suspendNoise {
+		// The monotonic clock stood still, and every other clock went on.
+		w.asleep += slept
+		w.own += slept
+		w.reference.Add(slept)
+		for id, p := range w.peers {
+			p.base += slept
+			w.peers[id] = p
+		}
+	}
 	bases := []int64{own}
 	for id, p := range w.peers {
 		if r.Mono-p.mono > peerMaxAge.Milliseconds() {
@@ -180,20 +219,22 @@ func (w *Watch) Update() {
 	}
 	slices.Sort(bases)
 
+	moved := own - w.own // since the last time; slow corrections of the own clock only
+	w.own = own
 	before := w.reference.Load()
 	disputed := false
 	switch n := len(bases); {
 	case n == 1:
-		if distance(own, before) <= limit/2 {
-			w.reference.Store(own)
+		if distance(moved, 0) <= limit/2 {
+			w.reference.Store(before + moved)
+		} else {
+			w.jumped = r.Mono
+		}
+		if w.alone && r.Mono-w.jumped >= jumpPatience.Milliseconds() {
+			w.reference.Store(own) // nobody will ever say otherwise
 		}
 	case n == 2:
-		// One word against another: who jumped knows it from its own past.
-		if bases[1]-bases[0] <= limit {
-			w.reference.Store(own)
-		} else {
-			disputed = true
-		}
+		disputed = w.settle(own, bases[0]+bases[1]-own, r.Mono)
 	case n%2 == 1:
 		w.reference.Store(bases[n/2])
 	default:
@@ -204,14 +245,46 @@ func (w *Watch) Update() {
 			w.reference.Store(high)
 		}
 	}
+	if len(bases) > 1 {
+		w.settled.Store(true)
+		w.agreed = w.agreed || (!disputed && distance(own, w.reference.Load()) <= limit)
+	}
 	w.disputed.Store(disputed)
-	if len(bases) > 1 || r.Mono-w.start >= settleTime.Milliseconds() {
+}
+
+// settle decides between our clock and that of the only peer there is, by
+// their bases; it reports whether it can't. Whoever is behind what a majority
+// observed is wrong. Else who jumped knows it from its own past, and of two
+// that differ a process that never agreed with anybody gives way if it is
+// ahead, since that is what could poison the observed clock.
+func (w *Watch) settle(own, other, mono int64) (disputed bool) {
+	limit := w.maxOffset.Load()
+	if distance(own, other) <= limit {
+		w.reference.Store(own)
+		return false
+	}
+	oldest := w.observed.Load() - w.threshold.Load() // no right clock reads less
+	switch ownBehind, otherBehind := own+mono < oldest, other+mono < oldest; {
+	case ownBehind && !otherBehind, !ownBehind && !otherBehind && !w.agreed && own > other:
+		w.reference.Store(other)
+		return ownBehind == otherBehind
+	case otherBehind && !ownBehind && distance(own, w.reference.Load()) <= limit:
+		w.reference.Store(own)
+		return false
+	}
+	return true
+}
+
+// SetAlone says whether there is nobody to ask: this member is the only one of
+// its cluster. Then a jump is believed after a minute without another.
+func (w *Watch) SetAlone(alone bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.alone = alone
+	if alone {
 		w.settled.Store(true)
 	}
 }
-
-// Settle says that there is nobody to ask: this member is alone in its cluster.
-func (w *Watch) Settle() { w.settled.Store(true) }
 
 func distance(a, b int64) int64 {
 	if a < b {

@@ -81,7 +81,7 @@ func TestMajorityDecides(t *testing.T) {
 	}{
 		{"alone", nil, false, false, false},
 		{"one that agrees", []time.Duration{100 * time.Millisecond}, false, false, false},
-		{"one that does not", []time.Duration{-time.Hour}, false, false, true},
+		{"one that does not, and we are new", []time.Duration{-time.Hour}, true, true, true},
 		{"two say we are ahead", []time.Duration{-time.Hour, -time.Hour}, true, true, false},
 		{"two say we are behind", []time.Duration{time.Hour, time.Hour}, false, true, false},
 		{"one of two is wrong", []time.Duration{-time.Hour, 0}, false, false, false},
@@ -129,14 +129,14 @@ func TestJumpShowsAgainstOldAnswers(t *testing.T) {
 
 func TestTrust(t *testing.T) {
 	w, h, _ := newWatch()
+	h.pass(time.Hour)
 	w.Update()
 	if w.Trusted() {
-		t.Fatal("trusted before anybody was asked")
+		t.Fatal("trusted though nobody was asked")
 	}
-	h.pass(settleTime)
-	w.Update()
+	w.ObservePeer("a", h.wall, 0)
 	if !w.Trusted() {
-		t.Fatal("not trusted though there is nobody to ask")
+		t.Fatal("not trusted though the only peer agrees")
 	}
 	w.ObservePeer("a", h.wall-time.Hour.Milliseconds(), 0)
 	if w.Trusted() {
@@ -146,6 +146,117 @@ func TestTrust(t *testing.T) {
 	w.Update()
 	if !w.Trusted() {
 		t.Fatal("an old answer still counts")
+	}
+	alone, _, _ := newWatch()
+	alone.SetAlone(true)
+	if !alone.Trusted() {
+		t.Fatal("not trusted though there is nobody to ask")
+	}
+}
+
+func TestSlewsDoNotAddUpAfterAStep(t *testing.T) {
+	w, h, _ := newWatch()
+	h.jump(300 * time.Millisecond) // more than half of what is allowed
+	w.Update()
+	for range 3600 * 24 {
+		h.pass(time.Second)
+		h.wall += int64(h.mono/1000) % 15 / 14 // 67 ppm
+		w.Update()
+	}
+	if err := w.Check(w.Now()); err != nil {
+		t.Fatalf("after a day of slewing: %v", err)
+	}
+}
+
+func TestAloneAJumpIsBelievedAfterAWhile(t *testing.T) {
+	for _, alone := range []bool{true, false} {
+		w, h, _ := newWatch()
+		w.SetAlone(alone)
+		h.pass(time.Hour)
+		w.Update()
+		h.jump(time.Hour)
+		for range 59 {
+			w.Update()
+			if w.Check(w.Now()) == nil {
+				t.Fatal("believed at once")
+			}
+			h.pass(time.Second)
+		}
+		h.pass(2 * time.Second)
+		w.Update()
+		if believed := w.Check(w.Now()) == nil; believed != alone {
+			t.Errorf("alone %v: believed %v", alone, believed)
+		}
+	}
+}
+
+func TestSuspensionIsNoJump(t *testing.T) {
+	w, h, _ := newWatch()
+	var slept int64
+	w.suspended, w.asleep = func() int64 { return slept }, 0
+	w.ObservePeer("a", h.wall, 0)
+	h.pass(10 * time.Second)
+	slept = time.Hour.Milliseconds()
+	h.jump(time.Hour) // the wall clock went on, the monotonic one did not
+	w.Update()
+	if err := w.Check(w.Now()); err != nil {
+		t.Fatal(err)
+	}
+	if d, _ := w.PeerOffset("a"); d != 0 {
+		t.Errorf("the peer's clock is off by %v", d)
+	}
+	h.jump(time.Hour) // this time it did jump
+	w.Update()
+	if err := w.Check(w.Now()); err == nil {
+		t.Fatal("a jump was taken for a suspension")
+	}
+}
+
+// TestTwoThatDisagree is about a cluster of which only two members are left.
+func TestTwoThatDisagree(t *testing.T) {
+	const hour = time.Hour
+	for _, c := range []struct {
+		name     string
+		ahead    time.Duration // of us over the peer
+		observed time.Duration // relative to the lower of the two clocks; 0: none
+		agreed   bool          // whether we agreed before
+		jumped   bool          // whether our clock made the difference
+		refuses  bool
+		unfit    bool
+		trusted  bool
+	}{
+		{"the peer is behind the observed clock", hour, hour, true, false, false, false, true},
+		{"we are behind the observed clock", -hour, hour, false, false, true, true, false},
+		{"we jumped ahead", hour, 1, true, true, true, true, false},
+		{"a newcomer that is ahead gives way", hour, 1, false, false, true, true, false},
+		{"a newcomer that is behind can't tell", -hour, 1, false, false, false, false, false},
+		{"an old hand stays", -hour, 1, true, false, false, false, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w, h, observed := newWatch()
+			if c.agreed {
+				w.ObservePeer("a", h.wall, 0)
+			}
+			peer := h.wall
+			if c.jumped {
+				h.jump(c.ahead)
+			} else {
+				peer = h.wall - c.ahead.Milliseconds()
+			}
+			if c.observed != 0 {
+				observed.Store(min(h.wall, peer) + c.observed.Milliseconds())
+			}
+			w.ObservePeer("a", peer, 0)
+			if got := w.Check(w.Now()) != nil; got != c.refuses {
+				t.Errorf("refuses: %v", got)
+			}
+			if got := w.Unfit(); got != c.unfit {
+				t.Errorf("unfit: %v (offset %v)", got, w.Offset())
+			}
+			if got := w.Trusted(); got != c.trusted {
+				t.Errorf("trusted: %v", got)
+			}
+		})
 	}
 }
 
