@@ -3,6 +3,7 @@ package cluster
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -106,7 +107,7 @@ func (n *Node) bootstrapWith(set []meta) {
 	var servers []raft.Server
 	for _, m := range set {
 		servers = append(servers, raft.Server{
-			Suffrage: raft.Voter, ID: raft.ServerID(m.ID), Address: raft.ServerAddress(m.Raft),
+			Suffrage: raft.Voter, ID: raft.ServerID(m.ID), Address: raftAddress(m.ID, m.Raft),
 		})
 	}
 	n.startCluster(func() error {
@@ -117,6 +118,9 @@ func (n *Node) bootstrapWith(set []meta) {
 func (n *Node) startCluster(start func() error) {
 	cluster := uuid.NewString()
 	first, err := n.id.found(cluster, start)
+	if errors.Is(err, raft.ErrCantBootstrap) {
+		err = fmt.Errorf("%w: an earlier start ended half-way through; nothing was issued, so empty the data directory %s and start again", err, n.cfg.DataDir)
+	}
 	if err != nil {
 		n.Fail(fmt.Errorf("bootstrap: %w", err))
 		return

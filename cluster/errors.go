@@ -21,6 +21,12 @@ var (
 	ErrUnknownMember = errors.New("no such member")
 	// ErrQuorum says that a change of membership was refused because it would leave no working majority.
 	ErrQuorum = errors.New("refused: too few live voters would remain")
+	// ErrAmbiguousMember says that a name does not tell which member is meant.
+	ErrAmbiguousMember = errors.New("that name does not say which member is meant: use its ID")
+	// ErrNoSuccessor says that there is nobody to hand leadership to.
+	ErrNoSuccessor = errors.New("there is no other voter to hand leadership to")
+	// ErrUnreachable says that a node can't be contacted.
+	ErrUnreachable = errors.New("that member can't be contacted")
 	// ErrOtherCluster says that a peer belongs to another cluster.
 	ErrOtherCluster = errors.New("that member belongs to another cluster")
 )
@@ -39,6 +45,19 @@ func (e *CorruptError) Error() string {
 		"the member then joins as a new one and gets the state from the others. "+
 		"Remove the old member with 'snowraft member remove'", e.Path, e.Reason)
 }
+
+// DiskError says that something could not be written.
+type DiskError struct {
+	Path string
+	Err  error
+}
+
+func (e *DiskError) Error() string {
+	return fmt.Sprintf("writing %s failed (%v): what is on disk is not known, so this member must not go on. "+
+		"Check the disk for space and errors, then start the member again", e.Path, e.Err)
+}
+
+func (e *DiskError) Unwrap() error { return e.Err }
 
 // proposalError sorts raft's errors by the only question that matters: can the entry have been appended?
 func proposalError(err error) error {

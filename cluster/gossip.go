@@ -15,21 +15,32 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
+const (
+	// maxPeers bounds what is remembered of nodes that gossip.
+	maxPeers = 1000
+	// gossipTimeout bounds an exchange over a gossip stream.
+	gossipTimeout = 2 * time.Second
+)
+
 // gossipLabel keeps other programs that use memberlist away.
 const gossipLabel = "snowraft/1"
 
 // gossip is this node's view of the others: who is there, where, and what time
 // they have. It hears of everybody and decides nothing.
 type gossip struct {
-	list   *memberlist.Memberlist // nil until open
-	watch  *clock.Watch
-	logger *slog.Logger
-	self   func() meta
-	stats  func() peerStats
+	list    *memberlist.Memberlist // nil until open
+	streams *streamFilter          // likewise
+	watch   *clock.Watch
+	logger  *slog.Logger
+	self    func() meta
+	stats   func() peerStats
+
+	isServer func(id string) bool // whether a node is in the Raft configuration
 
 	mu    sync.Mutex
 	peers map[string]peerInfo // by node ID, this node excluded
 	told  map[string]bool     // refusals that were logged
+	veto  error               // why a join was refused last
 
 	changed chan struct{} // has room for one: somebody came, went or changed
 }
@@ -48,9 +59,9 @@ type peerStats struct {
 	lastContact         time.Duration
 }
 
-func newGossip(cfg *Config, self func() meta, stats func() peerStats) *gossip {
+func newGossip(cfg *Config, self func() meta, stats func() peerStats, isServer func(string) bool) *gossip {
 	return &gossip{
-		watch: cfg.Watch, logger: cfg.Logger, self: self, stats: stats,
+		watch: cfg.Watch, logger: cfg.Logger, self: self, stats: stats, isServer: isServer,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1),
 	}
@@ -61,7 +72,9 @@ func (g *gossip) open(cfg *Config) error {
 	mc := memberlist.DefaultLANConfig()
 	mc.Name = g.self().gossipName()
 	mc.Label = gossipLabel
-	mc.Transport = cfg.Gossip
+	g.streams = newStreamFilter(cfg.Gossip)
+	mc.Transport = g.streams
+	mc.TCPTimeout = gossipTimeout
 	mc.AdvertiseAddr = cfg.GossipHost
 	mc.AdvertisePort = cfg.GossipPort
 	mc.BindPort = cfg.GossipPort // what a seed without a port is taken to have
@@ -83,13 +96,21 @@ func (g *gossip) open(cfg *Config) error {
 	return nil
 }
 
-// join contacts other members.
-func (g *gossip) join(addrs []string) error {
-	if len(addrs) == 0 {
+// join contacts another member; it fails with ErrOtherCluster or errUnreachable.
+func (g *gossip) join(addr string) error {
+	g.mu.Lock()
+	g.veto = nil
+	g.mu.Unlock()
+	_, err := g.list.Join([]string{addr})
+	if err == nil {
 		return nil
 	}
-	_, err := g.list.Join(addrs)
-	return err
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.veto != nil {
+		return g.veto
+	}
+	return fmt.Errorf("%w: %w", ErrUnreachable, err)
 }
 
 // announce tells the others that our metadata changed. A failure is mended by
@@ -107,9 +128,12 @@ func (g *gossip) learn(m meta, alive bool) {
 	}
 	g.mu.Lock()
 	p, known := g.peers[m.ID]
-	if known && m.Starts < p.meta.Starts {
+	if (known && m.Starts < p.meta.Starts) || (!known && len(g.peers) >= maxPeers) {
 		g.mu.Unlock()
-		return // of an earlier start of that node
+		return // of an earlier start of that node, or too many
+	}
+	if m.Starts > p.meta.Starts {
+		p = peerInfo{} // what was heard of its earlier start is over
 	}
 	p.meta, p.alive = m, alive || p.alive
 	g.peers[m.ID] = p
@@ -160,7 +184,9 @@ func (g *gossip) close() error {
 		return nil
 	}
 	err := g.list.Leave(time.Second)
-	return errors.Join(err, g.list.Shutdown())
+	err = errors.Join(err, g.list.Shutdown())
+	g.streams.wait()
+	return err
 }
 
 // compatible says why a node can't be a peer.
@@ -180,8 +206,13 @@ func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 	}
 	if err != nil {
 		g.mu.Lock()
-		first := !g.told[n.Name] && len(g.told) < 1000
-		g.told[n.Name] = true
+		first := !g.told[n.Name] && len(g.told) < maxPeers
+		if first {
+			g.told[n.Name] = true
+		}
+		if p, ok := g.peers[m.ID]; ok && p.meta.Starts == m.Starts {
+			delete(g.peers, m.ID) // it was none of us yet when it was heard first
+		}
 		g.mu.Unlock()
 		if first {
 			g.logger.Warn("refused a member in gossip", "address", n.Address(), "error", err)
@@ -217,6 +248,9 @@ func (g *gossip) NotifyAlive(n *memberlist.Node) error {
 func (g *gossip) NotifyMerge(nodes []*memberlist.Node) error {
 	for _, n := range nodes {
 		if _, err := g.judge(n); err != nil {
+			g.mu.Lock()
+			g.veto = err
+			g.mu.Unlock()
 			return err
 		}
 	}
@@ -243,9 +277,13 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	}
 	g.mu.Lock()
 	p, ok := g.peers[m.ID]
-	if ok && p.meta.Starts == m.Starts {
+	ok = ok && p.meta.Starts == m.Starts
+	switch {
+	case ok && g.isServer(m.ID):
 		p.alive = false
 		g.peers[m.ID] = p
+	case ok:
+		delete(g.peers, m.ID) // it never became a member, or was removed
 	}
 	g.mu.Unlock()
 	if ok {
@@ -273,7 +311,9 @@ func (g *gossip) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, paylo
 	if err != nil || len(payload) != ackSize || g.compatible(m) != nil {
 		return
 	}
-	g.watch.ObservePeer(m.ID, int64(binary.BigEndian.Uint64(payload)), rtt) //nolint:gosec // the bits are what matters
+	if g.isServer(m.ID) { // others have no say in what time it is
+		g.watch.ObservePeer(m.ID, int64(binary.BigEndian.Uint64(payload)), rtt) //nolint:gosec // the bits are what matters
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p, ok := g.peers[m.ID]; ok && p.meta.Starts == m.Starts {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -58,12 +59,21 @@ func (n *Node) startLeading() (stop func()) {
 // lead is the life of a leader.
 func (n *Node) lead(ctx context.Context) {
 	term := n.raft.CurrentTerm()
-	if err := n.barrier(ctx); err != nil {
-		if ctx.Err() == nil {
-			n.logger.Warn("could not take over leadership, handing it on", "error", err)
-			n.raft.LeadershipTransfer()
+	for {
+		err := n.barrier(ctx)
+		if ctx.Err() != nil {
+			return
 		}
-		return
+		if err == nil {
+			break
+		}
+		n.logger.Warn("could not take over leadership, handing it on", "error", err)
+		n.raft.LeadershipTransfer()
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(time.Second): // nobody took it
+		}
 	}
 	n.logger.Info("leading", "term", term)
 	n.leading.Store(&leadership{term: term})
@@ -115,7 +125,8 @@ func (n *Node) Leader() (Member, bool) {
 	if id == "" {
 		return Member{}, false
 	}
-	return n.Member(string(id))
+	m, err := n.Member(string(id))
+	return m, err == nil
 }
 
 // LeaderChanged is closed when the known leader, or whether it is ready, changes.
@@ -141,25 +152,34 @@ func (n *Node) Verify(ctx context.Context) error {
 	}
 }
 
+func (n *Node) hasSuccessor() bool {
+	return slices.ContainsFunc(n.servers(), func(s raft.Server) bool {
+		return s.Suffrage == raft.Voter && string(s.ID) != n.ID()
+	})
+}
+
 // TransferLeadership hands leadership to a voter, or to the best one when id is
 // empty, and returns the new leader. Only the leader can.
 func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error) {
 	term := n.raft.CurrentTerm()
 	var f raft.Future
 	if id == "" {
+		if !n.hasSuccessor() {
+			return Member{}, ErrNoSuccessor
+		}
 		f = n.raft.LeadershipTransfer()
 	} else {
-		m, ok := n.Member(id)
-		if !ok {
-			return Member{}, fmt.Errorf("%w: %s", ErrUnknownMember, id)
+		m, err := n.Member(id)
+		if err != nil {
+			return Member{}, err
 		}
 		if m.ID == n.ID() {
 			return m, nil
 		}
 		if !m.Voter {
-			return Member{}, fmt.Errorf("%s is a nonvoter: only a voter can lead", m.Name)
+			return Member{}, fmt.Errorf("%w: %s is a nonvoter", ErrNoSuccessor, m.Name)
 		}
-		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), raft.ServerAddress(m.Address))
+		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), raftAddress(m.ID, m.Address))
 	}
 	done := make(chan error, 1)
 	go func() { done <- f.Error() }()

@@ -21,7 +21,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type checkedLog struct {
 	raft.LogStore
 	path    string
-	corrupt func(error) // told of damage found while running
+	corrupt func(error) // told of damage found, and of writes that failed, while running
 	stored  func()      // told after entries were stored
 
 	// writing is when the write now under way began, in Unix nanoseconds; 0
@@ -42,10 +42,26 @@ func (c *checkedLog) StoreLogs(logs []*raft.Log) error {
 	}
 	c.writing.Store(time.Now().UnixNano())
 	defer c.writing.Store(0)
-	err := c.LogStore.StoreLogs(logs)
-	if err == nil {
-		c.stored()
+	if err := c.LogStore.StoreLogs(logs); err != nil {
+		return c.unwritten(err)
 	}
+	c.stored()
+	return nil
+}
+
+// DeleteRange implements raft.LogStore.
+func (c *checkedLog) DeleteRange(first, last uint64) error {
+	if err := c.LogStore.DeleteRange(first, last); err != nil {
+		return c.unwritten(err)
+	}
+	return nil
+}
+
+// unwritten ends the member: raft goes on after a failed write as if its own
+// idea of the log were still that of the disk.
+func (c *checkedLog) unwritten(err error) error {
+	err = &DiskError{Path: c.path, Err: err}
+	c.corrupt(err)
 	return err
 }
 
@@ -127,16 +143,20 @@ func logSum(l *raft.Log) uint32 {
 // either could make a node vote twice in a term.
 type checkedStable struct {
 	raft.StableStore
-	path   string
-	stored func() // told after a value was stored
+	path    string
+	corrupt func(error) // told of writes that failed
+	stored  func()      // told after a value was stored
 }
 
 func (c *checkedStable) Set(key, val []byte) error {
 	err := c.StableStore.Set(key, binary.BigEndian.AppendUint32(slices.Clip(val), stableSum(key, val)))
-	if err == nil {
-		c.stored()
+	if err != nil {
+		err = &DiskError{Path: c.path, Err: err}
+		c.corrupt(err)
+		return err
 	}
-	return err
+	c.stored()
+	return nil
 }
 
 func (c *checkedStable) Get(key []byte) ([]byte, error) {

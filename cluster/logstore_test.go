@@ -107,7 +107,7 @@ func TestCheckedLogRefusesDamageFromTheLeader(t *testing.T) {
 
 func TestCheckedStable(t *testing.T) {
 	in := raft.NewInmemStore()
-	c := &checkedStable{StableStore: in, path: "log", stored: func() {}}
+	c := &checkedStable{StableStore: in, path: "log", stored: func() {}, corrupt: func(err error) { t.Error(err) }}
 	if _, err := c.GetUint64([]byte("CurrentTerm")); err == nil || err.Error() != "not found" {
 		t.Errorf("raft knows an absent value by this very text: %v", err)
 	}

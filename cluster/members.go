@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -31,9 +32,9 @@ type Member struct {
 func (n *Node) Members() []Member {
 	_, leader := n.raft.LeaderWithID()
 	var members []Member
-	for _, s := range n.configuration().Servers {
+	for _, s := range n.servers() {
 		m := Member{
-			ID: string(s.ID), Address: string(s.Address),
+			ID: string(s.ID), Address: HostPort(s.Address),
 			Voter: s.Suffrage == raft.Voter, Leader: s.ID == leader,
 		}
 		own := n.meta()
@@ -41,7 +42,9 @@ func (n *Node) Members() []Member {
 			m.Name, m.API, m.Version, m.Commands, m.Alive = own.Name, own.API, own.Version, own.Commands, true
 		} else if p, ok := n.gossip.peer(m.ID); ok {
 			m.Name, m.API, m.Version, m.Commands, m.Alive = p.meta.Name, p.meta.API, p.meta.Version, p.meta.Commands, p.alive
-			m.ClockOffset, _ = n.cfg.Watch.PeerOffset(m.ID)
+			if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
+				m.ClockOffset = offset
+			}
 		}
 		members = append(members, m)
 	}
@@ -51,22 +54,37 @@ func (n *Node) Members() []Member {
 	return members
 }
 
-// Member finds a member by ID or name.
-func (n *Node) Member(idOrName string) (Member, bool) {
-	members := n.Members()
-	i := slices.IndexFunc(members, func(m Member) bool { return m.ID == idOrName })
-	if i < 0 {
-		i = slices.IndexFunc(members, func(m Member) bool { return m.Name == idOrName })
+// Member finds a member by ID or name. Names are not unique, and that of a
+// member that is down may not be known; the error is ErrUnknownMember, or
+// ErrAmbiguousMember when the name could mean more than one.
+func (n *Node) Member(idOrName string) (Member, error) {
+	var named, nameless []Member
+	for _, m := range n.Members() {
+		switch {
+		case m.ID == idOrName:
+			return m, nil
+		case m.Name == idOrName:
+			named = append(named, m)
+		case m.Name == "":
+			nameless = append(nameless, m)
+		}
 	}
-	if i < 0 {
-		return Member{}, false
+	switch {
+	case len(named) == 0:
+		return Member{}, fmt.Errorf("%w: %q; 'snowraft member list' shows them", ErrUnknownMember, idOrName)
+	case len(named)+len(nameless) > 1:
+		var ids []string
+		for _, m := range append(named, nameless...) {
+			ids = append(ids, m.ID)
+		}
+		return Member{}, fmt.Errorf("%w: %q could be any of %s", ErrAmbiguousMember, idOrName, strings.Join(ids, ", "))
 	}
-	return members[i], true
+	return named[0], nil
 }
 
 // IsMember reports whether this node is in its own Raft configuration, and whether it votes.
 func (n *Node) IsMember() (member, voter bool) {
-	for _, s := range n.configuration().Servers {
+	for _, s := range n.servers() {
 		if string(s.ID) == n.ID() {
 			return true, s.Suffrage == raft.Voter
 		}
@@ -77,7 +95,7 @@ func (n *Node) IsMember() (member, voter bool) {
 // Contact makes this node's gossip contact another node, which the leader then
 // adds if it is new; it returns that node once it is a member.
 func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error) {
-	if err := n.gossip.join([]string{gossipAddress}); err != nil {
+	if err := n.gossip.join(gossipAddress); err != nil {
 		return Member{}, fmt.Errorf("%s: %w", gossipAddress, err)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -89,7 +107,7 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error
 	for {
 		for _, p := range n.gossip.all() {
 			if p.alive && slices.Contains(addrs, p.meta.Gossip) {
-				if m, ok := n.Member(p.meta.ID); ok {
+				if m, err := n.Member(p.meta.ID); err == nil {
 					return m, nil
 				}
 			}
@@ -112,7 +130,7 @@ func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	if id == n.ID() {
 		return fmt.Errorf("%w: a leader does not remove itself", ErrNotLeader)
 	}
-	if m, ok := n.Member(id); !ok || m.ID != id {
+	if _, ok := n.server(id); !ok {
 		return fmt.Errorf("%w: %s", ErrUnknownMember, id)
 	}
 	var voters, live int

@@ -75,7 +75,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if len(n.meta().encode()) > maxMeta-100 {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", len(n.meta().encode()), maxMeta-100)
 	}
-	n.gossip = newGossip(&n.cfg, n.meta, n.stats)
+	n.gossip = newGossip(&n.cfg, n.meta, n.stats, n.isServer)
 	if n.store, err = openStore(cfg.DataDir, cfg.Storage, n.id, n.logger, n.Fail); err != nil {
 		return nil, err
 	}
@@ -185,7 +185,7 @@ func (n *Node) Failure() error {
 // the handing over. It is not leaving the cluster. Later calls wait for the first.
 func (n *Node) Close(ctx context.Context) error {
 	n.closeOnce.Do(func() {
-		if n.raft.State() == raft.Leader && len(n.configuration().Servers) > 1 {
+		if n.Failure() == nil && n.raft.State() == raft.Leader && n.hasSuccessor() {
 			if _, err := n.TransferLeadership(ctx, ""); err != nil {
 				n.logger.Warn("leadership was not handed over", "error", err)
 			}
@@ -193,6 +193,26 @@ func (n *Node) Close(ctx context.Context) error {
 		n.closeErr = n.abandon()
 	})
 	return n.closeErr
+}
+
+// stuckTimeout is how long to wait for raft when the node failed: its disk may
+// never answer.
+const stuckTimeout = 2 * time.Second
+
+// stopRaft also closes the transport.
+func (n *Node) stopRaft() error {
+	f := n.raft.Shutdown()
+	if n.Failure() == nil {
+		return f.Error()
+	}
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(stuckTimeout):
+		return errors.New("raft does not stop: its disk does not answer")
+	}
 }
 
 // abandon stops whatever was started, in order: raft, then its transport, the
@@ -203,10 +223,10 @@ func (n *Node) abandon() error {
 	if n.gossip != nil && n.gossip.list != nil {
 		errs = append(errs, n.gossip.close())
 	} else if n.cfg.Gossip != nil {
-		errs = append(errs, n.cfg.Gossip.Shutdown())
+		errs = append(errs, discard(n.cfg.Gossip))
 	}
 	if n.raft != nil {
-		errs = append(errs, n.raft.Shutdown().Error()) // closes the transport too
+		errs = append(errs, n.stopRaft())
 	} else if n.stream == nil && n.cfg.RaftListener != nil {
 		errs = append(errs, n.cfg.RaftListener.Close())
 	}

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/hashicorp/raft"
 )
@@ -40,28 +41,70 @@ func (n *Node) onRefused(err error) {
 	}
 }
 
+// raftAddress is a node's address as raft keeps it: "ID@host:port". Raft refuses
+// two servers of one address, but a node that lost its data comes back as a
+// new one at the address of the old, which may not be removed yet; and whoever
+// dials can say whom it wants.
+func raftAddress(id, hostPort string) raft.ServerAddress {
+	return raft.ServerAddress(id + "@" + hostPort)
+}
+
+// HostPort is the part of raft's address of a node that can be dialed.
+func HostPort(address raft.ServerAddress) string {
+	_, hostPort, ok := strings.Cut(string(address), "@")
+	if !ok {
+		return string(address)
+	}
+	return hostPort
+}
+
 // ServerAddr implements raft.ServerAddressProvider: nodes are followed by
 // their ID, so that one may come back at another address.
 func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	if string(id) == n.ID() {
-		return raft.ServerAddress(string(id) + "@" + n.cfg.RaftAddress), nil
+		return raftAddress(string(id), n.cfg.RaftAddress), nil
 	}
 	if p, ok := n.gossip.peer(string(id)); ok {
-		return raft.ServerAddress(string(id) + "@" + p.meta.Raft), nil
+		return raftAddress(string(id), p.meta.Raft), nil
 	}
 	<-n.opened
-	for _, s := range n.configuration().Servers {
-		if s.ID == id {
-			return raft.ServerAddress(string(id) + "@" + string(s.Address)), nil
-		}
+	if s, ok := n.server(string(id)); ok {
+		return s.Address, nil
 	}
 	return "", fmt.Errorf("the address of member %s is not known", id)
 }
 
-func (n *Node) configuration() raft.Configuration {
+// configuration is the latest Raft configuration and its index in the log.
+func (n *Node) configuration() (raft.Configuration, uint64) {
 	f := n.raft.GetConfiguration()
 	if f.Error() != nil {
-		return raft.Configuration{}
+		return raft.Configuration{}, 0
 	}
-	return f.Configuration()
+	return f.Configuration(), f.Index()
+}
+
+// servers are the members of the latest Raft configuration.
+func (n *Node) servers() []raft.Server {
+	c, _ := n.configuration()
+	return c.Servers
+}
+
+func (n *Node) server(id string) (raft.Server, bool) {
+	for _, s := range n.servers() {
+		if string(s.ID) == id {
+			return s, true
+		}
+	}
+	return raft.Server{}, false
+}
+
+// isServer reports whether a node is in the Raft configuration; false until raft runs.
+func (n *Node) isServer(id string) bool {
+	select {
+	case <-n.opened:
+		_, ok := n.server(id)
+		return ok
+	default:
+		return false
+	}
 }

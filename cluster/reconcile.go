@@ -21,9 +21,10 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		n.reconcile()
-		if n.cfg.Watch.Off() && time.Since(n.handedOver) > handOverPause {
+		if n.cfg.Watch.Unfit() && n.hasSuccessor() && time.Since(n.handedOver) > handOverPause {
 			n.handedOver = time.Now()
-			n.logger.Error("this clock is off from the majority's: giving leadership away", "offset", n.cfg.Watch.Offset())
+			n.logger.Error("this clock is off: giving leadership away", "from_majority", n.cfg.Watch.Offset(),
+				"behind_observed", n.cfg.Watch.Behind(n.cfg.Watch.Now()))
 			n.raft.LeadershipTransfer()
 		}
 		select {
@@ -35,12 +36,16 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 	}
 }
 
+// maxMembers bounds what hostile or broken gossip can fill the Raft configuration with.
+const maxMembers = 100
+
 // reconcile adds new nodes as nonvoters (autopilot promotes them when they
 // have caught up), follows members to new addresses, and finishes removals that
 // a leader began and did not live to finish. It decides no removal itself.
 func (n *Node) reconcile() {
+	configuration, index := n.configuration()
 	servers := make(map[string]raft.Server)
-	for _, s := range n.configuration().Servers {
+	for _, s := range configuration.Servers {
 		servers[string(s.ID)] = s
 		if n.cfg.Removed.IsRemoved(string(s.ID)) {
 			n.finishRemoval(s)
@@ -48,31 +53,36 @@ func (n *Node) reconcile() {
 		}
 	}
 	for _, p := range n.gossip.all() {
-		if !p.alive || n.cfg.Removed.IsRemoved(p.meta.ID) {
+		if !p.alive || (p.meta.Cluster != "" && p.meta.Cluster != n.id.cluster()) || n.cfg.Removed.IsRemoved(p.meta.ID) {
 			continue
 		}
-		id, addr := raft.ServerID(p.meta.ID), raft.ServerAddress(p.meta.Raft)
 		s, member := servers[p.meta.ID]
-		var f raft.IndexFuture
-		switch {
-		case !member:
-			n.logger.Info("adding a member", "name", p.meta.Name, "id", id, "address", addr)
-			f = n.raft.AddNonvoter(id, addr, 0, enqueueTimeout)
-		case s.Address == addr:
+		if (member && s.Address == raftAddress(p.meta.ID, p.meta.Raft)) || (!member && len(servers) >= maxMembers) {
 			continue
-		case s.Suffrage == raft.Voter:
-			// AddVoter on a voter changes its address only.
-			n.logger.Info("a member moved", "name", p.meta.Name, "id", id, "from", s.Address, "to", addr)
-			f = n.raft.AddVoter(id, addr, 0, enqueueTimeout)
-		default:
-			n.logger.Info("a member moved", "name", p.meta.Name, "id", id, "from", s.Address, "to", addr)
-			f = n.raft.AddNonvoter(id, addr, 0, enqueueTimeout)
 		}
-		if err := f.Error(); err != nil {
-			n.logger.Warn("membership change failed", "name", p.meta.Name, "id", id, "error", err)
-			return
+		// One change a pass, and only to the configuration that was looked at: a
+		// member that was removed meanwhile must not come back by this.
+		if err := n.place(p.meta, s, member, index); err != nil {
+			n.logger.Warn("membership change failed", "name", p.meta.Name, "id", p.meta.ID, "error", err)
+			continue
 		}
+		n.gossip.signal()
+		return
 	}
+}
+
+// place adds a node as a nonvoter, or changes a member's address.
+func (n *Node) place(m meta, now raft.Server, member bool, index uint64) error {
+	id, addr := raft.ServerID(m.ID), raftAddress(m.ID, m.Raft)
+	if !member {
+		n.logger.Info("adding a member", "name", m.Name, "id", id, "address", m.Raft)
+		return n.raft.AddNonvoter(id, addr, index, enqueueTimeout).Error()
+	}
+	n.logger.Info("a member moved", "name", m.Name, "id", id, "from", HostPort(now.Address), "to", m.Raft)
+	if now.Suffrage == raft.Voter {
+		return n.raft.AddVoter(id, addr, index, enqueueTimeout).Error() // of a voter: changes its address only
+	}
+	return n.raft.AddNonvoter(id, addr, index, enqueueTimeout).Error()
 }
 
 func (n *Node) finishRemoval(s raft.Server) {
@@ -118,7 +128,7 @@ func (d pilotDelegate) KnownServers() map[raft.ServerID]*autopilot.Server {
 			status = autopilot.NodeAlive
 		}
 		servers[raft.ServerID(m.ID)] = &autopilot.Server{
-			ID: raft.ServerID(m.ID), Name: m.Name, Address: raft.ServerAddress(m.Address),
+			ID: raft.ServerID(m.ID), Name: m.Name, Address: raftAddress(m.ID, m.Address),
 			NodeStatus: status, Version: m.Version, RaftVersion: int(raft.ProtocolVersionMax), IsLeader: m.ID == d.n.ID(),
 			NodeType: autopilot.NodeVoter,
 		}

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -17,7 +18,8 @@ import (
 // content only; a flipped bit in the metadata could change who votes.
 type checkedSnapshots struct {
 	raft.SnapshotStore
-	path string
+	path    string
+	corrupt func(error) // told of damage found while running
 }
 
 const snapshotHeaderSize = 4
@@ -47,18 +49,28 @@ func (c *checkedSnapshots) List() ([]*raft.SnapshotMeta, error) {
 }
 
 func (c *checkedSnapshots) Open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	meta, content, err := c.open(id)
+	if corrupt, ok := errors.AsType[*CorruptError](err); ok {
+		c.corrupt(corrupt)
+	}
+	return meta, content, err
+}
+
+func (c *checkedSnapshots) open(id string) (*raft.SnapshotMeta, io.ReadCloser, error) {
+	damaged := func(reason string) error { return &CorruptError{Path: filepath.Join(c.path, id), Reason: reason} }
 	meta, content, err := c.SnapshotStore.Open(id)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil, err // a newer one took its place
+	}
 	if err != nil {
-		return nil, nil, &CorruptError{Path: filepath.Join(c.path, id), Reason: err.Error()}
+		return nil, nil, damaged(err.Error())
 	}
 	var header [snapshotHeaderSize]byte
 	if _, err := io.ReadFull(content, header[:]); err != nil {
-		_ = content.Close()
-		return nil, nil, &CorruptError{Path: filepath.Join(c.path, id), Reason: err.Error()}
+		return nil, nil, errors.Join(damaged(err.Error()), content.Close())
 	}
 	if binary.BigEndian.Uint32(header[:]) != snapshotSum(meta) {
-		_ = content.Close()
-		return nil, nil, &CorruptError{Path: filepath.Join(c.path, id), Reason: "checksum mismatch in its metadata"}
+		return nil, nil, errors.Join(damaged("checksum mismatch in its metadata"), content.Close())
 	}
 	meta.Size -= snapshotHeaderSize
 	return meta, content, nil
@@ -74,7 +86,7 @@ func (c *checkedSnapshots) scan() error {
 	listed := make(map[string]bool, len(metas))
 	for _, m := range metas {
 		listed[m.ID] = true
-		_, content, err := c.Open(m.ID)
+		_, content, err := c.open(m.ID)
 		if err != nil {
 			return err
 		}

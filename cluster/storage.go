@@ -58,8 +58,8 @@ func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corru
 		in = &Storage{Logs: bolt, Stable: bolt, Snapshots: snaps}
 	}
 	s.log = &checkedLog{LogStore: in.Logs, path: path, corrupt: corrupt, stored: id.sawLog}
-	stable := &checkedStable{StableStore: in.Stable, path: path, stored: id.sawTerm}
-	snaps := &checkedSnapshots{SnapshotStore: in.Snapshots, path: filepath.Join(dir, snapshotDir)}
+	stable := &checkedStable{StableStore: in.Stable, path: path, corrupt: corrupt, stored: id.sawTerm}
+	snaps := &checkedSnapshots{SnapshotStore: in.Snapshots, path: filepath.Join(dir, snapshotDir), corrupt: corrupt}
 	if s.bolt != nil {
 		if err := verify(path, s.log, stable, snaps); err != nil {
 			return nil, errors.Join(err, s.close())
@@ -80,6 +80,9 @@ func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corru
 
 func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	defer catchDamage(path, &err)()
+	if err := checkMetaPages(path); err != nil {
+		return nil, err
+	}
 	b, err = raftboltdb.New(raftboltdb.Options{
 		Path: path,
 		BoltOptions: &bbolt.Options{

@@ -22,7 +22,7 @@ const (
 // streamLayer carries raft over TCP connections that began with a handshake.
 //
 // Raft knows addresses only, so the address it gets for a node is "ID@host:port"
-// (see node.ServerAddr): the dialer can then say whom it wants.
+// (see raftAddress): the dialer can then say whom it wants.
 type streamLayer struct {
 	listener net.Listener
 	self     func() meta
@@ -67,6 +67,15 @@ func (s *streamLayer) run() {
 		}
 		s.wg.Go(func() {
 			defer func() { <-places }()
+			shaken := make(chan struct{})
+			defer close(shaken)
+			go func() { // Close does not wait for a silent peer
+				select {
+				case <-s.closed:
+					_ = conn.SetDeadline(time.Unix(1, 0))
+				case <-shaken:
+				}
+			}()
 			if err := receive(conn, s.judge); err != nil {
 				s.logger.Debug("raft connection refused", "error", err)
 				_ = conn.Close()
@@ -114,7 +123,7 @@ func (s *streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (n
 
 // Greet implements Greeter.
 func (s *streamLayer) Greet(id raft.ServerID, address raft.ServerAddress) error {
-	conn, err := s.Dial(raft.ServerAddress(string(id)+"@"+string(address)), handshakeTimeout)
+	conn, err := s.Dial(raftAddress(string(id), string(address)), handshakeTimeout)
 	if err != nil {
 		return err
 	}
@@ -133,7 +142,10 @@ func (s *streamLayer) Close() error {
 }
 
 // Addr implements net.Listener: the address that others reach this node at.
-func (s *streamLayer) Addr() net.Addr { return advertised(s.self().Raft) }
+func (s *streamLayer) Addr() net.Addr {
+	m := s.self()
+	return advertised(raftAddress(m.ID, m.Raft))
+}
 
 type advertised string
 

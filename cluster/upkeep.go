@@ -16,9 +16,7 @@ func (n *Node) watch() {
 	defer second.Stop()
 	for {
 		n.cfg.Watch.Update()
-		if len(n.configuration().Servers) == 1 {
-			n.cfg.Watch.Settle() // nobody to compare with
-		}
+		n.cfg.Watch.SetAlone(len(n.servers()) == 1)
 		if d := n.store.log.stalled(time.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
 			// Its heartbeats go on, so that nobody else would be elected (hashicorp/raft#503).
 			n.Fail(fmt.Errorf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+
@@ -46,8 +44,13 @@ func (n *Node) rejoin() {
 			return
 		case <-timer.C:
 		}
-		if err := n.gossip.join(n.strangers()); err != nil {
-			n.logger.Debug("some members can't be reached", "error", err)
+		for _, addr := range n.strangers() {
+			if n.ctx.Err() != nil {
+				return
+			}
+			if err := n.gossip.join(addr); err != nil {
+				n.logger.Debug("a member can't be contacted", "address", addr, "error", err)
+			}
 		}
 		wait := n.cfg.Timing.Rejoin
 		if _, leader := n.raft.LeaderWithID(); leader == "" {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster"
 )
 
 // transportTimeout is how long a message waits for an answer that does not come.
@@ -29,7 +31,7 @@ func newRaftPort(net *network, self *process) *raftPort {
 
 // call carries one request and its answer.
 func (r *raftPort) call(target raft.ServerAddress, request func() error) error {
-	to := r.net.at(string(target)).proc()
+	to := r.net.at(cluster.HostPort(target)).proc()
 	if err := r.reach(to); err != nil {
 		return err
 	}
@@ -114,7 +116,7 @@ func (r *raftPort) InstallSnapshot(id raft.ServerID, to raft.ServerAddress, args
 	return r.call(to, func() error {
 		err := r.InmemTransport.InstallSnapshot(id, to, args, resp, data)
 		if err == nil && resp.Success {
-			r.net.at(string(to)).installed.Add(1)
+			r.net.at(cluster.HostPort(to)).installed.Add(1)
 		}
 		return err
 	})
