@@ -10,6 +10,14 @@ const (
 	nonceBytes         = 16
 )
 
+// CheckHolder says whether AcquireWorker takes a name for a holder's.
+func CheckHolder(name string) error {
+	if err := checkIdentifier(name); err != nil {
+		return fmt.Errorf("a holder's name %w", err)
+	}
+	return nil
+}
+
 // checkIdentifier checks the name of a holder or the ID of a member: 1 to 128 bytes
 // of UTF-8 that a person can see.
 func checkIdentifier(s string) error {

@@ -161,8 +161,8 @@ func (l *layout) current(c claim, anyUntil bool) (number int, refused *Refused) 
 }
 
 func checkAcquire(c *commandv1.AcquireWorker) (nonce [nonceBytes]byte, refused *Refused) {
-	if err := checkIdentifier(c.GetHolder()); err != nil {
-		return nonce, invalid("a holder's name %v", err)
+	if err := CheckHolder(c.GetHolder()); err != nil {
+		return nonce, invalid("%v", err)
 	}
 	nonce, ok := copyNonce(c.GetNonce())
 	if !ok {

@@ -2,9 +2,9 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
+	"sync"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -18,7 +18,8 @@ import (
 
 type clusterService struct {
 	snowraftv1.UnimplementedClusterServiceServer
-	s *Server
+	s           *Server
+	configuring sync.Mutex
 }
 
 func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
@@ -82,9 +83,13 @@ func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.Remov
 	if !node.IsLeader() {
 		return nil, cluster.ErrNotLeader
 	}
-	gone, ok := node.Member(req.GetMember())
-	if !ok {
-		return nil, fmt.Errorf("%w: %q; 'snowraft member list' shows them", cluster.ErrUnknownMember, req.GetMember())
+	if c.s.member.IsRemoved(req.GetMember()) {
+		// By an earlier try whose answer was lost, or by somebody else.
+		return &snowraftv1.RemoveMemberResponse{Member: &snowraftv1.Member{Id: req.GetMember()}}, nil
+	}
+	gone, err := node.Member(req.GetMember())
+	if err != nil {
+		return nil, err
 	}
 	if gone.ID == node.ID() {
 		if len(node.Members()) == 1 {
@@ -124,7 +129,7 @@ func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) 
 		func(ctx context.Context, req any) (any, error) {
 			return c.RemoveMember(ctx, req.(*snowraftv1.RemoveMemberRequest))
 		})
-	if err != nil && !gone(err) {
+	if err != nil {
 		c.s.leaving.Store(false)
 		return nil, err
 	}
@@ -132,17 +137,13 @@ func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) 
 	return &snowraftv1.LeaveResponse{}, nil
 }
 
-// gone reports whether an error says that the member was removed already: by
-// an earlier try whose answer was lost.
-func gone(err error) bool {
-	return errors.Is(err, cluster.ErrUnknownMember) || rpc.FromError(err).Reason == rpc.UnknownMember
-}
-
 func (c *clusterService) GetConfig(context.Context, *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
 	return &snowraftv1.GetConfigResponse{Config: configMessage(c.s.member.State().ConfigValue())}, nil
 }
 
 func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
+	c.configuring.Lock() // reading, changing and writing is one step
+	defer c.configuring.Unlock()
 	config := proto.CloneOf(c.s.member.State().ConfigValue())
 	change := req.GetConfig()
 	for _, f := range []struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
@@ -73,6 +74,9 @@ func (c Config) withDefaults() (Config, error) {
 			return c, fmt.Errorf("name: %w", err)
 		}
 		c.Name = name
+	}
+	if err := fsm.CheckHolder(c.Name + "/63"); err != nil {
+		return c, fmt.Errorf("name is %q: %w", c.Name, err)
 	}
 	if c.Lanes == 0 {
 		c.Lanes = 1

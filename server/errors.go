@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -31,7 +32,7 @@ func toStatus(err error) error {
 		return err // of another member, or made here
 	}
 	e := classify(err)
-	e.Message = err.Error()
+	e.Message = strings.TrimPrefix(err.Error(), "allocator: ") // a package's name tells its users nothing
 	return e
 }
 
@@ -47,8 +48,11 @@ func classify(err error) *rpc.Error {
 	)
 	switch {
 	case errors.As(err, &ended):
-		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, RetryAfter: retrySoon,
-			Metadata: map[string]string{rpc.MetadataUntil: strconv.FormatInt(ended.Until.UnixMilli(), 10)}}
+		e := &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, RetryAfter: retrySoon}
+		if !ended.Until.IsZero() {
+			e.Metadata = map[string]string{rpc.MetadataUntil: strconv.FormatInt(ended.Until.UnixMilli(), 10)}
+		}
+		return e
 	case errors.As(err, &exhausted):
 		return &rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.WorkersExhausted,
 			RetryAfter: max(time.Until(exhausted.RetryAt), time.Millisecond),
@@ -75,6 +79,7 @@ func classify(err error) *rpc.Error {
 		reason string
 		retry  time.Duration
 	}{
+		{cluster.ErrUnknownOutcome, codes.Unknown, rpc.CommitUnknown, 0}, // before what it was interrupted by
 		{context.DeadlineExceeded, codes.DeadlineExceeded, "", 0},
 		{context.Canceled, codes.Canceled, "", 0},
 		{allocator.ErrClosed, codes.Unavailable, rpc.ShuttingDown, 0},
@@ -85,12 +90,14 @@ func classify(err error) *rpc.Error {
 		{snowflake.ErrInvalidLayout, codes.InvalidArgument, rpc.InvalidArgument, 0},
 		{snowflake.ErrExhausted, codes.FailedPrecondition, rpc.TimeExhausted, 0},
 		{snowflake.ErrOutOfRange, codes.InvalidArgument, rpc.InvalidArgument, 0},
-		{cluster.ErrUnknownOutcome, codes.Unknown, rpc.CommitUnknown, 0},
 		{cluster.ErrNotLeader, codes.Unavailable, rpc.NotLeader, retrySoon},
 		{member.ErrNoLeader, codes.Unavailable, rpc.NoLeader, retrySoon},
 		{cluster.ErrUnknownMember, codes.NotFound, rpc.UnknownMember, 0},
 		{cluster.ErrQuorum, codes.FailedPrecondition, rpc.QuorumAtRisk, 0},
-		{cluster.ErrOtherCluster, codes.FailedPrecondition, rpc.InvalidArgument, 0},
+		{cluster.ErrAmbiguousMember, codes.InvalidArgument, rpc.InvalidArgument, 0},
+		{cluster.ErrOtherCluster, codes.FailedPrecondition, rpc.OtherCluster, 0},
+		{cluster.ErrUnreachable, codes.Unavailable, rpc.Unreachable, 0},
+		{cluster.ErrNoSuccessor, codes.FailedPrecondition, rpc.NoSuccessor, 0},
 	} {
 		if errors.Is(err, row.is) {
 			return &rpc.Error{Code: row.code, Reason: row.reason, RetryAfter: row.retry}

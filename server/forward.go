@@ -24,6 +24,37 @@ type leaderCall struct {
 	// repeatable calls do the same when they are done twice, so that one whose
 	// outcome is unknown may be tried again.
 	repeatable bool
+	// prepare, if not nil, makes a request ready to be tried again and again;
+	// the function it returns is called before each try.
+	prepare func(s *Server, req proto.Message) (again func(), err error)
+}
+
+// ageing keeps the caller's clock in a request going while the request is held.
+func ageing(_ *Server, req proto.Message) (func(), error) {
+	began := time.Now()
+	aged := func(now int64) int64 { return now + time.Since(began).Milliseconds() }
+	switch r := req.(type) {
+	case *snowraftv1.AcquireWorkerRequest:
+		now := r.GetNowMs()
+		return func() { r.NowMs = aged(now) }, nil
+	case *snowraftv1.ExtendWindowRequest:
+		now := r.GetNowMs()
+		return func() { r.NowMs = aged(now) }, nil
+	}
+	return func() {}, nil
+}
+
+// byID settles which member is meant, so that a repetition means the same one
+// and is recognized when the first try removed it.
+func byID(s *Server, req proto.Message) (func(), error) {
+	if r, ok := req.(*snowraftv1.RemoveMemberRequest); ok && !s.member.IsRemoved(r.GetMember()) {
+		m, err := s.member.Node().Member(r.GetMember())
+		if err != nil {
+			return nil, err
+		}
+		r.Member = m.ID
+	}
+	return func() {}, nil
 }
 
 func replies[T any, M interface {
@@ -34,16 +65,16 @@ func replies[T any, M interface {
 }
 
 var leaderCalls = map[string]leaderCall{
-	snowraftv1.IdService_WhoIs_FullMethodName:                   {replies[snowraftv1.WhoIsResponse](), true},
-	snowraftv1.LayoutService_CreateLayout_FullMethodName:        {replies[snowraftv1.CreateLayoutResponse](), true},
-	snowraftv1.WorkerService_AcquireWorker_FullMethodName:       {replies[snowraftv1.AcquireWorkerResponse](), false},
-	snowraftv1.WorkerService_ExtendWindow_FullMethodName:        {replies[snowraftv1.ExtendWindowResponse](), false},
-	snowraftv1.WorkerService_ReleaseWorker_FullMethodName:       {replies[snowraftv1.ReleaseWorkerResponse](), false},
-	snowraftv1.WorkerService_ListWorkers_FullMethodName:         {replies[snowraftv1.ListWorkersResponse](), true},
-	snowraftv1.ClusterService_RemoveMember_FullMethodName:       {replies[snowraftv1.RemoveMemberResponse](), true},
-	snowraftv1.ClusterService_TransferLeadership_FullMethodName: {replies[snowraftv1.TransferLeadershipResponse](), false},
-	snowraftv1.ClusterService_UpdateConfig_FullMethodName:       {replies[snowraftv1.UpdateConfigResponse](), true},
-	snowraftv1.ClusterService_ResetObservedClock_FullMethodName: {replies[snowraftv1.ResetObservedClockResponse](), true},
+	snowraftv1.IdService_WhoIs_FullMethodName:                   {replies[snowraftv1.WhoIsResponse](), true, nil},
+	snowraftv1.LayoutService_CreateLayout_FullMethodName:        {replies[snowraftv1.CreateLayoutResponse](), true, nil},
+	snowraftv1.WorkerService_AcquireWorker_FullMethodName:       {replies[snowraftv1.AcquireWorkerResponse](), false, ageing},
+	snowraftv1.WorkerService_ExtendWindow_FullMethodName:        {replies[snowraftv1.ExtendWindowResponse](), false, ageing},
+	snowraftv1.WorkerService_ReleaseWorker_FullMethodName:       {replies[snowraftv1.ReleaseWorkerResponse](), false, nil},
+	snowraftv1.WorkerService_ListWorkers_FullMethodName:         {replies[snowraftv1.ListWorkersResponse](), true, nil},
+	snowraftv1.ClusterService_RemoveMember_FullMethodName:       {replies[snowraftv1.RemoveMemberResponse](), true, byID},
+	snowraftv1.ClusterService_TransferLeadership_FullMethodName: {replies[snowraftv1.TransferLeadershipResponse](), false, nil},
+	snowraftv1.ClusterService_UpdateConfig_FullMethodName:       {replies[snowraftv1.UpdateConfigResponse](), true, nil},
+	snowraftv1.ClusterService_ResetObservedClock_FullMethodName: {replies[snowraftv1.ResetObservedClockResponse](), true, nil},
 }
 
 // forward is the interceptor that brings leader-only calls to the leader: this
@@ -64,11 +95,19 @@ func (s *Server) forward(ctx context.Context, req any, info *grpc.UnaryServerInf
 	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), call, handler)
 }
 
-// atLeader tries here or at the leader until somebody answers as the leader.
-// handler serves the call on this member; nil when it must be another one.
+// atLeader tries here, by handler, or at the leader until somebody answers as
+// the leader.
 func (s *Server) atLeader(ctx context.Context, method string, req proto.Message, call leaderCall, handler grpc.UnaryHandler) (any, error) {
+	again := func() {}
+	if call.prepare != nil {
+		var err error
+		if again, err = call.prepare(s, req); err != nil {
+			return nil, err
+		}
+	}
 	until := time.Now().Add(leaderWait)
 	for {
+		again()
 		changed := s.member.Node().LeaderChanged()
 		reply, err := s.tryLeader(ctx, method, req, call, handler)
 		if !s.retryable(err, call) || time.Now().After(until) {
@@ -90,7 +129,7 @@ func (s *Server) atLeader(ctx context.Context, method string, req proto.Message,
 
 func (s *Server) tryLeader(ctx context.Context, method string, req proto.Message, call leaderCall, handler grpc.UnaryHandler) (any, error) {
 	node := s.member.Node()
-	if node.IsLeader() && handler != nil {
+	if node.IsLeader() {
 		return handler(ctx, req)
 	}
 	leader, ok := node.Leader()

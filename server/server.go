@@ -30,6 +30,7 @@ type Server struct {
 	grpc    *grpc.Server
 	http    *http.Server
 	metrics *metrics
+	opened  chan struct{} // closed once member is set
 
 	draining atomic.Bool // readiness is off
 	leaving  atomic.Bool // the cluster was asked to remove this member
@@ -55,7 +56,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, logger: cfg.Logger.With("member", cfg.Name), ports: p, done: make(chan struct{})}
+	s := &Server{cfg: cfg, logger: cfg.Logger.With("member", cfg.Name), ports: p, opened: make(chan struct{}), done: make(chan struct{})}
 	s.peers = newPeers(s.identify)
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{
@@ -79,6 +80,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		p.close()
 		return nil, err
 	}
+	close(s.opened)
 	s.metrics = newMetrics(s)
 	s.grpc = s.newGRPC()
 	s.http = s.newHTTP()
@@ -175,8 +177,10 @@ func (s *Server) drain(ctx context.Context) {
 	<-stopped
 }
 
-// identify is what forwarded calls say of this member.
+// identify is what forwarded calls say of this member. Lanes call it before
+// Open has returned.
 func (s *Server) identify() (id, clusterID string) {
+	<-s.opened
 	return s.member.Node().ID(), s.member.Node().ClusterID()
 }
 

@@ -124,7 +124,7 @@ func laneTable(lanes []laneDoc) block {
 		column[laneDoc]{"WORKER", held(func(l laneDoc) string { return decimal(l.Worker) })},
 		column[laneDoc]{"WINDOW (TICKS)", held(func(l laneDoc) string { return fmt.Sprintf("%d until %d", l.From, l.Until) })},
 		column[laneDoc]{"SERVE UNTIL", func(l laneDoc) string { return l.ServeUntil }},
-		column[laneDoc]{"EXHAUSTED AT", func(l laneDoc) string { return l.ExhaustsAt }},
+		column[laneDoc]{"EXHAUSTS AT", func(l laneDoc) string { return l.ExhaustsAt }},
 		column[laneDoc]{"PROBLEM", func(l laneDoc) string { return l.Problem }},
 	)
 }

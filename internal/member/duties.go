@@ -21,6 +21,11 @@ const (
 
 // lead is what the leader owes the cluster; ctx ends with the leadership.
 func (m *Member) lead(ctx context.Context) {
+	select {
+	case <-m.opened:
+	case <-ctx.Done():
+		return
+	}
 	observe := time.NewTicker(observeInterval)
 	defer observe.Stop()
 	checkpoint := time.NewTicker(checkpointInterval)
@@ -107,8 +112,10 @@ func (m *Member) checkpoint(ctx context.Context) error {
 	var index uint64
 	var digest [32]byte
 	m.fsm.View(func(s *fsm.State) { index, digest = s.LastCheckpoint() })
-	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_Checkpoint{
-		Checkpoint: &commandv1.Checkpoint{Index: index, Digest: digest[:]},
-	}})
+	checkpoint := &commandv1.Checkpoint{}
+	if index != 0 { // not the first
+		checkpoint.Index, checkpoint.Digest = index, digest[:]
+	}
+	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_Checkpoint{Checkpoint: checkpoint}})
 	return err
 }

@@ -48,6 +48,7 @@ type Member struct {
 	clock  *clock.Watch
 	nonce  allocator.Nonce
 	halt   haltLatch
+	opened chan struct{} // closed once node is set
 
 	mu      sync.Mutex
 	issuers map[string]*allocator.Issuer
@@ -66,7 +67,7 @@ func Open(cfg Config) (*Member, error) {
 	if cfg.Supported == 0 {
 		cfg.Supported = fsm.Version
 	}
-	m := &Member{cfg: cfg, logger: cfg.Logger, issuers: make(map[string]*allocator.Issuer)}
+	m := &Member{cfg: cfg, logger: cfg.Logger, issuers: make(map[string]*allocator.Issuer), opened: make(chan struct{})}
 	m.byName.Store(&map[string]*allocator.Issuer{})
 	if _, err := rand.Read(m.nonce[:]); err != nil {
 		return nil, err
@@ -82,6 +83,7 @@ func Open(cfg Config) (*Member, error) {
 		return nil, errors.Join(m.halt.reason(), err)
 	}
 	m.node = node
+	close(m.opened)
 	m.halt.then(node.Fail)
 	ctx, stop := context.WithCancel(context.Background())
 	m.stop = stop
@@ -190,6 +192,12 @@ func (m *Member) CloseLanes(ctx context.Context) error {
 // Close gives the workers back, hands leadership over and stops; ctx bounds the
 // polite part.
 func (m *Member) Close(ctx context.Context) error {
+	if m.node.Failure() != nil {
+		// Nothing can be given back through a node that failed; do not wait for it.
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithCancel(ctx)
+		cancel()
+	}
 	err := m.CloseLanes(ctx)
 	if err != nil {
 		m.logger.Warn("not all workers were given back; they are free when their windows have passed", "error", err)

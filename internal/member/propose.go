@@ -159,13 +159,16 @@ func (m *Member) ObserveClock(ctx context.Context, force bool) (int64, error) {
 	return result.Observed, err
 }
 
+// IsRemoved reports whether a member's ID was removed from the cluster.
+func (m *Member) IsRemoved(id string) (removed bool) {
+	m.fsm.View(func(s *fsm.State) { removed = s.Removed(id) })
+	return removed
+}
+
 // removedMembers is the replicated memory of who was removed.
 type removedMembers struct{ m *Member }
 
-func (r removedMembers) IsRemoved(id string) (removed bool) {
-	r.m.fsm.View(func(s *fsm.State) { removed = s.Removed(id) })
-	return removed
-}
+func (r removedMembers) IsRemoved(id string) bool { return r.m.IsRemoved(id) }
 
 func (r removedMembers) Remove(ctx context.Context, id string) error {
 	_, err := r.m.propose(ctx, r.m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_RemoveMember{

@@ -17,6 +17,9 @@ const (
 	LayoutExists     = "LAYOUT_EXISTS"     // another layout has this name
 	TimeExhausted    = "TIME_EXHAUSTED"    // the layout's time field is full
 	UnknownMember    = "UNKNOWN_MEMBER"    // no member has this ID or name
+	OtherCluster     = "OTHER_CLUSTER"     // that member is of another cluster
+	Unreachable      = "UNREACHABLE"       // that member can't be contacted
+	NoSuccessor      = "NO_SUCCESSOR"      // there is nobody to hand leadership to
 	QuorumAtRisk     = "QUORUM_AT_RISK"    // too few live voters would remain
 	VersionTooLow    = "VERSION_TOO_LOW"   // some member does not know the command yet
 	LimitReached     = "LIMIT_REACHED"     // there are as many as there may be

@@ -1,0 +1,161 @@
+package server_test
+
+import (
+	"context"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// TestWipedMemberComesBackAtItsAddress: the old member is not removed yet, so
+// that two members have one address for a while.
+func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	n := follower(t, nodes)
+	old := n.server.NodeID()
+	n.pin()
+	for _, o := range nodes {
+		if o != n {
+			n.cfg.Join = append(n.cfg.Join, o.server.GossipAddr())
+		}
+	}
+	n.stop()
+	if err := os.RemoveAll(n.cfg.DataDir); err != nil {
+		t.Fatal(err)
+	}
+	n.start().untilReady()
+	if n.server.NodeID() == old {
+		t.Fatal("a wiped member has its old ID")
+	}
+	n.mustGenerate(10)
+	// Its name now means two members: only an ID may be removed.
+	var other *node
+	for _, o := range nodes {
+		if o != n {
+			other = o
+		}
+	}
+	_, err := other.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: n.cfg.Name})
+	if status.Code(err) != codes.InvalidArgument {
+		t.Fatalf("removed by a name that means two: %v", err)
+	}
+	for range 2 { // twice is as good as once
+		if _, err := other.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: old}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	untilVoters(t, other, 3)
+	n.mustGenerate(10)
+}
+
+// TestClockOfOneOfTwoIsWrong: a third member is dead, and one of the other two
+// comes back with a wrong clock.
+func TestClockOfOneOfTwoIsWrong(t *testing.T) {
+	t.Parallel()
+	for _, by := range []time.Duration{-10 * time.Minute, time.Hour} {
+		t.Run(by.String(), func(t *testing.T) {
+			t.Parallel()
+			nodes := startCluster(t, 3)
+			untilObserved(t, nodes)
+			wrong, dead := leader(t, nodes), follower(t, nodes)
+			right := nodes[0]
+			for _, n := range nodes {
+				if n != wrong && n != dead {
+					right = n
+				}
+			}
+			for _, n := range nodes {
+				n.pin()
+				wrong.cfg.Join = append(wrong.cfg.Join, n.server.GossipAddr())
+			}
+			dead.stop()
+			wrong.stop()
+			wrong.setClock(by)
+			wrong.start()
+			until(t, "the wrong one refuses", func() bool {
+				_, err := wrong.generate(1, 0)
+				r := reason(err)
+				return r == rpc.ClockBehind || r == rpc.ClockSkew
+			})
+			until(t, "the right one leads", right.leads)
+			// It is granted new windows: its lanes can go on.
+			before := right.status().GetLanes()[0].GetUntil()
+			until(t, "the right one gets windows", func() bool { return right.status().GetLanes()[0].GetUntil() > before })
+			right.mustGenerate(10)
+			if ahead := right.server.Member().State().Observed().Load() - time.Now().UnixMilli(); ahead > 1000 {
+				t.Errorf("the observed clock is %d ms ahead", ahead)
+			}
+			wrong.setClock(0)
+			wrong.untilReady()
+		})
+	}
+}
+
+func TestCloseDoesNotWaitForSilentPeers(t *testing.T) {
+	t.Parallel()
+	// Somebody who accepts and says nothing, twice; and one who connects and says nothing.
+	var silent []string
+	for range 2 {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		silent = append(silent, l.Addr().String())
+	}
+	n := newNode(t, "a")
+	n.cfg.BootstrapExpect, n.cfg.Join = 3, silent
+	n.start()
+	for _, addr := range []string{n.server.RaftAddr(), n.server.GossipAddr()} {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	began := time.Now()
+	if err := n.server.Close(ctx); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(began); took > 6*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestNamesThatCanHoldNoWorker(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"my node", "a\tb", string(make([]byte, 200))} {
+		n := newNode(t, "x")
+		n.cfg.Name = name
+		if s, err := server.Open(t.Context(), n.cfg); err == nil {
+			_ = s.Close(t.Context())
+			t.Errorf("a member is called %q", name)
+		}
+	}
+}
+
+func TestWhatCannotBeDoneIsNoInternalError(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	theirs := startCluster(t, 1)[0]
+	if _, err := n.cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{}); reason(err) != rpc.NoSuccessor {
+		t.Errorf("transfer to nobody: %v", err)
+	}
+	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{Address: "127.0.0.1:1"}); reason(err) != rpc.Unreachable {
+		t.Errorf("adding nobody: %v", err)
+	}
+	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{Address: theirs.server.GossipAddr()}); reason(err) != rpc.OtherCluster {
+		t.Errorf("adding a member of another cluster: %v", err)
+	}
+}
