@@ -160,7 +160,7 @@ func TestSlewsDoNotAddUpAfterAStep(t *testing.T) {
 	w.Update()
 	for range 3600 * 24 {
 		h.pass(time.Second)
-		h.wall += int64(h.mono/1000) % 15 / 14 // 67 ppm
+		h.wall += h.mono / 1000 % 15 / 14 // 67 ppm
 		w.Update()
 	}
 	if err := w.Check(w.Now()); err != nil {
