@@ -3,6 +3,7 @@ package simtest
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
@@ -14,8 +15,9 @@ import (
 // about but how a layout packs them.
 type audit struct {
 	layout *snowflake.Layout
-	// mayBeAhead is how far ahead of the true time IDs and the observed clock may be.
-	mayBeAhead time.Duration
+	// mayBeAhead is how far ahead of the true time IDs and the observed clock
+	// may be, a time.Duration.
+	mayBeAhead atomic.Int64
 
 	mu      sync.Mutex
 	starts  []string     // the names of all processes
@@ -42,11 +44,12 @@ type taken struct {
 }
 
 func newAudit(l *snowflake.Layout) *audit {
-	return &audit{
-		layout: l, cells: make(map[cell]int),
-		mayBeAhead: 500*time.Millisecond + 5*time.Millisecond, // --max-clock-offset and --max-ahead
-	}
+	a := &audit{layout: l, cells: make(map[cell]int)}
+	a.mayBeAhead.Store(int64(500*time.Millisecond + 5*time.Millisecond)) // --max-clock-offset and --max-ahead
+	return a
 }
+
+func (a *audit) ahead() time.Duration { return time.Duration(a.mayBeAhead.Load()) }
 
 // begin gives a start of a process its number.
 func (a *audit) begin(name string) int {
@@ -87,7 +90,7 @@ func (a *audit) refuse() {
 
 // add takes what a process answered to a request with a floor.
 func (a *audit) add(p *process, ranges []allocator.Range, after uint64) {
-	latest := time.Now().Add(a.mayBeAhead).UnixMilli()
+	latest := time.Now().Add(a.ahead()).UnixMilli()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, r := range ranges {

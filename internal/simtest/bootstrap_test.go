@@ -10,7 +10,7 @@ import (
 func TestBootstrapTogether(t *testing.T) {
 	t.Parallel()
 	slowest := time.Duration(0)
-	for i := range 60 {
+	for i := range 30 {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld(t, options{members: 3 + i%2*2})
 			for range w.members {

@@ -107,7 +107,7 @@ func TestAThousandHolders(t *testing.T) {
 		w.until(recovery, "all hold a worker", func() bool { return h.ready() == count })
 		w.pass(warm)
 
-		const minutes = 40
+		const minutes = 20
 		committed := w.commands()
 		busiest := uint64(0)
 		for range minutes {

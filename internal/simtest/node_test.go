@@ -43,7 +43,9 @@ func (w *world) addNode(expect int) *node {
 	if len(w.supported) >= n.number {
 		n.supported = w.supported[n.number-1]
 	}
+	w.roster.Lock()
 	w.nodes = append(w.nodes, n)
+	w.roster.Unlock()
 	w.net.mu.Lock()
 	defer w.net.mu.Unlock()
 	for _, a := range []string{n.raftAddress(), n.apiAddress(), n.gossipAddress()} {

@@ -21,12 +21,15 @@ func TestHourOfPartitions(t *testing.T) {
 		}
 	}
 	span := time.Duration(hours * float64(time.Hour))
+	if raceDetector {
+		span /= 4
+	}
 	t.Run("long windows", func(t *testing.T) {
 		simulate(t, options{}, func(w *world) { w.partitions(span) })
 	})
 	// Here nobody can go on for long without the leader.
 	t.Run("short windows", func(t *testing.T) {
-		simulate(t, options{members: 5, maxWindow: 3 * time.Second}, func(w *world) { w.partitions(span) })
+		simulate(t, options{members: 5, maxWindow: 3 * time.Second}, func(w *world) { w.partitions(span / 2) })
 	})
 }
 

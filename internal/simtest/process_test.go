@@ -129,7 +129,7 @@ func (p *process) issue(count uint32, after uint64) error {
 	if p.dead.Load() {
 		return errRefused // nobody got them
 	}
-	if !p.swap {
+	if !p.swap && p.lanes <= 1 { // lanes are in no order
 		after = max(after, before)
 	}
 	p.audit.add(p, ranges, after)

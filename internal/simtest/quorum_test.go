@@ -9,7 +9,7 @@ import (
 )
 
 // warm is long enough for slow start to reach the longest window.
-const warm = 20 * time.Minute
+const warm = 15 * time.Minute
 
 func TestLostQuorum(t *testing.T) {
 	t.Parallel()

@@ -49,7 +49,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, lanes: 2}, func(w *world) {
 		slowest := time.Duration(0)
-		for range 40 {
+		for range 25 {
 			if w.rng.IntN(6) == 0 {
 				w.crashAll()
 			}

@@ -21,13 +21,13 @@ func (w *world) watchClocks() (stop func()) {
 				return
 			case <-tick.C:
 			}
-			for _, n := range w.nodes {
+			for _, n := range w.live() {
 				p := n.proc()
 				if p == nil || p.opened() == nil {
 					continue
 				}
 				observed := time.UnixMilli(p.opened().State().Observed().Load())
-				if ahead := time.Until(observed); ahead > w.audit.mayBeAhead {
+				if ahead := time.Until(observed); ahead > w.audit.ahead() {
 					w.audit.fault("the observed clock of %s is %v ahead", n.name, ahead)
 				}
 			}

@@ -42,7 +42,8 @@ type world struct {
 	net    *network
 	audit  *audit
 	log    *journal
-	base   string // directory of the identities
+	base   string     // directory of the identities
+	roster sync.Mutex // held to change nodes, or to read them elsewhere than in the test's goroutine
 	nodes  []*node
 	ending sync.WaitGroup // processes that were killed and are being cleared away
 
@@ -134,6 +135,8 @@ func (w *world) end() {
 
 // live lists the nodes that run.
 func (w *world) live() []*node {
+	w.roster.Lock()
+	defer w.roster.Unlock()
 	return slices.DeleteFunc(slices.Clone(w.nodes), func(n *node) bool { return n.proc() == nil })
 }
 
