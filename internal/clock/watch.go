@@ -162,6 +162,9 @@ func (w *Watch) Trusted() bool {
 	return w.settled.Load() && !w.disputed.Load() && !w.Off()
 }
 
+// Settled reports whether a peer was asked since the start, or there is nobody to ask.
+func (w *Watch) Settled() bool { return w.settled.Load() }
+
 // ObservePeer takes a peer's answer: its wall clock in Unix milliseconds, read
 // rtt/2 ago.
 func (w *Watch) ObservePeer(id string, wall int64, rtt time.Duration) {

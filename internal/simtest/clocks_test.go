@@ -276,3 +276,39 @@ func TestClocksAreSlewed(t *testing.T) {
 		undisturbed(w.live(), 15*time.Minute)
 	})
 }
+
+// A process that starts with a clock that is far ahead has no past to compare
+// it with, and may be the one that is elected.
+func TestClockForwardAcrossACrash(t *testing.T) {
+	roles(t, options{}, func(w *world, n *node) {
+		n.crash()
+		n.clock.set(time.Hour)
+		n.start()
+		undisturbed(w.others(n), time.Minute)
+		refusals[*clock.SkewError](n, time.Minute)
+		n.clock.set(0)
+		w.untilIssue(recovery, n)
+	})
+}
+
+func TestOneClockForwardAcrossACrashOfAll(t *testing.T) {
+	t.Parallel()
+	for i := range 9 {
+		simulate(t, options{}, func(w *world) {
+			w.pass(2 * time.Minute)
+			n := w.nodes[i%3]
+			w.crashAll()
+			n.clock.set(time.Hour)
+			for _, k := range w.rng.Perm(len(w.nodes)) {
+				w.nodes[k].start()
+				w.pass(w.between(0, time.Duration(i)*300*time.Millisecond))
+			}
+			w.untilIssue(20*time.Second, w.others(n)...)
+			undisturbed(w.others(n), time.Minute)
+			refusals[*clock.SkewError](n, time.Minute)
+			n.clock.set(0)
+			w.untilIssue(recovery, n)
+			undisturbed(w.live(), time.Minute)
+		})
+	}
+}

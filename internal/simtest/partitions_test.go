@@ -50,7 +50,7 @@ func (w *world) partitions(span time.Duration) {
 
 // between draws a duration.
 func (w *world) between(low, high time.Duration) time.Duration {
-	return low + time.Duration(w.rng.Int64N(int64(high-low)))
+	return low + time.Duration(w.rng.Int64N(int64(high-low)+1))
 }
 
 // partition makes one fault of the network, drawn at random.
