@@ -15,6 +15,7 @@ func (n *Node) watch() {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
 	for {
+		changed := n.LeaderChanged() // a new leader wants to know at once whether it is alone
 		n.cfg.Watch.Update()
 		n.cfg.Watch.SetAlone(len(n.servers()) == 1)
 		if d := n.store.log.stalled(time.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
@@ -29,6 +30,7 @@ func (n *Node) watch() {
 		case <-n.ctx.Done():
 			return
 		case <-second.C:
+		case <-changed:
 		}
 	}
 }
