@@ -78,7 +78,7 @@ type Timing struct {
 	LeaderLease time.Duration
 	// GossipProbe is the interval of gossip probes, and so of clock comparisons (1 s).
 	GossipProbe time.Duration
-	// Reconcile is the interval of the leader's look at the membership (500 ms).
+	// Reconcile is the interval of the leader's look at the membership (2 s); it looks also whenever somebody comes or goes.
 	Reconcile time.Duration
 	// Stabilization is how long a new nonvoter must be well before it is promoted (3 s).
 	Stabilization time.Duration
@@ -99,7 +99,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.Heartbeat, 500*time.Millisecond)
 	set(&t.LeaderLease, t.Heartbeat*4/5)
 	set(&t.GossipProbe, time.Second)
-	set(&t.Reconcile, 500*time.Millisecond)
+	set(&t.Reconcile, 2*time.Second)
 	set(&t.Stabilization, 3*time.Second)
 	set(&t.Rejoin, 10*time.Second)
 	set(&t.DiskStall, 10*time.Second)
@@ -132,7 +132,7 @@ func (c *Config) raftConfig(id string, notify chan<- bool, logger *slog.Logger) 
 	rc.HeartbeatTimeout = c.Timing.Heartbeat
 	rc.ElectionTimeout = c.Timing.Heartbeat
 	rc.LeaderLeaseTimeout = c.Timing.LeaderLease
-	rc.CommitTimeout = 100 * time.Millisecond // how late an idle follower hears of a commit
+	rc.CommitTimeout = 200 * time.Millisecond // how late an idle follower hears of a commit
 	rc.SnapshotThreshold = c.Timing.SnapshotThreshold
 	rc.SnapshotInterval = 10 * time.Second
 	rc.TrailingLogs = trailingLogs

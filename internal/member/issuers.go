@@ -11,7 +11,7 @@ import (
 )
 
 // layoutWait is how long to wait for a layout that another member may just have created.
-const layoutWait = 250 * time.Millisecond
+const layoutWait = 500 * time.Millisecond
 
 // Issuer returns the lanes of a layout, opening them at first use; an empty
 // name is the default layout. It fails with an [UnknownLayoutError].
