@@ -19,6 +19,34 @@ func TestHavoc(t *testing.T) {
 	simulate(t, scarce, func(w *world) { w.havoc(60) })
 }
 
+// One clock at a time is very wrong as well. Between two of them the members
+// forget what the first one told: answers count for 30 s.
+func TestHavocWithAWrongClock(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{members: 5, maxWindow: 5 * time.Second}, func(w *world) {
+		slowest := time.Duration(0)
+		for range 25 {
+			wrong := w.nodes[w.rng.IntN(len(w.nodes))]
+			wrong.clock.set([]time.Duration{-time.Hour, -5 * time.Second, -2 * time.Second, 2 * time.Second, time.Hour}[w.rng.IntN(5)])
+			for range w.rng.IntN(4) {
+				w.mishap(4) // of those that leave clocks alone
+				w.pass(w.between(0, 5*time.Second))
+			}
+			w.net.heal()
+			for _, n := range w.nodes {
+				if n.proc() == nil {
+					n.start()
+				}
+			}
+			slowest = max(slowest, w.untilIssue(2*recovery, w.others(wrong)...))
+			wrong.clock.set(0)
+			slowest = max(slowest, w.untilAllIssue(2*recovery))
+			w.pass(35 * time.Second)
+		}
+		t.Logf("all issued again within %v", slowest)
+	})
+}
+
 // havoc makes everything go wrong at once, again and again.
 func (w *world) havoc(rounds int) {
 	w.Helper()
@@ -27,7 +55,7 @@ func (w *world) havoc(rounds int) {
 	slowest := time.Duration(0)
 	for range rounds {
 		for range 1 + w.rng.IntN(4) {
-			w.mishap()
+			w.mishap(9)
 			w.pass(w.between(0, 3*time.Second))
 		}
 		w.net.heal()
@@ -57,11 +85,11 @@ func (w *world) suspicious() bool {
 	return len(w.audit.faults) > 0
 }
 
-// mishap is one thing that goes wrong.
-func (w *world) mishap() {
+// mishap is one thing that goes wrong, of the first so many kinds.
+func (w *world) mishap(kinds int) {
 	n := w.nodes[w.rng.IntN(len(w.nodes))]
 	running := n.proc() != nil
-	switch kind := w.rng.IntN(9); {
+	switch kind := w.rng.IntN(kinds); {
 	case kind < 2 && len(w.live()) > 1:
 		w.partition()
 	case kind == 2:

@@ -25,7 +25,8 @@ type raftPort struct {
 }
 
 func newRaftPort(net *network, self *process) *raftPort {
-	_, inmem := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self.node.raftAddress()), transportTimeout)
+	// It waits ten times as long for some answers.
+	_, inmem := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self.node.raftAddress()), transportTimeout/10)
 	return &raftPort{InmemTransport: inmem, net: net, self: self, known: make(map[*process]bool)}
 }
 
