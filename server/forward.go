@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -47,12 +49,15 @@ func ageing(_ *Server, req proto.Message) (func(), error) {
 // byID settles which member is meant, so that a repetition means the same one
 // and is recognized when the first try removed it.
 func byID(s *Server, req proto.Message) (func(), error) {
-	if r, ok := req.(*snowraftv1.RemoveMemberRequest); ok && !s.member.IsRemoved(r.GetMember()) {
+	if r, ok := req.(*snowraftv1.RemoveMemberRequest); ok {
 		m, err := s.member.Node().Member(r.GetMember())
-		if err != nil {
+		switch {
+		case err == nil:
+			r.Member = m.ID
+		case !errors.Is(err, cluster.ErrUnknownMember):
 			return nil, err
 		}
-		r.Member = m.ID
+		// Whom this member does not know may be removed already: the leader knows.
 	}
 	return func() {}, nil
 }
