@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -183,8 +182,11 @@ func (g *gossip) close() error {
 	if g.list == nil {
 		return nil
 	}
-	err := g.list.Leave(time.Second)
-	err = errors.Join(err, g.list.Shutdown())
+	if err := g.list.Leave(time.Second); err != nil {
+		// The others find out by themselves, a little later.
+		g.logger.Debug("nobody was told that this member goes", "error", err)
+	}
+	err := g.list.Shutdown()
 	g.streams.wait()
 	return err
 }
