@@ -10,8 +10,11 @@ import (
 )
 
 // voters counts voters and nonvoters as the leader sees them.
-func (w *world) voters() (voters, nonvoters int) {
-	for _, m := range w.leader().proc().member.Node().Members() {
+func (w *world) voters() (voters, nonvoters int) { return w.leader().voters() }
+
+// voters counts voters and nonvoters as this node sees them.
+func (n *node) voters() (voters, nonvoters int) {
+	for _, m := range n.proc().member.Node().Members() {
 		if m.Voter {
 			voters++
 		} else {
@@ -21,11 +24,17 @@ func (w *world) voters() (voters, nonvoters int) {
 	return voters, nonvoters
 }
 
+// untilVoters waits until all members agree on so many voters: what only the
+// leader knows may be lost with it.
 func (w *world) untilVoters(want int) {
 	w.Helper()
 	w.until(30*time.Second, "the voters are as many as expected", func() bool {
-		voters, nonvoters := w.voters()
-		return voters == want && nonvoters == 0
+		for _, n := range w.live() {
+			if voters, nonvoters := n.voters(); voters != want || nonvoters != 0 {
+				return false
+			}
+		}
+		return true
 	})
 }
 
