@@ -39,8 +39,10 @@ func (n *Node) Members() []Member {
 		}
 		own := n.meta()
 		if m.ID == own.ID {
+			m.Address = own.Raft
 			m.Name, m.API, m.Version, m.Commands, m.Alive = own.Name, own.API, own.Version, own.Commands, true
 		} else if p, ok := n.gossip.peer(m.ID); ok {
+			m.Address = p.meta.Raft // it may have moved
 			m.Name, m.API, m.Version, m.Commands, m.Alive = p.meta.Name, p.meta.API, p.meta.Version, p.meta.Commands, p.alive
 			if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
 				m.ClockOffset = offset

@@ -40,49 +40,39 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 const maxMembers = 100
 
 // reconcile adds new nodes as nonvoters (autopilot promotes them when they
-// have caught up), follows members to new addresses, and finishes removals that
-// a leader began and did not live to finish. It decides no removal itself.
+// have caught up), and finishes removals that a leader began and did not live
+// to finish. It decides no removal itself.
+//
+// A member that moved keeps its old address in the Raft configuration: raft
+// changes a peer's address while its replication reads it without a lock
+// (updateLastAppended in raft 1.7.3), and nobody needs the change, since
+// ServerAddr goes by what a member says of itself.
 func (n *Node) reconcile() {
 	configuration, index := n.configuration()
-	servers := make(map[string]raft.Server)
+	servers := make(map[string]bool)
 	for _, s := range configuration.Servers {
-		servers[string(s.ID)] = s
+		servers[string(s.ID)] = true
 		if n.cfg.Removed.IsRemoved(string(s.ID)) {
 			n.finishRemoval(s)
 			return
 		}
 	}
 	for _, p := range n.gossip.all() {
-		if !p.alive || (p.meta.Cluster != "" && p.meta.Cluster != n.id.cluster()) || n.cfg.Removed.IsRemoved(p.meta.ID) {
+		if !p.alive || servers[p.meta.ID] || len(servers) >= maxMembers ||
+			(p.meta.Cluster != "" && p.meta.Cluster != n.id.cluster()) || n.cfg.Removed.IsRemoved(p.meta.ID) {
 			continue
 		}
-		s, member := servers[p.meta.ID]
-		if (member && s.Address == raftAddress(p.meta.ID, p.meta.Raft)) || (!member && len(servers) >= maxMembers) {
-			continue
-		}
-		// One change a pass, and only to the configuration that was looked at: a
-		// member that was removed meanwhile must not come back by this.
-		if err := n.place(p.meta, s, member, index); err != nil {
+		n.logger.Info("adding a member", "name", p.meta.Name, "id", p.meta.ID, "address", p.meta.Raft)
+		// One a pass, and only to the configuration that was looked at: a member
+		// that was removed meanwhile must not come back by this.
+		err := n.raft.AddNonvoter(raft.ServerID(p.meta.ID), raftAddress(p.meta.ID, p.meta.Raft), index, enqueueTimeout).Error()
+		if err != nil {
 			n.logger.Warn("membership change failed", "name", p.meta.Name, "id", p.meta.ID, "error", err)
 			continue
 		}
 		n.gossip.signal()
 		return
 	}
-}
-
-// place adds a node as a nonvoter, or changes a member's address.
-func (n *Node) place(m meta, now raft.Server, member bool, index uint64) error {
-	id, addr := raft.ServerID(m.ID), raftAddress(m.ID, m.Raft)
-	if !member {
-		n.logger.Info("adding a member", "name", m.Name, "id", id, "address", m.Raft)
-		return n.raft.AddNonvoter(id, addr, index, enqueueTimeout).Error()
-	}
-	n.logger.Info("a member moved", "name", m.Name, "id", id, "from", HostPort(now.Address), "to", m.Raft)
-	if now.Suffrage == raft.Voter {
-		return n.raft.AddVoter(id, addr, index, enqueueTimeout).Error() // of a voter: changes its address only
-	}
-	return n.raft.AddNonvoter(id, addr, index, enqueueTimeout).Error()
 }
 
 func (n *Node) finishRemoval(s raft.Server) {
