@@ -68,6 +68,7 @@ func (w *world) open(count int) *holders {
 			w.Fatal(err)
 		}
 		h.issuers = append(h.issuers, issuer)
+		w.pass(300 * time.Millisecond) // machines do not start at one instant
 	}
 	return h
 }
@@ -99,6 +100,8 @@ func (h *holders) close() error {
 	return errors.Join(all...)
 }
 
+// Holders that do start at one instant commit as little on average, but extend
+// together for hours: 17 a second in the busiest minute.
 func TestAThousandHolders(t *testing.T) {
 	t.Parallel()
 	const count = 1000
@@ -117,8 +120,8 @@ func TestAThousandHolders(t *testing.T) {
 		}
 		rate := float64(w.commands()-committed) / (minutes * 60)
 		t.Logf("%d holders: %.2f commands a second, %.2f in the busiest minute", count, rate, float64(busiest)/60)
-		if rate > 5 {
-			t.Errorf("%.2f commands a second", rate)
+		if rate > 5 || busiest > 5*60 {
+			t.Errorf("%.2f commands a second, %d in the busiest minute", rate, busiest)
 		}
 		if ready := h.ready(); ready != count {
 			t.Errorf("%d of %d are ready", ready, count)
