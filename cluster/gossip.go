@@ -166,22 +166,8 @@ func (g *gossip) all() []peerInfo {
 	return peers
 }
 
-// lost lists the gossip addresses of nodes that are not heard of now.
-func (g *gossip) lost() []string {
-	var addrs []string
-	for _, p := range g.all() {
-		if !p.alive && p.meta.Gossip != "" {
-			addrs = append(addrs, p.meta.Gossip)
-		}
-	}
-	return addrs
-}
-
 // close leaves the gossip (which is not leaving the cluster) and stops it.
 func (g *gossip) close() error {
-	if g.list == nil {
-		return nil
-	}
 	if err := g.list.Leave(time.Second); err != nil {
 		// The others find out by themselves, a little later.
 		g.logger.Debug("nobody was told that this member goes", "error", err)

@@ -9,12 +9,6 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// leadership is one term of this node as a leader that is ready: all entries
-// of earlier terms were applied.
-type leadership struct {
-	term uint64
-}
-
 const barrierTimeout = 30 * time.Second
 
 // follow is the one consumer of raft's leadership changes.
@@ -76,10 +70,10 @@ func (n *Node) lead(ctx context.Context) {
 		}
 	}
 	n.logger.Info("leading", "term", term)
-	n.leading.Store(&leadership{term: term})
+	n.leading.Store(true)
 	n.leader.send()
 	defer func() {
-		n.leading.Store(nil)
+		n.leading.Store(false)
 		n.logger.Info("no longer leading", "term", term)
 	}()
 	n.pilot.Start(ctx)
@@ -96,19 +90,23 @@ func (n *Node) lead(ctx context.Context) {
 
 // barrier waits until everything that earlier leaders committed was applied here.
 func (n *Node) barrier(ctx context.Context) error {
-	f := n.raft.Barrier(barrierTimeout)
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }()
 	select {
-	case err := <-done:
+	case err := <-outcome(n.raft.Barrier(barrierTimeout)):
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
+// outcome delivers what becomes of a future of raft's.
+func outcome(f raft.Future) <-chan error {
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	return done
+}
+
 // IsLeader reports whether this node leads and is ready to serve as the leader.
-func (n *Node) IsLeader() bool { return n.leading.Load() != nil }
+func (n *Node) IsLeader() bool { return n.leading.Load() }
 
 // Term is raft's current term.
 func (n *Node) Term() uint64 { return n.raft.CurrentTerm() }
@@ -122,11 +120,11 @@ func (n *Node) AppliedIndex() uint64 { return n.raft.AppliedIndex() }
 // Leader is the member that leads as far as this node knows.
 func (n *Node) Leader() (Member, bool) {
 	_, id := n.raft.LeaderWithID()
-	if id == "" {
+	s, ok := n.server(string(id))
+	if !ok {
 		return Member{}, false
 	}
-	m, err := n.Member(string(id))
-	return m, err == nil
+	return n.describe(s, n.meta(), id), true
 }
 
 // LeaderChanged is closed when the known leader, or whether it is ready, changes.
@@ -138,11 +136,8 @@ func (n *Node) Verify(ctx context.Context) error {
 	if !n.IsLeader() {
 		return ErrNotLeader
 	}
-	f := n.raft.VerifyLeader()
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }()
 	select {
-	case err := <-done:
+	case err := <-outcome(n.raft.VerifyLeader()):
 		if err != nil {
 			return fmt.Errorf("%w: %w", ErrNotLeader, err)
 		}
@@ -181,10 +176,8 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 		}
 		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), raftAddress(m.ID, m.Address))
 	}
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }()
 	select {
-	case err := <-done:
+	case err := <-outcome(f):
 		if err != nil {
 			if n.raft.State() != raft.Leader {
 				return Member{}, fmt.Errorf("%w: %w", ErrNotLeader, err)

@@ -30,30 +30,35 @@ type Member struct {
 
 // Members lists the nodes of the Raft configuration, by name.
 func (n *Node) Members() []Member {
+	own := n.meta()
 	_, leader := n.raft.LeaderWithID()
 	var members []Member
 	for _, s := range n.servers() {
-		m := Member{
-			ID: string(s.ID), Address: HostPort(s.Address),
-			Voter: s.Suffrage == raft.Voter, Leader: s.ID == leader,
-		}
-		own := n.meta()
-		if m.ID == own.ID {
-			m.Address = own.Raft
-			m.Name, m.API, m.Version, m.Commands, m.Alive = own.Name, own.API, own.Version, own.Commands, true
-		} else if p, ok := n.gossip.peer(m.ID); ok {
-			m.Address = p.meta.Raft // it may have moved
-			m.Name, m.API, m.Version, m.Commands, m.Alive = p.meta.Name, p.meta.API, p.meta.Version, p.meta.Commands, p.alive
-			if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
-				m.ClockOffset = offset
-			}
-		}
-		members = append(members, m)
+		members = append(members, n.describe(s, own, leader))
 	}
 	slices.SortFunc(members, func(a, b Member) int {
 		return slices.Compare([]string{a.Name, a.ID}, []string{b.Name, b.ID})
 	})
 	return members
+}
+
+// describe is what is known of a server.
+func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
+	m := Member{
+		ID: string(s.ID), Address: HostPort(s.Address),
+		Voter: s.Suffrage == raft.Voter, Leader: s.ID == leader,
+	}
+	if m.ID == own.ID {
+		m.Address = own.Raft
+		m.Name, m.API, m.Version, m.Commands, m.Alive = own.Name, own.API, own.Version, own.Commands, true
+	} else if p, ok := n.gossip.peer(m.ID); ok {
+		m.Address = p.meta.Raft // it may have moved
+		m.Name, m.API, m.Version, m.Commands, m.Alive = p.meta.Name, p.meta.API, p.meta.Version, p.meta.Commands, p.alive
+		if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
+			m.ClockOffset = offset
+		}
+	}
+	return m
 }
 
 // Member finds a member by ID or name. Names are not unique, and that of a
@@ -86,12 +91,8 @@ func (n *Node) Member(idOrName string) (Member, error) {
 
 // IsMember reports whether this node is in its own Raft configuration, and whether it votes.
 func (n *Node) IsMember() (member, voter bool) {
-	for _, s := range n.servers() {
-		if string(s.ID) == n.ID() {
-			return true, s.Suffrage == raft.Voter
-		}
-	}
-	return false, false
+	s, ok := n.server(n.ID())
+	return ok, ok && s.Suffrage == raft.Voter
 }
 
 // Contact makes this node's gossip contact another node, which the leader then

@@ -34,10 +34,10 @@ type Node struct {
 	pilot   *autopilot.Autopilot
 
 	notify     chan bool
-	leading    atomic.Pointer[leadership] // nil unless this node leads and is ready
-	handedOver time.Time                  // when it last gave leadership away for its clock; while leading only
-	leader     broadcast                  // changes of the known leader
-	quorum     atomic.Pointer[string]     // what meta says of bootstrap
+	leading    atomic.Bool            // leads and is ready: all entries of earlier terms were applied
+	handedOver time.Time              // when it last gave leadership away for its clock; while leading only
+	leader     broadcast              // changes of the known leader
+	quorum     atomic.Pointer[string] // what meta says of bootstrap
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -205,10 +205,8 @@ func (n *Node) stopRaft() error {
 	if n.Failure() == nil {
 		return f.Error()
 	}
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }()
 	select {
-	case err := <-done:
+	case err := <-outcome(f):
 		return err
 	case <-time.After(stuckTimeout):
 		return errors.New("raft does not stop: its disk does not answer")

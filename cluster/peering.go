@@ -74,19 +74,13 @@ func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	return "", fmt.Errorf("the address of member %s is not known", id)
 }
 
-// configuration is the latest Raft configuration and its index in the log.
-func (n *Node) configuration() (raft.Configuration, uint64) {
-	f := n.raft.GetConfiguration()
-	if f.Error() != nil {
-		return raft.Configuration{}, 0
-	}
-	return f.Configuration(), f.Index()
-}
-
 // servers are the members of the latest Raft configuration.
 func (n *Node) servers() []raft.Server {
-	c, _ := n.configuration()
-	return c.Servers
+	f := n.raft.GetConfiguration()
+	if f.Error() != nil {
+		return nil
+	}
+	return f.Configuration().Servers
 }
 
 func (n *Node) server(id string) (raft.Server, bool) {

@@ -21,10 +21,8 @@ func (n *Node) Propose(ctx context.Context, command []byte) (any, error) {
 		return nil, ErrNotLeader
 	}
 	f := n.raft.Apply(command, enqueueTimeout)
-	done := make(chan error, 1)
-	go func() { done <- f.Error() }()
 	select {
-	case err := <-done:
+	case err := <-outcome(f):
 		if err != nil {
 			return nil, proposalError(err)
 		}

@@ -48,9 +48,8 @@ const maxMembers = 100
 // (updateLastAppended in raft 1.7.3), and nobody needs the change, since
 // ServerAddr goes by what a member says of itself.
 func (n *Node) reconcile() {
-	configuration, index := n.configuration()
 	servers := make(map[string]bool)
-	for _, s := range configuration.Servers {
+	for _, s := range n.servers() {
 		servers[string(s.ID)] = true
 		if n.cfg.Removed.IsRemoved(string(s.ID)) {
 			n.finishRemoval(s)
@@ -63,9 +62,11 @@ func (n *Node) reconcile() {
 			continue
 		}
 		n.logger.Info("adding a member", "name", p.meta.Name, "id", p.meta.ID, "address", p.meta.Raft)
-		// One a pass, and only to the configuration that was looked at: a member
-		// that was removed meanwhile must not come back by this.
-		err := n.raft.AddNonvoter(raft.ServerID(p.meta.ID), raftAddress(p.meta.ID, p.meta.Raft), index, enqueueTimeout).Error()
+		// One a pass. That a member was removed is remembered before it leaves the
+		// configuration; should one come back by this all the same, the next pass
+		// removes it. The index that raft could guard the change with is not to be
+		// had: GetConfiguration of raft 1.7.3 always answers with 0.
+		err := n.raft.AddNonvoter(raft.ServerID(p.meta.ID), raftAddress(p.meta.ID, p.meta.Raft), 0, enqueueTimeout).Error()
 		if err != nil {
 			n.logger.Warn("membership change failed", "name", p.meta.Name, "id", p.meta.ID, "error", err)
 			continue

@@ -2,9 +2,7 @@ package cluster
 
 import (
 	"fmt"
-	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -83,17 +81,14 @@ func (n *Node) askAfterRemoval() {
 // strangers are the gossip addresses worth contacting: seeds that are not
 // known as live members, and members that were lost.
 func (n *Node) strangers() []string {
-	live := map[string]bool{net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)): true}
+	live := map[string]bool{n.meta().Gossip: true}
+	addrs := slices.Clone(n.cfg.Join)
 	for _, p := range n.gossip.all() {
 		if p.alive {
 			live[p.meta.Gossip] = true
+		} else if p.meta.Gossip != "" {
+			addrs = append(addrs, p.meta.Gossip)
 		}
 	}
-	var addrs []string
-	for _, a := range slices.Concat(n.cfg.Join, n.gossip.lost()) {
-		if !live[a] {
-			addrs = append(addrs, a)
-		}
-	}
-	return addrs
+	return slices.DeleteFunc(addrs, func(a string) bool { return live[a] })
 }
