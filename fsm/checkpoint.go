@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 )
 
@@ -11,17 +12,21 @@ func (s *State) LastCheckpoint() (index uint64, digest [32]byte) {
 	return s.lastCheckpoint.index, s.lastCheckpoint.digest
 }
 
+// digestBytes is how long the digest at a checkpoint's index is: none belongs to index 0.
+func digestBytes(index uint64) int {
+	if index == 0 {
+		return 0
+	}
+	return sha256.Size
+}
+
 // checkpoint compares the digest at the last checkpoint with the proposer's and
 // takes the next one. Only a replica whose last checkpoint is the one that the
 // command speaks of can compare.
 func (s *State) checkpoint(e entry) Result {
 	c := e.cmd.GetCheckpoint()
 	last := &s.lastCheckpoint
-	want := 0
-	if c.GetIndex() != 0 {
-		want = len(last.digest)
-	}
-	if len(c.GetDigest()) != want {
+	if want := digestBytes(c.GetIndex()); len(c.GetDigest()) != want {
 		return Result{Err: invalid("a checkpoint of index %d with a digest of %d bytes, expected %d", c.GetIndex(), len(c.GetDigest()), want)}
 	}
 	if c.GetIndex() != 0 && c.GetIndex() == last.index && !bytes.Equal(c.GetDigest(), last.digest[:]) {

@@ -51,18 +51,18 @@ func Encode(cmd *commandv1.Command) ([]byte, error) {
 // know.
 func Decode(data []byte) (*commandv1.Command, error) {
 	if len(data) < entryHeader {
-		return nil, fmt.Errorf("%w: a log entry of %d bytes, expected at least %d", ErrCorrupt, len(data), entryHeader)
+		return nil, corrupt("a log entry of %d bytes, expected at least %d", len(data), entryHeader)
 	}
 	if data[0] != entryFormat {
-		return nil, fmt.Errorf("%w: a log entry of format %#02x, expected %#02x", ErrCorrupt, data[0], entryFormat)
+		return nil, corrupt("a log entry of format %#02x, expected %#02x", data[0], entryFormat)
 	}
 	want := binary.BigEndian.Uint32(data[1:])
 	if got := crc32.Checksum(data[entryHeader:], castagnoli); got != want {
-		return nil, fmt.Errorf("%w: a log entry with checksum %08x, expected %08x", ErrCorrupt, got, want)
+		return nil, corrupt("a log entry with checksum %08x, expected %08x", got, want)
 	}
 	cmd := &commandv1.Command{}
 	if err := proto.Unmarshal(data[entryHeader:], cmd); err != nil {
-		return nil, fmt.Errorf("%w: a log entry that is no protobuf: %w", ErrCorrupt, err)
+		return nil, corrupt("a log entry that is no protobuf: %w", err)
 	}
 	if err := checkCommand(cmd); err != nil {
 		return nil, err

@@ -79,13 +79,7 @@ func at(now int64, cmd *commandv1.Command) *commandv1.Command {
 }
 
 func createLayout(spec snowflake.Spec) *commandv1.Command {
-	fields := make([]*commandv1.Field, 0, len(spec.Fields))
-	for _, f := range spec.Fields {
-		fields = append(fields, &commandv1.Field{Kind: fieldToKind(f.Field), Bits: uint32(f.Bits)})
-	}
-	return &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: &commandv1.LayoutSpec{
-		Name: spec.Name, Fields: fields, UnitMs: spec.UnitMillis, EpochMs: spec.EpochMillis, Datacenter: spec.Datacenter, Spread: spec.Spread,
-	}}}}
+	return &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(spec)}}}
 }
 
 func nonce(b byte) []byte { return bytes.Repeat([]byte{b}, nonceBytes) }

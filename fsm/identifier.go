@@ -18,6 +18,13 @@ func CheckHolder(name string) error {
 	return nil
 }
 
+func checkMember(id string) error {
+	if err := checkIdentifier(id); err != nil {
+		return fmt.Errorf("a member's ID %w", err)
+	}
+	return nil
+}
+
 // checkIdentifier checks the name of a holder or the ID of a member: 1 to 128 bytes
 // of UTF-8 that a person can see.
 func checkIdentifier(s string) error {

@@ -39,7 +39,7 @@ func (s *State) image() image {
 	for _, name := range s.names {
 		l := s.layouts[name]
 		im.layouts = append(im.layouts, layoutImage{
-			record:  &commandv1.SnapshotLayout{Spec: layoutToSpec(l.layout), CreatedMs: l.created},
+			record:  &commandv1.SnapshotLayout{Spec: LayoutSpec(l.layout.Spec()), CreatedMs: l.created},
 			workers: l.workers.used,
 			history: l.history,
 		})

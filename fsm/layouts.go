@@ -130,8 +130,8 @@ func specToLayout(spec *commandv1.LayoutSpec) (*snowflake.Layout, error) {
 	})
 }
 
-func layoutToSpec(l *snowflake.Layout) *commandv1.LayoutSpec {
-	spec := l.Spec()
+// LayoutSpec returns what commands and snapshots say of a layout.
+func LayoutSpec(spec snowflake.Spec) *commandv1.LayoutSpec {
 	fields := make([]*commandv1.Field, 0, len(spec.Fields))
 	for _, f := range spec.Fields {
 		fields = append(fields, &commandv1.Field{Kind: fieldToKind(f.Field), Bits: uint32(f.Bits)})

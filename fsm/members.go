@@ -12,8 +12,8 @@ func (s *State) Removed(id string) bool { return slices.Contains(s.removed, id) 
 // removeMember remembers that a member was removed. Repeating it changes nothing.
 func (s *State) removeMember(e entry) Result {
 	id := e.cmd.GetRemoveMember().GetId()
-	if err := checkIdentifier(id); err != nil {
-		return Result{Err: invalid("a member's ID %v", err)}
+	if err := checkMember(id); err != nil {
+		return Result{Err: invalid("%v", err)}
 	}
 	if s.Removed(id) {
 		return Result{}

@@ -131,7 +131,7 @@ func newWorld(s source, a adversary, replicas int) *world {
 func (w *world) run(steps int) error {
 	for _, spec := range modelSpecs {
 		if err := w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_CreateLayout{
-			CreateLayout: &commandv1.CreateLayout{Spec: layoutToSpec(snowflake.MustNew(spec))},
+			CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(spec)},
 		}}); err != nil {
 			return err
 		}
@@ -217,7 +217,7 @@ func (w *world) operate(p *process) error {
 		}})
 	case 4: // the same layout again
 		return w.propose(&commandv1.Command{NowMs: w.clock(p), Body: &commandv1.Command_CreateLayout{
-			CreateLayout: &commandv1.CreateLayout{Spec: layoutToSpec(snowflake.MustNew(modelSpecs[0]))},
+			CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(modelSpecs[0])},
 		}})
 	}
 	return w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})

@@ -217,7 +217,7 @@ func TestDigestCoversEverything(t *testing.T) {
 
 func TestLayoutSpecSurvives(t *testing.T) {
 	for _, preset := range snowflake.Presets() {
-		back, err := specToLayout(layoutToSpec(preset))
+		back, err := specToLayout(LayoutSpec(preset.Spec()))
 		if err != nil || !sameSpec(back.Spec(), preset.Spec()) {
 			t.Errorf("%+v, %v, expected %+v", back, err, preset.Spec())
 		}

@@ -73,11 +73,7 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 		r.state.config = proto.CloneOf(m.GetConfig())
 	}
 	last := &r.state.lastCheckpoint
-	want := 0
-	if m.GetCheckpointIndex() != 0 {
-		want = len(last.digest)
-	}
-	if len(m.GetCheckpointDigest()) != want {
+	if want := digestBytes(m.GetCheckpointIndex()); len(m.GetCheckpointDigest()) != want {
 		return corrupt("a checkpoint digest of %d bytes, expected %d", len(m.GetCheckpointDigest()), want)
 	}
 	last.index = m.GetCheckpointIndex()
@@ -160,8 +156,8 @@ func (r *restore) checkHolding(m interface {
 	GetNonce() []byte
 },
 ) (nonce [nonceBytes]byte, err error) {
-	if err := checkIdentifier(m.GetHolder()); err != nil {
-		return nonce, corrupt("a holder's name %v", err)
+	if err := CheckHolder(m.GetHolder()); err != nil {
+		return nonce, corrupt("%v", err)
 	}
 	nonce, ok := copyNonce(m.GetNonce())
 	if !ok || m.GetToken() == 0 {
@@ -174,8 +170,8 @@ func (r *restore) addRemoved(id string) error {
 	if err := r.enter(atRemoved, atMeta, atRemoved); err != nil {
 		return err
 	}
-	if err := checkIdentifier(id); err != nil {
-		return corrupt("a member's ID %v", err)
+	if err := checkMember(id); err != nil {
+		return corrupt("%v", err)
 	}
 	if len(r.state.removed) == maxRemoved || r.state.Removed(id) {
 		return corrupt("removed member %q is there twice, or one too many", id)
@@ -209,5 +205,5 @@ func (r *restore) finish(in *snapshotReader, end *commandv1.SnapshotEnd) (*State
 }
 
 func corrupt(format string, args ...any) error {
-	return fmt.Errorf("%w: "+format, append([]any{ErrCorrupt}, args...)...)
+	return fmt.Errorf("%w: %w", ErrCorrupt, fmt.Errorf(format, args...))
 }

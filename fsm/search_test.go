@@ -95,7 +95,7 @@ type searchStep struct {
 func explore(depth int, a adversary) (nodes int, err error) {
 	root := &searchNode{fsm: NewState()}
 	root.fsm.Apply(1, &commandv1.Command{Body: &commandv1.Command_CreateLayout{
-		CreateLayout: &commandv1.CreateLayout{Spec: layoutToSpec(searchLayout)},
+		CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(searchLayout.Spec())},
 	}})
 	root.fsm.Apply(2, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
 		Config: &commandv1.Config{

@@ -52,10 +52,10 @@ func (r *snapshotReader) header() error {
 	}
 	format, sum := header[len(snapshotMagic):snapshotHeader-4], header[snapshotHeader-4:]
 	if string(header[:len(snapshotMagic)]) != snapshotMagic {
-		return fmt.Errorf("%w: not a snapshot of Snowraft, it begins with %q", ErrCorrupt, header[:len(snapshotMagic)])
+		return corrupt("not a snapshot of Snowraft, it begins with %q", header[:len(snapshotMagic)])
 	}
 	if crc32.Checksum(header[:snapshotHeader-4], castagnoli) != binary.BigEndian.Uint32(sum) {
-		return fmt.Errorf("%w: the header of the snapshot has a wrong checksum", ErrCorrupt)
+		return corrupt("the header of the snapshot has a wrong checksum")
 	}
 	if v := binary.BigEndian.Uint32(format); v != snapshotFormat {
 		return fmt.Errorf("%w: a snapshot of format %d, expected %d", ErrUnknownCommand, v, snapshotFormat)
@@ -71,7 +71,7 @@ func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
 	}
 	length := binary.BigEndian.Uint32(header[:4])
 	if length > maxRecordBytes {
-		return nil, fmt.Errorf("%w: a snapshot record of %d bytes, expected at most %d", ErrCorrupt, length, maxRecordBytes)
+		return nil, corrupt("a snapshot record of %d bytes, expected at most %d", length, maxRecordBytes)
 	}
 	if int(length) > cap(r.buf) {
 		r.buf = make([]byte, length)
@@ -82,11 +82,11 @@ func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
 	}
 	want := binary.BigEndian.Uint32(header[4:])
 	if got := crc32.Checksum(data, castagnoli); got != want {
-		return nil, fmt.Errorf("%w: snapshot record %d has checksum %08x, expected %08x", ErrCorrupt, r.sum.records+1, got, want)
+		return nil, corrupt("snapshot record %d has checksum %08x, expected %08x", r.sum.records+1, got, want)
 	}
 	record := &commandv1.SnapshotRecord{}
 	if err := proto.Unmarshal(data, record); err != nil {
-		return nil, fmt.Errorf("%w: snapshot record %d is no protobuf: %w", ErrCorrupt, r.sum.records+1, err)
+		return nil, corrupt("snapshot record %d is no protobuf: %w", r.sum.records+1, err)
 	}
 	if err := checkKnown(record.ProtoReflect()); err != nil {
 		return nil, fmt.Errorf("%w: snapshot record %d: %w", ErrUnknownCommand, r.sum.records+1, err)
@@ -105,14 +105,14 @@ func (r *snapshotReader) end() error {
 	case err != nil:
 		return fmt.Errorf("fsm: cannot read the snapshot: %w", err)
 	}
-	return fmt.Errorf("%w: the snapshot goes on after its end record", ErrCorrupt)
+	return corrupt("the snapshot goes on after its end record")
 }
 
 // fill reads exactly len(data) bytes.
 func (r *snapshotReader) fill(data []byte) error {
 	switch _, err := io.ReadFull(r.from, data); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: the snapshot is cut off after record %d", ErrCorrupt, r.sum.records)
+		return corrupt("the snapshot is cut off after record %d", r.sum.records)
 	case err != nil:
 		return fmt.Errorf("fsm: cannot read the snapshot: %w", err)
 	}

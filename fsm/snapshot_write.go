@@ -42,11 +42,11 @@ func (im image) writeTo(to io.Writer) (int64, error) {
 	w.record(newRecordSum().add(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_End{
 		End: &commandv1.SnapshotEnd{Records: sum.records, Digest: sum.hash.Sum(nil)},
 	}}))
-	w.flush()
+	w.err = w.to.Flush()
 	return w.written, w.err
 }
 
-// snapshotWriter frames records; it keeps the first error.
+// snapshotWriter frames records; bufio keeps the first error.
 type snapshotWriter struct {
 	to      *bufio.Writer
 	written int64
@@ -67,18 +67,9 @@ func (w *snapshotWriter) record(data []byte) {
 }
 
 func (w *snapshotWriter) write(data []byte) {
-	if w.err != nil {
-		return
-	}
 	n, err := w.to.Write(data)
 	w.written += int64(n)
 	w.err = err
-}
-
-func (w *snapshotWriter) flush() {
-	if w.err == nil {
-		w.err = w.to.Flush()
-	}
 }
 
 // Digest returns the SHA-256 of the state in its canonical form: of every record of

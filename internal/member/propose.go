@@ -128,19 +128,9 @@ func (m *Member) domain(layout string, err error) error {
 // CreateLayout adds a layout; only the leader can.
 func (m *Member) CreateLayout(ctx context.Context, spec snowflake.Spec) (*snowflake.Layout, error) {
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_CreateLayout{
-		CreateLayout: &commandv1.CreateLayout{Spec: layoutSpec(spec)},
+		CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(spec)},
 	}})
 	return result.Layout, err
-}
-
-func layoutSpec(s snowflake.Spec) *commandv1.LayoutSpec {
-	spec := &commandv1.LayoutSpec{
-		Name: s.Name, UnitMs: s.UnitMillis, EpochMs: s.EpochMillis, Datacenter: s.Datacenter, Spread: s.Spread,
-	}
-	for _, f := range s.Fields {
-		spec.Fields = append(spec.Fields, &commandv1.Field{Kind: commandv1.FieldKind(f.Field), Bits: uint32(f.Bits)})
-	}
-	return spec
 }
 
 // SetConfig replaces the configuration; only the leader can.
@@ -166,12 +156,10 @@ func (m *Member) IsRemoved(id string) (removed bool) {
 }
 
 // removedMembers is the replicated memory of who was removed.
-type removedMembers struct{ m *Member }
-
-func (r removedMembers) IsRemoved(id string) bool { return r.m.IsRemoved(id) }
+type removedMembers struct{ *Member }
 
 func (r removedMembers) Remove(ctx context.Context, id string) error {
-	_, err := r.m.propose(ctx, r.m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_RemoveMember{
+	_, err := r.propose(ctx, r.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_RemoveMember{
 		RemoveMember: &commandv1.RemoveMember{Id: id},
 	}})
 	return err
