@@ -64,7 +64,8 @@ func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {
 	if m.closed {
 		return nil, allocator.ErrClosed
 	}
-	if i := m.issuers[l.Name()]; i != nil {
+	byName := *m.byName.Load()
+	if i := byName[l.Name()]; i != nil {
 		return i, nil
 	}
 	i, err := allocator.Open(allocator.Config{
@@ -74,8 +75,8 @@ func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.issuers[l.Name()] = i
-	byName := maps.Clone(m.issuers)
+	byName = maps.Clone(byName)
+	byName[l.Name()] = i
 	m.byName.Store(&byName)
 	return i, nil
 }

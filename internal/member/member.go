@@ -50,10 +50,9 @@ type Member struct {
 	halt   haltLatch
 	opened chan struct{} // closed once node is set
 
-	mu      sync.Mutex
-	issuers map[string]*allocator.Issuer
-	byName  atomic.Pointer[map[string]*allocator.Issuer] // a copy of issuers, for reading without the lock
-	closed  bool
+	mu     sync.Mutex
+	byName atomic.Pointer[map[string]*allocator.Issuer] // the map is never changed, only replaced, under mu
+	closed bool
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup
@@ -67,7 +66,7 @@ func Open(cfg Config) (*Member, error) {
 	if cfg.Supported == 0 {
 		cfg.Supported = fsm.Version
 	}
-	m := &Member{cfg: cfg, logger: cfg.Logger, issuers: make(map[string]*allocator.Issuer), opened: make(chan struct{})}
+	m := &Member{cfg: cfg, logger: cfg.Logger, opened: make(chan struct{})}
 	m.byName.Store(&map[string]*allocator.Issuer{})
 	if _, err := rand.Read(m.nonce[:]); err != nil {
 		return nil, err
@@ -168,23 +167,19 @@ func (m *Member) Ready() error {
 	return i.Ready()
 }
 
-// CloseLanes ends issuing and gives the workers back; ctx bounds the giving back.
-func (m *Member) CloseLanes(ctx context.Context) error {
+// closeLanes ends issuing and gives the workers back; ctx bounds the giving back.
+func (m *Member) closeLanes(ctx context.Context) error {
 	m.mu.Lock()
-	m.closed = true
-	issuers := m.issuers
-	m.issuers = nil
+	m.closed = true // so that no issuer is added any more
 	m.mu.Unlock()
-	var wg sync.WaitGroup
+	issuers := *m.byName.Load()
 	errs := make(chan error, len(issuers))
 	for _, i := range issuers {
-		wg.Go(func() { errs <- i.Close(ctx) })
+		go func() { errs <- i.Close(ctx) }()
 	}
-	wg.Wait()
-	close(errs)
 	var all []error
-	for err := range errs {
-		all = append(all, err)
+	for range issuers {
+		all = append(all, <-errs)
 	}
 	return errors.Join(all...)
 }
@@ -198,7 +193,7 @@ func (m *Member) Close(ctx context.Context) error {
 		ctx, cancel = context.WithCancel(ctx)
 		cancel()
 	}
-	err := m.CloseLanes(ctx)
+	err := m.closeLanes(ctx)
 	if err != nil {
 		m.logger.Warn("not all workers were given back; they are free when their windows have passed", "error", err)
 	}
