@@ -57,15 +57,19 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	}
 	if host == "" {
 		host = "0.0.0.0"
-	} else if a, err := net.DefaultResolver.LookupIPAddr(ctx, host); err == nil && len(a) > 0 {
+	} else {
+		// memberlist takes what is no IP address for all interfaces.
+		a, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+		if err != nil || len(a) == 0 {
+			return nil, fmt.Errorf("--gossip-addr %s: the host can't be resolved: %w", cfg.GossipAddr, err)
+		}
 		host = a[0].IP.String()
 	}
 	p.gossip, err = memberlist.NewNetTransport(&memberlist.NetTransportConfig{
 		BindAddrs: []string{host}, BindPort: int(number), Logger: log.New(io.Discard, "", 0),
 	})
 	if err != nil {
-		p.gossip = nil
-		return nil, fmt.Errorf("--gossip-addr %s: %w", cfg.GossipAddr, cause(err))
+		return nil, fmt.Errorf("--gossip-addr %s: %w", cfg.GossipAddr, err)
 	}
 	return p, nil
 }
