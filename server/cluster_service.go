@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -146,21 +147,10 @@ func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.Updat
 	defer c.configuring.Unlock()
 	config := proto.CloneOf(c.s.member.State().ConfigValue())
 	change := req.GetConfig()
-	for _, f := range []struct {
-		to   *int64
-		from int64
-	}{
-		{&config.MaxWindowMs, change.GetMaxWindowMs()},
-		{&config.WaitThresholdMs, change.GetWaitThresholdMs()},
-		{&config.MaxClockOffsetMs, change.GetMaxClockOffsetMs()},
-	} {
-		if f.from != 0 {
-			*f.to = f.from
-		}
-	}
-	if r := change.GetRollback(); r != snowraftv1.RollbackPolicy_ROLLBACK_POLICY_UNSPECIFIED {
-		config.Rollback = commandv1.RollbackPolicy(r)
-	}
+	config.MaxWindowMs = cmp.Or(change.GetMaxWindowMs(), config.MaxWindowMs)
+	config.WaitThresholdMs = cmp.Or(change.GetWaitThresholdMs(), config.WaitThresholdMs)
+	config.MaxClockOffsetMs = cmp.Or(change.GetMaxClockOffsetMs(), config.MaxClockOffsetMs)
+	config.Rollback = cmp.Or(commandv1.RollbackPolicy(change.GetRollback()), config.Rollback)
 	config, err := c.s.member.SetConfig(ctx, config, false)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,8 +53,6 @@ type Config struct {
 	Timing  cluster.Timing
 	// Clock replaces the machine's clock in tests.
 	Clock clock.Source
-	// Supported is the newest fsm_version that this member applies; 0: all it knows.
-	Supported uint32
 }
 
 // The limits of the replicated configuration, and of lanes.
@@ -78,25 +77,16 @@ func (c Config) withDefaults() (Config, error) {
 	if err := fsm.CheckHolder(c.Name + "/63"); err != nil {
 		return c, fmt.Errorf("name is %q: %w", c.Name, err)
 	}
-	if c.Lanes == 0 {
-		c.Lanes = 1
-	}
+	c.Lanes = cmp.Or(c.Lanes, 1)
 	if c.Lanes < 1 || c.Lanes > maxLanes {
 		return c, fmt.Errorf("lanes is %d, expected 1 to %d", c.Lanes, maxLanes)
 	}
 	if c.DataDir == "" {
 		return c, errors.New("data-dir is empty")
 	}
-	for _, d := range []struct {
-		value *time.Duration
-		to    time.Duration
-	}{
-		{&c.MaxWindow, defaultMaxWindow}, {&c.WaitThreshold, defaultWaitThreshold}, {&c.MaxClockOffset, defaultMaxClockOffset},
-	} {
-		if *d.value == 0 {
-			*d.value = d.to
-		}
-	}
+	c.MaxWindow = cmp.Or(c.MaxWindow, defaultMaxWindow)
+	c.WaitThreshold = cmp.Or(c.WaitThreshold, defaultWaitThreshold)
+	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, defaultMaxClockOffset)
 	if _, err := rollbackPolicy(c.Rollback); err != nil {
 		return c, err
 	}

@@ -139,22 +139,24 @@ func (s *Server) tryLeader(ctx context.Context, method string, req proto.Message
 	}
 	leader, ok := node.Leader()
 	if !ok || leader.ID == node.ID() {
-		return nil, toStatus(member.ErrNoLeader)
+		return nil, member.ErrNoLeader
 	}
 	conn, err := s.peers.conn(leader)
 	if err != nil {
-		return nil, toStatus(err)
+		return nil, err
 	}
 	reply := call.reply()
-	err = conn.Invoke(ctx, method, req, reply)
-	if e := rpc.FromError(err); err != nil && e.Code == codes.Unavailable && e.Reason == "" {
-		// The connection broke: the leader may have done it.
-		return nil, &rpc.Error{
-			Code: codes.Unknown, Reason: rpc.CommitUnknown,
-			Message: "the connection to the leader broke, the outcome is unknown: " + e.Message,
+	if err := conn.Invoke(ctx, method, req, reply); err != nil {
+		if e := rpc.FromError(err); e.Code == codes.Unavailable && e.Reason == "" {
+			// The connection broke: the leader may have done it.
+			return nil, &rpc.Error{
+				Code: codes.Unknown, Reason: rpc.CommitUnknown,
+				Message: "the connection to the leader broke, the outcome is unknown: " + e.Message,
+			}
 		}
+		return nil, err
 	}
-	return reply, err
+	return reply, nil
 }
 
 // retryable reports whether a call may be tried again.

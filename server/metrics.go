@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -41,11 +41,12 @@ func newMetrics(s *Server) *metrics {
 func (m *metrics) issued(count uint32) { m.ids.Add(float64(count)) }
 
 func (m *metrics) served(method string, err error, took time.Duration) {
-	reason := ""
+	code, reason := codes.OK, ""
 	if err != nil {
-		reason = rpc.FromError(err).Reason
+		e := rpc.FromError(err)
+		code, reason = e.Code, e.Reason
 	}
-	m.calls.WithLabelValues(method, status.Code(err).String(), reason).Inc()
+	m.calls.WithLabelValues(method, code.String(), reason).Inc()
 	m.latency.WithLabelValues(method).Observe(took.Seconds())
 }
 

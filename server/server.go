@@ -66,7 +66,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect,
 			Version: cfg.Version, Timing: cfg.Timing,
 		},
-		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes, Supported: cfg.Supported,
+		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes,
 		Leader: func(m cluster.Member) (allocator.Granter, error) {
 			conn, err := s.peers.conn(m)
 			if err != nil {
@@ -165,12 +165,11 @@ func (s *Server) drain(ctx context.Context) {
 		defer close(stopped)
 		s.grpc.GracefulStop()
 	}()
-	timer := time.NewTimer(drainTimeout)
-	defer timer.Stop()
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
 	select {
 	case <-stopped:
 		return
-	case <-timer.C:
 	case <-ctx.Done():
 	}
 	s.grpc.Stop() // long streams
