@@ -16,7 +16,7 @@ import (
 // app is what the commands touch of the world outside.
 type app struct {
 	stdout, stderr io.Writer
-	env            func(name string) (value string, set bool)
+	env            func(name string) string // what is empty is not set
 	now            func() time.Time
 	// signals starts to deliver SIGINT and SIGTERM; commands that don't ask for
 	// them are ended by them, as any program is.
@@ -48,7 +48,7 @@ func system() *app {
 	return &app{
 		stdout:  os.Stdout,
 		stderr:  os.Stderr,
-		env:     os.LookupEnv,
+		env:     os.Getenv,
 		now:     time.Now,
 		signals: processSignals,
 		open: func(ctx context.Context, cfg server.Config) (member, error) {
@@ -74,7 +74,5 @@ func (a *app) terminal(w io.Writer) (terminal, colours bool) {
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return false, false
 	}
-	plain, _ := a.env("NO_COLOR")
-	kind, _ := a.env("TERM")
-	return true, plain == "" && kind != "dumb"
+	return true, a.env("NO_COLOR") == "" && a.env("TERM") != "dumb"
 }

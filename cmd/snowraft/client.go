@@ -85,12 +85,10 @@ func (c *client) round(ctx context.Context, method string, args, reply any, opts
 			return nil
 		}
 		f := newFailure(c.members[at].address, err)
-		failed.failures = append(failed.failures, f)
 		if !f.elsewhere(once[method]) {
-			failed.failures = failed.failures[len(failed.failures)-1:]
-			failed.final = true
-			break
+			return &callError{failures: []failure{f}, final: true}
 		}
+		failed.failures = append(failed.failures, f)
 	}
 	return failed
 }

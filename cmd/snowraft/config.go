@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server"
 )
 
 // configDoc is what every member of a cluster agrees on.
@@ -76,15 +75,15 @@ extension of each window; a shorter one does not take back what was granted.`,
 		given := false
 		for _, set := range []struct {
 			flag  string
-			apply func(server.Config)
+			apply func()
 		}{
-			{"max-window", func(c server.Config) { req.MaxWindowMs = c.MaxWindow.Milliseconds() }},
-			{"wait-threshold", func(c server.Config) { req.WaitThresholdMs = c.WaitThreshold.Milliseconds() }},
-			{"max-clock-offset", func(c server.Config) { req.MaxClockOffsetMs = c.MaxClockOffset.Milliseconds() }},
-			{"rollback", func(c server.Config) { req.Rollback = rollbackPolicies[c.Rollback] }},
+			{"max-window", func() { req.MaxWindowMs = c.MaxWindow.Milliseconds() }},
+			{"wait-threshold", func() { req.WaitThresholdMs = c.WaitThreshold.Milliseconds() }},
+			{"max-clock-offset", func() { req.MaxClockOffsetMs = c.MaxClockOffset.Milliseconds() }},
+			{"rollback", func() { req.Rollback = rollbackPolicies[c.Rollback] }},
 		} {
 			if flags.Changed(set.flag) {
-				set.apply(c)
+				set.apply()
 				given = true
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -69,10 +70,11 @@ func readConfigFile(name, path string, flags *pflag.FlagSet) (*configFile, error
 func (f *configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet) error {
 	at := fmt.Sprintf("%s line %d", path, key.Line)
 	text, scalar := scalarText(node)
-	flag := flags.Lookup(key.Value)
-	if flag == nil || len(flag.Annotations[envNote]) == 0 || flag.Name == configFlag {
-		return usagef("%s: unknown key %q (value %q), expected one of %s", at, key.Value, text, strings.Join(settingNames(flags), ", "))
+	names := settingNames(flags)
+	if !slices.Contains(names, key.Value) {
+		return usagef("%s: unknown key %q (value %q), expected one of %s", at, key.Value, text, strings.Join(names, ", "))
 	}
+	flag := flags.Lookup(key.Value)
 	if _, twice := f.entries[flag.Name]; twice {
 		return usagef("%s: %s is given twice, expected it once", at, flag.Name)
 	}

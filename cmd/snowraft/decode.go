@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -60,12 +59,12 @@ For other layouts, or when the cluster's own default layout is another one, add
 			return err
 		}
 		return r.out.answer(d, record(
-			pair{"ID", strconv.FormatUint(d.ID, 10)},
+			pair{"ID", decimal(d.ID)},
 			pair{"Layout", d.Layout},
 			pair{"Time", d.Time},
-			pair{"Datacenter", strconv.FormatUint(d.Datacenter, 10)},
-			pair{"Worker", strconv.FormatUint(d.Worker, 10)},
-			pair{"Sequence", strconv.FormatUint(d.Sequence, 10)},
+			pair{"Datacenter", decimal(d.Datacenter)},
+			pair{"Worker", decimal(d.Worker)},
+			pair{"Sequence", decimal(d.Sequence)},
 		))
 	})
 }

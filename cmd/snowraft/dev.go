@@ -149,15 +149,12 @@ func (f *fleet) start(ctx context.Context) error {
 
 // wait returns when ctx ends or no member is left; it tells of members that end.
 func (f *fleet) wait(ctx context.Context) error {
-	ended := make(chan devMember)
+	ended := make(chan devMember, len(f.members)) // so that nobody who tells waits
 	for _, m := range f.members {
 		go func() {
 			select {
 			case <-m.Done():
-				select {
-				case ended <- m:
-				case <-ctx.Done():
-				}
+				ended <- m
 			case <-ctx.Done():
 			}
 		}()

@@ -24,7 +24,6 @@ const (
 type connectError struct{ err error }
 
 func (e *connectError) Error() string { return e.err.Error() }
-func (e *connectError) Unwrap() error { return e.err }
 
 var (
 	errSilent = errors.New("no connection in time")

@@ -47,12 +47,9 @@ func (b *syncBuffer) String() string {
 func newTestApp() *testApp {
 	t := &testApp{environ: map[string]string{}, sent: make(chan os.Signal, 2)}
 	t.app = &app{
-		stdout: &t.out,
-		stderr: &t.err,
-		env: func(name string) (string, bool) {
-			v, ok := t.environ[name]
-			return v, ok
-		},
+		stdout:  &t.out,
+		stderr:  &t.err,
+		env:     func(name string) string { return t.environ[name] },
 		now:     func() time.Time { return time.Unix(0, 0) },
 		signals: func() (<-chan os.Signal, func()) { return t.sent, func() {} },
 		open:    func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },

@@ -99,8 +99,8 @@ func (a *app) layoutListCommand() *cobra.Command {
 			column[layoutDoc]{"FIELDS", func(l layoutDoc) string { return l.fields }},
 			column[layoutDoc]{"TICK", func(l layoutDoc) string { return milliseconds(l.UnitMS) }},
 			column[layoutDoc]{"EPOCH", func(l layoutDoc) string { return l.Epoch }},
-			column[layoutDoc]{"DATACENTER", func(l layoutDoc) string { return strconv.FormatUint(l.Datacenter, 10) }},
-			column[layoutDoc]{"SPREAD", func(l layoutDoc) string { return strconv.FormatUint(l.Spread, 10) }},
+			column[layoutDoc]{"DATACENTER", func(l layoutDoc) string { return decimal(l.Datacenter) }},
+			column[layoutDoc]{"SPREAD", func(l layoutDoc) string { return decimal(l.Spread) }},
 			column[layoutDoc]{"EXHAUSTS AT", func(l layoutDoc) string { return l.ExhaustsAt }},
 		))
 	})
@@ -114,8 +114,8 @@ func (p *printer) layout(l *snowraftv1.Layout) error {
 		pair{"Fields", d.fields},
 		pair{"Tick", milliseconds(d.UnitMS)},
 		pair{"Epoch", d.Epoch},
-		pair{"Datacenter", strconv.FormatUint(d.Datacenter, 10)},
-		pair{"Spread", strconv.FormatUint(d.Spread, 10)},
+		pair{"Datacenter", decimal(d.Datacenter)},
+		pair{"Spread", decimal(d.Spread)},
 		pair{"Exhausts at", d.ExhaustsAt},
 	))
 }

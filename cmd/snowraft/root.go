@@ -46,7 +46,6 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 	root.SetUsageFunc(usage)
 	root.SetFlagErrorFunc(flagError)
 	root.SetVersionTemplate("snowraft {{.Version}}\n")
-	root.CompletionOptions.DisableDescriptions = false
 
 	root.AddGroup(
 		&cobra.Group{ID: groupMember, Title: "Run a member:"},

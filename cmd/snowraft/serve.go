@@ -56,7 +56,7 @@ is expected back (see "snowraft leave").`,
 func (a *app) loadServeConfig(cmd *cobra.Command, cfg *serveConfig) error {
 	flags := cmd.Flags()
 	name := "--" + configFlag
-	if path, _ := a.env(envName(configFlag)); path != "" && !flags.Changed(configFlag) {
+	if path := a.env(envName(configFlag)); path != "" && !flags.Changed(configFlag) {
 		name, cfg.configPath = envName(configFlag), path
 	}
 	var file *configFile

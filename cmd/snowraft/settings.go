@@ -36,7 +36,7 @@ func addSetting(cmd *cobra.Command, group, name string, v *value, help string) {
 
 // resolve fills in the settings that the command line does not give: from the
 // environment, else from the file. Those found count as changed.
-func resolve(flags *pflag.FlagSet, env func(string) (string, bool), file *configFile) error {
+func resolve(flags *pflag.FlagSet, env func(string) string, file *configFile) error {
 	var first error
 	flags.VisitAll(func(f *pflag.Flag) {
 		names := f.Annotations[envNote]
@@ -45,7 +45,7 @@ func resolve(flags *pflag.FlagSet, env func(string) (string, bool), file *config
 		}
 		// Empty is not set: there is no setting that can be empty, and container
 		// tools pass variables on that were never filled in.
-		if text, _ := env(names[0]); text != "" {
+		if text := env(names[0]); text != "" {
 			first = assign(f, names[0], text)
 			return
 		}
