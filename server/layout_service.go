@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -80,13 +81,7 @@ func layoutSpec(m *snowraftv1.Layout) (snowflake.Spec, error) {
 }
 
 func layoutMessage(l *snowflake.Layout) *snowraftv1.Layout {
-	spec := l.Spec()
-	m := &snowraftv1.Layout{
-		Name: spec.Name, UnitMs: spec.UnitMillis, EpochMs: spec.EpochMillis,
-		Datacenter: spec.Datacenter, Spread: spec.Spread, ExhaustsAtMs: l.ExhaustsAt(),
-	}
-	for _, f := range spec.Fields {
-		m.Fields = append(m.Fields, &snowraftv1.Field{Kind: snowraftv1.FieldKind(f.Field), Bits: uint32(f.Bits)})
-	}
+	m := rpc.Layout(l.Spec())
+	m.ExhaustsAtMs = l.ExhaustsAt()
 	return m
 }

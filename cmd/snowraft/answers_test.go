@@ -119,7 +119,7 @@ func TestManyIDs(t *testing.T) {
 	}
 }
 
-// toProto counts on this.
+// rpc.Layout counts on this.
 func TestFieldKindsAreInTheSameOrder(t *testing.T) {
 	t.Parallel()
 	for _, field := range []snowflake.Field{snowflake.Time, snowflake.Datacenter, snowflake.Worker, snowflake.Sequence} {

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/snowflake"
 )
 
 // layoutDoc is a layout as it is printed.
@@ -118,19 +117,4 @@ func (p *printer) layout(l *snowraftv1.Layout) error {
 		pair{"Spread", decimal(d.Spread)},
 		pair{"Exhausts at", d.ExhaustsAt},
 	))
-}
-
-// toProto returns the layout as the API has it.
-func toProto(spec snowflake.Spec) *snowraftv1.Layout {
-	l := &snowraftv1.Layout{
-		Name: spec.Name, UnitMs: spec.UnitMillis, EpochMs: spec.EpochMillis,
-		Datacenter: spec.Datacenter, Spread: spec.Spread,
-	}
-	for _, f := range spec.Fields {
-		l.Fields = append(l.Fields, &snowraftv1.Field{
-			// The kinds have the same order; the tests hold them to it.
-			Kind: snowraftv1.FieldKind(f.Field), Bits: uint32(f.Bits),
-		})
-	}
-	return l
 }

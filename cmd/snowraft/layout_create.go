@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -48,7 +49,7 @@ Names have 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 		if err != nil {
 			return err
 		}
-		resp, err := r.layouts().CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: toProto(spec)})
+		resp, err := r.layouts().CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)})
 		if err != nil {
 			return err
 		}
