@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,8 +63,6 @@ func BenchmarkLane(b *testing.B) {
 			if _, err := i.Take(b.Context(), nil, uint32(6*4096*c.lanes), 0); err != nil {
 				b.Fatal(err)
 			}
-			var left atomic.Int64
-			left.Store(int64(b.N))
 			b.ReportAllocs()
 			b.ResetTimer()
 			var wg sync.WaitGroup

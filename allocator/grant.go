@@ -40,7 +40,7 @@ func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 	}
 
 	var grant Grant
-	err := l.call(callTimeout, func(ctx context.Context) (err error) {
+	err := l.call(func(ctx context.Context) (err error) {
 		grant, err = l.issuer.granter.AcquireWorker(ctx, AcquireRequest{
 			Layout:    layout.Name(),
 			Holder:    l.holder,
@@ -107,7 +107,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 func (l *lane) extend(held *lease, now clock.Reading) pause {
 	until := held.until()
 	var grant Grant
-	err := l.call(callTimeout, func(ctx context.Context) (err error) {
+	err := l.call(func(ctx context.Context) (err error) {
 		grant, err = l.issuer.granter.ExtendWindow(ctx, ExtendRequest{
 			Layout:    l.issuer.layout.Name(),
 			Worker:    held.worker,
@@ -159,14 +159,14 @@ func (l *lane) schedule(held *lease, now clock.Reading) {
 }
 
 // call runs one call to the Granter, unless the lane was stopped.
-func (l *lane) call(timeout time.Duration, f func(context.Context) error) error {
+func (l *lane) call(f func(context.Context) error) error {
 	l.mu.Lock()
 	stopped := l.stopped
 	l.mu.Unlock()
 	if stopped {
 		return ErrClosed
 	}
-	ctx, cancel := context.WithTimeout(l.issuer.calls, timeout)
+	ctx, cancel := context.WithTimeout(l.issuer.calls, callTimeout)
 	defer cancel()
 	return f(ctx)
 }
