@@ -21,13 +21,12 @@ type auditLayout struct {
 }
 
 type auditWorker struct {
-	used        bool
-	high, from  int64
-	token       uint64
-	holder      string
-	nonce       []byte
-	released    bool
-	lastGranted int64
+	used       bool
+	high, from int64
+	token      uint64
+	holder     string
+	nonce      []byte
+	released   bool
 }
 
 type cell struct {
@@ -93,7 +92,7 @@ func (l *auditLayout) acquire(index uint64, now int64, c *commandv1.AcquireWorke
 		return violated("rules", "acquire by %s at tick %d gave %+v, expected %+v", c.GetHolder(), l.layout.TickAt(now), g, want)
 	}
 	l.workers[worker] = auditWorker{
-		used: true, high: until, from: from, token: index, holder: c.GetHolder(), nonce: c.GetNonce(), lastGranted: now,
+		used: true, high: until, from: from, token: index, holder: c.GetHolder(), nonce: c.GetNonce(),
 	}
 	return nil
 }

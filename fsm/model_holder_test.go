@@ -44,7 +44,7 @@ func (w *world) release(p *process) {
 	if l == nil {
 		return
 	}
-	l.closed, p.lane = true, nil
+	p.lane = nil
 	next := l.grant.From
 	if l.used {
 		next = l.tick
@@ -147,7 +147,7 @@ func (w *world) receive(a answer) {
 		p.lane = &lane{layout: c.GetLayout(), grant: a.result.Grant, tick: a.result.Grant.From, nonce: c.GetNonce(), layoutValue: l}
 	case a.to.cmd.GetExtendWindow() != nil && p.lane == a.to.lane && p.lane != nil:
 		if a.result.Err != nil {
-			p.lane.closed, p.lane = true, nil
+			p.lane = nil
 		} else {
 			p.lane.grant.Until = a.result.Grant.Until
 		}
@@ -200,5 +200,3 @@ func (w *world) issueOne(l *lane) error {
 func (w *world) crash(p *process) {
 	p.starts, p.lane, p.asked = p.starts+1, nil, nil
 }
-
-// restoreOne restores one replica from another's snapshot.

@@ -77,7 +77,6 @@ type lane struct {
 	grant       Grant
 	tick, seq   int64 // the next position
 	used        bool
-	closed      bool
 	nonce       []byte
 	layoutValue *snowflake.Layout
 }
@@ -178,6 +177,7 @@ func (w *world) step() error {
 	return nil
 }
 
+// restoreOne restores one replica from another's snapshot.
 func (w *world) restoreOne() error {
 	from := w.machines[w.choose("from", len(w.machines))]
 	to := w.choose("to", len(w.machines))

@@ -193,12 +193,7 @@ func TestClockForward(t *testing.T) {
 				until(t, "leadership moved", func() bool { return !n.leads() })
 			}
 			// The observed clock goes on, and is not an hour ahead.
-			others := nodes[:0:0]
-			for _, o := range nodes {
-				if o != n {
-					others = append(others, o)
-				}
-			}
+			others := except(nodes, n)
 			leader(t, others)
 			began := time.Now()
 			for _, o := range others {

@@ -164,6 +164,11 @@ func leader(t *testing.T, nodes []*node) *node {
 	return found
 }
 
+// except lists the nodes other than these.
+func except(nodes []*node, these ...*node) []*node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return slices.Contains(these, n) })
+}
+
 func follower(t *testing.T, nodes []*node) *node {
 	t.Helper()
 	l := leader(t, nodes)

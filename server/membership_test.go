@@ -60,12 +60,7 @@ func TestRemoveFromAnyMember(t *testing.T) {
 	all := make(seen)
 	// A follower removes the leader; it hands over first.
 	gone := leader(t, nodes)
-	var rest []*node
-	for _, n := range nodes {
-		if n != gone {
-			rest = append(rest, n)
-		}
-	}
+	rest := except(nodes, gone)
 	if _, err := rest[0].cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: gone.cfg.Name}); err != nil {
 		t.Fatal(err)
 	}
@@ -122,13 +117,7 @@ func TestLeave(t *testing.T) {
 			t.Errorf("after leaving: %v", err)
 		}
 		l.stop()
-		var rest []*node
-		for _, n := range nodes {
-			if n != l {
-				rest = append(rest, n)
-			}
-		}
-		nodes = rest
+		nodes = except(nodes, l)
 		untilVoters(t, nodes[0], remaining-1)
 		nodes[0].mustGenerate(10)
 	}
@@ -143,12 +132,7 @@ func TestRemoveThatWouldBreakTheQuorum(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	l := leader(t, nodes)
-	var others []*node
-	for _, n := range nodes {
-		if n != l {
-			others = append(others, n)
-		}
-	}
+	others := except(nodes, l)
 	others[0].stop()
 	until(t, "gossip noticed", func() bool {
 		for _, m := range l.members() {

@@ -38,12 +38,7 @@ func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 	}
 	n.mustGenerate(10)
 	// Its name now means two members: only an ID may be removed.
-	var other *node
-	for _, o := range nodes {
-		if o != n {
-			other = o
-		}
-	}
+	other := except(nodes, n)[1]
 	_, err := other.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: n.cfg.Name})
 	if status.Code(err) != codes.InvalidArgument {
 		t.Fatalf("removed by a name that means two: %v", err)
@@ -67,12 +62,7 @@ func TestClockOfOneOfTwoIsWrong(t *testing.T) {
 			nodes := startCluster(t, 3)
 			untilObserved(t, nodes)
 			wrong, dead := leader(t, nodes), follower(t, nodes)
-			right := nodes[0]
-			for _, n := range nodes {
-				if n != wrong && n != dead {
-					right = n
-				}
-			}
+			right := except(nodes, wrong, dead)[0]
 			for _, n := range nodes {
 				n.pin()
 				wrong.cfg.Join = append(wrong.cfg.Join, n.server.GossipAddr())

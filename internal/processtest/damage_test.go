@@ -78,7 +78,7 @@ func replaced(t *testing.T, ledger *ledger, members []*member, m *member, what s
 func TestDamagedLogEntry(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)
-	m := otherThan(t, members, leader(t, members))
+	m := others(members, leader(t, members))[0]
 	ledger := newLedger()
 	ledger.mustAsk(m, 100)
 	m.kill()
@@ -92,7 +92,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)
 	lead := leader(t, members)
-	m := otherThan(t, members, lead)
+	m := others(members, lead)[0]
 	ledger := newLedger()
 	ledger.mustAsk(m, 100)
 	longLog(t, lead, 5000)

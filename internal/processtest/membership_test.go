@@ -40,7 +40,7 @@ func TestMembership(t *testing.T) {
 		members[i].untilVoters(4 + i)
 	}
 
-	removed := otherThan(t, members, leader(t, members))
+	removed := others(members, leader(t, members))[0]
 	comesBack(t, ledger, members, removed)
 	removed = leader(t, members)
 	comesBack(t, ledger, members, removed)
@@ -49,7 +49,7 @@ func TestMembership(t *testing.T) {
 	for _, leads := range []bool{false, true} {
 		gone := leader(t, members)
 		if !leads {
-			gone = otherThan(t, members, gone)
+			gone = others(members, gone)[0]
 		}
 		if _, stderr, code := command(t, at(gone), "leave"); code != 0 {
 			t.Errorf("leave of %s: exit code %d: %s", gone.name, code, stderr)
@@ -129,11 +129,6 @@ func listed(t *testing.T, askAt *member, name string) memberDoc {
 	}
 	t.Fatalf("%s is not listed", name)
 	return memberDoc{}
-}
-
-func otherThan(t *testing.T, members []*member, m *member) *member {
-	t.Helper()
-	return others(members, m)[0]
 }
 
 // TestMemberOfAnotherCluster points a member of another cluster at ours.

@@ -213,9 +213,7 @@ func TestClocksBackAcrossACrashOfAll(t *testing.T) {
 			observed := w.leader().proc().member.State().Observed().Load()
 			w.crashAll()
 			w.setClocks(-back)
-			for _, n := range w.nodes {
-				n.start()
-			}
+			w.startAll()
 			if back > 10*time.Second {
 				w.pass(5 * time.Second)
 				for _, n := range w.nodes {
@@ -237,6 +235,16 @@ func TestClocksBackAcrossACrashOfAll(t *testing.T) {
 func (w *world) crashAll() {
 	for _, n := range w.nodes {
 		n.crash()
+	}
+}
+
+// startAll starts the nodes that are down.
+func (w *world) startAll() {
+	w.Helper()
+	for _, n := range w.nodes {
+		if n.proc() == nil {
+			n.start()
+		}
 	}
 }
 

@@ -33,11 +33,7 @@ func TestHavocWithAWrongClock(t *testing.T) {
 				w.pass(w.between(0, 5*time.Second))
 			}
 			w.net.heal()
-			for _, n := range w.nodes {
-				if n.proc() == nil {
-					n.start()
-				}
-			}
+			w.startAll()
 			slowest = max(slowest, w.untilIssue(2*recovery, w.others(wrong)...))
 			wrong.clock.set(0)
 			slowest = max(slowest, w.untilAllIssue(2*recovery))
@@ -59,11 +55,7 @@ func (w *world) havoc(rounds int) {
 			w.pass(w.between(0, 3*time.Second))
 		}
 		w.net.heal()
-		for _, n := range w.nodes {
-			if n.proc() == nil {
-				n.start()
-			}
-		}
+		w.startAll()
 		if w.planted && w.suspicious() {
 			return
 		}

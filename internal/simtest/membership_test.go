@@ -59,11 +59,7 @@ func TestMembersAreAddedUnderLoad(t *testing.T) {
 		w.leader().crash()
 		w.leader().crash()
 		undisturbed(w.live(), time.Minute)
-		for _, n := range w.nodes {
-			if n.proc() == nil {
-				n.start()
-			}
-		}
+		w.startAll()
 		w.untilAllIssue(recovery)
 	})
 }

@@ -28,8 +28,7 @@ type node struct {
 	mu      sync.Mutex // guards what follows, and starting against ending
 	disk    *disk
 	dir     string // of the node's identity
-	starts  int
-	failure error // why the last process that failed did
+	failure error  // why the last process that failed did
 }
 
 func (w *world) addNode(expect int) *node {
@@ -75,7 +74,6 @@ func (n *node) start() *node {
 	if n.proc() != nil {
 		n.Fatalf("%s runs already", n.name)
 	}
-	n.starts++
 	_, err := newProcess(n)
 	if err != nil && n.planted {
 		n.audit.fault("start %s: %v", n.name, err)

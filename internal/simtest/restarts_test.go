@@ -59,11 +59,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 				}
 			}
 			w.pass(w.between(0, 3*time.Second))
-			for _, n := range w.nodes {
-				if n.proc() == nil {
-					n.start()
-				}
-			}
+			w.startAll()
 			if w.rng.IntN(2) == 0 { // else they are struck again before they are well
 				slowest = max(slowest, w.untilAllIssue(recovery))
 			}

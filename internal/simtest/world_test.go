@@ -59,9 +59,7 @@ func simulate(t *testing.T, o options, test func(*world)) {
 		for range w.members {
 			w.addNode(w.members)
 		}
-		for _, n := range w.nodes {
-			n.start()
-		}
+		w.startAll()
 		w.untilAllIssue(30 * time.Second)
 		test(w)
 	})
