@@ -181,14 +181,20 @@ func (n *Node) Failure() error {
 	}
 }
 
+// handoverTimeout is how long a node that closes waits to see its successor lead.
+// That takes an election; when others close too, nobody may be left to win one.
+const handoverTimeout = time.Second
+
 // Close hands leadership over, leaves the gossip and stops the node; ctx bounds
 // the handing over. It is not leaving the cluster. Later calls wait for the first.
 func (n *Node) Close(ctx context.Context) error {
 	n.closeOnce.Do(func() {
 		if n.Failure() == nil && n.raft.State() == raft.Leader && n.hasSuccessor() {
-			if _, err := n.TransferLeadership(ctx, ""); err != nil {
+			handing, cancel := context.WithTimeout(ctx, handoverTimeout)
+			if _, err := n.TransferLeadership(handing, ""); err != nil {
 				n.logger.Warn("leadership was not handed over", "error", err)
 			}
+			cancel()
 		}
 		n.closeErr = n.abandon()
 	})

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -135,5 +136,30 @@ func TestWorkersRunOut(t *testing.T) {
 			t.Error("the workers did not run out")
 		}
 		undisturbed(w.others(n), time.Minute)
+	})
+}
+
+// When all are shut down at once, whoever should take leadership over may be gone before it does.
+func TestAllShutDownAtOnce(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		slowest := time.Duration(0)
+		for range 40 {
+			w.pass(w.between(0, 3*time.Second))
+			var closing sync.WaitGroup
+			began := time.Now()
+			for _, n := range w.nodes {
+				closing.Go(func() { _ = n.stop() })
+			}
+			closing.Wait()
+			slowest = max(slowest, time.Since(began))
+			w.startAll()
+			w.untilAllIssue(recovery)
+		}
+		t.Logf("the slowest took %v", slowest)
+		// 5 s when the answer to giving a worker back is lost, 1 s for handing leadership over.
+		if slowest > 6500*time.Millisecond {
+			t.Errorf("a shutdown took %v", slowest)
+		}
 	})
 }
