@@ -68,12 +68,12 @@ lint: bin/.tools ## Lint, with and without what the build tags add
 .PHONY: fmt
 fmt: bin/.tools ## Format the Go code and the protos
 	bin/golangci-lint fmt
-	bin/buf format --write proto
+	bin/buf format --write --exclude-path proto/google proto
 
 .PHONY: proto-lint
 proto-lint: bin/.tools ## Lint the protos
 	bin/buf lint proto
-	bin/buf format --diff --exit-code proto
+	bin/buf format --diff --exit-code --exclude-path proto/google proto
 
 .PHONY: proto-breaking
 proto-breaking: bin/.tools ## Compare the protos with the last release, or the commit before

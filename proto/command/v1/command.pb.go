@@ -135,6 +135,114 @@ func (RollbackPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{1}
 }
 
+// SequenceMode is what a sequence promises about the order of its numbers.
+type SequenceMode int32
+
+const (
+	SequenceMode_SEQUENCE_MODE_UNSPECIFIED SequenceMode = 0
+	// Every member numbers from blocks of its own.
+	SequenceMode_SEQUENCE_MODE_RELAXED SequenceMode = 1
+	// The leader numbers, linearizably.
+	SequenceMode_SEQUENCE_MODE_STRICT SequenceMode = 2
+)
+
+// Enum value maps for SequenceMode.
+var (
+	SequenceMode_name = map[int32]string{
+		0: "SEQUENCE_MODE_UNSPECIFIED",
+		1: "SEQUENCE_MODE_RELAXED",
+		2: "SEQUENCE_MODE_STRICT",
+	}
+	SequenceMode_value = map[string]int32{
+		"SEQUENCE_MODE_UNSPECIFIED": 0,
+		"SEQUENCE_MODE_RELAXED":     1,
+		"SEQUENCE_MODE_STRICT":      2,
+	}
+)
+
+func (x SequenceMode) Enum() *SequenceMode {
+	p := new(SequenceMode)
+	*p = x
+	return p
+}
+
+func (x SequenceMode) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SequenceMode) Descriptor() protoreflect.EnumDescriptor {
+	return file_command_v1_command_proto_enumTypes[2].Descriptor()
+}
+
+func (SequenceMode) Type() protoreflect.EnumType {
+	return &file_command_v1_command_proto_enumTypes[2]
+}
+
+func (x SequenceMode) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SequenceMode.Descriptor instead.
+func (SequenceMode) EnumDescriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
+}
+
+// SequenceReset is how often a sequence starts over.
+type SequenceReset int32
+
+const (
+	SequenceReset_SEQUENCE_RESET_UNSPECIFIED SequenceReset = 0
+	SequenceReset_SEQUENCE_RESET_NONE        SequenceReset = 1
+	SequenceReset_SEQUENCE_RESET_DAILY       SequenceReset = 2
+	SequenceReset_SEQUENCE_RESET_MONTHLY     SequenceReset = 3
+	SequenceReset_SEQUENCE_RESET_YEARLY      SequenceReset = 4
+)
+
+// Enum value maps for SequenceReset.
+var (
+	SequenceReset_name = map[int32]string{
+		0: "SEQUENCE_RESET_UNSPECIFIED",
+		1: "SEQUENCE_RESET_NONE",
+		2: "SEQUENCE_RESET_DAILY",
+		3: "SEQUENCE_RESET_MONTHLY",
+		4: "SEQUENCE_RESET_YEARLY",
+	}
+	SequenceReset_value = map[string]int32{
+		"SEQUENCE_RESET_UNSPECIFIED": 0,
+		"SEQUENCE_RESET_NONE":        1,
+		"SEQUENCE_RESET_DAILY":       2,
+		"SEQUENCE_RESET_MONTHLY":     3,
+		"SEQUENCE_RESET_YEARLY":      4,
+	}
+)
+
+func (x SequenceReset) Enum() *SequenceReset {
+	p := new(SequenceReset)
+	*p = x
+	return p
+}
+
+func (x SequenceReset) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (SequenceReset) Descriptor() protoreflect.EnumDescriptor {
+	return file_command_v1_command_proto_enumTypes[3].Descriptor()
+}
+
+func (SequenceReset) Type() protoreflect.EnumType {
+	return &file_command_v1_command_proto_enumTypes[3]
+}
+
+func (x SequenceReset) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use SequenceReset.Descriptor instead.
+func (SequenceReset) EnumDescriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
+}
+
 // Refusal is why a command had no effect. Refusals are results, the same on every replica.
 type Refusal int32
 
@@ -146,37 +254,58 @@ const (
 	Refusal_REFUSAL_WORKERS_EXHAUSTED Refusal = 4
 	Refusal_REFUSAL_CLOCK_BEHIND      Refusal = 5
 	// The worker was granted to somebody else, or its window is not what the holder believes.
-	Refusal_REFUSAL_WINDOW_MISMATCH Refusal = 6
-	Refusal_REFUSAL_TIME_EXHAUSTED  Refusal = 7
-	Refusal_REFUSAL_VERSION_TOO_LOW Refusal = 8
-	Refusal_REFUSAL_LIMIT_REACHED   Refusal = 9
+	Refusal_REFUSAL_WINDOW_MISMATCH    Refusal = 6
+	Refusal_REFUSAL_TIME_EXHAUSTED     Refusal = 7
+	Refusal_REFUSAL_VERSION_TOO_LOW    Refusal = 8
+	Refusal_REFUSAL_LIMIT_REACHED      Refusal = 9
+	Refusal_REFUSAL_UNKNOWN_SEQUENCE   Refusal = 10
+	Refusal_REFUSAL_SEQUENCE_EXISTS    Refusal = 11
+	Refusal_REFUSAL_SEQUENCE_EXHAUSTED Refusal = 12
+	// The sequence was changed since.
+	Refusal_REFUSAL_GENERATION_MISMATCH Refusal = 13
+	// Numbers that were granted before would be granted again; only when forced.
+	Refusal_REFUSAL_WOULD_REPEAT Refusal = 14
+	// Another block was granted since, or this one was returned already.
+	Refusal_REFUSAL_NOT_LAST_BLOCK Refusal = 15
 )
 
 // Enum value maps for Refusal.
 var (
 	Refusal_name = map[int32]string{
-		0: "REFUSAL_UNSPECIFIED",
-		1: "REFUSAL_INVALID_ARGUMENT",
-		2: "REFUSAL_UNKNOWN_LAYOUT",
-		3: "REFUSAL_LAYOUT_EXISTS",
-		4: "REFUSAL_WORKERS_EXHAUSTED",
-		5: "REFUSAL_CLOCK_BEHIND",
-		6: "REFUSAL_WINDOW_MISMATCH",
-		7: "REFUSAL_TIME_EXHAUSTED",
-		8: "REFUSAL_VERSION_TOO_LOW",
-		9: "REFUSAL_LIMIT_REACHED",
+		0:  "REFUSAL_UNSPECIFIED",
+		1:  "REFUSAL_INVALID_ARGUMENT",
+		2:  "REFUSAL_UNKNOWN_LAYOUT",
+		3:  "REFUSAL_LAYOUT_EXISTS",
+		4:  "REFUSAL_WORKERS_EXHAUSTED",
+		5:  "REFUSAL_CLOCK_BEHIND",
+		6:  "REFUSAL_WINDOW_MISMATCH",
+		7:  "REFUSAL_TIME_EXHAUSTED",
+		8:  "REFUSAL_VERSION_TOO_LOW",
+		9:  "REFUSAL_LIMIT_REACHED",
+		10: "REFUSAL_UNKNOWN_SEQUENCE",
+		11: "REFUSAL_SEQUENCE_EXISTS",
+		12: "REFUSAL_SEQUENCE_EXHAUSTED",
+		13: "REFUSAL_GENERATION_MISMATCH",
+		14: "REFUSAL_WOULD_REPEAT",
+		15: "REFUSAL_NOT_LAST_BLOCK",
 	}
 	Refusal_value = map[string]int32{
-		"REFUSAL_UNSPECIFIED":       0,
-		"REFUSAL_INVALID_ARGUMENT":  1,
-		"REFUSAL_UNKNOWN_LAYOUT":    2,
-		"REFUSAL_LAYOUT_EXISTS":     3,
-		"REFUSAL_WORKERS_EXHAUSTED": 4,
-		"REFUSAL_CLOCK_BEHIND":      5,
-		"REFUSAL_WINDOW_MISMATCH":   6,
-		"REFUSAL_TIME_EXHAUSTED":    7,
-		"REFUSAL_VERSION_TOO_LOW":   8,
-		"REFUSAL_LIMIT_REACHED":     9,
+		"REFUSAL_UNSPECIFIED":         0,
+		"REFUSAL_INVALID_ARGUMENT":    1,
+		"REFUSAL_UNKNOWN_LAYOUT":      2,
+		"REFUSAL_LAYOUT_EXISTS":       3,
+		"REFUSAL_WORKERS_EXHAUSTED":   4,
+		"REFUSAL_CLOCK_BEHIND":        5,
+		"REFUSAL_WINDOW_MISMATCH":     6,
+		"REFUSAL_TIME_EXHAUSTED":      7,
+		"REFUSAL_VERSION_TOO_LOW":     8,
+		"REFUSAL_LIMIT_REACHED":       9,
+		"REFUSAL_UNKNOWN_SEQUENCE":    10,
+		"REFUSAL_SEQUENCE_EXISTS":     11,
+		"REFUSAL_SEQUENCE_EXHAUSTED":  12,
+		"REFUSAL_GENERATION_MISMATCH": 13,
+		"REFUSAL_WOULD_REPEAT":        14,
+		"REFUSAL_NOT_LAST_BLOCK":      15,
 	}
 )
 
@@ -191,11 +320,11 @@ func (x Refusal) String() string {
 }
 
 func (Refusal) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[2].Descriptor()
+	return file_command_v1_command_proto_enumTypes[4].Descriptor()
 }
 
 func (Refusal) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[2]
+	return &file_command_v1_command_proto_enumTypes[4]
 }
 
 func (x Refusal) Number() protoreflect.EnumNumber {
@@ -204,7 +333,7 @@ func (x Refusal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal.Descriptor instead.
 func (Refusal) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 // Command is one entry of the replicated log.
@@ -226,6 +355,11 @@ type Command struct {
 	//	*Command_RaiseVersion
 	//	*Command_Checkpoint
 	//	*Command_RemoveMember
+	//	*Command_CreateSequence
+	//	*Command_UpdateSequence
+	//	*Command_DeleteSequence
+	//	*Command_AllocateBlock
+	//	*Command_ReturnBlock
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -363,6 +497,51 @@ func (x *Command) GetRemoveMember() *RemoveMember {
 	return nil
 }
 
+func (x *Command) GetCreateSequence() *CreateSequence {
+	if x != nil {
+		if x, ok := x.Body.(*Command_CreateSequence); ok {
+			return x.CreateSequence
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetUpdateSequence() *UpdateSequence {
+	if x != nil {
+		if x, ok := x.Body.(*Command_UpdateSequence); ok {
+			return x.UpdateSequence
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDeleteSequence() *DeleteSequence {
+	if x != nil {
+		if x, ok := x.Body.(*Command_DeleteSequence); ok {
+			return x.DeleteSequence
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetAllocateBlock() *AllocateBlock {
+	if x != nil {
+		if x, ok := x.Body.(*Command_AllocateBlock); ok {
+			return x.AllocateBlock
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetReturnBlock() *ReturnBlock {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ReturnBlock); ok {
+			return x.ReturnBlock
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -403,6 +582,27 @@ type Command_RemoveMember struct {
 	RemoveMember *RemoveMember `protobuf:"bytes,18,opt,name=remove_member,json=removeMember,proto3,oneof"`
 }
 
+type Command_CreateSequence struct {
+	// Since fsm_version 2.
+	CreateSequence *CreateSequence `protobuf:"bytes,19,opt,name=create_sequence,json=createSequence,proto3,oneof"`
+}
+
+type Command_UpdateSequence struct {
+	UpdateSequence *UpdateSequence `protobuf:"bytes,20,opt,name=update_sequence,json=updateSequence,proto3,oneof"`
+}
+
+type Command_DeleteSequence struct {
+	DeleteSequence *DeleteSequence `protobuf:"bytes,21,opt,name=delete_sequence,json=deleteSequence,proto3,oneof"`
+}
+
+type Command_AllocateBlock struct {
+	AllocateBlock *AllocateBlock `protobuf:"bytes,22,opt,name=allocate_block,json=allocateBlock,proto3,oneof"`
+}
+
+type Command_ReturnBlock struct {
+	ReturnBlock *ReturnBlock `protobuf:"bytes,23,opt,name=return_block,json=returnBlock,proto3,oneof"`
+}
+
 func (*Command_CreateLayout) isCommand_Body() {}
 
 func (*Command_AcquireWorker) isCommand_Body() {}
@@ -420,6 +620,16 @@ func (*Command_RaiseVersion) isCommand_Body() {}
 func (*Command_Checkpoint) isCommand_Body() {}
 
 func (*Command_RemoveMember) isCommand_Body() {}
+
+func (*Command_CreateSequence) isCommand_Body() {}
+
+func (*Command_UpdateSequence) isCommand_Body() {}
+
+func (*Command_DeleteSequence) isCommand_Body() {}
+
+func (*Command_AllocateBlock) isCommand_Body() {}
+
+func (*Command_ReturnBlock) isCommand_Body() {}
 
 // Field is one bit field of a layout.
 type Field struct {
@@ -1163,12 +1373,489 @@ func (x *RemoveMember) GetId() string {
 	return ""
 }
 
+// SequenceSpec is what an operator decides about a sequence.
+type SequenceSpec struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Start int64                  `protobuf:"varint,2,opt,name=start,proto3" json:"start,omitempty"`
+	// Not 0.
+	Increment int64 `protobuf:"varint,3,opt,name=increment,proto3" json:"increment,omitempty"`
+	// All numbers lie in [min, max].
+	Min  int64        `protobuf:"varint,4,opt,name=min,proto3" json:"min,omitempty"`
+	Max  int64        `protobuf:"varint,5,opt,name=max,proto3" json:"max,omitempty"`
+	Mode SequenceMode `protobuf:"varint,6,opt,name=mode,proto3,enum=command.v1.SequenceMode" json:"mode,omitempty"`
+	// How long a block should last, and how many numbers it has at least and at most.
+	BlockMs  int64         `protobuf:"varint,7,opt,name=block_ms,json=blockMs,proto3" json:"block_ms,omitempty"`
+	MinBlock uint64        `protobuf:"varint,8,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
+	MaxBlock uint64        `protobuf:"varint,9,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
+	Reset_   SequenceReset `protobuf:"varint,10,opt,name=reset,proto3,enum=command.v1.SequenceReset" json:"reset,omitempty"`
+	// Leaders compute periods in this time zone, replicas never.
+	TimeZone      string `protobuf:"bytes,11,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	Format        string `protobuf:"bytes,12,opt,name=format,proto3" json:"format,omitempty"`
+	Description   string `protobuf:"bytes,13,opt,name=description,proto3" json:"description,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SequenceSpec) Reset() {
+	*x = SequenceSpec{}
+	mi := &file_command_v1_command_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceSpec) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceSpec) ProtoMessage() {}
+
+func (x *SequenceSpec) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceSpec.ProtoReflect.Descriptor instead.
+func (*SequenceSpec) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SequenceSpec) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SequenceSpec) GetStart() int64 {
+	if x != nil {
+		return x.Start
+	}
+	return 0
+}
+
+func (x *SequenceSpec) GetIncrement() int64 {
+	if x != nil {
+		return x.Increment
+	}
+	return 0
+}
+
+func (x *SequenceSpec) GetMin() int64 {
+	if x != nil {
+		return x.Min
+	}
+	return 0
+}
+
+func (x *SequenceSpec) GetMax() int64 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
+func (x *SequenceSpec) GetMode() SequenceMode {
+	if x != nil {
+		return x.Mode
+	}
+	return SequenceMode_SEQUENCE_MODE_UNSPECIFIED
+}
+
+func (x *SequenceSpec) GetBlockMs() int64 {
+	if x != nil {
+		return x.BlockMs
+	}
+	return 0
+}
+
+func (x *SequenceSpec) GetMinBlock() uint64 {
+	if x != nil {
+		return x.MinBlock
+	}
+	return 0
+}
+
+func (x *SequenceSpec) GetMaxBlock() uint64 {
+	if x != nil {
+		return x.MaxBlock
+	}
+	return 0
+}
+
+func (x *SequenceSpec) GetReset_() SequenceReset {
+	if x != nil {
+		return x.Reset_
+	}
+	return SequenceReset_SEQUENCE_RESET_UNSPECIFIED
+}
+
+func (x *SequenceSpec) GetTimeZone() string {
+	if x != nil {
+		return x.TimeZone
+	}
+	return ""
+}
+
+func (x *SequenceSpec) GetFormat() string {
+	if x != nil {
+		return x.Format
+	}
+	return ""
+}
+
+func (x *SequenceSpec) GetDescription() string {
+	if x != nil {
+		return x.Description
+	}
+	return ""
+}
+
+// CreateSequence adds a sequence. Repeating it with the same specification changes nothing.
+type CreateSequence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Spec  *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	// Also when numbers of a deleted sequence of that name would repeat.
+	Force bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
+	// The period that the leader's clock is in, as in AllocateBlock.
+	Period        int32 `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateSequence) Reset() {
+	*x = CreateSequence{}
+	mi := &file_command_v1_command_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateSequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateSequence) ProtoMessage() {}
+
+func (x *CreateSequence) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateSequence.ProtoReflect.Descriptor instead.
+func (*CreateSequence) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *CreateSequence) GetSpec() *SequenceSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *CreateSequence) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+func (x *CreateSequence) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+// UpdateSequence replaces a sequence's specification; a compare-and-swap on its generation.
+type UpdateSequence struct {
+	state      protoimpl.MessageState `protogen:"open.v1"`
+	Spec       *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	Generation uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Also when numbers would repeat.
+	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
+	// Go on with this number.
+	Next          *int64 `protobuf:"varint,4,opt,name=next,proto3,oneof" json:"next,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateSequence) Reset() {
+	*x = UpdateSequence{}
+	mi := &file_command_v1_command_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateSequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateSequence) ProtoMessage() {}
+
+func (x *UpdateSequence) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateSequence.ProtoReflect.Descriptor instead.
+func (*UpdateSequence) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *UpdateSequence) GetSpec() *SequenceSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *UpdateSequence) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *UpdateSequence) GetForce() bool {
+	if x != nil {
+		return x.Force
+	}
+	return false
+}
+
+func (x *UpdateSequence) GetNext() int64 {
+	if x != nil && x.Next != nil {
+		return *x.Next
+	}
+	return 0
+}
+
+// DeleteSequence deletes a sequence. What was granted of it is remembered.
+type DeleteSequence struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteSequence) Reset() {
+	*x = DeleteSequence{}
+	mi := &file_command_v1_command_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteSequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteSequence) ProtoMessage() {}
+
+func (x *DeleteSequence) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteSequence.ProtoReflect.Descriptor instead.
+func (*DeleteSequence) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *DeleteSequence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// AllocateBlock grants the next count numbers of a sequence, or fewer when there are no more.
+type AllocateBlock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Count uint64                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	// The generation that the proposer computed the period for.
+	Generation uint64 `protobuf:"varint,3,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The first day of the period that the leader's clock is in, as the decimal
+	// number yyyymmdd in the sequence's time zone; 0 for a sequence that is never reset.
+	Period int32 `protobuf:"varint,4,opt,name=period,proto3" json:"period,omitempty"`
+	// When not empty: a repetition gets the same block, which can't be returned.
+	RequestId []byte `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// Refuse rather than grant fewer.
+	Whole         bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AllocateBlock) Reset() {
+	*x = AllocateBlock{}
+	mi := &file_command_v1_command_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AllocateBlock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AllocateBlock) ProtoMessage() {}
+
+func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AllocateBlock.ProtoReflect.Descriptor instead.
+func (*AllocateBlock) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *AllocateBlock) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AllocateBlock) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *AllocateBlock) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *AllocateBlock) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *AllocateBlock) GetRequestId() []byte {
+	if x != nil {
+		return x.RequestId
+	}
+	return nil
+}
+
+func (x *AllocateBlock) GetWhole() bool {
+	if x != nil {
+		return x.Whole
+	}
+	return false
+}
+
+// ReturnBlock gives the end of a sequence's last block back.
+type ReturnBlock struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The token of the block, which must be the last one granted.
+	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	// How many numbers at the block's end were not given out.
+	Unused        uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReturnBlock) Reset() {
+	*x = ReturnBlock{}
+	mi := &file_command_v1_command_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReturnBlock) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReturnBlock) ProtoMessage() {}
+
+func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReturnBlock.ProtoReflect.Descriptor instead.
+func (*ReturnBlock) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *ReturnBlock) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ReturnBlock) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *ReturnBlock) GetUnused() uint64 {
+	if x != nil {
+		return x.Unused
+	}
+	return 0
+}
+
 var File_command_v1_command_proto protoreflect.FileDescriptor
 
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\x81\x05\n" +
+	"command.v1\"\xd8\a\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x15\n" +
 	"\x06now_ms\x18\x02 \x01(\x03R\x05nowMs\x12?\n" +
@@ -1184,7 +1871,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"checkpoint\x18\x11 \x01(\v2\x16.command.v1.CheckpointH\x00R\n" +
 	"checkpoint\x12?\n" +
-	"\rremove_member\x18\x12 \x01(\v2\x18.command.v1.RemoveMemberH\x00R\fremoveMemberB\x06\n" +
+	"\rremove_member\x18\x12 \x01(\v2\x18.command.v1.RemoveMemberH\x00R\fremoveMember\x12E\n" +
+	"\x0fcreate_sequence\x18\x13 \x01(\v2\x1a.command.v1.CreateSequenceH\x00R\x0ecreateSequence\x12E\n" +
+	"\x0fupdate_sequence\x18\x14 \x01(\v2\x1a.command.v1.UpdateSequenceH\x00R\x0eupdateSequence\x12E\n" +
+	"\x0fdelete_sequence\x18\x15 \x01(\v2\x1a.command.v1.DeleteSequenceH\x00R\x0edeleteSequence\x12B\n" +
+	"\x0eallocate_block\x18\x16 \x01(\v2\x19.command.v1.AllocateBlockH\x00R\rallocateBlock\x12<\n" +
+	"\freturn_block\x18\x17 \x01(\v2\x17.command.v1.ReturnBlockH\x00R\vreturnBlockB\x06\n" +
 	"\x04body\"F\n" +
 	"\x05Field\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.FieldKindR\x04kind\x12\x12\n" +
@@ -1237,7 +1929,50 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\"\x1e\n" +
 	"\fRemoveMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id*\x87\x01\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x85\x03\n" +
+	"\fSequenceSpec\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x1c\n" +
+	"\tincrement\x18\x03 \x01(\x03R\tincrement\x12\x10\n" +
+	"\x03min\x18\x04 \x01(\x03R\x03min\x12\x10\n" +
+	"\x03max\x18\x05 \x01(\x03R\x03max\x12,\n" +
+	"\x04mode\x18\x06 \x01(\x0e2\x18.command.v1.SequenceModeR\x04mode\x12\x19\n" +
+	"\bblock_ms\x18\a \x01(\x03R\ablockMs\x12\x1b\n" +
+	"\tmin_block\x18\b \x01(\x04R\bminBlock\x12\x1b\n" +
+	"\tmax_block\x18\t \x01(\x04R\bmaxBlock\x12/\n" +
+	"\x05reset\x18\n" +
+	" \x01(\x0e2\x19.command.v1.SequenceResetR\x05reset\x12\x1b\n" +
+	"\ttime_zone\x18\v \x01(\tR\btimeZone\x12\x16\n" +
+	"\x06format\x18\f \x01(\tR\x06format\x12 \n" +
+	"\vdescription\x18\r \x01(\tR\vdescription\"l\n" +
+	"\x0eCreateSequence\x12,\n" +
+	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x14\n" +
+	"\x05force\x18\x02 \x01(\bR\x05force\x12\x16\n" +
+	"\x06period\x18\x03 \x01(\x05R\x06period\"\x96\x01\n" +
+	"\x0eUpdateSequence\x12,\n" +
+	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\x12\x14\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\x12\x17\n" +
+	"\x04next\x18\x04 \x01(\x03H\x00R\x04next\x88\x01\x01B\a\n" +
+	"\x05_next\"$\n" +
+	"\x0eDeleteSequence\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\xa6\x01\n" +
+	"\rAllocateBlock\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x03 \x01(\x04R\n" +
+	"generation\x12\x16\n" +
+	"\x06period\x18\x04 \x01(\x05R\x06period\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\fR\trequestId\x12\x14\n" +
+	"\x05whole\x18\x06 \x01(\bR\x05whole\"O\n" +
+	"\vReturnBlock\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
+	"\x06unused\x18\x03 \x01(\x04R\x06unused*\x87\x01\n" +
 	"\tFieldKind\x12\x1a\n" +
 	"\x16FIELD_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFIELD_KIND_TIME\x10\x01\x12\x19\n" +
@@ -1247,7 +1982,17 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x0eRollbackPolicy\x12\x1f\n" +
 	"\x1bROLLBACK_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ROLLBACK_POLICY_REFUSE\x10\x01\x12\x18\n" +
-	"\x14ROLLBACK_POLICY_SWAP\x10\x02*\xa1\x02\n" +
+	"\x14ROLLBACK_POLICY_SWAP\x10\x02*b\n" +
+	"\fSequenceMode\x12\x1d\n" +
+	"\x19SEQUENCE_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15SEQUENCE_MODE_RELAXED\x10\x01\x12\x18\n" +
+	"\x14SEQUENCE_MODE_STRICT\x10\x02*\x99\x01\n" +
+	"\rSequenceReset\x12\x1e\n" +
+	"\x1aSEQUENCE_RESET_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
+	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
+	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xd3\x03\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -1258,7 +2003,14 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x17REFUSAL_WINDOW_MISMATCH\x10\x06\x12\x1a\n" +
 	"\x16REFUSAL_TIME_EXHAUSTED\x10\a\x12\x1b\n" +
 	"\x17REFUSAL_VERSION_TOO_LOW\x10\b\x12\x19\n" +
-	"\x15REFUSAL_LIMIT_REACHED\x10\tB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x15REFUSAL_LIMIT_REACHED\x10\t\x12\x1c\n" +
+	"\x18REFUSAL_UNKNOWN_SEQUENCE\x10\n" +
+	"\x12\x1b\n" +
+	"\x17REFUSAL_SEQUENCE_EXISTS\x10\v\x12\x1e\n" +
+	"\x1aREFUSAL_SEQUENCE_EXHAUSTED\x10\f\x12\x1f\n" +
+	"\x1bREFUSAL_GENERATION_MISMATCH\x10\r\x12\x18\n" +
+	"\x14REFUSAL_WOULD_REPEAT\x10\x0e\x12\x1a\n" +
+	"\x16REFUSAL_NOT_LAST_BLOCK\x10\x0fB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once
@@ -1272,46 +2024,63 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 	return file_command_v1_command_proto_rawDescData
 }
 
-var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_command_v1_command_proto_goTypes = []any{
-	(FieldKind)(0),        // 0: command.v1.FieldKind
-	(RollbackPolicy)(0),   // 1: command.v1.RollbackPolicy
-	(Refusal)(0),          // 2: command.v1.Refusal
-	(*Command)(nil),       // 3: command.v1.Command
-	(*Field)(nil),         // 4: command.v1.Field
-	(*LayoutSpec)(nil),    // 5: command.v1.LayoutSpec
-	(*CreateLayout)(nil),  // 6: command.v1.CreateLayout
-	(*AcquireWorker)(nil), // 7: command.v1.AcquireWorker
-	(*ExtendWindow)(nil),  // 8: command.v1.ExtendWindow
-	(*ReleaseWorker)(nil), // 9: command.v1.ReleaseWorker
-	(*ObserveClock)(nil),  // 10: command.v1.ObserveClock
-	(*Config)(nil),        // 11: command.v1.Config
-	(*SetConfig)(nil),     // 12: command.v1.SetConfig
-	(*RaiseVersion)(nil),  // 13: command.v1.RaiseVersion
-	(*Checkpoint)(nil),    // 14: command.v1.Checkpoint
-	(*RemoveMember)(nil),  // 15: command.v1.RemoveMember
+	(FieldKind)(0),         // 0: command.v1.FieldKind
+	(RollbackPolicy)(0),    // 1: command.v1.RollbackPolicy
+	(SequenceMode)(0),      // 2: command.v1.SequenceMode
+	(SequenceReset)(0),     // 3: command.v1.SequenceReset
+	(Refusal)(0),           // 4: command.v1.Refusal
+	(*Command)(nil),        // 5: command.v1.Command
+	(*Field)(nil),          // 6: command.v1.Field
+	(*LayoutSpec)(nil),     // 7: command.v1.LayoutSpec
+	(*CreateLayout)(nil),   // 8: command.v1.CreateLayout
+	(*AcquireWorker)(nil),  // 9: command.v1.AcquireWorker
+	(*ExtendWindow)(nil),   // 10: command.v1.ExtendWindow
+	(*ReleaseWorker)(nil),  // 11: command.v1.ReleaseWorker
+	(*ObserveClock)(nil),   // 12: command.v1.ObserveClock
+	(*Config)(nil),         // 13: command.v1.Config
+	(*SetConfig)(nil),      // 14: command.v1.SetConfig
+	(*RaiseVersion)(nil),   // 15: command.v1.RaiseVersion
+	(*Checkpoint)(nil),     // 16: command.v1.Checkpoint
+	(*RemoveMember)(nil),   // 17: command.v1.RemoveMember
+	(*SequenceSpec)(nil),   // 18: command.v1.SequenceSpec
+	(*CreateSequence)(nil), // 19: command.v1.CreateSequence
+	(*UpdateSequence)(nil), // 20: command.v1.UpdateSequence
+	(*DeleteSequence)(nil), // 21: command.v1.DeleteSequence
+	(*AllocateBlock)(nil),  // 22: command.v1.AllocateBlock
+	(*ReturnBlock)(nil),    // 23: command.v1.ReturnBlock
 }
 var file_command_v1_command_proto_depIdxs = []int32{
-	6,  // 0: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
-	7,  // 1: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
-	8,  // 2: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
-	9,  // 3: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
-	10, // 4: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
-	12, // 5: command.v1.Command.set_config:type_name -> command.v1.SetConfig
-	13, // 6: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
-	14, // 7: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
-	15, // 8: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
-	0,  // 9: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	4,  // 10: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	5,  // 11: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	1,  // 12: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	11, // 13: command.v1.SetConfig.config:type_name -> command.v1.Config
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	8,  // 0: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
+	9,  // 1: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
+	10, // 2: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
+	11, // 3: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
+	12, // 4: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
+	14, // 5: command.v1.Command.set_config:type_name -> command.v1.SetConfig
+	15, // 6: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
+	16, // 7: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
+	17, // 8: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
+	19, // 9: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
+	20, // 10: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
+	21, // 11: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
+	22, // 12: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
+	23, // 13: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
+	0,  // 14: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	6,  // 15: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	7,  // 16: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	1,  // 17: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	13, // 18: command.v1.SetConfig.config:type_name -> command.v1.Config
+	2,  // 19: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	3,  // 20: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	18, // 21: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	18, // 22: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	23, // [23:23] is the sub-list for method output_type
+	23, // [23:23] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -1329,14 +2098,20 @@ func file_command_v1_command_proto_init() {
 		(*Command_RaiseVersion)(nil),
 		(*Command_Checkpoint)(nil),
 		(*Command_RemoveMember)(nil),
+		(*Command_CreateSequence)(nil),
+		(*Command_UpdateSequence)(nil),
+		(*Command_DeleteSequence)(nil),
+		(*Command_AllocateBlock)(nil),
+		(*Command_ReturnBlock)(nil),
 	}
+	file_command_v1_command_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
-			NumEnums:      3,
-			NumMessages:   13,
+			NumEnums:      5,
+			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -35,6 +35,8 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_Grant
 	//	*SnapshotRecord_RemovedMember
 	//	*SnapshotRecord_End
+	//	*SnapshotRecord_Sequence
+	//	*SnapshotRecord_Answer
 	Body          isSnapshotRecord_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -131,6 +133,24 @@ func (x *SnapshotRecord) GetEnd() *SnapshotEnd {
 	return nil
 }
 
+func (x *SnapshotRecord) GetSequence() *SnapshotSequence {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Sequence); ok {
+			return x.Sequence
+		}
+	}
+	return nil
+}
+
+func (x *SnapshotRecord) GetAnswer() *SnapshotAnswer {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Answer); ok {
+			return x.Answer
+		}
+	}
+	return nil
+}
+
 type isSnapshotRecord_Body interface {
 	isSnapshotRecord_Body()
 }
@@ -159,6 +179,14 @@ type SnapshotRecord_End struct {
 	End *SnapshotEnd `protobuf:"bytes,6,opt,name=end,proto3,oneof"`
 }
 
+type SnapshotRecord_Sequence struct {
+	Sequence *SnapshotSequence `protobuf:"bytes,7,opt,name=sequence,proto3,oneof"`
+}
+
+type SnapshotRecord_Answer struct {
+	Answer *SnapshotAnswer `protobuf:"bytes,8,opt,name=answer,proto3,oneof"`
+}
+
 func (*SnapshotRecord_Meta) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Layout) isSnapshotRecord_Body() {}
@@ -170,6 +198,10 @@ func (*SnapshotRecord_Grant) isSnapshotRecord_Body() {}
 func (*SnapshotRecord_RemovedMember) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_End) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Sequence) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Answer) isSnapshotRecord_Body() {}
 
 // SnapshotMeta comes first.
 type SnapshotMeta struct {
@@ -532,6 +564,247 @@ func (x *SnapshotRemovedMember) GetId() string {
 	return ""
 }
 
+// SnapshotSequence is a sequence, or what is remembered of a deleted one; in ascending order of names.
+type SnapshotSequence struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Spec      *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	CreatedMs int64                  `protobuf:"varint,2,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	// The index of the command that created it.
+	Incarnation uint64 `protobuf:"varint,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	// The index of the command that changed it last.
+	Generation uint64 `protobuf:"varint,4,opt,name=generation,proto3" json:"generation,omitempty"`
+	Deleted    bool   `protobuf:"varint,5,opt,name=deleted,proto3" json:"deleted,omitempty"`
+	// As in AllocateBlock; it never goes back.
+	Period int32 `protobuf:"varint,6,opt,name=period,proto3" json:"period,omitempty"`
+	// The number with index 0 of the period, and how many were granted from there.
+	Base    int64  `protobuf:"varint,7,opt,name=base,proto3" json:"base,omitempty"`
+	Granted uint64 `protobuf:"varint,8,opt,name=granted,proto3" json:"granted,omitempty"`
+	// The last block [last_from, granted), by index, and its token; 0 when it can't be returned.
+	LastFrom  uint64 `protobuf:"varint,9,opt,name=last_from,json=lastFrom,proto3" json:"last_from,omitempty"`
+	LastToken uint64 `protobuf:"varint,10,opt,name=last_token,json=lastToken,proto3" json:"last_token,omitempty"`
+	// The lowest and the highest number ever granted in the period; absent before the first.
+	Low           *int64 `protobuf:"varint,11,opt,name=low,proto3,oneof" json:"low,omitempty"`
+	High          *int64 `protobuf:"varint,12,opt,name=high,proto3,oneof" json:"high,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotSequence) Reset() {
+	*x = SnapshotSequence{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotSequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotSequence) ProtoMessage() {}
+
+func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotSequence.ProtoReflect.Descriptor instead.
+func (*SnapshotSequence) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SnapshotSequence) GetSpec() *SequenceSpec {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *SnapshotSequence) GetCreatedMs() int64 {
+	if x != nil {
+		return x.CreatedMs
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
+}
+
+func (x *SnapshotSequence) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetBase() int64 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetGranted() uint64 {
+	if x != nil {
+		return x.Granted
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetLastFrom() uint64 {
+	if x != nil {
+		return x.LastFrom
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetLastToken() uint64 {
+	if x != nil {
+		return x.LastToken
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetLow() int64 {
+	if x != nil && x.Low != nil {
+		return *x.Low
+	}
+	return 0
+}
+
+func (x *SnapshotSequence) GetHigh() int64 {
+	if x != nil && x.High != nil {
+		return *x.High
+	}
+	return 0
+}
+
+// SnapshotAnswer is how a request with an ID was answered, oldest first.
+type SnapshotAnswer struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Sequence    string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	Incarnation uint64                 `protobuf:"varint,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
+	RequestId   []byte                 `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	First       int64                  `protobuf:"varint,4,opt,name=first,proto3" json:"first,omitempty"`
+	Count       uint64                 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
+	Increment   int64                  `protobuf:"varint,6,opt,name=increment,proto3" json:"increment,omitempty"`
+	Period      int32                  `protobuf:"varint,7,opt,name=period,proto3" json:"period,omitempty"`
+	// The observed clock then, in Unix milliseconds.
+	AtMs          int64 `protobuf:"varint,8,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotAnswer) Reset() {
+	*x = SnapshotAnswer{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotAnswer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotAnswer) ProtoMessage() {}
+
+func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
+func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *SnapshotAnswer) GetSequence() string {
+	if x != nil {
+		return x.Sequence
+	}
+	return ""
+}
+
+func (x *SnapshotAnswer) GetIncarnation() uint64 {
+	if x != nil {
+		return x.Incarnation
+	}
+	return 0
+}
+
+func (x *SnapshotAnswer) GetRequestId() []byte {
+	if x != nil {
+		return x.RequestId
+	}
+	return nil
+}
+
+func (x *SnapshotAnswer) GetFirst() int64 {
+	if x != nil {
+		return x.First
+	}
+	return 0
+}
+
+func (x *SnapshotAnswer) GetCount() uint64 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+func (x *SnapshotAnswer) GetIncrement() int64 {
+	if x != nil {
+		return x.Increment
+	}
+	return 0
+}
+
+func (x *SnapshotAnswer) GetPeriod() int32 {
+	if x != nil {
+		return x.Period
+	}
+	return 0
+}
+
+func (x *SnapshotAnswer) GetAtMs() int64 {
+	if x != nil {
+		return x.AtMs
+	}
+	return 0
+}
+
 // SnapshotEnd comes last; a snapshot without it was cut off.
 type SnapshotEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -545,7 +818,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -557,7 +830,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -570,7 +843,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -592,14 +865,16 @@ var File_command_v1_snapshot_proto protoreflect.FileDescriptor
 const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19command/v1/snapshot.proto\x12\n" +
-	"command.v1\x1a\x18command/v1/command.proto\"\xe0\x02\n" +
+	"command.v1\x1a\x18command/v1/command.proto\"\xd2\x03\n" +
 	"\x0eSnapshotRecord\x12.\n" +
 	"\x04meta\x18\x01 \x01(\v2\x18.command.v1.SnapshotMetaH\x00R\x04meta\x124\n" +
 	"\x06layout\x18\x02 \x01(\v2\x1a.command.v1.SnapshotLayoutH\x00R\x06layout\x124\n" +
 	"\x06worker\x18\x03 \x01(\v2\x1a.command.v1.SnapshotWorkerH\x00R\x06worker\x121\n" +
 	"\x05grant\x18\x04 \x01(\v2\x19.command.v1.SnapshotGrantH\x00R\x05grant\x12J\n" +
 	"\x0eremoved_member\x18\x05 \x01(\v2!.command.v1.SnapshotRemovedMemberH\x00R\rremovedMember\x12+\n" +
-	"\x03end\x18\x06 \x01(\v2\x17.command.v1.SnapshotEndH\x00R\x03endB\x06\n" +
+	"\x03end\x18\x06 \x01(\v2\x17.command.v1.SnapshotEndH\x00R\x03end\x12:\n" +
+	"\bsequence\x18\a \x01(\v2\x1c.command.v1.SnapshotSequenceH\x00R\bsequence\x124\n" +
+	"\x06answer\x18\b \x01(\v2\x1a.command.v1.SnapshotAnswerH\x00R\x06answerB\x06\n" +
 	"\x04body\"\xdf\x01\n" +
 	"\fSnapshotMeta\x12\x1f\n" +
 	"\vfsm_version\x18\x01 \x01(\rR\n" +
@@ -631,7 +906,37 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"granted_ms\x18\a \x01(\x03R\tgrantedMs\"'\n" +
 	"\x15SnapshotRemovedMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"?\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xfe\x02\n" +
+	"\x10SnapshotSequence\x12,\n" +
+	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x1d\n" +
+	"\n" +
+	"created_ms\x18\x02 \x01(\x03R\tcreatedMs\x12 \n" +
+	"\vincarnation\x18\x03 \x01(\x04R\vincarnation\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x04 \x01(\x04R\n" +
+	"generation\x12\x18\n" +
+	"\adeleted\x18\x05 \x01(\bR\adeleted\x12\x16\n" +
+	"\x06period\x18\x06 \x01(\x05R\x06period\x12\x12\n" +
+	"\x04base\x18\a \x01(\x03R\x04base\x12\x18\n" +
+	"\agranted\x18\b \x01(\x04R\agranted\x12\x1b\n" +
+	"\tlast_from\x18\t \x01(\x04R\blastFrom\x12\x1d\n" +
+	"\n" +
+	"last_token\x18\n" +
+	" \x01(\x04R\tlastToken\x12\x15\n" +
+	"\x03low\x18\v \x01(\x03H\x00R\x03low\x88\x01\x01\x12\x17\n" +
+	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01B\x06\n" +
+	"\x04_lowB\a\n" +
+	"\x05_high\"\xe4\x01\n" +
+	"\x0eSnapshotAnswer\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\tR\bsequence\x12 \n" +
+	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x03 \x01(\fR\trequestId\x12\x14\n" +
+	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x14\n" +
+	"\x05count\x18\x05 \x01(\x04R\x05count\x12\x1c\n" +
+	"\tincrement\x18\x06 \x01(\x03R\tincrement\x12\x16\n" +
+	"\x06period\x18\a \x01(\x05R\x06period\x12\x13\n" +
+	"\x05at_ms\x18\b \x01(\x03R\x04atMs\"?\n" +
 	"\vSnapshotEnd\x12\x18\n" +
 	"\arecords\x18\x01 \x01(\x04R\arecords\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digestB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
@@ -648,7 +953,7 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
 	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
@@ -656,24 +961,30 @@ var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotWorker)(nil),        // 3: command.v1.SnapshotWorker
 	(*SnapshotGrant)(nil),         // 4: command.v1.SnapshotGrant
 	(*SnapshotRemovedMember)(nil), // 5: command.v1.SnapshotRemovedMember
-	(*SnapshotEnd)(nil),           // 6: command.v1.SnapshotEnd
-	(*Config)(nil),                // 7: command.v1.Config
-	(*LayoutSpec)(nil),            // 8: command.v1.LayoutSpec
+	(*SnapshotSequence)(nil),      // 6: command.v1.SnapshotSequence
+	(*SnapshotAnswer)(nil),        // 7: command.v1.SnapshotAnswer
+	(*SnapshotEnd)(nil),           // 8: command.v1.SnapshotEnd
+	(*Config)(nil),                // 9: command.v1.Config
+	(*LayoutSpec)(nil),            // 10: command.v1.LayoutSpec
+	(*SequenceSpec)(nil),          // 11: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
-	1, // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
-	2, // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
-	3, // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
-	4, // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
-	5, // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	6, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
-	7, // 6: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
-	8, // 7: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	8, // [8:8] is the sub-list for method output_type
-	8, // [8:8] is the sub-list for method input_type
-	8, // [8:8] is the sub-list for extension type_name
-	8, // [8:8] is the sub-list for extension extendee
-	0, // [0:8] is the sub-list for field type_name
+	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
+	2,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
+	3,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
+	4,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
+	5,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
+	8,  // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	6,  // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
+	7,  // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	9,  // 8: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	10, // 9: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	11, // 10: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	11, // [11:11] is the sub-list for method output_type
+	11, // [11:11] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -689,14 +1000,17 @@ func file_command_v1_snapshot_proto_init() {
 		(*SnapshotRecord_Grant)(nil),
 		(*SnapshotRecord_RemovedMember)(nil),
 		(*SnapshotRecord_End)(nil),
+		(*SnapshotRecord_Sequence)(nil),
+		(*SnapshotRecord_Answer)(nil),
 	}
+	file_command_v1_snapshot_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   7,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

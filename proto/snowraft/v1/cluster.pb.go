@@ -7,6 +7,7 @@
 package snowraftv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -1325,11 +1326,91 @@ func (x *ResetObservedClockResponse) GetObservedClockMs() int64 {
 	return 0
 }
 
+type AwaitIndexRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AwaitIndexRequest) Reset() {
+	*x = AwaitIndexRequest{}
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AwaitIndexRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AwaitIndexRequest) ProtoMessage() {}
+
+func (x *AwaitIndexRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AwaitIndexRequest.ProtoReflect.Descriptor instead.
+func (*AwaitIndexRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *AwaitIndexRequest) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+type AwaitIndexResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AwaitIndexResponse) Reset() {
+	*x = AwaitIndexResponse{}
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AwaitIndexResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AwaitIndexResponse) ProtoMessage() {}
+
+func (x *AwaitIndexResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AwaitIndexResponse.ProtoReflect.Descriptor instead.
+func (*AwaitIndexResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
+}
+
 var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\"\x12\n" +
+	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\"\x12\n" +
 	"\x10GetStatusRequest\"\xf0\x01\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
@@ -1409,7 +1490,10 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\x1b\n" +
 	"\x19ResetObservedClockRequest\"H\n" +
 	"\x1aResetObservedClockResponse\x12*\n" +
-	"\x11observed_clock_ms\x18\x01 \x01(\x03R\x0fobservedClockMs*Z\n" +
+	"\x11observed_clock_ms\x18\x01 \x01(\x03R\x0fobservedClockMs\")\n" +
+	"\x11AwaitIndexRequest\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\"\x14\n" +
+	"\x12AwaitIndexResponse*Z\n" +
 	"\n" +
 	"MemberRole\x12\x1b\n" +
 	"\x17MEMBER_ROLE_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -1418,17 +1502,22 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x0eRollbackPolicy\x12\x1f\n" +
 	"\x1bROLLBACK_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ROLLBACK_POLICY_REFUSE\x10\x01\x12\x18\n" +
-	"\x14ROLLBACK_POLICY_SWAP\x10\x022\xfe\x05\n" +
-	"\x0eClusterService\x12J\n" +
-	"\tGetStatus\x12\x1d.snowraft.v1.GetStatusRequest\x1a\x1e.snowraft.v1.GetStatusResponse\x12P\n" +
-	"\vListMembers\x12\x1f.snowraft.v1.ListMembersRequest\x1a .snowraft.v1.ListMembersResponse\x12J\n" +
-	"\tAddMember\x12\x1d.snowraft.v1.AddMemberRequest\x1a\x1e.snowraft.v1.AddMemberResponse\x12S\n" +
-	"\fRemoveMember\x12 .snowraft.v1.RemoveMemberRequest\x1a!.snowraft.v1.RemoveMemberResponse\x12e\n" +
-	"\x12TransferLeadership\x12&.snowraft.v1.TransferLeadershipRequest\x1a'.snowraft.v1.TransferLeadershipResponse\x12>\n" +
-	"\x05Leave\x12\x19.snowraft.v1.LeaveRequest\x1a\x1a.snowraft.v1.LeaveResponse\x12J\n" +
-	"\tGetConfig\x12\x1d.snowraft.v1.GetConfigRequest\x1a\x1e.snowraft.v1.GetConfigResponse\x12S\n" +
-	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\x12e\n" +
-	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponseB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x14ROLLBACK_POLICY_SWAP\x10\x022\xce\b\n" +
+	"\x0eClusterService\x12^\n" +
+	"\tGetStatus\x12\x1d.snowraft.v1.GetStatusRequest\x1a\x1e.snowraft.v1.GetStatusResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/status\x12e\n" +
+	"\vListMembers\x12\x1f.snowraft.v1.ListMembersRequest\x1a .snowraft.v1.ListMembersResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/members\x12b\n" +
+	"\tAddMember\x12\x1d.snowraft.v1.AddMemberRequest\x1a\x1e.snowraft.v1.AddMemberResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/members\x12q\n" +
+	"\fRemoveMember\x12 .snowraft.v1.RemoveMemberRequest\x1a!.snowraft.v1.RemoveMemberResponse\"\x1c\x82\xd3\xe4\x93\x02\x16*\x14/v1/members/{member}\x12\x85\x01\n" +
+	"\x12TransferLeadership\x12&.snowraft.v1.TransferLeadershipRequest\x1a'.snowraft.v1.TransferLeadershipResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/leader:transfer\x12[\n" +
+	"\x05Leave\x12\x19.snowraft.v1.LeaveRequest\x1a\x1a.snowraft.v1.LeaveResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/member:leave\x12^\n" +
+	"\tGetConfig\x12\x1d.snowraft.v1.GetConfigRequest\x1a\x1e.snowraft.v1.GetConfigResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/config\x12j\n" +
+	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*2\n" +
+	"/v1/config\x12\x81\x01\n" +
+	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:reset\x12i\n" +
+	"\n" +
+	"AwaitIndex\x12\x1e.snowraft.v1.AwaitIndexRequest\x1a\x1f.snowraft.v1.AwaitIndexResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/index:awaitB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_cluster_proto_rawDescOnce sync.Once
@@ -1443,7 +1532,7 @@ func file_snowraft_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(MemberRole)(0),                    // 0: snowraft.v1.MemberRole
 	(RollbackPolicy)(0),                // 1: snowraft.v1.RollbackPolicy
@@ -1468,6 +1557,8 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*UpdateConfigResponse)(nil),       // 20: snowraft.v1.UpdateConfigResponse
 	(*ResetObservedClockRequest)(nil),  // 21: snowraft.v1.ResetObservedClockRequest
 	(*ResetObservedClockResponse)(nil), // 22: snowraft.v1.ResetObservedClockResponse
+	(*AwaitIndexRequest)(nil),          // 23: snowraft.v1.AwaitIndexRequest
+	(*AwaitIndexResponse)(nil),         // 24: snowraft.v1.AwaitIndexResponse
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	3,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
@@ -1490,17 +1581,19 @@ var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	17, // 17: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
 	19, // 18: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
 	21, // 19: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	4,  // 20: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	7,  // 21: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	9,  // 22: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	11, // 23: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	13, // 24: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	15, // 25: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	18, // 26: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	20, // 27: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	22, // 28: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	20, // [20:29] is the sub-list for method output_type
-	11, // [11:20] is the sub-list for method input_type
+	23, // 20: snowraft.v1.ClusterService.AwaitIndex:input_type -> snowraft.v1.AwaitIndexRequest
+	4,  // 21: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	7,  // 22: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	9,  // 23: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	11, // 24: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	13, // 25: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	15, // 26: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	18, // 27: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	20, // 28: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	22, // 29: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	24, // 30: snowraft.v1.ClusterService.AwaitIndex:output_type -> snowraft.v1.AwaitIndexResponse
+	21, // [21:31] is the sub-list for method output_type
+	11, // [11:21] is the sub-list for method input_type
 	11, // [11:11] is the sub-list for extension type_name
 	11, // [11:11] is the sub-list for extension extendee
 	0,  // [0:11] is the sub-list for field type_name
@@ -1517,7 +1610,7 @@ func file_snowraft_v1_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_cluster_proto_rawDesc), len(file_snowraft_v1_cluster_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   21,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -7,6 +7,7 @@
 package snowraftv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -208,6 +209,105 @@ func (x *GenerateIdsResponse) GetIds() []uint64 {
 	return nil
 }
 
+type GenerateUuidsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The layout's name; empty means "default".
+	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	// How many UUIDs, 1 to 100000; 0 means 1.
+	Count         uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GenerateUuidsRequest) Reset() {
+	*x = GenerateUuidsRequest{}
+	mi := &file_snowraft_v1_id_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GenerateUuidsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GenerateUuidsRequest) ProtoMessage() {}
+
+func (x *GenerateUuidsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_id_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GenerateUuidsRequest.ProtoReflect.Descriptor instead.
+func (*GenerateUuidsRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GenerateUuidsRequest) GetLayout() string {
+	if x != nil {
+		return x.Layout
+	}
+	return ""
+}
+
+func (x *GenerateUuidsRequest) GetCount() uint32 {
+	if x != nil {
+		return x.Count
+	}
+	return 0
+}
+
+type GenerateUuidsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In the form 01939b3c-6d00-7000-8000-0123456789ab.
+	Uuids         []string `protobuf:"bytes,1,rep,name=uuids,proto3" json:"uuids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GenerateUuidsResponse) Reset() {
+	*x = GenerateUuidsResponse{}
+	mi := &file_snowraft_v1_id_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GenerateUuidsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GenerateUuidsResponse) ProtoMessage() {}
+
+func (x *GenerateUuidsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_id_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GenerateUuidsResponse.ProtoReflect.Descriptor instead.
+func (*GenerateUuidsResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *GenerateUuidsResponse) GetUuids() []string {
+	if x != nil {
+		return x.Uuids
+	}
+	return nil
+}
+
 type StreamIdsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Request       *GenerateIdsRequest    `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
@@ -217,7 +317,7 @@ type StreamIdsRequest struct {
 
 func (x *StreamIdsRequest) Reset() {
 	*x = StreamIdsRequest{}
-	mi := &file_snowraft_v1_id_proto_msgTypes[3]
+	mi := &file_snowraft_v1_id_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -229,7 +329,7 @@ func (x *StreamIdsRequest) String() string {
 func (*StreamIdsRequest) ProtoMessage() {}
 
 func (x *StreamIdsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_id_proto_msgTypes[3]
+	mi := &file_snowraft_v1_id_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -242,7 +342,7 @@ func (x *StreamIdsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamIdsRequest.ProtoReflect.Descriptor instead.
 func (*StreamIdsRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *StreamIdsRequest) GetRequest() *GenerateIdsRequest {
@@ -261,7 +361,7 @@ type StreamIdsResponse struct {
 
 func (x *StreamIdsResponse) Reset() {
 	*x = StreamIdsResponse{}
-	mi := &file_snowraft_v1_id_proto_msgTypes[4]
+	mi := &file_snowraft_v1_id_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -273,7 +373,7 @@ func (x *StreamIdsResponse) String() string {
 func (*StreamIdsResponse) ProtoMessage() {}
 
 func (x *StreamIdsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_id_proto_msgTypes[4]
+	mi := &file_snowraft_v1_id_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -286,7 +386,7 @@ func (x *StreamIdsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamIdsResponse.ProtoReflect.Descriptor instead.
 func (*StreamIdsResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *StreamIdsResponse) GetResponse() *GenerateIdsResponse {
@@ -307,7 +407,7 @@ type DecodeIdRequest struct {
 
 func (x *DecodeIdRequest) Reset() {
 	*x = DecodeIdRequest{}
-	mi := &file_snowraft_v1_id_proto_msgTypes[5]
+	mi := &file_snowraft_v1_id_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +419,7 @@ func (x *DecodeIdRequest) String() string {
 func (*DecodeIdRequest) ProtoMessage() {}
 
 func (x *DecodeIdRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_id_proto_msgTypes[5]
+	mi := &file_snowraft_v1_id_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -332,7 +432,7 @@ func (x *DecodeIdRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeIdRequest.ProtoReflect.Descriptor instead.
 func (*DecodeIdRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *DecodeIdRequest) GetId() uint64 {
@@ -365,7 +465,7 @@ type DecodeIdResponse struct {
 
 func (x *DecodeIdResponse) Reset() {
 	*x = DecodeIdResponse{}
-	mi := &file_snowraft_v1_id_proto_msgTypes[6]
+	mi := &file_snowraft_v1_id_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -377,7 +477,7 @@ func (x *DecodeIdResponse) String() string {
 func (*DecodeIdResponse) ProtoMessage() {}
 
 func (x *DecodeIdResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_id_proto_msgTypes[6]
+	mi := &file_snowraft_v1_id_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -390,7 +490,7 @@ func (x *DecodeIdResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecodeIdResponse.ProtoReflect.Descriptor instead.
 func (*DecodeIdResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DecodeIdResponse) GetId() uint64 {
@@ -453,7 +553,7 @@ type WhoIsRequest struct {
 
 func (x *WhoIsRequest) Reset() {
 	*x = WhoIsRequest{}
-	mi := &file_snowraft_v1_id_proto_msgTypes[7]
+	mi := &file_snowraft_v1_id_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -465,7 +565,7 @@ func (x *WhoIsRequest) String() string {
 func (*WhoIsRequest) ProtoMessage() {}
 
 func (x *WhoIsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_id_proto_msgTypes[7]
+	mi := &file_snowraft_v1_id_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -478,7 +578,7 @@ func (x *WhoIsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoIsRequest.ProtoReflect.Descriptor instead.
 func (*WhoIsRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *WhoIsRequest) GetId() uint64 {
@@ -505,7 +605,7 @@ type WhoIsResponse struct {
 
 func (x *WhoIsResponse) Reset() {
 	*x = WhoIsResponse{}
-	mi := &file_snowraft_v1_id_proto_msgTypes[8]
+	mi := &file_snowraft_v1_id_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -517,7 +617,7 @@ func (x *WhoIsResponse) String() string {
 func (*WhoIsResponse) ProtoMessage() {}
 
 func (x *WhoIsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_id_proto_msgTypes[8]
+	mi := &file_snowraft_v1_id_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -530,7 +630,7 @@ func (x *WhoIsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WhoIsResponse.ProtoReflect.Descriptor instead.
 func (*WhoIsResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WhoIsResponse) GetGrant() *WorkerGrant {
@@ -544,7 +644,7 @@ var File_snowraft_v1_id_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\n" +
-	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x18snowraft/v1/worker.proto\"p\n" +
+	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x18snowraft/v1/worker.proto\"p\n" +
 	"\x12GenerateIdsRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x14\n" +
@@ -556,7 +656,12 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\x04step\x18\x03 \x01(\x04R\x04step\"U\n" +
 	"\x13GenerateIdsResponse\x12,\n" +
 	"\x06ranges\x18\x01 \x03(\v2\x14.snowraft.v1.IdRangeR\x06ranges\x12\x10\n" +
-	"\x03ids\x18\x02 \x03(\x06R\x03ids\"M\n" +
+	"\x03ids\x18\x02 \x03(\x06R\x03ids\"D\n" +
+	"\x14GenerateUuidsRequest\x12\x16\n" +
+	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
+	"\x05count\x18\x02 \x01(\rR\x05count\"-\n" +
+	"\x15GenerateUuidsResponse\x12\x14\n" +
+	"\x05uuids\x18\x01 \x03(\tR\x05uuids\"M\n" +
 	"\x10StreamIdsRequest\x129\n" +
 	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.GenerateIdsRequestR\arequest\"Q\n" +
 	"\x11StreamIdsResponse\x12<\n" +
@@ -578,12 +683,13 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\"?\n" +
 	"\rWhoIsResponse\x12.\n" +
-	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant2\xb6\x02\n" +
-	"\tIdService\x12P\n" +
-	"\vGenerateIds\x12\x1f.snowraft.v1.GenerateIdsRequest\x1a .snowraft.v1.GenerateIdsResponse\x12N\n" +
-	"\tStreamIds\x12\x1d.snowraft.v1.StreamIdsRequest\x1a\x1e.snowraft.v1.StreamIdsResponse(\x010\x01\x12G\n" +
-	"\bDecodeId\x12\x1c.snowraft.v1.DecodeIdRequest\x1a\x1d.snowraft.v1.DecodeIdResponse\x12>\n" +
-	"\x05WhoIs\x12\x19.snowraft.v1.WhoIsRequest\x1a\x1a.snowraft.v1.WhoIsResponseB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant2\xfc\x03\n" +
+	"\tIdService\x12m\n" +
+	"\vGenerateIds\x12\x1f.snowraft.v1.GenerateIdsRequest\x1a .snowraft.v1.GenerateIdsResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/ids:generate\x12u\n" +
+	"\rGenerateUuids\x12!.snowraft.v1.GenerateUuidsRequest\x1a\".snowraft.v1.GenerateUuidsResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/uuids:generate\x12N\n" +
+	"\tStreamIds\x12\x1d.snowraft.v1.StreamIdsRequest\x1a\x1e.snowraft.v1.StreamIdsResponse(\x010\x01\x12]\n" +
+	"\bDecodeId\x12\x1c.snowraft.v1.DecodeIdRequest\x1a\x1d.snowraft.v1.DecodeIdResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/ids/{id}\x12Z\n" +
+	"\x05WhoIs\x12\x19.snowraft.v1.WhoIsRequest\x1a\x1a.snowraft.v1.WhoIsResponse\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/ids/{id}/grantB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_id_proto_rawDescOnce sync.Once
@@ -597,37 +703,41 @@ func file_snowraft_v1_id_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_id_proto_rawDescData
 }
 
-var file_snowraft_v1_id_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_snowraft_v1_id_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_snowraft_v1_id_proto_goTypes = []any{
-	(*GenerateIdsRequest)(nil),  // 0: snowraft.v1.GenerateIdsRequest
-	(*IdRange)(nil),             // 1: snowraft.v1.IdRange
-	(*GenerateIdsResponse)(nil), // 2: snowraft.v1.GenerateIdsResponse
-	(*StreamIdsRequest)(nil),    // 3: snowraft.v1.StreamIdsRequest
-	(*StreamIdsResponse)(nil),   // 4: snowraft.v1.StreamIdsResponse
-	(*DecodeIdRequest)(nil),     // 5: snowraft.v1.DecodeIdRequest
-	(*DecodeIdResponse)(nil),    // 6: snowraft.v1.DecodeIdResponse
-	(*WhoIsRequest)(nil),        // 7: snowraft.v1.WhoIsRequest
-	(*WhoIsResponse)(nil),       // 8: snowraft.v1.WhoIsResponse
-	(*WorkerGrant)(nil),         // 9: snowraft.v1.WorkerGrant
+	(*GenerateIdsRequest)(nil),    // 0: snowraft.v1.GenerateIdsRequest
+	(*IdRange)(nil),               // 1: snowraft.v1.IdRange
+	(*GenerateIdsResponse)(nil),   // 2: snowraft.v1.GenerateIdsResponse
+	(*GenerateUuidsRequest)(nil),  // 3: snowraft.v1.GenerateUuidsRequest
+	(*GenerateUuidsResponse)(nil), // 4: snowraft.v1.GenerateUuidsResponse
+	(*StreamIdsRequest)(nil),      // 5: snowraft.v1.StreamIdsRequest
+	(*StreamIdsResponse)(nil),     // 6: snowraft.v1.StreamIdsResponse
+	(*DecodeIdRequest)(nil),       // 7: snowraft.v1.DecodeIdRequest
+	(*DecodeIdResponse)(nil),      // 8: snowraft.v1.DecodeIdResponse
+	(*WhoIsRequest)(nil),          // 9: snowraft.v1.WhoIsRequest
+	(*WhoIsResponse)(nil),         // 10: snowraft.v1.WhoIsResponse
+	(*WorkerGrant)(nil),           // 11: snowraft.v1.WorkerGrant
 }
 var file_snowraft_v1_id_proto_depIdxs = []int32{
-	1, // 0: snowraft.v1.GenerateIdsResponse.ranges:type_name -> snowraft.v1.IdRange
-	0, // 1: snowraft.v1.StreamIdsRequest.request:type_name -> snowraft.v1.GenerateIdsRequest
-	2, // 2: snowraft.v1.StreamIdsResponse.response:type_name -> snowraft.v1.GenerateIdsResponse
-	9, // 3: snowraft.v1.WhoIsResponse.grant:type_name -> snowraft.v1.WorkerGrant
-	0, // 4: snowraft.v1.IdService.GenerateIds:input_type -> snowraft.v1.GenerateIdsRequest
-	3, // 5: snowraft.v1.IdService.StreamIds:input_type -> snowraft.v1.StreamIdsRequest
-	5, // 6: snowraft.v1.IdService.DecodeId:input_type -> snowraft.v1.DecodeIdRequest
-	7, // 7: snowraft.v1.IdService.WhoIs:input_type -> snowraft.v1.WhoIsRequest
-	2, // 8: snowraft.v1.IdService.GenerateIds:output_type -> snowraft.v1.GenerateIdsResponse
-	4, // 9: snowraft.v1.IdService.StreamIds:output_type -> snowraft.v1.StreamIdsResponse
-	6, // 10: snowraft.v1.IdService.DecodeId:output_type -> snowraft.v1.DecodeIdResponse
-	8, // 11: snowraft.v1.IdService.WhoIs:output_type -> snowraft.v1.WhoIsResponse
-	8, // [8:12] is the sub-list for method output_type
-	4, // [4:8] is the sub-list for method input_type
-	4, // [4:4] is the sub-list for extension type_name
-	4, // [4:4] is the sub-list for extension extendee
-	0, // [0:4] is the sub-list for field type_name
+	1,  // 0: snowraft.v1.GenerateIdsResponse.ranges:type_name -> snowraft.v1.IdRange
+	0,  // 1: snowraft.v1.StreamIdsRequest.request:type_name -> snowraft.v1.GenerateIdsRequest
+	2,  // 2: snowraft.v1.StreamIdsResponse.response:type_name -> snowraft.v1.GenerateIdsResponse
+	11, // 3: snowraft.v1.WhoIsResponse.grant:type_name -> snowraft.v1.WorkerGrant
+	0,  // 4: snowraft.v1.IdService.GenerateIds:input_type -> snowraft.v1.GenerateIdsRequest
+	3,  // 5: snowraft.v1.IdService.GenerateUuids:input_type -> snowraft.v1.GenerateUuidsRequest
+	5,  // 6: snowraft.v1.IdService.StreamIds:input_type -> snowraft.v1.StreamIdsRequest
+	7,  // 7: snowraft.v1.IdService.DecodeId:input_type -> snowraft.v1.DecodeIdRequest
+	9,  // 8: snowraft.v1.IdService.WhoIs:input_type -> snowraft.v1.WhoIsRequest
+	2,  // 9: snowraft.v1.IdService.GenerateIds:output_type -> snowraft.v1.GenerateIdsResponse
+	4,  // 10: snowraft.v1.IdService.GenerateUuids:output_type -> snowraft.v1.GenerateUuidsResponse
+	6,  // 11: snowraft.v1.IdService.StreamIds:output_type -> snowraft.v1.StreamIdsResponse
+	8,  // 12: snowraft.v1.IdService.DecodeId:output_type -> snowraft.v1.DecodeIdResponse
+	10, // 13: snowraft.v1.IdService.WhoIs:output_type -> snowraft.v1.WhoIsResponse
+	9,  // [9:14] is the sub-list for method output_type
+	4,  // [4:9] is the sub-list for method input_type
+	4,  // [4:4] is the sub-list for extension type_name
+	4,  // [4:4] is the sub-list for extension extendee
+	0,  // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_id_proto_init() }
@@ -642,7 +752,7 @@ func file_snowraft_v1_id_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_id_proto_rawDesc), len(file_snowraft_v1_id_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

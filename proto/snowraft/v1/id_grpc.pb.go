@@ -19,10 +19,11 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	IdService_GenerateIds_FullMethodName = "/snowraft.v1.IdService/GenerateIds"
-	IdService_StreamIds_FullMethodName   = "/snowraft.v1.IdService/StreamIds"
-	IdService_DecodeId_FullMethodName    = "/snowraft.v1.IdService/DecodeId"
-	IdService_WhoIs_FullMethodName       = "/snowraft.v1.IdService/WhoIs"
+	IdService_GenerateIds_FullMethodName   = "/snowraft.v1.IdService/GenerateIds"
+	IdService_GenerateUuids_FullMethodName = "/snowraft.v1.IdService/GenerateUuids"
+	IdService_StreamIds_FullMethodName     = "/snowraft.v1.IdService/StreamIds"
+	IdService_DecodeId_FullMethodName      = "/snowraft.v1.IdService/DecodeId"
+	IdService_WhoIs_FullMethodName         = "/snowraft.v1.IdService/WhoIs"
 )
 
 // IdServiceClient is the client API for IdService service.
@@ -33,6 +34,8 @@ const (
 type IdServiceClient interface {
 	// GenerateIds issues count IDs of a layout.
 	GenerateIds(ctx context.Context, in *GenerateIdsRequest, opts ...grpc.CallOption) (*GenerateIdsResponse, error)
+	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
+	GenerateUuids(ctx context.Context, in *GenerateUuidsRequest, opts ...grpc.CallOption) (*GenerateUuidsResponse, error)
 	// StreamIds answers each request of a stream in turn, for clients that fetch ahead.
 	StreamIds(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamIdsRequest, StreamIdsResponse], error)
 	// DecodeId splits an ID into its fields.
@@ -53,6 +56,16 @@ func (c *idServiceClient) GenerateIds(ctx context.Context, in *GenerateIdsReques
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GenerateIdsResponse)
 	err := c.cc.Invoke(ctx, IdService_GenerateIds_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *idServiceClient) GenerateUuids(ctx context.Context, in *GenerateUuidsRequest, opts ...grpc.CallOption) (*GenerateUuidsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GenerateUuidsResponse)
+	err := c.cc.Invoke(ctx, IdService_GenerateUuids_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +113,8 @@ func (c *idServiceClient) WhoIs(ctx context.Context, in *WhoIsRequest, opts ...g
 type IdServiceServer interface {
 	// GenerateIds issues count IDs of a layout.
 	GenerateIds(context.Context, *GenerateIdsRequest) (*GenerateIdsResponse, error)
+	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
+	GenerateUuids(context.Context, *GenerateUuidsRequest) (*GenerateUuidsResponse, error)
 	// StreamIds answers each request of a stream in turn, for clients that fetch ahead.
 	StreamIds(grpc.BidiStreamingServer[StreamIdsRequest, StreamIdsResponse]) error
 	// DecodeId splits an ID into its fields.
@@ -118,6 +133,9 @@ type UnimplementedIdServiceServer struct{}
 
 func (UnimplementedIdServiceServer) GenerateIds(context.Context, *GenerateIdsRequest) (*GenerateIdsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GenerateIds not implemented")
+}
+func (UnimplementedIdServiceServer) GenerateUuids(context.Context, *GenerateUuidsRequest) (*GenerateUuidsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GenerateUuids not implemented")
 }
 func (UnimplementedIdServiceServer) StreamIds(grpc.BidiStreamingServer[StreamIdsRequest, StreamIdsResponse]) error {
 	return status.Error(codes.Unimplemented, "method StreamIds not implemented")
@@ -163,6 +181,24 @@ func _IdService_GenerateIds_Handler(srv interface{}, ctx context.Context, dec fu
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(IdServiceServer).GenerateIds(ctx, req.(*GenerateIdsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _IdService_GenerateUuids_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GenerateUuidsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(IdServiceServer).GenerateUuids(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: IdService_GenerateUuids_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(IdServiceServer).GenerateUuids(ctx, req.(*GenerateUuidsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -220,6 +256,10 @@ var IdService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GenerateIds",
 			Handler:    _IdService_GenerateIds_Handler,
+		},
+		{
+			MethodName: "GenerateUuids",
+			Handler:    _IdService_GenerateUuids_Handler,
 		},
 		{
 			MethodName: "DecodeId",

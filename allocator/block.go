@@ -1,0 +1,38 @@
+package allocator
+
+import (
+	"context"
+	"time"
+)
+
+// BlockGranter is where blocks of a sequence's numbers come from: in a member it
+// proposes to Raft or forwards to the leader, in an embedded client it is a gRPC call.
+//
+// As with a [Granter], a call that fails may have been carried out all the same: a
+// lost reply is a lost block.
+type BlockGranter interface {
+	// AllocateBlock grants the next numbers of a sequence. The block may have fewer
+	// than were asked for at the end of the numbers, and more when it answers others too.
+	AllocateBlock(ctx context.Context, sequence string, count uint64) (Block, error)
+	// ReturnBlock gives back the unused numbers at the end of a block, if no other
+	// was granted since.
+	ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error
+}
+
+// Block is the numbers First, First + Increment, ..., Count of them, of a sequence.
+type Block struct {
+	Token      uint64 // fencing token, greater than 0; it only ever grows
+	First      int64
+	Count      uint64 // greater than 0
+	Increment  int64
+	Generation uint64 // of the sequence; a later one makes the block stale
+
+	// Period is the first day of the period that the numbers belong to, as the decimal
+	// number yyyymmdd, and PeriodEnd when it ends; both 0 for a sequence without a reset.
+	Period    int32
+	PeriodEnd int64 // Unix milliseconds
+
+	// How long a block should last, and how many numbers to ask for at least and at most.
+	Duration           time.Duration
+	MinCount, MaxCount uint64
+}
