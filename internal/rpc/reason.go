@@ -26,6 +26,13 @@ const (
 	NotGranted       = "NOT_GRANTED"       // the history has no grant of this ID's cell
 	ShuttingDown     = "SHUTTING_DOWN"     // this member ends: ask another
 	InvalidArgument  = "INVALID_ARGUMENT"  // the request can never succeed
+
+	UnknownSequence   = "UNKNOWN_SEQUENCE"   // no sequence has this name
+	SequenceExists    = "SEQUENCE_EXISTS"    // another sequence has this name
+	SequenceExhausted = "SEQUENCE_EXHAUSTED" // the sequence has too few numbers left
+	WouldRepeat       = "WOULD_REPEAT"       // numbers could be given out twice
+	SequenceChanged   = "SEQUENCE_CHANGED"   // it was changed meanwhile: try again
+	NotLastBlock      = "NOT_LAST_BLOCK"     // numbers after this block were granted
 )
 
 // The metadata that some reasons come with; times are Unix milliseconds.
