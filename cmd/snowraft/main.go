@@ -9,6 +9,10 @@ package main
 import (
 	"context"
 	"os"
+
+	// Sequences start over by the calendars of time zones. Many machines and most
+	// container images have no time zone database, so the program brings one.
+	_ "time/tzdata"
 )
 
 func main() {

@@ -1,0 +1,16 @@
+package sequence
+
+import "errors"
+
+// The errors of this package wrap one of these; match them with [errors.Is].
+var (
+	// ErrInvalidFormat: the text of a format breaks a rule, or the format does not
+	// tell the periods of a sequence apart.
+	ErrInvalidFormat = errors.New("sequence: invalid format")
+
+	// ErrUnknownReset: the text is not the name of a reset.
+	ErrUnknownReset = errors.New("sequence: unknown reset")
+
+	// ErrUnknownZone: the text is not the name of a time zone.
+	ErrUnknownZone = errors.New("sequence: unknown time zone")
+)

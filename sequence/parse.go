@@ -1,0 +1,181 @@
+package sequence
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+const (
+	// MaxFormatBytes is how long the text of a format may be.
+	MaxFormatBytes = 256
+
+	maxWidth = len(padding)
+
+	exampleFormat = `"ORD{date:yyyyMMdd}{seq:06}"`
+	datePartList  = "yyyy, yy, MM, dd, HH, mm and ss with - _ / . : between them"
+	seqOptionList = "{seq}, a width of 1 to 64 digits such as {seq:06}, an encoding (hex, base32, base36, base58, base62) such as {seq:base62}, or both such as {seq:base62:8}"
+)
+
+// ParseFormat reads the text of a [Format]: at most 256 bytes of printable UTF-8 with
+// exactly one {seq}. Anything else is an [ErrInvalidFormat] that says where it is, in
+// bytes from 0, and what was expected.
+func ParseFormat(text string) (*Format, error) {
+	if len(text) > MaxFormatBytes {
+		return nil, fmt.Errorf("%w: %d bytes, expected at most %d", ErrInvalidFormat, len(text), MaxFormatBytes)
+	}
+	p := parser{f: &Format{text: text}}
+	for p.at < len(text) {
+		if err := p.next(); err != nil {
+			return nil, err
+		}
+	}
+	if !p.numbered {
+		return nil, fmt.Errorf("%w: %q has no {seq}, expected one, for example %s", ErrInvalidFormat, text, exampleFormat)
+	}
+	return p.f, nil
+}
+
+// parser reads a format from its byte at on.
+type parser struct {
+	f        *Format
+	at       int
+	numbered bool // the number is in it
+}
+
+func (p *parser) next() error {
+	rest := p.f.text[p.at:]
+	switch {
+	case strings.HasPrefix(rest, "{{"), strings.HasPrefix(rest, "}}"):
+		p.literal(rest[:1])
+		p.at += 2
+		return nil
+	case rest[0] == '}':
+		return p.errorf("} without {, expected }} for a brace in the text")
+	case rest[0] == '{':
+		inside, _, closed := strings.Cut(rest[1:], "}")
+		if !closed {
+			return p.errorf("{ without }, expected {seq}, {date:yyyyMMdd}, or {{ for a brace in the text")
+		}
+		if err := p.part(inside); err != nil {
+			return err
+		}
+		p.at += len(inside) + len("{}")
+		return nil
+	}
+	r, size := utf8.DecodeRuneInString(rest)
+	if r == utf8.RuneError && size == 1 || !unicode.IsPrint(r) {
+		return p.errorf("%q is not a printable character, expected text such as %s", rest[:size], exampleFormat)
+	}
+	p.literal(rest[:size])
+	p.at += size
+	return nil
+}
+
+// literal adds text, to the text before it if there is some.
+func (p *parser) literal(text string) {
+	if last := len(p.f.parts) - 1; last >= 0 && p.f.parts[last].kind == literal {
+		p.f.parts[last].literal += text
+		return
+	}
+	p.f.parts = append(p.f.parts, part{kind: literal, literal: text})
+}
+
+// part reads what is between two braces.
+func (p *parser) part(inside string) error {
+	name, option, hasOption := strings.Cut(inside, ":")
+	switch {
+	case name == "seq" && p.numbered:
+		return p.errorf("a second {seq}, expected exactly one, for example %s", exampleFormat)
+	case name == "seq":
+		p.numbered = true
+		return p.number(inside, option, hasOption)
+	case name == "date":
+		return p.date(inside, option)
+	}
+	return p.errorf("{%s} is neither {seq} nor a {date:...}, expected something like %s, or {{ for a brace in the text", clip(inside), exampleFormat)
+}
+
+// number reads the options of {seq}: [ENCODING] [WIDTH].
+func (p *parser) number(inside, option string, hasOption bool) error {
+	n := part{kind: number}
+	width := option
+	if e, err := snowflake.ParseEncoding(option); err == nil {
+		n.encoding, hasOption = e, false
+	} else if name, after, both := strings.Cut(option, ":"); both {
+		if e, err := snowflake.ParseEncoding(name); err == nil {
+			n.encoding, width = e, after
+		}
+	}
+	if hasOption {
+		digits := strings.TrimPrefix(width, "0") // as in {seq:06}
+		w, err := strconv.ParseUint(digits, 10, 8)
+		if err != nil || digits[0] == '0' || w > uint64(maxWidth) {
+			return p.errorf("{%s} is no way to write the number, expected %s", clip(inside), seqOptionList)
+		}
+		n.width = int(w)
+	}
+	n.zero = n.encoding.Encode(0)[0]
+	p.f.parts = append(p.f.parts, n)
+	return nil
+}
+
+// dateKinds are the fields of a date by how they are written. All have a fixed width.
+var dateKinds = map[string]struct {
+	kind kind
+	part DateParts
+}{
+	"yyyy": {fullYear, Year},
+	"yy":   {shortYear, ShortYear},
+	"MM":   {month, Month},
+	"dd":   {day, Day},
+	"HH":   {hour, Hour},
+	"mm":   {minute, Minute},
+	"ss":   {second, Second},
+}
+
+// date reads the layout of a {date:LAYOUT}: runs of one letter, and separators.
+func (p *parser) date(inside, layout string) error {
+	dated := false
+	for i := 0; i < len(layout); {
+		if strings.IndexByte("-_/.:", layout[i]) >= 0 {
+			p.literal(layout[i : i+1])
+			i++
+			continue
+		}
+		run := i + 1
+		for run < len(layout) && layout[run] == layout[i] {
+			run++
+		}
+		field, ok := dateKinds[layout[i:run]]
+		if !ok {
+			return p.errorf("%q in {%s} is not a part of a date, expected %s, for example {date:yyyyMMdd} or {date:HH:mm:ss}", clip(layout[i:run]), clip(inside), datePartList)
+		}
+		dated = true
+		p.f.dates |= field.part
+		p.f.parts = append(p.f.parts, part{kind: field.kind})
+		i = run
+	}
+	if !dated {
+		return p.errorf("{%s} has no part of a date, expected %s, for example {date:yyyyMMdd}", clip(inside), datePartList)
+	}
+	return nil
+}
+
+func (p *parser) errorf(format string, args ...any) error {
+	return fmt.Errorf("%w: at byte %d: %s", ErrInvalidFormat, p.at, fmt.Sprintf(format, args...))
+}
+
+// clip makes foreign text short and printable.
+func clip(s string) string {
+	const most = 64
+	if len(s) > most {
+		s = s[:most] + "..."
+	}
+	quoted := strconv.Quote(s)
+	return quoted[1 : len(quoted)-1]
+}

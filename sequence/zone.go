@@ -1,0 +1,73 @@
+package sequence
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+const maxZoneBytes = 64
+
+// LoadLocation returns the time zone of that name in the IANA database, such as
+// "Europe/Berlin"; "" and "UTC" are UTC. Any other text is an [ErrUnknownZone], also
+// names that mean something else on each machine: Local, files, and the variants with
+// leap seconds. It reads the database, so keep the result.
+func LoadLocation(name string) (*time.Location, error) {
+	if name == "" || name == "UTC" {
+		return time.UTC, nil
+	}
+	if len(name) > maxZoneBytes {
+		return nil, fmt.Errorf("%w: name of %d bytes, expected at most %d, for example Europe/Berlin", ErrUnknownZone, len(name), maxZoneBytes)
+	}
+	if sameEverywhere(name) {
+		if loc, err := time.LoadLocation(name); err == nil {
+			return loc, nil
+		}
+	}
+	return nil, fmt.Errorf("%w: %q, expected a name of the IANA time zone database, for example Europe/Berlin, or UTC (upper and lower case matter)", ErrUnknownZone, name)
+}
+
+// sameEverywhere reports whether the name has the form of those in the database, and is
+// none of the other things that lie beside them on some machines.
+func sameEverywhere(name string) bool {
+	for element := range strings.SplitSeq(name, "/") {
+		if element == "" || !isLetter(element[0]) {
+			return false
+		}
+		for i := range len(element) {
+			c := element[i]
+			if !isLetter(c) && (c < '0' || c > '9') && c != '_' && c != '-' && c != '+' {
+				return false
+			}
+		}
+	}
+	switch first, _, _ := strings.Cut(name, "/"); first {
+	case "Local", "localtime", "posix", "posixrules", "right":
+		return false
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
+
+// maxOffset is more than any zone was ever off UTC, with room: Manila was, by 15:56 h.
+const maxOffset = 36 * time.Hour
+
+// firstInstant returns the first instant whose date in the location is that day or later.
+// time.Date does not say what it answers where midnight does not exist or occurs twice, so
+// this goes through the stretches of time between which the offset from UTC changes.
+func firstInstant(year int, m time.Month, d int, loc *time.Location) time.Time {
+	midnight := time.Date(year, m, d, 0, 0, 0, 0, time.UTC)
+	for t := midnight.Add(-maxOffset).In(loc); ; {
+		_, offset := t.Zone()
+		first := midnight.Add(-time.Duration(offset) * time.Second).In(loc)
+		if first.Before(t) {
+			first = t // the change of the offset jumped over it
+		}
+		_, end := t.ZoneBounds()
+		if end.IsZero() || first.Before(end) || !end.After(t) {
+			return first
+		}
+		t = end
+	}
+}
