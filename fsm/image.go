@@ -11,9 +11,11 @@ import (
 // be derived from it. It is walked in one canonical order, so that equal states give
 // equal bytes whatever their history.
 type image struct {
-	meta    *commandv1.SnapshotMeta
-	layouts []layoutImage // by name
-	removed []string      // oldest first
+	meta      *commandv1.SnapshotMeta
+	layouts   []layoutImage // by name
+	removed   []string      // oldest first
+	sequences sequences
+	answers   []answer // oldest first
 }
 
 type layoutImage struct {
@@ -31,7 +33,9 @@ func (s *State) image() image {
 			Config:          s.config,
 			CheckpointIndex: s.lastCheckpoint.index,
 		},
-		removed: s.removed,
+		removed:   s.removed,
+		sequences: s.sequences,
+		answers:   s.answers.kept(),
 	}
 	if s.lastCheckpoint.index != 0 {
 		im.meta.CheckpointDigest = slices.Clone(s.lastCheckpoint.digest[:])
@@ -47,7 +51,8 @@ func (s *State) image() image {
 	return im
 }
 
-// clone returns a copy that shares nothing with the state that can change.
+// clone returns a copy that shares nothing with the state that can change. It takes
+// no time for sequences and answers, however many, but nobody may read the state meanwhile.
 func (im image) clone() image {
 	im.layouts = slices.Clone(im.layouts)
 	for i := range im.layouts {
@@ -56,12 +61,13 @@ func (im image) clone() image {
 		l.history = l.history.clone()
 	}
 	im.removed = slices.Clone(im.removed)
+	im.sequences = im.sequences.clone()
 	return im
 }
 
 // records returns every record in canonical order: the meta record, each layout with
-// its workers and then its grants, the removed members. A record is good until the
-// next one.
+// its workers and then its grants, the removed members, the sequences, the answers. A
+// record is good until the next one.
 func (im image) records() iter.Seq[*commandv1.SnapshotRecord] {
 	return func(yield func(*commandv1.SnapshotRecord) bool) {
 		if !yield(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Meta{Meta: im.meta}}) {
@@ -80,6 +86,9 @@ func (im image) records() iter.Seq[*commandv1.SnapshotRecord] {
 			if !yield(record) {
 				return
 			}
+		}
+		if im.yieldSequences(yield) {
+			im.yieldAnswers(yield)
 		}
 	}
 }

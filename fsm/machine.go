@@ -34,12 +34,16 @@ type Machine struct {
 	observed atomic.Int64
 	config   atomic.Pointer[commandv1.Config]
 	layouts  atomic.Pointer[map[string]*snowflake.Layout] // the map is never changed, only replaced
+	applied  atomic.Uint64
+	revision atomic.Uint64 // of the sequences, see SequenceRevision
 
 	mu        sync.RWMutex
 	state     *State
 	halted    error         // not nil: nothing changes any more
-	changed   chan struct{} // closed when config, layouts or version changed
+	changed   chan struct{} // closed when config, layouts, version or a sequence changed
 	published uint64        // the state's revision that was published last
+	sequences uint64        // and its sequenceRevision
+	waiters   []waiter      // for an index to be applied
 }
 
 var _ raft.FSM = (*Machine)(nil)
@@ -76,8 +80,9 @@ func (m *Machine) View(read func(*State)) {
 	read(m.state)
 }
 
-// Changed returns a channel that is closed when config, layouts or fsm_version
-// change the next time. Take it before reading them.
+// Changed returns a channel that is closed when config, layouts, fsm_version or a
+// sequence change the next time. Blocks of a sequence are no change, a new period is.
+// Take it before reading them.
 func (m *Machine) Changed() <-chan struct{} {
 	m.mu.RLock()
 	defer m.mu.RUnlock()
@@ -111,7 +116,7 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 		result = m.state.Apply(log.Index, cmd)
 	}
 	if result.Halted != nil {
-		m.halted = result.Halted
+		m.halt(result.Halted)
 		return result, true
 	}
 	m.publish()
@@ -135,11 +140,19 @@ func decodeFor(log *raft.Log, supported uint32) (*commandv1.Command, error) {
 // publish shows the state to those who read without the lock.
 func (m *Machine) publish() {
 	m.observed.Store(m.state.observed)
-	if m.state.revision == m.published {
+	m.reach(m.state.index)
+	rare, sequences := m.state.revision != m.published, m.state.sequenceRevision != m.sequences
+	if !rare && !sequences {
 		return
 	}
-	m.published = m.state.revision
-	m.publishRare()
+	m.published, m.sequences = m.state.revision, m.state.sequenceRevision
+	if sequences {
+		m.revision.Add(1)
+	}
+	if rare {
+		m.publishRare()
+	}
+	m.announce()
 }
 
 func (m *Machine) publishRare() {
@@ -149,6 +162,9 @@ func (m *Machine) publishRare() {
 	}
 	m.layouts.Store(&layouts)
 	m.config.Store(m.state.Config())
+}
+
+func (m *Machine) announce() {
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
@@ -156,7 +172,16 @@ func (m *Machine) publishRare() {
 // install replaces the state.
 func (m *Machine) install(s *State) {
 	m.state = s
-	m.published = s.revision
+	m.published, m.sequences = s.revision, s.sequenceRevision
 	m.observed.Store(s.observed)
+	m.revision.Add(1)
 	m.publishRare()
+	m.announce()
+	m.reach(s.index)
+}
+
+// halt stops the machine for good.
+func (m *Machine) halt(err error) {
+	m.halted = err
+	m.giveUp(err)
 }

@@ -87,7 +87,7 @@ func TestMachineHalts(t *testing.T) {
 	unknown := &raft.Log{Index: 2, Type: raft.LogCommand, Data: framed(
 		protowire.AppendBytes(protowire.AppendTag(nil, 500, protowire.BytesType), nil))}
 	newer := at(epoch, observe(false))
-	newer.Version = 2
+	newer.Version = Version + 1
 	digest := [32]byte{1}
 	for name, test := range map[string]struct {
 		log    *raft.Log
@@ -98,7 +98,7 @@ func TestMachineHalts(t *testing.T) {
 		"nothing":            {&raft.Log{Index: 2, Type: raft.LogCommand}, "wipe this member's data directory", ErrCorrupt},
 		"an unknown command": {unknown, "run a newer snowraft", ErrUnknownCommand},
 		"a newer version":    {entryAt(t, 2, newer), "run a newer snowraft", ErrUnknownCommand},
-		"a newer cluster":    {entryAt(t, 2, raise(2)), "run a newer snowraft", ErrUnknownCommand},
+		"a newer cluster":    {entryAt(t, 2, raise(Version+1)), "run a newer snowraft", ErrUnknownCommand},
 		"another state":      {entryAt(t, 2, checkpoint(1, digest[:])), "wipe this member's data directory", ErrHalted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,14 +146,14 @@ func TestMachineHalts(t *testing.T) {
 }
 
 func TestMachineOfANewerBuild(t *testing.T) {
-	m := New(Options{Supported: 2})
+	m := New(Options{Supported: Version + 1})
 	c := m.Changed()
-	mustApply(t, m, 1, raise(2))
+	mustApply(t, m, 1, raise(Version+1))
 	if !changed(c) {
 		t.Error("a raised version was not announced")
 	}
 	cmd := at(epoch, observe(false))
-	cmd.Version = 2
+	cmd.Version = Version + 1
 	mustApply(t, m, 2, cmd)
 	if err := New(Options{}).Restore(readerOf(snapshotBytes(t, m.state))); !errors.Is(err, ErrUnknownCommand) || !strings.Contains(err.Error(), "newer") {
 		t.Errorf("an older build: %v", err)

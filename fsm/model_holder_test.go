@@ -104,9 +104,9 @@ func (w *world) apply() error {
 	switch w.choose("answer", 4) {
 	case 0: // lost
 	case 1:
-		w.answers = append(w.answers, answer{p, result})
+		w.answers = append(w.answers, reply{p, result})
 	default:
-		w.receive(answer{p, result})
+		w.receive(reply{p, result})
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (w *world) applyAndAnswer() error {
 	w.pending = w.pending[:len(w.pending)-1]
 	result, err := w.commit(p.data, p.cmd)
 	if err == nil {
-		w.receive(answer{p, result})
+		w.receive(reply{p, result})
 	}
 	return err
 }
@@ -134,7 +134,7 @@ func (w *world) deliver() {
 }
 
 // receive is how a holder takes an answer: only to the request that it waits for.
-func (w *world) receive(a answer) {
+func (w *world) receive(a reply) {
 	p := a.to.process
 	if p.asked != a.to || p.starts != a.to.starts {
 		return

@@ -90,8 +90,8 @@ type proposal struct {
 	lane    *lane
 }
 
-// answer is a result on its way to the process that asked.
-type answer struct {
+// reply is a result on its way to the process that asked.
+type reply struct {
 	to     *proposal
 	result Result
 }
@@ -102,7 +102,7 @@ type world struct {
 	machines  []*Machine
 	processes []*process
 	pending   []*proposal
-	answers   []answer
+	answers   []reply
 	now       int64
 	index     uint64
 	audit     audit

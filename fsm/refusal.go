@@ -28,6 +28,15 @@ type Result struct {
 	// Config is the configuration from now on, for SetConfig. It must not be changed.
 	Config *commandv1.Config
 
+	// Sequence is the sequence from now on, for CreateSequence and UpdateSequence.
+	Sequence Sequence
+
+	// Block is the block, for AllocateBlock.
+	Block BlockGrant
+
+	// Index is the log index of the command, for every command, also one that changed nothing.
+	Index uint64
+
 	// Observed is the observed clock after the command in Unix milliseconds, for
 	// every command, refused ones too.
 	Observed int64

@@ -15,6 +15,7 @@ type restore struct {
 	supported uint32
 	stage     stage
 	layout    *layout // the one that workers and grants belong to
+	sequence  string  // the name of the last one
 }
 
 // stage says which record came last, and so which may follow.
@@ -27,6 +28,8 @@ const (
 	atWorker
 	atGrant
 	atRemoved
+	atSequence
+	atAnswer
 )
 
 // add takes over a record of any kind but the end record.
@@ -42,6 +45,10 @@ func (r *restore) add(record *commandv1.SnapshotRecord) error {
 		return r.addGrant(body.Grant)
 	case *commandv1.SnapshotRecord_RemovedMember:
 		return r.addRemoved(body.RemovedMember.GetId())
+	case *commandv1.SnapshotRecord_Sequence:
+		return r.addSequence(body.Sequence)
+	case *commandv1.SnapshotRecord_Answer:
+		return r.addAnswer(body.Answer)
 	}
 	return corrupt("it is empty")
 }
@@ -77,6 +84,7 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 		return corrupt("a checkpoint digest of %d bytes, expected %d", len(m.GetCheckpointDigest()), want)
 	}
 	last.index = m.GetCheckpointIndex()
+	r.state.index = last.index
 	copy(last.digest[:], m.GetCheckpointDigest())
 	r.state.version = m.GetFsmVersion()
 	r.state.observed = m.GetObservedClockMs()
@@ -192,9 +200,11 @@ func (r *restore) finish(in *snapshotReader, end *commandv1.SnapshotEnd) (*State
 		return nil, corrupt("the snapshot has %d records, expected %d, or their digest is wrong", in.sum.records, end.GetRecords())
 	}
 	for _, name := range r.state.names {
-		if err := r.state.layouts[name].index(); err != nil {
+		l := r.state.layouts[name]
+		if err := l.index(); err != nil {
 			return nil, err
 		}
+		r.state.index = max(r.state.index, l.history.lastToken())
 	}
 	// Equal bytes for equal states, the other way round: whatever reading missed, a
 	// second spelling of the same state or a part that it forgot, shows here.

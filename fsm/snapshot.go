@@ -13,8 +13,8 @@ import (
 // Snapshot returns a copy of the state that raft persists while commands go on. A
 // halted machine has none.
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	m.mu.Lock() // a clone of the sequences marks the original
+	defer m.mu.Unlock()
 	if m.halted != nil {
 		return nil, m.halted
 	}
@@ -40,7 +40,7 @@ func (m *Machine) Restore(r io.ReadCloser) error {
 	case !first:
 		err = m.halted
 	case err != nil:
-		m.halted = err
+		m.halt(err)
 	default:
 		m.install(state)
 	}

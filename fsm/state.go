@@ -16,19 +16,31 @@ type State struct {
 
 	removed []string // IDs of removed members, oldest first, at most maxRemoved
 
+	sequences sequences
+	answers   answers
+
 	lastCheckpoint struct {
 		index  uint64
 		digest [32]byte
 	}
 
-	// revision counts the changes of config, layouts and version. It is not part of
-	// the state: it tells a Machine when to publish.
-	revision uint64
+	// What follows is not part of the state. revision counts the changes of config,
+	// layouts and version, and sequenceRevision those of sequences but for blocks,
+	// with the beginnings of periods: they tell a Machine when to publish. index is the
+	// greatest log index that was applied or that a snapshot speaks of.
+	revision         uint64
+	sequenceRevision uint64
+	index            uint64
+
+	maxSequences int // tests set less
 }
 
 // NewState returns the state before the first command.
 func NewState() *State {
-	return &State{version: firstVersion, layouts: map[string]*layout{}}
+	return &State{
+		version: firstVersion, layouts: map[string]*layout{},
+		sequences: newSequences(), answers: newAnswers(), maxSequences: maxSequences,
+	}
 }
 
 // entry is one command of the log.
@@ -43,7 +55,8 @@ type entry struct {
 // has Halted set. Indexes must grow from call to call.
 func (s *State) Apply(index uint64, cmd *commandv1.Command) Result {
 	result := s.apply(entry{index: index, now: nowOf(cmd), cmd: cmd})
-	result.Observed = s.observed
+	result.Index, result.Observed = index, s.observed
+	s.index = index
 	return result
 }
 

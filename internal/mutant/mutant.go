@@ -30,4 +30,18 @@ const (
 	WorkerOutOfRange Bug = "worker-out-of-range"
 	// NowInApply takes the time in Apply instead of from the command.
 	NowInApply Bug = "now-in-apply"
+	// BlockFromEnd derives the start of a block from its end, after the end was cut off at the bounds.
+	BlockFromEnd Bug = "block-from-end"
+	// PeriodBack begins a period anew when a proposer's clock went back.
+	PeriodBack Bug = "period-back"
+	// SequenceOverflow goes on beyond the end of int64.
+	SequenceOverflow Bug = "sequence-overflow"
+	// ReturnAnyBlock takes numbers back whatever block they are said to be of.
+	ReturnAnyBlock Bug = "return-any-block"
+	// NoRepeatCheck changes a sequence without looking at what it granted.
+	NoRepeatCheck Bug = "no-repeat-check"
+	// DeleteForgets forgets what a deleted sequence granted.
+	DeleteForgets Bug = "delete-forgets"
+	// AnswerForgotten grants a repeated request another block.
+	AnswerForgotten Bug = "answer-forgotten"
 )

@@ -1,0 +1,109 @@
+package fsm
+
+import (
+	"slices"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+const (
+	maxAnswers      = 1 << 18
+	maxRequestBytes = 64
+	answerMillis    = 600_000 // how long an answer is remembered, on the observed clock
+)
+
+// answer is the block that a request with an ID got. Never changed.
+type answer struct {
+	sequence    string
+	incarnation uint64 // of the sequence: the answers of a deleted one are out of reach
+	request     string
+	first       int64
+	count       uint64
+	increment   int64
+	period      int32
+	at          int64 // the observed clock then, Unix ms
+}
+
+type answerKey struct {
+	incarnation uint64
+	request     string
+}
+
+func (a *answer) key() answerKey { return answerKey{a.incarnation, a.request} }
+
+// expired reports whether an answer is older than it is remembered. An operator may
+// have lowered the observed clock since; then the answer is new until the clock is
+// back where it was.
+func (a *answer) expired(observed int64) bool { return minus(observed, a.at) > answerMillis }
+
+// answers are the answers of requests with an ID, oldest first, at most maxAnswers
+// of them. An answer counts for answerMillis. Those that expired go when new ones
+// come, from the oldest on, so that one which was given before the clock was lowered keeps those
+// after it; when the table is full it goes early.
+type answers struct {
+	// queue[gone:] are remembered. Entries are only ever appended, and copied to a
+	// new array when half are gone: a snapshot shares what it saw.
+	queue []answer
+	gone  int
+	place map[answerKey]uint64 // the newest of each key: its place in the queue since the beginning
+	first uint64               // the place of queue[0]
+	limit int
+}
+
+func newAnswers() answers { return answers{place: map[answerKey]uint64{}, limit: maxAnswers} }
+
+// kept returns the answers that are remembered. It is not changed later.
+func (t *answers) kept() []answer { return t.queue[t.gone:len(t.queue):len(t.queue)] }
+
+// find returns the answer that a request got, if it counts.
+func (t *answers) find(incarnation uint64, request []byte, observed int64) (*answer, bool) {
+	place, ok := t.place[answerKey{incarnation, string(request)}]
+	if !ok || mutant.On(mutant.AnswerForgotten) {
+		return nil, false
+	}
+	a := &t.queue[place-t.first]
+	return a, !a.expired(observed)
+}
+
+// room refuses if there is no room for one more.
+func (t *answers) room(observed int64) *Refused {
+	if len(t.queue)-t.gone < t.limit || t.droppable(observed) {
+		return nil
+	}
+	oldest := t.queue[t.gone].at
+	refused := refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
+		"the answers of %d requests with an ID are remembered, which is the limit: try again in %d ms, or without an ID",
+		t.limit, minus(oldest+answerMillis+1, observed))
+	refused.RetryAtMillis = oldest + answerMillis + 1
+	return refused
+}
+
+// droppable reports whether the oldest answer may go: it expired, or it was given
+// before the clock was lowered and is in the way.
+func (t *answers) droppable(observed int64) bool {
+	oldest := &t.queue[t.gone]
+	return oldest.expired(observed) || oldest.at > observed && len(t.queue)-t.gone >= t.limit
+}
+
+// add remembers an answer, if there is room, and drops what may go.
+func (t *answers) add(a answer, observed int64) {
+	for t.gone < len(t.queue) && t.droppable(observed) {
+		oldest := t.queue[t.gone].key()
+		if t.place[oldest] == t.first+uint64(t.gone) {
+			delete(t.place, oldest)
+		}
+		t.gone++
+	}
+	if t.gone > len(t.queue)/2 {
+		t.queue, t.first, t.gone = slices.Clone(t.kept()), t.first+uint64(t.gone), 0
+	}
+	t.append(a)
+}
+
+// append remembers an answer after all others.
+func (t *answers) append(a answer) {
+	t.place[a.key()] = t.first + uint64(len(t.queue))
+	t.queue = append(t.queue, a)
+}

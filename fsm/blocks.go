@@ -1,0 +1,131 @@
+package fsm
+
+import (
+	"github.com/snowraft/snowraft/internal/mutant"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// maxBlock is how many numbers one AllocateBlock can grant.
+const maxBlock = 1 << 63
+
+// BlockGrant is a block of a sequence: the numbers First, First + Increment, ...,
+// Count of them.
+type BlockGrant struct {
+	// Token is the log index of the command: what ReturnBlock names the block by. A
+	// block that answers a request with an ID can't be returned.
+	Token      uint64
+	First      int64
+	Count      uint64
+	Increment  int64
+	Generation uint64 // of the sequence; of a repeated answer, the present one
+	Period     int32  // as in Sequence; never before that of an earlier block
+	AtMillis   int64  // the observed clock at the grant, Unix ms
+	Repeated   bool   // it is the answer that an earlier request of that ID got
+}
+
+// allocateBlock grants the next numbers of a sequence, fewer at their end. A later
+// period begins with it; an earlier one is taken for the present.
+func (s *State) allocateBlock(e entry) Result {
+	c := e.cmd.GetAllocateBlock()
+	old, refused := s.sequences.named(c.GetName())
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	if refused := checkAllocate(c); refused != nil {
+		return Result{Err: refused}
+	}
+	if id := c.GetRequestId(); len(id) > 0 {
+		if a, ok := s.answers.find(old.incarnation, id, s.observed); ok {
+			return old.repeat(e.index, c, a)
+		}
+	}
+	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
+		return Result{Err: refused}
+	}
+	if err := old.spec.checkPeriod(c.GetPeriod()); err != nil {
+		return Result{Err: invalid("%v", err)}
+	}
+	if err := old.grows(e.index); err != nil {
+		return halted(err)
+	}
+	q := *old
+	if c.GetPeriod() > q.period || c.GetPeriod() != q.period && q.spec.resets() && mutant.On(mutant.PeriodBack) {
+		q.startPeriod(c.GetPeriod())
+	}
+	count := min(c.GetCount(), q.remaining())
+	if count == 0 || c.GetWhole() && count < c.GetCount() {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED,
+			"sequence %q has %d numbers left and not %d: raise its bounds, or go on with another one", q.name, q.remaining(), c.GetCount())}
+	}
+	first, _ := q.next()
+	if mutant.On(mutant.BlockFromEnd) {
+		first = numberAt(first, count-c.GetCount(), q.spec.increment)
+	}
+	token := e.index
+	if len(c.GetRequestId()) > 0 {
+		if refused := s.answers.room(s.observed); refused != nil {
+			return Result{Err: refused}
+		}
+		token = 0
+	}
+	q.grant(count, token)
+	grant := BlockGrant{
+		Token: e.index, First: first, Count: count, Increment: q.spec.increment,
+		Generation: q.generation, Period: q.period, AtMillis: s.observed,
+	}
+	if token == 0 {
+		s.answers.add(answer{
+			sequence: q.name, incarnation: q.incarnation, request: string(c.GetRequestId()), first: first,
+			count: count, increment: q.spec.increment, period: q.period, at: s.observed,
+		}, s.observed)
+	}
+	s.sequences.put(&q)
+	if q.period != old.period {
+		s.sequenceRevision++
+	}
+	return Result{Block: grant}
+}
+
+func checkAllocate(c *commandv1.AllocateBlock) *Refused {
+	switch n := len(c.GetRequestId()); {
+	case c.GetCount() == 0 || c.GetCount() > maxBlock:
+		return invalid("a block of %d numbers, expected 1 to %d", c.GetCount(), uint64(maxBlock))
+	case n > maxRequestBytes:
+		return invalid("a request ID of %d bytes, expected at most %d", n, maxRequestBytes)
+	}
+	return nil
+}
+
+// repeat answers a request as it was answered before. It may have got fewer numbers
+// than it asked for only if there were no more.
+func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, a *answer) Result {
+	short := !c.GetWhole() && a.count == capacity(a.first, a.increment, q.spec.min, q.spec.max)
+	if a.count > c.GetCount() || a.count < c.GetCount() && !short {
+		return Result{Err: invalid("a request for %d numbers under the ID of one that got %d: take another ID for another request",
+			c.GetCount(), a.count)}
+	}
+	return Result{Block: BlockGrant{
+		Token: index, First: a.first, Count: a.count, Increment: a.increment,
+		Generation: q.generation, Period: a.period, AtMillis: a.at, Repeated: true,
+	}}
+}
+
+// returnBlock takes back the unused end of the block that was granted last.
+func (s *State) returnBlock(e entry) Result {
+	c := e.cmd.GetReturnBlock()
+	old, refused := s.sequences.named(c.GetName())
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	last := old.lastToken != 0 && c.GetToken() == old.lastToken || mutant.On(mutant.ReturnAnyBlock)
+	if size := old.granted - old.lastFrom; !last || c.GetUnused() == 0 || c.GetUnused() > size {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK,
+			"%d numbers under token %d are not the end of the last block of sequence %q: they stay unused",
+			c.GetUnused(), c.GetToken(), old.name)}
+	}
+	q := *old
+	q.giveBack(c.GetUnused())
+	s.sequences.put(&q)
+	return Result{}
+}

@@ -1,0 +1,117 @@
+package fsm
+
+import (
+	"math"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// sequencesSince is the fsm_version that introduced sequences.
+const sequencesSince = 2
+
+func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
+	if err := r.enter(atSequence, atMeta, atSequence); err != nil {
+		return err
+	}
+	if refused := checkSequence(m.GetSpec()); refused != nil {
+		return corrupt("%w", refused)
+	}
+	s, name := r.state, m.GetSpec().GetName()
+	if name <= r.sequence || s.sequences.len() >= maxSequences || s.version < sequencesSince {
+		return corrupt("sequence %q is out of order, one too many, or of a later fsm_version", name)
+	}
+	r.sequence = name
+	q := &sequence{
+		name: name, spec: s.sequences.shared(name, compact(m.GetSpec())), created: m.GetCreatedMs(),
+		incarnation: m.GetIncarnation(), generation: m.GetGeneration(), period: m.GetPeriod(),
+		base: m.GetBase(), granted: m.GetGranted(), lastFrom: m.GetLastFrom(), lastToken: m.GetLastToken(),
+	}
+	if (m.Low == nil) != (m.High == nil) {
+		return corrupt("sequence %q has one end of a hull", name)
+	}
+	if m.Low != nil {
+		q.used = hull{m.GetLow(), m.GetHigh(), true}
+	}
+	if err := q.check(); err != nil {
+		return err
+	}
+	if !m.GetDeleted() {
+		s.sequences.put(q)
+	} else if !q.buried() {
+		return corrupt("deleted sequence %q is not what deleting leaves", name)
+	} else {
+		s.sequences.deleted.Set(name, q)
+	}
+	s.index = max(s.index, q.generation, q.lastToken)
+	return nil
+}
+
+// check checks the invariants of a sequence.
+func (q *sequence) check() error {
+	last, some := q.last()
+	switch {
+	case q.incarnation == 0 || q.generation < q.incarnation || q.lastToken != 0 && q.lastToken <= q.generation:
+		return corrupt("sequence %q of index %d was changed at %d and granted at %d", q.name, q.incarnation, q.generation, q.lastToken)
+	case q.period != 0 && checkDate(q.period) != nil:
+		return corrupt("sequence %q has %w", q.name, checkDate(q.period))
+	case q.spec.resets() && q.period == 0 && q.incarnation == q.generation:
+		return corrupt("sequence %q has no period", q.name)
+	case q.granted > capacity(q.base, q.spec.increment, math.MinInt64, math.MaxInt64):
+		return corrupt("sequence %q granted %d numbers from %d on, which are not there", q.name, q.granted, q.base)
+	case q.lastFrom > q.granted || q.lastToken != 0 && q.lastFrom == q.granted:
+		return corrupt("sequence %q granted %d numbers, and the last block begins at %d", q.name, q.granted, q.lastFrom)
+	case q.used.some && q.used.low > q.used.high, some && (!q.used.holds(q.base) || !q.used.holds(last)):
+		return corrupt("sequence %q granted %d numbers from %d on, which are not in its hull", q.name, q.granted, q.base)
+	case q.lastToken != 0 && !q.alone():
+		return corrupt("sequence %q has a hull that its last block does not end", q.name)
+	}
+	return nil
+}
+
+// alone reports whether the last block ends the hull, and so nothing else meets it.
+func (q *sequence) alone() bool {
+	last, _ := q.last()
+	if q.spec.increment > 0 {
+		return q.used.high == last
+	}
+	return q.used.low == last
+}
+
+// buried reports whether a sequence is as deleteSequence leaves it.
+func (q *sequence) buried() bool {
+	return q.used.some && q.generation > q.incarnation && q.base == q.spec.start && q.granted == 0 &&
+		q.lastFrom == 0 && q.lastToken == 0 && q.spec.timeZone+q.spec.format+q.spec.description == ""
+}
+
+func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
+	if err := r.enter(atAnswer, atMeta, atAnswer); err != nil {
+		return err
+	}
+	t := &r.state.answers
+	if len(t.queue) == maxAnswers || r.state.version < sequencesSince {
+		return corrupt("an answer too many, or of a later fsm_version")
+	}
+	if err := checkIdentifier(m.GetSequence()); err != nil {
+		return corrupt("an answer of a sequence's name %w", err)
+	}
+	if n := len(m.GetRequestId()); n < 1 || n > maxRequestBytes || m.GetIncarnation() == 0 {
+		return corrupt("an answer to a request ID of %d bytes, expected 1 to %d, or of no sequence", n, maxRequestBytes)
+	}
+	switch {
+	case m.GetCount() < 1 || m.GetCount() > maxBlock || m.GetIncrement() == 0,
+		m.GetCount() > capacity(m.GetFirst(), m.GetIncrement(), math.MinInt64, math.MaxInt64):
+		return corrupt("an answer of %d numbers from %d on by %d, which are not there", m.GetCount(), m.GetFirst(), m.GetIncrement())
+	case m.GetPeriod() != 0 && checkDate(m.GetPeriod()) != nil:
+		return corrupt("an answer has %w", checkDate(m.GetPeriod()))
+	case m.GetAtMs() < 0:
+		return corrupt("an answer at %d ms", m.GetAtMs())
+	}
+	if q, ok := r.state.sequences.live.Get(m.GetSequence()); ok && q.incarnation < m.GetIncarnation() {
+		return corrupt("an answer of sequence %q before it was created", q.name)
+	}
+	t.append(answer{
+		sequence: m.GetSequence(), incarnation: m.GetIncarnation(), request: string(m.GetRequestId()), first: m.GetFirst(),
+		count: m.GetCount(), increment: m.GetIncrement(), period: m.GetPeriod(), at: m.GetAtMs(),
+	})
+	return nil
+}

@@ -1,0 +1,151 @@
+package fsm
+
+import (
+	"math"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Sequence is one sequence as it is now. Spec must not be changed.
+type Sequence struct {
+	Spec          *commandv1.SequenceSpec
+	CreatedMillis int64  // Unix ms on the creator's clock
+	Incarnation   uint64 // the log index of the command that created it
+	Generation    uint64 // the log index of the last change but by granting and returning
+
+	// Period is the first day of the period, as the decimal number yyyymmdd; 0 before
+	// the first one.
+	Period int32
+
+	Next      int64  // the next number that was not granted, if Remaining > 0
+	Remaining uint64 // how many were not granted in this period; at most 2^64-1
+	Last      int64  // the last number granted in this period, if HasLast
+
+	// HasLast is false if nothing was granted since the period began, the next
+	// number was set, or the increment was changed.
+	HasLast bool
+}
+
+// sequence is one sequence, or what is remembered of a deleted one. It is never
+// changed, only replaced, so that snapshots share it.
+//
+// It keeps two invariants, from which it follows that no number is granted twice in
+// one period unless somebody forces it:
+//
+//   - The numbers of the current period with the indexes [0, granted) were granted,
+//     and number i is base + i*increment, exactly, an int64. A block begins at the
+//     index granted and raises that. Only ReturnBlock lowers it again, by the unused
+//     end of the block that was granted last, once.
+//   - used holds every number that was granted in the current period, also before
+//     the base was moved, and by earlier sequences of that name. Moving the base or
+//     changing the increment is refused if what follows may meet it. It is empty only if nothing is
+//     remembered that was granted under this name in any period.
+//
+// period never goes back, and used begins anew only when it goes forward.
+type sequence struct {
+	name        string
+	spec        *sequenceSpec // may be shared; never changed
+	created     int64         // Unix ms
+	incarnation uint64
+	generation  uint64
+
+	base    int64
+	granted uint64
+
+	// The last block has the indexes [lastFrom, granted), if lastToken is not 0. Then
+	// everything else in used is behind its first number, see giveBack.
+	lastFrom, lastToken uint64
+
+	used   hull
+	period int32
+}
+
+// last returns the last number that was granted from base.
+func (q *sequence) last() (n int64, ok bool) {
+	if q.granted == 0 {
+		return 0, false
+	}
+	return numberAt(q.base, q.granted-1, q.spec.increment), true
+}
+
+// next returns the number with the index granted; ok is false if it is no int64. It
+// may be outside [min, max].
+func (q *sequence) next() (n int64, ok bool) {
+	last, some := q.last()
+	if !some {
+		return q.base, true
+	}
+	return after(last, q.spec.increment)
+}
+
+// remaining returns how many numbers can still be granted in this period.
+func (q *sequence) remaining() uint64 {
+	next, ok := q.next()
+	if !ok {
+		return 0
+	}
+	left := capacity(next, q.spec.increment, q.spec.min, q.spec.max)
+	return min(left, math.MaxUint64-q.granted)
+}
+
+// startPeriod begins a later period.
+func (q *sequence) startPeriod(period int32) {
+	q.period = period
+	q.moveTo(q.spec.start)
+	q.used = hull{}
+}
+
+// moveTo makes n the next number.
+func (q *sequence) moveTo(n int64) {
+	q.base, q.granted, q.lastFrom, q.lastToken = n, 0, 0, 0
+}
+
+// grant grants the next count numbers, at most as many as remain. The block can be
+// returned under its token, if that is not 0.
+func (q *sequence) grant(count, token uint64) {
+	first, _ := q.next()
+	if !q.used.behind(first, q.spec.increment) {
+		token = 0 // forced to repeat numbers: nobody could tell what else was granted here
+	}
+	q.lastFrom, q.lastToken = q.granted, token
+	q.granted += count
+	last, _ := q.last()
+	q.used = q.used.add(first).add(last)
+}
+
+// giveBack takes back the last unused numbers of the last block, which can then not
+// be returned any more. What is left of used is exact, or too large if all of it
+// was given back.
+func (q *sequence) giveBack(unused uint64) {
+	first := numberAt(q.base, q.lastFrom, q.spec.increment)
+	q.granted -= unused
+	q.lastToken = 0
+	switch {
+	case q.granted > q.lastFrom:
+		last, _ := q.last()
+		if q.spec.increment > 0 {
+			q.used.high = last
+		} else {
+			q.used.low = last
+		}
+	case q.used.low < first && q.spec.increment > 0 || q.used.high > first && q.spec.increment < 0:
+		q.used = q.used.cut(first, q.spec.increment)
+	case q.period == 0:
+		q.used = hull{}
+	default:
+		q.used = trace(first, q.spec.increment) // earlier periods may have had some
+	}
+}
+
+// view returns what readers see of it.
+func (q *sequence) view() Sequence {
+	v := Sequence{
+		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
+		Generation: q.generation, Period: q.period, Remaining: q.remaining(),
+	}
+	v.Last, v.HasLast = q.last()
+	if v.Remaining > 0 {
+		v.Next, _ = q.next()
+	}
+	return v
+}

@@ -1,0 +1,187 @@
+package fsm
+
+import (
+	"fmt"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// createSequence adds a sequence. Repeating it with the same specification changes
+// nothing and succeeds. Numbers that a deleted sequence of that name gave out in the
+// same period are not given out again unless forced.
+func (s *State) createSequence(e entry) Result {
+	c := e.cmd.GetCreateSequence()
+	if refused := checkSequence(c.GetSpec()); refused != nil {
+		return Result{Err: refused}
+	}
+	name, spec := c.GetSpec().GetName(), compact(c.GetSpec())
+	if err := spec.checkPeriod(c.GetPeriod()); err != nil {
+		return Result{Err: invalid("%v", err)}
+	}
+	if existing, ok := s.sequences.live.Get(name); ok {
+		if *existing.spec != *spec {
+			return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS,
+				"sequence %q exists with another specification: update it, or take another name", name)}
+		}
+		return Result{Sequence: existing.view()}
+	}
+	q := &sequence{
+		name: name, spec: s.sequences.shared(name, spec), created: e.now,
+		incarnation: e.index, generation: e.index, base: spec.start, period: c.GetPeriod(),
+	}
+	if old, ok := s.sequences.deleted.Get(name); ok {
+		if err := old.grows(e.index); err != nil {
+			return halted(err)
+		}
+		if refused := q.succeed(old, c.GetForce()); refused != nil {
+			return Result{Err: refused}
+		}
+	} else if s.sequences.len() >= s.maxSequences {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
+			"there are %d sequences, with the deleted ones that are remembered, which is the limit: use one of them", s.maxSequences)}
+	}
+	s.sequences.put(q)
+	s.sequenceRevision++
+	return Result{Sequence: q.view()}
+}
+
+// succeed takes over what must not be forgotten of a deleted sequence of that name.
+func (q *sequence) succeed(old *sequence, force bool) *Refused {
+	period := max(q.period, old.period)
+	fresh := period > old.period && old.spec.resets() && q.spec.resets()
+	if !force {
+		if !q.spec.resets() && old.spec.resets() {
+			return wouldRepeat(q.name, "the deleted sequence had periods, and what it gave out in earlier ones is not remembered")
+		}
+		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
+			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence gave out numbers from %d to %d", old.used.low, old.used.high))
+		}
+		q.period = period
+	}
+	if fresh {
+		q.used = trace(q.base, q.spec.increment)
+	} else {
+		q.used = old.used
+	}
+	return nil
+}
+
+// updateSequence replaces a sequence's specification and, with next, where it goes on.
+func (s *State) updateSequence(e entry) Result {
+	c := e.cmd.GetUpdateSequence()
+	if refused := checkSequence(c.GetSpec()); refused != nil {
+		return Result{Err: refused}
+	}
+	old, refused := s.sequences.named(c.GetSpec().GetName())
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
+		return Result{Err: refused}
+	}
+	spec := compact(c.GetSpec())
+	if c.Next != nil && (c.GetNext() < spec.min || c.GetNext() > spec.max) {
+		return Result{Err: invalid("the next number %d, expected %d to %d", c.GetNext(), spec.min, spec.max)}
+	}
+	if err := old.grows(e.index); err != nil {
+		return halted(err)
+	}
+	q := old.updated(s.sequences.shared(old.name, spec), c.Next)
+	q.generation = e.index
+	if !c.GetForce() && !mutant.On(mutant.NoRepeatCheck) {
+		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
+			return Result{Err: refused}
+		}
+	}
+	s.sequences.put(q)
+	s.sequenceRevision++
+	return Result{Sequence: q.view()}
+}
+
+// updated returns the sequence with another specification: it goes on with next, or
+// where it was. The number that came next stays next, also if it is outside the new
+// bounds; where none was left, it goes on after the last one. A sequence that never
+// granted anything begins at the new start.
+func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
+	u := *q
+	u.spec, u.lastToken = spec, 0
+	following, ok := q.next()
+	switch {
+	case next != nil:
+		u.moveTo(*next)
+	case !q.used.some && q.base == q.spec.start:
+		u.moveTo(spec.start)
+	case spec.increment == q.spec.increment:
+	case q.granted == 0, ok && following >= q.spec.min && following <= q.spec.max:
+		u.moveTo(following)
+	default:
+		last, _ := q.last()
+		if following, ok = after(last, spec.increment); ok {
+			u.moveTo(following)
+		} else {
+			u.moveTo(last)
+			u.granted, u.lastFrom = 1, 0
+		}
+	}
+	return &u
+}
+
+// checkRepeat refuses to turn the sequence into u if that may repeat numbers. What
+// it would have granted anyway is no matter: that was decided before.
+func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
+	if u.spec.coarser(q.spec) && q.used.some {
+		return wouldRepeat(q.name, "what it gave out in earlier, shorter periods is not remembered")
+	}
+	if !moved && u.spec.increment == q.spec.increment && u.spec.min == q.spec.min && u.spec.max == q.spec.max {
+		return nil
+	}
+	if next, ok := u.next(); ok && u.used.meets(next, u.spec.increment, u.spec.min, u.spec.max) {
+		return wouldRepeat(q.name, fmt.Sprintf("it gave out numbers from %d to %d and would go on with %d", u.used.low, u.used.high, next))
+	}
+	return nil
+}
+
+// deleteSequence deletes a sequence, but for what it gave out.
+func (s *State) deleteSequence(e entry) Result {
+	q, refused := s.sequences.named(e.cmd.GetDeleteSequence().GetName())
+	if refused != nil {
+		return Result{Err: refused}
+	}
+	if err := q.grows(e.index); err != nil {
+		return halted(err)
+	}
+	tomb, spec := *q, *q.spec
+	spec.timeZone, spec.format, spec.description = "", "", ""
+	tomb.spec, tomb.generation = &spec, e.index
+	tomb.moveTo(spec.start)
+	if mutant.On(mutant.DeleteForgets) {
+		tomb.used = hull{}
+	}
+	s.sequences.bury(&tomb)
+	s.sequenceRevision++
+	return Result{}
+}
+
+// checkGeneration is the compare-and-swap of what was decided for a generation.
+func (q *sequence) checkGeneration(generation uint64) *Refused {
+	if generation == q.generation {
+		return nil
+	}
+	return refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
+		"sequence %q was changed, its generation is %d and not %d: read it and try again", q.name, q.generation, generation)
+}
+
+// grows checks that a command comes after all that changed the sequence before:
+// their indexes are its incarnation, its generation and its tokens.
+func (q *sequence) grows(index uint64) error {
+	if last := max(q.generation, q.lastToken); index <= last {
+		return haltAt(index, adviseRejoin, fmt.Errorf("sequence %q was changed at index %d already, and indexes must grow", q.name, last))
+	}
+	return nil
+}
+
+func wouldRepeat(name, why string) *Refused {
+	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q might repeat numbers: %s; force it if that is what you want", name, why)
+}

@@ -1,0 +1,135 @@
+package fsm
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// The ranges of a sequence's specification, both ends included.
+const (
+	minBlockMillis      = 100
+	maxBlockMillis      = 3_600_000
+	maxBlockNumbers     = 100_000_000
+	maxTimeZoneBytes    = 64
+	maxFormatBytes      = 256
+	maxDescriptionBytes = 256
+)
+
+// sequenceSpec is a commandv1.SequenceSpec without its name, in half the memory and
+// comparable.
+type sequenceSpec struct {
+	start, increment, min, max      int64
+	blockMillis, minBlock, maxBlock uint32
+	mode, reset                     uint8
+	timeZone, format, description   string
+}
+
+// CheckSequence returns why CreateSequence would refuse a specification, a
+// [*Refused], or nil. Whether the time zone and the format mean anything it does not
+// say: that is not the state machine's business.
+func CheckSequence(spec *commandv1.SequenceSpec) error {
+	if refused := checkSequence(spec); refused != nil {
+		return refused
+	}
+	return nil
+}
+
+func checkSequence(spec *commandv1.SequenceSpec) *Refused {
+	if err := checkIdentifier(spec.GetName()); err != nil {
+		return invalid("a sequence's name %v", err)
+	}
+	switch {
+	case spec.GetIncrement() == 0:
+		return invalid("an increment of 0, expected another number")
+	case spec.GetMin() > spec.GetMax():
+		return invalid("a minimum of %d above the maximum of %d", spec.GetMin(), spec.GetMax())
+	case spec.GetStart() < spec.GetMin() || spec.GetStart() > spec.GetMax():
+		return invalid("a start of %d, expected %d to %d", spec.GetStart(), spec.GetMin(), spec.GetMax())
+	}
+	switch spec.GetMode() {
+	case commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, commandv1.SequenceMode_SEQUENCE_MODE_STRICT:
+	default:
+		return invalid("a mode of %v, expected relaxed or strict", spec.GetMode())
+	}
+	switch spec.GetReset_() {
+	case commandv1.SequenceReset_SEQUENCE_RESET_NONE, commandv1.SequenceReset_SEQUENCE_RESET_DAILY,
+		commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY, commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:
+	default:
+		return invalid("a reset of %v, expected none, daily, monthly or yearly", spec.GetReset_())
+	}
+	if ms := spec.GetBlockMs(); ms < minBlockMillis || ms > maxBlockMillis {
+		return invalid("blocks of %d ms, expected %d to %d", ms, minBlockMillis, maxBlockMillis)
+	}
+	if least, most := spec.GetMinBlock(), spec.GetMaxBlock(); least < 1 || least > most || most > maxBlockNumbers {
+		return invalid("blocks of %d to %d numbers, expected 1 to %d, and no less at most than at least", least, most, maxBlockNumbers)
+	}
+	for _, text := range []struct {
+		name, value string
+		bytes       int
+	}{
+		{"time zone", spec.GetTimeZone(), maxTimeZoneBytes},
+		{"format", spec.GetFormat(), maxFormatBytes},
+		{"description", spec.GetDescription(), maxDescriptionBytes},
+	} {
+		if len(text.value) > text.bytes {
+			return invalid("a %s of %d bytes, expected at most %d", text.name, len(text.value), text.bytes)
+		}
+		if !utf8.ValidString(text.value) {
+			return invalid("a %s of %q, expected UTF-8", text.name, text.value)
+		}
+	}
+	return nil
+}
+
+// compact returns a specification that was checked without its name.
+func compact(spec *commandv1.SequenceSpec) *sequenceSpec {
+	return &sequenceSpec{
+		start: spec.GetStart(), increment: spec.GetIncrement(), min: spec.GetMin(), max: spec.GetMax(),
+		blockMillis: uint32(spec.GetBlockMs()), minBlock: uint32(spec.GetMinBlock()), maxBlock: uint32(spec.GetMaxBlock()),
+		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()),
+		timeZone: spec.GetTimeZone(), format: spec.GetFormat(), description: spec.GetDescription(),
+	}
+}
+
+// message is the inverse of compact.
+func (s *sequenceSpec) message(name string) *commandv1.SequenceSpec {
+	return &commandv1.SequenceSpec{
+		Name: name, Start: s.start, Increment: s.increment, Min: s.min, Max: s.max,
+		Mode: commandv1.SequenceMode(s.mode), Reset_: commandv1.SequenceReset(s.reset),
+		BlockMs: int64(s.blockMillis), MinBlock: uint64(s.minBlock), MaxBlock: uint64(s.maxBlock),
+		TimeZone: s.timeZone, Format: s.format, Description: s.description,
+	}
+}
+
+// resets reports whether the sequence starts over from time to time.
+func (s *sequenceSpec) resets() bool {
+	return commandv1.SequenceReset(s.reset) != commandv1.SequenceReset_SEQUENCE_RESET_NONE
+}
+
+// coarser reports whether s has longer periods than other, which has some.
+func (s *sequenceSpec) coarser(other *sequenceSpec) bool {
+	return other.resets() && (!s.resets() || s.reset > other.reset) // daily < monthly < yearly
+}
+
+// checkPeriod checks a period that a proposer computed for the specification: 0
+// without a reset, else a date as the decimal number yyyymmdd. Whether that day
+// exists, and begins a period, only the proposer knows.
+func (s *sequenceSpec) checkPeriod(period int32) error {
+	if !s.resets() {
+		if period != 0 {
+			return fmt.Errorf("a period of %d for a sequence without a reset, expected 0", period)
+		}
+		return nil
+	}
+	return checkDate(period)
+}
+
+func checkDate(period int32) error {
+	year, month, day := period/10_000, period/100%100, period%100
+	if year < 1970 || year > 9999 || month < 1 || month > 12 || day < 1 || day > 31 {
+		return fmt.Errorf("a period of %d, expected the date of its first day as yyyymmdd", period)
+	}
+	return nil
+}
