@@ -1,4 +1,5 @@
-// Package allocator turns granted windows into IDs, from memory.
+// Package allocator turns granted windows into IDs, and granted blocks into the
+// numbers of sequences, from memory.
 //
 // The cluster grants a window, a half-open range of ticks on one worker, by a
 // committed command. An [Issuer] holds one such worker in each of its lanes,
@@ -32,4 +33,24 @@
 // Each lane has one goroutine, which alone calls the Granter. Callers take no
 // lock and allocate nothing unless they have to wait. While they wait they read
 // the clock again and again, since it may jump either way.
+//
+// # Sequences
+//
+// A [Sequence] gives out the numbers of one sequence from blocks that its
+// [BlockGranter] got. It guarantees:
+//
+//   - Every number is answered once, and only numbers of blocks that this process
+//     was granted. They ascend (with a negative increment descend) in the order in
+//     which calls return, as long as generation and period stay.
+//   - No number of an earlier generation or period is chosen once this process
+//     knows of a later one, nor of a period that has ended by its clock, unless
+//     the cluster, asked just now, says that the period goes on.
+//   - A block that cannot be right is ignored: no answer of a cluster makes it
+//     repeat or miscount numbers within a generation and period.
+//
+// It holds two blocks, and asks for the second one early enough, and large enough,
+// for calls not to wait at the rate at which numbers are used. As a lane does, it
+// gives out numbers by moving a position on with one compare-and-swap, with no lock
+// and no allocation. There is a goroutine only while a block is asked for, so idle
+// sequences cost no more than their memory.
 package allocator

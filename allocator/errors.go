@@ -20,7 +20,15 @@ var (
 	// ErrTimeExhausted: the layout has no tick left, now or ever.
 	ErrTimeExhausted = errors.New("allocator: the layout's time field is full: use another layout, with more time bits or a later epoch")
 
-	// ErrClosed: the issuer was closed.
+	// ErrNotLastBlock: another block was granted since, or this one was given back
+	// already. Granters return it from ReturnBlock; no caller of a Sequence sees it.
+	ErrNotLastBlock = errors.New("allocator: the block is not the last one that was granted")
+
+	// ErrOutdatedBlock: the cluster granted blocks of a generation or period that is
+	// known here to be past, or of a sequence that is known to be gone.
+	ErrOutdatedBlock = errors.New("allocator: the blocks that were granted are outdated already: the sequence is being changed, try again")
+
+	// ErrClosed: the issuer or the sequence was closed.
 	ErrClosed = errors.New("allocator: closed: this process is shutting down, ask another member")
 
 	// ErrInvalidArgument: the request or the configuration can never be served.

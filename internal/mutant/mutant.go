@@ -44,4 +44,12 @@ const (
 	DeleteForgets Bug = "delete-forgets"
 	// AnswerForgotten grants a repeated request another block.
 	AnswerForgotten Bug = "answer-forgotten"
+	// KeepOutdatedBlock goes on with a block after a later generation or period became known.
+	KeepOutdatedBlock Bug = "keep-outdated-block"
+	// ReturnBeforeClose gives the tail of a block back without closing the block.
+	ReturnBeforeClose Bug = "return-before-close"
+	// JoinAcrossGap answers from two blocks as if the second one continued the first.
+	JoinAcrossGap Bug = "join-across-gap"
+	// TrustAnyBlock uses a block that repeats numbers.
+	TrustAnyBlock Bug = "trust-any-block"
 )

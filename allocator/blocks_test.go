@@ -1,0 +1,196 @@
+package allocator_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// blocks is a BlockGranter by the rules of the state machine, and the auditor: it
+// keeps every block that was granted. Numbers are by index, so that a sequence may go
+// down as well as up.
+type blocks struct {
+	mu         sync.Mutex
+	start      int64
+	increment  int64
+	length     uint64 // how many numbers there are; 0: no end
+	min, max   uint64
+	duration   time.Duration
+	generation uint64
+	period     int32
+	periodEnd  int64
+	token      uint64
+	granted    uint64 // index of the first number that was not granted
+	last       uint64 // index of the first number of the last block
+	grants     []grant
+	returns    []uint64 // how many numbers each return gave back
+	asked      []request
+
+	delay  time.Duration
+	before func() error // with mu held; an error: not carried out
+	after  func() error // with mu held; an error: the reply is lost
+	forge  func(allocator.Block) allocator.Block
+}
+
+type grant struct {
+	block allocator.Block
+	lost  bool
+}
+
+type request struct {
+	count uint64
+	at    time.Time
+}
+
+func newBlocks() *blocks {
+	return &blocks{start: 1, increment: 1, min: 100, max: 10_000_000, duration: 10 * time.Second, generation: 1}
+}
+
+func (c *blocks) set(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f()
+}
+
+// other lets another member take numbers.
+func (c *blocks) other(count uint64) {
+	c.set(func() {
+		c.token++
+		c.last = c.granted
+		c.granted += count
+	})
+}
+
+func (c *blocks) AllocateBlock(ctx context.Context, _ string, count uint64) (b allocator.Block, err error) {
+	c.mu.Lock()
+	delay := c.delay
+	c.asked = append(c.asked, request{count, time.Now()})
+	c.mu.Unlock()
+	if delay > 0 {
+		timer := time.NewTimer(delay / 2)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return b, ctx.Err()
+		}
+		defer func() {
+			timer := time.NewTimer(delay - delay/2)
+			defer timer.Stop()
+			<-timer.C
+		}()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.before != nil {
+		if err := c.before(); err != nil {
+			return b, err
+		}
+	}
+	count = max(count, c.min)
+	if c.length > 0 {
+		count = min(count, c.length-c.granted)
+		if count == 0 {
+			return b, errExhausted
+		}
+	}
+	c.token++
+	b = allocator.Block{
+		Token: c.token, First: c.start + int64(c.granted)*c.increment, Count: count, Increment: c.increment,
+		Generation: c.generation, Period: c.period, PeriodEnd: c.periodEnd,
+		Duration: c.duration, MinCount: c.min, MaxCount: c.max,
+	}
+	c.last, c.granted = c.granted, c.granted+count
+	if c.forge != nil {
+		b = c.forge(b)
+	}
+	if c.after != nil {
+		err = c.after()
+	}
+	c.grants = append(c.grants, grant{b, err != nil})
+	return b, err
+}
+
+func (c *blocks) ReturnBlock(_ context.Context, _ string, token, unused uint64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.before != nil {
+		if err := c.before(); err != nil {
+			return err
+		}
+	}
+	if token != c.token || unused > c.granted-c.last {
+		return allocator.ErrNotLastBlock
+	}
+	c.granted -= unused
+	c.token++ // a second return is refused
+	c.returns = append(c.returns, unused)
+	return nil
+}
+
+// sequenceRig is one Sequence in a synctest bubble.
+type sequenceRig struct {
+	*testing.T
+	blocks   *blocks
+	clock    *hand
+	cfg      allocator.SequenceConfig
+	sequence *allocator.Sequence
+}
+
+func runSequence(t *testing.T, configure func(*sequenceRig), test func(*sequenceRig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		r := &sequenceRig{T: t, blocks: newBlocks(), clock: newHand()}
+		r.cfg = allocator.SequenceConfig{Name: "orders", Granter: r.blocks, Clock: r.clock.read}
+		if configure != nil {
+			configure(r)
+		}
+		r.sequence = allocator.OpenSequence(r.cfg)
+		t.Cleanup(func() { _ = r.sequence.Close(context.Background()) })
+		test(r)
+	})
+}
+
+// next takes a run of numbers, which must be there.
+func (r *sequenceRig) next(count uint64) allocator.Numbers {
+	r.Helper()
+	n, err := r.sequence.Next(r.Context(), count)
+	if err != nil {
+		r.Fatal(err)
+	}
+	if n.Count != count {
+		r.Fatalf("%d numbers instead of %d", n.Count, count)
+	}
+	return n
+}
+
+// expect takes a run of numbers that must begin with first.
+func (r *sequenceRig) expect(count uint64, first int64) {
+	r.Helper()
+	if n := r.next(count); n.First != first {
+		r.Fatalf("%d numbers from %d instead of %d", count, n.First, first)
+	}
+}
+
+// load takes single numbers at a rate for some time, and returns how many calls had
+// to wait, and the longest wait.
+func (r *sequenceRig) load(perSecond int, d time.Duration) (waited uint64, longest time.Duration) {
+	r.Helper()
+	before := r.sequence.Stats().Waited
+	// In steps of 1 ms, as the calls of one millisecond are one after another anyway.
+	start := time.Now()
+	var given int
+	for time.Since(start) < d {
+		time.Sleep(time.Millisecond)
+		for ; given < int(float64(perSecond)*time.Since(start).Seconds()); given++ {
+			longest = max(longest, timed(func() { r.next(1) }))
+		}
+	}
+	return r.sequence.Stats().Waited - before, longest
+}
+
+func (r *sequenceRig) settle() { synctest.Wait() }

@@ -1,0 +1,140 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+const (
+	// maxTries is how many blocks in a row may be outdated, or too short for a
+	// caller, until that is an error.
+	maxTries = 3
+	// askAgain is how often, in milliseconds, the cluster is asked whether a period
+	// has ended that by this process's clock has.
+	askAgain = 100
+)
+
+// fetch is the request for a block that is under way, or several in a row.
+type fetch struct {
+	cancel func() // of the call
+	done   chan struct{}
+}
+
+// request begins to ask for a block. The call is nobody's in particular: callers who
+// need it wait for it with contexts of their own. None is under way, and the lock
+// is held.
+func (s *Sequence) request() {
+	ctx, cancel := context.WithCancel(context.Background())
+	f := &fetch{cancel: cancel, done: make(chan struct{})}
+	s.fetch = f
+	go func() {
+		defer cancel()
+		for tries := 1; s.ask(ctx, &tries); {
+		}
+		close(f.done)
+	}()
+}
+
+// ask asks for one block, and reports whether to ask for another at once.
+func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
+	s.mu.Lock()
+	asked := s.clock()
+	if b := s.current.Load(); b != nil {
+		s.pacer.measure(asked.Mono, s.ledger.stats.Given+b.given())
+	}
+	count := s.pacer.ask(s.wanted())
+	for _, w := range s.waiting {
+		w.asked = true
+	}
+	drops := s.drops
+	s.mu.Unlock()
+
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	block, err := s.granter.AllocateBlock(call, s.name, count)
+	cancel()
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refresh()
+	now := s.clock()
+	b := newStock(block)
+	if err == nil && (!plausible(block) || !s.ledger.follows(b)) {
+		err = fmt.Errorf("allocator: the block of sequence %q with token %d, %d numbers from %d by %d, is impossible and was ignored", s.name, b.Token, b.Count, b.First, b.Increment)
+	}
+	if err == nil {
+		s.ledger.token = b.Token
+		s.ledger.stats.Blocks++
+		if s.drops != drops || s.ledger.outdated(b) {
+			s.ledger.stats.Burned += b.Count
+			if *tries++; *tries <= maxTries && s.closed == nil {
+				return true
+			}
+			err = fmt.Errorf("sequence %q: %w", s.name, ErrOutdatedBlock)
+		}
+	}
+	*tries = 1
+	if err != nil {
+		s.failed(err, now)
+	} else {
+		if s.pacer.failures > 0 {
+			s.log.Info("blocks are granted again", "sequence", s.name)
+		}
+		s.pacer.granted(block, now.Mono-asked.Mono)
+		s.accept(b, asked, now)
+	}
+	if s.closed == nil && len(s.waiting) > 0 {
+		return true
+	}
+	s.fetch = nil
+	s.pace(now)
+	return false
+}
+
+// failed notes that no block was granted, and tells those who wait for it. The lock
+// is held.
+func (s *Sequence) failed(err error, now clock.Reading) {
+	if s.pacer.failed(now.Mono) && !errors.Is(err, ErrClosed) {
+		s.log.Warn("no block granted, trying again when numbers are wanted", "sequence", s.name, "err", err)
+	}
+	s.refuse(err, func(w *waiter) bool { return w.asked })
+}
+
+// accept takes a block in and serves those who wait. asked is when the cluster was
+// asked for it. The lock is held.
+func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
+	s.ledger.accepted(b)
+	s.weed()
+	if b.PeriodEnd != 0 && asked.Wall >= b.PeriodEnd {
+		s.lenient.Store(now.Mono + askAgain) // the cluster knew, and its clock decides
+	}
+	switch {
+	case s.next == nil:
+		s.next = b
+	case b.continues(s.next):
+		s.next = s.next.joined(0, b)
+	default:
+		// There is no place for a third. It is here because somebody wants more than
+		// the next one has, or because a period did not end.
+		s.serveWaiting(now)
+		if s.next != nil && s.closed == nil && (len(s.waiting) == 0 || s.waiting[0].count > b.Count) {
+			s.ledger.stats.Burned += b.Count
+			break
+		}
+		s.burn()
+		s.next = b
+	}
+	if s.closed != nil {
+		return
+	}
+	s.serveWaiting(now)
+	for _, w := range s.waiting {
+		if w.asked && b.Count < w.count {
+			w.short++
+		}
+	}
+	s.refuse(fmt.Errorf("allocator: sequence %q: the cluster granted blocks of %d numbers, fewer than one call wanted: ask for fewer, or raise the greatest size of its blocks", s.name, b.Count),
+		func(w *waiter) bool { return w.short >= maxTries })
+}

@@ -1,0 +1,137 @@
+package allocator
+
+import (
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/mutant"
+)
+
+// ledger is what a Sequence knows of its sequence, and what it did with it. Guarded
+// by the Sequence's lock.
+type ledger struct {
+	stats SequenceStats // Given without the current block's
+
+	known epoch // the latest
+	gone  bool  // the sequence does not exist, as far as is known here
+
+	token  uint64 // the greatest of a block that was granted
+	end    int64  // the last number of the last block that was accepted, which
+	step   int64  // had this increment; 0: none yet
+	endsIn epoch  // and this epoch
+
+	last   int64 // the last number that was given out before the current block,
+	lastOf epoch // in this epoch
+	any    bool  // there is one
+}
+
+// follows reports whether a block can be what follows the last one. Believing a
+// wrong one could repeat numbers; ignoring a right one only burns it.
+func (l *ledger) follows(b *stock) bool {
+	if mutant.On(mutant.TrustAnyBlock) {
+		return true
+	}
+	if b.Token <= l.token {
+		return false
+	}
+	if l.step == 0 || b.epoch() != l.endsIn {
+		return true
+	}
+	return b.Increment == l.step && b.First != l.end && (b.First > l.end) == (l.step > 0)
+}
+
+// outdated reports whether a block must not be used.
+func (l *ledger) outdated(b *stock) bool {
+	return !mutant.On(mutant.KeepOutdatedBlock) && (l.gone || b.epoch().before(l.known))
+}
+
+// accepted notes a block that is going to be used.
+func (l *ledger) accepted(b *stock) {
+	if l.known.before(b.epoch()) {
+		l.known = b.epoch()
+	}
+	l.end, l.step, l.endsIn = b.number(b.Count-1), b.Increment, b.epoch()
+}
+
+// refresh compares the blocks with what is known here, if that has changed. The
+// lock is held.
+func (s *Sequence) refresh() {
+	revision := s.revision.Load() // before asking, so that no change is missed
+	if revision == s.seen.Load() {
+		return
+	}
+	if s.known != nil {
+		l := &s.ledger
+		generation, period, ok := s.known()
+		switch latest := (epoch{generation, period}); {
+		case !ok:
+			l.gone, l.known = true, epoch{} // one created anew starts over
+		case l.gone || l.known.before(latest):
+			l.gone, l.known = false, latest
+		}
+		s.weed()
+	}
+	s.seen.Store(revision)
+}
+
+// weed drops the blocks that must not be used any more. The lock is held.
+func (s *Sequence) weed() {
+	if b := s.current.Load(); b != nil && s.ledger.outdated(b) {
+		s.ledger.stats.Burned += b.Count - s.retire(b)
+		s.current.Store(nil)
+	}
+	if s.next != nil && s.ledger.outdated(s.next) {
+		s.ledger.stats.Burned += s.next.Count
+		s.next = nil
+	}
+}
+
+// burn drops the blocks. The lock is held.
+func (s *Sequence) burn() {
+	if b := s.current.Load(); b != nil {
+		s.ledger.stats.Burned += b.Count - s.retire(b)
+		s.current.Store(nil)
+	}
+	if s.next != nil {
+		s.ledger.stats.Burned += s.next.Count
+		s.next = nil
+	}
+}
+
+// retire closes the current block, notes what was given out of it and returns how
+// many numbers that was. The lock is held.
+func (s *Sequence) retire(b *stock) (given uint64) {
+	if given = b.close(); given > 0 {
+		l := &s.ledger
+		l.last, l.lastOf, l.any = b.number(given-1), b.epoch(), true
+		l.stats.Given += given
+	}
+	return given
+}
+
+// serve gives out count numbers from the blocks that are there. It moves on to the
+// next block if that can serve, and burns what is left of the current one only if
+// the two do not continue one another; never for a single number, for which any
+// rest is enough. The lock is held.
+func (s *Sequence) serve(count uint64, now clock.Reading) (n Numbers, ok bool) {
+	for {
+		b := s.current.Load()
+		if b != nil && !s.over(b, now) {
+			if index, ok := b.take(count); ok {
+				return b.numbers(index, count), true
+			}
+		}
+		next := s.next
+		switch {
+		case next == nil || s.over(next, now):
+			return Numbers{}, false
+		case b == nil:
+		case next.continues(b):
+			next = b.joined(s.retire(b), next)
+		case next.Count >= count || b.given() == b.Count:
+			s.ledger.stats.Burned += b.Count - s.retire(b)
+		default:
+			return Numbers{}, false // both may still serve smaller requests
+		}
+		s.next = nil
+		s.current.Store(next)
+	}
+}

@@ -1,0 +1,161 @@
+package allocator
+
+import (
+	"math"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+const (
+	firstBlock           = 100 // numbers to ask for when nothing is known yet
+	defaultBlockDuration = 10 * time.Second
+	maxBlockDuration     = 24 * time.Hour
+
+	// looks is how often the pace is looked at during a block.
+	looks = 16
+	// minWindow is the shortest time, in milliseconds, that tells how large blocks
+	// should be. Over less, a few calls in a row look like an enormous load.
+	minWindow = 100
+	// headroom is how many round trips a block lasts at least, so that there is time
+	// to ask for the one after the next.
+	headroom = 4
+)
+
+// pacer decides when to ask for a block, and for how many numbers. Rates are in
+// numbers per millisecond. Guarded by the Sequence's lock.
+//
+// The next block is asked for when a fifth of the current one is left, or when at
+// the present rate that would be used up within two round trips. It should last as
+// long as blocks of the sequence are to last, and has between half and twice as many
+// numbers as the one before, so that a burst does not take numbers for hours. Where
+// twice as many would last less than a quarter of that time, or hardly longer than
+// it takes to get more, it has as many as the present rate needs: a load that
+// jumps is not to wait.
+type pacer struct {
+	duration float64 // that a block should last, in milliseconds; 0: no block was granted yet
+	min, max uint64  // numbers to ask for
+	size     uint64  // that was asked for last, without what callers wanted beyond it
+
+	roundTrip float64 // in milliseconds: as long as the slowest of late
+
+	since   int64   // Mono; when the present window began
+	base    uint64  // numbers given out before it
+	running bool    // it has begun
+	rate    float64 // smoothed
+	recent  float64 // in the window, or in the last one where it has just begun
+	burst   float64 // as recent, taken over minWindow at least
+
+	failures int   // requests in a row
+	retryAt  int64 // Mono; nothing is asked for in the background before
+}
+
+// measure notes how many numbers were given out so far.
+func (p *pacer) measure(mono int64, given uint64) {
+	if !p.running {
+		p.since, p.base, p.running = mono, given, true
+		return
+	}
+	n, elapsed := float64(given-p.base), float64(mono-p.since)
+	if given < p.base || elapsed < 0 {
+		p.since, p.base = mono, given
+		return
+	}
+	p.recent = n / max(elapsed, 1)
+	p.burst = n / max(elapsed, minWindow)
+	if elapsed < minWindow {
+		return
+	}
+	if weight := min(1, max(0.5, elapsed/max(p.duration, 1))); p.rate > 0 {
+		p.rate += weight * (p.recent - p.rate)
+	} else {
+		p.rate = p.recent
+	}
+	p.since, p.base, p.burst = mono, given, 0
+}
+
+// granted notes a block and how long it took to get it, in milliseconds.
+func (p *pacer) granted(b Block, took int64) {
+	d := b.Duration
+	if d <= 0 {
+		d = defaultBlockDuration
+	}
+	p.duration = float64(max(1, min(d, maxBlockDuration).Milliseconds()))
+	if p.max = min(b.MaxCount, maxStock); p.max == 0 {
+		p.max = maxStock
+	}
+	p.min = max(1, min(b.MinCount, p.max))
+	p.failures, p.retryAt = 0, math.MinInt64
+	if sample := float64(max(1, took)); sample > p.roundTrip {
+		p.roundTrip = sample
+	} else {
+		p.roundTrip += (sample - p.roundTrip) / 8
+	}
+}
+
+// failed notes a request that failed, and reports whether it is the first in a row.
+func (p *pacer) failed(mono int64) bool {
+	p.failures++
+	p.retryAt = mono + backoff(p.failures).Milliseconds()
+	return p.failures == 1
+}
+
+// ask returns how many numbers to ask for when callers wait for sum of them, the
+// greediest for most.
+func (p *pacer) ask(sum, most uint64) uint64 {
+	if p.duration == 0 {
+		p.size = firstBlock
+		return max(p.size, sum)
+	}
+	rate := max(p.rate, p.burst)
+	size := p.clamp(rate*max(p.duration, headroom*p.roundTrip), p.size/2, min(2*p.size, maxStock))
+	size = max(size, p.clamp(rate*max(p.duration/4, headroom*p.roundTrip), 0, maxStock))
+	p.size = max(p.min, min(size, p.max))
+	return max(min(max(p.size, sum), p.max), most)
+}
+
+// clamp rounds a count up, within bounds.
+func (*pacer) clamp(count float64, low, high uint64) uint64 {
+	if count >= float64(high) {
+		return high
+	}
+	return max(low, uint64(math.Ceil(count)))
+}
+
+// reserve is how many numbers of a block are left when the next one is asked for.
+func (p *pacer) reserve(count uint64) uint64 {
+	need := p.clamp(2*p.roundTrip*max(p.rate, p.recent), 0, maxStock)
+	return max(count/5+min(count%5, 1), need)
+}
+
+// look looks at the pace, unless somebody who has the lock is about to.
+func (s *Sequence) look() {
+	if s.mu.TryLock() {
+		s.pace(s.clock())
+		s.mu.Unlock()
+	}
+}
+
+// pace asks for the next block if it is time, and decides when to look again. The
+// lock is held.
+func (s *Sequence) pace(now clock.Reading) {
+	b, p := s.current.Load(), &s.pacer
+	if b == nil {
+		return
+	}
+	given := b.given()
+	p.measure(now.Mono, s.ledger.stats.Given+given)
+	left, mark := b.Count-given, given+max(1, b.Count/looks)
+	if s.next == nil && s.fetch == nil {
+		reserve := p.reserve(b.Count)
+		switch {
+		case left > reserve:
+			mark = min(mark, b.Count-reserve)
+		case now.Mono >= p.retryAt:
+			s.request()
+		default:
+			mark = given // the next call looks again
+		}
+	}
+	b.mark.Store(mark)
+}

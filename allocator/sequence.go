@@ -1,0 +1,183 @@
+package allocator
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// SequenceConfig is what a [Sequence] needs. Name, Granter and Clock are required.
+type SequenceConfig struct {
+	// Name of the sequence.
+	Name string
+	// Granter is where blocks come from.
+	Granter BlockGranter
+	// Clock tells whether a block's period has ended, and paces requests for blocks.
+	Clock clock.Source
+	// Revision grows when anything changed that may make a cached block outdated;
+	// nil: never. It is read by every call.
+	Revision *atomic.Uint64
+	// Current tells the generation and period that are known here now; ok is false
+	// when the sequence does not exist (any more). It is called when Revision has
+	// changed, under the Sequence's lock: it must not call the Sequence. Nil: what
+	// blocks tell is all that is known.
+	Current func() (generation uint64, period int32, ok bool)
+	// Logger for what operators should know; nil discards it.
+	Logger *slog.Logger
+}
+
+// Numbers are First, First + Increment, and so on, Count of them.
+type Numbers struct {
+	First      int64
+	Count      uint64
+	Increment  int64
+	Generation uint64
+	Period     int32 // as in Block
+	PeriodEnd  int64 // Unix milliseconds; 0 without a reset
+}
+
+// Sequence gives out the numbers of one relaxed sequence from granted blocks: the
+// current one, and the next, which it asks for in the background before the current
+// one is used up. Its methods may be called from any goroutine.
+//
+// Invariants:
+//
+//   - each number of each block that this process was granted is given out at most
+//     once, and never after a later one of its generation and period;
+//   - a number is given out by the one compare-and-swap that moved a block's position
+//     past it, or by the lock's holder from a block that nobody else sees;
+//   - a block is closed strictly before the one that follows it becomes visible;
+//   - no number of a block is chosen by a call that began after this process knew of
+//     a later generation or period;
+//   - blocks are asked for one after another, by a goroutine that exists only
+//     while there is something to ask for.
+//
+// A call that fails may have been granted a block all the same. It is lost, never
+// assumed not to have been granted.
+type Sequence struct {
+	current  atomic.Pointer[stock] // nil: none
+	revision *atomic.Uint64
+	seen     atomic.Uint64 // the revision that the blocks were last compared at
+	// Until then (Mono) a block serves though its period has ended by this process's
+	// clock, because the cluster's says otherwise.
+	lenient atomic.Int64
+
+	name    string
+	granter BlockGranter
+	clock   clock.Source
+	known   func() (generation uint64, period int32, ok bool)
+	log     *slog.Logger
+
+	mu      sync.Mutex
+	next    *stock // follows current; seen by the lock's holder only, so its position is 0
+	waiting []*waiter
+	ledger  ledger
+	pacer   pacer
+	fetch   *fetch        // under way; nil if there is none
+	drops   uint64        // calls of Drop
+	closed  chan struct{} // closed when Close is through; nil before Close
+	err     error         // what Close returns
+}
+
+// OpenSequence returns a Sequence without blocks; the first call asks for one.
+// Nothing runs until then. Close it when done.
+func OpenSequence(cfg SequenceConfig) *Sequence {
+	s := &Sequence{
+		revision: cfg.Revision,
+		name:     cfg.Name,
+		granter:  cfg.Granter,
+		clock:    cfg.Clock,
+		known:    cfg.Current,
+		log:      cfg.Logger,
+	}
+	if s.revision == nil {
+		s.revision = &never
+	}
+	if s.log == nil {
+		s.log = discard
+	}
+	return s
+}
+
+var (
+	never   atomic.Uint64 // the revision of those who have none
+	discard = slog.New(slog.DiscardHandler)
+)
+
+// Next gives out the next count numbers, in one run.
+//
+// It waits, as long as ctx allows, only when no block has them: at first, when a
+// period ends, and when the cluster does not grant blocks as fast as they are used.
+// Its errors are [ErrInvalidArgument] for a count of 0, [ErrClosed],
+// [ErrOutdatedBlock], those of the [BlockGranter], wrapped or not, and that of ctx.
+// An error of the Granter reaches only callers that no block can serve.
+func (s *Sequence) Next(ctx context.Context, count uint64) (Numbers, error) {
+	// No lock and no allocation here: a revision that is the one the blocks were
+	// compared at, and one compare-and-swap.
+	if b := s.current.Load(); b != nil && s.revision.Load() == s.seen.Load() && (b.PeriodEnd == 0 || !s.over(b, s.clock())) {
+		if index, ok := b.take(count); ok {
+			if index+count >= b.mark.Load() {
+				s.look()
+			}
+			return b.numbers(index, count), nil
+		}
+	}
+	return s.await(ctx, count)
+}
+
+// over reports whether a block's period has ended.
+func (s *Sequence) over(b *stock, now clock.Reading) bool {
+	return b.PeriodEnd != 0 && now.Wall >= b.PeriodEnd && now.Mono >= s.lenient.Load()
+}
+
+// Last returns the last number that this Sequence gave out in the generation and
+// period that are current here; ok is false if there is none.
+func (s *Sequence) Last() (number int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refresh()
+	if b := s.current.Load(); b != nil {
+		if given := b.given(); given > 0 {
+			return b.number(given - 1), true
+		}
+	}
+	l := &s.ledger
+	return l.last, l.any && !l.gone && l.lastOf == l.known
+}
+
+// Drop forgets the cached blocks, and the one that was asked for already; the next
+// call asks for another.
+func (s *Sequence) Drop() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drops++
+	s.burn()
+}
+
+// SequenceStats counts what a [Sequence] did since it was opened.
+type SequenceStats struct {
+	Given     uint64 // numbers given out
+	Waited    uint64 // calls that had to wait for a block
+	Burned    uint64 // numbers of blocks that were never given out, nor given back
+	Blocks    uint64 // blocks that were granted
+	BlockSize uint64 // numbers in the current block, used ones included; 0: there is none
+}
+
+// Stats returns what the Sequence did so far.
+func (s *Sequence) Stats() SequenceStats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stats := s.ledger.stats
+	if b := s.current.Load(); b != nil {
+		stats.Given += b.given()
+		stats.BlockSize = b.Count
+	}
+	return stats
+}
+
+// errNoCount is the refusal of a request for nothing.
+var errNoCount = fmt.Errorf("%w: 0 numbers were asked for, expected at least 1", ErrInvalidArgument)

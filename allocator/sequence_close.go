@@ -1,0 +1,92 @@
+package allocator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+)
+
+// Close ends the Sequence, then gives back what is left of the last block that was
+// granted, so that the cluster can grant it again; what is left of one before cannot
+// be. A request for a block that is under way is waited for until ctx is done, as its
+// block would be burned otherwise. No goroutine is left afterwards. The error says
+// how many numbers were not given back: they stay unused. Further calls of Close
+// wait for the first and return the same.
+func (s *Sequence) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if closed := s.closed; closed != nil {
+		s.mu.Unlock()
+		select {
+		case <-closed:
+			return s.err
+		case <-ctx.Done():
+			return interrupted(ctx, "closing")
+		}
+	}
+	s.closed = make(chan struct{})
+	rest := s.end()
+	s.refuse(ErrClosed, func(*waiter) bool { return true })
+	fetch := s.fetch
+	s.mu.Unlock()
+
+	if fetch != nil {
+		stop := context.AfterFunc(ctx, fetch.cancel)
+		<-fetch.done
+		stop()
+	}
+	s.mu.Lock()
+	if s.next != nil { // granted last
+		s.ledger.stats.Burned += rest.count
+		rest = tail{s.next.Token, s.next.Count, s.next.granted}
+		s.next = nil
+	}
+	newest := rest.token == s.ledger.token
+	s.mu.Unlock()
+
+	var err error
+	unused := min(rest.count, rest.granted)
+	if unused > 0 && newest {
+		err = s.giveBack(ctx, rest.token, unused)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err != nil || !newest {
+		unused = 0
+	}
+	s.ledger.stats.Burned += rest.count - unused
+	if err != nil && !errors.Is(err, ErrNotLastBlock) {
+		s.err = fmt.Errorf("allocator: the last %d numbers of sequence %q were not given back and stay unused: %w", rest.count, s.name, err)
+	}
+	close(s.closed)
+	return s.err
+}
+
+// tail is what is left of a block: count numbers, of which granted at most are of
+// the grant with the token.
+type tail struct{ token, count, granted uint64 }
+
+// end closes the current block and returns what is left of it. The lock is held.
+func (s *Sequence) end() tail {
+	b := s.current.Load()
+	if b == nil {
+		return tail{}
+	}
+	if mutant.On(mutant.ReturnBeforeClose) {
+		return tail{b.Token, b.Count - b.given(), b.granted}
+	}
+	given := s.retire(b)
+	s.current.Store(nil)
+	return tail{b.Token, b.Count - given, b.granted}
+}
+
+// giveBack returns the unused numbers at the end of a block.
+func (s *Sequence) giveBack(ctx context.Context, token, unused uint64) error {
+	if ctx.Err() != nil {
+		return interrupted(ctx, "closing")
+	}
+	call, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	return s.granter.ReturnBlock(call, s.name, token, unused)
+}

@@ -1,0 +1,70 @@
+package allocator_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+var errExhausted = errors.New("no numbers left")
+
+func TestSequenceGivesOutNumbers(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		if _, ok := r.sequence.Last(); ok {
+			t.Error("a last number before the first")
+		}
+		r.expect(1, 1)
+		r.expect(10, 2)
+		r.expect(1, 12)
+		for first := int64(13); first < 1000; first++ {
+			r.expect(1, first)
+		}
+		if last, ok := r.sequence.Last(); !ok || last != 999 {
+			t.Errorf("last %d, %v", last, ok)
+		}
+		r.expect(1_000_000, 1000) // joined
+		if s := r.sequence.Stats(); s.Given != 1_000_999 || s.Burned != 0 {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestSequenceGoesDown(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { r.blocks.increment = -3 }, func(r *sequenceRig) {
+		for first := int64(1); first > -3000; first -= 3 {
+			r.expect(1, first)
+		}
+	})
+}
+
+func TestSequenceBurnsTheTailOnlyForLargerRuns(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		r.expect(90, 1) // asks for the next block
+		r.settle()
+		r.blocks.other(1000)
+		r.expect(110, 91) // the one that was asked for continues it
+		if s := r.sequence.Stats(); s.Burned != 0 {
+			t.Fatalf("%+v", s)
+		}
+	})
+	runSequence(t, nil, func(r *sequenceRig) {
+		r.next(50)
+		r.blocks.other(1000)
+		r.expect(60, 1101) // and 50 are burned
+		if s := r.sequence.Stats(); s.Burned != 50 {
+			t.Fatalf("%+v", s)
+		}
+	})
+}
+
+func TestSequenceRefusesNoCount(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		for range 2 {
+			if _, err := r.sequence.Next(t.Context(), 0); !errors.Is(err, allocator.ErrInvalidArgument) {
+				t.Error(err)
+			}
+			r.next(1)
+		}
+	})
+}

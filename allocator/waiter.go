@@ -1,0 +1,109 @@
+package allocator
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// waiter is a call that no block could serve. Guarded by the Sequence's lock until
+// done is closed, and then read by the call only.
+type waiter struct {
+	count   uint64
+	asked   bool // a request under way is for it, too
+	short   int  // requests for it that were answered with fewer numbers
+	done    chan struct{}
+	numbers Numbers
+	err     error
+}
+
+// await is Next for a call that the fast path does not serve.
+func (s *Sequence) await(ctx context.Context, count uint64) (Numbers, error) {
+	if count == 0 {
+		return Numbers{}, errNoCount
+	}
+	if ctx.Err() != nil {
+		return Numbers{}, interrupted(ctx, "starting")
+	}
+	s.mu.Lock()
+	if s.closed != nil {
+		s.mu.Unlock()
+		return Numbers{}, ErrClosed
+	}
+	s.refresh()
+	now := s.clock()
+	if n, ok := s.serve(count, now); ok {
+		s.pace(now)
+		s.mu.Unlock()
+		return n, nil
+	}
+	w := &waiter{count: count, done: make(chan struct{})}
+	s.waiting = append(s.waiting, w)
+	s.ledger.stats.Waited++
+	if s.fetch == nil {
+		s.request()
+	}
+	s.mu.Unlock()
+
+	select {
+	case <-w.done:
+		return w.numbers, w.err
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if k := slices.Index(s.waiting, w); k >= 0 {
+		s.waiting = slices.Delete(s.waiting, k, k+1)
+		return Numbers{}, interrupted(ctx, fmt.Sprintf("waiting for a block of sequence %q", s.name))
+	}
+	return w.numbers, w.err // served in the same moment
+}
+
+// serveWaiting serves those who wait and can be served, in the order in which they
+// came. The lock is held.
+func (s *Sequence) serveWaiting(now clock.Reading) {
+	s.settle(func(w *waiter) (ok bool) {
+		w.numbers, ok = s.serve(w.count, now)
+		return ok
+	})
+}
+
+// refuse gives an error to those who wait and are to have it. The lock is held.
+func (s *Sequence) refuse(err error, whom func(*waiter) bool) {
+	s.settle(func(w *waiter) bool {
+		if !whom(w) {
+			return false
+		}
+		w.err = err
+		return true
+	})
+}
+
+// settle lets those go on who are through. The lock is held.
+func (s *Sequence) settle(through func(*waiter) bool) {
+	s.waiting = slices.DeleteFunc(s.waiting, func(w *waiter) bool {
+		if !through(w) {
+			return false
+		}
+		close(w.done)
+		return true
+	})
+	if len(s.waiting) == 0 {
+		s.waiting = nil // the room for a crowd is not kept
+	}
+}
+
+// wanted returns how many numbers those who wait want together, and the greediest
+// of them. The lock is held.
+func (s *Sequence) wanted() (sum, most uint64) {
+	for _, w := range s.waiting {
+		if sum += w.count; sum < w.count {
+			sum = math.MaxUint64
+		}
+		most = max(most, w.count)
+	}
+	return sum, most
+}
