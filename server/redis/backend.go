@@ -1,0 +1,39 @@
+package redis
+
+import (
+	"context"
+	"time"
+)
+
+// Backend is what the Redis protocol needs of a member. It is called from many
+// goroutines. Its errors are read with rpc.FromError.
+type Backend interface {
+	// Next gives out count numbers of a sequence, 1 to 1,000,000: first,
+	// first+increment, and so on. Reason UNKNOWN_SEQUENCE if there is no such
+	// sequence, SEQUENCE_EXHAUSTED if it has fewer than count left, of which none
+	// is then given out.
+	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
+	// Last is the last number given out, if there is one; of a strict sequence
+	// linearizably. Reason UNKNOWN_SEQUENCE if there is no such sequence.
+	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
+	// Exists reports whether there is such a sequence.
+	Exists(ctx context.Context, sequence string) (bool, error)
+	// Create creates a sequence that starts at 1, strict or relaxed. Creating it
+	// again is no error.
+	Create(ctx context.Context, sequence string, strict bool) error
+	// Ids appends count IDs of a layout to dst, 1 to 1,000,000; "" is the default layout.
+	Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error)
+	// Info describes the member.
+	Info() Info
+}
+
+// Info is what INFO and HELLO tell about a member.
+type Info struct {
+	Member    string // its name
+	MemberID  string
+	ClusterID string
+	Version   string // of Snowraft
+	Role      string // "leader" or "follower"
+	Leader    string // the leader's name; empty: none is known
+	Uptime    time.Duration
+}

@@ -1,0 +1,43 @@
+package redis
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+)
+
+// calls holds the context that calls of the Backend begin with. Making one for
+// each command would cost more than most commands; so all of one beat share one,
+// whose deadline is a beat later than any of them needs.
+type calls struct {
+	timeout time.Duration
+	base    context.Context
+	cancel  context.CancelFunc
+	now     atomic.Pointer[context.Context]
+	cancels []context.CancelFunc // of the contexts that calls may still have; oldest first
+	keep    int
+}
+
+func newCalls(timeout, beat time.Duration) *calls {
+	c := &calls{timeout: timeout + beat, keep: int(timeout/beat) + 2}
+	c.base, c.cancel = context.WithCancel(context.Background())
+	c.renew()
+	return c
+}
+
+// context is what a call begins with now.
+func (c *calls) context() context.Context { return *c.now.Load() }
+
+// renew gives the calls of the next beat their context. It is called by one
+// goroutine, once a beat.
+func (c *calls) renew() {
+	ctx, cancel := context.WithTimeout(c.base, c.timeout)
+	c.now.Store(&ctx)
+	if c.cancels = append(c.cancels, cancel); len(c.cancels) > c.keep {
+		c.cancels[0]() // it ended by itself
+		c.cancels = c.cancels[1:]
+	}
+}
+
+// end cancels all calls, also those to come.
+func (c *calls) end() { c.cancel() }

@@ -1,0 +1,99 @@
+package redis
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/tidwall/redcon"
+)
+
+// command is one that is served.
+type command struct {
+	// arity is as COMMAND tells it: how many words, with the command's name;
+	// negative: at least that many.
+	arity   int
+	waits   bool // its answer comes at the end of the pipeline: it does not need those before it
+	serve   func(c *conn, args [][]byte)
+	key     [3]int   // the first and last key among the words, and the step
+	flags   []string // as COMMAND tells them
+	summary string
+}
+
+const maxName = 32
+
+// command serves one command.
+func (c *conn) command(args [][]byte) {
+	var scratch [maxName]byte
+	name := args[0]
+	var cmd *command
+	if len(name) <= maxName {
+		for i, b := range name {
+			if b >= 'A' && b <= 'Z' {
+				b += 'a' - 'A'
+			}
+			scratch[i] = b
+		}
+		cmd = commands[string(scratch[:len(name)])]
+	}
+	if cmd == nil {
+		c.servePending()
+		c.unknown(args)
+		return
+	}
+	if !cmd.waits {
+		c.servePending()
+	}
+	if !arityFits(cmd.arity, len(args)) {
+		c.refuse("ERR wrong number of arguments for '" + string(bytes.ToLower(name)) + "' command")
+		return
+	}
+	cmd.serve(c, args)
+}
+
+func arityFits(arity, words int) bool {
+	return words == arity || (arity < 0 && words >= -arity)
+}
+
+// unknown answers a command that is not served.
+func (c *conn) unknown(args [][]byte) {
+	name := strings.ToLower(string(args[0]))
+	if name == "post" || name == "host:" {
+		// A browser was made to send HTTP here. What follows must not be served.
+		c.s.cfg.Logger.Warn("HTTP came to the Redis protocol's port: its connection is closed", "client", c.net.RemoteAddr())
+		c.closing = true
+		return
+	}
+	if advice, ok := refusals[name]; ok {
+		if advice != noCluster {
+			advice = strings.ToUpper(name) + " is not served: " + advice
+		}
+		c.refuse("ERR " + advice)
+		return
+	}
+	const most = 128
+	var b strings.Builder
+	for _, arg := range args[1:] {
+		if b.Len() >= most {
+			break
+		}
+		b.WriteString("'" + clip(arg, most-b.Len()) + "' ")
+	}
+	c.refuse("ERR unknown command '" + clip(args[0], most) + "', with args beginning with: " + b.String())
+}
+
+// clip is at most n bytes of b.
+func clip(b []byte, n int) string { return string(b[:min(len(b), n)]) }
+
+// subcommand is the lower-case second word of a command.
+func subcommand(args [][]byte) string { return strings.ToLower(string(args[1])) }
+
+// badSubcommand is what Redis answers when it knows no such subcommand.
+func (c *conn) badSubcommand(args [][]byte) {
+	c.refuse("ERR unknown subcommand '" + clip(args[1], 128) + "'. Try " + strings.ToUpper(string(args[0])) + " HELP.")
+}
+
+func (c *conn) badArity(name, sub string) {
+	c.refuse("ERR wrong number of arguments for '" + name + "|" + sub + "' command")
+}
+
+func (c *conn) ok() { c.out = redcon.AppendOK(c.out) }

@@ -1,0 +1,212 @@
+package redis_test
+
+import (
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+// client is a connection that speaks bytes.
+type client struct {
+	tb testing.TB
+	net.Conn
+}
+
+func dial(tb testing.TB, addr string) *client {
+	tb.Helper()
+	nc, err := net.Dial("tcp", addr)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { _ = nc.Close() })
+	if err := nc.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		tb.Fatal(err)
+	}
+	return &client{tb: tb, Conn: nc}
+}
+
+// send sends bytes and ends sending.
+func (c *client) send(s string) {
+	c.tb.Helper()
+	if _, err := io.WriteString(c, s); err != nil {
+		c.tb.Fatal(err)
+	}
+}
+
+// all is every answer to what is sent, on a connection of its own.
+func all(tb testing.TB, addr, s string) string {
+	tb.Helper()
+	c := dial(tb, addr)
+	c.send(s)
+	if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+		tb.Fatal(err)
+	}
+	b, err := io.ReadAll(c)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(b)
+}
+
+const (
+	badAuth = "-ERR AUTH <password> called without any password configured for the default user. " +
+		"Are you sure your configuration is correct?\r\n"
+	badUser = "-WRONGPASS invalid username-password pair or user is disabled.\r\n"
+	hello   = "*14\r\n$6\r\nserver\r\n$5\r\nredis\r\n$7\r\nversion\r\n$6\r\n7.0.15\r\n$5\r\nproto\r\n:2\r\n$2\r\nid\r\n:1\r\n" +
+		"$4\r\nmode\r\n$10\r\nstandalone\r\n$4\r\nrole\r\n$6\r\nmaster\r\n$7\r\nmodules\r\n*0\r\n"
+	badClientName = "-ERR Client names cannot contain spaces, newlines or special characters.\r\n"
+	notInteger    = "-ERR value is not an integer or out of range\r\n"
+	noCluster     = "-ERR This instance has cluster support disabled\r\n"
+)
+
+// Every answer that Redis has too is the one of redis-server 7.0.15, byte for
+// byte; the others are marked as ours.
+func TestAnswers(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ in, want string }{
+		{"PING\r\n", "+PONG\r\n"},
+		{"ping\r\n", "+PONG\r\n"},
+		{"PiNg ab\r\n", "$2\r\nab\r\n"},
+		{"PING a b\r\n", "-ERR wrong number of arguments for 'ping' command\r\n"},
+		{"ECHO \"a b\"\r\n", "$3\r\na b\r\n"},
+		{"ECHO\r\n", "-ERR wrong number of arguments for 'echo' command\r\n"},
+		{"AUTH x\r\n", badAuth},
+		{"AUTH default x\r\n", "+OK\r\n"},
+		{"AUTH foo x\r\n", badUser},
+		{"AUTH a b c\r\n", "-ERR syntax error\r\n"},
+		{"HELLO\r\n", hello},
+		{"HELLO 2\r\n", hello},
+		{"HELLO 2 AUTH default x SETNAME me\r\nCLIENT GETNAME\r\n", hello + "$2\r\nme\r\n"},
+		{"HELLO 3\r\n", "-NOPROTO unsupported protocol version\r\n"}, // ours: there is no RESP3
+		{"HELLO 4\r\n", "-NOPROTO unsupported protocol version\r\n"},
+		{"HELLO abc\r\n", "-ERR Protocol version is not an integer or out of range\r\n"},
+		{"HELLO 2 FOO\r\n", "-ERR Syntax error in HELLO option 'FOO'\r\n"},
+		{"HELLO 2 SETNAME\r\n", "-ERR Syntax error in HELLO option 'SETNAME'\r\n"},
+		{"HELLO 2 AUTH foo x\r\n", badUser},
+		{"HELLO 2 AUTH default x SETNAME \"a b\"\r\n", badClientName},
+		{"SELECT 0\r\n", "+OK\r\n"},
+		{"SELECT 1\r\n", "-ERR DB index is out of range\r\n"}, // ours: there is one database
+		{"SELECT abc\r\n", notInteger},
+		{"SELECT\r\n", "-ERR wrong number of arguments for 'select' command\r\n"},
+		{"CLIENT\r\n", "-ERR wrong number of arguments for 'client' command\r\n"},
+		{"CLIENT FOO\r\n", "-ERR unknown subcommand 'FOO'. Try CLIENT HELP.\r\n"},
+		{"CLIENT ID\r\n", ":1\r\n"},
+		{"CLIENT ID 3\r\n", "-ERR wrong number of arguments for 'client|id' command\r\n"},
+		{"CLIENT GETNAME\r\n", "$-1\r\n"},
+		{"CLIENT SETNAME\r\n", "-ERR wrong number of arguments for 'client|setname' command\r\n"},
+		{"CLIENT SETNAME \"a b\"\r\n", badClientName},
+		{"CLIENT SETNAME ab\r\nCLIENT GETNAME\r\nRESET\r\nCLIENT GETNAME\r\n", "+OK\r\n$2\r\nab\r\n+RESET\r\n$-1\r\n"},
+		{"CLIENT SETINFO LIB-NAME x\r\n", "+OK\r\n"}, // as 7.2 does
+		{"CLIENT NO-EVICT ON\r\n", "+OK\r\n"},
+		{"CLIENT NO-EVICT FOO\r\n", "-ERR syntax error\r\n"},
+		{"CLIENT REPLY ON\r\n", "+OK\r\n"},
+		{"CLIENT REPLY FOO\r\n", "-ERR syntax error\r\n"},
+		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that nobody reads are lost\r\n"}, // ours
+		{"COMMAND COUNT\r\n", ":17\r\n"},
+		{"COMMAND COUNT 3\r\n", "-ERR wrong number of arguments for 'command|count' command\r\n"},
+		{"COMMAND LIST FOO\r\n", "-ERR syntax error\r\n"},
+		{"COMMAND FOO\r\n", "-ERR unknown subcommand 'FOO'. Try COMMAND HELP.\r\n"},
+		{"COMMAND INFO incr nosuch\r\n", "*2\r\n*10\r\n$4\r\nincr\r\n:2\r\n*2\r\n+write\r\n+fast\r\n:1\r\n:1\r\n:1\r\n*0\r\n*0\r\n*0\r\n*0\r\n$-1\r\n"},
+		{"COMMAND DOCS INCR nosuch\r\n", "*2\r\n$4\r\nincr\r\n*2\r\n$7\r\nsummary\r\n$34\r\nTake the next number of a sequence\r\n"},
+		{"INFO nosuch\r\n", "$0\r\n\r\n"},
+		{"INFO persistence CLUSTER\r\n", "$58\r\n# Persistence\r\nloading:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n"},
+		{"INFO snowraft\r\n", "$112\r\n# Snowraft\r\nsnowraft_version:v1.2.3\r\nmember:m1\r\nmember_id:9b2d\r\n" +
+			"cluster_id:c0ffee\r\nraft_role:leader\r\nleader:m1\r\n\r\n"}, // ours
+		{"TIME\r\n", "*2\r\n$10\r\n1760000000\r\n$6\r\n123000\r\n"},
+		{"TIME x\r\n", "-ERR wrong number of arguments for 'time' command\r\n"},
+		{"CONFIG\r\n", "-ERR wrong number of arguments for 'config' command\r\n"},
+		{"CONFIG GET save\r\n", "*2\r\n$4\r\nsave\r\n$0\r\n\r\n"},
+		{"CONFIG GET appendonly\r\n", "*2\r\n$10\r\nappendonly\r\n$3\r\nyes\r\n"},
+		{"CONFIG GET nosuch\r\n", "*0\r\n"},
+		{"CONFIG GET\r\n", "-ERR wrong number of arguments for 'config|get' command\r\n"},
+		{"CONFIG FOO\r\n", "-ERR unknown subcommand 'FOO'. Try CONFIG HELP.\r\n"},
+		{"CLUSTER SLOTS\r\n", noCluster},
+		{"READONLY\r\n", noCluster},
+		{"QUIT x\r\nPING\r\n", "+OK\r\n"},
+		{"FOO\r\n", "-ERR unknown command 'FOO', with args beginning with: \r\n"},
+		{"FOO \"a\\r\\nb\" c d\r\n", "-ERR unknown command 'FOO', with args beginning with: 'a  b' 'c' 'd' \r\n"},
+		{"\"\" a\r\n", "-ERR unknown command '', with args beginning with: 'a' \r\n"},
+
+		{"INCR\r\n", "-ERR wrong number of arguments for 'incr' command\r\n"},
+		{"InCr a b\r\n", "-ERR wrong number of arguments for 'incr' command\r\n"},
+		{"INCRBY a\r\n", "-ERR wrong number of arguments for 'incrby' command\r\n"},
+		{"INCRBY a x\r\n", notInteger},
+		{"INCRBY a +1\r\n", notInteger},
+		{"INCRBY a 01\r\n", notInteger},
+		{"INCRBY a 9223372036854775808\r\n", notInteger},
+		{"INCRBY a -9223372036854775809\r\n", notInteger},
+		{"GET\r\n", "-ERR wrong number of arguments for 'get' command\r\n"},
+		{"EXISTS\r\n", "-ERR wrong number of arguments for 'exists' command\r\n"},
+		{"GET a\r\nEXISTS a\r\n", "$-1\r\n:0\r\n"},
+		{"INCR a\r\nINCR a\r\nGET a\r\n", ":1\r\n:2\r\n$1\r\n2\r\n"},
+		{"INCRBY a 7\r\nINCR a\r\nEXISTS a b a\r\n", ":7\r\n:8\r\n:2\r\n"},
+		{"INCR unused\r\nGET unused\r\n", ":7\r\n$1\r\n7\r\n"},
+		{"GET unused\r\n", "$-1\r\n"},
+		{"INCR down\r\nINCRBY down 3\r\n", ":10\r\n:4\r\n"},
+		{"INCRBY full 2\r\nINCR full\r\n", ":9223372036854775807\r\n-ERR increment or decrement would overflow\r\n"},
+		// Two are left, and go to the commands that they are enough for.
+		{"INCR full\r\nINCRBY full 2\r\nINCR full\r\n",
+			":9223372036854775806\r\n-ERR increment or decrement would overflow\r\n:9223372036854775807\r\n"},
+
+		// Ours: what Redis takes and Snowraft refuses.
+		{"INCRBY a 0\r\n", "-ERR a sequence only goes on: INCRBY takes 1 or more numbers, and 0 is not that many. " +
+			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
+		{"INCRBY a 1000001\r\n", "-ERR INCRBY takes at most 1000000 numbers at once, and 1000001 are more: " +
+			"ask several times, or move the sequence with: snowraft seq set NAME VALUE\r\n"},
+		{"INCRBY a 1000000\r\n", ":1000000\r\n"},
+		{"INCR little\r\nINCR little\r\n", ":1\r\n-ERR sequence little is exhausted\r\n"},
+		{"INCR \"\"\r\n", "-ERR a key is the name of a sequence, of 1 to 128 bytes: this one has 0\r\n"},
+		{"INCR \"a b\"\r\n", "-ERR a key is the name of a sequence, of printable characters without spaces: this one has U+0020\r\n"},
+		{"GET \"\\xff\"\r\n", "-ERR a key is the name of a sequence, in UTF-8: this one is not UTF-8\r\n"},
+		{"EXISTS \"\\xff\" unused\r\n", ":1\r\n"},
+		{"DECR a\r\n", "-ERR DECR is not served: a number that was given out is never taken back. " +
+			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
+		{"set a 1\r\n", "-ERR SET is not served: this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS; " +
+			"to move a sequence on: snowraft seq set NAME VALUE\r\n"},
+		{"MULTI\r\n", "-ERR MULTI is not served: there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order\r\n"},
+
+		// Ours: IDs.
+		{"SNOWRAFT.ID\r\nsnowraft.id default\r\n", ":1\r\n:2\r\n"},
+		{"SNOWRAFT.ID COUNT 2\r\nSNOWRAFT.ID default count 1\r\n", "*2\r\n:1\r\n:2\r\n*1\r\n:3\r\n"},
+		{"SNOWRAFT.ID nosuch\r\n", "-ERR there is no layout nosuch\r\n"},
+		{"SNOWRAFT.ID COUNT 0\r\n", "-ERR COUNT is out of range, expected 1 to 100000\r\n"},
+		{"SNOWRAFT.ID COUNT x\r\n", notInteger},
+		{"SNOWRAFT.ID a b c d\r\n", "-ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]\r\n"},
+		{"SNOWRAFT.ID a FOO 3\r\n", "-ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]\r\n"},
+
+		// How commands are written.
+		{"\r\n\n  \r\nPING\n", "+PONG\r\n"},
+		{"*0\r\n*-5\r\n*1\r\n$4\r\nPING\r\n", "+PONG\r\n"},
+		{"*2\r\n$4\r\nINCR\r\n$1\r\na\r\n*2\r\n$6\r\nEXISTS\r\n$1\r\na\r\n", ":1\r\n:1\r\n"},
+		{"ECHO \"\\x41\\n\\q\"\r\n", "$3\r\nA\nq\r\n"},
+		{"ECHO 'a\\'b\\n'\r\n", "$5\r\na'b\\n\r\n"},
+		{"ECHO a\"b\"\r\n", "$2\r\nab\r\n"},
+		{"PING \"a\r\nPING\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n"},
+		{"PING \"a\"b\r\n", "-ERR Protocol error: unbalanced quotes in request\r\n"},
+		{"INCR a\r\n*x\r\nPING\r\n", ":1\r\n-ERR Protocol error: invalid multibulk length\r\n"},
+		{"*1\r\nx\r\n", "-ERR Protocol error: expected '$', got 'x'\r\n"},
+		{"*1\r\n$x\r\n", "-ERR Protocol error: invalid bulk length\r\n"},
+		{"*1\r\n$-1\r\n", "-ERR Protocol error: invalid bulk length\r\n"},
+		{"*1\r\n$9223372036854775807\r\n", "-ERR Protocol error: invalid bulk length\r\n"},
+		{"*9223372036854775807\r\n", "-ERR Protocol error: invalid multibulk length\r\n"},
+		{"POST / HTTP/1.1\r\nHost: x\r\n\r\nPING\r\n", ""},
+		{"GET / HTTP/1.1\r\nHost: x\r\n\r\nPING\r\n", "-ERR wrong number of arguments for 'get' command\r\n"},
+	} {
+		t.Run(strings.TrimSpace(tc.in), func(t *testing.T) {
+			t.Parallel()
+			f := &fake{}
+			f.add("unused", 7, 1, -1, true)
+			f.add("down", 10, -2, -1, true)
+			f.add("full", 1<<63-2, 1, 2, true)
+			f.add("little", 1, 1, 1, true)
+			_, addr := start(t, redis.Config{Backend: f, Clock: at(1760000000123)})
+			if got := all(t, addr, tc.in); got != tc.want {
+				t.Errorf("got  %q\nwant %q", got, tc.want)
+			}
+		})
+	}
+}

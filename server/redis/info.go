@@ -1,0 +1,92 @@
+package redis
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/tidwall/redcon"
+)
+
+// info answers INFO [section ...] in Redis's form, with what Redis has as far as
+// clients look for it, and a section of our own.
+func (c *conn) info(args [][]byte) {
+	i := c.s.cfg.Backend.Info()
+	c.s.mu.Lock()
+	clients := len(c.s.conns)
+	c.s.mu.Unlock()
+	sections := []struct {
+		name  string
+		lines []string
+	}{
+		{"Server", []string{
+			"redis_version:" + redisVersion, "redis_mode:standalone", "os:" + runtime.GOOS + " " + runtime.GOARCH,
+			fmt.Sprintf("uptime_in_seconds:%d", int64(i.Uptime/time.Second)),
+			fmt.Sprintf("uptime_in_days:%d", int64(i.Uptime/(24*time.Hour))),
+			"server_name:snowraft",
+		}},
+		{"Clients", []string{fmt.Sprintf("connected_clients:%d", clients), fmt.Sprintf("maxclients:%d", c.s.cfg.MaxClients)}},
+		{"Persistence", []string{"loading:0"}},
+		// Every member takes INCR, which is what clients want to know by the role.
+		{"Replication", []string{"role:master", "connected_slaves:0"}},
+		{"Cluster", []string{"cluster_enabled:0"}},
+		{"Snowraft", []string{
+			"snowraft_version:" + i.Version, "member:" + i.Member, "member_id:" + i.MemberID, "cluster_id:" + i.ClusterID,
+			"raft_role:" + i.Role, "leader:" + i.Leader,
+		}},
+	}
+	wanted := make(map[string]bool)
+	for _, arg := range args[1:] {
+		wanted[strings.ToLower(string(arg))] = true
+	}
+	all := len(wanted) == 0 || wanted["all"] || wanted["everything"] || wanted["default"]
+	var parts []string
+	for _, s := range sections {
+		if all || wanted[strings.ToLower(s.name)] {
+			parts = append(parts, "# "+s.name+"\r\n"+strings.Join(s.lines, "\r\n")+"\r\n")
+		}
+	}
+	c.out = redcon.AppendBulkString(c.out, strings.Join(parts, "\r\n"))
+}
+
+// time answers the member's clock, to the millisecond, in seconds and microseconds.
+func (c *conn) time([][]byte) {
+	millis := c.s.cfg.Clock().Wall
+	c.out = redcon.AppendArray(c.out, 2)
+	c.out = redcon.AppendBulkInt(c.out, millis/1000)
+	c.out = redcon.AppendBulkInt(c.out, millis%1000*1000)
+}
+
+// config answers CONFIG GET of the settings that redis-benchmark and client
+// libraries ask for, with what is true here: what was given out is on the disks
+// of a majority, which Redis would call appendonly.
+func (c *conn) config(args [][]byte) {
+	switch sub := subcommand(args); sub {
+	case "get":
+		if len(args) < 3 {
+			c.badArity("config", sub)
+			return
+		}
+		var found []string
+		for _, s := range [][2]string{
+			{"appendonly", "yes"}, {"databases", "1"}, {"maxclients", fmt.Sprint(c.s.cfg.MaxClients)}, {"save", ""},
+			{"timeout", fmt.Sprint(int64(c.s.cfg.IdleTimeout / time.Second))},
+		} {
+			for _, arg := range args[2:] {
+				if pattern := strings.ToLower(string(arg)); pattern == s[0] || pattern == "*" {
+					found = append(found, s[0], s[1])
+					break
+				}
+			}
+		}
+		c.out = redcon.AppendArray(c.out, len(found))
+		for _, s := range found {
+			c.out = redcon.AppendBulkString(c.out, s)
+		}
+	case "set", "rewrite", "resetstat":
+		c.refuse("ERR CONFIG " + strings.ToUpper(sub) + " is not served: a member is configured by its flags, see snowraft serve --help")
+	default:
+		c.badSubcommand(args)
+	}
+}

@@ -1,0 +1,111 @@
+package redis
+
+import "bytes"
+
+// parseInline reads a command that a person typed: words in one line, in which
+// quotes may hold spaces. It writes the words over the line.
+func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
+	end := bytes.IndexByte(b, '\n')
+	if end < 0 {
+		if len(b) >= maxCommandBytes {
+			return args, 0, protocolError("too big inline request")
+		}
+		return args, 0, errIncomplete
+	}
+	line := b[:end]
+	if end > 0 && line[end-1] == '\r' {
+		line = line[:end-1]
+	}
+	for {
+		line = bytes.TrimLeft(line, " \t\r\v\f\x00")
+		if len(line) == 0 {
+			return args, end + 1, nil
+		}
+		if len(args) == maxArguments {
+			return args, 0, protocolError("too many arguments in request")
+		}
+		word, rest, ok := parseWord(line)
+		if !ok {
+			return args, 0, protocolError("unbalanced quotes in request")
+		}
+		args = append(args, word)
+		line = rest
+	}
+}
+
+// parseWord reads the first word of a line that begins with one. A word is never
+// longer than how it is written, so it takes the place of what was read.
+func parseWord(line []byte) (word, rest []byte, ok bool) {
+	word = line[:0]
+	var quote byte
+	for i := 0; i < len(line); i++ {
+		c := line[i]
+		switch {
+		case quote == 0 && (c == '"' || c == '\''):
+			quote = c
+		case quote == 0 && space(c):
+			return word, line[i:], true
+		case quote == 0:
+			word = append(word, c)
+		case c == quote:
+			// Nothing but a space may follow.
+			if i+1 < len(line) && !space(line[i+1]) {
+				return nil, nil, false
+			}
+			return word, line[i+1:], true
+		case c == '\\' && i+1 < len(line):
+			c, i = unescape(line, i, quote)
+			word = append(word, c)
+		default:
+			word = append(word, c)
+		}
+	}
+	return word, nil, quote == 0
+}
+
+// unescape reads what a backslash at i stands for, and where it ends.
+func unescape(line []byte, i int, quote byte) (byte, int) {
+	next := line[i+1]
+	if quote == '\'' {
+		if next == '\'' {
+			return next, i + 1
+		}
+		return '\\', i
+	}
+	if next == 'x' && i+3 < len(line) {
+		high, ok1 := hex(line[i+2])
+		low, ok2 := hex(line[i+3])
+		if ok1 && ok2 {
+			return high<<4 | low, i + 3
+		}
+	}
+	switch next {
+	case 'n':
+		next = '\n'
+	case 'r':
+		next = '\r'
+	case 't':
+		next = '\t'
+	case 'b':
+		next = '\b'
+	case 'a':
+		next = '\a'
+	}
+	return next, i + 1
+}
+
+func hex(c byte) (byte, bool) {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0', true
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10, true
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 10, true
+	}
+	return 0, false
+}
+
+func space(c byte) bool {
+	return c == ' ' || (c >= '\t' && c <= '\r') || c == 0
+}

@@ -1,0 +1,135 @@
+package redis_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+// fake is a Backend in memory.
+type fake struct {
+	sequences sync.Map // string -> *sequence
+	ids       atomic.Uint64
+	info      redis.Info
+	// before, if set, is asked before each call, which fails with its error.
+	before func(ctx context.Context, call, sequence string) error
+
+	nexts   atomic.Int64
+	creates atomic.Int64
+}
+
+// sequence is the numbers from next on, of which there are as many as left says
+// if that is not negative.
+type sequence struct {
+	next      atomic.Int64
+	increment int64
+	left      atomic.Int64
+	strict    bool
+	used      atomic.Bool
+}
+
+func (f *fake) ask(ctx context.Context, call, name string) error {
+	if f.before == nil {
+		return nil
+	}
+	return f.before(ctx, call, name)
+}
+
+func (f *fake) find(name string) (*sequence, error) {
+	v, ok := f.sequences.Load(name)
+	if !ok {
+		return nil, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "there is no sequence " + name}
+	}
+	return v.(*sequence), nil
+}
+
+func (f *fake) Next(ctx context.Context, name string, count uint64) (first, increment int64, err error) {
+	f.nexts.Add(1)
+	if err := f.ask(ctx, "next", name); err != nil {
+		return 0, 0, err
+	}
+	s, err := f.find(name)
+	if err != nil {
+		return 0, 0, err
+	}
+	if left := s.left.Load(); left >= 0 && (left < int64(count) || !s.left.CompareAndSwap(left, left-int64(count))) {
+		return 0, 0, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.SequenceExhausted, Message: "sequence " + name + " is exhausted"}
+	}
+	if !s.used.Load() {
+		s.used.Store(true)
+	}
+	step := int64(count) * s.increment
+	return s.next.Add(step) - step, s.increment, nil
+}
+
+func (f *fake) Last(ctx context.Context, name string) (int64, bool, error) {
+	if err := f.ask(ctx, "last", name); err != nil {
+		return 0, false, err
+	}
+	s, err := f.find(name)
+	if err != nil || !s.used.Load() {
+		return 0, false, err
+	}
+	return s.next.Load() - s.increment, true, nil
+}
+
+func (f *fake) Exists(ctx context.Context, name string) (bool, error) {
+	if err := f.ask(ctx, "exists", name); err != nil {
+		return false, err
+	}
+	_, ok := f.sequences.Load(name)
+	return ok, nil
+}
+
+func (f *fake) Create(ctx context.Context, name string, strict bool) error {
+	f.creates.Add(1)
+	if err := f.ask(ctx, "create", name); err != nil {
+		return err
+	}
+	f.add(name, 1, 1, -1, strict)
+	return nil
+}
+
+// add adds a sequence; left -1 is no end.
+func (f *fake) add(name string, start, increment, left int64, strict bool) {
+	s := &sequence{increment: increment, strict: strict}
+	s.next.Store(start)
+	s.left.Store(left)
+	f.sequences.LoadOrStore(name, s)
+}
+
+func (f *fake) Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error) {
+	if err := f.ask(ctx, "ids", layout); err != nil {
+		return dst, err
+	}
+	if layout != "" && layout != "default" {
+		return dst, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout " + layout}
+	}
+	last := f.ids.Add(uint64(count))
+	for i := range uint64(count) {
+		dst = append(dst, last-uint64(count)+1+i)
+	}
+	return dst, nil
+}
+
+func (f *fake) Info() redis.Info {
+	i := f.info
+	if i.Member == "" {
+		i = redis.Info{
+			Member: "m1", MemberID: "9b2d", ClusterID: "c0ffee", Version: "v1.2.3", Role: "leader", Leader: "m1", Uptime: 90 * time.Second,
+		}
+	}
+	return i
+}
+
+// at is a clock that stands still.
+func at(millis int64) clock.Source {
+	return func() clock.Reading { return clock.Reading{Wall: millis} }
+}

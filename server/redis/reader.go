@@ -1,0 +1,141 @@
+package redis
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// The limits of what a client may send. A Redis takes more; nothing that is
+// served here needs it.
+const (
+	minBufferBytes  = 4 << 10
+	maxCommandBytes = 64 << 10 // of one command, as it travels
+	maxArguments    = 1024
+	maxNumberBytes  = 20 // of a count or length
+)
+
+// errIncomplete is a command whose rest has not arrived.
+var errIncomplete = errors.New("incomplete")
+
+// protocolError is what is no RESP: the connection can't go on after it.
+type protocolError string
+
+// errTooBig is a command that does not fit the buffer.
+const errTooBig = protocolError("too big request")
+
+func (e protocolError) Error() string { return "Protocol error: " + string(e) }
+
+// parse reads one command from b and appends its arguments, which are parts of
+// b, to args. There are none in an empty command, which has no answer. It
+// returns how many bytes the command took. The error is errIncomplete or a
+// protocolError.
+//
+// Reading is our own: redcon's Reader panics on a bulk length near the greatest
+// int, outside of anything that could recover from it, calls itself once for
+// each packet, and takes commands of any length.
+func parse(b []byte, args [][]byte) ([][]byte, int, error) {
+	if len(b) == 0 {
+		return args, 0, errIncomplete
+	}
+	if b[0] != '*' {
+		return parseInline(b, args)
+	}
+	count, at, err := parseNumber(b, 1, "multibulk")
+	if err != nil {
+		return args, 0, err
+	}
+	if count > maxArguments {
+		return args, 0, protocolError("invalid multibulk length")
+	}
+	for ; count > 0; count-- {
+		if at == len(b) {
+			return args, 0, errIncomplete
+		}
+		if b[at] != '$' {
+			return args, 0, protocolError(fmt.Sprintf("expected '$', got '%c'", printable(b[at])))
+		}
+		size, from, err := parseNumber(b, at+1, "bulk")
+		if err != nil {
+			return args, 0, err
+		}
+		if size < 0 || size > maxCommandBytes-int64(from)-2 {
+			return args, 0, protocolError("invalid bulk length")
+		}
+		until := from + int(size)
+		if len(b) < until+2 {
+			return args, 0, errIncomplete
+		}
+		// What ends a bulk is not looked at, as in Redis.
+		args = append(args, b[from:until])
+		at = until + 2
+	}
+	return args, at, nil
+}
+
+// parseNumber reads a count or length that ends with a line, and where the next line begins.
+func parseNumber(b []byte, at int, what string) (n int64, next int, err error) {
+	line := b[at:]
+	if len(line) > maxNumberBytes+2 {
+		line = line[:maxNumberBytes+2]
+	}
+	end := bytes.IndexByte(line, '\r')
+	if end < 0 {
+		if len(line) == maxNumberBytes+2 {
+			return 0, 0, protocolError("too big " + mbulk(what) + " count string")
+		}
+		return 0, 0, errIncomplete
+	}
+	if at+end+1 >= len(b) {
+		return 0, 0, errIncomplete
+	}
+	n, ok := parseInt(line[:end])
+	if !ok {
+		return 0, 0, protocolError("invalid " + what + " length")
+	}
+	return n, at + end + 2, nil
+}
+
+func mbulk(what string) string {
+	if what == "multibulk" {
+		return "mbulk"
+	}
+	return what
+}
+
+// parseInt reads a decimal int64 in the one form that Redis takes: no plus, no
+// leading zeros, no spaces.
+func parseInt(b []byte) (int64, bool) {
+	if len(b) == 1 && b[0] == '0' {
+		return 0, true
+	}
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) > 19 || b[0] < '1' || b[0] > '9' {
+		return 0, false
+	}
+	var u uint64 // 19 digits fit
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		u = u*10 + uint64(c-'0')
+	}
+	const most = 1<<63 - 1
+	switch {
+	case negative && u <= most+1:
+		return -int64(u-1) - 1, true //nolint:gosec // just checked
+	case !negative && u <= most:
+		return int64(u), true
+	}
+	return 0, false
+}
+
+func printable(c byte) rune {
+	if c < ' ' || c > '~' {
+		return '?'
+	}
+	return rune(c)
+}

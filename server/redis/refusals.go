@@ -1,0 +1,60 @@
+package redis
+
+import "strings"
+
+// refusals are commands of Redis that people who come from it may send, each
+// with what to do instead. Any other is answered as Redis answers what it does not know.
+var refusals = func() map[string]string {
+	const here = "this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS"
+	all := make(map[string]string)
+	for _, row := range []struct{ names, advice string }{
+		{
+			"set setnx setex psetex getset getex mset msetnx append setrange setbit rename renamenx restore copy",
+			here + "; to move a sequence on: snowraft seq set NAME VALUE",
+		},
+		{
+			"del unlink getdel flushdb flushall",
+			here + "; to delete one: snowraft seq delete NAME",
+		},
+		{
+			"decr decrby",
+			"a number that was given out is never taken back. For numbers that decrease: snowraft seq create NAME --increment -1, then INCR",
+		},
+		{"incrbyfloat", "a sequence is of whole numbers: INCR or INCRBY"},
+		{
+			"expire pexpire expireat pexpireat persist ttl pttl",
+			"a sequence does not expire. For numbers that begin anew each day: snowraft seq create NAME --reset daily",
+		},
+		{
+			"multi exec discard watch unwatch",
+			"there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order",
+		},
+		{"eval evalsha eval_ro evalsha_ro script fcall fcall_ro function", "there are no scripts: " + here},
+		{"subscribe psubscribe ssubscribe publish unsubscribe punsubscribe", "there are no channels: " + here},
+		{
+			"keys scan dbsize randomkey type object dump sort",
+			"to see the sequences: snowraft seq list",
+		},
+		{
+			"mget strlen getrange substr getbit hincrby hincrbyfloat hget hset hgetall hmset hdel lpush rpush lpop rpop lrange " +
+				"sadd srem smembers sismember zadd zincrby zrange zscore xadd xread pfadd setrange bitcount",
+			here,
+		},
+		{
+			"save bgsave bgrewriteaof shutdown replicaof failover monitor debug",
+			"a member is administered with the command snowraft, see snowraft --help",
+		},
+	} {
+		for name := range strings.FieldsSeq(row.names) {
+			all[name] = row.advice
+		}
+	}
+	for name := range strings.FieldsSeq("cluster readonly readwrite asking") {
+		all[name] = noCluster
+	}
+	return all
+}()
+
+// noCluster is Redis's own answer, which client libraries look for; a client
+// needs no cluster mode here, as any member serves any key.
+const noCluster = "This instance has cluster support disabled"

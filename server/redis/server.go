@@ -1,0 +1,171 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Server is the Redis protocol face of one member.
+type Server struct {
+	cfg    Config
+	beats  atomic.Int64 // how many beats have passed: a clock of coarse ticks
+	calls  *calls
+	lastID atomic.Int64
+
+	mu       sync.Mutex
+	listener net.Listener
+	closing  bool
+	conns    map[*conn]struct{}
+	running  sync.WaitGroup // connections
+	quit     chan struct{}  // closed when Close begins
+}
+
+// New makes a server, which serves once it is given a listener.
+func New(cfg Config) *Server {
+	cfg = cfg.withDefaults()
+	return &Server{
+		cfg: cfg, calls: newCalls(cfg.CallTimeout, cfg.beat()),
+		conns: make(map[*conn]struct{}), quit: make(chan struct{}),
+	}
+}
+
+// The pauses after a failure to accept, which is for want of files or memory.
+const (
+	minAcceptPause = 5 * time.Millisecond
+	maxAcceptPause = time.Second
+)
+
+// Serve serves the connections of a listener, once, and closes it. It returns
+// nil after Close, and else why it can't go on.
+func (s *Server) Serve(l net.Listener) error {
+	defer func() { _ = l.Close() }()
+	s.mu.Lock()
+	switch {
+	case s.closing:
+		s.mu.Unlock()
+		return nil
+	case s.listener != nil:
+		s.mu.Unlock()
+		return errors.New("the Redis protocol is served already: one listener is all it takes")
+	}
+	s.listener = l
+	s.mu.Unlock()
+	go s.keepTime()
+	pause := minAcceptPause
+	for {
+		nc, err := l.Accept()
+		if err == nil {
+			pause = minAcceptPause
+			s.admit(nc)
+			continue
+		}
+		if s.ending() {
+			return nil
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		s.cfg.Logger.Warn("a Redis client can't be accepted", "error", err, "retry_after", pause)
+		select {
+		case <-time.After(pause):
+		case <-s.quit:
+			return nil
+		}
+		pause = min(2*pause, maxAcceptPause)
+	}
+}
+
+func (s *Server) ending() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}
+
+// admit serves a connection unless there are too many.
+func (s *Server) admit(nc net.Conn) {
+	c := newConn(s, nc)
+	s.mu.Lock()
+	closing, full := s.closing, len(s.conns) >= s.cfg.MaxClients
+	if !closing && !full {
+		s.conns[c] = struct{}{}
+		s.running.Add(1)
+	}
+	s.mu.Unlock()
+	switch {
+	case closing:
+		_ = nc.Close()
+	case full:
+		// Its buffer is empty, so that this does not wait for the client.
+		_, _ = nc.Write([]byte("-ERR max number of clients reached\r\n"))
+		_ = nc.Close()
+	default:
+		go func() {
+			defer s.running.Done()
+			c.serve()
+			s.mu.Lock()
+			delete(s.conns, c)
+			s.mu.Unlock()
+		}()
+	}
+}
+
+// keepTime counts beats, and closes the connections that have been still for too long.
+func (s *Server) keepTime() {
+	ticker := time.NewTicker(s.cfg.beat())
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			now := s.beats.Add(1)
+			s.calls.renew()
+			s.mu.Lock()
+			for c := range s.conns {
+				c.check(now)
+			}
+			s.mu.Unlock()
+		case <-s.quit:
+			return
+		}
+	}
+}
+
+// Close stops accepting, lets the commands that have arrived be answered until
+// ctx ends, and closes all connections. It returns ctx's error if it cut any short.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.closing {
+		s.closing = true
+		close(s.quit)
+		if s.listener != nil {
+			_ = s.listener.Close()
+		}
+	}
+	for c := range s.conns {
+		c.endReading()
+	}
+	s.mu.Unlock()
+
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	defer s.calls.end()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+	}
+	s.calls.end() // so that the Backend returns
+	s.mu.Lock()
+	for c := range s.conns {
+		_ = c.net.Close()
+	}
+	s.mu.Unlock()
+	<-ended
+	return ctx.Err()
+}
