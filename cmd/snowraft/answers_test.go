@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
@@ -39,17 +40,46 @@ func TestAnswers(t *testing.T) {
 		{"config set --max-window 30m --rollback swap", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: 1800000, Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP}}},
 		{"config set --wait-threshold 2s --max-clock-offset 1s", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{WaitThresholdMs: 2000, MaxClockOffsetMs: 1000}}},
 		{"clock reset", &snowraftv1.ResetObservedClockRequest{}},
+		{"seq create orders", &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders"}}},
+		{"seq create invoices --start -5 --increment 2 --min -9 --max 9000000000000000000 --mode strict --block-duration 1m --min-block 1 --max-block 2 --reset daily --time-zone Asia/Tokyo --format {seq:base62} --description text --force",
+			&snowraftv1.CreateSequenceRequest{Force: true, Sequence: &snowraftv1.Sequence{
+				Name: "invoices", Start: proto.Int64(-5), Increment: proto.Int64(2), Min: proto.Int64(-9), Max: proto.Int64(9e18),
+				Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, BlockDurationMs: 60000, MinBlock: 1, MaxBlock: 2,
+				Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY, TimeZone: "Asia/Tokyo", Format: "{seq:base62}", Description: "text",
+			}}},
+		{"seq get countdown", &snowraftv1.GetSequenceRequest{Name: "countdown"}},
+		{"seq get invoices", &snowraftv1.GetSequenceRequest{Name: "invoices"}},
+		{"seq get orders", &snowraftv1.GetSequenceRequest{Name: "orders"}},
+		{"seq list", &snowraftv1.ListSequencesRequest{PageSize: 1000, PageToken: "invoices"}},
+		{"seq list --prefix in", &snowraftv1.ListSequencesRequest{PageSize: 1000, Prefix: "in"}},
+		{"seq list --prefix x", &snowraftv1.ListSequencesRequest{PageSize: 1000, Prefix: "x"}},
+		{"seq update orders --mode relaxed --max default --format= --force", &snowraftv1.UpdateSequenceRequest{
+			Sequence: &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}, Force: true,
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"mode", "max", "format"}},
+		}},
+		{"seq update countdown --block-duration 1s --min 0", &snowraftv1.UpdateSequenceRequest{
+			Sequence:   &snowraftv1.Sequence{Name: "countdown", BlockDurationMs: 1000, Min: proto.Int64(0)},
+			UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"min", "block_duration_ms"}},
+		}},
+		{"seq set orders 5000", &snowraftv1.SetNextRequest{Sequence: "orders", Next: 5000}},
+		{"seq set orders --force -- -9223372036854775808", &snowraftv1.SetNextRequest{Sequence: "orders", Next: -9223372036854775808, Force: true}},
+		{"seq delete orders", &snowraftv1.DeleteSequenceRequest{Name: "orders"}},
+		{"seq next orders -n 3", &snowraftv1.NextRequest{Sequence: "orders", Count: 3}},
+		{"seq next countdown -n 3", &snowraftv1.NextRequest{Sequence: "countdown", Count: 3}},
+		{"seq next invoices --request-id r", &snowraftv1.NextRequest{Sequence: "invoices", Count: 1, RequestId: "r"}},
+		{"seq last orders", &snowraftv1.GetLastRequest{Sequence: "orders"}},
+		{"seq last countdown", &snowraftv1.GetLastRequest{Sequence: "countdown"}},
 	} {
-		args := append(strings.Fields(c.line), "--addr", f.address)
+		args := append([]string{"--addr", f.address}, strings.Fields(c.line)...)
 		f.mu.Lock()
-		f.next = 249709288400883713
+		f.next, f.given = 249709288400883713, 0
 		f.mu.Unlock()
 		text.WriteString("$ snowraft " + c.line + "\n" + strings.ReplaceAll(succeeds(t, args...), f.address, "ADDR") + "\n")
 		asked := f.asked()
 		if last := asked[len(asked)-1].(proto.Message); !proto.Equal(last, c.asks) {
 			t.Errorf("%s asks for %v, expected %v", c.line, last, c.asks)
 		}
-		out := succeeds(t, append(args, "-o", "json")...)
+		out := succeeds(t, append([]string{"-o", "json"}, args...)...)
 		if strings.Count(out, "\n") != 1 || !json.Valid([]byte(out)) {
 			t.Errorf("%s: not one line of JSON: %s", c.line, out)
 		}
@@ -71,10 +101,12 @@ func TestDocumentedKeys(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	for line, keys := range map[string]string{
-		"id -n 3":     "ids",
-		"decode 1":    "id layout time timestamp_ms datacenter worker sequence",
-		"status":      "cluster_id node_id leader_id term commit_index observed_clock lanes.layout lanes.worker lanes.from lanes.until lanes.serve_until",
-		"member list": "members.id members.name members.address members.role members.leader members.alive members.clock_offset_ms",
+		"id -n 3":              "ids",
+		"decode 1":             "id layout time timestamp_ms datacenter worker sequence",
+		"status":               "cluster_id node_id leader_id term commit_index observed_clock lanes.layout lanes.worker lanes.from lanes.until lanes.serve_until",
+		"seq next orders -n 3": "sequence first count increment values",
+		"seq list":             "sequences.name sequences.mode sequences.next sequences.remaining sequences.created",
+		"member list":          "members.id members.name members.address members.role members.leader members.alive members.clock_offset_ms",
 	} {
 		var doc map[string]any
 		out := succeeds(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)

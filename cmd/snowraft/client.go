@@ -104,4 +104,6 @@ var once = map[string]bool{
 	snowraftv1.ClusterService_RemoveMember_FullMethodName:       true,
 	snowraftv1.ClusterService_TransferLeadership_FullMethodName: true,
 	snowraftv1.ClusterService_Leave_FullMethodName:              true,
+	snowraftv1.SequenceService_DeleteSequence_FullMethodName:    true,
+	snowraftv1.SequenceService_SetNext_FullMethodName:           true, // others may have gone on from there
 }

@@ -53,6 +53,11 @@ func TestUsageErrors(t *testing.T) {
 		"layout create a --fields time:41,worker:10,sequence:12 --spread 4097",
 		"member add here", "member remove", "leave --addr a:1,b:2", "leader transfer a b",
 		"config set", "config set --max-window 10ms", "config set --rollback maybe",
+		"seq", "seq nxt a", "seq create", "seq get", "seq list a", "seq next", "seq next a b", "seq set a", "seq set a x", "seq set a -- -x",
+		"seq set a -5", "seq set a 5 -x", "seq set a 9223372036854775808", "seq update a", "seq update a --force", "seq create a --start x",
+		"seq create a --increment 9223372036854775808", "seq create a --max none", "seq create a --mode fast", "seq create a --reset hourly",
+		"seq create a --block-duration 99ms", "seq create a --min-block 0", "seq list --prefix=", "seq next a -n 0", "seq next a --request-id=",
+		"seq next a -n 1000001 --request-id r",
 		"dev --port-base 0", "dev --port-base 65535", "dev --log-level loud", "dev --data-dir=",
 		"serve --name=", "serve --data-dir=", "serve --api-addr 7700", "serve --http-addr a:70000", "serve --join here", "serve --advertise-host a:1",
 		"serve --advertise-host 0.0.0.0", "serve --bootstrap-expect 2", "serve --bootstrap-expect x", "serve --bootstrap-expect 1 --join a:1",
@@ -63,6 +68,7 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		wrong(nil, strings.Fields(line)...)
 	}
+	wrong(nil, "seq", "update", "a", "--description", "two\nlines")
 	wrong(map[string]string{"SNOWRAFT_LANES": "many"}, "serve")
 	wrong(map[string]string{"SNOWRAFT_JOIN": "a:1,b"}, "serve")
 	wrong(map[string]string{"SNOWRAFT_CONFIG": "/no/such/file"}, "serve")

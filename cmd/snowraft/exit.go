@@ -25,6 +25,12 @@ func usagef(format string, args ...any) error {
 	return &usageError{text: fmt.Sprintf(format, args...)}
 }
 
+// warn tells people of something that does not make the command fail.
+func (a *app) warn(format string, args ...any) {
+	_, colours := a.terminal(a.stderr)
+	fmt.Fprintf(a.stderr, "%s %s\n", style{colours}.red("snowraft: warning:"), fmt.Sprintf(format, args...))
+}
+
 // exit prints err, if any, and returns the exit code.
 func (a *app) exit(err error) int {
 	if err == nil {
@@ -47,12 +53,16 @@ func exitCodes() *cobra.Command {
 		Long: `The exit codes of snowraft:
 
   0  Done. For serve and dev: ended by SIGINT (Ctrl-C) or SIGTERM in good order,
-     or the member left its cluster.
+     or the member left its cluster. A line on standard error that begins with
+     "snowraft: warning:" says what else to know, such as which members did not
+     hear of a changed sequence in time.
   1  It failed: no member answered, a member refused, a port is taken, a
      directory is not writable, a member was removed or halted, or a second
      signal ended it before the shutdown was complete. Standard error says what
      happened; a refusal ends with its reason in brackets, such as
-     [CLOCK_BEHIND], and says when trying again may help.
+     [CLOCK_BEHIND] or [UNKNOWN_SEQUENCE], and says when trying again may help.
+     What was printed before stands: "id" and "seq next" ask for large numbers
+     in several calls.
   2  The command line, the environment or the configuration file is wrong. One
      line on standard error names what is wrong and what was expected. Nothing
      was tried.

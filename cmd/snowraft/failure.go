@@ -36,7 +36,7 @@ func (f failure) elsewhere(once bool) bool {
 		return true
 	}
 	switch f.refusal.Reason {
-	case rpc.NotLeader, rpc.NoLeader, rpc.ShuttingDown:
+	case rpc.NotLeader, rpc.NoLeader, rpc.ShuttingDown, rpc.SequenceChanged:
 		return true
 	case rpc.ClockBehind, rpc.ClockSkew, rpc.WindowEnded, rpc.WorkersExhausted, rpc.CommitUnknown:
 		return !once
@@ -51,6 +51,9 @@ func (f failure) elsewhere(once bool) bool {
 func (f failure) again() bool {
 	if f.refusal == nil || f.refusal.RetryAfter > retryFor {
 		return false
+	}
+	if f.refusal.Reason == rpc.SequenceChanged {
+		return true // by another, in between: nothing was done
 	}
 	return f.refusal.Reason != "" && f.refusal.Code == codes.Unavailable && f.refusal.Reason != rpc.ShuttingDown
 }

@@ -20,14 +20,18 @@ type fakeAPI struct {
 	snowraftv1.UnimplementedLayoutServiceServer
 	snowraftv1.UnimplementedWorkerServiceServer
 	snowraftv1.UnimplementedClusterServiceServer
+	snowraftv1.UnimplementedSequenceServiceServer
 
-	address string
-	stop    func()
+	address   string
+	stop      func()
+	unreached []string // by changes of sequences
+	short     bool     // of the numbers asked for
 
 	mu     sync.Mutex
 	before func(context.Context) error
 	calls  []any // requests
 	next   uint64
+	given  int64 // numbers of sequences
 }
 
 // newFakeAPI serves a fake on a free port of the loopback interface.
@@ -55,6 +59,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 	snowraftv1.RegisterLayoutServiceServer(s, f)
 	snowraftv1.RegisterWorkerServiceServer(s, f)
 	snowraftv1.RegisterClusterServiceServer(s, f)
+	snowraftv1.RegisterSequenceServiceServer(s, f)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	f.stop = sync.OnceFunc(func() {

@@ -109,3 +109,17 @@ func writeCell(w io.Writer, last bool, text string) {
 	}
 	fmt.Fprint(w, text, end)
 }
+
+// appendJSON appends text as a JSON string.
+func appendJSON(dst, text []byte) []byte {
+	for _, c := range text {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			var quoted bytes.Buffer
+			encoder := json.NewEncoder(&quoted)
+			encoder.SetEscapeHTML(false)
+			_ = encoder.Encode(string(text)) // neither a string nor a buffer fails
+			return append(dst, bytes.TrimSuffix(quoted.Bytes(), []byte("\n"))...)
+		}
+	}
+	return append(append(append(dst, '"'), text...), '"')
+}

@@ -28,6 +28,9 @@ func (r *remote) layouts() snowraftv1.LayoutServiceClient {
 func (r *remote) workers() snowraftv1.WorkerServiceClient {
 	return snowraftv1.NewWorkerServiceClient(r)
 }
+func (r *remote) sequences() snowraftv1.SequenceServiceClient {
+	return snowraftv1.NewSequenceServiceClient(r)
+}
 func (r *remote) cluster() snowraftv1.ClusterServiceClient {
 	return snowraftv1.NewClusterServiceClient(r)
 }

@@ -98,12 +98,16 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"decode 1 --layout": "twitter",
-		"id --encoding":     "base58",
-		"id --output":       "json",
-		"serve --rollback":  "swap",
-		"layout":            "create",
-		"help member":       "remove",
+		"decode 1 --layout":      "twitter",
+		"id --encoding":          "base58",
+		"id --output":            "json",
+		"serve --rollback":       "swap",
+		"layout":                 "create",
+		"seq":                    "delete",
+		"seq create --mode":      "strict",
+		"seq update --reset":     "monthly",
+		"seq create --time-zone": "Europe/Berlin",
+		"help member":            "remove",
 	} {
 		a := newTestApp()
 		a.stderr = io.Discard // cobra tells of the directive there

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"slices"
 	"strconv"
@@ -38,6 +39,15 @@ func textValue(p *string, kind string) *value {
 	}}
 }
 
+// freeTextValue takes any text on one line, also none.
+func freeTextValue(p *string, kind string) *value {
+	v := textValue(p, kind)
+	v.expects = "text without control characters, which may be empty"
+	some := v.parse
+	v.parse = func(s string) bool { return some(s) || s == "" }
+	return v
+}
+
 func intValue(p *int, lowest, highest int) *value {
 	expects := fmt.Sprintf("a whole number from %d to %d", lowest, highest)
 	return &value{kind: "N", expects: expects, text: func() string { return strconv.Itoa(*p) }, parse: func(s string) bool {
@@ -53,6 +63,28 @@ func uintValue(p *uint64, lowest uint64) *value {
 		n, err := strconv.ParseUint(s, 10, 64)
 		*p = n
 		return err == nil && n >= lowest
+	}}
+}
+
+// wholeNumber is what any signed 64-bit number is, for errors.
+var wholeNumber = fmt.Sprintf("a whole number from %d to %d", math.MinInt64, math.MaxInt64)
+
+// numberValue takes any signed 64-bit number, or the word default, which is nil.
+func numberValue(p **int64) *value {
+	text := func() string {
+		if *p == nil {
+			return ""
+		}
+		return strconv.FormatInt(**p, 10)
+	}
+	return &value{kind: "N", expects: wholeNumber + ", or default", text: text, parse: func(s string) bool {
+		*p = nil
+		if s == "default" {
+			return true
+		}
+		n, err := strconv.ParseInt(s, 10, 64)
+		*p = &n
+		return err == nil
 	}}
 }
 

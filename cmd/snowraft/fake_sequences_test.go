@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// fakeSequences are in ascending order of their names.
+var fakeSequences = []*snowraftv1.Sequence{
+	{
+		Name: "countdown", Start: proto.Int64(10), Increment: proto.Int64(-1), Min: proto.Int64(0), Max: proto.Int64(10),
+		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, CreatedMs: 1792418538000, Generation: 9,
+	},
+	{
+		Name: "invoices", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(999999),
+		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Berlin",
+		Format: "INV-{date:yyyyMM}-{seq:06}", Description: "outgoing <invoices>", CreatedMs: 1792418538000, Generation: 1 << 60,
+		Period: 20261101, Next: proto.Int64(101), Remaining: 999899,
+	},
+	{ // all that the defaults fill in is absent
+		Name: "orders", CreatedMs: 1792418538000, Generation: 7, Next: proto.Int64(1), Remaining: 9223372036854775807,
+	},
+}
+
+func (f *fakeAPI) sequence(name string) *snowraftv1.Sequence {
+	for _, s := range fakeSequences {
+		if s.GetName() == name {
+			return s
+		}
+	}
+	return fakeSequences[len(fakeSequences)-1]
+}
+
+func (f *fakeAPI) CreateSequence(_ context.Context, r *snowraftv1.CreateSequenceRequest) (*snowraftv1.CreateSequenceResponse, error) {
+	return &snowraftv1.CreateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.unreached}, nil
+}
+
+func (f *fakeAPI) GetSequence(_ context.Context, r *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
+	return &snowraftv1.GetSequenceResponse{Sequence: f.sequence(r.GetName())}, nil
+}
+
+// ListSequences has a page for each sequence.
+func (f *fakeAPI) ListSequences(_ context.Context, r *snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error) {
+	resp := &snowraftv1.ListSequencesResponse{}
+	for _, s := range fakeSequences {
+		switch {
+		case s.GetName() <= r.GetPageToken() || !strings.HasPrefix(s.GetName(), r.GetPrefix()):
+		case len(resp.GetSequences()) > 0:
+			resp.NextPageToken = resp.GetSequences()[0].GetName()
+			return resp, nil
+		default:
+			resp.Sequences = append(resp.Sequences, s)
+		}
+	}
+	return resp, nil
+}
+
+func (f *fakeAPI) UpdateSequence(_ context.Context, r *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {
+	return &snowraftv1.UpdateSequenceResponse{Sequence: f.sequence(r.GetSequence().GetName()), UnreachedMembers: f.unreached}, nil
+}
+
+func (f *fakeAPI) DeleteSequence(context.Context, *snowraftv1.DeleteSequenceRequest) (*snowraftv1.DeleteSequenceResponse, error) {
+	return &snowraftv1.DeleteSequenceResponse{UnreachedMembers: f.unreached}, nil
+}
+
+func (f *fakeAPI) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
+	s := proto.CloneOf(f.sequence(r.GetSequence()))
+	s.Next = new(r.GetNext())
+	return &snowraftv1.SetNextResponse{Sequence: s, UnreachedMembers: f.unreached}, nil
+}
+
+// Next gives out 7, 8, ... from orders, and from any other 10, 9, ...; those of
+// invoices have a format.
+func (f *fakeAPI) Next(_ context.Context, r *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
+	resp := &snowraftv1.NextResponse{Sequence: r.GetSequence(), First: 7, Count: r.GetCount(), Increment: 1}
+	if r.GetSequence() != "orders" {
+		resp.First, resp.Increment = 10, -1
+	}
+	if f.short {
+		resp.Count--
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	resp.First += f.given * resp.GetIncrement()
+	f.given += int64(r.GetCount())
+	if r.GetSequence() == "invoices" {
+		resp.Format, resp.TimeZone, resp.TimeMs = `"{date:yyyyMMdd}"{seq:03}`, "Europe/Berlin", 1792535400000 // half an hour after midnight there
+		if r.GetCount() <= 1000 {
+			for i := range int64(r.GetCount()) {
+				resp.Texts = append(resp.Texts, fmt.Sprintf(`"20261021"%03d`, resp.GetFirst()+i*resp.GetIncrement()))
+			}
+		}
+	}
+	return resp, nil
+}
+
+func (f *fakeAPI) GetLast(_ context.Context, r *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
+	resp := &snowraftv1.GetLastResponse{}
+	if r.GetSequence() == "orders" {
+		resp.Last = proto.Int64(-9223372036854775808)
+	}
+	return resp, nil
+}

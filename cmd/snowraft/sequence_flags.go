@@ -1,0 +1,107 @@
+package main
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// What a sequence is where nothing is said; 0 and "" mean these in the API.
+const (
+	defaultMode          = "relaxed"
+	defaultBlockDuration = 10 * time.Second
+	defaultMinBlock      = uint64(100)
+	defaultMaxBlock      = uint64(10_000_000)
+	defaultReset         = "none"
+	defaultTimeZone      = "UTC"
+)
+
+var sequenceModes = map[string]snowraftv1.SequenceMode{
+	defaultMode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
+	"strict":    snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT,
+}
+
+var sequenceResets = map[string]snowraftv1.SequenceReset{
+	defaultReset: snowraftv1.SequenceReset_SEQUENCE_RESET_NONE,
+	"daily":      snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY,
+	"monthly":    snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY,
+	"yearly":     snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY,
+}
+
+// someTimeZones are what shells offer; any other IANA name is taken as well.
+var someTimeZones = []string{
+	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Chicago", "America/Denver", "America/Los_Angeles",
+	"America/Mexico_City", "America/New_York", "America/Sao_Paulo", "Asia/Dubai", "Asia/Kolkata", "Asia/Shanghai", "Asia/Singapore",
+	"Asia/Tokyo", "Australia/Sydney", "Europe/Berlin", "Europe/Istanbul", "Europe/London", "Europe/Paris", "Pacific/Auckland",
+}
+
+// sequenceFlags describe a sequence, or changes of one.
+type sequenceFlags struct {
+	start, increment, min, max    *int64 // nil is the default
+	mode, reset                   string
+	blockDuration                 time.Duration
+	minBlock, maxBlock            uint64
+	timeZone, format, description string
+}
+
+// addSequenceFlags adds the flags that describe a sequence. Those of an update
+// show no defaults, as what is not given stays as it is.
+func addSequenceFlags(cmd *cobra.Command, update bool) *sequenceFlags {
+	f := &sequenceFlags{
+		mode: defaultMode, blockDuration: defaultBlockDuration, minBlock: defaultMinBlock, maxBlock: defaultMaxBlock,
+		reset: defaultReset, timeZone: defaultTimeZone,
+	}
+	cmd.Flags().SortFlags = false
+	add := func(name string, v *value, help string) {
+		if flag := addFlag(cmd, "", name, "", v, help); update {
+			flag.DefValue = ""
+		}
+	}
+	zone := freeTextValue(&f.timeZone, "ZONE")
+	zone.among = someTimeZones
+	add("mode", choiceValue(&f.mode, defaultMode, "strict"), "relaxed: members number from blocks in their memory; strict: the leader numbers, in one order for all")
+	add("start", numberValue(&f.start), "the first number of each period; 1 by default, or -1 with a negative increment")
+	add("increment", numberValue(&f.increment), "from one number to the next, not 0; 1 by default")
+	add("min", numberValue(&f.min), "the least number there may be; by default --start, or no limit with a negative increment")
+	add("max", numberValue(&f.max), "the greatest number there may be; by default no limit, or --start with a negative increment")
+	add("reset", choiceValue(&f.reset, defaultReset, "daily", "monthly", "yearly"), "when to begin with --start again")
+	add("time-zone", zone, "the IANA time zone in which days begin and dates are written")
+	add("format", freeTextValue(&f.format, "FORMAT"), "how numbers are written, such as ORD{date:yyyyMMdd}{seq:06}; empty: as plain numbers")
+	add("description", freeTextValue(&f.description, "TEXT"), "what the sequence is for")
+	add("block-duration", durationValue(&f.blockDuration, 100*time.Millisecond, time.Hour), "how long a block should last a member")
+	add("min-block", uintValue(&f.minBlock, 1), "the least numbers of a block")
+	add("max-block", uintValue(&f.maxBlock, 1), "the most numbers of a block, up to 100000000")
+	return f
+}
+
+// sequence returns the sequence with the fields that were given, and their
+// names for an update mask.
+func (f *sequenceFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.Sequence, mask []string) {
+	s = &snowraftv1.Sequence{Name: name}
+	for _, field := range []struct {
+		flag, path string
+		set        func()
+	}{
+		{"mode", "mode", func() { s.Mode = sequenceModes[f.mode] }},
+		{"start", "start", func() { s.Start = f.start }},
+		{"increment", "increment", func() { s.Increment = f.increment }},
+		{"min", "min", func() { s.Min = f.min }},
+		{"max", "max", func() { s.Max = f.max }},
+		{"reset", "reset", func() { s.Reset_ = sequenceResets[f.reset] }},
+		{"time-zone", "time_zone", func() { s.TimeZone = f.timeZone }},
+		{"format", "format", func() { s.Format = f.format }},
+		{"description", "description", func() { s.Description = f.description }},
+		{"block-duration", "block_duration_ms", func() { s.BlockDurationMs = f.blockDuration.Milliseconds() }},
+		{"min-block", "min_block", func() { s.MinBlock = f.minBlock }},
+		{"max-block", "max_block", func() { s.MaxBlock = f.maxBlock }},
+	} {
+		if flags.Changed(field.flag) {
+			field.set()
+			mask = append(mask, field.path)
+		}
+	}
+	return s, mask
+}

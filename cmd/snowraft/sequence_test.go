@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"io"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func TestManyNumbers(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	const n = 2_000_001
+	lines := strings.Split(succeeds(t, "seq", "next", "orders", "-n", strconv.Itoa(n), "--addr", f.address), "\n")
+	if len(lines) != n+1 || lines[0] != "7" || lines[n-1] != "2000007" || lines[n] != "" {
+		t.Errorf("%d lines from %s", len(lines), lines[0])
+	}
+	var counts []uint32
+	for _, r := range f.asked() {
+		counts = append(counts, r.(*snowraftv1.NextRequest).GetCount())
+	}
+	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
+		t.Errorf("asked for %v, expected %v", counts, want)
+	}
+	var doc struct {
+		Sequence, First, Count, Increment string
+		Values                            []string
+	}
+	decodeJSON(t, succeeds(t, "seq", "next", "countdown", "-n", "1000002", "-o", "json", "--addr", f.address), &doc)
+	if len(doc.Values) != 1_000_002 || doc.Count != "1000002" || doc.Values[0] != doc.First || doc.First != "-1999991" || doc.Values[1_000_001] != "-2999992" {
+		t.Errorf("%d values from %s, count %s, first %s", len(doc.Values), doc.Values[0], doc.Count, doc.First)
+	}
+}
+
+// A member that is wrong about how many numbers it gives out is not believed.
+func TestOtherCountThanAskedFor(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.short = true
+	stdout, stderr, code := command(t, "seq", "next", "orders", "-n", "5", "--addr", f.address, "-o", "json")
+	if want := "snowraft: the member answered with 4 numbers, expected 5\n"; code != exitFailed || stderr != want || stdout != "" {
+		t.Errorf("exit code %d, %q, %q, expected %q", code, stdout, stderr, want)
+	}
+}
+
+func TestUnreachedMembers(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.unreached = []string{"b", "c"}
+	const stale = "until they know of the change, they may go on giving out numbers of the blocks that they hold"
+	for line, means := range map[string]string{
+		"seq create orders":         "they may not know the sequence yet",
+		"seq update orders --max 9": stale,
+		"seq set orders 9":          stale,
+		"seq delete orders":         stale,
+	} {
+		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
+		if want := "snowraft: warning: done, but not answered in time by b, c: " + means + "\n"; code != exitDone || stderr != want {
+			t.Errorf("%s: exit code %d, %q, expected %q", line, code, stderr, want)
+		}
+		if !strings.Contains(stdout, `"unreached_members":["b","c"]`) {
+			t.Errorf("%s: the document does not tell: %s", line, stdout)
+		}
+	}
+}
+
+func TestSequenceRefusals(t *testing.T) {
+	t.Parallel()
+	for line, e := range map[string]*rpc.Error{
+		"seq next ordes":             {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: `there is no sequence "ordes": did you mean "orders"?`},
+		"seq create orders --min 0":  {Code: codes.AlreadyExists, Reason: rpc.SequenceExists, Message: "another"},
+		"seq next countdown":         {Code: codes.ResourceExhausted, Reason: rpc.SequenceExhausted, Message: "no number is left"},
+		"seq set orders 1":           {Code: codes.FailedPrecondition, Reason: rpc.WouldRepeat, Message: "1 to 100 would repeat"},
+		"seq get orders -o json":     {Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "this member is ending"},
+		"seq last orders -o json":    {Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: "bad"},
+		"seq delete orders -o json":  {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no"},
+		"seq list -o json":           {Code: codes.Internal, Reason: "NEW", Message: "no"},
+		"seq next orders -o json":    {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no"},
+		"seq update orders --max 10": {Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow, Message: "upgrade"},
+	} {
+		f := newFakeAPI(t)
+		refuseWith(f, e)
+		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address)...)
+		if want := "snowraft: " + e.Message + " [" + e.Reason + "]\n"; code != exitFailed || stderr != want || stdout != "" {
+			t.Errorf("%s: exit code %d, %q, %q, expected %q", line, code, stdout, stderr, want)
+		}
+	}
+}
+
+// Two changes at once: the one that comes second is told and tries again.
+func TestTriesAgainWhatWasChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"seq update orders --max 9", "seq set orders 5"} {
+		f := newFakeAPI(t)
+		var calls atomic.Int32
+		f.first(func(context.Context) error {
+			if calls.Add(1) < 3 {
+				return &rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, Message: "changed meanwhile"}
+			}
+			return nil
+		})
+		succeeds(t, append(strings.Fields(line), "--addr", f.address)...)
+		if calls.Load() != 3 {
+			t.Errorf("%s: %d calls, expected 3", line, calls.Load())
+		}
+	}
+}
+
+func TestSequenceNamesComplete(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	complete := func(args ...string) string {
+		a := newTestApp()
+		a.environ["SNOWRAFT_ADDR"] = f.address
+		a.stderr = io.Discard // cobra tells of the directive there
+		if code := run(t.Context(), a.app, append([]string{"__complete"}, args...)); code != exitDone {
+			t.Errorf("%q: exit code %d", args, code)
+		}
+		return a.out.String()
+	}
+	const nothing = ":4\n" // the directive: no files
+	const invoices = "invoices\toutgoing <invoices>\n" + nothing
+	for _, c := range []struct {
+		line, want string
+	}{
+		{"seq next in", invoices}, {"seq get in", invoices}, {"seq update in", invoices}, {"seq delete in", invoices}, {"seq last in", invoices},
+		{"seq set in", invoices}, {"seq list --prefix in", invoices},
+		{"seq next x", nothing}, {"seq next orders o", nothing}, {"seq set orders o", nothing}, {"seq next --addr " + deadAddress + " in", nothing},
+	} {
+		if got := complete(strings.Fields(c.line)...); got != c.want {
+			t.Errorf("%s: offers %q, expected %q", c.line, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strconv"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// numberWriter writes the numbers of a sequence as they come, as text or within a JSON document.
+type numberWriter struct {
+	w         *bufio.Writer
+	json      bool
+	count     uint64 // in all answers
+	any       bool
+	text, buf []byte
+	err       error
+}
+
+func newNumberWriter(out *printer, count uint64) *numberWriter {
+	return &numberWriter{w: bufio.NewWriterSize(out.w, 64<<10), json: out.json, count: count}
+}
+
+// write writes the numbers of one answer and flushes them. It fails when the
+// answer can't be understood; what goes wrong when writing is in err.
+func (w *numberWriter) write(resp *snowraftv1.NextResponse) error {
+	text, err := texts(resp)
+	if err != nil {
+		return err
+	}
+	if w.json && !w.any { // not before the first number: a failure prints nothing
+		w.buf = appendJSON(append(w.buf[:0], `{"sequence":`...), []byte(resp.GetSequence()))
+		w.buf = fmt.Appendf(w.buf, `,"first":"%d","count":"%d","increment":"%d","values":[`, resp.GetFirst(), w.count, resp.GetIncrement())
+		_, _ = w.w.Write(w.buf) // bufio remembers the error for flush
+	}
+	number := resp.GetFirst()
+	for i := range int(resp.GetCount()) {
+		w.text = text(w.text[:0], i, number)
+		w.one()
+		number += resp.GetIncrement() // after the last number this may wrap: it is not used then
+	}
+	w.flush()
+	return nil
+}
+
+// one writes what is in text.
+func (w *numberWriter) one() {
+	w.buf = w.buf[:0]
+	if w.json {
+		if w.any {
+			w.buf = append(w.buf, ',')
+		}
+		w.buf = appendJSON(w.buf, w.text)
+	} else {
+		w.buf = append(append(w.buf, w.text...), '\n')
+	}
+	w.any = true
+	_, _ = w.w.Write(w.buf) // bufio remembers the error for flush
+}
+
+func (w *numberWriter) flush() {
+	if err := w.w.Flush(); w.err == nil {
+		w.err = err
+	}
+}
+
+// close ends the document and returns what went wrong when writing.
+func (w *numberWriter) close() error {
+	if w.json {
+		_, _ = io.WriteString(w.w, "]}\n")
+	}
+	w.flush()
+	return w.err
+}
+
+// texts returns what appends the i-th number of an answer as it is written.
+func texts(resp *snowraftv1.NextResponse) (func(dst []byte, i int, number int64) []byte, error) {
+	if resp.GetFormat() == "" {
+		return func(dst []byte, _ int, number int64) []byte { return strconv.AppendInt(dst, number, 10) }, nil
+	}
+	if len(resp.GetTexts()) == int(resp.GetCount()) {
+		return func(dst []byte, i int, _ int64) []byte { return append(dst, resp.GetTexts()[i]...) }, nil
+	}
+	return nil, fmt.Errorf("format %q can't be read", resp.GetFormat())
+}
