@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
@@ -28,6 +29,8 @@ type Config struct {
 	HTTPAddr   string
 	RaftAddr   string
 	GossipAddr string
+	// RedisAddr is where Redis clients connect; empty: nowhere.
+	RedisAddr string
 	// AdvertiseHost is the host name or IP that others reach this member at;
 	// empty: the host that RaftAddr binds.
 	AdvertiseHost string
@@ -37,6 +40,11 @@ type Config struct {
 	// BootstrapExpect is how many new members start a cluster together; 1 starts
 	// one alone, 0 only ever joins one.
 	BootstrapExpect int
+
+	// RedisCreate says what becomes of a key that is no sequence when a Redis
+	// client increments it: "strict" or "relaxed" creates a sequence of that mode,
+	// "off" refuses; empty: "strict".
+	RedisCreate string
 
 	// Lanes is how many lanes each layout gets; 0 is 1.
 	Lanes int
@@ -55,12 +63,14 @@ type Config struct {
 	Clock clock.Source
 }
 
-// The limits of the replicated configuration, and of lanes.
+// The limits of the replicated configuration, and of lanes, and what the Redis
+// face creates.
 const (
 	defaultMaxWindow      = 10 * time.Minute
 	defaultWaitThreshold  = time.Second
 	defaultMaxClockOffset = 500 * time.Millisecond
 	maxLanes              = 64
+	defaultRedisCreate    = "strict"
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -89,6 +99,10 @@ func (c Config) withDefaults() (Config, error) {
 	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, defaultMaxClockOffset)
 	if _, err := rollbackPolicy(c.Rollback); err != nil {
 		return c, err
+	}
+	c.RedisCreate = cmp.Or(c.RedisCreate, defaultRedisCreate)
+	if !slices.Contains([]string{"strict", "relaxed", "off"}, c.RedisCreate) {
+		return c, fmt.Errorf("redis-create is %q, expected strict, relaxed or off", c.RedisCreate)
 	}
 	return c, nil
 }

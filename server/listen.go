@@ -16,6 +16,7 @@ import (
 // written, so that a port in use leaves no trace.
 type ports struct {
 	api, http, raft net.Listener
+	redis           net.Listener // nil when it is off
 	gossip          *memberlist.NetTransport
 	gossipIP        string // what others gossip with
 	host            string // what others are told
@@ -41,7 +42,11 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 		addr, flag string
 	}{
 		{&p.api, cfg.APIAddr, "api-addr"}, {&p.http, cfg.HTTPAddr, "http-addr"}, {&p.raft, cfg.RaftAddr, "raft-addr"},
+		{&p.redis, cfg.RedisAddr, "redis-addr"},
 	} {
+		if l.to == &p.redis && l.addr == "" {
+			continue
+		}
 		var lc net.ListenConfig
 		if *l.to, err = lc.Listen(ctx, "tcp", l.addr); err != nil {
 			return nil, fmt.Errorf("--%s %s: %w", l.flag, l.addr, cause(err))
@@ -83,7 +88,7 @@ func cause(err error) error {
 }
 
 func (p *ports) close() {
-	for _, l := range []net.Listener{p.api, p.http, p.raft} {
+	for _, l := range []net.Listener{p.api, p.http, p.raft, p.redis} {
 		if l != nil {
 			_ = l.Close()
 		}

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"net"
 	"strings"
 	"testing"
 
@@ -20,6 +21,39 @@ func TestGossipHostThatCannotBeResolved(t *testing.T) {
 		t.Fatal("it listens all the same")
 	}
 	if !strings.Contains(err.Error(), "--gossip-addr "+host) {
+		t.Errorf("%v does not name the setting", err)
+	}
+}
+
+// The Redis port is bound when there is an address for it, and free again afterwards.
+func TestRedisAddress(t *testing.T) {
+	t.Parallel()
+	if off := newNode(t, "off").start(); off.server.RedisAddr() != "" {
+		t.Errorf("it listens for Redis clients at %s, expected not at all", off.server.RedisAddr())
+	}
+	n := newNode(t, "on", func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" }).start()
+	address := n.server.RedisAddr()
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(t.Context(), "tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.Close()
+	other := newNode(t, "other", func(c *server.Config) { c.RedisAddr = address })
+	if _, err := server.Open(t.Context(), other.cfg); err == nil || !strings.Contains(err.Error(), "--redis-addr "+address) {
+		t.Errorf("%v does not name the setting whose port is taken", err)
+	}
+	n.stop()
+	if conn, err := dialer.DialContext(t.Context(), "tcp", address); err == nil {
+		_ = conn.Close()
+		t.Error("it listens after it was closed")
+	}
+}
+
+func TestWhatRedisClientsMayCreate(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "m1", func(c *server.Config) { c.RedisCreate = "maybe" })
+	if _, err := server.Open(t.Context(), n.cfg); err == nil || !strings.Contains(err.Error(), "redis-create") {
 		t.Errorf("%v does not name the setting", err)
 	}
 }

@@ -148,6 +148,9 @@ const drainTimeout = 3 * time.Second
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		s.draining.Store(true)
+		if s.ports.redis != nil {
+			_ = s.ports.redis.Close()
+		}
 		s.drain(ctx)
 		s.closeErr = s.member.Close(ctx)
 		s.peers.close()
@@ -195,6 +198,14 @@ func (s *Server) RaftAddr() string { return s.ports.advertised(s.ports.raft) }
 // GossipAddr is where others reach this member's gossip port.
 func (s *Server) GossipAddr() string {
 	return net.JoinHostPort(s.ports.host, strconv.Itoa(s.ports.gossip.GetAutoBindPort()))
+}
+
+// RedisAddr is where others reach this member's Redis port; empty when it is off.
+func (s *Server) RedisAddr() string {
+	if s.ports.redis == nil {
+		return ""
+	}
+	return s.ports.advertised(s.ports.redis)
 }
 
 // NodeID is the member's ID.

@@ -37,6 +37,7 @@ type member interface {
 	HTTPAddr() string
 	RaftAddr() string
 	GossipAddr() string
+	RedisAddr() string // empty when it does not listen
 	ClusterID() string
 	NodeID() string
 }

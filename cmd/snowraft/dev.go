@@ -45,7 +45,7 @@ The data is removed at the end, unless --data-dir says where to keep it.`,
 	}
 	cmd.Flags().SortFlags = false
 	addFlag(cmd, "", "data-dir", "", textValue(&cfg.dataDir, "DIR"), "keep the data here, and go on with what is there")
-	addFlag(cmd, "", "port-base", "", intValue(&cfg.portBase, 1, highestPortBase), "the first port of the first member: its API; HTTP, Raft and gossip follow")
+	addFlag(cmd, "", "port-base", "", intValue(&cfg.portBase, 1, highestPortBase), "the first port of the first member: its API; HTTP, Raft, gossip and Redis follow")
 	addLogFlags(&cfg.logLevel, &cfg.logFormat, func(name string, v *value, help string) { addFlag(cmd, "", name, "", v, help) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return a.dev(cmd.Context(), cfg) }
 	return cmd
@@ -124,6 +124,7 @@ func (f *fleet) start(ctx context.Context) error {
 		c.Name = fmt.Sprintf("dev-%d", i+1)
 		c.DataDir = filepath.Join(f.dir, c.Name)
 		c.APIAddr, c.HTTPAddr, c.RaftAddr, c.GossipAddr = ports.api, ports.http, ports.raft, ports.gossip
+		c.RedisAddr = ports.redis
 		c.BootstrapExpect = devMembers
 		for k, address := range gossip {
 			if k != i {

@@ -10,18 +10,18 @@ import (
 const (
 	// portStep is how far the ports of neighbouring members of dev are apart.
 	portStep = 10
-	// highestPortBase leaves room for the ports of the last member, with one for later.
-	highestPortBase = 65535 - (devMembers-1)*portStep - 4
+	// highestPortBase leaves room for the ports of the last member.
+	highestPortBase = 65535 - (devMembers-1)*portStep - (redisPort - apiPort)
 )
 
 // devPorts are the addresses of one member of dev.
-type devPorts struct{ api, http, raft, gossip string }
+type devPorts struct{ api, http, raft, gossip, redis string }
 
 func portsOf(base, member int) devPorts {
 	at := func(port int) string {
 		return net.JoinHostPort(localhost, strconv.Itoa(base+member*portStep+port-apiPort))
 	}
-	return devPorts{api: at(apiPort), http: at(httpPort), raft: at(raftPort), gossip: at(gossipPort)}
+	return devPorts{api: at(apiPort), http: at(httpPort), raft: at(raftPort), gossip: at(gossipPort), redis: at(redisPort)}
 }
 
 // checkPorts reports which of the ports is taken, before anything is started,
@@ -62,7 +62,7 @@ func firstTaken(ctx context.Context, base int) (port string, err error) {
 	var lc net.ListenConfig
 	for i := range devMembers {
 		p := portsOf(base, i)
-		for _, address := range []string{p.api, p.http, p.raft, p.gossip} {
+		for _, address := range []string{p.api, p.http, p.raft, p.gossip, p.redis} {
 			_, port, _ := net.SplitHostPort(address)
 			l, err := lc.Listen(ctx, "tcp", address)
 			if err != nil {

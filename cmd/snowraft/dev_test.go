@@ -71,8 +71,8 @@ func TestDev(t *testing.T) {
 	for i, cfg := range *opened {
 		at := func(offset int) string { return net.JoinHostPort(localhost, strconv.Itoa(base+offset)) }
 		own := 10 * i
-		if cfg.APIAddr != at(own) || cfg.HTTPAddr != at(own+1) || cfg.RaftAddr != at(own+2) || cfg.GossipAddr != at(own+3) {
-			t.Errorf("member %d listens at %s, %s, %s and %s", i, cfg.APIAddr, cfg.HTTPAddr, cfg.RaftAddr, cfg.GossipAddr)
+		if cfg.APIAddr != at(own) || cfg.HTTPAddr != at(own+1) || cfg.RaftAddr != at(own+2) || cfg.GossipAddr != at(own+3) || cfg.RedisAddr != at(own+4) {
+			t.Errorf("member %d listens at %s, %s, %s, %s and %s", i, cfg.APIAddr, cfg.HTTPAddr, cfg.RaftAddr, cfg.GossipAddr, cfg.RedisAddr)
 		}
 		if cfg.BootstrapExpect != 3 || len(cfg.Join) != 2 || strings.Contains(strings.Join(cfg.Join, ","), cfg.GossipAddr) {
 			t.Errorf("member %d expects %d and joins %v", i, cfg.BootstrapExpect, cfg.Join)
@@ -162,7 +162,7 @@ func TestDevPortTaken(t *testing.T) {
 	for _, c := range []struct {
 		port    int
 		network string
-	}{{base, "tcp"}, {base + 21, "tcp"}, {base + 13, "udp"}} {
+	}{{base, "tcp"}, {base + 21, "tcp"}, {base + 24, "tcp"}, {base + 13, "udp"}} {
 		address := net.JoinHostPort(localhost, strconv.Itoa(c.port))
 		var taken interface{ Close() error }
 		var err error

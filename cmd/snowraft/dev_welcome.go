@@ -42,6 +42,7 @@ func (a *app) welcome(ctx context.Context, f *fleet, took time.Duration) error {
 			column[devMember]{"HTTP", func(m devMember) string { return m.HTTPAddr() }},
 			column[devMember]{"RAFT", func(m devMember) string { return m.RaftAddr() }},
 			column[devMember]{"GOSSIP", func(m devMember) string { return m.GossipAddr() }},
+			column[devMember]{"REDIS", func(m devMember) string { return m.RedisAddr() }},
 		),
 		table(ids,
 			column[devID]{"ID", func(i devID) string { return decimal(i.ID) }},
@@ -54,6 +55,8 @@ func (a *app) welcome(ctx context.Context, f *fleet, took time.Duration) error {
   snowraft id -n 5`+addr+`
   snowraft decode `+decimal(ids[0].ID)+`
   snowraft whois `+decimal(ids[0].ID)+addr+`
+  snowraft seq create orders`+addr+`
+  snowraft seq next orders -n 3`+addr+`
   snowraft status`+addr+`
   snowraft member list`+addr+`
   curl http://`+f.members[0].HTTPAddr()+`/metrics`),

@@ -63,7 +63,7 @@ func TestUsageErrors(t *testing.T) {
 		"serve --advertise-host 0.0.0.0", "serve --bootstrap-expect 2", "serve --bootstrap-expect x", "serve --bootstrap-expect 1 --join a:1",
 		"serve --lanes 0", "serve --lanes 65", "serve --max-window 999ms", "serve --max-window 25h", "serve --wait-threshold 1500us",
 		"serve --wait-threshold 61s", "serve --rollback maybe", "serve --max-clock-offset 0", "serve --log-level loud", "serve --log-format xml",
-		"serve --raft-addr :7702", "serve --raft-addr [::]:7702", "serve --http-addr 127.0.0.1:7700",
+		"serve --raft-addr :7702", "serve --raft-addr [::]:7702", "serve --http-addr 127.0.0.1:7700", "serve --redis-addr 7704", "serve --redis-addr 127.0.0.1:7703", "serve --redis-create maybe",
 		"serve --config /no/such/file", "serve --config /",
 	} {
 		wrong(nil, strings.Fields(line)...)

@@ -86,8 +86,12 @@ func (a *app) serve(ctx context.Context, cfg serveConfig) error {
 		}
 		return err
 	}
-	logger.Info("member started", "name", cfg.Name, "node", m.NodeID(), "version", cfg.Version, "data_dir", cfg.DataDir,
-		"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr())
+	attrs := []any{"name", cfg.Name, "node", m.NodeID(), "version", cfg.Version, "data_dir", cfg.DataDir,
+		"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
+	if redis := m.RedisAddr(); redis != "" {
+		attrs = append(attrs, "redis", redis)
+	}
+	logger.Info("member started", attrs...)
 	announced := make(chan struct{})
 	go func() {
 		defer close(announced)

@@ -24,19 +24,23 @@ const (
 	httpPort
 	raftPort
 	gossipPort
+	redisPort
 )
 
-// listeners are the flags of the addresses that a member listens at.
+// listeners are the flags of the addresses that a member listens at. An optional
+// one is off when it is empty, as it is by default.
 var listeners = []struct {
-	flag  string
-	port  int
-	help  string
-	field func(*server.Config) *string
+	flag     string
+	port     int
+	help     string
+	field    func(*server.Config) *string
+	optional bool
 }{
-	{"api-addr", apiPort, "listen here for clients, gRPC", func(c *server.Config) *string { return &c.APIAddr }},
-	{"http-addr", httpPort, "listen here for HTTP: metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }},
-	{"raft-addr", raftPort, "listen here for the other members' Raft", func(c *server.Config) *string { return &c.RaftAddr }},
-	{"gossip-addr", gossipPort, "listen here for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }},
+	{"api-addr", apiPort, "listen here for clients, gRPC", func(c *server.Config) *string { return &c.APIAddr }, false},
+	{"http-addr", httpPort, "listen here for HTTP: metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false},
+	{"raft-addr", raftPort, "listen here for the other members' Raft", func(c *server.Config) *string { return &c.RaftAddr }, false},
+	{"gossip-addr", gossipPort, "listen here for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }, false},
+	{"redis-addr", redisPort, "listen here for Redis clients, whose keys are sequences; mostly at port " + strconv.Itoa(redisPort) + ", nowhere by default", func(c *server.Config) *string { return &c.RedisAddr }, true},
 }
 
 // serveConfig is a member's configuration with what the command itself needs.
@@ -54,6 +58,7 @@ func memberDefaults() server.Config {
 		WaitThreshold:  time.Second,
 		MaxClockOffset: 500 * time.Millisecond,
 		Rollback:       "refuse",
+		RedisCreate:    "strict",
 	}
 }
 
@@ -68,9 +73,18 @@ func addServeFlags(cmd *cobra.Command, c *serveConfig) {
 
 	for _, l := range listeners {
 		p := l.field(&c.Config)
-		*p = net.JoinHostPort(localhost, strconv.Itoa(l.port))
-		addSetting(cmd, "Network", l.flag, listenValue(p), l.help)
+		v := listenValue(p)
+		if l.optional {
+			v = optionalListenValue(p)
+		} else {
+			*p = net.JoinHostPort(localhost, strconv.Itoa(l.port))
+		}
+		addSetting(cmd, "Network", l.flag, v, l.help)
 	}
+	create := choiceValue(&c.RedisCreate, "strict", "relaxed", "off")
+	create.kind = "MODE"
+	addSetting(cmd, "Network", "redis-create", create,
+		"what an INCR of a key that is no sequence does: create a strict or a relaxed one, or fail (off)")
 	addSetting(cmd, "Network", "advertise-host", hostValue(&c.AdvertiseHost),
 		"the host name or IP that others reach this member at; addresses that are not given then listen on all interfaces")
 
@@ -127,6 +141,9 @@ func (c *serveConfig) finish(flags *pflag.FlagSet) error {
 	taken := map[string]string{}
 	for _, l := range listeners {
 		address := l.field(&c.Config)
+		if l.optional && *address == "" {
+			continue
+		}
 		if c.AdvertiseHost != "" && !flags.Changed(l.flag) {
 			*address = ":" + strconv.Itoa(l.port)
 		}

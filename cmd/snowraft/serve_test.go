@@ -43,7 +43,7 @@ func TestServeUntilSignal(t *testing.T) {
 	default:
 		t.Error("the member was not closed")
 	}
-	for _, want := range []string{"member started", "name=a", "api=127.0.0.1:1", "http=127.0.0.1:2", "raft=127.0.0.1:3", "gossip=127.0.0.1:4", "member stopped"} {
+	for _, want := range []string{"member started", "name=a", "api=127.0.0.1:1", "http=127.0.0.1:2", "raft=127.0.0.1:3", "gossip=127.0.0.1:4", "redis=127.0.0.1:5", "member stopped"} {
 		if !strings.Contains(s.err.String(), want) {
 			t.Errorf("the log has no %q: %s", want, s.err.String())
 		}

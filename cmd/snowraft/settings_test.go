@@ -52,6 +52,8 @@ var settings = []struct {
 	{"http-addr", [3]string{"a:1", "b:0", "c:1"}, func(c serveConfig) any { return c.HTTPAddr }, [4]any{"127.0.0.1:7701", "a:1", "b:0", "c:1"}},
 	{"raft-addr", [3]string{"a:1", "b:1", "[::1]:1"}, func(c serveConfig) any { return c.RaftAddr }, [4]any{"127.0.0.1:7702", "a:1", "b:1", "[::1]:1"}},
 	{"gossip-addr", [3]string{"a:1", "b:1", "c:1"}, func(c serveConfig) any { return c.GossipAddr }, [4]any{"127.0.0.1:7703", "a:1", "b:1", "c:1"}},
+	{"redis-addr", [3]string{"a:1", "b:1", ""}, func(c serveConfig) any { return c.RedisAddr }, [4]any{"", "a:1", "b:1", ""}},
+	{"redis-create", [3]string{"relaxed", "off", "strict"}, func(c serveConfig) any { return c.RedisCreate }, [4]any{"strict", "relaxed", "off", "strict"}},
 	{"advertise-host", [3]string{"a", "10.0.0.1", "::1"}, func(c serveConfig) any { return c.AdvertiseHost }, [4]any{"", "a", "10.0.0.1", "::1"}},
 	{"join", [3]string{"a:1", "a:1,b:2", "c:3, d:4"}, func(c serveConfig) any { return c.Join }, [4]any{[]string(nil), []string{"a:1"}, []string{"a:1", "b:2"}, []string{"c:3", "d:4"}}},
 	{"bootstrap-expect", [3]string{"0", "3", "5"}, func(c serveConfig) any { return c.BootstrapExpect }, [4]any{1, 0, 3, 5}},
@@ -141,8 +143,8 @@ func TestDefaultsThatDependOnOthers(t *testing.T) {
 		t.Errorf("bootstrap-expect is %d, expected the 3 given", cfg.BootstrapExpect)
 	}
 	cfg := loaded(t, map[string]string{"SNOWRAFT_ADVERTISE_HOST": "a.example"}, "http-addr: 127.0.0.1:8080\n", "--api-addr", "127.0.0.1:9")
-	got := []string{cfg.APIAddr, cfg.HTTPAddr, cfg.RaftAddr, cfg.GossipAddr}
-	if want := []string{"127.0.0.1:9", "127.0.0.1:8080", ":7702", ":7703"}; !reflect.DeepEqual(got, want) {
+	got := []string{cfg.APIAddr, cfg.HTTPAddr, cfg.RaftAddr, cfg.GossipAddr, cfg.RedisAddr}
+	if want := []string{"127.0.0.1:9", "127.0.0.1:8080", ":7702", ":7703", ""}; !reflect.DeepEqual(got, want) {
 		t.Errorf("with --advertise-host the addresses are %v, expected %v", got, want)
 	}
 }
@@ -155,11 +157,11 @@ func TestServePassesItsConfigOn(t *testing.T) {
 		got = cfg
 		return nil, errors.New("the data directory is not writable")
 	}
-	code := run(t.Context(), a.app, []string{"serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3"})
+	code := run(t.Context(), a.app, []string{"serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3", "--redis-addr", ":0", "--redis-create", "off"})
 	if want := "snowraft: the data directory is not writable\n"; code != exitFailed || a.err.String() != want {
 		t.Errorf("exit code %d, %q, expected %q", code, a.err.String(), want)
 	}
-	if got.Name != "a" || got.Lanes != 4 || got.BootstrapExpect != 3 || got.Logger == nil || got.Version == "" {
+	if got.Name != "a" || got.Lanes != 4 || got.BootstrapExpect != 3 || got.RedisAddr != ":0" || got.RedisCreate != "off" || got.Logger == nil || got.Version == "" {
 		t.Errorf("the member is opened with %+v", got)
 	}
 }

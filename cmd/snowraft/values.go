@@ -118,6 +118,15 @@ func listenValue(p *string) *value {
 	}}
 }
 
+// optionalListenValue takes an address to listen at, or none.
+func optionalListenValue(p *string) *value {
+	v := listenValue(p)
+	v.expects += ", or nothing"
+	some := v.parse
+	v.parse = func(s string) bool { return some(s) || s == "" }
+	return v
+}
+
 // addressesValue takes addresses of others, separated by commas.
 func addressesValue(p *[]string, example string) *value {
 	expects := "host:port, or several separated by commas, such as " + example
