@@ -92,7 +92,11 @@ func (f *fakeAPI) Next(_ context.Context, r *snowraftv1.NextRequest) (*snowraftv
 		resp.Format, resp.TimeZone, resp.TimeMs = `"{date:yyyyMMdd}"{seq:03}`, "Europe/Berlin", 1792535400000 // half an hour after midnight there
 		if r.GetCount() <= 1000 {
 			for i := range int64(r.GetCount()) {
-				resp.Texts = append(resp.Texts, fmt.Sprintf(`"20261021"%03d`, resp.GetFirst()+i*resp.GetIncrement()))
+				n, sign := resp.GetFirst()+i*resp.GetIncrement(), ""
+				if n < 0 {
+					n, sign = -n, "-"
+				}
+				resp.Texts = append(resp.Texts, fmt.Sprintf(`"20261021"%s%03d`, sign, n))
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"reflect"
 	"strconv"
@@ -37,6 +38,36 @@ func TestManyNumbers(t *testing.T) {
 	decodeJSON(t, succeeds(t, "seq", "next", "countdown", "-n", "1000002", "-o", "json", "--addr", f.address), &doc)
 	if len(doc.Values) != 1_000_002 || doc.Count != "1000002" || doc.Values[0] != doc.First || doc.First != "-1999991" || doc.Values[1_000_001] != "-2999992" {
 		t.Errorf("%d values from %s, count %s, first %s", len(doc.Values), doc.Values[0], doc.Count, doc.First)
+	}
+}
+
+// Members write a thousand numbers themselves and leave it to the program with more:
+// that must make no difference.
+func TestManyFormattedNumbers(t *testing.T) {
+	t.Parallel()
+	for _, n := range []string{"1000", "1001"} {
+		f := newFakeAPI(t)
+		lines := strings.Split(succeeds(t, "seq", "next", "invoices", "-n", n, "--addr", f.address), "\n")
+		if lines[0] != `"20261021"010` || lines[10] != `"20261021"000` || lines[11] != `"20261021"-001` || lines[999] != `"20261021"-989` {
+			t.Errorf("-n %s: %q, %q, %q, %q", n, lines[0], lines[10], lines[11], lines[999])
+		}
+		var doc struct{ Values []string }
+		out := succeeds(t, "seq", "next", "invoices", "-n", n, "-o", "json", "--addr", f.address)
+		if err := json.Unmarshal([]byte(out), &doc); err != nil || strconv.Itoa(len(doc.Values)) != n || !strings.HasPrefix(doc.Values[0], `"20261021"-`) {
+			t.Errorf("-n %s: %d values from %v: %v", n, len(doc.Values), doc.Values[:1], err)
+		}
+	}
+}
+
+// A format of a later version is not guessed at.
+func TestFormatThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	for _, resp := range []*snowraftv1.NextResponse{
+		{Count: 1001, Format: "{seq:roman}"}, {Count: 1001, Format: "{seq}", TimeZone: "Mars/Olympus"}, {Count: 2, Format: "{roman}", Texts: []string{"I"}},
+	} {
+		if _, err := texts(resp); err == nil || !strings.Contains(err.Error(), "can't write") {
+			t.Errorf("%v: %v", resp, err)
+		}
 	}
 }
 

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"time"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
 )
 
 // numberWriter writes the numbers of a sequence as they come, as text or within a JSON document.
@@ -75,7 +77,8 @@ func (w *numberWriter) close() error {
 	return w.err
 }
 
-// texts returns what appends the i-th number of an answer as it is written.
+// texts returns what appends the i-th number of an answer as it is written. Members
+// write up to 1,000 numbers in an answer themselves.
 func texts(resp *snowraftv1.NextResponse) (func(dst []byte, i int, number int64) []byte, error) {
 	if resp.GetFormat() == "" {
 		return func(dst []byte, _ int, number int64) []byte { return strconv.AppendInt(dst, number, 10) }, nil
@@ -83,5 +86,14 @@ func texts(resp *snowraftv1.NextResponse) (func(dst []byte, i int, number int64)
 	if len(resp.GetTexts()) == int(resp.GetCount()) {
 		return func(dst []byte, i int, _ int64) []byte { return append(dst, resp.GetTexts()[i]...) }, nil
 	}
-	return nil, fmt.Errorf("format %q can't be read", resp.GetFormat())
+	format, err := sequence.ParseFormat(resp.GetFormat())
+	if err != nil {
+		return nil, fmt.Errorf("numbers were given out that this program can't write, expected one as new as the members: %w", err)
+	}
+	zone, err := sequence.LoadLocation(resp.GetTimeZone())
+	if err != nil {
+		return nil, fmt.Errorf("numbers were given out that this program can't write: %w", err)
+	}
+	at := time.UnixMilli(resp.GetTimeMs()).In(zone)
+	return func(dst []byte, _ int, number int64) []byte { return format.Append(dst, number, at) }, nil
 }
