@@ -99,7 +99,7 @@ strict mode the leader does, each number greater than all that were answered
 before. Either way no number is given out twice.`,
 		Example: `  snowraft seq create orders
   snowraft seq next orders -n 3
-  snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format INV-{date:yyyy}-{seq:06}`,
+  snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'`,
 	},
 		a.sequenceCreateCommand(), a.sequenceGetCommand(), a.sequenceListCommand(), a.sequenceUpdateCommand(),
 		a.sequenceDeleteCommand(), a.sequenceNextCommand(), a.sequenceSetCommand(), a.sequenceLastCommand())

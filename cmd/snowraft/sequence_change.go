@@ -34,7 +34,7 @@ a --start beyond them instead.
 
 Names have 1 to 128 bytes of printable UTF-8 without spaces; case matters.`,
 		Example: `  snowraft seq create orders
-  snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format INV-{date:yyyy}-{seq:06}
+  snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
 		Args: arguments("NAME"),
@@ -65,7 +65,7 @@ The change reaches all live members before this returns, and they drop the block
 that they hold: the rest of those is a gap. A change after which numbers would
 repeat is refused unless --force is given: an increment of the other sign, or a
 reset with a format that does not tell its periods apart.`,
-		Example: `  snowraft seq update orders --format ORD{seq:08}
+		Example: `  snowraft seq update orders --format 'ORD{seq:08}'
   snowraft seq update orders --mode strict --description shop
   snowraft seq update orders --max default`,
 		Args: arguments("NAME"),
