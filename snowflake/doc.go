@@ -4,7 +4,8 @@
 //
 // A [Layout] says how the bits are split, how long a tick of the time field is
 // and which instant is tick 0. The layouts of well-known systems are available
-// as presets; see [Preset]. An [Encoding] writes an ID as text and reads it back.
+// as presets; see [Preset]. An [Encoding] writes an ID as text and reads it back, and
+// [Layout.UUID] writes it as a [UUID] of version 7.
 //
 //	 63 62                                    22 21        12 11          0
 //	+--+----------------------------------------+------------+-------------+

@@ -1,0 +1,131 @@
+package snowflake
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+)
+
+const (
+	uuidMillisBits  = 48 // Unix milliseconds
+	uuidPayloadBits = 74 // what version 7 leaves to whoever makes the UUID
+)
+
+// UUIDTag fills the bits of a UUID that an ID leaves, so that UUIDs of different clusters
+// and layouts differ although their IDs may be equal. The zero tag fills them with zeros.
+type UUIDTag struct {
+	high uint16 // the upper 10 of 74 bits
+	low  uint64
+}
+
+// NewUUIDTag returns the tag of a layout in a cluster: 74 bits of a SHA-256 over
+// both names. A UUID of a layout has room for the lowest 74 minus the widths of the
+// layout's fields other than time: 52 bits for the layout "default", 11 at least. Two tags
+// agree in n bits with a probability of 1 in 2^n; if they do not, no UUID of the one is
+// ever one of the other.
+func NewUUIDTag(cluster, layout string) UUIDTag {
+	text := make([]byte, 0, 128)
+	text = append(text, "snowraft uuid v7\x00"...)
+	text = binary.BigEndian.AppendUint64(text, uint64(len(cluster))) // or "a", "bc" would be "ab", "c"
+	text = append(text, cluster...)
+	text = append(text, layout...)
+	sum := sha256.Sum256(text)
+	return UUIDTag{
+		high: binary.BigEndian.Uint16(sum[:2]) >> (16 - (uuidPayloadBits - 64)),
+		low:  binary.BigEndian.Uint64(sum[2:10]),
+	}
+}
+
+// UUID returns an ID as a UUID of version 7, from the highest bits to the lowest:
+//
+//	48 bits  Unix milliseconds: the start of the ID's tick
+//	 4 bits  the version, 7
+//	 n bits  the ID's other fields, in the order of the layout      \  74 bits around
+//	 2 bits  the variant, binary 10, at its fixed place              } the variant
+//	 rest    the lowest bits of the tag                             /
+//
+// Nothing of the ID is lost, as a tick begins at a whole millisecond, so different IDs
+// have different UUIDs and [Layout.FromUUID] gives the ID back. If time is the layout's
+// highest field, as in every layout that can issue, UUIDs with one tag sort as their IDs
+// do.
+//
+// It is an [ErrOutOfRange] if the ID is not one of the layout, or its tick does not begin
+// in the years 1970 to 10889, which is what 48 bits of Unix milliseconds hold.
+func (l *Layout) UUID(id uint64, tag UUIDTag) (UUID, error) {
+	p, err := l.Unpack(id)
+	if err != nil {
+		return UUID{}, err
+	}
+	ms := l.MillisAt(p.Tick)
+	if ms < 0 || ms>>uuidMillisBits != 0 {
+		return UUID{}, fmt.Errorf("%w: ID %d of layout %q is from %s, which is not in a UUID of version 7, expected %s to before %s",
+			ErrOutOfRange, id, l.Name(), stamp(ms), stamp(0), stamp(1<<uuidMillisBits))
+	}
+	room := l.tagBits()
+	low, high := shiftLeft(l.withoutTime(id), room)
+	tagMaskLow, tagMaskHigh := shiftLeft(1, room)
+	if tagMaskLow == 0 { // 2^room - 1, in two words
+		tagMaskHigh--
+	}
+	tagMaskLow--
+	low |= tag.low & tagMaskLow
+	high |= uint64(tag.high) & tagMaskHigh
+
+	var u UUID
+	binary.BigEndian.PutUint64(u[:], uint64(ms)<<16|uuidVersion<<12|high<<2|low>>62)
+	binary.BigEndian.PutUint64(u[8:], uuidVariant<<62|low&(1<<62-1))
+	return u, nil
+}
+
+// FromUUID returns the ID that [Layout.UUID] made u of. It does not look at the tag: whoever
+// knows it makes the UUID again and compares.
+//
+// It is an [ErrOutOfRange] if u is not of version 7 and RFC 9562's variant, or its time is
+// not the start of a tick in the layout's time field, so that u is not of this layout.
+func (l *Layout) FromUUID(u UUID) (uint64, error) {
+	if u.Version() != uuidVersion || u[8]>>6 != uuidVariant {
+		return 0, fmt.Errorf("%w: UUID %v has version %d and variant %d, expected version %d and variant %d", ErrOutOfRange, u, u.Version(), u[8]>>6, uuidVersion, uuidVariant)
+	}
+	upper, lower := binary.BigEndian.Uint64(u[:]), binary.BigEndian.Uint64(u[8:])
+	ms := int64(upper >> 16)
+	since := uint64(ms) - uint64(l.epoch) // the difference of two int64 always fits
+	if ms < l.epoch || since/uint64(l.unit) >= l.Ticks() {
+		return 0, fmt.Errorf("%w: UUID %v is from %s, expected %s to before %s in layout %q", ErrOutOfRange, u, stamp(ms), stamp(l.epoch), stamp(l.ExhaustsAt()), l.Name())
+	}
+	if rest := since % uint64(l.unit); rest != 0 {
+		return 0, fmt.Errorf("%w: UUID %v is from %s, %d ms after the start of a tick, expected the start of a tick of %d ms in layout %q", ErrOutOfRange, u, stamp(ms), rest, l.unit, l.Name())
+	}
+	high, low := upper&0xfff>>2, upper<<62|lower&(1<<62-1)
+	return l.withTime(shiftRight(low, high, l.tagBits()), since/uint64(l.unit)), nil
+}
+
+// tagBits returns how many of the 74 bits are left to the tag, 11 to 74.
+func (l *Layout) tagBits() uint8 { return uuidPayloadBits - (l.bits - l.at[Time].bits) }
+
+// withoutTime returns id with the time field cut out, and what was above it moved down.
+func (l *Layout) withoutTime(id uint64) uint64 {
+	at := l.at[Time]
+	return id>>(at.shift+at.bits)<<at.shift | id&(1<<at.shift-1)
+}
+
+// withTime is the inverse of withoutTime.
+func (l *Layout) withTime(rest, tick uint64) uint64 {
+	at := l.at[Time]
+	return rest>>at.shift<<(at.shift+at.bits) | tick<<at.shift | rest&(1<<at.shift-1)
+}
+
+// shiftLeft returns n times 2^by in two words, for any by below 128.
+func shiftLeft(n uint64, by uint8) (low, high uint64) {
+	if by >= 64 {
+		return 0, n << (by - 64)
+	}
+	return n << by, n >> (64 - by)
+}
+
+// shiftRight returns what is left of two words over 2^by, which fits one.
+func shiftRight(low, high uint64, by uint8) uint64 {
+	if by >= 64 {
+		return high >> (by - 64)
+	}
+	return low>>by | high<<(64-by)
+}
