@@ -96,7 +96,7 @@ ci: ## Run what CI runs
 
 .PHONY: generate
 generate: bin/.tools ## Generate the code from the protos
-	cd proto && PATH="$(CURDIR)/bin:$$PATH" buf generate
+	@internal/tools/generate.sh proto
 
 .PHONY: tools
 tools: bin/.tools ## Build the pinned tools into bin

@@ -3,12 +3,11 @@
 # a single byte, or has files that nothing generates any more.
 set -eu
 
-root=$(pwd)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cp -R proto "$copy/proto"
 find "$copy/proto" \( -name '*.pb.go' -o -name '*.pb.gw.go' -o -name '*.swagger.json' \) -exec rm {} +
-(cd "$copy/proto" && PATH="$root/bin:$PATH" buf generate)
+internal/tools/generate.sh "$copy/proto"
 if ! diff -r proto "$copy/proto"; then
 	echo "The generated code is not current: run \"make generate\" and commit the result." >&2
 	exit 1

@@ -1,0 +1,10 @@
+#!/bin/sh
+# Generates the Go code and the OpenAPI document from the protos, in the folder given.
+#
+# usage: generate.sh FOLDER
+set -eu
+
+PATH="$(pwd)/bin:$PATH"
+cd "$1"
+buf generate
+buf generate --template buf.gen.openapi.yaml

@@ -1,0 +1,8 @@
+package snowraftv1
+
+import _ "embed" // for OpenAPI
+
+// OpenAPI is the OpenAPI 2.0 document, in JSON, of the services' HTTP form.
+//
+//go:embed snowraft.swagger.json
+var OpenAPI string
