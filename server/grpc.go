@@ -37,6 +37,7 @@ func (s *Server) newGRPC() *grpc.Server {
 	snowraftv1.RegisterLayoutServiceServer(g, &layoutService{s: s})
 	snowraftv1.RegisterWorkerServiceServer(g, &workerService{s: s})
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{s: s})
+	snowraftv1.RegisterSequenceServiceServer(g, snowraftv1.UnimplementedSequenceServiceServer{})
 	grpc_health_v1.RegisterHealthServer(g, &healthService{s: s})
 	reflection.Register(g)
 	return g

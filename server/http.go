@@ -6,11 +6,21 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/web"
 )
 
 const maxHeaderBytes = 16 << 10
 
-func (s *Server) newHTTP() *http.Server {
+func (s *Server) newHTTP() (*http.Server, error) {
+	door, err := web.New(web.Config{
+		Backend: numbers{s, snowraftv1.NewSequenceServiceClient(s.inner.conn)},
+		Conn:    s.inner.conn, Gate: &s.gate, Served: s.metrics.servedHTTP, Logger: s.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -20,13 +30,26 @@ func (s *Server) newHTTP() *http.Server {
 		answer(w, s.Ready())
 	})
 	return &http.Server{
-		Handler:           mux,
+		Handler:           beside(mux, door),
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-	}
+	}, nil
+}
+
+// beside serves what operators ask for with one handler and the rest with
+// another. Not by the mux: it would send clients elsewhere for a name such as "a//b".
+func beside(operators, door http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/metrics", "/healthz", "/readyz":
+			operators.ServeHTTP(w, r)
+		default:
+			door.ServeHTTP(w, r)
+		}
+	})
 }
 
 // answer is 200 and "ok", or 503 and what is wrong.

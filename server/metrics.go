@@ -19,21 +19,29 @@ type metrics struct {
 	ids      prometheus.Counter
 	calls    *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
+	requests *prometheus.CounterVec
+	answered *prometheus.HistogramVec
 }
 
 func newMetrics(s *Server) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		ids: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "snowraft_ids_issued_total", Help: "IDs issued by this member over gRPC."}),
+			Name: "snowraft_ids_issued_total", Help: "IDs issued by this member over gRPC and HTTP."}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "snowraft_calls_total", Help: "Unary gRPC calls served, by method, status code and reason of refusal."},
 			[]string{"method", "code", "reason"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "snowraft_call_seconds", Help: "Time to serve a unary gRPC call.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10)}, []string{"method"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowraft_http_requests_total", Help: "HTTP requests answered, by the pattern of their route and the status."},
+			[]string{"route", "status"}),
+		answered: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "snowraft_http_request_seconds", Help: "Time to answer an HTTP request.",
+			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10)}, []string{"route"}),
 	}
-	m.registry.MustRegister(m.ids, m.calls, m.latency, stateCollector{s},
+	m.registry.MustRegister(m.ids, m.calls, m.latency, m.requests, m.answered, stateCollector{s},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -48,6 +56,11 @@ func (m *metrics) served(method string, err error, took time.Duration) {
 	}
 	m.calls.WithLabelValues(method, code.String(), reason).Inc()
 	m.latency.WithLabelValues(method).Observe(took.Seconds())
+}
+
+func (m *metrics) servedHTTP(route string, status int, took time.Duration) {
+	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
+	m.answered.WithLabelValues(route).Observe(took.Seconds())
 }
 
 // stateCollector reads the member's state at each scrape.

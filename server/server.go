@@ -28,7 +28,9 @@ type Server struct {
 	member  *member.Member
 	peers   *peers
 	grpc    *grpc.Server
+	inner   *inProcess
 	http    *http.Server
+	gate    gate
 	metrics *metrics
 	opened  chan struct{} // closed once member is set
 
@@ -83,7 +85,17 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	close(s.opened)
 	s.metrics = newMetrics(s)
 	s.grpc = s.newGRPC()
-	s.http = s.newHTTP()
+	if s.inner, err = newInProcess(); err == nil {
+		s.http, err = s.newHTTP()
+	}
+	if err != nil {
+		return nil, errors.Join(err, s.abandon(ctx))
+	}
+	s.wg.Go(func() {
+		if err := s.grpc.Serve(s.inner.listener); err != nil {
+			s.finish(err)
+		}
+	})
 	s.wg.Go(func() {
 		if err := s.grpc.Serve(p.api); err != nil {
 			s.finish(err)
@@ -106,6 +118,14 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		}
 	}()
 	return s, nil
+}
+
+// abandon undoes Open before anything is served.
+func (s *Server) abandon(ctx context.Context) error {
+	err := s.member.Close(ctx)
+	s.peers.close()
+	s.ports.close()
+	return err
 }
 
 // finish says that the member must end.
@@ -152,6 +172,7 @@ func (s *Server) Close(ctx context.Context) error {
 			_ = s.ports.redis.Close()
 		}
 		s.drain(ctx)
+		s.inner.close()
 		s.closeErr = s.member.Close(ctx)
 		s.peers.close()
 		_ = s.http.Close()
@@ -161,15 +182,25 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.closeErr
 }
 
-// drain stops accepting calls and waits for those in flight.
+// drain stops accepting calls and waits for those in flight: those over HTTP
+// first, since they use gRPC.
 func (s *Server) drain(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+	defer cancel()
+	left := make(chan struct{})
+	s.wg.Go(func() {
+		defer close(left)
+		s.gate.shut()
+	})
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		s.grpc.GracefulStop()
 	}()
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
-	defer cancel()
 	select {
 	case <-stopped:
 		return

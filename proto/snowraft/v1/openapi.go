@@ -1,3 +1,4 @@
+// Package snowraftv1 is the public API: the generated code of its protos.
 package snowraftv1
 
 import _ "embed" // for OpenAPI

@@ -1,0 +1,217 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// defaultTimeout is the deadline of calls that bring none.
+	defaultTimeout = 10 * time.Second
+	// maxTimeout is the longest that a call may ask for: the port cuts answers off after 30 s.
+	maxTimeout = 25 * time.Second
+)
+
+// grpcTimeout is the only header that means something to a call: its deadline, such as 500m or 2S.
+const grpcTimeout = "Grpc-Timeout"
+
+// gateway is the public services as HTTP and JSON, as the protos' annotations have it.
+type gateway struct{ mux *runtime.ServeMux }
+
+// call is one request on its way through the gateway.
+type call struct {
+	query  url.Values
+	route  string
+	status int
+	// probe only asks whether there is a handler, and matched is the answer.
+	probe, matched bool
+}
+
+type callKey struct{}
+
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
+	none := func(string) (string, bool) { return "", false }
+	g := &gateway{}
+	g.mux = runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, codec),
+		runtime.WithUnescapingMode(runtime.UnescapingModeAllCharacters),
+		runtime.WithIncomingHeaderMatcher(none),
+		runtime.WithOutgoingHeaderMatcher(none),
+		runtime.WithOutgoingTrailerMatcher(none),
+		// A POST must not turn into another method, by a header or by its content type.
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+		runtime.WithErrorHandler(g.fail),
+		runtime.WithRoutingErrorHandler(g.failRouting),
+		runtime.WithMiddlewares(note),
+		runtime.WithWriteContentLength(),
+	)
+	conn = strict{conn}
+	for _, register := range []func(context.Context, *runtime.ServeMux) error{
+		func(ctx context.Context, mux *runtime.ServeMux) error {
+			return snowraftv1.RegisterIdServiceHandlerClient(ctx, mux, snowraftv1.NewIdServiceClient(conn))
+		},
+		func(ctx context.Context, mux *runtime.ServeMux) error {
+			return snowraftv1.RegisterLayoutServiceHandlerClient(ctx, mux, snowraftv1.NewLayoutServiceClient(conn))
+		},
+		func(ctx context.Context, mux *runtime.ServeMux) error {
+			return snowraftv1.RegisterWorkerServiceHandlerClient(ctx, mux, snowraftv1.NewWorkerServiceClient(conn))
+		},
+		func(ctx context.Context, mux *runtime.ServeMux) error {
+			return snowraftv1.RegisterClusterServiceHandlerClient(ctx, mux, snowraftv1.NewClusterServiceClient(conn))
+		},
+		func(ctx context.Context, mux *runtime.ServeMux) error {
+			return snowraftv1.RegisterSequenceServiceHandlerClient(ctx, mux, snowraftv1.NewSequenceServiceClient(conn))
+		},
+	} {
+		if err := register(context.Background(), g.mux); err != nil {
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// note is around every handler: it remembers the pattern that matched.
+func note(next runtime.HandlerFunc) runtime.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
+		c := callOf(r.Context())
+		if c.probe {
+			c.matched = true
+			return
+		}
+		if p, ok := runtime.HTTPPattern(r.Context()); ok {
+			c.route = p.String()
+		}
+		next(w, r, params)
+	}
+}
+
+// call serves /v1.
+func (d *door) call(w http.ResponseWriter, r *http.Request) (route string, status int) {
+	c := &call{route: noRoute, status: http.StatusOK}
+	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), timeout(r.Header))
+	defer cancel()
+	inner, code, e := sanitize(ctx, c, r)
+	if e != nil {
+		return noRoute, refuseJSON(w, r, code, e)
+	}
+	w.Header()["Cache-Control"], w.Header()["X-Content-Type-Options"] = noStore, noSniff
+	d.gateway.mux.ServeHTTP(w, inner)
+	return c.route, c.status
+}
+
+func timeout(h http.Header) time.Duration {
+	if h.Get(grpcTimeout) == "" {
+		return defaultTimeout
+	}
+	return maxTimeout // at most: the gateway reads the header
+}
+
+// sanitize makes the request that the gateway sees: without any header but the
+// deadline's, with its whole body, and a path in which only what separates is
+// not escaped.
+func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, int, *rpc.Error) {
+	var err error
+	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
+		return nil, http.StatusBadRequest, invalid("the query can't be read: " + err.Error())
+	}
+	inner := r.WithContext(ctx)
+	inner.Header = http.Header{}
+	if t := r.Header.Get(grpcTimeout); t != "" {
+		inner.Header.Set(grpcTimeout, t)
+	}
+	inner.Host, inner.RemoteAddr = "", "" // both would become metadata
+	inner.URL = &url.URL{Path: r.URL.Path, RawPath: separated(r.URL.EscapedPath()), RawQuery: r.URL.RawQuery}
+	body, err := readBody(r)
+	if err != nil {
+		code, e := unreadable(err)
+		return nil, code, e
+	}
+	inner.Body, inner.ContentLength = body, int64(body.Len())
+	return inner, 0, nil
+}
+
+// separated escapes in a path what belongs to a name and unescapes what does
+// not: the gateway takes ":verb" at the end for a custom method, and "%2F", but
+// not "%2f", for a separator.
+func separated(path string) string {
+	path = strings.ReplaceAll(path, "%2F", "%2f")
+	if name, ok := strings.CutPrefix(path, "/v1/sequences/"); ok {
+		return "/v1/sequences/" + strings.ReplaceAll(name, ":", "%3A")
+	}
+	return strings.NewReplacer("%3A", ":", "%3a", ":").Replace(path)
+}
+
+// fail answers with an error of a call, or of the request's form.
+func (g *gateway) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, err error) {
+	if bad, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
+		err = status.Error(codes.InvalidArgument, bad.Error())
+	}
+	e := rpc.FromError(err)
+	if e.Code == codes.InvalidArgument && e.Reason == "" {
+		e = invalid(e.Message)
+	}
+	callOf(ctx).status = refuseJSON(w, r, httpStatus(e), e)
+}
+
+// failRouting answers where no handler matches.
+func (g *gateway) failRouting(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, code int) {
+	c := callOf(ctx)
+	if c.probe {
+		return
+	}
+	e := &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /openapi.json", r.URL.Path)}
+	switch code {
+	case http.StatusMethodNotAllowed:
+		e = wrongMethod(w, r, g.allowed(r))
+	case http.StatusBadRequest:
+		e = invalid("the path can't be read")
+	}
+	c.status = refuseJSON(w, r, code, e)
+}
+
+// allowed lists the methods that a path can be asked with.
+func (g *gateway) allowed(r *http.Request) string {
+	var all []string
+	for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete} {
+		c := &call{probe: true}
+		probe := r.WithContext(context.WithValue(r.Context(), callKey{}, c))
+		probe.Method = method
+		g.mux.ServeHTTP(nowhere{}, probe)
+		if c.matched {
+			all = append(all, method)
+		}
+	}
+	return strings.Join(all, ", ")
+}
+
+// nowhere is where probes write.
+type nowhere struct{}
+
+func (nowhere) Header() http.Header         { return http.Header{} }
+func (nowhere) Write(b []byte) (int, error) { return len(b), nil }
+func (nowhere) WriteHeader(int)             {}
+
+// body is a request's body, in memory.
+type body struct{ *bytes.Reader }
+
+func (body) Close() error { return nil }

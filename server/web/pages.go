@@ -1,0 +1,85 @@
+package web
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+//go:embed static
+var static embed.FS
+
+// policy lets a page use this port and nothing else in the world.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// page is something that is the same for everybody.
+type page struct {
+	content     string
+	contentType string
+	etag        string
+}
+
+func newPages() (map[string]*page, error) {
+	pages := make(map[string]*page)
+	add := func(path, contentType, content string) {
+		sum := sha256.Sum256([]byte(content))
+		pages[path] = &page{content, contentType, `"` + hex.EncodeToString(sum[:16]) + `"`}
+	}
+	for path, file := range map[string]struct{ name, contentType string }{
+		"/":              {"index.html", "text/html; charset=utf-8"},
+		"/docs":          {"docs.html", "text/html; charset=utf-8"},
+		"/docs/page.css": {"page.css", "text/css; charset=utf-8"},
+		"/docs/page.js":  {"page.js", "text/javascript; charset=utf-8"},
+	} {
+		content, err := static.ReadFile("static/" + file.name)
+		if err != nil {
+			return nil, err
+		}
+		add(path, file.contentType, string(content))
+	}
+	add("/openapi.json", "application/json", snowraftv1.OpenAPI)
+	return pages, nil
+}
+
+// page serves what never changes, and says of everything else that it is not there.
+func (d *door) page(w http.ResponseWriter, r *http.Request) (route string, status int) {
+	p := d.pages[r.URL.Path]
+	if p == nil {
+		e := &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /docs", r.URL.Path)}
+		return noRoute, refuseJSON(w, r, http.StatusNotFound, e)
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return r.URL.Path, refuseJSON(w, r, http.StatusMethodNotAllowed, wrongMethod(w, r, "GET, HEAD"))
+	}
+	h := w.Header()
+	h.Set("Content-Type", p.contentType)
+	h.Set("ETag", p.etag)
+	h.Set("Cache-Control", "no-cache") // may be kept, and is asked for again: an upgrade changes it
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", policy)
+	seen := &recorder{ResponseWriter: w, status: http.StatusOK}
+	http.ServeContent(seen, r, "", time.Time{}, strings.NewReader(p.content))
+	return r.URL.Path, seen.status
+}
+
+// recorder remembers the status of an answer.
+type recorder struct {
+	http.ResponseWriter
+	status int
+}
+
+func (r *recorder) WriteHeader(status int) {
+	r.status = status
+	r.ResponseWriter.WriteHeader(status)
+}

@@ -1,0 +1,99 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// The headers of answers, as values that all of them share.
+var (
+	typeText = []string{"text/plain; charset=utf-8"}
+	typeJSON = []string{"application/json"}
+	noStore  = []string{"no-store"}
+	noSniff  = []string{"nosniff"}
+)
+
+// httpStatus is the status of an error as google.rpc.Code's description maps it.
+func httpStatus(e *rpc.Error) int { return runtime.HTTPStatusFromCode(e.Code) }
+
+// invalid is a request that can never succeed.
+func invalid(message string) *rpc.Error {
+	return &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: message}
+}
+
+// unreadable is why a body can't be read, and the status for it.
+func unreadable(err error) (int, *rpc.Error) {
+	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
+		return http.StatusRequestEntityTooLarge, invalid(fmt.Sprintf("the body is longer than %d bytes", tooLong.Limit))
+	}
+	return http.StatusBadRequest, invalid("the body can't be read: " + err.Error())
+}
+
+// wrongMethod is for a path that exists under other methods.
+func wrongMethod(w http.ResponseWriter, r *http.Request, allowed string) *rpc.Error {
+	w.Header().Set("Allow", allowed)
+	return &rpc.Error{Code: codes.Unimplemented, Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allowed, r.Method)}
+}
+
+// head sets what every refusal has.
+func head(w http.ResponseWriter, contentType []string, e *rpc.Error) {
+	h := w.Header()
+	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = contentType, noStore, noSniff
+	if e.RetryAfter > 0 {
+		seconds := int64(e.RetryAfter / time.Second)
+		if e.RetryAfter%time.Second > 0 {
+			seconds++
+		}
+		h.Set("Retry-After", strconv.FormatInt(seconds, 10))
+	}
+}
+
+// refuseJSON answers with a google.rpc.Status.
+func refuseJSON(w http.ResponseWriter, _ *http.Request, code int, e *rpc.Error) int {
+	// Protobuf's errors have a non-breaking space in some builds, to be hard to match.
+	message := strings.ReplaceAll(e.Message, "\u00a0", " ")
+	s := status.New(e.Code, message).Proto()
+	if e.Reason != "" {
+		s = (&rpc.Error{Code: e.Code, Reason: e.Reason, Message: message, RetryAfter: e.RetryAfter, Metadata: e.Metadata}).GRPCStatus().Proto()
+	}
+	body, err := codec.Marshal(s)
+	if err != nil { // a message that is no UTF-8
+		body = fmt.Appendf(nil, "{\"code\":%d,\"message\":%q}\n", e.Code, "an error whose text can't be written as JSON")
+	}
+	head(w, typeJSON, e)
+	w.WriteHeader(code)
+	_, _ = w.Write(body)
+	return code
+}
+
+// refuseText answers with one line: the reason, if there is one, and the message.
+func refuseText(w http.ResponseWriter, _ *http.Request, code int, e *rpc.Error) int {
+	line := oneLine(e.Message)
+	if e.Reason != "" {
+		line = e.Reason + ": " + line
+	}
+	head(w, typeText, e)
+	w.WriteHeader(code)
+	_, _ = w.Write([]byte(line + "\n"))
+	return code
+}
+
+// oneLine takes out of a text what would end a line or steer a terminal.
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || (r >= 0x7f && r < 0xa0) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}

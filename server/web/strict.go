@@ -1,0 +1,78 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"google.golang.org/genproto/googleapis/api/annotations"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+)
+
+// strict is a connection that refuses calls whose query has parameters that
+// their request has no field for. The gateway drops those, and a number of
+// things that was misspelled, or put into the query of a POST, would be one.
+type strict struct{ grpc.ClientConnInterface }
+
+// Invoke implements grpc.ClientConnInterface.
+func (s strict) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	if c := callOf(ctx); c != nil && len(c.query) > 0 {
+		if e := checkQuery(method, args.(proto.Message).ProtoReflect().Descriptor(), slices.Sorted(maps.Keys(c.query))); e != nil {
+			return e
+		}
+	}
+	return s.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
+}
+
+func checkQuery(method string, request protoreflect.MessageDescriptor, keys []string) error {
+	rule := httpRule(method)
+	for _, key := range keys {
+		switch {
+		case rule.GetBody() == "*":
+			return invalid(fmt.Sprintf("%s is in the query: this request has its fields in its body", key))
+		case inPath(rule, key) || key == rule.GetBody() || (rule.GetBody() != "" && strings.HasPrefix(key, rule.GetBody()+".")):
+			return invalid(fmt.Sprintf("%s is in the query: it belongs elsewhere in this request, see /openapi.json", key))
+		case !hasField(request, key):
+			return invalid(fmt.Sprintf("%s is in the query: this request has no such field, see /openapi.json", key))
+		}
+	}
+	return nil
+}
+
+// httpRule is the HTTP form of a method, as the protos have it.
+func httpRule(method string) *annotations.HttpRule {
+	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
+	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)
+	if err != nil {
+		return nil
+	}
+	rule, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
+	return rule
+}
+
+func inPath(rule *annotations.HttpRule, key string) bool {
+	template := rule.GetGet() + rule.GetPost() + rule.GetPatch() + rule.GetPut() + rule.GetDelete()
+	return strings.Contains(template, "{"+key+"}") || strings.Contains(template, "{"+key+"=")
+}
+
+// hasField tells whether a message has a field, which may be one of a field: "sequence.name".
+func hasField(m protoreflect.MessageDescriptor, path string) bool {
+	name, rest, nested := strings.Cut(path, ".")
+	f := m.Fields().ByJSONName(name)
+	if f == nil {
+		f = m.Fields().ByTextName(name)
+	}
+	switch {
+	case f == nil:
+		return false
+	case !nested:
+		return true
+	default:
+		return f.Message() != nil && !f.IsList() && hasField(f.Message(), rest)
+	}
+}
