@@ -51,6 +51,16 @@ func (l *ledger) accepted(b *stock) {
 	l.end, l.step, l.endsIn = b.number(b.Count-1), b.Increment, b.epoch()
 }
 
+// rewind lets the next block begin right after the last number that was given out: the
+// rest may be granted again.
+func (l *ledger) rewind() {
+	if l.any && l.lastOf == l.endsIn {
+		l.end = l.last
+	} else {
+		l.step = 0
+	}
+}
+
 // refresh compares the blocks with what is known here, if that has changed. The
 // lock is held.
 func (s *Sequence) refresh() {

@@ -40,6 +40,11 @@ type Numbers struct {
 	PeriodEnd  int64 // Unix milliseconds; 0 without a reset
 }
 
+// Number returns the number at an index below Count.
+func (n Numbers) Number(index uint64) int64 {
+	return int64(uint64(n.First) + index*uint64(n.Increment)) // may wrap around in between, never in the end
+}
+
 // Sequence gives out the numbers of one relaxed sequence from granted blocks: the
 // current one, and the next, which it asks for in the background before the current
 // one is used up. Its methods may be called from any goroutine.

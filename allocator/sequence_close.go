@@ -63,6 +63,35 @@ func (s *Sequence) Close(ctx context.Context) error {
 	return s.err
 }
 
+// Return forgets the cached blocks, as Drop does, and gives back what is left of the last one that
+// was granted, if it can be: the cluster may then grant the same numbers again. The error says why
+// not; what is left stays unused then.
+func (s *Sequence) Return(ctx context.Context) error {
+	s.mu.Lock()
+	s.drops++
+	rest := s.end()
+	if s.next != nil {
+		s.ledger.stats.Burned += rest.count
+		rest = tail{s.next.Token, s.next.Count, s.next.granted}
+		s.next = nil
+	}
+	s.ledger.stats.Burned += rest.count
+	newest := rest.token == s.ledger.token
+	s.ledger.rewind()
+	s.mu.Unlock()
+	unused := min(rest.count, rest.granted)
+	if unused == 0 || !newest {
+		return nil
+	}
+	if err := s.giveBack(ctx, rest.token, unused); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ledger.stats.Burned -= unused
+	return nil
+}
+
 // tail is what is left of a block: count numbers, of which granted at most are of
 // the grant with the token.
 type tail struct{ token, count, granted uint64 }

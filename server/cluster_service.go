@@ -23,6 +23,14 @@ type clusterService struct {
 	configuring sync.Mutex
 }
 
+// AwaitIndex answers when this member has applied the log up to an index.
+func (c *clusterService) AwaitIndex(ctx context.Context, req *snowraftv1.AwaitIndexRequest) (*snowraftv1.AwaitIndexResponse, error) {
+	if err := c.s.member.State().AwaitApplied(ctx, req.GetIndex()); err != nil {
+		return nil, err
+	}
+	return &snowraftv1.AwaitIndexResponse{}, nil
+}
+
 func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
 	m, node := c.s.member, c.s.member.Node()
 	now := m.Clock().Now()

@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/server/redis"
 )
 
 // Config describes a member with all its faces.
@@ -63,14 +63,12 @@ type Config struct {
 	Clock clock.Source
 }
 
-// The limits of the replicated configuration, and of lanes, and what the Redis
-// face creates.
+// The limits of the replicated configuration, and of lanes.
 const (
 	defaultMaxWindow      = 10 * time.Minute
 	defaultWaitThreshold  = time.Second
 	defaultMaxClockOffset = 500 * time.Millisecond
 	maxLanes              = 64
-	defaultRedisCreate    = "strict"
 )
 
 func (c Config) withDefaults() (Config, error) {
@@ -100,9 +98,8 @@ func (c Config) withDefaults() (Config, error) {
 	if _, err := rollbackPolicy(c.Rollback); err != nil {
 		return c, err
 	}
-	c.RedisCreate = cmp.Or(c.RedisCreate, defaultRedisCreate)
-	if !slices.Contains([]string{"strict", "relaxed", "off"}, c.RedisCreate) {
-		return c, fmt.Errorf("redis-create is %q, expected strict, relaxed or off", c.RedisCreate)
+	if _, err := redis.ParseCreateMode(c.RedisCreate); err != nil {
+		return c, fmt.Errorf("redis-%w", err)
 	}
 	return c, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/sequence"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -38,13 +39,14 @@ func toStatus(err error) error {
 
 func classify(err error) *rpc.Error {
 	var (
-		behind    *clock.BehindError
-		skew      *clock.SkewError
-		ended     *allocator.WindowEndedError
-		exhausted *allocator.WorkersExhaustedError
-		layout    *member.UnknownLayoutError
-		refused   *fsm.Refused
-		version   *member.VersionError
+		behind     *clock.BehindError
+		skew       *clock.SkewError
+		ended      *allocator.WindowEndedError
+		exhausted  *allocator.WorkersExhaustedError
+		unnumbered *member.UnknownSequenceError
+		layout     *member.UnknownLayoutError
+		refused    *fsm.Refused
+		version    *member.VersionError
 	)
 	switch {
 	case errors.As(err, &ended):
@@ -68,6 +70,8 @@ func classify(err error) *rpc.Error {
 			Metadata: map[string]string{rpc.MetadataAhead: millis(skew.Ahead), rpc.MetadataLimit: millis(skew.Limit)}}
 	case errors.As(err, &layout):
 		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Metadata: map[string]string{rpc.MetadataLayout: layout.Layout}}
+	case errors.As(err, &unnumbered):
+		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence, Metadata: map[string]string{rpc.MetadataSequence: unnumbered.Sequence}}
 	case errors.As(err, &version):
 		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow}
 	case errors.As(err, &refused):
@@ -86,6 +90,11 @@ func classify(err error) *rpc.Error {
 		{cluster.ErrClosed, codes.Unavailable, rpc.ShuttingDown, 0},
 		{allocator.ErrTimeExhausted, codes.FailedPrecondition, rpc.TimeExhausted, 0},
 		{allocator.ErrWindowMismatch, codes.Aborted, rpc.WindowMismatch, 0},
+		{allocator.ErrNotLastBlock, codes.FailedPrecondition, rpc.NotLastBlock, 0},
+		{allocator.ErrOutdatedBlock, codes.Aborted, rpc.SequenceChanged, time.Millisecond},
+		{member.ErrStrict, codes.FailedPrecondition, rpc.InvalidArgument, 0},
+		{sequence.ErrInvalidFormat, codes.InvalidArgument, rpc.InvalidArgument, 0},
+		{sequence.ErrUnknownZone, codes.InvalidArgument, rpc.InvalidArgument, 0},
 		{allocator.ErrInvalidArgument, codes.InvalidArgument, rpc.InvalidArgument, 0},
 		{snowflake.ErrInvalidLayout, codes.InvalidArgument, rpc.InvalidArgument, 0},
 		{snowflake.ErrExhausted, codes.FailedPrecondition, rpc.TimeExhausted, 0},
@@ -118,7 +127,23 @@ func refusal(r *fsm.Refused) *rpc.Error {
 	case commandv1.Refusal_REFUSAL_VERSION_TOO_LOW:
 		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow}
 	case commandv1.Refusal_REFUSAL_LIMIT_REACHED:
-		return &rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.LimitReached}
+		e := &rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.LimitReached}
+		if r.RetryAtMillis != 0 {
+			e.RetryAfter = max(time.Until(time.UnixMilli(r.RetryAtMillis)), time.Millisecond)
+		}
+		return e
+	case commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE:
+		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence}
+	case commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS:
+		return &rpc.Error{Code: codes.AlreadyExists, Reason: rpc.SequenceExists}
+	case commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED:
+		return &rpc.Error{Code: codes.OutOfRange, Reason: rpc.SequenceExhausted}
+	case commandv1.Refusal_REFUSAL_GENERATION_MISMATCH:
+		return &rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, RetryAfter: time.Millisecond}
+	case commandv1.Refusal_REFUSAL_WOULD_REPEAT:
+		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.WouldRepeat}
+	case commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK:
+		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.NotLastBlock}
 	default:
 		return &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument}
 	}

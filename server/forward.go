@@ -70,12 +70,19 @@ func replies[T any, M interface {
 }
 
 var leaderCalls = map[string]leaderCall{
-	snowraftv1.IdService_WhoIs_FullMethodName:                   {replies[snowraftv1.WhoIsResponse](), true, nil},
-	snowraftv1.LayoutService_CreateLayout_FullMethodName:        {replies[snowraftv1.CreateLayoutResponse](), true, nil},
-	snowraftv1.WorkerService_AcquireWorker_FullMethodName:       {replies[snowraftv1.AcquireWorkerResponse](), false, ageing},
-	snowraftv1.WorkerService_ExtendWindow_FullMethodName:        {replies[snowraftv1.ExtendWindowResponse](), false, ageing},
-	snowraftv1.WorkerService_ReleaseWorker_FullMethodName:       {replies[snowraftv1.ReleaseWorkerResponse](), false, nil},
-	snowraftv1.WorkerService_ListWorkers_FullMethodName:         {replies[snowraftv1.ListWorkersResponse](), true, nil},
+	snowraftv1.IdService_WhoIs_FullMethodName:             {replies[snowraftv1.WhoIsResponse](), true, nil},
+	snowraftv1.LayoutService_CreateLayout_FullMethodName:  {replies[snowraftv1.CreateLayoutResponse](), true, nil},
+	snowraftv1.WorkerService_AcquireWorker_FullMethodName: {replies[snowraftv1.AcquireWorkerResponse](), false, ageing},
+	snowraftv1.WorkerService_ExtendWindow_FullMethodName:  {replies[snowraftv1.ExtendWindowResponse](), false, ageing},
+	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: {replies[snowraftv1.ReleaseWorkerResponse](), false, nil},
+	snowraftv1.WorkerService_ListWorkers_FullMethodName:   {replies[snowraftv1.ListWorkersResponse](), true, nil},
+	// Updates and deletions are not repeated: what was done in between would be undone.
+	snowraftv1.SequenceService_CreateSequence_FullMethodName:    {replies[snowraftv1.CreateSequenceResponse](), true, nil},
+	snowraftv1.SequenceService_UpdateSequence_FullMethodName:    {replies[snowraftv1.UpdateSequenceResponse](), false, nil},
+	snowraftv1.SequenceService_DeleteSequence_FullMethodName:    {replies[snowraftv1.DeleteSequenceResponse](), false, nil},
+	snowraftv1.SequenceService_SetNext_FullMethodName:           {replies[snowraftv1.SetNextResponse](), false, nil},
+	snowraftv1.SequenceService_AllocateBlock_FullMethodName:     {replies[snowraftv1.AllocateBlockResponse](), true, nil},
+	snowraftv1.SequenceService_ReturnBlock_FullMethodName:       {replies[snowraftv1.ReturnBlockResponse](), false, nil},
 	snowraftv1.ClusterService_RemoveMember_FullMethodName:       {replies[snowraftv1.RemoveMemberResponse](), true, byID},
 	snowraftv1.ClusterService_TransferLeadership_FullMethodName: {replies[snowraftv1.TransferLeadershipResponse](), false, nil},
 	snowraftv1.ClusterService_UpdateConfig_FullMethodName:       {replies[snowraftv1.UpdateConfigResponse](), true, nil},

@@ -37,7 +37,7 @@ func (s *Server) newGRPC() *grpc.Server {
 	snowraftv1.RegisterLayoutServiceServer(g, &layoutService{s: s})
 	snowraftv1.RegisterWorkerServiceServer(g, &workerService{s: s})
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{s: s})
-	snowraftv1.RegisterSequenceServiceServer(g, snowraftv1.UnimplementedSequenceServiceServer{})
+	snowraftv1.RegisterSequenceServiceServer(g, &sequenceService{s: s})
 	grpc_health_v1.RegisterHealthServer(g, &healthService{s: s})
 	reflection.Register(g)
 	return g

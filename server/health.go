@@ -24,7 +24,8 @@ type healthService struct {
 
 func (h *healthService) status(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus, bool) {
 	switch service {
-	case "", snowraftv1.IdService_ServiceDesc.ServiceName, snowraftv1.LayoutService_ServiceDesc.ServiceName,
+	case "", snowraftv1.IdService_ServiceDesc.ServiceName, snowraftv1.SequenceService_ServiceDesc.ServiceName,
+		snowraftv1.LayoutService_ServiceDesc.ServiceName,
 		snowraftv1.WorkerService_ServiceDesc.ServiceName, snowraftv1.ClusterService_ServiceDesc.ServiceName:
 	default:
 		return grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN, false

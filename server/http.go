@@ -7,7 +7,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/web"
 )
 
@@ -15,8 +14,7 @@ const maxHeaderBytes = 16 << 10
 
 func (s *Server) newHTTP() (*http.Server, error) {
 	door, err := web.New(web.Config{
-		Backend: numbers{s, snowraftv1.NewSequenceServiceClient(s.inner.conn)},
-		Conn:    s.inner.conn, Gate: &s.gate, Served: s.metrics.servedHTTP, Logger: s.logger,
+		Backend: doors{s}, Conn: s.inner.conn, Gate: &s.gate, Served: s.metrics.servedHTTP, Logger: s.logger,
 	})
 	if err != nil {
 		return nil, err

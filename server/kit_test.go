@@ -41,6 +41,8 @@ type node struct {
 	layouts snowraftv1.LayoutServiceClient
 	workers snowraftv1.WorkerServiceClient
 	cluster snowraftv1.ClusterServiceClient
+
+	sequences snowraftv1.SequenceServiceClient
 }
 
 // newNode describes a member and does not start it.
@@ -81,6 +83,7 @@ func (n *node) start() *node {
 	n.layouts = snowraftv1.NewLayoutServiceClient(n.conn)
 	n.workers = snowraftv1.NewWorkerServiceClient(n.conn)
 	n.cluster = snowraftv1.NewClusterServiceClient(n.conn)
+	n.sequences = snowraftv1.NewSequenceServiceClient(n.conn)
 	return n
 }
 

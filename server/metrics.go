@@ -17,6 +17,7 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 	ids      prometheus.Counter
+	numbers  prometheus.Counter
 	calls    *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
 	requests *prometheus.CounterVec
@@ -27,7 +28,9 @@ func newMetrics(s *Server) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		ids: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "snowraft_ids_issued_total", Help: "IDs issued by this member over gRPC and HTTP."}),
+			Name: "snowraft_ids_issued_total", Help: "IDs issued by this member."}),
+		numbers: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "snowraft_numbers_issued_total", Help: "Numbers of sequences given out by this member, those of strict sequences that it forwarded included."}),
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "snowraft_calls_total", Help: "Unary gRPC calls served, by method, status code and reason of refusal."},
 			[]string{"method", "code", "reason"}),
@@ -41,7 +44,7 @@ func newMetrics(s *Server) *metrics {
 			Name: "snowraft_http_request_seconds", Help: "Time to answer an HTTP request.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10)}, []string{"route"}),
 	}
-	m.registry.MustRegister(m.ids, m.calls, m.latency, m.requests, m.answered, stateCollector{s},
+	m.registry.MustRegister(m.ids, m.numbers, m.calls, m.latency, m.requests, m.answered, stateCollector{s},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

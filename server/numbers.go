@@ -2,76 +2,147 @@ package server
 
 import (
 	"context"
-	"strconv"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
 )
 
-// maxTexts is how many numbers an answer of Next has as text.
-const maxTexts = 1000
+const (
+	// maxTexts is how many numbers an answer has as texts too.
+	maxTexts = 1000
+	// maxRequestID is how many bytes a request's ID has at most.
+	maxRequestID = 64
+)
 
-// numbers gives out numbers to the member's faces other than gRPC.
-type numbers struct {
-	s         *Server
-	sequences snowraftv1.SequenceServiceClient
+// next gives out numbers of a sequence, for every door: of a relaxed one from this
+// member's memory, of a strict one, and for requests with an ID, at the leader.
+func (s *Server) next(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error) {
+	if err := checkNext(count, requestID); err != nil {
+		return member.Numbering{}, err
+	}
+	if requestID != "" {
+		return s.nextAtLeader(ctx, name, count, requestID)
+	}
+	n, err := s.member.Next(ctx, name, count)
+	if errors.Is(err, member.ErrStrict) {
+		n, err = s.nextStrict(ctx, name, count)
+	}
+	if err == nil {
+		s.metrics.numbers.Add(float64(count))
+	}
+	return n, err
 }
 
-// Ids implements web.Backend.
-func (n numbers) Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, defaultTimeout)
-	defer cancel()
-	issuer, err := n.s.member.Issuer(ctx, layout)
-	if err != nil {
-		return dst, toStatus(err)
+func (s *Server) nextStrict(ctx context.Context, name string, count uint64) (member.Numbering, error) {
+	if s.member.Node().IsLeader() {
+		return s.nextAtLeader(ctx, name, count, "")
 	}
-	scratch := ranges.Get().(*[]allocator.Range)
-	defer ranges.Put(scratch)
-	taken, err := issuer.Take(ctx, (*scratch)[:0], count, 0)
-	*scratch = taken
-	if err != nil {
-		return dst, toStatus(err)
-	}
-	n.s.metrics.issued(count)
-	for _, r := range taken {
-		for id := range r.All() {
-			dst = append(dst, id)
-		}
-	}
-	return dst, nil
+	return s.strict.next(ctx, name, count)
 }
 
-// Next implements web.Backend.
-func (n numbers) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
-	if count > maxCount {
-		return 0, 0, invalid("count is " + strconv.FormatUint(count, 10) + ", at most " + strconv.Itoa(maxCount) + " numbers are given out a call")
+func checkNext(count uint64, requestID string) error {
+	if count < 1 || count > maxCount {
+		return invalid(fmt.Sprintf("count is %d, expected 1 to %d numbers a call", count, maxCount))
 	}
-	resp, err := n.sequences.Next(ctx, &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count)})
-	if err != nil {
-		return 0, 0, rpc.FromError(err)
+	if len(requestID) > maxRequestID {
+		return invalid(fmt.Sprintf("the request ID has %d bytes, at most %d are allowed", len(requestID), maxRequestID))
 	}
-	return resp.GetFirst(), resp.GetIncrement(), nil
+	return nil
 }
 
-// AppendNext implements web.Backend.
-func (n numbers) AppendNext(ctx context.Context, dst []byte, sequence string, count uint64) ([]byte, error) {
-	most := uint64(maxTexts) // until it is known that the sequence has no format
-	for count > 0 {
-		resp, err := n.sequences.Next(ctx, &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(min(count, most))})
-		if err != nil {
-			return dst, rpc.FromError(err)
-		}
-		for _, text := range resp.GetTexts() {
-			dst = append(append(dst, text...), '\n')
-		}
-		if resp.GetFormat() == "" {
-			most = maxCount
-			for i := range int64(resp.GetCount()) {
-				dst = append(strconv.AppendInt(dst, resp.GetFirst()+i*resp.GetIncrement(), 10), '\n')
-			}
-		}
-		count -= min(count, max(uint64(resp.GetCount()), 1))
+// nextCall may be repeated: what a first try gave out is lost, or, with a
+// request ID, found again.
+var nextCall = leaderCall{reply: replies[snowraftv1.NextResponse](), repeatable: true}
+
+// nextAtLeader is next at the leader, be that this member or another.
+func (s *Server) nextAtLeader(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error) {
+	req := &snowraftv1.NextRequest{Sequence: name, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most maxCount
+	var here member.Numbering
+	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_Next_FullMethodName, req, nextCall, func(ctx context.Context, _ any) (any, error) {
+		var err error
+		here, err = s.member.NextAtLeader(ctx, name, count, requestID)
+		return nil, err
+	})
+	if err != nil {
+		return member.Numbering{}, err
 	}
-	return dst, nil
+	if there, ok := reply.(*snowraftv1.NextResponse); ok {
+		return numbering(there)
+	}
+	return here, nil
+}
+
+// numbering reads another member's answer.
+func numbering(m *snowraftv1.NextResponse) (member.Numbering, error) {
+	n := member.Numbering{Numbers: allocator.Numbers{
+		First: m.GetFirst(), Count: uint64(m.GetCount()), Increment: m.GetIncrement(), Period: m.GetPeriod(),
+	}}
+	if m.GetFormat() == "" {
+		return n, nil
+	}
+	location, err := sequence.LoadLocation(m.GetTimeZone())
+	if err != nil {
+		return n, err
+	}
+	n.At = time.UnixMilli(m.GetTimeMs()).In(location)
+	n.Format, err = sequence.ParseFormat(m.GetFormat())
+	return n, err
+}
+
+// nextResponse is the answer as it travels; with texts, unless another member asks, who writes
+// them itself.
+func nextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextResponse {
+	m := &snowraftv1.NextResponse{
+		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, Period: n.Period, //nolint:gosec // at most maxCount
+	}
+	if n.Format == nil {
+		return m
+	}
+	m.Format, m.TimeZone, m.TimeMs = n.Format.String(), n.At.Location().String(), n.At.UnixMilli()
+	if !texts || n.Count > maxTexts {
+		return m
+	}
+	var text []byte
+	m.Texts = make([]string, n.Count)
+	for i := range m.Texts {
+		text = n.Append(text[:0], uint64(i)) //nolint:gosec // an index
+		m.Texts[i] = string(text)
+	}
+	return m
+}
+
+var lastCall = leaderCall{reply: replies[snowraftv1.GetLastResponse](), repeatable: true}
+
+// last is the last number given out: of a strict sequence linearizably.
+func (s *Server) last(ctx context.Context, name string) (int64, bool, error) {
+	last, ok, err := s.member.Last(name)
+	if !errors.Is(err, member.ErrStrict) {
+		return last, ok, err
+	}
+	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_GetLast_FullMethodName, &snowraftv1.GetLastRequest{Sequence: name}, lastCall,
+		func(ctx context.Context, _ any) (any, error) {
+			var err error
+			last, ok, err = s.member.LastAtLeader(ctx, name)
+			return nil, err
+		})
+	if err != nil {
+		return 0, false, err
+	}
+	if there, isThere := reply.(*snowraftv1.GetLastResponse); isThere {
+		return there.GetLast(), there.Last != nil, nil
+	}
+	return last, ok, nil
+}
+
+// forwarded reports whether another member sends this call.
+func forwarded(ctx context.Context) bool {
+	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
 }

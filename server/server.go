@@ -13,11 +13,11 @@ import (
 
 	"google.golang.org/grpc"
 
-	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/redis"
 )
 
 // Server is a running member with all its faces.
@@ -30,7 +30,10 @@ type Server struct {
 	grpc    *grpc.Server
 	inner   *inProcess
 	http    *http.Server
+	redis   *redis.Server // nil when it is off
 	gate    gate
+	strict  coalescer
+	began   time.Time
 	metrics *metrics
 	opened  chan struct{} // closed once member is set
 
@@ -58,8 +61,11 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, logger: cfg.Logger.With("member", cfg.Name), ports: p, opened: make(chan struct{}), done: make(chan struct{})}
+	s := &Server{cfg: cfg, logger: cfg.Logger.With("member", cfg.Name), ports: p, opened: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
 	s.peers = newPeers(s.identify)
+	s.strict = coalescer{flights: make(map[string]*flight), call: func(ctx context.Context, name string, count uint64) (member.Numbering, error) {
+		return s.nextAtLeader(ctx, name, count, "")
+	}}
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{
 			Name: cfg.Name, DataDir: cfg.DataDir,
@@ -69,12 +75,14 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			Version: cfg.Version, Timing: cfg.Timing,
 		},
 		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes,
-		Leader: func(m cluster.Member) (allocator.Granter, error) {
+		Leader: func(m cluster.Member) (member.Leader, error) {
 			conn, err := s.peers.conn(m)
 			if err != nil {
 				return nil, err
 			}
-			return rpc.Granter{Client: snowraftv1.NewWorkerServiceClient(conn)}, nil
+			return rpc.Granter{
+				Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: snowraftv1.NewSequenceServiceClient(conn),
+			}, nil
 		},
 		Logger: s.logger,
 	})
@@ -101,6 +109,14 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			s.finish(err)
 		}
 	})
+	if p.redis != nil {
+		s.redis = s.newRedis()
+		s.wg.Go(func() {
+			if err := s.redis.Serve(p.redis); err != nil {
+				s.finish(err)
+			}
+		})
+	}
 	s.wg.Go(func() {
 		if err := s.http.Serve(p.http); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			s.finish(err)
@@ -168,9 +184,6 @@ const drainTimeout = 3 * time.Second
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		s.draining.Store(true)
-		if s.ports.redis != nil {
-			_ = s.ports.redis.Close()
-		}
 		s.drain(ctx)
 		s.inner.close()
 		s.closeErr = s.member.Close(ctx)
@@ -182,14 +195,17 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.closeErr
 }
 
-// drain stops accepting calls and waits for those in flight: those over HTTP
-// first, since they use gRPC.
+// drain stops accepting calls and waits for those in flight: those over Redis's
+// protocol and HTTP first, since they use gRPC.
 func (s *Server) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	left := make(chan struct{})
 	s.wg.Go(func() {
 		defer close(left)
+		if s.redis != nil {
+			_ = s.redis.Close(ctx) // fails only for requests that ctx cut off
+		}
 		s.gate.shut()
 	})
 	select {

@@ -26,6 +26,9 @@ func (m *Member) lead(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
+	r := newReign(m)
+	m.reign.Store(r)
+	defer m.reign.CompareAndSwap(r, nil)
 	observe := time.NewTicker(observeInterval)
 	defer observe.Stop()
 	checkpoint := time.NewTicker(checkpointInterval)
@@ -90,8 +93,7 @@ func (m *Member) observe(ctx context.Context) error {
 // raiseVersion allows newer commands once every server in the Raft
 // configuration is known to support them.
 func (m *Member) raiseVersion(ctx context.Context) error {
-	var have uint32
-	m.fsm.View(func(s *fsm.State) { have = s.FSMVersion() })
+	have := m.fsmVersion()
 	lowest := m.cfg.Supported
 	for _, p := range m.node.Members() {
 		lowest = min(lowest, p.Commands) // 0 while it is not known

@@ -34,9 +34,15 @@ type Config struct {
 	Lanes int
 	// Supported is the newest fsm_version that this member applies; 0: fsm.Version.
 	Supported uint32
-	// Leader returns how to ask another member, the leader, for workers.
-	Leader func(cluster.Member) (allocator.Granter, error)
+	// Leader returns how to ask another member, the leader, for workers and blocks.
+	Leader func(cluster.Member) (Leader, error)
 	Logger *slog.Logger
+}
+
+// Leader is what a member asks of the one that leads.
+type Leader interface {
+	allocator.Granter
+	allocator.BlockGranter
 }
 
 // Member is a running member. Its methods may be called from any goroutine.
@@ -54,6 +60,9 @@ type Member struct {
 	byName atomic.Pointer[map[string]*allocator.Issuer] // the map is never changed, only replaced, under mu
 	closed bool
 
+	counters counters
+	reign    atomic.Pointer[reign] // nil while this member does not lead
+
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 }
@@ -68,6 +77,7 @@ func Open(cfg Config) (*Member, error) {
 	}
 	m := &Member{cfg: cfg, logger: cfg.Logger, opened: make(chan struct{})}
 	m.byName.Store(&map[string]*allocator.Issuer{})
+	m.counters.byName = make(map[string]*counter)
 	if _, err := rand.Read(m.nonce[:]); err != nil {
 		return nil, err
 	}
@@ -184,7 +194,7 @@ func (m *Member) closeLanes(ctx context.Context) error {
 	return errors.Join(all...)
 }
 
-// Close gives the workers back, hands leadership over and stops; ctx bounds the
+// Close gives the workers and the rests of blocks back, hands leadership over and stops; ctx bounds the
 // polite part.
 func (m *Member) Close(ctx context.Context) error {
 	if m.node.Failure() != nil {
@@ -196,6 +206,9 @@ func (m *Member) Close(ctx context.Context) error {
 	err := m.closeLanes(ctx)
 	if err != nil {
 		m.logger.Warn("not all workers were given back; they are free when their windows have passed", "error", err)
+	}
+	if err := m.closeCounters(ctx); err != nil {
+		m.logger.Warn("not all rests of blocks were given back; their numbers are skipped", "error", err)
 	}
 	m.stop()
 	err = m.node.Close(ctx)

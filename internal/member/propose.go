@@ -29,10 +29,8 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	}
 	cmd.NowMs = now
 	cmd.Version = fsm.MinVersion(cmd)
-	var have uint32
-	m.fsm.View(func(s *fsm.State) { have = s.FSMVersion() })
-	if cmd.Version > have {
-		return fsm.Result{}, &VersionError{Need: cmd.Version, Have: have}
+	if err := m.allow(ctx, cmd.GetVersion()); err != nil {
+		return fsm.Result{}, err
 	}
 	data, err := fsm.Encode(cmd)
 	if err != nil {
@@ -47,6 +45,26 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 		return fsm.Result{}, fmt.Errorf("the state machine answered with %T", answer)
 	}
 	return result, result.Failure()
+}
+
+// allow makes sure that the cluster accepts commands of an fsm_version. The leader raises it from
+// time to time; the first command that needs it need not wait for that.
+func (m *Member) allow(ctx context.Context, need uint32) error {
+	if need <= m.fsmVersion() {
+		return nil
+	}
+	if err := m.raiseVersion(ctx); err != nil {
+		return err
+	}
+	if have := m.fsmVersion(); need > have {
+		return &VersionError{Need: need, Have: have}
+	}
+	return nil
+}
+
+func (m *Member) fsmVersion() (version uint32) {
+	m.fsm.View(func(s *fsm.State) { version = s.FSMVersion() })
+	return version
 }
 
 // plausible judges the clock of who asks for a grant by this leader's clock.

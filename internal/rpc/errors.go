@@ -83,6 +83,8 @@ func domain(err error) error {
 	switch e.Reason {
 	case WindowMismatch:
 		return allocator.ErrWindowMismatch
+	case NotLastBlock:
+		return allocator.ErrNotLastBlock
 	case TimeExhausted:
 		return allocator.ErrTimeExhausted
 	case WorkersExhausted:

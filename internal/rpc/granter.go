@@ -10,16 +10,20 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// Granter asks a member for workers and windows.
+// Granter asks a member for workers and windows, and for blocks.
 type Granter struct {
-	Client snowraftv1.WorkerServiceClient
+	Workers   snowraftv1.WorkerServiceClient
+	Sequences snowraftv1.SequenceServiceClient
 }
 
-var _ allocator.Granter = Granter{}
+var (
+	_ allocator.Granter      = Granter{}
+	_ allocator.BlockGranter = Granter{}
+)
 
 // AcquireWorker implements allocator.Granter.
 func (g Granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
-	resp, err := g.Client.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
+	resp, err := g.Workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
 		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
 	})
 	if err != nil {
@@ -30,7 +34,7 @@ func (g Granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) 
 
 // ExtendWindow implements allocator.Granter.
 func (g Granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
-	resp, err := g.Client.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{
+	resp, err := g.Workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until,
 		NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
 	})
@@ -42,7 +46,7 @@ func (g Granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 
 // ReleaseWorker implements allocator.Granter.
 func (g Granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
-	_, err := g.Client.ReleaseWorker(ctx, &snowraftv1.ReleaseWorkerRequest{
+	_, err := g.Workers.ReleaseWorker(ctx, &snowraftv1.ReleaseWorkerRequest{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, Next: r.Next,
 	})
 	return domain(err)

@@ -43,6 +43,8 @@ const (
 	MetadataUntil   = "until_ms"    // WINDOW_ENDED: when
 	MetadataRetryAt = "retry_at_ms" // WORKERS_EXHAUSTED: when the first is free
 	MetadataLayout  = "layout"      // WORKERS_EXHAUSTED, UNKNOWN_LAYOUT
+
+	MetadataSequence = "sequence" // UNKNOWN_SEQUENCE
 )
 
 // The metadata of requests that one member forwards to another.

@@ -1,0 +1,67 @@
+package member
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/proto"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
+)
+
+// Changed is a sequence after a change of it, and the change's place in the log: a replica
+// that has applied it gives out no number of before.
+type Changed struct {
+	Sequence fsm.Sequence
+	Index    uint64
+}
+
+// CreateSequence adds a sequence; only the leader can. With force also when numbers of a
+// deleted sequence of that name would repeat.
+func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (Changed, error) {
+	d, err := accept(spec, force)
+	if err != nil {
+		return Changed{}, err
+	}
+	now := m.clock.Now().Wall
+	result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_CreateSequence{
+		CreateSequence: &commandv1.CreateSequence{Spec: spec, Force: force, Period: d.period(now)},
+	}})
+	return Changed{result.Sequence, result.Index}, err
+}
+
+// UpdateSequence changes a sequence; only the leader can. change makes the new specification from
+// a copy of the old one; next, if not nil, is the number to go on with. With force also when
+// numbers would repeat.
+func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*commandv1.SequenceSpec) error, next *int64, force bool) (Changed, error) {
+	const looks = 4
+	for look := 1; ; look++ {
+		s, err := m.Sequence(name)
+		if err != nil {
+			return Changed{}, err
+		}
+		spec := proto.CloneOf(s.Spec)
+		if err := change(spec); err != nil {
+			return Changed{}, err
+		}
+		if _, err := accept(spec, force); err != nil {
+			return Changed{}, err
+		}
+		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateSequence{
+			UpdateSequence: &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: next, Force: force},
+		}})
+		if refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH) && look < looks {
+			continue
+		}
+		return Changed{result.Sequence, result.Index}, m.unknown(name, err)
+	}
+}
+
+// DeleteSequence deletes a sequence; only the leader can.
+func (m *Member) DeleteSequence(ctx context.Context, name string) (Changed, error) {
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_DeleteSequence{
+		DeleteSequence: &commandv1.DeleteSequence{Name: name},
+	}})
+	return Changed{result.Sequence, result.Index}, m.unknown(name, err)
+}

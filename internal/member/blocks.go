@@ -1,0 +1,127 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
+)
+
+// AllocateBlock grants the next numbers of a relaxed sequence; only the leader can.
+func (m *Member) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
+	return m.AllocateBlockOnce(ctx, name, count, "")
+}
+
+// AllocateBlockOnce is AllocateBlock, with the same answer when it is repeated with the same
+// request ID, if that is not empty.
+func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint64, requestID string) (allocator.Block, error) {
+	block, _, err := m.allocateBlock(ctx, name, count, requestID, func(d *definition) error {
+		if d.strict {
+			return ErrStrict
+		}
+		return nil
+	})
+	return block, err
+}
+
+// grantedBlock is a block, and what the log says of how it was granted.
+type grantedBlock struct {
+	definition *definition
+	atMillis   int64  // when it was granted, by the observed clock
+}
+
+// allocateBlock proposes a block. The sequence may change between looking at it and the commit:
+// then the state machine refuses, and it is looked at again. prepare, which may refuse, is called
+// after each look and before the proposal.
+func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, requestID string, prepare func(*definition) error) (allocator.Block, grantedBlock, error) {
+	const looks = 4
+	for look := 1; ; look++ {
+		s, err := m.Sequence(name)
+		if err != nil {
+			return allocator.Block{}, grantedBlock{}, err
+		}
+		d, err := define(s.Spec, s.Generation)
+		if err != nil {
+			return allocator.Block{}, grantedBlock{}, err
+		}
+		if err := prepare(d); err != nil {
+			return allocator.Block{}, grantedBlock{}, err
+		}
+		now := m.clock.Now().Wall
+		result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
+			Name: name, Count: count, Generation: s.Generation, Period: d.period(now),
+			RequestId: []byte(requestID), Whole: requestID != "",
+		}}})
+		if refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH) && look < looks {
+			continue
+		}
+		if err != nil {
+			return allocator.Block{}, grantedBlock{}, m.unknown(name, err)
+		}
+		b, spec := result.Block, s.Spec
+		return allocator.Block{
+			Token: b.Token, First: b.First, Count: b.Count, Increment: b.Increment,
+			Generation: b.Generation, Period: b.Period, PeriodEnd: d.periodEnd(b.Period),
+			Duration: time.Duration(spec.GetBlockMs()) * time.Millisecond, MinCount: spec.GetMinBlock(), MaxCount: spec.GetMaxBlock(),
+		}, grantedBlock{definition: d, atMillis: b.AtMillis}, nil
+	}
+}
+
+// ReturnBlock gives the unused end of a block back, if it is the last; only the leader can.
+func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
+	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{
+		Name: name, Token: token, Unused: unused,
+	}}})
+	if refusedFor(err, commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK) {
+		return allocator.ErrNotLastBlock
+	}
+	return m.unknown(name, err)
+}
+
+// unknown makes the refusal of an unknown sequence the same error everywhere.
+func (m *Member) unknown(name string, err error) error {
+	if refusedFor(err, commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE) {
+		return unknownSequence(m.fsm, name)
+	}
+	return err
+}
+
+func refusedFor(err error, reason commandv1.Refusal) bool {
+	refused, ok := errors.AsType[*fsm.Refused](err)
+	return ok && refused.Reason == reason
+}
+
+// blockGranter is what a member's own sequences ask: the member itself while it
+// leads, else the leader.
+type blockGranter struct{ m *Member }
+
+func (g blockGranter) leader() (allocator.BlockGranter, error) {
+	if g.m.node.IsLeader() {
+		return g.m, nil
+	}
+	leader, ok := g.m.node.Leader()
+	if !ok || leader.ID == g.m.node.ID() {
+		return nil, ErrNoLeader
+	}
+	return g.m.cfg.Leader(leader)
+}
+
+func (g blockGranter) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
+	l, err := g.leader()
+	if err != nil {
+		return allocator.Block{}, err
+	}
+	return l.AllocateBlock(ctx, name, count)
+}
+
+func (g blockGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
+	l, err := g.leader()
+	if err != nil {
+		return err
+	}
+	return l.ReturnBlock(ctx, name, token, unused)
+}

@@ -1,0 +1,240 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+)
+
+// ErrStrict says that a sequence is numbered by the leader alone.
+var ErrStrict = errors.New("the sequence is strict: the leader numbers it, and nobody gets a block of it")
+
+// counter is a sequence as this member knows it, and its own numbers of it while
+// it is relaxed. Counters appear when they are used first.
+type counter struct {
+	known   atomic.Pointer[known]
+	numbers *allocator.Sequence
+}
+
+// known is what the replica said of a sequence at a revision of its sequences.
+type known struct {
+	revision   uint64
+	definition *definition
+}
+
+// counters are a member's counters by name. There can be 100,000, so they are added
+// to the map one by one, and it has a lock. It is held for a lookup only.
+type counters struct {
+	mu     sync.RWMutex
+	byName map[string]*counter
+	closed bool
+}
+
+func (c *counters) get(name string) *counter {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byName[name]
+}
+
+// add returns the counter of that name, which open makes if there is none.
+func (c *counters) add(name string, open func() *allocator.Sequence) (*counter, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, allocator.ErrClosed
+	}
+	if known := c.byName[name]; known != nil {
+		return known, nil
+	}
+	added := &counter{numbers: open()}
+	c.byName[name] = added
+	return added, nil
+}
+
+// remove forgets the counter of a sequence that is gone.
+func (c *counters) remove(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.byName, name)
+}
+
+// close returns all counters; there will be no others.
+func (c *counters) close() []*counter {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = true
+	var all []*counter
+	for _, known := range c.byName {
+		all = append(all, known)
+	}
+	return all
+}
+
+// counter finds a sequence and what is known of it now. It fails with an
+// [UnknownSequenceError].
+func (m *Member) counter(name string) (*counter, *definition, error) {
+	// Read before the sequence: should it change in between, it is looked at again.
+	revision := m.fsm.SequenceRevision().Load()
+	c := m.counters.get(name)
+	if c != nil {
+		if k := c.known.Load(); k.revision == revision {
+			return c, k.definition, nil
+		}
+	}
+	s, ok := m.fsm.Sequence(name)
+	if !ok {
+		if c != nil {
+			m.counters.remove(name)
+		}
+		return nil, nil, unknownSequence(m.fsm, name)
+	}
+	d, err := define(s.Spec, s.Generation)
+	if err != nil {
+		return nil, nil, err
+	}
+	k := &known{revision: revision, definition: d}
+	if c == nil {
+		if c, err = m.counters.add(name, func() *allocator.Sequence { return m.openSequence(name, blockGranter{m}) }); err != nil {
+			return nil, nil, err
+		}
+	}
+	c.known.Store(k)
+	return c, d, nil
+}
+
+func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.Sequence {
+	return allocator.OpenSequence(allocator.SequenceConfig{
+		Name: name, Granter: g, Clock: m.clock.Now,
+		Revision: m.fsm.SequenceRevision(),
+		Current:  func() (uint64, int32, bool) { return m.fsm.SequenceStamp(name) },
+		Logger:   m.logger,
+	})
+}
+
+// Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError].
+func (m *Member) Sequence(name string) (fsm.Sequence, error) {
+	s, ok := m.fsm.Sequence(name)
+	if !ok {
+		return s, unknownSequence(m.fsm, name)
+	}
+	return s, nil
+}
+
+// Next gives out the next count numbers of a relaxed sequence from this member's blocks.
+// Of a strict one it gives none: [ErrStrict]; see [Member.NextAtLeader].
+func (m *Member) Next(ctx context.Context, name string, count uint64) (Numbering, error) {
+	c, d, err := m.counter(name)
+	if err != nil {
+		return Numbering{}, err
+	}
+	if d.strict {
+		return Numbering{}, ErrStrict
+	}
+	n, err := c.numbers.Next(ctx, count)
+	if err != nil {
+		return Numbering{}, err
+	}
+	return d.numbering(n, m.clock.Now().Wall), nil
+}
+
+// Last is the last number of a relaxed sequence that this member gave out, or, as
+// long as it has given out none, the last one that was granted to anybody.
+func (m *Member) Last(name string) (last int64, ok bool, err error) {
+	c, d, err := m.counter(name)
+	if err != nil {
+		return 0, false, err
+	}
+	if d.strict {
+		return 0, false, ErrStrict
+	}
+	if last, ok := c.numbers.Last(); ok {
+		return last, true, nil
+	}
+	s, err := m.Sequence(name)
+	return s.Last, s.HasLast, err
+}
+
+// NextAtLeader gives out the next count numbers of a sequence; only the leader can,
+// others fail with [cluster.ErrNotLeader]. Those of a strict sequence are greater
+// (with a negative increment: smaller) than all that were given out before the call. A
+// repetition with the same request ID, if it is not empty, is answered with the same numbers.
+func (m *Member) NextAtLeader(ctx context.Context, name string, count uint64, requestID string) (Numbering, error) {
+	r := m.reign.Load()
+	if r == nil {
+		return Numbering{}, cluster.ErrNotLeader
+	}
+	_, d, err := m.counter(name)
+	switch {
+	case err != nil:
+		return Numbering{}, err
+	case requestID == "" && !d.strict:
+		return m.Next(ctx, name, count)
+	case requestID == "":
+		n, err := r.sequence(name).next(ctx, count)
+		if err != nil {
+			return Numbering{}, err
+		}
+		return d.numbering(n, m.clock.Now().Wall), nil
+	}
+	return r.sequence(name).record(ctx, count, requestID)
+}
+
+// LastAtLeader is the last number of a sequence that was given out, by anybody if
+// it is strict; only the leader can tell.
+func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
+	r := m.reign.Load()
+	if r == nil {
+		return 0, false, cluster.ErrNotLeader
+	}
+	_, d, err := m.counter(name)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case !d.strict:
+		return m.Last(name)
+	}
+	return r.sequence(name).last(ctx)
+}
+
+// closeCounters gives the rests of blocks back; ctx bounds that.
+func (m *Member) closeCounters(ctx context.Context) error {
+	all := m.counters.close()
+	var closers []*allocator.Sequence
+	for _, c := range all {
+		closers = append(closers, c.numbers)
+	}
+	if r := m.reign.Load(); r != nil {
+		closers = append(closers, r.close()...)
+	}
+	// Each may cost a round through the log, many of which go together.
+	const atOnce = 64
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var errs []error
+	queue := make(chan *allocator.Sequence)
+	for range min(atOnce, len(closers)) {
+		wg.Go(func() {
+			for s := range queue {
+				if err := s.Close(ctx); err != nil {
+					mu.Lock()
+					errs = append(errs, err)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	for _, s := range closers {
+		queue <- s
+	}
+	close(queue)
+	wg.Wait()
+	if len(errs) > 1 {
+		return errors.Join(errs[0], errors.New("and others"))
+	}
+	return errors.Join(errs...)
+}

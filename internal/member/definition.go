@@ -1,0 +1,126 @@
+package member
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+// definition is what the specification of a sequence means, worked out once.
+type definition struct {
+	generation uint64
+	strict     bool
+	reset      sequence.Reset
+	location   *time.Location
+	format     *sequence.Format // nil: numbers are written as decimals
+}
+
+// define reads a specification. One that was accepted can only fail here when a
+// newer build accepted it.
+func define(spec *commandv1.SequenceSpec, generation uint64) (*definition, error) {
+	d := &definition{
+		generation: generation,
+		strict:     spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT,
+		reset:      resets[spec.GetReset_()],
+	}
+	var err error
+	if d.location, err = sequence.LoadLocation(spec.GetTimeZone()); err != nil {
+		return nil, err
+	}
+	if spec.GetFormat() == "" {
+		return d, nil
+	}
+	if d.format, err = sequence.ParseFormat(spec.GetFormat()); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+var resets = map[commandv1.SequenceReset]sequence.Reset{
+	commandv1.SequenceReset_SEQUENCE_RESET_NONE:    sequence.None,
+	commandv1.SequenceReset_SEQUENCE_RESET_DAILY:   sequence.Daily,
+	commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY: sequence.Monthly,
+	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:  sequence.Yearly,
+}
+
+// accept reads a specification that is to be proposed. It refuses what the state machine, which
+// knows no formats and no time zones, can't judge; unless forced also one whose numbers of
+// different periods would read the same.
+func accept(spec *commandv1.SequenceSpec, force bool) (*definition, error) {
+	if err := fsm.CheckSequence(spec); err != nil {
+		return nil, err
+	}
+	d, err := define(spec, 0)
+	if err != nil || d.format == nil || force {
+		return d, err
+	}
+	return d, sequence.CheckFormat(d.format, d.reset)
+}
+
+// period is the period that a moment, in Unix milliseconds, belongs to.
+func (d *definition) period(millis int64) int32 {
+	return int32(sequence.PeriodAt(d.reset, time.UnixMilli(millis).In(d.location)))
+}
+
+// periodEnd is when a period ends, in Unix milliseconds; 0 if it does not.
+func (d *definition) periodEnd(period int32) int64 {
+	if d.reset == sequence.None || period == 0 {
+		return 0
+	}
+	return sequence.PeriodEnd(d.reset, sequence.Period(period), d.location).UnixMilli()
+}
+
+// numbering says how numbers that were given out at a time, in Unix milliseconds, are written.
+func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
+	answer := Numbering{Numbers: n, Format: d.format}
+	if d.format != nil {
+		answer.At = sequence.Clamp(time.UnixMilli(millis).In(d.location), d.reset, sequence.Period(n.Period))
+	}
+	return answer
+}
+
+// Numbering is numbers of a sequence, and how they are written.
+type Numbering struct {
+	allocator.Numbers
+	// Format is nil for a sequence without one.
+	Format *sequence.Format
+	// At is the time that dates in the format show, in the sequence's time zone: when the
+	// numbers were given out, but always within their period.
+	At time.Time
+}
+
+// Append appends the number with an index, less than Count, as text.
+func (n Numbering) Append(dst []byte, index uint64) []byte {
+	number := n.Number(index)
+	if n.Format == nil {
+		return strconv.AppendInt(dst, number, 10)
+	}
+	return n.Format.Append(dst, number, n.At)
+}
+
+// UnknownSequenceError says that no sequence has this name.
+type UnknownSequenceError struct {
+	Sequence string
+	Near     []string // names that may have been meant
+}
+
+func (e *UnknownSequenceError) Error() string {
+	if len(e.Near) == 0 {
+		return fmt.Sprintf("there is no sequence %q: 'snowraft seq create' adds one", e.Sequence)
+	}
+	return fmt.Sprintf("there is no sequence %q, did you mean %q?", e.Sequence, e.Near)
+}
+
+// unknownSequence looks for names that may have been meant.
+func unknownSequence(state *fsm.Machine, name string) error {
+	const neighbours = 500 // on each side: names that are alike mostly begin alike
+	var around []string
+	state.View(func(s *fsm.State) { around = s.SequenceNames(name, neighbours) })
+	return &UnknownSequenceError{Sequence: name, Near: sequence.Near(name, around)}
+}

@@ -1,0 +1,182 @@
+package member
+
+import (
+	"context"
+	"sync"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+)
+
+// reign is what a leader keeps in memory of strict sequences, for one term.
+//
+// Invariant: numbers that it gives out come from blocks that were granted in its
+// term, after all that earlier leaders gave out, and that it still led in that
+// term was confirmed by a majority after they were chosen. So a leader that was
+// replaced and does not know it answers nobody, and of two calls of which one began
+// after the other returned, the later one gets the later number.
+type reign struct {
+	m    *Member
+	term uint64
+	led  verifier
+
+	mu     sync.Mutex
+	byName map[string]*strictSequence
+}
+
+func newReign(m *Member) *reign {
+	return &reign{m: m, term: m.node.Term(), led: verifier{verify: m.node.Verify}, byName: make(map[string]*strictSequence)}
+}
+
+func (r *reign) sequence(name string) *strictSequence {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.byName[name]
+	if s == nil {
+		s = &strictSequence{name: name, r: r}
+		s.numbers = r.m.openSequence(name, s)
+		r.byName[name] = s
+	}
+	return s
+}
+
+// close returns the sequences, which the caller closes.
+func (r *reign) close() []*allocator.Sequence {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var all []*allocator.Sequence
+	for _, s := range r.byName {
+		all = append(all, s.numbers)
+	}
+	return all
+}
+
+// confirm makes sure that this member leads in the reign's term at some moment
+// after the call began.
+func (r *reign) confirm(ctx context.Context) error {
+	if err := r.led.wait(ctx); err != nil {
+		return err
+	}
+	// It may have lost leadership and won it again, with another leader between.
+	if r.m.node.Term() != r.term {
+		return cluster.ErrNotLeader
+	}
+	return nil
+}
+
+// strictSequence is one strict sequence during a reign, or the requests with an ID of a
+// relaxed one. It is the allocator.BlockGranter of its own numbers.
+type strictSequence struct {
+	name    string
+	r       *reign
+	numbers *allocator.Sequence
+
+	mu   sync.Mutex
+	gave position
+}
+
+// position is the last number that was given out; the greater of two is the later.
+type position struct {
+	known      bool
+	generation uint64
+	period     int32
+	number     int64
+	increment  int64
+}
+
+func (p position) before(q position) bool {
+	switch {
+	case p.generation != q.generation:
+		return p.generation < q.generation
+	case p.known != q.known:
+		return q.known
+	case p.period != q.period:
+		return p.period < q.period
+	case q.increment < 0:
+		return q.number < p.number
+	default:
+		return p.number < q.number
+	}
+}
+
+// advance notes a number that is given out.
+func (s *strictSequence) advance(p position) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gave.before(p) {
+		s.gave = p
+	}
+}
+
+func last(n allocator.Numbers) position {
+	return position{known: true, generation: n.Generation, period: n.Period, number: n.Number(n.Count - 1), increment: n.Increment}
+}
+
+func (s *strictSequence) next(ctx context.Context, count uint64) (allocator.Numbers, error) {
+	n, err := s.numbers.Next(ctx, count)
+	if err != nil {
+		return n, err
+	}
+	if err := s.r.confirm(ctx); err != nil {
+		return n, err // the numbers are lost
+	}
+	s.advance(last(n))
+	return n, nil
+}
+
+// record answers a request that has an ID through the log.
+func (s *strictSequence) record(ctx context.Context, count uint64, requestID string) (Numbering, error) {
+	// What is left in memory comes before the numbers of this request, so it can't be given out
+	// after them; if it can't be given back either, it is skipped.
+	_ = s.numbers.Return(ctx)
+	block, granted, err := s.r.m.allocateBlock(ctx, s.name, count, requestID, s.look)
+	if err != nil {
+		return Numbering{}, err
+	}
+	// The same goes for what was granted meanwhile.
+	s.numbers.Drop()
+	n := allocator.Numbers{First: block.First, Count: block.Count, Increment: block.Increment,
+		Period: block.Period, PeriodEnd: block.PeriodEnd, Generation: block.Generation}
+	s.advance(last(n))
+	return granted.definition.numbering(n, granted.atMillis), nil
+}
+
+// last is the last number that was given out by anybody.
+func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err error) {
+	if err := s.look(nil); err != nil {
+		return 0, false, err
+	}
+	s.mu.Lock()
+	gave := s.gave
+	s.mu.Unlock()
+	if err := s.r.confirm(ctx); err != nil {
+		return 0, false, err
+	}
+	return gave.number, gave.known, nil
+}
+
+// look is called before each proposal of a block. When the reign begins, and when the sequence was
+// changed, all that was granted counts as given out: this leader has not been granted any of it.
+func (s *strictSequence) look(*definition) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, err := s.r.m.Sequence(s.name)
+	if err != nil {
+		return err
+	}
+	if s.gave.generation < now.Generation {
+		s.gave = position{known: now.HasLast, generation: now.Generation, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}
+	}
+	return nil
+}
+
+// AllocateBlock implements allocator.BlockGranter.
+func (s *strictSequence) AllocateBlock(ctx context.Context, _ string, count uint64) (allocator.Block, error) {
+	block, _, err := s.r.m.allocateBlock(ctx, s.name, count, "", s.look)
+	return block, err
+}
+
+// ReturnBlock implements allocator.BlockGranter.
+func (s *strictSequence) ReturnBlock(ctx context.Context, _ string, token, unused uint64) error {
+	return s.r.m.ReturnBlock(ctx, s.name, token, unused)
+}

@@ -1,0 +1,43 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// AllocateBlock implements allocator.BlockGranter.
+func (g Granter) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
+	resp, err := g.Sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: sequence, Count: count})
+	if err != nil {
+		return allocator.Block{}, domain(err)
+	}
+	b := resp.GetBlock()
+	if b == nil {
+		return allocator.Block{}, errors.New("the member answered without a block")
+	}
+	return allocator.Block{
+		Token: b.GetToken(), First: b.GetFirst(), Count: b.GetCount(), Increment: b.GetIncrement(), Generation: b.GetGeneration(),
+		Period: b.GetPeriod(), PeriodEnd: b.GetPeriodEndsMs(),
+		Duration: time.Duration(b.GetBlockDurationMs()) * time.Millisecond, MinCount: b.GetMinBlock(), MaxCount: b.GetMaxBlock(),
+	}, nil
+}
+
+// ReturnBlock implements allocator.BlockGranter.
+func (g Granter) ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error {
+	_, err := g.Sequences.ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: sequence, Token: token, Unused: unused})
+	return domain(err)
+}
+
+// Block is a block as it travels.
+func Block(b allocator.Block) *snowraftv1.Block {
+	return &snowraftv1.Block{
+		Token: b.Token, First: b.First, Count: b.Count, Increment: b.Increment, Generation: b.Generation,
+		Period: b.Period, PeriodEndsMs: b.PeriodEnd,
+		BlockDurationMs: b.Duration.Milliseconds(), MinBlock: b.MinCount, MaxBlock: b.MaxCount,
+	}
+}

@@ -1,0 +1,107 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+func (s *Server) newRedis() *redis.Server {
+	create, _ := redis.ParseCreateMode(s.cfg.RedisCreate) // withDefaults checked it
+	return redis.New(redis.Config{Backend: doors{s}, Create: create, Logger: s.logger})
+}
+
+// doors is what the faces other than gRPC need of the member; see redis.Backend and
+// web.Backend. Its errors are those that travel.
+type doors struct{ s *Server }
+
+// Next gives out count numbers of a sequence.
+func (d doors) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+	n, err := d.s.next(ctx, sequence, count, "")
+	return n.First, n.Increment, toStatus(err)
+}
+
+// AppendNext appends count numbers as text, each with a newline.
+func (d doors) AppendNext(ctx context.Context, dst []byte, sequence string, count uint64) ([]byte, error) {
+	n, err := d.s.next(ctx, sequence, count, "")
+	if err != nil {
+		return dst, toStatus(err)
+	}
+	for i := range n.Count {
+		dst = append(n.Append(dst, i), '\n')
+	}
+	return dst, nil
+}
+
+// Last is the last number given out.
+func (d doors) Last(ctx context.Context, sequence string) (int64, bool, error) {
+	last, ok, err := d.s.last(ctx, sequence)
+	return last, ok, toStatus(err)
+}
+
+// Exists reports whether there is such a sequence.
+func (d doors) Exists(_ context.Context, sequence string) (bool, error) {
+	_, ok := d.s.member.State().Sequence(sequence)
+	return ok, nil
+}
+
+// Create creates a sequence that starts at 1, unless there is one of that name.
+func (d doors) Create(ctx context.Context, sequence string, strict bool) error {
+	mode := snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED
+	if strict {
+		mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
+	}
+	method := snowraftv1.SequenceService_CreateSequence_FullMethodName
+	req := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence, Mode: mode}}
+	_, err := d.s.atLeader(ctx, method, req, leaderCalls[method], func(ctx context.Context, _ any) (any, error) {
+		return (&sequenceService{s: d.s}).CreateSequence(ctx, req)
+	})
+	if rpc.FromError(toStatus(err)).Reason == rpc.SequenceExists {
+		return nil // created meanwhile, as somebody else likes it
+	}
+	return toStatus(err)
+}
+
+// Ids appends count IDs of a layout.
+func (d doors) Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error) {
+	issuer, err := d.s.member.Issuer(ctx, layout)
+	if err != nil {
+		return dst, toStatus(err)
+	}
+	scratch := ranges.Get().(*[]allocator.Range)
+	defer ranges.Put(scratch)
+	taken, err := issuer.Take(ctx, (*scratch)[:0], count, 0)
+	*scratch = taken
+	if err != nil {
+		return dst, toStatus(err)
+	}
+	d.s.metrics.issued(count)
+	for _, r := range taken {
+		for id := range r.All() {
+			dst = append(dst, id)
+		}
+	}
+	return dst, nil
+}
+
+// Info describes the member to Redis clients.
+func (d doors) Info() redis.Info {
+	node := d.s.member.Node()
+	info := redis.Info{
+		Member: d.s.cfg.Name, MemberID: node.ID(), ClusterID: node.ClusterID(), Version: d.s.cfg.Version,
+		Role: "follower", Uptime: time.Since(d.s.began),
+	}
+	if node.IsLeader() {
+		info.Role = "leader"
+	}
+	if leader, ok := node.Leader(); ok {
+		info.Leader = leader.Name
+	}
+	return info
+}
+
+var _ redis.Backend = doors{}

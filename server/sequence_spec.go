@@ -1,0 +1,193 @@
+package server
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// What a sequence has that says nothing else.
+const (
+	defaultBlockMillis = 10_000
+	defaultMinBlock    = 100
+	defaultMaxBlock    = 10_000_000
+)
+
+// sequenceFields are the fields that an operator decides about: whether a message sets
+// one, and how it comes into a specification. Enums have the same numbers in both protos.
+var sequenceFields = map[string]struct {
+	set   func(m *snowraftv1.Sequence) bool
+	apply func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence)
+}{
+	"start": {
+		func(m *snowraftv1.Sequence) bool { return m.Start != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Start = 1
+			if spec.GetIncrement() < 0 {
+				spec.Start = -1
+			}
+			if m.Start != nil {
+				spec.Start = m.GetStart()
+			}
+		},
+	},
+	"increment": {
+		func(m *snowraftv1.Sequence) bool { return m.Increment != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Increment = 1
+			if m.Increment != nil {
+				spec.Increment = m.GetIncrement()
+			}
+		},
+	},
+	"min": {
+		func(m *snowraftv1.Sequence) bool { return m.Min != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Min = spec.GetStart()
+			if spec.GetIncrement() < 0 {
+				spec.Min = math.MinInt64
+			}
+			if m.Min != nil {
+				spec.Min = m.GetMin()
+			}
+		},
+	},
+	"max": {
+		func(m *snowraftv1.Sequence) bool { return m.Max != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Max = math.MaxInt64
+			if spec.GetIncrement() < 0 {
+				spec.Max = spec.GetStart()
+			}
+			if m.Max != nil {
+				spec.Max = m.GetMax()
+			}
+		},
+	},
+	"mode": {
+		func(m *snowraftv1.Sequence) bool { return m.GetMode() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED))
+		},
+	},
+	"block_duration_ms": {
+		func(m *snowraftv1.Sequence) bool { return m.GetBlockDurationMs() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), defaultBlockMillis)
+		},
+	},
+	"min_block": {
+		func(m *snowraftv1.Sequence) bool { return m.GetMinBlock() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.MinBlock = cmp.Or(m.GetMinBlock(), defaultMinBlock)
+		},
+	},
+	"max_block": {
+		func(m *snowraftv1.Sequence) bool { return m.GetMaxBlock() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.MaxBlock = cmp.Or(m.GetMaxBlock(), max(defaultMaxBlock, spec.GetMinBlock()))
+		},
+	},
+	"reset": {
+		func(m *snowraftv1.Sequence) bool { return m.GetReset_() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Reset_ = commandv1.SequenceReset(cmp.Or(m.GetReset_(), snowraftv1.SequenceReset_SEQUENCE_RESET_NONE))
+		},
+	},
+	"time_zone": {
+		func(m *snowraftv1.Sequence) bool { return m.GetTimeZone() != "" },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() },
+	},
+	"format": {
+		func(m *snowraftv1.Sequence) bool { return m.GetFormat() != "" },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() },
+	},
+	"description": {
+		func(m *snowraftv1.Sequence) bool { return m.GetDescription() != "" },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() },
+	},
+}
+
+// sequenceFieldOrder is the order to apply fields in: the default of one may depend on those before it.
+var sequenceFieldOrder = []string{
+	"increment", "start", "min", "max", "mode", "block_duration_ms", "min_block", "max_block", "reset", "time_zone", "format", "description",
+}
+
+// newSequenceSpec is the specification of a sequence to be created.
+func newSequenceSpec(m *snowraftv1.Sequence) (*commandv1.SequenceSpec, error) {
+	spec := &commandv1.SequenceSpec{Name: m.GetName()}
+	return spec, updateSpec(spec, m, sequenceFieldOrder)
+}
+
+// updatePaths is the fields that an update is about, in the order to apply them in.
+func updatePaths(req *snowraftv1.UpdateSequenceRequest) ([]string, error) {
+	m := req.GetSequence()
+	if m == nil {
+		return nil, invalid("the request has no sequence")
+	}
+	if req.UpdateMask == nil {
+		var paths []string
+		for _, name := range sequenceFieldOrder {
+			if sequenceFields[name].set(m) {
+				paths = append(paths, name)
+			}
+		}
+		return paths, nil
+	}
+	asked := make(map[string]bool)
+	for _, path := range req.GetUpdateMask().GetPaths() {
+		if _, ok := sequenceFields[path]; !ok && path != "name" {
+			return nil, invalid(fmt.Sprintf("update_mask names %q, expected any of %s", path, strings.Join(sequenceFieldOrder, ", ")))
+		}
+		asked[path] = true
+	}
+	var paths []string
+	for _, name := range sequenceFieldOrder {
+		if asked[name] {
+			paths = append(paths, name)
+		}
+	}
+	return paths, nil
+}
+
+// updateSpec takes fields over from a message.
+func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, paths []string) error {
+	if m == nil {
+		return invalid("the request has no sequence")
+	}
+	for _, name := range paths {
+		sequenceFields[name].apply(spec, m)
+	}
+	if _, ok := snowraftv1.SequenceMode_name[int32(spec.GetMode())]; !ok {
+		return invalid(fmt.Sprintf("mode is %d, expected relaxed or strict", spec.GetMode()))
+	}
+	if _, ok := snowraftv1.SequenceReset_name[int32(spec.GetReset_())]; !ok {
+		return invalid(fmt.Sprintf("reset is %d, expected none, daily, monthly or yearly", spec.GetReset_()))
+	}
+	return nil
+}
+
+func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
+	spec := s.Spec
+	m := &snowraftv1.Sequence{
+		Name:  spec.GetName(),
+		Start: proto.Int64(spec.GetStart()), Increment: proto.Int64(spec.GetIncrement()),
+		Min: proto.Int64(spec.GetMin()), Max: proto.Int64(spec.GetMax()),
+		Mode: snowraftv1.SequenceMode(spec.GetMode()), BlockDurationMs: spec.GetBlockMs(),
+		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
+		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
+		Format: spec.GetFormat(), Description: spec.GetDescription(),
+		CreatedMs: s.CreatedMillis, Generation: s.Generation, Period: s.Period, Remaining: s.Remaining,
+	}
+	if s.Remaining > 0 {
+		m.Next = proto.Int64(s.Next)
+	}
+	return m
+}
