@@ -242,6 +242,11 @@ func TestUUIDRefusals(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.uuid, err, c.want)
 		}
 	}
+	// The time before a layout's epoch is no tick far in its future.
+	long := snowflake.MustNew(snowflake.Spec{Name: "long", UnitMillis: 2, EpochMillis: 1000, Fields: []snowflake.FieldBits{{Field: snowflake.Time, Bits: 63}}})
+	if id, err := long.FromUUID(snowflake.UUID{6: 0x70, 8: 0x80}); !errors.Is(err, snowflake.ErrOutOfRange) {
+		t.Errorf("1 s before the epoch: %d, %v", id, err)
+	}
 	early := snowflake.MustNew(snowflake.Spec{Name: "early", UnitMillis: 1000, EpochMillis: -1, Fields: []snowflake.FieldBits{{Field: snowflake.Time, Bits: 41}}})
 	for id, want := range map[uint64]string{
 		0:       "is from 1969-12-31T23:59:59.999Z, which is not in a UUID",

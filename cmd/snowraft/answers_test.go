@@ -23,6 +23,8 @@ func TestAnswers(t *testing.T) {
 		asks proto.Message
 	}{
 		{"id -n 2 --encoding base62 --after IRfc5DPebH --layout orders", &snowraftv1.GenerateIdsRequest{Layout: "orders", Count: 2, After: 249709290070213647}},
+		{"id -n 2 --uuid", &snowraftv1.GenerateUuidsRequest{Layout: "default", Count: 2}},
+		{"decode 0199fc8d-7c4a-7ffc-a41b-ac2bb3a1d3f4 --layout orders --server", &snowraftv1.GetLayoutRequest{Name: "orders"}},
 		{"decode 56729 --layout orders --server", &snowraftv1.DecodeIdRequest{Id: 56729, Layout: "orders"}},
 		{"whois 56729", &snowraftv1.WhoIsRequest{Id: 56729, Layout: "default"}},
 		{"layout create orders --fields time:39,datacenter:2,worker:10,sequence:12 --unit 10ms --epoch 2025-01-01T00:00:00Z --datacenter 3", &snowraftv1.CreateLayoutRequest{Layout: withoutEnd(fakeLayout)}},
@@ -102,6 +104,7 @@ func TestDocumentedKeys(t *testing.T) {
 	f := newFakeAPI(t)
 	for line, keys := range map[string]string{
 		"id -n 3":              "ids",
+		"id --uuid":            "uuids",
 		"decode 1":             "id layout time timestamp_ms datacenter worker sequence",
 		"status":               "cluster_id node_id leader_id term commit_index observed_clock lanes.layout lanes.worker lanes.from lanes.until lanes.serve_until",
 		"seq next orders -n 3": "sequence first count increment values",
@@ -148,6 +151,23 @@ func TestManyIDs(t *testing.T) {
 	decodeJSON(t, succeeds(t, "id", "-n", "1000002", "-o", "json", "--addr", f.address), &doc)
 	if len(doc.IDs) != 1_000_002 {
 		t.Errorf("%d IDs, expected 1000002", len(doc.IDs))
+	}
+}
+
+func TestManyUUIDs(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	var doc struct{ UUIDs []string }
+	decodeJSON(t, succeeds(t, "id", "--uuid", "-n", "200001", "-o", "json", "--addr", f.address), &doc)
+	if len(doc.UUIDs) != 200_001 {
+		t.Errorf("%d UUIDs, expected 200001", len(doc.UUIDs))
+	}
+	var counts []uint32
+	for _, r := range f.asked() {
+		counts = append(counts, r.(*snowraftv1.GenerateUuidsRequest).GetCount())
+	}
+	if want := []uint32{100_000, 100_000, 1}; !reflect.DeepEqual(counts, want) {
+		t.Errorf("asked for %v, expected %v", counts, want)
 	}
 }
 

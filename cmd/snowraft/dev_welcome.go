@@ -74,7 +74,7 @@ func someIDs(ctx context.Context, m devMember, n uint32) ([]devID, error) {
 	}
 	var ids []devID
 	for _, id := range resp.GetIds() {
-		d, err := decodeOffline(id, snowflake.Default().Name())
+		d, err := decodeIn(snowflake.Default(), id)
 		if err != nil {
 			return nil, err
 		}

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // fakeAPI answers with what a test has prepared, and remembers what it was asked.
@@ -101,6 +102,22 @@ func (f *fakeAPI) GenerateIds(_ context.Context, r *snowraftv1.GenerateIdsReques
 		}
 		f.next += n + 7
 		left -= n
+	}
+	return resp, nil
+}
+
+func (f *fakeAPI) GenerateUuids(_ context.Context, r *snowraftv1.GenerateUuidsRequest) (*snowraftv1.GenerateUuidsResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	resp := &snowraftv1.GenerateUuidsResponse{}
+	tag := snowflake.NewUUIDTag("c-1", r.GetLayout())
+	for range r.GetCount() {
+		u, err := snowflake.Default().UUID(f.next, tag)
+		if err != nil {
+			return nil, err
+		}
+		resp.Uuids = append(resp.Uuids, u.String())
+		f.next++
 	}
 	return resp, nil
 }

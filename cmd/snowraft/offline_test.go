@@ -61,6 +61,30 @@ func TestDecodeVectors(t *testing.T) {
 	}
 }
 
+// A UUID is decoded as the ID in it, in every layout.
+func TestDecodeUUIDs(t *testing.T) {
+	t.Parallel()
+	for _, v := range vectors(t) {
+		layout, _ := snowflake.Preset(v.Layout)
+		id, err := snowflake.Decimal.Decode(v.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := layout.UUID(id, snowflake.NewUUIDTag("any", v.Layout))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json")
+		want := `{"uuid":"` + u.String() + `",` + strings.TrimPrefix(plain, "{")
+		for _, text := range []string{u.String(), strings.ToUpper(u.String())} {
+			if got := succeeds(t, "decode", text, "--layout", v.Layout, "-o", "json"); got != want {
+				t.Errorf("decode %s prints %s, expected %s", text, got, want)
+			}
+		}
+	}
+	golden(t, "decode-uuid", succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"))
+}
+
 func TestEncodeVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
