@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	_ "time/tzdata" // for machines without the database
 
 	"github.com/snowraft/snowraft/sequence"
 )
