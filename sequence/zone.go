@@ -3,6 +3,7 @@ package sequence
 import (
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -11,7 +12,7 @@ const maxZoneBytes = 64
 // LoadLocation returns the time zone of that name in the IANA database, such as
 // "Europe/Berlin"; "" and "UTC" are UTC. Any other text is an [ErrUnknownZone], also
 // names that mean something else on each machine: Local, files, and the variants with
-// leap seconds. It reads the database, so keep the result.
+// leap seconds. What it has read from the database once it keeps.
 func LoadLocation(name string) (*time.Location, error) {
 	if name == "" || name == "UTC" {
 		return time.UTC, nil
@@ -19,13 +20,20 @@ func LoadLocation(name string) (*time.Location, error) {
 	if len(name) > maxZoneBytes {
 		return nil, fmt.Errorf("%w: name of %d bytes, expected at most %d, for example Europe/Berlin", ErrUnknownZone, len(name), maxZoneBytes)
 	}
+	if loc, ok := locations.Load(name); ok {
+		return loc.(*time.Location), nil
+	}
 	if sameEverywhere(name) {
 		if loc, err := time.LoadLocation(name); err == nil {
+			locations.Store(name, loc)
 			return loc, nil
 		}
 	}
 	return nil, fmt.Errorf("%w: %q, expected a name of the IANA time zone database, for example Europe/Berlin, or UTC (upper and lower case matter)", ErrUnknownZone, name)
 }
+
+// locations are those that were loaded, by name: at most as many as the database has.
+var locations sync.Map
 
 // sameEverywhere reports whether the name has the form of those in the database, and is
 // none of the other things that lie beside them on some machines.

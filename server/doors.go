@@ -93,7 +93,7 @@ func (d doors) Info() redis.Info {
 	node := d.s.member.Node()
 	info := redis.Info{
 		Member: d.s.cfg.Name, MemberID: node.ID(), ClusterID: node.ClusterID(), Version: d.s.cfg.Version,
-		Role: "follower", Uptime: time.Since(d.s.began),
+		Role: "follower", Uptime: time.Duration(d.s.member.Clock().Now().Mono) * time.Millisecond,
 	}
 	if node.IsLeader() {
 		info.Role = "leader"

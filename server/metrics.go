@@ -83,8 +83,12 @@ var (
 	descCapacity  = desc("layout_workers", "Workers that a layout has.", "layout")
 	descExhausts  = desc("layout_exhausts_at_seconds", "When a layout's time field is full, Unix time.", "layout")
 	descFSM       = desc("fsm_version", "The replicated version of the log's commands.")
+	descSequences = desc("sequences", "Sequences that there are.")
+	descBlocks    = desc("blocks_granted_total", "Blocks of relaxed sequences that this member was granted.")
+	descWaits     = desc("numbers_waited_total", "Requests for numbers of relaxed sequences that had to wait for a block.")
+	descBurned    = desc("numbers_skipped_total", "Numbers of this member's blocks that were never given out.")
 	allStateDescs = []*prometheus.Desc{descReady, descLeader, descTerm, descCommit, descApplied, descMembers, descObserved,
-		descOffset, descUntil, descUsed, descCapacity, descExhausts, descFSM}
+		descOffset, descUntil, descUsed, descCapacity, descExhausts, descFSM, descSequences, descBlocks, descWaits, descBurned}
 )
 
 func desc(name, help string, labels ...string) *prometheus.Desc {
@@ -125,6 +129,13 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(descMembers, float64(count[k]), name, strconv.FormatBool(k.alive))
 	}
+	counter := func(d *prometheus.Desc, v uint64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v))
+	}
+	stats := m.SequenceStats()
+	counter(descBlocks, stats.Blocks)
+	counter(descWaits, stats.Waited)
+	counter(descBurned, stats.Burned)
 	for _, l := range m.Lanes() {
 		for _, lane := range l.Lanes {
 			until := 0.0
@@ -136,6 +147,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	m.State().View(func(s *fsm.State) {
 		gauge(descFSM, float64(s.FSMVersion()))
+		gauge(descSequences, float64(s.SequenceCount()))
 		for _, l := range s.Layouts() {
 			gauge(descUsed, float64(l.Used), l.Layout.Name())
 			gauge(descCapacity, float64(l.Layout.Workers()), l.Layout.Name())

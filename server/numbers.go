@@ -113,7 +113,7 @@ func nextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextR
 	var text []byte
 	m.Texts = make([]string, n.Count)
 	for i := range m.Texts {
-		text = n.Append(text[:0], uint64(i)) //nolint:gosec // an index
+		text = n.Append(text[:0], uint64(i))
 		m.Texts[i] = string(text)
 	}
 	return m

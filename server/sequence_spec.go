@@ -6,8 +6,6 @@ import (
 	"math"
 	"strings"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/snowraft/snowraft/fsm"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -178,8 +176,8 @@ func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
 	spec := s.Spec
 	m := &snowraftv1.Sequence{
 		Name:  spec.GetName(),
-		Start: proto.Int64(spec.GetStart()), Increment: proto.Int64(spec.GetIncrement()),
-		Min: proto.Int64(spec.GetMin()), Max: proto.Int64(spec.GetMax()),
+		Start: new(spec.GetStart()), Increment: new(spec.GetIncrement()),
+		Min: new(spec.GetMin()), Max: new(spec.GetMax()),
 		Mode: snowraftv1.SequenceMode(spec.GetMode()), BlockDurationMs: spec.GetBlockMs(),
 		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
@@ -187,7 +185,7 @@ func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
 		CreatedMs: s.CreatedMillis, Generation: s.Generation, Period: s.Period, Remaining: s.Remaining,
 	}
 	if s.Remaining > 0 {
-		m.Next = proto.Int64(s.Next)
+		m.Next = new(s.Next)
 	}
 	return m
 }

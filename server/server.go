@@ -33,7 +33,6 @@ type Server struct {
 	redis   *redis.Server // nil when it is off
 	gate    gate
 	strict  coalescer
-	began   time.Time
 	metrics *metrics
 	opened  chan struct{} // closed once member is set
 
@@ -61,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{cfg: cfg, logger: cfg.Logger.With("member", cfg.Name), ports: p, opened: make(chan struct{}), done: make(chan struct{}), began: time.Now()}
+	s := &Server{cfg: cfg, logger: cfg.Logger.With("member", cfg.Name), ports: p, opened: make(chan struct{}), done: make(chan struct{})}
 	s.peers = newPeers(s.identify)
 	s.strict = coalescer{flights: make(map[string]*flight), call: func(ctx context.Context, name string, count uint64) (member.Numbering, error) {
 		return s.nextAtLeader(ctx, name, count, "")

@@ -32,6 +32,7 @@ type known struct {
 type counters struct {
 	mu     sync.RWMutex
 	byName map[string]*counter
+	gone   allocator.SequenceStats // of counters that were removed
 	closed bool
 }
 
@@ -60,7 +61,28 @@ func (c *counters) add(name string, open func() *allocator.Sequence) (*counter, 
 func (c *counters) remove(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	delete(c.byName, name)
+	if removed := c.byName[name]; removed != nil {
+		add(&c.gone, removed.numbers.Stats())
+		delete(c.byName, name)
+	}
+}
+
+// stats adds up what all counters did.
+func (c *counters) stats() allocator.SequenceStats {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	sum := c.gone
+	for _, each := range c.byName {
+		add(&sum, each.numbers.Stats())
+	}
+	return sum
+}
+
+func add(sum *allocator.SequenceStats, s allocator.SequenceStats) {
+	sum.Given += s.Given
+	sum.Waited += s.Waited
+	sum.Burned += s.Burned
+	sum.Blocks += s.Blocks
 }
 
 // close returns all counters; there will be no others.
@@ -115,6 +137,9 @@ func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.
 		Logger:   m.logger,
 	})
 }
+
+// SequenceStats is what this member did with blocks of relaxed sequences, of all in sum.
+func (m *Member) SequenceStats() allocator.SequenceStats { return m.counters.stats() }
 
 // Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError].
 func (m *Member) Sequence(name string) (fsm.Sequence, error) {

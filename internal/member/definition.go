@@ -73,7 +73,11 @@ func (d *definition) periodEnd(period int32) int64 {
 	if d.reset == sequence.None || period == 0 {
 		return 0
 	}
-	return sequence.PeriodEnd(d.reset, sequence.Period(period), d.location).UnixMilli()
+	end := sequence.PeriodEnd(d.reset, sequence.Period(period), d.location)
+	if end.IsZero() { // of the last period that there is
+		return 0
+	}
+	return end.UnixMilli()
 }
 
 // numbering says how numbers that were given out at a time, in Unix milliseconds, are written.

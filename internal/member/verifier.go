@@ -35,7 +35,7 @@ func (v *verifier) wait(ctx context.Context) error {
 	}
 	if !v.running {
 		v.running = true
-		go v.run()
+		go v.run() //nolint:gosec // it works for all who wait, not for this request
 	}
 	v.mu.Unlock()
 	select {

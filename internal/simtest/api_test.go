@@ -21,7 +21,7 @@ type apiPort struct {
 }
 
 // ask implements member.Config.Leader.
-func (p *process) ask(leader cluster.Member) (allocator.Granter, error) {
+func (p *process) ask(leader cluster.Member) (member.Leader, error) {
 	if leader.API == "" {
 		return nil, fmt.Errorf("%w: its API address is not known yet", member.ErrNoLeader)
 	}
@@ -79,6 +79,19 @@ func (a *apiPort) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (
 func (a *apiPort) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
 	_, err := call(ctx, a, func(ctx context.Context, m *member.Member) (struct{}, error) {
 		return struct{}{}, m.ReleaseWorker(ctx, r)
+	})
+	return err
+}
+
+func (a *apiPort) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
+	return call(ctx, a, func(ctx context.Context, m *member.Member) (allocator.Block, error) {
+		return m.AllocateBlock(ctx, sequence, count)
+	})
+}
+
+func (a *apiPort) ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error {
+	_, err := call(ctx, a, func(ctx context.Context, m *member.Member) (struct{}, error) {
+		return struct{}{}, m.ReturnBlock(ctx, sequence, token, unused)
 	})
 	return err
 }
