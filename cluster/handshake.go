@@ -24,7 +24,17 @@ const (
 type hello struct {
 	From meta   `json:"from"`
 	To   string `json:"to"` // the ID of the node wanted
+	// For says what the connection is for; empty: Raft's messages.
+	For purpose `json:"for,omitempty"`
 }
+
+// purpose is what a connection is for.
+type purpose string
+
+const (
+	forRaft  purpose = ""
+	forTerms purpose = "terms" // see terms
+)
 
 // verdict is the acceptor's answer.
 type verdict struct {
@@ -85,23 +95,26 @@ func (n *Node) Handshake(to *Node) error {
 	return err
 }
 
-// receive runs the acceptor's side.
-func receive(conn net.Conn, judge func(hello) verdict) error {
+// receive runs the acceptor's side and returns what the connection is for.
+func receive(conn net.Conn, judge func(hello) verdict) (purpose, error) {
 	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
-		return err
+		return "", err
 	}
 	var h hello
 	if err := readFrame(conn, &h); err != nil {
-		return fmt.Errorf("handshake: %w", err)
+		return "", fmt.Errorf("handshake: %w", err)
 	}
 	v := judge(h)
+	if h.For != forRaft && h.For != forTerms && v.Refused == accepted {
+		v = verdict{Refused: handshakeError, Detail: fmt.Sprintf("a connection for %q is not known here", h.For)}
+	}
 	if err := writeFrame(conn, v); err != nil {
-		return fmt.Errorf("handshake: %w", err)
+		return "", fmt.Errorf("handshake: %w", err)
 	}
 	if v.Refused != accepted {
-		return fmt.Errorf("refused %s (%s) at %s: %s", h.From.Name, h.From.ID, conn.RemoteAddr(), v.Detail)
+		return "", fmt.Errorf("refused %s (%s) at %s: %s", h.From.Name, h.From.ID, conn.RemoteAddr(), v.Detail)
 	}
-	return conn.SetDeadline(time.Time{})
+	return h.For, conn.SetDeadline(time.Time{})
 }
 
 func writeFrame(w io.Writer, v any) error {

@@ -24,7 +24,11 @@ func shake(t *testing.T, h hello, answer verdict) (dialer, acceptor error) {
 	done := make(chan error, 1)
 	var heard hello
 	go func() {
-		done <- receive(b, func(h hello) verdict { heard = h; return answer })
+		what, err := receive(b, func(h hello) verdict { heard = h; return answer })
+		if err == nil && what != h.For {
+			t.Errorf("a connection for %q, expected %q", what, h.For)
+		}
+		done <- err
 	}()
 	dialer = greet(a, h, time.Second)
 	acceptor = <-done
@@ -63,7 +67,7 @@ func TestHandshakeWithSomethingElse(t *testing.T) {
 			_, _ = a.Write([]byte(said))
 			_ = a.Close()
 		}()
-		if err := receive(b, func(hello) verdict { t.Errorf("%s: judged", name); return verdict{} }); err == nil {
+		if _, err := receive(b, func(hello) verdict { t.Errorf("%s: judged", name); return verdict{} }); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 		_ = b.Close()

@@ -52,13 +52,14 @@ func (n *Node) startLeading() (stop func()) {
 
 // lead is the life of a leader.
 func (n *Node) lead(ctx context.Context) {
-	term := n.raft.CurrentTerm()
+	var term uint64
 	for {
+		term = n.raft.CurrentTerm()
 		err := n.barrier(ctx)
 		if ctx.Err() != nil {
 			return
 		}
-		if err == nil {
+		if err == nil && n.raft.CurrentTerm() == term { // so it is the term that this node leads in
 			break
 		}
 		n.logger.Warn("could not take over leadership, handing it on", "error", err)
@@ -70,10 +71,10 @@ func (n *Node) lead(ctx context.Context) {
 		}
 	}
 	n.logger.Info("leading", "term", term)
-	n.leading.Store(true)
+	n.leads.Store(term)
 	n.leader.send()
 	defer func() {
-		n.leading.Store(false)
+		n.leads.Store(0)
 		n.logger.Info("no longer leading", "term", term)
 	}()
 	n.pilot.Start(ctx)
@@ -106,7 +107,10 @@ func outcome(f raft.Future) <-chan error {
 }
 
 // IsLeader reports whether this node leads and is ready to serve as the leader.
-func (n *Node) IsLeader() bool { return n.leading.Load() }
+func (n *Node) IsLeader() bool { return n.leads.Load() != 0 }
+
+// LeadingTerm is the term in which this node leads and is ready to serve as the leader; 0 while it does not.
+func (n *Node) LeadingTerm() uint64 { return n.leads.Load() }
 
 // Term is raft's current term.
 func (n *Node) Term() uint64 { return n.raft.CurrentTerm() }
@@ -129,23 +133,6 @@ func (n *Node) Leader() (Member, bool) {
 
 // LeaderChanged is closed when the known leader, or whether it is ready, changes.
 func (n *Node) LeaderChanged() <-chan struct{} { return n.leader.next() }
-
-// Verify confirms with a majority that this node still leads. Read first,
-// verify afterwards: then what was read was current.
-func (n *Node) Verify(ctx context.Context) error {
-	if !n.IsLeader() {
-		return ErrNotLeader
-	}
-	select {
-	case err := <-outcome(n.raft.VerifyLeader()):
-		if err != nil {
-			return fmt.Errorf("%w: %w", ErrNotLeader, err)
-		}
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
 
 func (n *Node) hasSuccessor() bool {
 	return slices.ContainsFunc(n.servers(), func(s raft.Server) bool {

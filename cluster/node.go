@@ -28,13 +28,16 @@ type Node struct {
 	store   *store
 	stream  *streamLayer // nil in simulations
 	greeter Greeter      // nil in simulations whose transport is none
+	terms   *terms       // nil in simulations
+	asker   TermAsker
 	raft    *raft.Raft
 	opened  chan struct{} // closed once raft is set
 	gossip  *gossip
 	pilot   *autopilot.Autopilot
 
 	notify     chan bool
-	leading    atomic.Bool            // leads and is ready: all entries of earlier terms were applied
+	leads      atomic.Uint64          // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
+	answered   atomic.Value           // the raft.ServerID of who answered Verify last
 	handedOver time.Time              // when it last gave leadership away for its clock; while leading only
 	leader     broadcast              // changes of the known leader
 	quorum     atomic.Pointer[string] // what meta says of bootstrap
@@ -93,9 +96,12 @@ func Open(cfg Config) (_ *Node, err error) {
 func (n *Node) openRaft() error {
 	trans := n.cfg.Transport
 	n.greeter, _ = trans.(Greeter)
+	n.asker, _ = trans.(TermAsker)
 	if trans == nil {
-		n.stream = newStreamLayer(n.cfg.RaftListener, n.meta, n.judge, n.onRefused, n.logger)
+		n.stream = newStreamLayer(n.cfg.RaftListener, n.meta, n.judge, n.onRefused, n.Term, n.logger)
 		n.greeter = n.stream
+		n.terms = newTerms(n.stream.dialTerms)
+		n.asker = n.terms
 		trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			ServerAddressProvider: n,
 			Logger:                hashicorpLogger(n.logger, "transport"),
@@ -228,6 +234,9 @@ func (n *Node) abandon() error {
 		errs = append(errs, n.gossip.close())
 	} else if n.cfg.Gossip != nil {
 		errs = append(errs, discard(n.cfg.Gossip))
+	}
+	if n.terms != nil {
+		n.terms.close()
 	}
 	if n.raft != nil {
 		errs = append(errs, n.stopRaft())

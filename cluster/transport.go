@@ -28,6 +28,7 @@ type streamLayer struct {
 	self     func() meta
 	judge    func(hello) verdict
 	refused  func(error) // told when a peer refuses us
+	term     func() uint64
 	logger   *slog.Logger
 
 	conns  chan net.Conn
@@ -36,9 +37,9 @@ type streamLayer struct {
 	wg     sync.WaitGroup
 }
 
-func newStreamLayer(l net.Listener, self func() meta, judge func(hello) verdict, refused func(error), logger *slog.Logger) *streamLayer {
+func newStreamLayer(l net.Listener, self func() meta, judge func(hello) verdict, refused func(error), term func() uint64, logger *slog.Logger) *streamLayer {
 	s := &streamLayer{
-		listener: l, self: self, judge: judge, refused: refused, logger: logger,
+		listener: l, self: self, judge: judge, refused: refused, term: term, logger: logger,
 		conns: make(chan net.Conn), closed: make(chan struct{}),
 	}
 	s.wg.Go(s.run)
@@ -49,6 +50,7 @@ func newStreamLayer(l net.Listener, self func() meta, judge func(hello) verdict,
 // silent one holds up nobody.
 func (s *streamLayer) run() {
 	places := make(chan struct{}, maxHandshakes)
+	askers := make(chan struct{}, maxTermConns)
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
@@ -76,9 +78,14 @@ func (s *streamLayer) run() {
 				case <-shaken:
 				}
 			}()
-			if err := receive(conn, s.judge); err != nil {
+			what, err := receive(conn, s.judge)
+			if err != nil {
 				s.logger.Debug("raft connection refused", "error", err)
 				_ = conn.Close()
+				return
+			}
+			if what == forTerms {
+				s.answerTerms(conn, askers)
 				return
 			}
 			select {
@@ -88,6 +95,29 @@ func (s *streamLayer) run() {
 			}
 		})
 	}
+}
+
+// answerTerms answers on a connection in a goroutine of its own.
+func (s *streamLayer) answerTerms(conn net.Conn, askers chan struct{}) {
+	select {
+	case askers <- struct{}{}:
+	default:
+		_ = conn.Close()
+		return
+	}
+	done := make(chan struct{})
+	s.wg.Go(func() {
+		defer close(done)
+		answerTerms(conn, s.term)
+		<-askers
+	})
+	s.wg.Go(func() {
+		select {
+		case <-s.closed:
+		case <-done:
+		}
+		_ = conn.Close()
+	})
 }
 
 // Accept implements net.Listener.
@@ -102,6 +132,15 @@ func (s *streamLayer) Accept() (net.Conn, error) {
 
 // Dial implements raft.StreamLayer.
 func (s *streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	return s.dial(address, forRaft, timeout)
+}
+
+// dialTerms opens a connection to ask a node for its term on.
+func (s *streamLayer) dialTerms(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	return s.dial(address, forTerms, timeout)
+}
+
+func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout time.Duration) (net.Conn, error) {
 	id, addr, ok := strings.Cut(string(address), "@")
 	if !ok {
 		return nil, fmt.Errorf("the address of the member at %s is not known yet", address)
@@ -113,7 +152,7 @@ func (s *streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (n
 	if err != nil {
 		return nil, err
 	}
-	if err := greet(conn, hello{From: s.self(), To: id}, timeout); err != nil {
+	if err := greet(conn, hello{From: s.self(), To: id, For: what}, timeout); err != nil {
 		_ = conn.Close()
 		s.refused(err)
 		return nil, fmt.Errorf("member %s at %s: %w", id, addr, err)

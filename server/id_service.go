@@ -134,10 +134,11 @@ func (i *idService) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*s
 		return nil, &rpc.Error{Code: codes.NotFound, Reason: rpc.NotGranted,
 			Message: fmt.Sprintf("the ID is of datacenter %d, this cluster issues for %d", p.Datacenter, own)}
 	}
+	term := i.s.member.Node().LeadingTerm()
 	var record fsm.GrantRecord
 	var found bool
 	i.s.member.State().View(func(s *fsm.State) { record, found = s.WhoIs(l.Name(), p.Worker, p.Tick) })
-	if err := i.s.member.Node().Verify(ctx); err != nil {
+	if err := i.s.member.Node().Verify(ctx, term); err != nil {
 		return nil, err
 	}
 	if !found {

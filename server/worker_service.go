@@ -78,6 +78,7 @@ func (w *workerService) ListWorkers(ctx context.Context, req *snowraftv1.ListWor
 	}
 	size := pageSize(req.GetPageSize())
 	now := l.TickAt(w.s.member.Clock().Now().Wall)
+	term := w.s.member.Node().LeadingTerm()
 	resp := &snowraftv1.ListWorkersResponse{Capacity: l.Workers()}
 	w.s.member.State().View(func(s *fsm.State) {
 		if info, ok := s.LayoutInfo(l.Name()); ok {
@@ -102,7 +103,7 @@ func (w *workerService) ListWorkers(ctx context.Context, req *snowraftv1.ListWor
 			resp.Workers = append(resp.Workers, m)
 		}
 	})
-	if err := w.s.member.Node().Verify(ctx); err != nil {
+	if err := w.s.member.Node().Verify(ctx, term); err != nil {
 		return nil, err
 	}
 	return resp, nil

@@ -5,7 +5,6 @@ import (
 	"sync"
 
 	"github.com/snowraft/snowraft/allocator"
-	"github.com/snowraft/snowraft/cluster"
 )
 
 // reign is what a leader keeps in memory of strict sequences, for one term.
@@ -16,16 +15,18 @@ import (
 // replaced and does not know it answers nobody, and of two calls of which one began
 // after the other returned, the later one gets the later number.
 type reign struct {
-	m    *Member
-	term uint64
-	led  verifier
+	m   *Member
+	led verifier
 
 	mu     sync.Mutex
 	byName map[string]*strictSequence
 }
 
 func newReign(m *Member) *reign {
-	return &reign{m: m, term: m.node.Term(), led: verifier{verify: m.node.Verify}, byName: make(map[string]*strictSequence)}
+	term := m.node.LeadingTerm()
+	return &reign{m: m, byName: make(map[string]*strictSequence), led: verifier{
+		verify: func(ctx context.Context) error { return m.node.Verify(ctx, term) },
+	}}
 }
 
 func (r *reign) sequence(name string) *strictSequence {
@@ -54,14 +55,7 @@ func (r *reign) close() []*allocator.Sequence {
 // confirm makes sure that this member leads in the reign's term at some moment
 // after the call began.
 func (r *reign) confirm(ctx context.Context) error {
-	if err := r.led.wait(ctx); err != nil {
-		return err
-	}
-	// It may have lost leadership and won it again, with another leader between.
-	if r.m.node.Term() != r.term {
-		return cluster.ErrNotLeader
-	}
-	return nil
+	return r.led.wait(ctx)
 }
 
 // strictSequence is one strict sequence during a reign, or the requests with an ID of a

@@ -76,9 +76,10 @@ func TestStaleLeaderCannotGrant(t *testing.T) {
 		for i := range 20 {
 			w.pass(w.between(time.Second, 5*time.Second))
 			stale := w.leader()
+			term := stale.proc().member.Node().LeadingTerm()
 			w.net.part([]*node{stale}, w.others(stale), raftPlane)
 			w.pass(w.between(0, 500*time.Millisecond)) // it may not have noticed yet
-			if err := stale.proc().member.Node().Verify(w.Context()); err == nil {
+			if err := stale.proc().member.Node().Verify(w.Context(), term); err == nil {
 				t.Error("a leader that is cut off was confirmed")
 			}
 			a := w.acquire(stale, fmt.Sprintf("stale-%d", i), 3*time.Second)

@@ -1,6 +1,7 @@
 package simtest
 
 import (
+	"context"
 	"io"
 	"sync"
 	"time"
@@ -94,6 +95,15 @@ func (r *raftPort) Greet(_ raft.ServerID, address raft.ServerAddress) error {
 		return err
 	}
 	return r.shake(to)
+}
+
+// AskTerm implements cluster.TermAsker.
+func (r *raftPort) AskTerm(_ context.Context, _ raft.ServerID, address raft.ServerAddress) (term uint64, err error) {
+	err = r.call(address, func() error {
+		term = r.net.at(cluster.HostPort(address)).proc().opened().Node().Term()
+		return nil
+	})
+	return term, err
 }
 
 // AppendEntriesPipeline is what the product's transport answers too.

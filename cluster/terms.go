@@ -1,0 +1,223 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// TermAsker asks a node for its current term. A simulated Transport may be one.
+type TermAsker interface {
+	AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (term uint64, err error)
+}
+
+// On a connection to the Raft port that was opened for it, the dialer asks for
+// the term with a number of its choice, 8 bytes, and the acceptor answers with
+// the number and its term, 16 bytes.
+const (
+	termQuestion = 8
+	termAnswer   = 16
+	// maxTermConns bounds the connections on which others ask this node.
+	maxTermConns = 64
+	// termTimeout is after how long without an answer a connection is given up.
+	termTimeout = time.Second
+)
+
+// terms keeps a connection to each node that was asked for its term.
+type terms struct {
+	dial func(address raft.ServerAddress, timeout time.Duration) (net.Conn, error)
+
+	mu     sync.Mutex
+	conns  map[raft.ServerAddress]*termConn
+	closed bool
+}
+
+func newTerms(dial func(raft.ServerAddress, time.Duration) (net.Conn, error)) *terms {
+	return &terms{dial: dial, conns: make(map[raft.ServerAddress]*termConn)}
+}
+
+// AskTerm implements TermAsker.
+func (t *terms) AskTerm(ctx context.Context, id raft.ServerID, address raft.ServerAddress) (uint64, error) {
+	c, err := t.conn(raftAddress(string(id), HostPort(address)))
+	if err != nil {
+		return 0, err
+	}
+	return c.ask(ctx)
+}
+
+// conn returns the connection to a node; the first caller after a failure dials.
+func (t *terms) conn(address raft.ServerAddress) (*termConn, error) {
+	t.mu.Lock()
+	if t.closed {
+		t.mu.Unlock()
+		return nil, ErrClosed
+	}
+	c := t.conns[address]
+	if c == nil {
+		c = &termConn{ready: make(chan struct{}), asked: make(map[uint64]chan uint64)}
+		t.conns[address] = c
+		go c.open(t, address)
+	}
+	t.mu.Unlock()
+	return c, nil
+}
+
+func (t *terms) forget(address raft.ServerAddress, c *termConn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.conns[address] == c {
+		delete(t.conns, address)
+	}
+}
+
+func (t *terms) close() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.closed = true
+	for _, c := range t.conns {
+		c.fail(ErrClosed)
+	}
+}
+
+// termConn is one connection to ask on. Questions do not wait for the answers to others.
+type termConn struct {
+	ready   chan struct{} // closed once conn is set, or err
+	writing sync.Mutex    // not mu: to write may wait for the other side to read
+
+	mu     sync.Mutex
+	conn   net.Conn // never changes once ready
+	err    error // why it is of no use any more
+	number uint64
+	asked  map[uint64]chan uint64 // those who wait, by the number of their question; closed when there is no answer
+}
+
+// open dials, and then reads answers until the connection fails.
+func (c *termConn) open(t *terms, address raft.ServerAddress) {
+	conn, err := t.dial(address, termTimeout)
+	c.mu.Lock()
+	c.conn = conn
+	if err == nil && c.err != nil { // closed meanwhile
+		_ = conn.Close()
+	}
+	c.mu.Unlock()
+	if err != nil {
+		c.fail(err)
+	}
+	close(c.ready)
+	for err == nil {
+		err = c.read(conn)
+	}
+	c.fail(err)
+	t.forget(address, c)
+}
+
+func (c *termConn) read(conn net.Conn) error {
+	var answer [termAnswer]byte
+	if _, err := io.ReadFull(conn, answer[:]); err != nil {
+		return err
+	}
+	number, term := binary.BigEndian.Uint64(answer[:]), binary.BigEndian.Uint64(answer[termQuestion:])
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if waiting := c.asked[number]; waiting != nil {
+		waiting <- term
+		delete(c.asked, number)
+	}
+	return nil
+}
+
+// fail ends the connection and tells those who wait.
+func (c *termConn) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return
+	}
+	c.err = err
+	if c.conn != nil {
+		_ = c.conn.Close()
+	}
+	for number, waiting := range c.asked {
+		close(waiting)
+		delete(c.asked, number)
+	}
+}
+
+func (c *termConn) ask(ctx context.Context) (uint64, error) {
+	select {
+	case <-c.ready:
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+	number, answer, err := c.question()
+	if err != nil {
+		return 0, err
+	}
+	timeout := time.NewTimer(termTimeout)
+	defer timeout.Stop()
+	select {
+	case term, ok := <-answer:
+		if !ok {
+			return 0, fmt.Errorf("%w: the connection broke", ErrUnreachable)
+		}
+		return term, nil
+	case <-timeout.C:
+		c.fail(ErrUnreachable)
+		return 0, ErrUnreachable
+	case <-ctx.Done():
+		c.mu.Lock()
+		delete(c.asked, number)
+		c.mu.Unlock()
+		return 0, ctx.Err()
+	}
+}
+
+// question sends a question.
+func (c *termConn) question() (number uint64, answer chan uint64, err error) {
+	c.mu.Lock()
+	if c.err != nil {
+		c.mu.Unlock()
+		return 0, nil, c.err
+	}
+	c.number++
+	number, answer = c.number, make(chan uint64, 1)
+	c.asked[number] = answer
+	c.mu.Unlock()
+
+	var question [termQuestion]byte
+	binary.BigEndian.PutUint64(question[:], number)
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	err = c.conn.SetWriteDeadline(time.Now().Add(termTimeout))
+	if err == nil {
+		_, err = c.conn.Write(question[:])
+	}
+	if err != nil {
+		c.fail(err) // a part of it may have been written
+		return 0, nil, err
+	}
+	return number, answer, nil
+}
+
+// answerTerms answers questions on a connection until it fails.
+func answerTerms(conn net.Conn, current func() uint64) {
+	var answer [termAnswer]byte
+	for {
+		if _, err := io.ReadFull(conn, answer[:termQuestion]); err != nil {
+			return
+		}
+		binary.BigEndian.PutUint64(answer[termQuestion:], current())
+		if err := conn.SetWriteDeadline(time.Now().Add(termTimeout)); err != nil {
+			return
+		}
+		if _, err := conn.Write(answer[:]); err != nil {
+			return
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package cluster
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// piped are terms whose connections are pipes that serve is the other end of.
+func piped(serve func(net.Conn)) (*terms, *atomic.Int64) {
+	dials := new(atomic.Int64)
+	return newTerms(func(raft.ServerAddress, time.Duration) (net.Conn, error) {
+		dials.Add(1)
+		a, b := net.Pipe()
+		go serve(b)
+		return a, nil
+	}), dials
+}
+
+func TestTermsAreAskedOnOneConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var term atomic.Uint64
+		ts, dials := piped(func(c net.Conn) { answerTerms(c, func() uint64 { return term.Add(1) }) })
+		defer ts.close()
+		var sum atomic.Uint64
+		var wg sync.WaitGroup
+		for range 50 {
+			wg.Go(func() {
+				got, err := ts.AskTerm(t.Context(), "a", "a@h:1")
+				if err != nil {
+					t.Error(err)
+				}
+				sum.Add(got)
+			})
+		}
+		wg.Wait()
+		if dials.Load() != 1 || sum.Load() != 50*51/2 {
+			t.Errorf("%d connections, the answers add up to %d, expected each of 1 to 50", dials.Load(), sum.Load())
+		}
+	})
+}
+
+// An answer to a question that nobody waits for any more is nobody else's.
+func TestTermsAreNotMixedUp(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ts, _ := piped(func(c net.Conn) {
+			var first, second [termQuestion]byte
+			_, _ = io.ReadFull(c, first[:])
+			_, _ = io.ReadFull(c, second[:])
+			answer := func(question [termQuestion]byte, term uint64) {
+				_, _ = c.Write(binary.BigEndian.AppendUint64(question[:], term))
+			}
+			answer(first, 7)
+			answer([termQuestion]byte{9, 9}, 8) // was never asked
+			answer(second, 9)
+			answer(second, 10) // once is enough
+			_, _ = io.Copy(io.Discard, c)
+		})
+		defer ts.close()
+		ctx, cancel := context.WithTimeout(t.Context(), termTimeout/2)
+		defer cancel()
+		if _, err := ts.AskTerm(ctx, "a", "a@h:1"); err == nil {
+			t.Error("an answer before the second question")
+		}
+		if term, err := ts.AskTerm(t.Context(), "a", "a@h:1"); err != nil || term != 9 {
+			t.Errorf("%d, %v, expected 9", term, err)
+		}
+	})
+}
+
+func TestBrokenTermConnections(t *testing.T) {
+	t.Parallel()
+	for name, serve := range map[string]func(net.Conn){
+		"closed":         func(c net.Conn) { _ = c.Close() },
+		"closed halfway": func(c net.Conn) { _, _ = c.Write([]byte{1, 2, 3}); _ = c.Close() },
+		"silent":         func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
+		"deaf":           func(net.Conn) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ts, dials := piped(serve)
+				defer ts.close()
+				for i := int64(1); i <= 3; i++ {
+					began := time.Now()
+					if _, err := ts.AskTerm(t.Context(), "a", "a@h:1"); err == nil {
+						t.Error("an answer")
+					}
+					if took := time.Since(began); took > termTimeout {
+						t.Errorf("it took %v", took)
+					}
+					synctest.Wait()
+					if dials.Load() != i {
+						t.Errorf("%d connections after %d failures", dials.Load(), i)
+					}
+				}
+			})
+		})
+	}
+}

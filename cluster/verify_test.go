@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// told is what a node answers when it is asked for its term, and after how long.
+type told struct {
+	term  uint64
+	after time.Duration
+	err   error
+}
+
+func TestConfirm(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	const never = time.Hour
+	for name, c := range map[string]struct {
+		others []told
+		need   int
+		asked  int // how many must be asked, at most
+		ok     bool
+		within time.Duration
+	}{
+		"alone":                         {nil, 0, 0, true, 0},
+		"no voter":                      {nil, 1, 0, false, 0},
+		"one of two":                    {[]told{{term: 5}, {term: 5}}, 1, 1, true, 0},
+		"one of two that is behind":     {[]told{{term: 4}, {term: 5}}, 1, 1, true, 0},
+		"a later term":                  {[]told{{term: 6}, {term: 5}}, 1, 1, false, 0},
+		"a later term of two":           {[]told{{term: 5}, {term: 6}, {term: 5, after: time.Millisecond}, {term: 5, after: never}}, 2, 2, false, 0},
+		"the first fails":               {[]told{{err: broken}, {term: 5}}, 1, 2, true, 0},
+		"the first is slow":             {[]told{{term: 5, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
+		"the first is slow and later":   {[]told{{term: 6, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
+		"all fail":                      {[]told{{err: broken}, {err: broken}}, 1, 2, false, 0},
+		"a minority answers":            {[]told{{term: 5}, {err: broken}, {err: broken}, {err: broken}}, 2, 4, false, 0},
+		"a minority answers, no errors": {[]told{{term: 5}, {after: never}, {after: never}, {after: never}}, 2, 4, false, transportTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), transportTimeout)
+				defer cancel()
+				var ids []raft.ServerID
+				for i := range c.others {
+					ids = append(ids, raft.ServerID(fmt.Sprint(i)))
+				}
+				var asked atomic.Int64
+				began := time.Now()
+				_, err := confirm(ctx, 5, ids, c.need, func(ctx context.Context, id raft.ServerID) (uint64, error) {
+					asked.Add(1)
+					var i int
+					fmt.Sscan(string(id), &i)
+					o := c.others[i]
+					wait := time.NewTimer(o.after)
+					defer wait.Stop()
+					select {
+					case <-wait.C:
+						return o.term, o.err
+					case <-ctx.Done():
+						return 0, ctx.Err()
+					}
+				})
+				if (err == nil) != c.ok {
+					t.Errorf("the answer is %v", err)
+				}
+				if took := time.Since(began); took > c.within {
+					t.Errorf("it took %v, expected at most %v", took, c.within)
+				}
+				if n := int(asked.Load()); n > c.asked {
+					t.Errorf("%d were asked, expected at most %d", n, c.asked)
+				}
+			})
+		})
+	}
+}
