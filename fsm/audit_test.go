@@ -10,7 +10,10 @@ import (
 
 // audit is the rules once more, in the plainest way, and the ghost of every cell: who
 // it was granted to.
-type audit struct{ layouts map[string]*auditLayout }
+type audit struct {
+	layouts   map[string]*auditLayout
+	sequences map[string]*auditSequence
+}
 
 type auditLayout struct {
 	layout  *snowflake.Layout
@@ -40,7 +43,7 @@ type owner struct {
 }
 
 func newAudit() audit {
-	a := audit{layouts: map[string]*auditLayout{}}
+	a := audit{layouts: map[string]*auditLayout{}, sequences: newAuditSequences()}
 	for _, spec := range modelSpecs {
 		l := snowflake.MustNew(spec)
 		a.layouts[spec.Name] = &auditLayout{
@@ -61,6 +64,9 @@ func (a *audit) check(index uint64, cmd *commandv1.Command, config *commandv1.Co
 		return a.layouts[body.ExtendWindow.GetLayout()].extend(cmd.GetNowMs(), body.ExtendWindow, config, r)
 	case *commandv1.Command_ReleaseWorker:
 		return a.layouts[body.ReleaseWorker.GetLayout()].release(body.ReleaseWorker, r)
+	}
+	if mine, err := a.checkSequences(index, cmd, observed, r); mine {
+		return err
 	}
 	if r.Err != nil && cmd.GetCreateLayout() == nil {
 		return violated("rules", "%v refused: %v", cmd, r.Err)

@@ -104,9 +104,9 @@ func (w *world) apply() error {
 	switch w.choose("answer", 4) {
 	case 0: // lost
 	case 1:
-		w.answers = append(w.answers, reply{p, result})
+		w.answers = append(w.answers, reply{p, result, w.era})
 	default:
-		w.receive(reply{p, result})
+		w.receive(reply{p, result, w.era})
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (w *world) applyAndAnswer() error {
 	w.pending = w.pending[:len(w.pending)-1]
 	result, err := w.commit(p.data, p.cmd)
 	if err == nil {
-		w.receive(reply{p, result})
+		w.receive(reply{p, result, w.era})
 	}
 	return err
 }
@@ -140,6 +140,7 @@ func (w *world) receive(a reply) {
 		return
 	}
 	p.asked = nil
+	w.takeBlock(p, a)
 	switch {
 	case a.to.cmd.GetAcquireWorker() != nil && a.result.Err == nil:
 		c := a.to.cmd.GetAcquireWorker()
@@ -198,5 +199,5 @@ func (w *world) issueOne(l *lane) error {
 
 // crash kills a process and starts it anew.
 func (w *world) crash(p *process) {
-	p.starts, p.lane, p.asked = p.starts+1, nil, nil
+	p.starts, p.lane, p.asked, p.block, p.repeat = p.starts+1, nil, nil, nil, nil
 }

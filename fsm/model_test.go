@@ -62,6 +62,8 @@ type process struct {
 	skew   int64 // its clock minus the true time
 	lane   *lane
 	asked  *proposal // the request whose answer it waits for
+	block  *held
+	repeat *commandv1.Command // the last request with an ID, while it was not answered
 }
 
 func (p *process) nonce() []byte {
@@ -94,6 +96,7 @@ type proposal struct {
 type reply struct {
 	to     *proposal
 	result Result
+	era    int // that a granted block belongs to
 }
 
 type world struct {
@@ -107,14 +110,22 @@ type world struct {
 	index     uint64
 	audit     audit
 	issued    map[string]map[uint64]bool // by layout
-	check     struct {                   // the last checkpoint that the leader knows
+	given     map[given]bool
+	era       int            // of the block that was granted last
+	requests  int            // how many IDs were used
+	eras      map[string]int // by sequence
+	eraOf     map[string]int // by request ID
+	check     struct {       // the last checkpoint that the leader knows
 		index  uint64
 		digest []byte
 	}
 }
 
 func newWorld(s source, a adversary, replicas int) *world {
-	w := &world{source: s, adversary: a, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit()}
+	w := &world{
+		source: s, adversary: a, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(),
+		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{},
+	}
 	for range replicas {
 		w.machines = append(w.machines, New(Options{}))
 	}
@@ -138,6 +149,9 @@ func (w *world) run(steps int) error {
 	if err := w.setConfig(); err != nil {
 		return err
 	}
+	if err := w.propose(raise(2)); err != nil {
+		return err
+	}
 	for range steps {
 		if err := w.step(); err != nil {
 			return err
@@ -148,7 +162,7 @@ func (w *world) run(steps int) error {
 
 func (w *world) step() error {
 	p := w.processes[w.choose("process", len(w.processes))]
-	switch w.choose("action", 24) {
+	switch w.choose("action", 36) {
 	case 0, 1:
 		w.now += int64(w.choose("pass", 6)) * modelUnit / 2
 	case 2:
@@ -173,6 +187,16 @@ func (w *world) step() error {
 		return w.restoreOne()
 	case 23:
 		return w.operate(p)
+	case 24, 25, 26:
+		w.administer(p)
+	case 27, 28, 29, 30:
+		w.allocate(p)
+	case 31:
+		w.giveBack(p)
+	case 32, 33:
+		return w.numberOne(p)
+	case 34, 35:
+		return w.applyAndAnswer()
 	}
 	return nil
 }
@@ -273,6 +297,7 @@ func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
 		results = append(results, result)
 	}
 	answered := results[w.choose("leader", len(results))]
+	w.era = w.countEras(cmd, answered)
 	if w.idsOnly {
 		return answered, nil
 	}
@@ -314,6 +339,9 @@ func (w *world) checkState() (err error) {
 			if err == nil {
 				err = w.audit.compare(info, s.Workers(info.Layout.Name(), 0, 100))
 			}
+		}
+		if err == nil {
+			err = w.audit.compareSequences(s)
 		}
 	})
 	return err

@@ -32,15 +32,24 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	for _, test := range []struct {
 		bug    mutant.Bug
 		search bool // the search catches it too; it has neither snapshots nor a second replica
+
+		sequences bool // the search of sequences does; it has no ends of int64 and no request IDs
 	}{
-		{mutant.NoTokenCheck, true},
-		{mutant.NoExtendCAS, true},
-		{mutant.ReleaseTooLow, true},
-		{mutant.ResetHighWater, true},
-		{mutant.IgnoreHighWater, true},
-		{mutant.WorkerOutOfRange, true},
-		{mutant.SnapshotForgets, false},
-		{mutant.NowInApply, false},
+		{mutant.NoTokenCheck, true, false},
+		{mutant.NoExtendCAS, true, false},
+		{mutant.ReleaseTooLow, true, false},
+		{mutant.ResetHighWater, true, false},
+		{mutant.IgnoreHighWater, true, false},
+		{mutant.WorkerOutOfRange, true, false},
+		{mutant.SnapshotForgets, false, false},
+		{mutant.NowInApply, false, false},
+		{mutant.BlockFromEnd, false, true},
+		{mutant.PeriodBack, false, true},
+		{mutant.SequenceOverflow, false, false},
+		{mutant.ReturnAnyBlock, false, true},
+		{mutant.NoRepeatCheck, false, true},
+		{mutant.DeleteForgets, false, true},
+		{mutant.AnswerForgotten, false, false},
 	} {
 		t.Run(string(test.bug), func(t *testing.T) {
 			defer mutant.Plant(test.bug)()
@@ -49,6 +58,12 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 				t.Errorf("not caught by %d walks", mutantWalks)
 			}
 			t.Logf("walk %d: %v", seed, err)
+			if test.sequences {
+				if _, err = exploreSequences(5); err == nil {
+					t.Error("not caught by the search of sequences")
+				}
+				t.Log(err)
+			}
 			if !test.search {
 				return
 			}
@@ -71,6 +86,26 @@ func TestPlantedBugsRepeatIDs(t *testing.T) {
 				t.Errorf("%v, expected a duplicate", err)
 			}
 			t.Log(err)
+		})
+	}
+}
+
+// TestPlantedBugsRepeatNumbers looks at the numbers that processes give out, and at
+// nothing else.
+func TestPlantedBugsRepeatNumbers(t *testing.T) {
+	for _, bug := range []mutant.Bug{
+		mutant.BlockFromEnd, mutant.PeriodBack, mutant.SequenceOverflow, mutant.ReturnAnyBlock, mutant.NoRepeatCheck,
+	} {
+		t.Run(string(bug), func(t *testing.T) {
+			defer mutant.Plant(bug)()
+			for seed := range uint64(10 * mutantWalks) {
+				err := walk(seed, adversary{idsOnly: true}, walkSteps)
+				if violatedWhat(err) == "duplicate" {
+					t.Logf("walk %d: %v", seed, err)
+					return
+				} // else a snapshot with what the bug did was not restored
+			}
+			t.Error("no duplicate")
 		})
 	}
 }

@@ -348,6 +348,7 @@ func (n *searchNode) clone(deep bool) *searchNode {
 
 func cloneState(s *State) *State {
 	next := *s
+	next.sequences = s.sequences.clone()
 	next.layouts = make(map[string]*layout, len(s.layouts))
 	for name, l := range s.layouts {
 		one := *l

@@ -1,0 +1,282 @@
+package fsm
+
+import (
+	"math/big"
+
+	"google.golang.org/protobuf/proto"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// auditSequence is what the audit knows of a name, and the ghost of every number: those
+// that were granted and not returned since numbers were last allowed to repeat.
+type auditSequence struct {
+	live       bool
+	spec       *commandv1.SequenceSpec
+	generation uint64
+	period     int32
+	next       *int64 // nil: there is none, or a change has to say which
+	forced     bool   // ever
+	granted    map[auditNumber]bool
+	last       auditBlock
+	answers    map[string]BlockGrant
+}
+
+type auditNumber struct {
+	period int32
+	number int64
+}
+
+// auditBlock is the last block, if it can be returned.
+type auditBlock struct {
+	token   uint64
+	numbers []auditNumber
+}
+
+func newAuditSequences() map[string]*auditSequence {
+	all := map[string]*auditSequence{}
+	for _, name := range modelNames {
+		all[name] = &auditSequence{granted: map[auditNumber]bool{}}
+	}
+	return all
+}
+
+// checkSequences is check for the commands of sequences.
+func (a *audit) checkSequences(index uint64, cmd *commandv1.Command, observed int64, r Result) (mine bool, err error) {
+	switch body := cmd.GetBody().(type) {
+	case *commandv1.Command_CreateSequence:
+		return true, a.sequences[body.CreateSequence.GetSpec().GetName()].create(index, body.CreateSequence, r)
+	case *commandv1.Command_UpdateSequence:
+		return true, a.sequences[body.UpdateSequence.GetSpec().GetName()].update(index, body.UpdateSequence, r)
+	case *commandv1.Command_DeleteSequence:
+		q := a.sequences[body.DeleteSequence.GetName()]
+		if q.live != (r.Err == nil) {
+			return true, violated("rules", "delete: %v", r.Err)
+		}
+		q.live = false
+		return true, nil
+	case *commandv1.Command_AllocateBlock:
+		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, body.AllocateBlock, observed, r)
+	case *commandv1.Command_ReturnBlock:
+		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(body.ReturnBlock, r)
+	}
+	return false, nil
+}
+
+func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, r Result) error {
+	reason := reasonOf(r)
+	if q.live {
+		if same := proto.Equal(q.spec, c.GetSpec()); same != (reason == 0) || !same && reason != sequenceExists || same && r.Sequence.Generation != q.generation {
+			return violated("rules", "creating what exists gave %v, %+v", reason, r.Sequence)
+		}
+		return nil
+	}
+	if reason != 0 {
+		if reason != wouldRepeats || c.GetForce() || len(q.granted) == 0 && !q.forced && q.period == 0 {
+			return violated("rules", "create: %v", r.Err)
+		}
+		return nil
+	}
+	if c.GetForce() {
+		q.force()
+	}
+	if r.Sequence.Period < q.latest() {
+		return violated("period", "created in %d, there are numbers of %d", r.Sequence.Period, q.latest())
+	}
+	q.live, q.answers = true, map[string]BlockGrant{}
+	q.adopt(index, r.Sequence)
+	if q.next == nil || *q.next != c.GetSpec().GetStart() {
+		return violated("rules", "%+v does not begin at its start", r.Sequence)
+	}
+	return nil
+}
+
+func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Result) error {
+	reason := reasonOf(r)
+	outside := c.Next != nil && (c.GetNext() < c.GetSpec().GetMin() || c.GetNext() > c.GetSpec().GetMax())
+	switch {
+	case !q.live && reason == unknownSeq, q.live && c.GetGeneration() != q.generation && reason == mismatchedGen:
+		return nil
+	case !q.live || c.GetGeneration() != q.generation:
+		return violated("rules", "an outdated update gave %v", reason)
+	case outside != (reason == invalidArgument), reason != 0 && !outside && (reason != wouldRepeats || c.GetForce()):
+		return violated("rules", "update: %v", r.Err)
+	case reason != 0:
+		return nil
+	}
+	before := *q
+	if c.GetForce() {
+		q.force()
+	}
+	q.adopt(index, r.Sequence)
+	switch {
+	case q.period != before.period:
+		return violated("period", "an update went from %d to %d", before.period, q.period)
+	case !proto.Equal(q.spec, c.GetSpec()):
+		return violated("rules", "updated to %v, expected %v", q.spec, c.GetSpec())
+	case c.Next != nil && (q.next == nil || *q.next != c.GetNext()):
+		return violated("rules", "set to %d gave %+v", c.GetNext(), r.Sequence)
+	case c.Next == nil && q.next != nil && before.next != nil && before.left().Sign() > 0 && len(before.granted) > 0 && *q.next != *before.next:
+		return violated("rules", "an update moved %d to %d", *before.next, *q.next)
+	}
+	return nil
+}
+
+// force lets numbers repeat from now on.
+func (q *auditSequence) force() { q.forced, q.granted = true, map[auditNumber]bool{} }
+
+// adopt takes over what an accepted change says.
+func (q *auditSequence) adopt(index uint64, now Sequence) {
+	q.spec, q.generation, q.period, q.last, q.next = now.Spec, index, now.Period, auditBlock{}, nil
+	if now.Remaining > 0 {
+		q.next = &now.Next
+	}
+}
+
+// latest is the latest period that a number was granted in.
+func (q *auditSequence) latest() (period int32) {
+	for n := range q.granted {
+		period = max(period, n.period)
+	}
+	return period
+}
+
+// left is how many numbers there are from next on.
+func (q *auditSequence) left() *big.Int {
+	if q.next == nil {
+		return big.NewInt(0)
+	}
+	return bigCapacity(*q.next, q.spec.GetIncrement(), q.spec.GetMin(), q.spec.GetMax())
+}
+
+func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, observed int64, r Result) error {
+	reason, b := reasonOf(r), r.Block
+	if !q.live {
+		if reason != unknownSeq {
+			return violated("rules", "a block of nothing: %v, %+v", reason, b)
+		}
+		return nil
+	}
+	if was, ok := q.answers[string(c.GetRequestId())]; ok && observed-was.AtMillis <= answerMillis {
+		was.Repeated, was.Token, was.Generation = true, index, q.generation
+		// The block may have been short, and the bounds been moved since.
+		if reason == invalidArgument && was.Count < c.GetCount() || reason == 0 && b == was {
+			return nil
+		}
+		return violated("answer", "%v gave %v, %+v, expected %+v", c, reason, b, was)
+	}
+	if c.GetGeneration() != q.generation {
+		if reason != mismatchedGen {
+			return violated("rules", "an outdated allocation gave %v, %+v", reason, b)
+		}
+		return nil
+	}
+	p := *q
+	if c.GetPeriod() > p.period {
+		p.period, p.next = c.GetPeriod(), new(p.spec.GetStart())
+	}
+	count := new(big.Int).SetUint64(c.GetCount())
+	if left := p.left(); left.Cmp(count) < 0 {
+		if left.Sign() == 0 || c.GetWhole() {
+			if reason != exhaustedReas {
+				return violated("rules", "%v with %v left gave %v, %+v", c, left, reason, b)
+			}
+			return nil
+		}
+		count = left
+	}
+	want := BlockGrant{
+		Token: index, First: *p.next, Count: count.Uint64(), Increment: p.spec.GetIncrement(),
+		Generation: q.generation, Period: p.period, AtMillis: observed,
+	}
+	if reason == 0 && b.Period < q.period {
+		return violated("period", "%+v, after %d", b, q.period)
+	}
+	p.last = auditBlock{token: index}
+	n := big.NewInt(b.First)
+	for range b.Count {
+		number := auditNumber{b.Period, n.Int64()}
+		if !n.IsInt64() || q.granted[number] {
+			return violated("number", "%v of %+v was granted before, or is none", n, b)
+		}
+		q.granted[number] = true
+		p.last.numbers = append(p.last.numbers, number)
+		n.Add(n, big.NewInt(b.Increment))
+	}
+	if reason != 0 || b != want {
+		return violated("rules", "%v gave %+v, %v, expected %+v", c, b, r.Err, want)
+	}
+	if p.next = nil; n.IsInt64() {
+		p.next = new(n.Int64())
+	}
+	if id := string(c.GetRequestId()); id != "" {
+		p.answers[id], p.last = b, auditBlock{}
+	}
+	*q = p
+	return nil
+}
+
+func (q *auditSequence) giveBack(c *commandv1.ReturnBlock, r Result) error {
+	reason := reasonOf(r)
+	if !q.live {
+		if reason != unknownSeq {
+			return violated("rules", "a return to nothing gave %v", reason)
+		}
+		return nil
+	}
+	size := uint64(len(q.last.numbers))
+	claim := c.GetToken() == q.last.token && size > 0 && c.GetUnused() > 0 && c.GetUnused() <= size
+	switch {
+	case reason == 0 && !claim:
+		return violated("owner", "%v was taken, the last block is %+v", c, q.last)
+	case reason != 0 && (reason != notLast || claim && q.mustTake()):
+		return violated("rules", "%v: %v", c, r.Err)
+	case reason != 0:
+		return nil
+	}
+	unused := q.last.numbers[size-c.GetUnused():]
+	for _, n := range unused {
+		delete(q.granted, n)
+	}
+	q.next, q.last = &unused[0].number, auditBlock{}
+	return nil
+}
+
+// mustTake reports whether the last block has to be returnable: nothing that was
+// granted under the name, whenever, lies ahead of its beginning.
+func (q *auditSequence) mustTake() bool {
+	first, own := q.last.numbers[0], map[auditNumber]bool{}
+	for _, n := range q.last.numbers {
+		own[n] = true
+	}
+	for n := range q.granted {
+		if !own[n] && (n.number >= first.number) == (q.spec.GetIncrement() > 0) {
+			return false
+		}
+	}
+	return !q.forced
+}
+
+// compareSequences compares a replica's sequences with the audit's.
+func (a *audit) compareSequences(s *State) error {
+	live := 0
+	for name, q := range a.sequences {
+		got, ok := s.Sequence(name)
+		if ok != q.live {
+			return violated("sequence", "%q is there: %v, expected %v", name, ok, q.live)
+		}
+		if !ok {
+			continue
+		}
+		live++
+		left := q.left()
+		if got.Generation != q.generation || got.Period != q.period || left.Cmp(new(big.Int).SetUint64(got.Remaining)) != 0 && left.IsUint64() ||
+			got.Remaining > 0 && got.Next != *q.next {
+			return violated("sequence", "%+v, expected %+v", got, q)
+		}
+	}
+	if s.SequenceCount() != live {
+		return violated("sequence", "%d of them, expected %d", s.SequenceCount(), live)
+	}
+	return nil
+}

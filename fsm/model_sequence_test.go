@@ -1,0 +1,183 @@
+package fsm
+
+import (
+	"fmt"
+	"math"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// What the processes of a walk do with sequences: they change them, ask for blocks,
+// give numbers out of what they were granted, and return what is left.
+
+var modelNames = []string{"s/0", "s/1"}
+
+// modelNumbers are start, increment, min and max: short, and near both ends of int64.
+var modelNumbers = [][4]int64{
+	{1, 1, 1, 30},
+	{1, 3, 1, 40},
+	{20, -2, -10, 30},
+	{math.MaxInt64 - 9, 1, math.MinInt64, math.MaxInt64},
+	{math.MaxInt64 - 10, 3, math.MinInt64, math.MaxInt64},
+	{math.MinInt64 + 9, -1, math.MinInt64, math.MaxInt64},
+	{math.MinInt64 + 10, -3, math.MinInt64, math.MinInt64 + 20},
+	{5, math.MinInt64, math.MinInt64, math.MaxInt64},
+}
+
+// modelDay is how long a day is, so that a walk has several. A month has four.
+const modelDay = 2 * modelUnit
+
+// held is a block that a process gives numbers out of.
+type held struct {
+	name string
+	era  int // how often numbers of the name were allowed to repeat before it was granted
+	BlockGrant
+	used uint64
+}
+
+// given is a number that was given out.
+type given struct {
+	name   string
+	era    int
+	period int32
+	number int64
+}
+
+// period is what a process's clock says of a kind of period.
+func (w *world) period(p *process, reset commandv1.SequenceReset) int32 {
+	day := max(0, (w.clock(p)-modelEpoch)/modelDay)
+	year, month, date := 2025+day/48, 1+day/4%12, 1+day%4
+	switch reset {
+	case resetNone:
+		return 0
+	case resetYearly:
+		month, date = 1, 1
+	case resetMonthly:
+		date = 1
+	}
+	return int32(year*10_000 + month*100 + date)
+}
+
+func (w *world) name() string { return modelNames[w.choose("name", len(modelNames))] }
+
+// seen is a sequence as some replica has it, which may be behind when it is used.
+func (w *world) seen(name string) Sequence {
+	q, _ := w.machines[w.choose("replica", len(w.machines))].Sequence(name)
+	return q
+}
+
+func (w *world) modelSpec(name string) *commandv1.SequenceSpec {
+	n := modelNumbers[w.choose("numbers", len(modelNumbers))]
+	reset := []commandv1.SequenceReset{resetNone, resetNone, resetDaily, resetDaily, resetMonthly, resetYearly}[w.choose("reset", 6)]
+	return plain(name, numbers(n[0], n[1], n[2], n[3]), resetting(reset))
+}
+
+// numberOne gives a number out of the process's block.
+func (w *world) numberOne(p *process) error {
+	for range 1 + w.choose("numbers", 4) {
+		b := p.block
+		if b == nil || b.used == b.Count {
+			return nil
+		}
+		n := given{b.name, b.era, b.Period, numberAt(b.First, b.used, b.Increment)}
+		if w.given[n] {
+			return violated("duplicate", "%+v, given out again under token %d", n, b.Token)
+		}
+		w.given[n] = true
+		b.used++
+	}
+	return nil
+}
+
+func (w *world) allocate(p *process) {
+	if p.repeat != nil && w.choose("repeat", 2) == 0 { // nobody answered
+		w.ask(p, nil, p.repeat)
+		return
+	}
+	q := w.seen(w.name())
+	if q.Spec == nil {
+		return
+	}
+	c := &commandv1.AllocateBlock{
+		Name: q.Spec.GetName(), Count: []uint64{1, 2, 3, 8, 50}[w.choose("count", 5)], Generation: q.Generation,
+		Period: w.period(p, q.Spec.GetReset_()), Whole: w.choose("whole", 4) == 0,
+	}
+	cmd := &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: c}}
+	p.repeat = nil
+	if w.choose("ID", 4) == 0 {
+		w.requests++
+		c.RequestId, p.repeat = fmt.Append(nil, "request-", w.requests), cmd
+	}
+	w.ask(p, nil, cmd)
+}
+
+// giveBack returns what the process did not give out, or claims that of another block.
+func (w *world) giveBack(p *process) {
+	b := p.block
+	if b == nil {
+		return
+	}
+	p.block = nil
+	c := &commandv1.ReturnBlock{Name: b.name, Token: b.Token, Unused: b.Count - b.used}
+	if !w.noForge && w.choose("forge", 6) == 0 {
+		c.Token, c.Unused = uint64(w.choose("token", int(w.index+1))), uint64(w.choose("unused", 9))
+	}
+	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: c}})
+}
+
+// administer changes a sequence: at once, or from the log's inbox, late and again.
+func (w *world) administer(p *process) {
+	name := w.name()
+	q, spec := w.seen(name), w.modelSpec(name)
+	force := w.choose("force", 6) == 0
+	cmd := &commandv1.Command{}
+	switch kind := w.choose("admin", 8); {
+	case q.Spec == nil || kind == 0:
+		cmd.Body = &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{
+			Spec: spec, Force: force, Period: w.period(p, spec.GetReset_()),
+		}}
+	case kind == 1:
+		cmd.Body = &commandv1.Command_DeleteSequence{DeleteSequence: &commandv1.DeleteSequence{Name: name}}
+	default:
+		c := &commandv1.UpdateSequence{Spec: spec, Generation: q.Generation, Force: force}
+		if w.choose("keep", 2) == 0 { // change little
+			c.Spec = q.Spec
+			c.Spec.Reset_ = spec.GetReset_()
+		}
+		if w.choose("set", 3) == 0 {
+			c.Next = new(q.Next + int64(w.choose("next", 9)) - 3)
+		}
+		cmd.Body = &commandv1.Command_UpdateSequence{UpdateSequence: c}
+	}
+	w.ask(p, nil, cmd)
+}
+
+// takeBlock is how a process takes the answer to a request for a block.
+func (w *world) takeBlock(p *process, a reply) {
+	if c := a.to.cmd.GetAllocateBlock(); c != nil && a.result.Err == nil {
+		p.block, p.repeat = &held{name: c.GetName(), era: a.era, BlockGrant: a.result.Block}, nil
+	}
+}
+
+// countEras notes that numbers may repeat, and returns the era of the block that a
+// command was granted.
+func (w *world) countEras(cmd *commandv1.Command, r Result) int {
+	if r.Err != nil {
+		return 0
+	}
+	if c := cmd.GetCreateSequence(); c.GetForce() && r.Sequence.Incarnation == r.Index {
+		w.eras[c.GetSpec().GetName()]++
+	}
+	if c := cmd.GetUpdateSequence(); c.GetForce() {
+		w.eras[c.GetSpec().GetName()]++
+	}
+	c := cmd.GetAllocateBlock()
+	id := string(c.GetRequestId())
+	if era, ok := w.eraOf[id]; ok && r.Block.Repeated {
+		return era
+	}
+	if id != "" {
+		w.eraOf[id] = w.eras[c.GetName()]
+	}
+	return w.eras[c.GetName()]
+}
