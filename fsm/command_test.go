@@ -116,7 +116,10 @@ func TestEveryCommandHasAKind(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, cmd := range []*commandv1.Command{acquire("a/0", 1), createLayout(tiny), observe(true), checkpoint(1, nonce(1)), removeMember("x")} {
+	for _, cmd := range []*commandv1.Command{
+		acquire("a/0", 1), createLayout(tiny), observe(true), checkpoint(1, nonce(1)), removeMember("x"),
+		create(plain("s"), 0), set(plain("s"), 2, 7), remove("s"), withID(allocate("s", 2, 5, 20250101), "r"), giveBack("s", 3, 1),
+	} {
 		data, err := Encode(at(epoch, cmd))
 		if err != nil {
 			f.Fatal(err)
@@ -141,6 +144,9 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%v, %v, expected %v", back, err, cmd)
 			}
 			s := newLog(t, tiny)
+			s.must(raise(2))
+			s.must(create(plain("s"), 0))
+			s.take("s", 10, 0)
 			s.do(cmd)
 			if _, err := ReadState(readerOf(snapshotBytes(t, s.State)), math.MaxUint32); err != nil {
 				t.Fatalf("after %v: %v", cmd, err)

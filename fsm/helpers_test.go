@@ -151,6 +151,27 @@ func sample(t testing.TB) *State {
 	return l.State
 }
 
+// sample2 is a state with something of everything that came with fsm_version 2.
+func sample2(t testing.TB) *State {
+	t.Helper()
+	l := newSequenceLog(t, plain("orders"), plain("zebra", numbers(-5, -3, -100, 100)))
+	l.must(at(epoch, observe(false)))
+	l.must(at(epoch+5, create(plain("invoices", resetting(resetDaily), func(s *commandv1.SequenceSpec) {
+		s.TimeZone, s.Format, s.Description = "Europe/Berlin", "{date:yyyyMMdd}-{seq:06}", "what we want to be paid"
+		s.Mode = commandv1.SequenceMode_SEQUENCE_MODE_STRICT
+	}), 20250101)))
+	l.take("invoices", 10, 20250101)
+	l.take("invoices", 10, 20250102)
+	l.take("orders", 100, 0)
+	l.must(withID(allocate("orders", l.seq("orders").Generation, 50, 0), "request-1"))
+	l.must(withID(allocate("orders", l.seq("orders").Generation, 50, 0), "request-2"))
+	l.take("zebra", 7, 0)
+	l.must(remove("zebra"))
+	l.must(create(plain("unused"), 0))
+	l.must(removeMember("node-1"))
+	return l.State
+}
+
 func snapshotBytes(t testing.TB, s *State) []byte {
 	t.Helper()
 	var b bytes.Buffer

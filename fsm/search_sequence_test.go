@@ -227,9 +227,9 @@ func (n *seqNode) key() seqKey {
 }
 
 func TestSequenceSearch(t *testing.T) {
-	depth := *searchDepth - 1
+	depth := *searchDepth
 	if testing.Short() {
-		depth = min(depth, 5)
+		depth = min(depth, 6)
 	}
 	nodes, err := exploreSequences(depth)
 	t.Logf("%d states within %d steps", nodes, depth)

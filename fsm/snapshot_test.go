@@ -7,6 +7,7 @@ import (
 	"flag"
 	"hash/crc32"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,24 +21,29 @@ var update = flag.Bool("fsm.update", false, "write the golden snapshot anew")
 
 func TestSnapshotGolden(t *testing.T) {
 	// These bytes are on disks: they never change while the format stays the same.
-	file := filepath.Join("testdata", "snapshot.golden")
-	got := snapshotBytes(t, sample(t))
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
+	for name, s := range map[string]*State{"snapshot.golden": sample(t), "snapshot2.golden": sample2(t)} {
+		file := filepath.Join("testdata", name)
+		got := snapshotBytes(t, s)
+		if *update {
+			if err := os.WriteFile(file, got, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(file)
+		if err != nil {
 			t.Fatal(err)
 		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("a snapshot of %d bytes differs from the golden one of %d", len(got), len(want))
+		if !bytes.Equal(got, want) {
+			t.Errorf("a snapshot of %d bytes differs from %s of %d", len(got), name, len(want))
+		}
+		if back, err := ReadState(bytes.NewReader(want), Version); err != nil || back.Digest() != s.Digest() {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
-	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t)} {
+	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sample2": sample2(t)} {
 		data := snapshotBytes(t, s)
 		back, err := ReadState(bytes.NewReader(data), Version)
 		if err != nil {
@@ -50,7 +56,11 @@ func TestSnapshotRoundTrip(t *testing.T) {
 }
 
 func TestSnapshotFindsEveryDamage(t *testing.T) {
-	data := snapshotBytes(t, sample(t))
+	findsEveryDamage(t, snapshotBytes(t, sample(t)))
+	findsEveryDamage(t, snapshotBytes(t, sample2(t)))
+}
+
+func findsEveryDamage(t *testing.T, data []byte) {
 	for i := range data {
 		damaged := bytes.Clone(data)
 		damaged[i] ^= 1 << (i % 8)
@@ -266,6 +276,7 @@ func TestHistoryRing(t *testing.T) {
 func FuzzRestore(f *testing.F) {
 	f.Add(snapshotBytes(f, NewState()))
 	f.Add(snapshotBytes(f, sample(f)))
+	f.Add(snapshotBytes(f, sample2(f)))
 	f.Add(snapshotBytes(f, newLog(f, tiny, wide).State))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, in := range [][]byte{data, checksummed(data)} {
@@ -281,6 +292,18 @@ func FuzzRestore(f *testing.F) {
 			}
 			l := &log{State: s, t: t, index: 1 << 62}
 			l.do(at(epoch+5000, acquire("a/0", 1000)))
+			for _, q := range l.Sequences("", "", 10) {
+				name := q.Spec.GetName()
+				l.do(withID(allocate(name, q.Generation, 5, q.Period), "request-1"))
+				b := l.do(allocate(name, q.Generation, 5, max(q.Period, 20300101)))
+				l.do(giveBack(name, b.Block.Token, 2))
+				l.do(change(q.Spec, q.Generation))
+				l.do(remove(name))
+				l.do(create(q.Spec, q.Period))
+			}
+			if _, err := ReadState(readerOf(snapshotBytes(t, l.State)), math.MaxUint32); err != nil {
+				t.Error(err)
+			}
 		}
 	})
 }
