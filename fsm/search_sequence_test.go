@@ -221,7 +221,7 @@ func (n *seqNode) key() seqKey {
 		}
 	}
 	if k.buried { // its specification has no texts
-		k.spec = uint8(q.spec.reset)<<4 | uint8(q.spec.start)
+		k.spec = q.spec.reset<<4 | uint8(q.spec.start)
 	}
 	return k
 }
