@@ -257,10 +257,27 @@ func (q *auditSequence) mustTake() bool {
 	return !q.forced
 }
 
+// checkHull: all that was granted in the period is remembered.
+func (q *auditSequence) checkHull(s *State, name string) error {
+	record, ok := s.sequences.live.Get(name)
+	if !ok {
+		record, ok = s.sequences.deleted.Get(name)
+	}
+	for n := range q.granted {
+		if !ok || n.period == record.period && !record.used.holds(n.number) || !record.used.some {
+			return violated("hull", "%+v of %q was granted and is not in %+v", n, name, record)
+		}
+	}
+	return nil
+}
+
 // compareSequences compares a replica's sequences with the audit's.
 func (a *audit) compareSequences(s *State) error {
 	live := 0
 	for name, q := range a.sequences {
+		if err := q.checkHull(s, name); err != nil {
+			return err
+		}
 		got, ok := s.Sequence(name)
 		if ok != q.live {
 			return violated("sequence", "%q is there: %v, expected %v", name, ok, q.live)

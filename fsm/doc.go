@@ -8,6 +8,8 @@
 //     raises the high-water to its end; only the holder of the current token may
 //     lower it again, and only over ticks in which it issued nothing. See the type
 //     that keeps it, workers.
+//   - Each number of a sequence is granted at most once in each period, unless an
+//     operator forces it. See the type that keeps it, sequence.
 //   - A domain refusal is a value, a [Refused], and the same on every replica.
 //   - Equal logs give equal states, and equal states have equal digests and equal
 //     snapshot bytes, also when a replica restored a snapshot in between.

@@ -51,8 +51,8 @@ func (s *State) image() image {
 	return im
 }
 
-// clone returns a copy that shares nothing with the state that can change. It takes
-// no time for sequences and answers, however many, but nobody may read the state meanwhile.
+// clone returns a copy that shares nothing with the state that can change, but for
+// the sequences, which have a clone of their own. Answers are never changed.
 func (im image) clone() image {
 	im.layouts = slices.Clone(im.layouts)
 	for i := range im.layouts {
@@ -61,7 +61,6 @@ func (im image) clone() image {
 		l.history = l.history.clone()
 	}
 	im.removed = slices.Clone(im.removed)
-	im.sequences = im.sequences.clone()
 	return im
 }
 

@@ -140,7 +140,11 @@ func decodeFor(log *raft.Log, supported uint32) (*commandv1.Command, error) {
 // publish shows the state to those who read without the lock.
 func (m *Machine) publish() {
 	m.observed.Store(m.state.observed)
-	m.reach(m.state.index)
+	m.publishChanges()
+	m.reach(m.state.index) // at last: who awaited it sees all of the above
+}
+
+func (m *Machine) publishChanges() {
 	rare, sequences := m.state.revision != m.published, m.state.sequenceRevision != m.sequences
 	if !rare && !sequences {
 		return

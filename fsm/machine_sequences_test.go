@@ -223,3 +223,23 @@ func TestAwaitApplied(t *testing.T) {
 }
 
 func observeAt(ms int64) *commandv1.Command { return at(ms, observe(false)) }
+
+// TestAwaitedIsPublished: who was told that a command is applied sees what it did.
+func TestAwaitedIsPublished(t *testing.T) {
+	m := New(Options{})
+	mustApply(t, m, 1, raise(2))
+	before := m.SequenceRevision().Load()
+	var waiters sync.WaitGroup
+	for i := range uint64(2000) {
+		cmd := create(plain(fmt.Sprint(i)), 0)
+		for range 2 {
+			waiters.Go(func() {
+				if err := m.AwaitApplied(t.Context(), 2+i); err != nil || m.SequenceRevision().Load() < before+i+1 {
+					t.Errorf("index %d: %v, revision %d", 2+i, err, m.SequenceRevision().Load()-before)
+				}
+			})
+		}
+		mustApply(t, m, 2+i, cmd)
+	}
+	waiters.Wait()
+}

@@ -11,14 +11,22 @@ import (
 )
 
 // Snapshot returns a copy of the state that raft persists while commands go on. A
-// halted machine has none.
+// halted machine has none. It must not be called while Apply or Restore runs, as
+// raft never does.
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
-	m.mu.Lock() // a clone of the sequences marks the original
-	defer m.mu.Unlock()
+	// Raft applies nothing meanwhile, so what the locks protect is only those who
+	// read. The clone of the sequences marks the original, which takes no time; the
+	// rest is copied, and may be read by others.
+	m.mu.Lock()
+	sequences := m.state.sequences.clone()
+	m.mu.Unlock()
+	m.mu.RLock()
+	defer m.mu.RUnlock()
 	if m.halted != nil {
 		return nil, m.halted
 	}
 	im := m.state.image().clone()
+	im.sequences = sequences
 	if mutant.On(mutant.SnapshotForgets) {
 		im.forgetOne()
 	}
