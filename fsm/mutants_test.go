@@ -50,6 +50,8 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		{mutant.NoRepeatCheck, false, true},
 		{mutant.DeleteForgets, false, true},
 		{mutant.AnswerForgotten, false, false},
+		{mutant.ReturnAhead, false, false},
+		{mutant.PeriodForgotten, false, false},
 	} {
 		t.Run(string(test.bug), func(t *testing.T) {
 			defer mutant.Plant(test.bug)()

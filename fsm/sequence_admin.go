@@ -60,6 +60,9 @@ func (q *sequence) succeed(old *sequence, force bool) *Refused {
 		}
 		q.period = period
 	}
+	if fresh && mutant.On(mutant.PeriodForgotten) {
+		return nil
+	}
 	if fresh {
 		q.used = trace(q.base, q.spec.increment)
 	} else {

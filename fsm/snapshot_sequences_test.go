@@ -94,6 +94,7 @@ func TestSnapshotRefusesSequencesThatNoStateWrites(t *testing.T) {
 		"a sequence twice":             func(r records) records { return append(r[:4:4], r[3:]...) },
 		"a sequence before the member": func(r records) records { r[1], r[2] = r[2], r[1]; return r },
 		"a sequence after an answer":   func(r records) records { r[5], r[6] = r[6], r[5]; return r },
+		"an answer before meta":        func(r records) records { return append(records{r[first]}, r...) },
 		"a sequence before meta":       func(r records) records { return append(records{r[2]}, r...) },
 		"answers out of order":         func(r records) records { return append(r, r[1]) },
 		"a wrong spec":                 sequence(invoices, func(q *commandv1.SnapshotSequence) { q.Spec.Increment = 0 }),

@@ -42,6 +42,10 @@ const (
 	NoRepeatCheck Bug = "no-repeat-check"
 	// DeleteForgets forgets what a deleted sequence granted.
 	DeleteForgets Bug = "delete-forgets"
+	// ReturnAhead takes numbers of a block back ahead of which others were granted.
+	ReturnAhead Bug = "return-ahead"
+	// PeriodForgotten forgets the periods of a deleted sequence once another one had none of its own.
+	PeriodForgotten Bug = "period-forgotten"
 	// AnswerForgotten grants a repeated request another block.
 	AnswerForgotten Bug = "answer-forgotten"
 	// KeepOutdatedBlock goes on with a block after a later generation or period became known.
