@@ -128,6 +128,11 @@ func (c *blocks) ReturnBlock(_ context.Context, _ string, token, unused uint64) 
 	}
 	c.granted -= unused
 	c.token++ // a second return is refused
+	for i := range c.grants {
+		if c.grants[i].block.Token == token {
+			c.grants[i].block.Count -= unused // whoever gets them next is another
+		}
+	}
 	c.returns = append(c.returns, unused)
 	return nil
 }

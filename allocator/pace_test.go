@@ -27,13 +27,13 @@ func TestTenfoldJumpMakesNobodyWait(t *testing.T) {
 					began, _ := r.load(c.before, 10*time.Second) // what the first blocks last is learnt
 					waited, longest := r.load(c.before, c.settle)
 					if waited > 0 {
-						t.Errorf("steady: %d calls waited, up to %v", waited, longest)
+						r.Errorf("steady: %d calls waited, up to %v", waited, longest)
 					}
 					waited, longest = r.load(c.after, 5*time.Second)
 					if waited > 0 {
-						t.Errorf("after the jump: %d calls waited, up to %v", waited, longest)
+						r.Errorf("after the jump: %d calls waited, up to %v", waited, longest)
 					}
-					t.Logf("%d waited in the first 10 s; size %d, %d blocks", began, r.sequence.Stats().BlockSize, r.sequence.Stats().Blocks)
+					r.Logf("%d waited in the first 10 s; size %d, %d blocks", began, r.sequence.Stats().BlockSize, r.sequence.Stats().Blocks)
 				})
 			})
 		}

@@ -12,7 +12,7 @@ var errExhausted = errors.New("no numbers left")
 func TestSequenceGivesOutNumbers(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		if _, ok := r.sequence.Last(); ok {
-			t.Error("a last number before the first")
+			r.Error("a last number before the first")
 		}
 		r.expect(1, 1)
 		r.expect(10, 2)
@@ -21,11 +21,11 @@ func TestSequenceGivesOutNumbers(t *testing.T) {
 			r.expect(1, first)
 		}
 		if last, ok := r.sequence.Last(); !ok || last != 999 {
-			t.Errorf("last %d, %v", last, ok)
+			r.Errorf("last %d, %v", last, ok)
 		}
 		r.expect(1_000_000, 1000) // joined
 		if s := r.sequence.Stats(); s.Given != 1_000_999 || s.Burned != 0 {
-			t.Errorf("%+v", s)
+			r.Errorf("%+v", s)
 		}
 	})
 }
@@ -45,7 +45,7 @@ func TestSequenceBurnsTheTailOnlyForLargerRuns(t *testing.T) {
 		r.blocks.other(1000)
 		r.expect(110, 91) // the one that was asked for continues it
 		if s := r.sequence.Stats(); s.Burned != 0 {
-			t.Fatalf("%+v", s)
+			r.Fatalf("%+v", s)
 		}
 	})
 	runSequence(t, nil, func(r *sequenceRig) {
@@ -53,7 +53,7 @@ func TestSequenceBurnsTheTailOnlyForLargerRuns(t *testing.T) {
 		r.blocks.other(1000)
 		r.expect(60, 1101) // and 50 are burned
 		if s := r.sequence.Stats(); s.Burned != 50 {
-			t.Fatalf("%+v", s)
+			r.Fatalf("%+v", s)
 		}
 	})
 }
@@ -61,8 +61,8 @@ func TestSequenceBurnsTheTailOnlyForLargerRuns(t *testing.T) {
 func TestSequenceRefusesNoCount(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		for range 2 {
-			if _, err := r.sequence.Next(t.Context(), 0); !errors.Is(err, allocator.ErrInvalidArgument) {
-				t.Error(err)
+			if _, err := r.sequence.Next(r.Context(), 0); !errors.Is(err, allocator.ErrInvalidArgument) {
+				r.Error(err)
 			}
 			r.next(1)
 		}

@@ -1,0 +1,159 @@
+package allocator_test
+
+import (
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// periods gives the rig's granter a first period that ends in a minute, and a
+// second one that its clock, behind by that much, enters.
+func periods(r *sequenceRig, behind time.Duration) (end int64) {
+	end = r.clock.read().Wall + time.Minute.Milliseconds()
+	r.blocks.period, r.blocks.periodEnd = 20260701, end
+	r.blocks.before = func() error {
+		if r.blocks.period == 20260701 && r.clock.read().Wall-behind.Milliseconds() >= end {
+			r.blocks.period, r.blocks.periodEnd, r.blocks.granted, r.blocks.last = 20260702, end+86_400_000, 0, 0
+		}
+		return nil
+	}
+	return end
+}
+
+func TestPeriodEnds(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond; periods(r, 0) }, func(r *sequenceRig) {
+		r.expect(1, 1)
+		time.Sleep(time.Minute - 11*time.Millisecond)
+		r.expect(1, 2)
+		time.Sleep(time.Millisecond)
+		if took := timed(func() { r.expect(1, 1) }); took != 10*time.Millisecond {
+			r.Errorf("waited %v", took)
+		}
+		if n := r.next(1); n.Period != 20260702 || n.First != 2 {
+			r.Errorf("%+v", n)
+		}
+		if s := r.sequence.Stats(); s.Burned != 98 || s.Blocks != 2 {
+			r.Errorf("%+v", s)
+		}
+	})
+}
+
+// A block that was asked for before its period ended, and granted after, is not
+// believed to say that the period goes on.
+func TestPeriodEndsDuringARequest(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond; periods(r, 0) }, func(r *sequenceRig) {
+		time.Sleep(time.Minute - 6*time.Millisecond)
+		if n := r.next(1); n.Period != 20260702 || n.First != 1 || r.sequence.Stats().Blocks != 2 {
+			r.Errorf("%+v, %+v", n, r.sequence.Stats())
+		}
+	})
+}
+
+func TestGranterWhoseClockIsBehind(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { periods(r, 250*time.Millisecond) }, func(r *sequenceRig) {
+		r.next(1)
+		time.Sleep(time.Minute)
+		asked := len(r.blocks.asked)
+		var seen int
+		for seen = 0; r.next(1).Period == 20260701; seen++ {
+			time.Sleep(10 * time.Millisecond)
+		}
+		if seen < 25 || seen > 31 { // it is asked at 0, 100, 200 and 300 ms
+			r.Errorf("%d numbers, one each 10 ms", seen)
+		}
+		if n := len(r.blocks.asked) - asked; n != 4 {
+			r.Errorf("asked %d times", n)
+		}
+	})
+}
+
+func TestNoNumberOfAPastPeriodWithoutACluster(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { periods(r, 0) }, func(r *sequenceRig) {
+		r.next(1)
+		work := r.blocks.before
+		r.blocks.set(func() { r.blocks.before = func() error { return errDown } })
+		time.Sleep(time.Minute)
+		for range 3 {
+			if n, err := r.sequence.Next(r.Context(), 1); !errors.Is(err, errDown) {
+				r.Errorf("%+v, %v", n, err)
+			}
+		}
+		r.blocks.set(func() { r.blocks.before = work })
+		if n := r.next(1); n.Period != 20260702 || n.First != 1 {
+			r.Errorf("%+v", n)
+		}
+	})
+}
+
+// knowledge is what is known beside the grants.
+type knowledge struct {
+	generation uint64
+	period     int32
+	gone       bool
+}
+
+func (k *knowledge) current() (uint64, int32, bool) { return k.generation, k.period, !k.gone }
+
+func TestOutdatedBlocksAreDropped(t *testing.T) {
+	for name, c := range map[string]struct {
+		granted  func(*blocks) // what changes before the second call
+		known    knowledge
+		revision uint64
+		first    int64
+		err      error
+	}{
+		"no change":           {nil, knowledge{generation: 2}, 0, 2, nil},
+		"another one changed": {nil, knowledge{generation: 1}, 1, 2, nil},
+		"replica lags":        {nil, knowledge{generation: 0}, 1, 2, nil},
+		"new generation":      {func(c *blocks) { c.generation++ }, knowledge{generation: 2}, 1, 101, nil},
+		"set back":            {func(c *blocks) { c.generation++; c.granted = 0 }, knowledge{generation: 2}, 1, 1, nil},
+		"new period":          {func(c *blocks) { c.period = 20260702; c.granted = 0 }, knowledge{generation: 1, period: 20260702}, 1, 1, nil},
+		"reset switched off":  {func(c *blocks) { c.generation++; c.period = 0 }, knowledge{generation: 2}, 1, 101, nil},
+		"granter lags":        {nil, knowledge{generation: 2}, 1, 0, allocator.ErrOutdatedBlock},
+		"gone":                {func(c *blocks) { c.before = func() error { return errUnknown } }, knowledge{gone: true}, 1, 0, errUnknown},
+		"gone, granted":       {nil, knowledge{gone: true}, 1, 0, allocator.ErrOutdatedBlock},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var known knowledge
+			var revision atomic.Uint64
+			runSequence(t, func(r *sequenceRig) {
+				r.cfg.Current, r.cfg.Revision = known.current, &revision
+				r.blocks.period = 20260701
+			}, func(r *sequenceRig) {
+				r.expect(1, 1)
+				if c.granted != nil {
+					r.blocks.set(func() { c.granted(r.blocks) })
+				}
+				known = c.known
+				revision.Add(c.revision)
+				if last, ok := r.sequence.Last(); ok != (c.first == 2) || ok && last != 1 {
+					r.Errorf("last %d, %v", last, ok)
+				}
+				n, err := r.sequence.Next(r.Context(), 1)
+				if !errors.Is(err, c.err) || n.First != c.first {
+					r.Errorf("%+v, %v", n, err)
+				}
+				if asked := len(r.blocks.asked); asked > 4 {
+					r.Errorf("asked %d times", asked)
+				}
+			})
+		})
+	}
+}
+
+func TestDrop(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
+		r.expect(80, 1) // and asks for the next
+		time.Sleep(5 * time.Millisecond)
+		r.sequence.Drop()
+		time.Sleep(time.Second)
+		// The one that was under way, too; and nobody waits for the one after it.
+		r.expect(1, r.blocks.grants[2].block.First)
+		if s := r.sequence.Stats(); s.Burned != 20+100 || s.Waited != 1 {
+			r.Errorf("%+v", s)
+		}
+	})
+}
