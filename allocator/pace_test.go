@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/allocator"
 )
 
 // No call waits for a block once the load is steady, nor when it becomes ten times
@@ -35,6 +37,113 @@ func TestTenfoldJumpMakesNobodyWait(t *testing.T) {
 					}
 					r.Logf("%d waited in the first 10 s; size %d, %d blocks", began, r.sequence.Stats().BlockSize, r.sequence.Stats().Blocks)
 				})
+			})
+		}
+	}
+}
+
+// At a slow pace the next block is asked for when a fifth of the current one is left.
+func TestNextBlockIsAskedForAtAFifth(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		for given := 1; given <= 300; given++ {
+			r.next(1)
+			r.settle()
+			want := 1 + (given+20)/100
+			if asked := len(r.blocks.asked); asked != want {
+				r.Fatalf("asked %d times after %d numbers", asked, given)
+			}
+			time.Sleep(time.Second)
+		}
+	})
+}
+
+// At a pace at which a fifth of a block would not last as long as two round trips it
+// is asked for earlier.
+func TestNextBlockIsAskedForEarlierWhenItTakesLong(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) {
+		r.blocks.delay, r.blocks.max = 50*time.Millisecond, 1000
+		r.blocks.forge = func(b allocator.Block) allocator.Block { b.MinCount = 1000; return b }
+	}, func(r *sequenceRig) {
+		r.load(5000, time.Second) // 200 ms a block, of which a fifth is 40 ms
+		waited, _ := r.load(5000, 10*time.Second)
+		if blocks := r.sequence.Stats().Blocks; waited > 0 || blocks > 60 {
+			r.Errorf("%d calls waited, %d blocks", waited, blocks)
+		}
+	})
+}
+
+// In steady state a block lasts about as long as it is to, and while the load
+// changes slowly each has at most twice and at least half as many numbers as the one
+// before.
+func TestBlocksAdapt(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 5 * time.Millisecond }, func(r *sequenceRig) {
+		r.next(1)
+		r.load(1000, time.Minute)
+		asked := len(r.blocks.asked)
+		if waited, _ := r.load(1000, 2*time.Minute); waited > 0 {
+			r.Errorf("%d calls waited", waited)
+		}
+		if n := len(r.blocks.asked) - asked; n < 11 || n > 13 {
+			r.Errorf("%d blocks in 2 minutes", n)
+		}
+		for _, perSecond := range []int{1500, 2500, 4000, 1000, 300, 100} {
+			if waited, _ := r.load(perSecond, 30*time.Second); waited > 0 {
+				r.Errorf("%d a second: %d calls waited", perSecond, waited)
+			}
+		}
+		r.load(100, 15*time.Minute)
+		sizes := r.blocks.asked[asked-1:]
+		for i, now := range sizes[1:] {
+			if before := sizes[i]; now.count > 2*before.count || now.count < before.count/2 {
+				r.Errorf("%d after %d", now.count, before.count)
+			}
+		}
+		if last := sizes[len(sizes)-1].count; last > 2000 {
+			r.Errorf("%d numbers at 100 a second", last)
+		}
+	})
+}
+
+// A burst of calls makes blocks larger, but not by as much as if it went on.
+func TestABurstIsNotALoad(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		for range 90 {
+			r.next(1)
+		}
+		r.settle()
+		for _, q := range r.blocks.asked {
+			if q.count > 1000 {
+				r.Errorf("asked for %d", q.count)
+			}
+		}
+	})
+}
+
+// A load that begins from nothing makes few calls wait.
+func TestALoadFromNothing(t *testing.T) {
+	for delay, limit := range map[time.Duration]uint64{5 * time.Millisecond: 10, 50 * time.Millisecond: 10} {
+		runSequence(t, func(r *sequenceRig) { r.blocks.delay = delay }, func(r *sequenceRig) {
+			waited, longest := r.load(100_000, 5*time.Second)
+			if waited > limit || longest > delay {
+				r.Errorf("%v: %d calls waited, up to %v", delay, waited, longest)
+			}
+			r.Logf("%v: %d calls waited, up to %v", delay, waited, longest)
+		})
+	}
+}
+
+// The same with a hundredfold jump, for which no promise is made but this.
+func TestHundredfoldJump(t *testing.T) {
+	for delay, limit := range map[time.Duration]uint64{5 * time.Millisecond: 0, 50 * time.Millisecond: 3} {
+		for _, settle := range []time.Duration{60 * time.Second, 63 * time.Second, 66 * time.Second, 69 * time.Second} {
+			runSequence(t, func(r *sequenceRig) { r.blocks.delay = delay }, func(r *sequenceRig) {
+				r.next(1)
+				r.load(1000, settle)
+				waited, longest := r.load(100_000, 3*time.Second)
+				if waited > limit {
+					r.Errorf("%v, %v: %d calls waited, up to %v", delay, settle, waited, longest)
+				}
+				r.Logf("%v, %v: %d calls waited, up to %v", delay, settle, waited, longest)
 			})
 		}
 	}

@@ -14,9 +14,13 @@ const (
 
 	// looks is how often the pace is looked at during a block.
 	looks = 16
-	// minWindow is the shortest time, in milliseconds, that tells how large blocks
-	// should be. Over less, a few calls in a row look like an enormous load.
-	minWindow = 100
+	// minWindow is the shortest time, in milliseconds, that is a window of its own.
+	// A few calls in a row would look like an enormous load, so a shorter one counts
+	// as shortWindow at least when it is decided when to ask for a block, and as
+	// burstWindow when it is decided how large that should be.
+	minWindow   = 100
+	shortWindow = 10
+	burstWindow = 1000
 	// headroom is how many round trips a block lasts at least, so that there is time
 	// to ask for the one after the next.
 	headroom = 4
@@ -44,7 +48,7 @@ type pacer struct {
 	running bool    // it has begun
 	rate    float64 // smoothed
 	recent  float64 // in the window, or in the last one where it has just begun
-	burst   float64 // as recent, taken over minWindow at least
+	burst   float64 // in the window that is not minWindow long yet, over burstWindow
 
 	failures int   // requests in a row
 	retryAt  int64 // Mono; nothing is asked for in the background before
@@ -61,8 +65,8 @@ func (p *pacer) measure(mono int64, given uint64) {
 		p.since, p.base = mono, given
 		return
 	}
-	p.recent = n / max(elapsed, 1)
-	p.burst = n / max(elapsed, minWindow)
+	p.recent = n / max(elapsed, shortWindow)
+	p.burst = n / burstWindow
 	if elapsed < minWindow {
 		return
 	}
