@@ -37,7 +37,7 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 			runSequence(t, nil, func(r *sequenceRig) {
 				c.before(r)
 				r.settle()
-				last, any := r.sequence.Last()
+				last, was := r.sequence.Last()
 				var wg sync.WaitGroup
 				for range 3 {
 					wg.Go(func() {
@@ -58,8 +58,8 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 				if s := r.sequence.Stats(); s.Burned != c.burned || s.BlockSize != 0 {
 					r.Errorf("%+v", s)
 				}
-				if l, a := r.sequence.Last(); l != last || a != any {
-					r.Errorf("last %d, %v; was %d, %v", l, a, last, any)
+				if l, is := r.sequence.Last(); l != last || is != was {
+					r.Errorf("last %d, %v; was %d, %v", l, is, last, was)
 				}
 			})
 		})
@@ -94,6 +94,29 @@ func TestCloseWaitsForTheRequestUnderWay(t *testing.T) {
 		wg.Wait()
 		if !errors.Is(err, allocator.ErrClosed) || !slices.Equal(r.blocks.returns, []uint64{100}) {
 			r.Errorf("%v, returned %v", err, r.blocks.returns)
+		}
+	})
+}
+
+// Only what was granted last can be given back, also when it continues what is
+// there already.
+func TestCloseReturnsNoMoreThanWasGrantedLast(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		r.next(50)
+		r.blocks.other(10)
+		r.next(30)
+		r.settle() // the next one is there
+		r.blocks.set(func() { r.blocks.delay = time.Second })
+		var wg sync.WaitGroup
+		wg.Go(func() { _, _ = r.sequence.Next(r.Context(), 1000) })
+		r.settle()
+		r.expect(1, 81) // a larger request does not burn what is left before it is served
+		if err := r.closing(); err != nil {
+			r.Error(err)
+		}
+		wg.Wait()
+		if s := r.sequence.Stats(); !slices.Equal(r.blocks.returns, []uint64{1000}) || s.Burned != 19+r.blocks.grants[1].block.Count {
+			r.Errorf("returned %v, %+v", r.blocks.returns, s)
 		}
 	})
 }
