@@ -2,6 +2,7 @@ package allocator_test
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -54,6 +55,24 @@ func (c *blocks) set(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f()
+}
+
+func (c *blocks) requests() []request {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.asked)
+}
+
+func (c *blocks) grant(i int) allocator.Block {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.grants[i].block
+}
+
+func (c *blocks) returned() []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.returns)
 }
 
 // other lets another member take numbers.

@@ -49,7 +49,7 @@ func TestNextBlockIsAskedForAtAFifth(t *testing.T) {
 			r.next(1)
 			r.settle()
 			want := 1 + (given+20)/100
-			if asked := len(r.blocks.asked); asked != want {
+			if asked := len(r.blocks.requests()); asked != want {
 				r.Fatalf("asked %d times after %d numbers", asked, given)
 			}
 			time.Sleep(time.Second)
@@ -79,11 +79,11 @@ func TestBlocksAdapt(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 5 * time.Millisecond }, func(r *sequenceRig) {
 		r.next(1)
 		r.load(1000, time.Minute)
-		asked := len(r.blocks.asked)
+		asked := len(r.blocks.requests())
 		if waited, _ := r.load(1000, 2*time.Minute); waited > 0 {
 			r.Errorf("%d calls waited", waited)
 		}
-		if n := len(r.blocks.asked) - asked; n < 11 || n > 13 {
+		if n := len(r.blocks.requests()) - asked; n < 11 || n > 13 {
 			r.Errorf("%d blocks in 2 minutes", n)
 		}
 		for _, perSecond := range []int{1500, 2500, 4000, 1000, 300, 100} {
@@ -92,7 +92,7 @@ func TestBlocksAdapt(t *testing.T) {
 			}
 		}
 		r.load(100, 15*time.Minute)
-		sizes := r.blocks.asked[asked-1:]
+		sizes := r.blocks.requests()[asked-1:]
 		for i, now := range sizes[1:] {
 			if before := sizes[i]; now.count > 2*before.count || now.count < before.count/2 {
 				r.Errorf("%d after %d", now.count, before.count)
@@ -111,7 +111,7 @@ func TestABurstIsNotALoad(t *testing.T) {
 			r.next(1)
 		}
 		r.settle()
-		for _, q := range r.blocks.asked {
+		for _, q := range r.blocks.requests() {
 			if q.count > 1000 {
 				r.Errorf("asked for %d", q.count)
 			}

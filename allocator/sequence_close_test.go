@@ -47,8 +47,8 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 					})
 				}
 				wg.Wait()
-				if !slices.Equal(r.blocks.returns, c.returns) {
-					r.Errorf("returned %v, expected %v", r.blocks.returns, c.returns)
+				if !slices.Equal(r.blocks.returned(), c.returns) {
+					r.Errorf("returned %v, expected %v", r.blocks.returned(), c.returns)
 				}
 				for range 2 {
 					if n, err := r.sequence.Next(r.Context(), 1); !errors.Is(err, allocator.ErrClosed) {
@@ -92,8 +92,8 @@ func TestCloseWaitsForTheRequestUnderWay(t *testing.T) {
 			r.Errorf("took %v", took)
 		}
 		wg.Wait()
-		if !errors.Is(err, allocator.ErrClosed) || !slices.Equal(r.blocks.returns, []uint64{100}) {
-			r.Errorf("%v, returned %v", err, r.blocks.returns)
+		if !errors.Is(err, allocator.ErrClosed) || !slices.Equal(r.blocks.returned(), []uint64{100}) {
+			r.Errorf("%v, returned %v", err, r.blocks.returned())
 		}
 	})
 }
@@ -115,8 +115,8 @@ func TestCloseReturnsNoMoreThanWasGrantedLast(t *testing.T) {
 			r.Error(err)
 		}
 		wg.Wait()
-		if s := r.sequence.Stats(); !slices.Equal(r.blocks.returns, []uint64{1000}) || s.Burned != 19+r.blocks.grants[1].block.Count {
-			r.Errorf("returned %v, %+v", r.blocks.returns, s)
+		if s := r.sequence.Stats(); !slices.Equal(r.blocks.returned(), []uint64{1000}) || s.Burned != 19+r.blocks.grant(1).Count {
+			r.Errorf("returned %v, %+v", r.blocks.returned(), s)
 		}
 	})
 }

@@ -56,7 +56,7 @@ func TestGranterWhoseClockIsBehind(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { periods(r, 250*time.Millisecond) }, func(r *sequenceRig) {
 		r.next(1)
 		time.Sleep(time.Minute)
-		asked := len(r.blocks.asked)
+		asked := len(r.blocks.requests())
 		var seen int
 		for seen = 0; r.next(1).Period == 20260701; seen++ {
 			time.Sleep(10 * time.Millisecond)
@@ -64,7 +64,7 @@ func TestGranterWhoseClockIsBehind(t *testing.T) {
 		if seen < 25 || seen > 31 { // it is asked at 0, 100, 200 and 300 ms
 			r.Errorf("%d numbers, one each 10 ms", seen)
 		}
-		if n := len(r.blocks.asked) - asked; n != 4 {
+		if n := len(r.blocks.requests()) - asked; n != 4 {
 			r.Errorf("asked %d times", n)
 		}
 	})
@@ -136,7 +136,7 @@ func TestOutdatedBlocksAreDropped(t *testing.T) {
 				if !errors.Is(err, c.err) || n.First != c.first {
 					r.Errorf("%+v, %v", n, err)
 				}
-				if asked := len(r.blocks.asked); asked > 4 {
+				if asked := len(r.blocks.requests()); asked > 4 {
 					r.Errorf("asked %d times", asked)
 				}
 			})
@@ -151,7 +151,7 @@ func TestDrop(t *testing.T) {
 		r.sequence.Drop()
 		time.Sleep(time.Second)
 		// The one that was under way, too; and nobody waits for the one after it.
-		r.expect(1, r.blocks.grants[2].block.First)
+		r.expect(1, r.blocks.grant(2).First)
 		if s := r.sequence.Stats(); s.Burned != 20+100 || s.Waited != 1 {
 			r.Errorf("%+v", s)
 		}
