@@ -126,12 +126,12 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	if e := d.admit(r); e != nil {
-		status = f.refuse(w, r, httpStatus(e), e)
+		status = refuseJSON(w, r, httpStatus(e), e)
 		return
 	}
 	if d.cfg.Gate != nil {
 		if err := d.cfg.Gate.Enter(); err != nil {
-			e := rpc.FromError(err)
+			e := readError(err)
 			status = f.refuse(w, r, httpStatus(e), e)
 			return
 		}

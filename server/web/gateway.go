@@ -166,7 +166,7 @@ func (g *gateway) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marsh
 	if bad, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = status.Error(codes.InvalidArgument, bad.Error())
 	}
-	e := rpc.FromError(err)
+	e := readError(err)
 	if e.Code == codes.InvalidArgument && e.Reason == "" {
 		e = invalid(e.Message)
 	}

@@ -38,7 +38,7 @@ func (d *door) segment(w http.ResponseWriter, r *http.Request) (route string, st
 	}
 	first, _, err := d.cfg.Backend.Next(r.Context(), key, 1)
 	if err != nil {
-		e := rpc.FromError(err)
+		e := readError(err)
 		return route, refuseLeafSegment(w, r, httpStatus(e), e)
 	}
 	return route, writeText(w, springText, strconv.AppendInt(nil, first, 10))
@@ -58,7 +58,7 @@ func (d *door) snowflake(w http.ResponseWriter, r *http.Request) (route string, 
 	}
 	ids, err := d.cfg.Backend.Ids(r.Context(), nil, "", 1)
 	if err != nil {
-		e := rpc.FromError(err)
+		e := readError(err)
 		return route, refuseLeafSnowflake(w, r, httpStatus(e), e)
 	}
 	return route, writeText(w, springText, strconv.AppendUint(nil, ids[0], 10))

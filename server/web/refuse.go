@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -25,6 +26,14 @@ var (
 
 // httpStatus is the status of an error as google.rpc.Code's description maps it.
 func httpStatus(e *rpc.Error) int { return runtime.HTTPStatusFromCode(e.Code) }
+
+// readError is what an error says of itself; a context's does not say it in gRPC's words.
+func readError(err error) *rpc.Error {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		err = status.FromContextError(err).Err()
+	}
+	return rpc.FromError(err)
+}
 
 // invalid is a request that can never succeed.
 func invalid(message string) *rpc.Error {

@@ -45,7 +45,7 @@ func (d *door) ids(w http.ResponseWriter, r *http.Request) (route string, status
 	ids, err := d.cfg.Backend.Ids(r.Context(), s.ids[:0], p.layout, p.n)
 	s.ids = ids
 	if err != nil {
-		e := rpc.FromError(err)
+		e := readError(err)
 		return route, refuseText(w, r, httpStatus(e), e)
 	}
 	s.text = s.text[:0]
@@ -70,7 +70,7 @@ func (d *door) next(w http.ResponseWriter, r *http.Request) (route string, statu
 	defer s.free()
 	text, err := d.cfg.Backend.AppendNext(r.Context(), s.text[:0], name, uint64(p.n))
 	if err != nil {
-		e := rpc.FromError(err)
+		e := readError(err)
 		return route, refuseText(w, r, httpStatus(e), e)
 	}
 	s.text = text

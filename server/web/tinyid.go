@@ -45,7 +45,7 @@ func (d *door) nextID(w http.ResponseWriter, r *http.Request) (route string, sta
 	}
 	numbers, err := d.batch(r, bizType, count)
 	if err != nil {
-		return route, refuseTinyid(w, r, 0, rpc.FromError(err))
+		return route, refuseTinyid(w, r, 0, readError(err))
 	}
 	writeSpring(w, http.StatusOK, tinyidAnswer{Data: numbers, Code: tinyidOK})
 	return route, http.StatusOK
@@ -64,7 +64,7 @@ func (d *door) nextIDSimple(w http.ResponseWriter, r *http.Request) (route strin
 	}
 	numbers, err := d.batch(r, bizType, count)
 	if err != nil {
-		return route, refuseTinyidSimple(w, r, 0, rpc.FromError(err))
+		return route, refuseTinyidSimple(w, r, 0, readError(err))
 	}
 	var text []byte
 	for i, n := range numbers {

@@ -1,0 +1,237 @@
+package web_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func TestNamesInPaths(t *testing.T) {
+	r := newRig(t)
+	for _, name := range []string{
+		"orders", "order:cn", "a/b", "x.y", "a/b/c.d:e", "a:next", "a:last", ":last", ":", "a/:last", "/", "a//b", "/a", "a/",
+		".", "..", "../x", "a/../b", "next", "100%", "%41", "a%2Fb", "a%3Anext", "a+b", "a?b=c", "a#b", "ä/ß", "订单:号", "a;b", "a&b", `a\b`, "{name}",
+	} {
+		for _, path := range []string{
+			"/v1/sequences/" + url.PathEscape(name), // nothing but the name
+			"/v1/sequences/" + strings.ToLower(strings.ReplaceAll(url.PathEscape(name), "%2F", "/")) + "\x00",
+			"/v1/sequences/" + strings.NewReplacer("%2F", "/", "%3A", ":").Replace(url.PathEscape(name)),
+			"/v1/sequences/" + strings.ReplaceAll(url.PathEscape(name), ":", "%3A"),
+		} {
+			path, lower := strings.CutSuffix(path, "\x00")
+			if lower && strings.ToLower(name) != name {
+				continue
+			}
+			for _, method := range []string{"GET", "DELETE", "PATCH"} {
+				r.service.request = nil
+				w := r.ask(method, path, "")
+				got, _ := r.service.request.(interface{ GetName() string })
+				if u, ok := r.service.request.(*snowraftv1.UpdateSequenceRequest); ok {
+					got = u.GetSequence()
+				}
+				if w.Code != http.StatusOK || got == nil || got.GetName() != name {
+					t.Errorf("%s %s: %d %s, expected the name %q", method, path, w.Code, w.Body, name)
+				}
+			}
+		}
+	}
+	for path, want := range map[string]string{"/v1/members/a%2Fb": "a/b", "/v1/members/a%3Aleave": "a:leave", "/v1/members/100%25": "100%"} {
+		r.ask("DELETE", path, "")
+		if got := r.service.request.(*snowraftv1.RemoveMemberRequest).GetMember(); got != want {
+			t.Errorf("%s: the member is %q", path, got)
+		}
+	}
+}
+
+func TestCustomMethods(t *testing.T) {
+	r := newRig(t)
+	for _, path := range []string{"/v1/sequences:next", "/v1/sequences%3Anext"} {
+		want(t, r.ask("POST", path, `{"sequence":"a/b:next","count":2}`), http.StatusOK,
+			`{"sequence":"","first":"1152921504606846976","count":2,"increment":"1","period":0,"texts":[],"format":"","timeZone":"","timeMs":"0"}`+"\n")
+		if got := r.service.request.(*snowraftv1.NextRequest); got.GetSequence() != "a/b:next" || got.GetCount() != 2 {
+			t.Errorf("asked for %v", got)
+		}
+	}
+	want(t, r.ask("GET", "/v1/sequences:last?sequence=a%2Fb:c", ""), http.StatusOK, "{}\n")
+	if got := r.service.request.(*snowraftv1.GetLastRequest).GetSequence(); got != "a/b:c" {
+		t.Errorf("asked for %q", got)
+	}
+	want(t, r.ask("GET", "/v1/sequences?pageSize=7&prefix=a", ""), http.StatusOK, `{"sequences":[],"nextPageToken":"list"}`+"\n")
+	if got := r.service.request.(*snowraftv1.ListSequencesRequest); got.GetPageSize() != 7 || got.GetPrefix() != "a" {
+		t.Errorf("asked for %v", got)
+	}
+	r.ask("PATCH", "/v1/sequences/a?force=true", `{"max":"9","time_zone":"UTC"}`)
+	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); !got.GetForce() || got.GetSequence().GetMax() != 9 ||
+		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"max", "time_zone"}) {
+		t.Errorf("asked for %v", got)
+	}
+	// curl -d says that it sends a form; it is read as what it is.
+	if w := r.ask("POST", "/v1/ids:generate", `{"count":3}`, "Content-Type: application/x-www-form-urlencoded"); w.Code != http.StatusOK {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// status is a google.rpc.Status in JSON.
+type status struct {
+	Code    codes.Code
+	Message string
+	Details []struct {
+		Type       string `json:"@type"`
+		Reason     string
+		Domain     string
+		RetryDelay string
+		Metadata   map[string]string
+	}
+}
+
+func parseStatus(t testing.TB, body string) status {
+	t.Helper()
+	var s status
+	if err := json.Unmarshal([]byte(body), &s); err != nil || s.Message == "" || s.Code == 0 || !strings.HasSuffix(body, "}\n") {
+		t.Fatalf("%q is no status: %v", body, err)
+	}
+	return s
+}
+
+func TestRefusals(t *testing.T) {
+	r := newRig(t)
+	for _, c := range []struct {
+		name, method, path, body string
+		status                   int
+		code                     codes.Code
+		reason, message          string
+	}{
+		{"no path", "GET", "/v1/nothing", "", 404, codes.NotFound, "", "/v1/nothing"},
+		{"no path at all", "GET", "/nothing", "", 404, codes.NotFound, "", "/nothing"},
+		{"trailing slash", "GET", "/v1/status/", "", 404, codes.NotFound, "", ""},
+		{"method", "PUT", "/v1/sequences", "", 405, codes.Unimplemented, "", "GET, POST"},
+		{"HEAD", "HEAD", "/v1/status", "", 405, codes.Unimplemented, "", "GET"},
+		{"no JSON", "POST", "/v1/ids:generate", "{", 400, codes.InvalidArgument, rpc.InvalidArgument, "unexpected end"},
+		{"two values", "POST", "/v1/ids:generate", `{"count":1} {"count":2}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "after top-level value"},
+		{"wrong type", "POST", "/v1/ids:generate", `{"count":"x"}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "count"},
+		{"negative", "POST", "/v1/ids:generate", `{"count":-1}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "-1"},
+		{"list", "POST", "/v1/ids:generate", `[]`, 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
+		{"unknown field", "POST", "/v1/ids:generate", `{"coutn":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `unknown field "coutn"`},
+		{"unknown field of PATCH", "PATCH", "/v1/sequences/a", `{"maxx":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "maxx"},
+		{"unknown parameter", "GET", "/v1/sequences?prefx=a", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "prefx"},
+		{"unknown parameter, no other", "GET", "/v1/sequences/a?x=1", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "x is in the query"},
+		{"parameter of the body", "POST", "/v1/ids:generate?count=5", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "body"},
+		{"parameter of the path", "GET", "/v1/sequences/a?name=b", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "elsewhere"},
+		{"parameter of the body's field", "PATCH", "/v1/sequences/a?sequence.max=5", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "elsewhere"},
+		{"parameter of no number", "GET", "/v1/sequences?pageSize=x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
+		{"broken query", "GET", "/v1/sequences?prefix=%zz", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
+		{"no ID", "GET", "/v1/ids/x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
+		{"body too long", "POST", "/v1/ids:generate", `{"layout":"` + strings.Repeat("x", 64<<10) + `"}`, 413, codes.InvalidArgument, rpc.InvalidArgument, "65536"},
+		{"method override", "POST", "/v1/sequences/a", "", 405, codes.Unimplemented, "", "GET, PATCH, DELETE"},
+		{"not implemented", "GET", "/v1/status", "", 501, codes.Unimplemented, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := r.ask(c.method, c.path, c.body, "X-Http-Method-Override: DELETE", "Content-Type: application/x-www-form-urlencoded")
+			s := parseStatus(t, w.Body.String())
+			reason := ""
+			if len(s.Details) > 0 {
+				reason = s.Details[0].Reason
+			}
+			if w.Code != c.status || s.Code != c.code || reason != c.reason || !strings.Contains(s.Message, c.message) {
+				t.Errorf("%d %s", w.Code, w.Body)
+			}
+			if got := w.Header().Get("Content-Type"); got != "application/json" {
+				t.Errorf("Content-Type: %s", got)
+			}
+			if (w.Code == http.StatusMethodNotAllowed) != (w.Header().Get("Allow") != "") {
+				t.Errorf("%d with Allow: %q", w.Code, w.Header().Get("Allow"))
+			}
+		})
+	}
+}
+
+func TestErrorsOfCalls(t *testing.T) {
+	r := newRig(t)
+	r.service.err = &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known", RetryAfter: 1500 * time.Millisecond,
+		Metadata: map[string]string{"layout": "l"}}
+	w := r.ask("GET", "/v1/sequences/a", "")
+	want(t, w, http.StatusServiceUnavailable, `{"code":14,"message":"no leader is known","details":[`+
+		`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"NO_LEADER","domain":"snowraft","metadata":{"layout":"l"}},`+
+		`{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"1.500s"}]}`+"\n")
+	if got := w.Header().Get("Retry-After"); got != "2" {
+		t.Errorf("Retry-After: %s", got)
+	}
+	for code, status := range map[codes.Code]int{
+		codes.InvalidArgument: 400, codes.NotFound: 404, codes.AlreadyExists: 409, codes.Aborted: 409, codes.FailedPrecondition: 400,
+		codes.ResourceExhausted: 429, codes.Unavailable: 503, codes.DeadlineExceeded: 504, codes.Unknown: 500, codes.Unimplemented: 501,
+	} {
+		r.service.err = &rpc.Error{Code: code, Reason: "R", Message: "m"}
+		if w := r.ask("GET", "/v1/sequences/a", ""); w.Code != status || w.Header().Get("Retry-After") != "" {
+			t.Errorf("%v: %d %v", code, w.Code, w.Header())
+		}
+	}
+}
+
+func TestHeadersAreNoMetadata(t *testing.T) {
+	r := newRig(t)
+	var headers []string
+	for _, name := range []string{rpc.ForwardedBy, rpc.ForwardedInto, "Authorization", "Cookie", "X-Forwarded-For", "X-Forwarded-Host", "X-Anything", "User-Agent", "Te", "Grpc-Status", "Origin-Agent"} {
+		headers = append(headers, name+": forged", "Grpc-Metadata-"+name+": forged", "Grpcgateway-"+name+": forged", "Grpc-Metadata-"+name+"-Bin: Zm9yZ2Vk")
+	}
+	if w := r.ask("GET", "/v1/sequences/a", "", headers...); w.Code != http.StatusOK {
+		t.Fatalf("%d %s", w.Code, w.Body)
+	} else if len(w.Header().Values("Grpc-Metadata-Content-Type")) > 0 {
+		t.Errorf("the call's metadata is in the answer: %v", w.Header())
+	}
+	for name, values := range r.service.metadata {
+		for _, v := range values {
+			if strings.Contains(v, "forged") {
+				t.Errorf("%s: %s reached the service", name, v)
+			}
+		}
+		switch name {
+		case ":authority", "content-type", "user-agent": // what every gRPC client sends
+		default:
+			t.Errorf("%s: %v reached the service", name, values)
+		}
+	}
+}
+
+func TestDeadlines(t *testing.T) {
+	r := newRig(t)
+	for header, most := range map[string]time.Duration{"": 10 * time.Second, "2S": 2 * time.Second, "500m": 500 * time.Millisecond, "99999999H": 25 * time.Second} {
+		w := r.ask("GET", "/v1/sequences/a", "", "Grpc-Timeout: "+header)
+		if left := r.service.left; w.Code != http.StatusOK || left > most || left < most-most/2 {
+			t.Errorf("%q: %d, %v left", header, w.Code, left)
+		}
+	}
+	if w := r.ask("GET", "/v1/sequences/a", "", "Grpc-Timeout: soon"); w.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestOtherSitesAreKeptOut(t *testing.T) {
+	r := newRig(t)
+	for _, path := range []string{"/v1/ids:generate", "/seq/a", "/tinyid/id/nextId?bizType=a"} {
+		for _, headers := range [][]string{{"Sec-Fetch-Site: cross-site"}, {"Origin: https://evil.example"}} {
+			if w := r.ask("POST", path, "", headers...); w.Code != http.StatusForbidden {
+				t.Errorf("%s: %d %s", path, w.Code, w.Body)
+			}
+		}
+	}
+	if r.backend.taken != 0 || r.service.request != nil {
+		t.Error("a page of another site took a number")
+	}
+}
+
+func TestAnswersAreTheSameEachTime(t *testing.T) {
+	r := newRig(t)
+	first := r.ask("POST", "/v1/sequences:next", `{"count":1}`).Body.String()
+	for range 20 {
+		want(t, r.ask("POST", "/v1/sequences:next", `{"count":1}`), http.StatusOK, first)
+	}
+}
