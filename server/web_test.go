@@ -1,11 +1,16 @@
 package server_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // ask sends an HTTP request to a member and returns the status and the body.
@@ -64,4 +69,85 @@ func parseID(t *testing.T, text string) uint64 {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// Metadata that a member trusts must not be within reach of a client over HTTP:
+// a follower would take the call for one that was forwarded, and refuse it.
+func TestHTTPCannotForgeForwarding(t *testing.T) {
+	f := follower(t, startCluster(t, 3))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+f.server.HTTPAddr()+"/v1/workers", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, prefix := range []string{"", "Grpc-Metadata-", "Grpcgateway-"} {
+		req.Header.Set(prefix+rpc.ForwardedBy, "forged")
+		req.Header.Set(prefix+rpc.ForwardedInto, "forged")
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		body, _ := io.ReadAll(resp.Body)
+		t.Errorf("%d %s", resp.StatusCode, body)
+	}
+}
+
+func TestHTTPRefusals(t *testing.T) {
+	n := startCluster(t, 1)[0]
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/v1/layouts/none", "", 404, `"reason":"UNKNOWN_LAYOUT"`},
+		{"GET", "/id?layout=none", "", 404, "UNKNOWN_LAYOUT: "},
+		{"GET", "/v1/sequences/a//b", "", 501, `"code":12`}, // not sent elsewhere for its path
+		{"GET", "/api/snowflake/get/", "", 404, `"message":"No message available"`},
+		{"POST", "/v1/ids:generate", `{"count":1000001}`, 400, `"reason":"INVALID_ARGUMENT"`},
+		{"POST", "/v1/ids:generate", `{"layout":"` + strings.Repeat("x", 65<<10) + `"}`, 413, "65536"},
+		{"GET", "/nothing", "", 404, `"code":5`},
+	} {
+		if code, body := n.ask(c.method, c.path, c.body); code != c.status || !strings.Contains(body, c.want) {
+			t.Errorf("%s %s: %d %s", c.method, c.path, code, body)
+		}
+	}
+	if _, body := n.ask("GET", "/metrics", ""); !strings.Contains(body, `snowraft_http_requests_total{route="/v1/layouts/{name=*}",status="404"} 1`) {
+		t.Errorf("/metrics does not count the requests")
+	}
+}
+
+// While a member closes, a request is answered, refused with the reason, or finds nobody.
+func TestCloseUnderHTTPLoad(t *testing.T) {
+	n := startCluster(t, 1)[0]
+	address := "http://" + n.server.HTTPAddr()
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	var answered atomic.Int64
+	for i := range 4 {
+		asking.Go(func() {
+			for ctx.Err() == nil {
+				path, body := "/id", ""
+				if i%2 == 0 {
+					path, body = "/v1/ids:generate", `{"count":1}`
+				}
+				resp, err := http.Post(address+path, "application/x-www-form-urlencoded", strings.NewReader(body))
+				if err != nil {
+					continue // the port is closed
+				}
+				raw, err := io.ReadAll(resp.Body)
+				resp.Body.Close()
+				refused := resp.StatusCode == http.StatusServiceUnavailable && strings.Contains(string(raw), rpc.ShuttingDown)
+				if err == nil && resp.StatusCode != http.StatusOK && !refused {
+					t.Errorf("%s: %d %s", path, resp.StatusCode, raw)
+				}
+				answered.Add(1)
+			}
+		})
+	}
+	until(t, "requests are answered", func() bool { return answered.Load() > 100 })
+	n.stop()
+	cancel()
+	asking.Wait()
 }

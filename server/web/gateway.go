@@ -57,9 +57,6 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 		runtime.WithIncomingHeaderMatcher(none),
 		runtime.WithOutgoingHeaderMatcher(none),
 		runtime.WithOutgoingTrailerMatcher(none),
-		// A POST must not turn into another method, by a header or by its content type.
-		runtime.WithDisablePathLengthFallback(),
-		runtime.WithDisableHTTPMethodOverride(),
 		runtime.WithErrorHandler(g.fail),
 		runtime.WithRoutingErrorHandler(g.failRouting),
 		runtime.WithMiddlewares(note),
@@ -126,9 +123,9 @@ func timeout(h http.Header) time.Duration {
 	return maxTimeout // at most: the gateway reads the header
 }
 
-// sanitize makes the request that the gateway sees: without any header but the
-// deadline's, with its whole body, and a path in which only what separates is
-// not escaped.
+// sanitize makes the request that the gateway sees: with its whole body, a path
+// in which only what separates is not escaped, and no header but the deadline's.
+// So none becomes metadata, and none turns a POST into another method.
 func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, int, *rpc.Error) {
 	var err error
 	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {

@@ -156,7 +156,7 @@ func TestRefusals(t *testing.T) {
 
 func TestErrorsOfCalls(t *testing.T) {
 	r := newRig(t)
-	r.service.err = &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known", RetryAfter: 1500 * time.Millisecond,
+	r.service.err = &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no\u00a0leader is known", RetryAfter: 1500 * time.Millisecond,
 		Metadata: map[string]string{"layout": "l"}}
 	w := r.ask("GET", "/v1/sequences/a", "")
 	want(t, w, http.StatusServiceUnavailable, `{"code":14,"message":"no leader is known","details":[`+
