@@ -37,7 +37,7 @@ var listeners = []struct {
 	optional bool
 }{
 	{"api-addr", apiPort, "listen here for clients, gRPC", func(c *server.Config) *string { return &c.APIAddr }, false},
-	{"http-addr", httpPort, "listen here for HTTP: metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false},
+	{"http-addr", httpPort, "listen here for HTTP: the API, metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false},
 	{"raft-addr", raftPort, "listen here for the other members' Raft", func(c *server.Config) *string { return &c.RaftAddr }, false},
 	{"gossip-addr", gossipPort, "listen here for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }, false},
 	{"redis-addr", redisPort, "listen here for Redis clients, whose keys are sequences; mostly at port " + strconv.Itoa(redisPort) + ", nowhere by default", func(c *server.Config) *string { return &c.RedisAddr }, true},

@@ -165,7 +165,8 @@ func (g *gateway) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marsh
 	}
 	e := readError(err)
 	if e.Code == codes.InvalidArgument && e.Reason == "" {
-		e = invalid(e.Message)
+		// Protobuf's errors have a non-breaking space in some builds, so that nobody relies on their text.
+		e = invalid(strings.TrimPrefix(strings.ReplaceAll(e.Message, "\u00a0", " "), "proto: "))
 	}
 	callOf(ctx).status = refuseJSON(w, r, httpStatus(e), e)
 }

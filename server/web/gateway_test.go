@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -80,8 +81,8 @@ func TestCustomMethods(t *testing.T) {
 	}
 }
 
-// status is a google.rpc.Status in JSON.
-type status struct {
+// answer is a google.rpc.Status in JSON.
+type answer struct {
 	Code    codes.Code
 	Message string
 	Details []struct {
@@ -93,9 +94,9 @@ type status struct {
 	}
 }
 
-func parseStatus(t testing.TB, body string) status {
+func parseStatus(t testing.TB, body string) answer {
 	t.Helper()
-	var s status
+	var s answer
 	if err := json.Unmarshal([]byte(body), &s); err != nil || s.Message == "" || s.Code == 0 || !strings.HasSuffix(body, "}\n") {
 		t.Fatalf("%q is no status: %v", body, err)
 	}
@@ -156,7 +157,7 @@ func TestRefusals(t *testing.T) {
 
 func TestErrorsOfCalls(t *testing.T) {
 	r := newRig(t)
-	r.service.err = &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no\u00a0leader is known", RetryAfter: 1500 * time.Millisecond,
+	r.service.err = &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known", RetryAfter: 1500 * time.Millisecond,
 		Metadata: map[string]string{"layout": "l"}}
 	w := r.ask("GET", "/v1/sequences/a", "")
 	want(t, w, http.StatusServiceUnavailable, `{"code":14,"message":"no leader is known","details":[`+
@@ -165,6 +166,9 @@ func TestErrorsOfCalls(t *testing.T) {
 	if got := w.Header().Get("Retry-After"); got != "2" {
 		t.Errorf("Retry-After: %s", got)
 	}
+	r.service.err = status.Error(codes.InvalidArgument, "proto:\u00a0(line 1:2): no")
+	want(t, r.ask("GET", "/v1/sequences/a", ""), http.StatusBadRequest, `{"code":3,"message":"(line 1:2): no","details":[`+
+		`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_ARGUMENT","domain":"snowraft","metadata":{}}]}`+"\n")
 	for code, status := range map[codes.Code]int{
 		codes.InvalidArgument: 400, codes.NotFound: 404, codes.AlreadyExists: 409, codes.Aborted: 409, codes.FailedPrecondition: 400,
 		codes.ResourceExhausted: 429, codes.Unavailable: 503, codes.DeadlineExceeded: 504, codes.Unknown: 500, codes.Unimplemented: 501,

@@ -69,11 +69,9 @@ func head(w http.ResponseWriter, contentType []string, e *rpc.Error) {
 
 // refuseJSON answers with a google.rpc.Status.
 func refuseJSON(w http.ResponseWriter, _ *http.Request, code int, e *rpc.Error) int {
-	// Protobuf's errors have a non-breaking space in some builds, to be hard to match.
-	message := strings.ReplaceAll(e.Message, "\u00a0", " ")
-	s := status.New(e.Code, message).Proto()
+	s := status.New(e.Code, e.Message).Proto()
 	if e.Reason != "" {
-		s = (&rpc.Error{Code: e.Code, Reason: e.Reason, Message: message, RetryAfter: e.RetryAfter, Metadata: e.Metadata}).GRPCStatus().Proto()
+		s = e.GRPCStatus().Proto()
 	}
 	body, err := codec.Marshal(s)
 	if err != nil { // a message that is no UTF-8
