@@ -19,7 +19,8 @@ import (
 // maxBodyBytes is the longest body that a request may have.
 const maxBodyBytes = 64 << 10
 
-// Backend is what the short paths need of a member. Errors are readable with rpc.FromError.
+// Backend is what the short paths need of a member. Errors are readable with
+// rpc.FromError. Contexts come without a deadline: how long a call may take is up to it.
 type Backend interface {
 	// Next gives out count numbers of a sequence: first, first + increment, ...
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
@@ -84,6 +85,8 @@ type face struct {
 	serve func(d *door, w http.ResponseWriter, r *http.Request) (route string, status int)
 	// refuse answers with an error, in the form of this face.
 	refuse func(w http.ResponseWriter, r *http.Request, status int, e *rpc.Error) int
+	// takes says that a GET takes numbers.
+	takes bool
 }
 
 // noRoute counts requests that no pattern matches.
@@ -93,21 +96,21 @@ const noRoute = "none"
 func choose(path string) face {
 	switch {
 	case path == "/id":
-		return face{(*door).ids, refuseText}
+		return face{(*door).ids, refuseText, true}
 	case strings.HasPrefix(path, seqPrefix):
-		return face{(*door).next, refuseText}
+		return face{(*door).next, refuseText, true}
 	case strings.HasPrefix(path, segmentPrefix):
-		return face{(*door).segment, refuseLeafSegment}
+		return face{(*door).segment, refuseLeafSegment, true}
 	case strings.HasPrefix(path, snowflakePrefix):
-		return face{(*door).snowflake, refuseLeafSnowflake}
+		return face{(*door).snowflake, refuseLeafSnowflake, true}
 	case path == nextIDPath:
-		return face{(*door).nextID, refuseTinyid}
+		return face{(*door).nextID, refuseTinyid, true}
 	case path == nextIDSimplePath:
-		return face{(*door).nextIDSimple, refuseTinyidSimple}
+		return face{(*door).nextIDSimple, refuseTinyidSimple, true}
 	case strings.HasPrefix(path, "/v1/"):
-		return face{(*door).call, refuseJSON}
+		return face{(*door).call, refuseJSON, false}
 	default:
-		return face{(*door).page, refuseJSON}
+		return face{(*door).page, refuseJSON, false}
 	}
 }
 
@@ -125,7 +128,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			d.cfg.Served(route, status, time.Since(began))
 		}
 	}()
-	if e := d.admit(r); e != nil {
+	if e := d.admit(f, r); e != nil {
 		status = refuseJSON(w, r, httpStatus(e), e)
 		return
 	}
@@ -144,9 +147,14 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // admit refuses what browsers send on behalf of other sites: there is nothing
-// else between a page on the web and the ports of whoever looks at it.
-func (d *door) admit(r *http.Request) *rpc.Error {
-	if err := d.origins.Check(r); err != nil {
+// else between a page on the web and the ports of whoever looks at it. What is
+// read may be asked for, since no such page gets to see the answer.
+func (d *door) admit(f face, r *http.Request) *rpc.Error {
+	err := d.origins.Check(r)
+	if err == nil && f.takes && r.Header.Get("Sec-Fetch-Site") == "cross-site" {
+		err = errors.New("it would take numbers")
+	}
+	if err != nil {
 		return &rpc.Error{Code: codes.PermissionDenied, Message: fmt.Sprintf("a page of another site sent this request: %v", err)}
 	}
 	return nil

@@ -227,8 +227,18 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 			}
 		}
 	}
+	for _, path := range []string{"/id", "/seq/a", "/api/segment/get/a", "/api/snowflake/get/a", "/tinyid/id/nextId?bizType=a", "/tinyid/id/nextIdSimple?bizType=a"} {
+		if w := r.ask("GET", path, "", "Sec-Fetch-Site: cross-site"); w.Code != http.StatusForbidden {
+			t.Errorf("GET %s: %d %s", path, w.Code, w.Body)
+		}
+	}
 	if r.backend.taken != 0 || r.service.request != nil {
 		t.Error("a page of another site took a number")
+	}
+	for _, site := range []string{"same-origin", "none"} {
+		if w := r.ask("GET", "/id", "", "Sec-Fetch-Site: "+site); w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", site, w.Code, w.Body)
+		}
 	}
 }
 
