@@ -1,7 +1,7 @@
 package web_test
 
 import (
-	"bufio"
+	"bytes"
 	"context"
 	"io"
 	"net"
@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/snowraft/snowraft/server/web"
 )
@@ -28,48 +29,71 @@ func (constant) Ids(_ context.Context, dst []uint64, _ string, _ uint32) ([]uint
 	return append(dst, 1234567), nil
 }
 
+// pipelined is how many requests are sent at once, so that what is measured is
+// the server at work and not the way there and back.
+const pipelined = 64
+
+// pipeline is a connection over which the same request is sent again and again.
+type pipeline struct {
+	conn     net.Conn
+	requests []byte
+	answers  []byte // of the length that they all have
+}
+
+func newPipeline(b *testing.B, handler http.Handler, path string) *pipeline {
+	b.Helper()
+	s := httptest.NewServer(handler)
+	b.Cleanup(s.Close)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { conn.Close() })
+	request := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	if _, err := io.WriteString(conn, request); err != nil {
+		b.Fatal(err)
+	}
+	one := make([]byte, 4096)
+	n, err := conn.Read(one)
+	if err != nil || !strings.HasPrefix(string(one[:n]), "HTTP/1.1 200") || !strings.Contains(string(one[:n]), "1234567") {
+		b.Fatalf("%q, %v", one[:n], err)
+	}
+	return &pipeline{conn, bytes.Repeat([]byte(request), pipelined), make([]byte, n*pipelined)}
+}
+
+func (p *pipeline) ask(b *testing.B) time.Duration {
+	began := time.Now()
+	if _, err := p.conn.Write(p.requests); err != nil {
+		b.Fatal(err)
+	}
+	if _, err := io.ReadFull(p.conn, p.answers); err != nil {
+		b.Fatal(err)
+	}
+	return time.Since(began)
+}
+
 // BenchmarkText compares the plain paths with a handler that prints a constant,
-// each over connections that are kept.
+// by turns, so that what else the machine does falls on both.
 func BenchmarkText(b *testing.B) {
-	r := newRig(b, func(c *web.Config) { c.Backend, c.Served = constant{}, nil })
-	for _, c := range []struct {
-		name, path string
-		handler    http.Handler
-	}{
-		{"bare", "/id", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "1234567\n") })},
-		{"id", "/id", r.handler},
-		{"idLayout", "/id?n=1&layout=default", r.handler},
-		{"seq", "/seq/orders", r.handler},
-		{"segment", "/api/segment/get/orders", r.handler},
-		{"nextId", "/tinyid/id/nextId?bizType=orders", r.handler},
+	r := newRig(b, func(c *web.Config) { c.Backend, c.Served = constant{}, func(string, int, time.Duration) {} })
+	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "1234567\n") })
+	for _, c := range []struct{ name, path string }{
+		{"id", "/id"},
+		{"idLayout", "/id?n=1&layout=default"},
+		{"seq", "/seq/orders"},
+		{"segment", "/api/segment/get/orders"},
+		{"nextId", "/tinyid/id/nextId?bizType=orders"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			s := httptest.NewServer(c.handler)
-			defer s.Close()
-			request := "GET " + c.path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
-			b.ReportAllocs()
-			b.RunParallel(func(pb *testing.PB) {
-				conn, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for pb.Next() {
-					if _, err := io.WriteString(conn, request); err != nil {
-						b.Error(err)
-						return
-					}
-					resp, err := http.ReadResponse(in, nil)
-					if err != nil {
-						b.Error(err)
-						return
-					}
-					_, _ = io.Copy(io.Discard, resp.Body)
-					resp.Body.Close()
-				}
-			})
+			one, other := newPipeline(b, bare, c.path), newPipeline(b, r.handler, c.path)
+			var bareTook, took time.Duration
+			for b.Loop() {
+				bareTook += one.ask(b)
+				took += other.ask(b)
+			}
+			b.ReportMetric(0, "ns/op")
+			b.ReportMetric(float64(took.Nanoseconds())/float64(b.N*pipelined), "ns/request")
+			b.ReportMetric(float64(bareTook)/float64(took), "of-bare-rate")
 		})
 	}
 }
