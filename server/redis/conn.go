@@ -18,7 +18,6 @@ const maxAnswerBytes = 64 << 10
 const (
 	waitsForCommand = iota // for the next one to begin
 	waitsForRest           // of a command that has begun
-	waitsForClient         // to take its answers
 	waitsForBackend        // for its calls, which have timeouts of their own
 )
 
@@ -27,6 +26,7 @@ const (
 type conn struct {
 	s   *Server
 	net net.Conn
+	w   *writer
 	id  int64
 
 	// state is what it waits for, and since which beat: beat<<2 | waitsFor.
@@ -44,7 +44,7 @@ type conn struct {
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	c := &conn{s: s, net: nc, id: s.lastID.Add(1)}
+	c := &conn{s: s, net: nc, w: newWriter(s, nc), id: s.lastID.Add(1)}
 	c.wait(waitsForCommand)
 	return c
 }
@@ -58,10 +58,14 @@ func (c *conn) check(now int64) {
 	switch state & 3 {
 	case waitsForCommand:
 		limit = c.s.cfg.IdleTimeout
-	case waitsForRest, waitsForClient:
+	case waitsForRest:
 		limit = c.s.cfg.StallTimeout
 	}
-	if limit > 0 && time.Duration(now-state>>2)*c.s.cfg.beat() > limit {
+	since := state >> 2
+	if blocked := c.w.blockedSince.Load(); blocked > 0 {
+		since, limit = blocked-1, c.s.cfg.StallTimeout
+	}
+	if limit > 0 && time.Duration(now-since)*c.s.cfg.beat() > limit {
 		_ = c.net.Close()
 	}
 }
@@ -79,6 +83,7 @@ func (c *conn) serve() {
 		}
 	}()
 	err := c.loop()
+	err = errors.Join(err, c.w.drain())
 	if _, ok := errors.AsType[protocolError](err); ok {
 		c.s.cfg.Logger.Info("a client speaks something else than the Redis protocol: its connection is closed",
 			"client", c.net.RemoteAddr(), "error", err)
@@ -141,15 +146,12 @@ func (c *conn) answer(b []byte) (used int, err error) {
 	return used, nil
 }
 
-// flush sends the answers.
+// flush sends the answers, or leaves them to be sent.
 func (c *conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
 	}
-	before := c.state.Load()
-	c.wait(waitsForClient)
-	_, err := c.net.Write(c.out)
-	c.state.Store(before)
+	err := c.w.write(c.out)
 	if c.out = c.out[:0]; cap(c.out) > 2*maxAnswerBytes {
 		c.out = nil
 	}

@@ -15,6 +15,7 @@ type Server struct {
 	beats  atomic.Int64 // how many beats have passed: a clock of coarse ticks
 	calls  *calls
 	lastID atomic.Int64
+	unread atomic.Int64 // bytes of answers that clients have not taken
 
 	mu       sync.Mutex
 	listener net.Listener

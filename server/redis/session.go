@@ -134,6 +134,14 @@ func nameFits(name []byte) bool {
 	return len(name) <= maxNameBytes
 }
 
+// describeClient is the line of CLIENT INFO, with the fields of Redis 7.0, as
+// client libraries look for each. What is not counted here is 0.
+func (c *conn) describeClient(sub string) string {
+	return "id=" + strconv.FormatInt(c.id, 10) + " addr=" + c.net.RemoteAddr().String() + " laddr=" + c.net.LocalAddr().String() +
+		" fd=0 name=" + c.name + " age=0 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0" +
+		" rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|" + sub + " user=default redir=-1 resp=2\n"
+}
+
 // client answers what client libraries and people ask of CLIENT.
 func (c *conn) client(args [][]byte) {
 	sub := subcommand(args)
@@ -165,8 +173,7 @@ func (c *conn) client(args [][]byte) {
 	case "id":
 		c.out = redcon.AppendInt(c.out, c.id)
 	case "info", "list":
-		c.out = redcon.AppendBulkString(c.out, "id="+strconv.FormatInt(c.id, 10)+" addr="+c.net.RemoteAddr().String()+
-			" laddr="+c.net.LocalAddr().String()+" name="+c.name+" db=0 user=default resp=2\n")
+		c.out = redcon.AppendBulkString(c.out, c.describeClient(sub))
 	case "setinfo":
 		c.ok() // the library's name and version, which nothing here needs
 	default:
