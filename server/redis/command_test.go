@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"bufio"
 	"io"
 	"net"
 	"strings"
@@ -29,12 +30,29 @@ func dial(tb testing.TB, addr string) *client {
 	return &client{tb: tb, Conn: nc}
 }
 
-// send sends bytes and ends sending.
+// send sends bytes.
 func (c *client) send(s string) {
 	c.tb.Helper()
 	if _, err := io.WriteString(c, s); err != nil {
 		c.tb.Fatal(err)
 	}
+}
+
+// reader reads lines of answers.
+type reader struct {
+	tb testing.TB
+	*bufio.Reader
+}
+
+func (c *client) reader() *reader { return &reader{tb: c.tb, Reader: bufio.NewReader(c)} }
+
+func (r *reader) line() string {
+	r.tb.Helper()
+	line, err := r.ReadString('\n')
+	if err != nil {
+		r.tb.Fatal(err)
+	}
+	return strings.TrimSuffix(line, "\r\n")
 }
 
 // all is every answer to what is sent, on a connection of its own.

@@ -14,6 +14,9 @@ import (
 // maxAnswerBytes is how much is answered before it is sent.
 const maxAnswerBytes = 64 << 10
 
+// maxLingerBytes is how much is read of a client whose connection ends with an error.
+const maxLingerBytes = 1 << 20
+
 // What a connection waits for.
 const (
 	waitsForCommand = iota // for the next one to begin
@@ -87,7 +90,19 @@ func (c *conn) serve() {
 	if _, ok := errors.AsType[protocolError](err); ok {
 		c.s.cfg.Logger.Info("a client speaks something else than the Redis protocol: its connection is closed",
 			"client", c.net.RemoteAddr(), "error", err)
+		c.linger()
 	}
+}
+
+// linger reads on for a while, for what was not read when a connection is closed
+// makes the system drop the answer that says why it was.
+func (c *conn) linger() {
+	half, ok := c.net.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		return
+	}
+	c.wait(waitsForRest)
+	_, _ = io.CopyN(io.Discard, c.net, maxLingerBytes)
 }
 
 func (c *conn) loop() error {

@@ -1,6 +1,9 @@
 package redis
 
 import (
+	"context"
+	"errors"
+
 	"github.com/tidwall/redcon"
 	"google.golang.org/grpc/codes"
 
@@ -19,11 +22,11 @@ func errorText(err error) string {
 	if message == "" {
 		message = "the member gave no reason"
 	}
-	switch e.Reason {
-	case rpc.CommitUnknown:
+	if e.Reason == rpc.CommitUnknown {
 		return retry + message + "; trying again may skip numbers and never repeats one"
-	case rpc.UnknownSequence:
-		return "ERR " + message + "; create it with: snowraft seq create NAME"
+	}
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return retry + message
 	}
 	switch e.Code {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted:

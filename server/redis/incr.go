@@ -132,13 +132,17 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 	return c.s.cfg.Backend.Next(ctx, key, count)
 }
 
-// incrError tells of the end of int64 as Redis does.
+// incrError tells of the end of int64 as Redis does, and of a sequence that does
+// not exist how to create it.
 func (c *conn) incrError(key string, count uint64, err error) string {
-	if rpc.FromError(err).Reason == rpc.SequenceExhausted {
+	switch rpc.FromError(err).Reason {
+	case rpc.SequenceExhausted:
 		last, ok, lastErr := c.s.cfg.Backend.Last(c.s.calls.context(), key)
 		if lastErr == nil && ok && last > math.MaxInt64-int64(count) { //nolint:gosec // at most maxCount
 			return "ERR increment or decrement would overflow"
 		}
+	case rpc.UnknownSequence:
+		return errorText(err) + "; create it with: snowraft seq create " + key
 	}
 	return errorText(err)
 }

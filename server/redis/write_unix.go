@@ -12,7 +12,7 @@ const canTry = true
 // tryWrite writes as much as the system takes without waiting.
 func tryWrite(fd uintptr, b []byte) (int, error) {
 	for written := 0; ; {
-		n, err := syscall.Write(int(fd), b[written:]) //nolint:gosec // it was an int
+		n, err := syscall.Write(int(fd), b[written:])
 		if n > 0 {
 			written += n
 		}

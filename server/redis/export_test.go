@@ -1,0 +1,34 @@
+package redis
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+)
+
+// Unread is how many bytes of answers wait for their clients.
+func (s *Server) Unread() int64 { return s.unread.Load() }
+
+// Feed tells the commands that are read from b when it comes in parts of a size.
+func Feed(b []byte, size int) string {
+	var out bytes.Buffer
+	var have []byte
+	for len(b) > 0 {
+		part := b[:min(size, len(b))]
+		b = b[len(part):]
+		have = append(have, part...)
+		for {
+			args, n, err := parse(have, nil)
+			if errors.Is(err, errIncomplete) {
+				break
+			}
+			if err != nil {
+				fmt.Fprintf(&out, "%v", err)
+				return out.String()
+			}
+			fmt.Fprintf(&out, "%q ", args)
+			have = have[n:]
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,154 @@
+package redis_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+func TestPipelineIsCoalescedInOrder(t *testing.T) {
+	t.Parallel()
+	var calls []string // all on the goroutine of one connection
+	f := &fake{before: func(_ context.Context, call, name string) error {
+		calls = append(calls, call+" "+name)
+		return nil
+	}}
+	f.add("a", 1, 1, -1, true)
+	f.add("b", 100, 10, -1, true)
+	_, addr := start(t, redis.Config{Backend: f})
+	// One packet, so that it comes as one.
+	got := all(t, addr, "INCR a\r\nINCR b\r\nINCRBY a 3\r\nINCR b\r\nINCR a\r\nGET a\r\nINCR a\r\nINCRBY a\r\nINCR a\r\nPING\r\n")
+	want := ":1\r\n:100\r\n:4\r\n:110\r\n:5\r\n$1\r\n5\r\n:6\r\n" +
+		"-ERR wrong number of arguments for 'incrby' command\r\n:7\r\n+PONG\r\n"
+	if got != want {
+		t.Errorf("got  %q\nwant %q", got, want)
+	}
+	if got, want := strings.Join(calls, ", "), "next a, next b, last a, next a, next a"; got != want {
+		t.Errorf("the backend was asked for %s, want %s", got, want)
+	}
+}
+
+// More keys and more numbers than are taken together.
+func TestLongPipeline(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	_, addr := start(t, redis.Config{Backend: f})
+	const rounds, names = 50, 100
+	var in, want strings.Builder
+	for round := range rounds {
+		for name := range names {
+			fmt.Fprintf(&in, "*2\r\n$4\r\nINCR\r\n$6\r\nkey-%02d\r\n", name)
+			fmt.Fprintf(&want, ":%d\r\n", round+1)
+		}
+	}
+	for i := range 4 {
+		in.WriteString("INCRBY many 600000\r\n")
+		fmt.Fprintf(&want, ":%d\r\n", (i+1)*600000)
+	}
+	if got := all(t, addr, in.String()); got != want.String() {
+		t.Errorf("%d bytes of answers differ from the %d expected", len(got), want.Len())
+	}
+}
+
+// A client that sends all before it reads anything gets all its answers.
+func TestClientThatReadsLast(t *testing.T) {
+	t.Parallel()
+	_, addr := start(t, redis.Config{Backend: &fake{}})
+	const count = 60 // answers of 100,000 IDs, 55 MB: three times what a client may leave unread
+	c := dial(t, addr)
+	c.send(strings.Repeat("SNOWRAFT.ID COUNT 100000\r\n", count))
+	id, want := int64(0), []byte(nil)
+	r := c.reader()
+	for range count {
+		if line := r.line(); line != "*100000" {
+			t.Fatalf("got %q", line)
+		}
+		for range 100_000 {
+			id++
+			want = append(strconv.AppendInt(append(want[:0], ':'), id, 10), '\r', '\n')
+			if got, err := r.ReadSlice('\n'); !bytes.Equal(got, want) || err != nil {
+				t.Fatalf("got %q, %v for ID %d", got, err, id)
+			}
+		}
+	}
+}
+
+func TestCreateModes(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		mode   string
+		want   string
+		strict bool
+	}{
+		{"", ":1\r\n:4\r\n", true},
+		{"strict", ":1\r\n:4\r\n", true},
+		{"relaxed", ":1\r\n:4\r\n", false},
+		{"off", strings.Repeat("-ERR there is no sequence orders; create it with: snowraft seq create orders\r\n", 2), false},
+	} {
+		t.Run(tc.mode, func(t *testing.T) {
+			t.Parallel()
+			mode, err := redis.ParseCreateMode(tc.mode)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := &fake{}
+			_, addr := start(t, redis.Config{Backend: f, Create: mode})
+			if got := all(t, addr, "INCR orders\r\nPING\r\nINCRBY orders 3\r\n"); strings.Replace(got, "+PONG\r\n", "", 1) != tc.want {
+				t.Errorf("got  %q\nwant %q", got, tc.want)
+			}
+			s, err := f.find("orders")
+			if (err == nil) == (tc.mode == "off") || (err == nil && s.strict != tc.strict) {
+				t.Errorf("the sequence is %v, %v", s, err)
+			}
+			if n := f.creates.Load(); n > 1 {
+				t.Errorf("it was created %d times", n)
+			}
+		})
+	}
+	if _, err := redis.ParseCreateMode("maybe"); err == nil {
+		t.Error("a mode that does not exist is taken")
+	}
+}
+
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		err  *rpc.Error
+		want string
+	}{
+		{&rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known"}, "-LOADING no leader is known\r\n"},
+		{&rpc.Error{Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "this member ends"}, "-LOADING this member ends\r\n"},
+		{&rpc.Error{Code: codes.DeadlineExceeded, Message: "too late"}, "-LOADING too late\r\n"},
+		{&rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, Message: "it was changed"}, "-LOADING it was changed\r\n"},
+		{&rpc.Error{Code: codes.ResourceExhausted, RetryAfter: 1, Message: "wait"}, "-LOADING wait\r\n"},
+		{
+			&rpc.Error{Code: codes.Unknown, Reason: rpc.CommitUnknown, Message: "no word of it"},
+			"-LOADING no word of it; trying again may skip numbers and never repeats one\r\n",
+		},
+		{&rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow, Message: "too old"}, "-ERR too old\r\n"},
+		{&rpc.Error{Code: codes.Internal, Message: "two\r\nlines"}, "-ERR two  lines\r\n"},
+		{&rpc.Error{Code: codes.Internal}, "-ERR the member gave no reason\r\n"},
+	} {
+		t.Run(tc.want, func(t *testing.T) {
+			t.Parallel()
+			f := &fake{before: func(context.Context, string, string) error { return tc.err }}
+			_, addr := start(t, redis.Config{Backend: f})
+			for _, command := range []string{"INCR a", "INCRBY a 3", "GET a", "EXISTS a", "SNOWRAFT.ID", "SNOWRAFT.ID COUNT 2"} {
+				if got := all(t, addr, command+"\r\nPING\r\n"); got != tc.want+"+PONG\r\n" {
+					t.Errorf("%s: got %q", command, got)
+				}
+			}
+			if n := f.creates.Load(); n > 0 {
+				t.Error("a sequence was created for an error that is no reason to")
+			}
+		})
+	}
+}

@@ -1,0 +1,154 @@
+package redis_test
+
+import (
+	"context"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+// pipes is a listener of pipes, for synthetic time.
+type pipes struct {
+	conns  chan net.Conn
+	closed chan struct{}
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Close() error {
+	select {
+	case <-p.closed:
+	default:
+		close(p.closed)
+	}
+	return nil
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{} }
+
+func (p *pipes) dial() net.Conn {
+	ours, theirs := net.Pipe()
+	p.conns <- theirs
+	return ours
+}
+
+// ended is how long it takes from now until the other side closes.
+func ended(t *testing.T, c net.Conn) time.Duration {
+	t.Helper()
+	began := time.Now()
+	if _, err := io.Copy(io.Discard, c); err != nil {
+		t.Fatal(err)
+	}
+	return time.Since(began)
+}
+
+func TestTimeouts(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name     string
+		cfg      redis.Config
+		in       string
+		from, to time.Duration // when it is closed; 0: never
+	}{
+		{name: "nothing, as Redis", in: ""},
+		{name: "nothing after a command", in: "PING\r\n"},
+		{"idle", redis.Config{IdleTimeout: time.Minute}, "", time.Minute, 62 * time.Second},
+		{"a part of a command", redis.Config{}, "*1\r\n$4\r\nPI", 30 * time.Second, 32 * time.Second},
+		{"a part of a command, for longer", redis.Config{StallTimeout: time.Minute}, "PING", time.Minute, 62 * time.Second},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				tc.cfg.Backend = &fake{}
+				l := newPipes()
+				startOn(t, tc.cfg, l)
+				c := l.dial()
+				defer c.Close()
+				if _, err := io.WriteString(c, tc.in); err != nil {
+					t.Fatal(err)
+				}
+				if tc.to == 0 {
+					if err := c.SetReadDeadline(time.Now().Add(24 * time.Hour)); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := io.Copy(io.Discard, c); err == nil {
+						t.Error("it was closed")
+					}
+					return
+				}
+				if took := ended(t, c); took < tc.from || took > tc.to {
+					t.Errorf("it was closed after %v, expected %v to %v", took, tc.from, tc.to)
+				}
+			})
+		})
+	}
+}
+
+// A client that takes no answers does not keep its memory for ever.
+func TestClientThatDoesNotRead(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		s := startOn(t, redis.Config{Backend: &fake{}}, l)
+		c := l.dial()
+		defer c.Close()
+		began := time.Now()
+		for {
+			if _, err := io.WriteString(c, "SNOWRAFT.ID COUNT 100000\r\n"); err != nil {
+				break // closed by the server
+			}
+		}
+		if took := time.Since(began); took < 30*time.Second || took > 32*time.Second {
+			t.Errorf("it was closed after %v", took)
+		}
+		synctest.Wait()
+		if n := s.Unread(); n != 0 {
+			t.Errorf("%d bytes of answers are still counted", n)
+		}
+	})
+}
+
+// A call of the backend has a deadline, also on a server that has run for long.
+func TestCallsHaveADeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var took time.Duration
+		f := &fake{before: func(ctx context.Context, _, _ string) error {
+			began := time.Now()
+			<-ctx.Done()
+			took = time.Since(began)
+			return ctx.Err()
+		}}
+		l := newPipes()
+		startOn(t, redis.Config{Backend: f}, l)
+		c := l.dial()
+		defer c.Close()
+		for range 20 {
+			if _, err := io.WriteString(c, "GET orders\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			answer := make([]byte, 64)
+			n, err := c.Read(answer)
+			if got := string(answer[:n]); got != "-LOADING context deadline exceeded\r\n" || err != nil {
+				t.Fatalf("got %q, %v", got, err)
+			}
+			if took < 5*time.Second || took > 6*time.Second {
+				t.Errorf("the call was given up after %v", took)
+			}
+			<-time.After(700 * time.Millisecond)
+		}
+	})
+}
