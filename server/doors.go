@@ -8,6 +8,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/redis"
+	"github.com/snowraft/snowraft/server/web"
 )
 
 func (s *Server) newRedis() *redis.Server {
@@ -19,14 +20,26 @@ func (s *Server) newRedis() *redis.Server {
 // web.Backend. Its errors are those that travel.
 type doors struct{ s *Server }
 
+// bounded gives calls that bring no deadline one, as gRPC's calls have.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(ctx, defaultTimeout)
+}
+
 // Next gives out count numbers of a sequence.
 func (d doors) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	n, err := d.s.next(ctx, sequence, count, "")
 	return n.First, n.Increment, toStatus(err)
 }
 
 // AppendNext appends count numbers as text, each with a newline.
 func (d doors) AppendNext(ctx context.Context, dst []byte, sequence string, count uint64) ([]byte, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	n, err := d.s.next(ctx, sequence, count, "")
 	if err != nil {
 		return dst, toStatus(err)
@@ -68,6 +81,8 @@ func (d doors) Create(ctx context.Context, sequence string, strict bool) error {
 
 // Ids appends count IDs of a layout.
 func (d doors) Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
 	issuer, err := d.s.member.Issuer(ctx, layout)
 	if err != nil {
 		return dst, toStatus(err)
@@ -104,4 +119,7 @@ func (d doors) Info() redis.Info {
 	return info
 }
 
-var _ redis.Backend = doors{}
+var (
+	_ redis.Backend = doors{}
+	_ web.Backend   = doors{}
+)
