@@ -103,7 +103,7 @@ func TestHTTPRefusals(t *testing.T) {
 	}{
 		{"GET", "/v1/layouts/none", "", 404, `"reason":"UNKNOWN_LAYOUT"`},
 		{"GET", "/id?layout=none", "", 404, "UNKNOWN_LAYOUT: "},
-		{"GET", "/v1/sequences/a//b", "", 501, `"code":12`}, // not sent elsewhere for its path
+		{"GET", "/v1/sequences/a//b", "", 404, `"sequence":"a//b"`}, // not sent elsewhere for its path
 		{"GET", "/api/snowflake/get/", "", 404, `"message":"No message available"`},
 		{"POST", "/v1/ids:generate", `{"count":1000001}`, 400, `"reason":"INVALID_ARGUMENT"`},
 		{"POST", "/v1/ids:generate", `{"layout":"` + strings.Repeat("x", 65<<10) + `"}`, 413, "65536"},
