@@ -70,6 +70,14 @@ func all(tb testing.TB, addr, s string) string {
 	return string(b)
 }
 
+// A client that uses each key once does not make its connection grow.
+func TestKeysAreKeptWithinBounds(t *testing.T) {
+	t.Parallel()
+	if n := redis.KeysKept(10_000); n < 1 || n > 64 {
+		t.Errorf("%d keys are kept", n)
+	}
+}
+
 const (
 	badAuth = "-ERR AUTH <password> called without any password configured for the default user. " +
 		"Are you sure your configuration is correct?\r\n"

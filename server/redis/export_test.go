@@ -9,6 +9,17 @@ import (
 // Unread is how many bytes of answers wait for their clients.
 func (s *Server) Unread() int64 { return s.unread.Load() }
 
+// KeysKept is how many keys a connection keeps of those that it was asked for.
+func KeysKept(asked int) int {
+	var k keys
+	for i := range asked {
+		if s, err := k.get(fmt.Appendf(nil, "key-%d", i)); err != nil || s != fmt.Sprintf("key-%d", i) {
+			return -1
+		}
+	}
+	return len(k.all)
+}
+
 // Feed tells the commands that are read from b when it comes in parts of a size.
 func Feed(b []byte, size int) string {
 	var out bytes.Buffer

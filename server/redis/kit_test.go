@@ -55,6 +55,9 @@ func (f *fake) Next(ctx context.Context, name string, count uint64) (first, incr
 	if err := f.ask(ctx, "next", name); err != nil {
 		return 0, 0, err
 	}
+	if count < 1 || count > 1_000_000 {
+		return 0, 0, &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: "the count is out of range"}
+	}
 	s, err := f.find(name)
 	if err != nil {
 		return 0, 0, err

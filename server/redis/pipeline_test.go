@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -65,6 +66,9 @@ func TestClientThatReadsLast(t *testing.T) {
 	const count = 60 // answers of 100,000 IDs, 55 MB: three times what a client may leave unread
 	c := dial(t, addr)
 	c.send(strings.Repeat("SNOWRAFT.ID COUNT 100000\r\n", count))
+	if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
 	id, want := int64(0), []byte(nil)
 	r := c.reader()
 	for range count {

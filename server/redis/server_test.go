@@ -205,6 +205,12 @@ func TestTooLong(t *testing.T) {
 			if _, err := io.ReadFull(c, got); string(got) != tc.want {
 				t.Errorf("got %.100q, %v, want %.100q", got, err, tc.want)
 			}
+			// A client that is still sending must not be told of that instead.
+			for range 10 {
+				if _, err := io.WriteString(c, strings.Repeat("x", 1000)); err != nil {
+					t.Fatal(err)
+				}
+			}
 		})
 	}
 }

@@ -110,6 +110,9 @@ func TestClientThatDoesNotRead(t *testing.T) {
 			if _, err := io.WriteString(c, "SNOWRAFT.ID COUNT 100000\r\n"); err != nil {
 				break // closed by the server
 			}
+			if n := s.Unread(); n > 20<<20 {
+				t.Fatalf("%d bytes of answers wait for it", n)
+			}
 		}
 		if took := time.Since(began); took < 30*time.Second || took > 32*time.Second {
 			t.Errorf("it was closed after %v", took)
