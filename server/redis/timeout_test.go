@@ -155,3 +155,22 @@ func TestCallsHaveADeadline(t *testing.T) {
 		}
 	})
 }
+
+// A connection that ends has first sent what it answered.
+func TestLastAnswersAreSent(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		startOn(t, redis.Config{Backend: &fake{}}, l)
+		c := l.dial()
+		defer c.Close()
+		if _, err := io.WriteString(c, "SNOWRAFT.ID COUNT 100000\r\nQUIT\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		got, err := io.ReadAll(c)
+		if err != nil || len(got) < 100_000 || string(got[len(got)-5:]) != "+OK\r\n" {
+			t.Errorf("got %d bytes, %v", len(got), err)
+		}
+	})
+}
