@@ -20,14 +20,6 @@ func (s *Server) newRedis() *redis.Server {
 // web.Backend. Its errors are those that travel.
 type doors struct{ s *Server }
 
-// bounded gives calls that bring no deadline one, as gRPC's calls have.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, defaultTimeout)
-}
-
 // Next gives out count numbers of a sequence.
 func (d doors) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
 	ctx, cancel := bounded(ctx)

@@ -89,14 +89,9 @@ var leaderCalls = map[string]leaderCall{
 	snowraftv1.ClusterService_ResetObservedClock_FullMethodName: {replies[snowraftv1.ResetObservedClockResponse](), true, nil},
 }
 
-// forward is the interceptor that brings leader-only calls to the leader: this
-// member serves them itself while it leads, and else forwards them. A call
-// that was forwarded already is not forwarded again.
-func (s *Server) forward(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	call, ok := leaderCalls[info.FullMethod]
-	if !ok {
-		return handler(ctx, req)
-	}
+// forward brings a leader-only call to the leader: this member serves it itself while
+// it leads, and else forwards it. A call that was forwarded already is not forwarded again.
+func (s *Server) forward(ctx context.Context, req any, method string, call leaderCall, handler grpc.UnaryHandler) (any, error) {
 	md, _ := metadata.FromIncomingContext(ctx)
 	if into := md.Get(rpc.ForwardedInto); len(into) > 0 && into[0] != s.ClusterID() {
 		return nil, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.InvalidArgument, Message: "the call was forwarded from another cluster"}
@@ -104,7 +99,7 @@ func (s *Server) forward(ctx context.Context, req any, info *grpc.UnaryServerInf
 	if len(md.Get(rpc.ForwardedBy)) > 0 {
 		return handler(ctx, req)
 	}
-	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), call, handler)
+	return s.atLeader(ctx, method, req.(proto.Message), call, handler)
 }
 
 // atLeader tries here, by handler, or at the leader until somebody answers as

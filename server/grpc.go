@@ -30,8 +30,8 @@ func (s *Server) newGRPC() *grpc.Server {
 		grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
-		grpc.ChainUnaryInterceptor(s.unary, s.forward),
-		grpc.ChainStreamInterceptor(s.stream),
+		grpc.UnaryInterceptor(s.unary),
+		grpc.StreamInterceptor(s.stream),
 	)
 	snowraftv1.RegisterIdServiceServer(g, &idService{s: s})
 	snowraftv1.RegisterLayoutServiceServer(g, &layoutService{s: s})
@@ -43,7 +43,8 @@ func (s *Server) newGRPC() *grpc.Server {
 	return g
 }
 
-// unary is the outermost interceptor: a deadline, the error table, metrics.
+// unary is the interceptor of all calls: a deadline, the way to the leader, the error
+// table, metrics.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	defer func() {
@@ -53,11 +54,15 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		s.metrics.served(info.FullMethod, err, time.Since(began))
 	}()
 	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, defaultTimeout)
-		defer cancel()
+		p := newPatience(ctx, began)
+		defer p.end()
+		ctx = p
 	}
-	resp, err = handler(ctx, req)
+	if call, ok := leaderCalls[info.FullMethod]; ok {
+		resp, err = s.forward(ctx, req, info.FullMethod, call, handler)
+	} else {
+		resp, err = handler(ctx, req)
+	}
 	return resp, toStatus(err)
 }
 

@@ -31,7 +31,7 @@ var quick = cluster.Timing{
 // node is one member of a test cluster: real ports, real files, a clock that
 // the test sets, and connections to all of its services.
 type node struct {
-	t      *testing.T
+	t      testing.TB
 	cfg    server.Config
 	skew   *atomic.Int64 // ms
 	server *server.Server
@@ -46,7 +46,7 @@ type node struct {
 }
 
 // newNode describes a member and does not start it.
-func newNode(t *testing.T, name string, change ...func(*server.Config)) *node {
+func newNode(t testing.TB, name string, change ...func(*server.Config)) *node {
 	n := &node{t: t, skew: new(atomic.Int64)}
 	system := clock.System()
 	n.cfg = server.Config{
@@ -104,7 +104,7 @@ func (n *node) setClock(by time.Duration) { n.skew.Store(by.Milliseconds()) }
 func (n *node) leads() bool { return n.server.Member().Node().IsLeader() }
 
 // startCluster starts size members that bootstrap together and waits until all issue.
-func startCluster(t *testing.T, size int, change ...func(*server.Config)) []*node {
+func startCluster(t testing.TB, size int, change ...func(*server.Config)) []*node {
 	t.Helper()
 	var nodes []*node
 	var seeds []string
@@ -125,7 +125,7 @@ func startCluster(t *testing.T, size int, change ...func(*server.Config)) []*nod
 }
 
 // join starts a new member that joins these.
-func join(t *testing.T, name string, nodes []*node, change ...func(*server.Config)) *node {
+func join(t testing.TB, name string, nodes []*node, change ...func(*server.Config)) *node {
 	n := newNode(t, name, change...)
 	for _, o := range nodes {
 		n.cfg.Join = append(n.cfg.Join, o.server.GossipAddr())
@@ -136,7 +136,7 @@ func join(t *testing.T, name string, nodes []*node, change ...func(*server.Confi
 const patience = 20 * time.Second
 
 // until polls for a condition.
-func until(t *testing.T, what string, ok func() bool) {
+func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(10 * time.Millisecond)

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"net/http"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,8 +22,10 @@ type metrics struct {
 	numbers  prometheus.Counter
 	calls    *prometheus.CounterVec
 	latency  *prometheus.HistogramVec
+	good     goods
 	requests *prometheus.CounterVec
 	answered *prometheus.HistogramVec
+	goodHTTP goods
 }
 
 func newMetrics(s *Server) *metrics {
@@ -51,19 +55,49 @@ func newMetrics(s *Server) *metrics {
 
 func (m *metrics) issued(count uint32) { m.ids.Add(float64(count)) }
 
+// served counts a gRPC call.
 func (m *metrics) served(method string, err error, took time.Duration) {
-	code, reason := codes.OK, ""
-	if err != nil {
-		e := rpc.FromError(err)
-		code, reason = e.Code, e.Reason
+	g := m.good.of(method, func() good {
+		return good{m.calls.WithLabelValues(method, codes.OK.String(), ""), m.latency.WithLabelValues(method)}
+	})
+	g.latency.Observe(took.Seconds())
+	if err == nil {
+		g.count.Inc()
+		return
 	}
-	m.calls.WithLabelValues(method, code.String(), reason).Inc()
-	m.latency.WithLabelValues(method).Observe(took.Seconds())
+	e := rpc.FromError(err)
+	m.calls.WithLabelValues(method, e.Code.String(), e.Reason).Inc()
 }
 
+// servedHTTP counts an HTTP request.
 func (m *metrics) servedHTTP(route string, status int, took time.Duration) {
+	g := m.goodHTTP.of(route, func() good {
+		return good{m.requests.WithLabelValues(route, strconv.Itoa(http.StatusOK)), m.answered.WithLabelValues(route)}
+	})
+	g.latency.Observe(took.Seconds())
+	if status == http.StatusOK {
+		g.count.Inc()
+		return
+	}
 	m.requests.WithLabelValues(route, strconv.Itoa(status)).Inc()
-	m.answered.WithLabelValues(route).Observe(took.Seconds())
+}
+
+// good is what calls that end well are counted with. To look labels up costs more than
+// an answer from memory, so it is kept.
+type good struct {
+	count   prometheus.Counter
+	latency prometheus.Observer
+}
+
+// goods are the good calls by method or route, of which there are finitely many.
+type goods struct{ byName sync.Map }
+
+func (g *goods) of(name string, find func() good) good {
+	found, ok := g.byName.Load(name)
+	if !ok {
+		found, _ = g.byName.LoadOrStore(name, find())
+	}
+	return found.(good)
 }
 
 // stateCollector reads the member's state at each scrape.

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// patience is the context of a call that brought no deadline: it has one, defaultTimeout
+// after the call began. Most calls never wait, so its timer is started by the first who asks for
+// Done: that is a good part of what an interceptor costs.
+type patience struct {
+	context.Context // the call's
+	until           time.Time
+
+	mu     sync.Mutex
+	timed  context.Context // nil until somebody waits
+	cancel context.CancelFunc
+}
+
+func newPatience(call context.Context, began time.Time) *patience {
+	return &patience{Context: call, until: began.Add(defaultTimeout)}
+}
+
+// Deadline implements context.Context.
+func (p *patience) Deadline() (time.Time, bool) { return p.until, true }
+
+// Done implements context.Context.
+func (p *patience) Done() <-chan struct{} { return p.waiting().Done() }
+
+// Err implements context.Context.
+func (p *patience) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timed != nil {
+		return p.timed.Err()
+	}
+	return p.Context.Err()
+}
+
+// AfterFunc lets contexts that are derived from this one do without a goroutine.
+func (p *patience) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(p.waiting(), f) }
+
+func (p *patience) waiting() context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timed == nil {
+		p.timed, p.cancel = context.WithDeadline(p.Context, p.until)
+	}
+	return p.timed
+}
+
+// end is called when the call is over.
+func (p *patience) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
+// bounded gives calls that bring no deadline one, as gRPC's calls have.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	p := newPatience(ctx, time.Now())
+	return p, p.end
+}
