@@ -154,7 +154,7 @@ func (n *node) untilReady() {
 	until(n.t, n.cfg.Name+" issues IDs", func() bool { return n.server.Ready() == nil })
 }
 
-func leader(t *testing.T, nodes []*node) *node {
+func leader(t testing.TB, nodes []*node) *node {
 	t.Helper()
 	var found *node
 	until(t, "there is a leader", func() bool {
@@ -172,7 +172,7 @@ func except(nodes []*node, these ...*node) []*node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *node) bool { return slices.Contains(these, n) })
 }
 
-func follower(t *testing.T, nodes []*node) *node {
+func follower(t testing.TB, nodes []*node) *node {
 	t.Helper()
 	l := leader(t, nodes)
 	for _, n := range nodes {
