@@ -16,11 +16,16 @@ import (
 
 // uuids asks for UUIDs and returns the IDs in them.
 func (n *node) uuids(t *testing.T, l *snowflake.Layout, count uint32) []uint64 {
-	resp, err := n.ids.GenerateUuids(t.Context(), &snowraftv1.GenerateUuidsRequest{Layout: l.Name(), Count: count})
-	if err != nil {
-		t.Errorf("%s: %v", n.cfg.Name, err)
-		return nil
-	}
+	var resp *snowraftv1.GenerateUuidsResponse
+	until(t, n.cfg.Name+" issues UUIDs", func() (ok bool) {
+		var err error
+		resp, err = n.ids.GenerateUuids(t.Context(), &snowraftv1.GenerateUuidsRequest{Layout: l.Name(), Count: count})
+		if err != nil && status.Code(err) != codes.Unavailable { // which is a window that ended on a busy machine
+			t.Errorf("%s: %v", n.cfg.Name, err)
+			return true
+		}
+		return err == nil
+	})
 	if !slices.IsSorted(resp.GetUuids()) {
 		t.Errorf("%s: the UUIDs of one lane do not ascend", n.cfg.Name)
 	}
