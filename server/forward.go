@@ -117,6 +117,9 @@ func (s *Server) atLeader(ctx context.Context, method string, req proto.Message,
 		again()
 		changed := s.member.Node().LeaderChanged()
 		reply, err := s.tryLeader(ctx, method, req, call, handler)
+		if errors.Is(err, errReplaced) {
+			until = time.Now().Add(leaderWait) // the time up to now was not spent without a leader
+		}
 		if !s.retryable(err, call) || time.Now().After(until) {
 			return reply, err
 		}
@@ -147,8 +150,16 @@ func (s *Server) tryLeader(ctx context.Context, method string, req proto.Message
 	if err != nil {
 		return nil, err
 	}
+	if call.repeatable {
+		var cancel context.CancelFunc
+		ctx, cancel = whileLeading(ctx, node, leader.ID)
+		defer cancel()
+	}
 	reply := call.reply()
 	if err := conn.Invoke(ctx, method, req, reply); err != nil {
+		if errors.Is(context.Cause(ctx), errReplaced) {
+			return nil, errReplaced
+		}
 		if e := rpc.FromError(err); e.Code == codes.Unavailable && e.Reason == "" {
 			// The connection broke: the leader may have done it.
 			return nil, &rpc.Error{
@@ -159,6 +170,39 @@ func (s *Server) tryLeader(ctx context.Context, method string, req proto.Message
 		return nil, err
 	}
 	return reply, nil
+}
+
+// errReplaced is that another leader is known before the one that was asked has answered.
+var errReplaced = &rpc.Error{
+	Code: codes.Unknown, Reason: rpc.CommitUnknown,
+	Message: "the leader was replaced before it answered, the outcome is unknown",
+}
+
+// leadership is what a [cluster.Node] knows of who leads.
+type leadership interface {
+	Leader() (cluster.Member, bool)
+	LeaderChanged() <-chan struct{}
+}
+
+// whileLeading is ctx until another member than this is known to lead; then its cause is
+// errReplaced. A leader that hangs, or whose answers do not get through, keeps nobody waiting
+// for longer than the others need to replace it.
+func whileLeading(ctx context.Context, of leadership, leaderID string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for ctx.Err() == nil {
+			changed := of.LeaderChanged()
+			if now, ok := of.Leader(); ok && now.ID != leaderID {
+				cancel(errReplaced)
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // retryable reports whether a call may be tried again.

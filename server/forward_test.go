@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+)
+
+// throne tells who leads; "" is nobody.
+type throne struct {
+	leader  string
+	changed chan struct{}
+}
+
+func (t *throne) Leader() (cluster.Member, bool) {
+	return cluster.Member{ID: t.leader}, t.leader != ""
+}
+func (t *throne) LeaderChanged() <-chan struct{} { return t.changed }
+
+func (t *throne) becomes(leader string) {
+	changed := t.changed
+	t.leader, t.changed = leader, make(chan struct{})
+	close(changed)
+	synctest.Wait()
+}
+
+// TestCallsEndWhenTheLeaderIsReplaced has a leader that never answers.
+func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		of := &throne{leader: "a", changed: make(chan struct{})}
+		ctx, cancel := whileLeading(t.Context(), of, "a")
+		defer cancel()
+		synctest.Wait()
+		// That it is not known who leads is no reason to give up: nobody else could be asked.
+		for _, leader := range []string{"", "a"} {
+			of.becomes(leader)
+			if err := ctx.Err(); err != nil {
+				t.Fatalf("the call was ended while %q led: %v", leader, err)
+			}
+		}
+		of.becomes("b")
+		if cause := context.Cause(ctx); !errors.Is(cause, errReplaced) {
+			t.Errorf("with another leader the call went on: %v", cause)
+		}
+
+		// It was replaced between looking and calling.
+		ctx, cancel = whileLeading(t.Context(), of, "a")
+		defer cancel()
+		<-ctx.Done()
+		if cause := context.Cause(ctx); !errors.Is(cause, errReplaced) {
+			t.Error(cause)
+		}
+
+		// The caller's own deadline stays what it is.
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		ctx, cancel = whileLeading(ctx, of, "b")
+		defer cancel()
+		<-ctx.Done()
+		if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) {
+			t.Error(cause)
+		}
+	})
+}
