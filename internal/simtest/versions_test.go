@@ -51,6 +51,7 @@ func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
 		old.crash()
 		w.versionStays(fsm.Version, 2*time.Minute)
 		old.start()
+		w.untilVersion(fsm.Version) // it reads its log anew
 		for _, to := range w.nodes {
 			_, _ = w.leader().proc().member.Node().TransferLeadership(w.Context(), to.name)
 			w.versionStays(fsm.Version, 30*time.Second)
@@ -74,6 +75,7 @@ func TestVersionIsNotRaisedOverAMemberThatIsNotKnown(t *testing.T) {
 		w.nodes[0].start()
 		w.nodes[1].start()
 		w.untilAllIssue(20 * time.Second)
+		w.untilVersion(fsm.Version)
 		w.versionStays(fsm.Version, time.Minute)
 		w.nodes[2].start()
 		w.untilAllIssue(recovery)
@@ -90,6 +92,7 @@ func TestVersionIsRaisedWhenTheLastOldMemberIsRemoved(t *testing.T) {
 			_, _ = old.proc().member.Node().TransferLeadership(w.Context(), "")
 			w.pass(time.Second)
 		}
+		w.untilVersion(fsm.Version)
 		w.versionStays(fsm.Version, time.Minute)
 		if err := w.leader().proc().member.Node().Remove(w.Context(), old.proc().member.Node().ID(), false); err != nil {
 			t.Fatal(err)
