@@ -23,7 +23,7 @@ type answer struct {
 	count       uint64
 	increment   int64
 	period      int32
-	at          int64 // the observed clock then, Unix ms
+	at          int64 // as in BlockGrant
 }
 
 type answerKey struct {
@@ -33,9 +33,9 @@ type answerKey struct {
 
 func (a *answer) key() answerKey { return answerKey{a.incarnation, a.request} }
 
-// expired reports whether an answer is older than it is remembered. An operator may
-// have lowered the observed clock since; then the answer is new until the clock is
-// back where it was.
+// expired reports whether an answer is older than it is remembered. The observed clock may
+// be behind the answer's, most of all when an operator lowered it since; then the answer is new until
+// the clock is there.
 func (a *answer) expired(observed int64) bool { return minus(observed, a.at) > answerMillis }
 
 // answers are the answers of requests with an ID, oldest first, at most maxAnswers

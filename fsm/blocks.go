@@ -20,7 +20,7 @@ type BlockGrant struct {
 	Increment  int64
 	Generation uint64 // of the sequence; of a repeated answer, the present one
 	Period     int32  // as in Sequence; never before that of an earlier block
-	AtMillis   int64  // the observed clock at the grant, Unix ms
+	AtMillis   int64  // when it was granted, by the proposer's clock or, if that is later, the observed one; Unix ms
 	Repeated   bool   // it is the answer that an earlier request of that ID got
 }
 
@@ -70,14 +70,17 @@ func (s *State) allocateBlock(e entry) Result {
 		token = 0
 	}
 	q.grant(count, token)
+	// The observed clock stands still while nobody leads. An answer that was given before it moves
+	// on must not be as old as that at once.
+	at := max(s.observed, e.now)
 	grant := BlockGrant{
 		Token: e.index, First: first, Count: count, Increment: q.spec.increment,
-		Generation: q.generation, Period: q.period, AtMillis: s.observed,
+		Generation: q.generation, Period: q.period, AtMillis: at,
 	}
 	if token == 0 {
 		s.answers.add(answer{
 			sequence: q.name, incarnation: q.incarnation, request: string(c.GetRequestId()), first: first,
-			count: count, increment: q.spec.increment, period: q.period, at: s.observed,
+			count: count, increment: q.spec.increment, period: q.period, at: at,
 		}, s.observed)
 	}
 	s.sequences.put(&q)

@@ -218,6 +218,24 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// While nobody leads the observed clock stands still: before it first moves on, in a new cluster
+// and in one that was down for long, answers are given that must be remembered all the same.
+func TestAnswersBeforeTheClockIsObserved(t *testing.T) {
+	l := newSequenceLog(t, plain("s"))
+	ask := withID(allocate("s", l.seq("s").Generation, 1, 0), "r")
+	for _, now := range []int64{epoch, epoch + 100*answerMillis} {
+		first := l.must(at(now, ask)).Block
+		if first.Repeated || first.AtMillis != now {
+			t.Errorf("%+v at %d", first, now)
+		}
+		l.must(at(now+answerMillis, observe(false)))
+		if b := l.must(ask).Block; !b.Repeated || b.First != first.First || b.AtMillis != now {
+			t.Errorf("%+v, before it was %+v", b, first)
+		}
+		l.must(at(now+answerMillis+1, observe(false)))
+	}
+}
+
 func TestAnswersAreLimited(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	l.answers.limit = 4

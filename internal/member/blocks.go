@@ -31,7 +31,7 @@ func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint6
 // grantedBlock is a block, and what the log says of how it was granted.
 type grantedBlock struct {
 	definition *definition
-	atMillis   int64 // when it was granted, by the observed clock
+	atMillis   int64 // as in fsm.BlockGrant
 }
 
 // allocateBlock proposes a block. The sequence may change between looking at it and the commit:

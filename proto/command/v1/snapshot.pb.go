@@ -713,7 +713,7 @@ type SnapshotAnswer struct {
 	Count       uint64                 `protobuf:"varint,5,opt,name=count,proto3" json:"count,omitempty"`
 	Increment   int64                  `protobuf:"varint,6,opt,name=increment,proto3" json:"increment,omitempty"`
 	Period      int32                  `protobuf:"varint,7,opt,name=period,proto3" json:"period,omitempty"`
-	// The observed clock then, in Unix milliseconds.
+	// When it was given, by the leader's clock or, if that is later, the observed one; Unix milliseconds.
 	AtMs          int64 `protobuf:"varint,8,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
