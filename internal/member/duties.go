@@ -7,6 +7,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -27,8 +28,12 @@ func (m *Member) lead(ctx context.Context) {
 		return
 	}
 	r := newReign(m)
-	m.reign.Store(r)
-	defer m.reign.CompareAndSwap(r, nil)
+	if !mutant.On(mutant.KeepReign) {
+		m.reign.Store(r)
+		defer m.reign.CompareAndSwap(r, nil)
+	} else {
+		m.reign.CompareAndSwap(nil, r)
+	}
 	observe := time.NewTicker(observeInterval)
 	defer observe.Stop()
 	checkpoint := time.NewTicker(checkpointInterval)

@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // reign is what a leader keeps in memory of strict sequences, for one term.
@@ -15,18 +17,26 @@ import (
 // replaced and does not know it answers nobody, and of two calls of which one began
 // after the other returned, the later one gets the later number.
 type reign struct {
-	m   *Member
-	led verifier
+	m    *Member
+	term uint64
+	led  verifier
 
 	mu     sync.Mutex
 	byName map[string]*strictSequence
 }
 
 func newReign(m *Member) *reign {
-	term := m.node.LeadingTerm()
-	return &reign{m: m, byName: make(map[string]*strictSequence), led: verifier{
-		verify: func(ctx context.Context) error { return m.node.Verify(ctx, term) },
-	}}
+	r := &reign{m: m, term: m.node.LeadingTerm(), byName: make(map[string]*strictSequence)}
+	r.led.verify = r.verify
+	return r
+}
+
+func (r *reign) verify(ctx context.Context) error {
+	term := r.term
+	if mutant.On(mutant.KeepReign) {
+		term = r.m.node.LeadingTerm()
+	}
+	return r.m.node.Verify(ctx, term)
 }
 
 func (r *reign) sequence(name string) *strictSequence {
@@ -55,7 +65,19 @@ func (r *reign) close() []*allocator.Sequence {
 // confirm makes sure that this member leads in the reign's term at some moment
 // after the call began.
 func (r *reign) confirm(ctx context.Context) error {
+	if mutant.On(mutant.NoConfirm) {
+		return nil
+	}
 	return r.led.wait(ctx)
+}
+
+// current makes sure that the reign has not ended with its term: this member may have lost
+// leadership and won it again, with another leader between.
+func (r *reign) current() error {
+	if r.m.node.LeadingTerm() != r.term && !mutant.On(mutant.KeepReign) {
+		return cluster.ErrNotLeader
+	}
+	return nil
 }
 
 // strictSequence is one strict sequence during a reign, or the requests with an ID of a

@@ -54,6 +54,12 @@ const (
 	ReturnBeforeClose Bug = "return-before-close"
 	// JoinAcrossGap answers from two blocks as if the second one continued the first.
 	JoinAcrossGap Bug = "join-across-gap"
+	// KeepReign goes on with a strict sequence's block that was granted before leadership was lost.
+	KeepReign Bug = "keep-reign"
+	// NoConfirm gives strict numbers out without confirming leadership after they were chosen.
+	NoConfirm Bug = "no-confirm"
+	// JoinVerification gives callers the result of a verification that began before they came.
+	JoinVerification Bug = "join-verification"
 	// TrustAnyBlock uses a block that repeats numbers.
 	TrustAnyBlock Bug = "trust-any-block"
 )

@@ -1,0 +1,127 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// office verifies as long as the test wants it to.
+type office struct {
+	mu     sync.Mutex
+	now    int // counts what happens
+	began  []int
+	finish chan error
+}
+
+func (o *office) tick() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.now++
+	return o.now
+}
+
+func (o *office) verify(ctx context.Context) error {
+	began := o.tick()
+	o.mu.Lock()
+	o.began = append(o.began, began)
+	o.mu.Unlock()
+	select {
+	case err := <-o.finish:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// outcome is what a caller was told, and which verification that was of.
+type outcome struct {
+	came int
+	err  error
+}
+
+// early runs callers who come while verifications are under way. It returns an
+// error if one was told the result of a verification that began before it came.
+func early() error {
+	o := &office{finish: make(chan error)}
+	v := &verifier{verify: o.verify}
+	outcomes := make(chan outcome, 100)
+	come := func(callers int) {
+		for range callers {
+			came := o.tick()
+			go func() { outcomes <- outcome{came, v.wait(context.Background())} }()
+			synctest.Wait()
+		}
+	}
+	come(1)
+	for round := range 10 {
+		come(round)
+		o.finish <- fmt.Errorf("%d", round) // the results are told apart by it
+		synctest.Wait()
+	}
+	for len(outcomes) < 1+45 {
+		o.finish <- errors.New("10")
+		synctest.Wait()
+	}
+	synctest.Wait()
+	if len(o.began) > 11 {
+		return fmt.Errorf("%d verifications for 46 callers in 11 groups", len(o.began))
+	}
+	for range 1 + 45 {
+		told := <-outcomes
+		var round int
+		if _, err := fmt.Sscan(told.err.Error(), &round); err != nil {
+			return err
+		}
+		if began := o.began[round]; began < told.came {
+			return fmt.Errorf("who came at %d was told the result of a verification that began at %d", told.came, began)
+		}
+	}
+	return nil
+}
+
+func TestVerificationBeginsAfterWhoWaitsForIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		if err := early(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// Who gives up disturbs nobody, and a verification that does not end is given up as well.
+func TestVerificationOfWhoGivesUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := &office{finish: make(chan error)}
+		v := &verifier{verify: o.verify}
+		first, second := make(chan error, 1), make(chan error, 1)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() { first <- v.wait(ctx) }()
+		synctest.Wait()
+		go func() { second <- v.wait(t.Context()) }()
+		synctest.Wait()
+		cancel()
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("who gave up was told %v", err)
+		}
+		o.finish <- errors.New("of the first")
+		o.finish <- nil
+		if err := <-second; err != nil {
+			t.Errorf("who waited on was told %v", err)
+		}
+		synctest.Wait()
+		began := time.Now()
+		if err := v.wait(t.Context()); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != verifyTimeout {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		synctest.Wait()
+		go func() { first <- v.wait(t.Context()) }()
+		o.finish <- nil
+		if err := <-first; err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
+}
