@@ -149,6 +149,9 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	if err != nil {
 		return Numbering{}, err
 	}
+	if err := s.r.current(); err != nil {
+		return Numbering{}, err // the present reign does not know of these numbers; a repetition finds them
+	}
 	// The same goes for what was granted meanwhile.
 	s.numbers.Drop()
 	n := allocator.Numbers{First: block.First, Count: block.Count, Increment: block.Increment,
@@ -194,5 +197,8 @@ func (s *strictSequence) AllocateBlock(ctx context.Context, _ string, count uint
 
 // ReturnBlock implements allocator.BlockGranter.
 func (s *strictSequence) ReturnBlock(ctx context.Context, _ string, token, unused uint64) error {
+	if err := s.r.current(); err != nil {
+		return err // a later reign counts all of the block as given out
+	}
 	return s.r.m.ReturnBlock(ctx, s.name, token, unused)
 }

@@ -1,0 +1,80 @@
+package member
+
+import (
+	"cmp"
+	"errors"
+	"math"
+	"testing"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/cluster"
+)
+
+func TestPositionsAreOrdered(t *testing.T) {
+	ordered := []position{
+		{},
+		{known: true, number: math.MinInt64, increment: 1},
+		{known: true, number: math.MaxInt64, increment: 1},
+		{known: true, period: 20260101, number: 5, increment: 1},
+		{known: true, period: 20260102, number: 1, increment: 1},
+		{known: true, period: 20260102, number: 7, increment: 1},
+		{generation: 1},
+		{known: true, generation: 1, number: math.MaxInt64, increment: -3},
+		{known: true, generation: 1, number: 0, increment: -3},
+		{known: true, generation: 1, number: math.MinInt64, increment: -3},
+		{known: true, generation: 1, period: 20260101, number: 3, increment: -3},
+		{generation: 2},
+		{known: true, generation: 2, number: 1, increment: 1},
+	}
+	for i, p := range ordered {
+		for k, q := range ordered {
+			if p.before(q) != (cmp.Compare(i, k) < 0) {
+				t.Errorf("%+v before %+v: %v", p, q, p.before(q))
+			}
+		}
+	}
+}
+
+func createStrict(t *testing.T, m *Member, name string) {
+	t.Helper()
+	if _, err := m.CreateSequence(t.Context(), &commandv1.SequenceSpec{
+		Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockMs: 1000, MinBlock: 10, MaxBlock: 100,
+		Mode: commandv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
+	}, false); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A call that began in an earlier term of this member's must not answer in a later
+// one: what it gave out, the later reign knows nothing of.
+func TestReignEndsWithItsTerm(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	past := newReign(m)
+	past.term--
+	s := past.sequence("s")
+	if n, err := s.next(t.Context(), 1); !errors.Is(err, cluster.ErrNotLeader) {
+		t.Errorf("a number: %+v, %v", n, err)
+	}
+	if last, ok, err := s.last(t.Context()); !errors.Is(err, cluster.ErrNotLeader) {
+		t.Errorf("the last number: %d, %v, %v", last, ok, err)
+	}
+	if n, err := s.record(t.Context(), 1, "r"); !errors.Is(err, cluster.ErrNotLeader) {
+		t.Errorf("a number for a request with an ID: %+v, %v", n, err)
+	}
+	if err := s.ReturnBlock(t.Context(), "s", 1, 1); !errors.Is(err, cluster.ErrNotLeader) {
+		t.Errorf("a block given back: %v", err)
+	}
+	granted, err := m.Sequence("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := m.NextAtLeader(t.Context(), "s", 1, "")
+	if err != nil || n.First <= granted.Last {
+		t.Errorf("the next number: %+v, %v, after %d was granted", n, err, granted.Last)
+	}
+	if last, ok, err := m.LastAtLeader(t.Context(), "s"); err != nil || !ok || last != n.First {
+		t.Errorf("the last number: %d, %v, %v", last, ok, err)
+	}
+}
