@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
@@ -94,4 +96,42 @@ func (a *apiPort) ReturnBlock(ctx context.Context, sequence string, token, unuse
 		return struct{}{}, m.ReturnBlock(ctx, sequence, token, unused)
 	})
 	return err
+}
+
+func (a *apiPort) NextAtLeader(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error) {
+	return call(ctx, a, func(ctx context.Context, m *member.Member) (member.Numbering, error) {
+		return m.NextAtLeader(ctx, name, count, requestID)
+	})
+}
+
+func (a *apiPort) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
+	answer, err := call(ctx, a, func(ctx context.Context, m *member.Member) (*int64, error) {
+		last, ok, err := m.LastAtLeader(ctx, name)
+		if !ok {
+			return nil, err
+		}
+		return &last, err
+	})
+	if answer == nil {
+		return 0, false, err
+	}
+	return *answer, true, err
+}
+
+func (a *apiPort) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (member.Changed, error) {
+	return call(ctx, a, func(ctx context.Context, m *member.Member) (member.Changed, error) {
+		return m.CreateSequence(ctx, spec, force)
+	})
+}
+
+func (a *apiPort) UpdateSequence(ctx context.Context, name string, change func(*commandv1.SequenceSpec) error, next *int64, force bool) (member.Changed, error) {
+	return call(ctx, a, func(ctx context.Context, m *member.Member) (member.Changed, error) {
+		return m.UpdateSequence(ctx, name, change, next, force)
+	})
+}
+
+func (a *apiPort) DeleteSequence(ctx context.Context, name string) (member.Changed, error) {
+	return call(ctx, a, func(ctx context.Context, m *member.Member) (member.Changed, error) {
+		return m.DeleteSequence(ctx, name)
+	})
 }

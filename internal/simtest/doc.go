@@ -5,12 +5,16 @@
 // What is simulated is the world around the members: the network, which loses
 // messages of some kinds in some directions (network), disks that outlive a
 // process (disk), clocks that are wrong (wrist), processes that end without a
-// word (process), and clients that ask for IDs all the time (process.client).
+// word (process), and clients that ask for IDs all the time (process.client) and
+// for numbers of sequences (client).
 //
 // Every simulation ends with an audit: no ID was issued twice, each lies in a
 // window that the replicated state machine granted to the very process that
 // issued it, each process's IDs increased, and the observed clock was never
-// further ahead than a clock may be wrong.
+// further ahead than a clock may be wrong. No number of a sequence was given out
+// twice in a period, strict ones grew in real time over all members, repeated
+// requests got the same answer, and after a change nobody gave out numbers of
+// before (numbers).
 //
 // Faults are drawn from a seed. SNOWRAFT_SIM_SEED sets it, SNOWRAFT_SIM_HOURS
 // makes the hour of partitions longer, and SNOWRAFT_SIM_LOG=debug, info or warn

@@ -3,6 +3,7 @@
 package simtest
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -22,6 +23,9 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		{mutant.IgnoreAfter},
 		{mutant.SnapshotForgets},
 		{mutant.NowInApply},
+		{mutant.KeepReign},
+		{mutant.AnswerForgotten},
+		{mutant.KeepOutdatedBlock},
 	} {
 		var names []string
 		for _, b := range bugs {
@@ -33,6 +37,22 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 			o.planted, o.prefix = true, "m"+strings.Join(names, "")+"-" // ReuseWindow knows windows by names
 			var w *world
 			simulate(t, o, func(in *world) { w = in; w.havoc(60) })
+			if (w.found > 0) != (len(bugs) > 0) {
+				t.Errorf("%d faults found", w.found)
+			}
+		})
+	}
+}
+
+func TestPlantedBugsOfLeadersAreCaught(t *testing.T) {
+	for _, bugs := range [][]mutant.Bug{nil, {mutant.NoConfirm}} {
+		t.Run(fmt.Sprint("bugs=", bugs), func(t *testing.T) {
+			defer mutant.Plant(bugs...)()
+			var w *world
+			simulate(t, options{idle: true, planted: true, sequences: []rules{{spec: plain("s", strict)}}}, func(in *world) {
+				w = in
+				w.staleLeaders(5)
+			})
 			if (w.found > 0) != (len(bugs) > 0) {
 				t.Errorf("%d faults found", w.found)
 			}

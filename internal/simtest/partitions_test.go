@@ -25,11 +25,11 @@ func TestHourOfPartitions(t *testing.T) {
 		span /= 4
 	}
 	t.Run("long windows", func(t *testing.T) {
-		simulate(t, options{}, func(w *world) { w.partitions(span) })
+		simulate(t, options{sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) { w.partitions(span) })
 	})
 	// Here nobody can go on for long without the leader.
 	t.Run("short windows", func(t *testing.T) {
-		simulate(t, options{members: 5, maxWindow: 3 * time.Second}, func(w *world) { w.partitions(span / 2) })
+		simulate(t, options{members: 5, maxWindow: 3 * time.Second, sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) { w.partitions(span / 2) })
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,11 @@ type process struct {
 	issued  atomic.Int64 // when it last issued, in Unix nanoseconds
 	last    atomic.Uint64
 	refused atomic.Pointer[error]
+
+	counting       atomic.Bool // clients of sequences run
+	clients        sync.WaitGroup
+	gave           [2]atomic.Int64 // as issued: when it gave numbers of relaxed and of strict sequences
+	refusedNumbers atomic.Pointer[error]
 }
 
 // newProcess starts a member; the node's lock is held.
@@ -61,6 +67,9 @@ func newProcess(n *node) (*process, error) {
 	}
 	p.up.Store(p.member)
 	go p.run()
+	if n.counted.Load() {
+		p.count()
+	}
 	return p, nil
 }
 
@@ -71,6 +80,7 @@ func (p *process) opened() *member.Member { return p.up.Load() }
 func (p *process) end() {
 	close(p.stop)
 	<-p.done
+	p.clients.Wait()
 	p.dead.Store(true)
 }
 

@@ -48,7 +48,7 @@ func TestCrashLoopOfOneMember(t *testing.T) {
 
 func TestCrashStormOfAllMembers(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{members: 5, lanes: 2}, func(w *world) {
+	simulate(t, options{members: 5, lanes: 2, sequences: ofAllKinds()}, func(w *world) {
 		slowest := time.Duration(0)
 		for range 25 {
 			if w.rng.IntN(6) == 0 {
@@ -76,7 +76,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 // With a polite end nothing is burned: a lane goes on with the worker it had.
 func TestGracefulRestarts(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{lanes: 2}, func(w *world) {
+	simulate(t, options{lanes: 2, sequences: ofAllKinds()}, func(w *world) {
 		for i := range 20 {
 			n := w.nodes[i%len(w.nodes)]
 			if i%5 == 0 {

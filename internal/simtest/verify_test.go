@@ -53,6 +53,9 @@ func (w *world) verify() {
 			w.Error(f)
 		}
 	}
+	if len(w.sequences) > 0 {
+		w.Log(w.numbers)
+	}
 	w.Logf("%d IDs in %d ranges, %d requests refused, %d processes, %v", w.audit.ids, len(w.audit.taken), w.audit.refused, len(w.audit.starts), time.Since(someDay).Round(time.Second))
 }
 

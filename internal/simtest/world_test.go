@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -29,7 +30,9 @@ type options struct {
 	lanes     int            // 1
 	timing    cluster.Timing // the product's
 	supported []uint32       // by member: the newest fsm_version it supports; the build's
-	idle      bool           // no clients
+	idle      bool           // no clients that want IDs
+	sequences []rules        // what other clients want numbers of; none
+	pace      time.Duration  // between their requests, at least; 100 ms
 	prefix    string         // of the members' names; m
 	planted   bool           // a bug is planted: faults are looked for, and fail no test
 }
@@ -38,17 +41,20 @@ type options struct {
 type world struct {
 	*testing.T
 	options
-	rng    *rand.Rand // of the test's goroutine: what happens when
-	net    *network
-	audit  *audit
-	log    *journal
-	base   string     // directory of the identities
-	roster sync.Mutex // held to change nodes, or to read them elsewhere than in the test's goroutine
-	nodes  []*node
-	ending sync.WaitGroup // processes that were killed and are being cleared away
+	rng     *rand.Rand // of the test's goroutine: what happens when
+	net     *network
+	audit   *audit
+	numbers *numbers
+	log     *journal
+	base    string     // directory of the identities
+	roster  sync.Mutex // held to change nodes, or to read them elsewhere than in the test's goroutine
+	nodes   []*node
+	ending  sync.WaitGroup // processes that were killed and are being cleared away
 
 	stopWatching func()
-	found        int // faults
+	stopChanging func()
+	counted      atomic.Bool // the sequences exist
+	found        int         // faults
 }
 
 // simulate runs a test with a cluster that is up and issues.
@@ -61,6 +67,10 @@ func simulate(t *testing.T, o options, test func(*world)) {
 		}
 		w.startAll()
 		w.untilAllIssue(30 * time.Second)
+		if len(w.sequences) > 0 {
+			w.createSequences()
+			w.untilAllIssue(recovery)
+		}
 		test(w)
 	})
 }
@@ -76,6 +86,9 @@ func newWorld(t *testing.T, o options) *world {
 	if o.layout.Name == "" {
 		o.layout = snowflake.Default().Spec()
 	}
+	if o.pace == 0 {
+		o.pace = 100 * time.Millisecond
+	}
 	if o.prefix == "" {
 		o.prefix = "m"
 	}
@@ -84,6 +97,7 @@ func newWorld(t *testing.T, o options) *world {
 		T: t, options: o, rng: rand.New(rand.NewPCG(s, 0)), log: newJournal(t),
 		net: newNetwork(s), audit: newAudit(snowflake.MustNew(o.layout)),
 	}
+	w.numbers = newNumbers(w.audit.fault)
 	w.base = t.TempDir() // removed after end
 	w.stopWatching = w.watchClocks()
 	t.Cleanup(w.end)
@@ -120,6 +134,9 @@ func (w *world) config() *commandv1.Config {
 func (w *world) end() {
 	w.net.heal()
 	w.stopWatching()
+	if w.stopChanging != nil {
+		w.stopChanging()
+	}
 	w.verify()
 	if w.Failed() {
 		w.log.dump(w.T)
@@ -211,10 +228,10 @@ func (w *world) untilIssue(limit time.Duration, nodes ...*node) time.Duration {
 	return w.until(limit, "all of them issue", func() bool {
 		for _, n := range nodes {
 			p := n.proc()
-			if p == nil || p.issued.Load() <= since.UnixNano() {
-				if w.idle && p != nil && p.issue(1, 0) == nil {
-					continue
-				}
+			if p == nil || !p.gives(since) {
+				return false
+			}
+			if p.issued.Load() <= since.UnixNano() && (!w.idle || p.issue(1, 0) != nil) {
 				return false
 			}
 		}
@@ -233,8 +250,8 @@ func (w *world) status() string {
 		}
 		raft := p.member.Node()
 		leader, _ := raft.Leader()
-		text += fmt.Sprintf("%s: term %d, leads %v, follows %s, applied %d, clock %v off, last error %v, lanes %+v\n", n.name,
-			raft.Term(), raft.IsLeader(), leader.Name, raft.AppliedIndex(), p.member.Clock().Offset(), p.lastError(), p.member.Lanes())
+		text += fmt.Sprintf("%s: term %d, leads %v, follows %s, applied %d, clock %v off, last errors %v and %v, lanes %+v\n", n.name,
+			raft.Term(), raft.IsLeader(), leader.Name, raft.AppliedIndex(), p.member.Clock().Offset(), p.lastError(), p.lastErrorOfSequences(), p.member.Lanes())
 	}
 	return text + w.net.String()
 }

@@ -1,0 +1,284 @@
+package simtest
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+// numbers is the audit of sequences: it sees every number that anybody was given.
+// It knows nothing of blocks and leaders.
+type numbers struct {
+	fault func(format string, args ...any)
+
+	mu     sync.Mutex
+	series map[string]*series
+	count  uint64 // numbers
+}
+
+// series is what was given out of one sequence.
+type series struct {
+	*numbers
+	rules
+	given    map[stretch]uint64  // which numbers, 64 to a word
+	lowest   map[int32]int64     // by period: how far after its start the first number is
+	texts    map[string]struct{} // of the first numbers of answers
+	newest   position            // of a strict one: the latest that an answer which has arrived has
+	changing int                 // changes that were begun
+	changed  uint64              // the generation that everybody gives out at least
+	requests []*request          // those with an ID, by age
+	answers  uint64
+	repeated uint64 // answers to requests that had been answered before
+}
+
+// rules are a sequence, and what its audit relies on.
+type rules struct {
+	spec    *commandv1.SequenceSpec
+	changes bool // it is changed now and then
+	forced  bool // and then forced to repeat numbers
+}
+
+func (r *rules) strict() bool {
+	return r.spec.GetMode() == commandv1.SequenceMode_SEQUENCE_MODE_STRICT
+}
+
+// stretch is 64 numbers: those with one quotient by 64.
+type stretch struct {
+	era    uint64
+	period int32
+	at     int64
+}
+
+// position is a place in a series; what comes later is greater.
+type position struct {
+	known  bool
+	era    uint64 // within which no number may come again, but in another period
+	period int32
+	number int64 // negative when the series descends
+}
+
+func (p position) String() string { return fmt.Sprintf("(%d, %d, %d)", p.era, p.period, p.number) }
+
+func (p position) compare(q position) int {
+	switch {
+	case p.known != q.known && q.known:
+		return -1
+	case p.known != q.known:
+		return 1
+	}
+	return cmp.Or(cmp.Compare(p.era, q.era), cmp.Compare(p.period, q.period), cmp.Compare(p.number, q.number))
+}
+
+// request is one with an ID, which is sent again and again.
+type request struct {
+	id     string
+	count  uint64
+	first  asked // when it was sent first
+	answer *member.Numbering
+}
+
+// asked is what was known when a request was sent.
+type asked struct {
+	begun   time.Time
+	after   position // what it is answered comes later
+	changed uint64   // and is of this generation at least
+	changes int
+}
+
+func newNumbers(fault func(string, ...any)) *numbers {
+	return &numbers{fault: fault, series: make(map[string]*series)}
+}
+
+func (n *numbers) add(r rules) *series {
+	s := &series{
+		numbers: n, rules: r, given: make(map[stretch]uint64), lowest: make(map[int32]int64), texts: make(map[string]struct{}),
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.series[r.spec.GetName()] = s
+	return s
+}
+
+// ask notes that a request is sent, by somebody who has seen a number before.
+func (s *series) ask(seen position) asked {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a := asked{begun: time.Now(), after: seen, changed: s.changed, changes: s.changing}
+	if s.strict() && a.after.compare(s.newest) < 0 {
+		a.after = s.newest
+	}
+	return a
+}
+
+// give notes an answer. It returns its last number's position.
+func (s *series) give(by string, a asked, n member.Numbering) position {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first, last := s.position(n, 0), s.position(n, n.Count-1)
+	name := s.spec.GetName()
+	if first.compare(a.after) <= 0 || last.compare(first) < 0 {
+		s.fault("%s gave %v to %v of %s to who asked after %v was given", by, first, last, name, a.after)
+	}
+	if n.Generation < a.changed {
+		s.fault("%s gave %v of %s of generation %d, and it had been changed to %d", by, first, name, n.Generation, a.changed)
+	}
+	for i := range n.Count {
+		s.take(by, s.position(n, i).era, n.Period, n.Number(i))
+	}
+	lowest, some := s.lowest[n.Period]
+	if after := s.afterStart(n.First); !some || after < lowest {
+		s.lowest[n.Period] = after
+	}
+	s.text(by, n)
+	if s.strict() && s.newest.compare(last) < 0 {
+		s.newest = last
+	}
+	s.answers++
+	s.count += n.Count
+	return last
+}
+
+// take looks whether a number was given before.
+func (s *series) take(by string, era uint64, period int32, number int64) {
+	at, bit := stretch{era, period, number >> 6}, uint64(1)<<(number&63)
+	if s.given[at]&bit != 0 {
+		s.fault("%s gave %d of %s in period %d, which was given before", by, number, s.spec.GetName(), period)
+	}
+	s.given[at] |= bit
+	if increment := s.spec.GetIncrement(); (number-s.spec.GetStart())%increment != 0 && !s.changes {
+		s.fault("%s gave %d of %s, which is not in steps of %d from %d", by, number, s.spec.GetName(), increment, s.spec.GetStart())
+	}
+}
+
+// position of an answer's number with an index.
+func (s *series) position(n member.Numbering, index uint64) position {
+	p := position{known: true, period: n.Period, number: s.direct(n.Number(index))}
+	if s.forced {
+		p.era = n.Generation
+	}
+	return p
+}
+
+// direct makes later numbers greater.
+func (s *series) direct(number int64) int64 {
+	if s.spec.GetIncrement() < 0 {
+		return -number
+	}
+	return number
+}
+
+func (s *series) afterStart(number int64) int64 {
+	return s.direct(number) - s.direct(s.spec.GetStart())
+}
+
+// text looks whether the text of an answer's first number was given before.
+func (s *series) text(by string, n member.Numbering) {
+	if s.spec.GetFormat() == "" {
+		return
+	}
+	text := string(n.Append(nil, 0))
+	if _, again := s.texts[text]; again {
+		s.fault("%s gave the text %s of %s, which was given before", by, text, s.spec.GetName())
+	}
+	s.texts[text] = struct{}{}
+}
+
+// told notes what somebody was told to be the last number.
+func (s *series) told(by string, a asked, last int64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := position{known: ok, period: a.after.period, number: s.direct(last)}
+	if !ok && a.changes > 0 {
+		return // a changed sequence may have no last number
+	}
+	if p.compare(a.after) < 0 {
+		s.fault("%s was told that the last number of %s is %v, and %v had been given", by, s.spec.GetName(), p, a.after)
+	}
+	if p.compare(s.newest) > 0 {
+		s.newest = p
+	}
+}
+
+// change notes that a change begins, and done that everybody knows of it.
+func (s *series) change() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changing++
+}
+
+func (s *series) done(generation uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.changed = max(s.changed, generation)
+}
+
+// highest is a number that lies after all that were given.
+func (s *series) highest() (highest int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for at := range s.given {
+		highest = max(highest, (at.at+1)<<6)
+	}
+	return highest
+}
+
+// open makes a request with an ID, which others may send again from now on.
+func (s *series) open(id string, count uint64) *request {
+	r := &request{id: id, count: count, first: s.ask(position{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.requests = append(s.requests, r)
+	return r
+}
+
+// repeatable returns one of the latest requests with an ID.
+func (s *series) repeatable(draw func(int) int) *request {
+	const latest, age = 10, 3 * time.Minute // the cluster remembers ten
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.requests = s.requests[max(0, len(s.requests)-latest):]; len(s.requests) == 0 {
+		return nil
+	}
+	if r := s.requests[draw(len(s.requests))]; time.Since(r.first.begun) < age {
+		return r
+	}
+	return nil
+}
+
+// answered notes an answer to a request with an ID.
+func (s *series) answered(by string, r *request, n member.Numbering) {
+	s.mu.Lock()
+	before := r.answer
+	if before == nil {
+		r.answer = &n
+	} else {
+		s.repeated++
+	}
+	s.mu.Unlock()
+	if before == nil {
+		s.give(by, r.first, n)
+		return
+	}
+	if before.First != n.First || before.Count != n.Count || before.Increment != n.Increment || before.Period != n.Period ||
+		string(before.Append(nil, 0)) != string(n.Append(nil, 0)) {
+		s.fault("%s answered request %s with %+v, before it was %+v", by, r.id, n, *before)
+	}
+}
+
+func (n *numbers) String() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	text := fmt.Sprintf("%d numbers:", n.count)
+	for _, name := range slices.Sorted(maps.Keys(n.series)) {
+		s := n.series[name]
+		text += fmt.Sprintf(" %s %d answers, %d repeated, %d changes;", name, s.answers, s.repeated, s.changing)
+	}
+	return text
+}

@@ -1,0 +1,308 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+const (
+	relaxed = commandv1.SequenceMode_SEQUENCE_MODE_RELAXED
+	strict  = commandv1.SequenceMode_SEQUENCE_MODE_STRICT
+)
+
+// plain is a sequence that counts from 1, in small blocks.
+func plain(name string, mode commandv1.SequenceMode) *commandv1.SequenceSpec {
+	return &commandv1.SequenceSpec{
+		Name: name, Mode: mode, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64,
+		BlockMs: 2000, MinBlock: 5, MaxBlock: 1000, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
+	}
+}
+
+// like is a specification with something else about it.
+func like(spec *commandv1.SequenceSpec, set func(*commandv1.SequenceSpec)) *commandv1.SequenceSpec {
+	spec = proto.CloneOf(spec)
+	set(spec)
+	return spec
+}
+
+// ofAllKinds are sequences for simulations that are about something else.
+func ofAllKinds() []rules {
+	descending := func(s *commandv1.SequenceSpec) {
+		s.Start, s.Increment, s.Min, s.Max = -5, -3, math.MinInt64, 0
+	}
+	return []rules{
+		{spec: plain("relaxed", relaxed)},
+		{spec: plain("strict", strict)},
+		{spec: like(plain("relaxed/down", relaxed), descending)},
+		{spec: like(plain("strict/down", strict), descending)},
+		{spec: plain("relaxed/changed", relaxed), changes: true},
+		{spec: plain("strict/changed", strict), changes: true},
+		{spec: plain("relaxed/forced", relaxed), changes: true, forced: true},
+		{spec: plain("strict/forced", strict), changes: true, forced: true},
+	}
+}
+
+// atLeader is what a process asks whoever leads.
+type atLeader interface {
+	NextAtLeader(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error)
+	LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error)
+	CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (member.Changed, error)
+	UpdateSequence(ctx context.Context, name string, change func(*commandv1.SequenceSpec) error, next *int64, force bool) (member.Changed, error)
+	DeleteSequence(ctx context.Context, name string) (member.Changed, error)
+}
+
+// leads returns whoever this process believes leads: itself, or another over the network.
+func (p *process) leads() (atLeader, error) {
+	if p.member.Node().IsLeader() {
+		return p.member, nil
+	}
+	leader, ok := p.member.Node().Leader()
+	if !ok || leader.ID == p.member.Node().ID() {
+		return nil, member.ErrNoLeader
+	}
+	l, err := p.ask(leader)
+	if err != nil {
+		return nil, err
+	}
+	return l.(*apiPort), nil
+}
+
+// createSequences creates what the clients ask for.
+func (w *world) createSequences() {
+	w.Helper()
+	for _, r := range w.sequences {
+		w.numbers.add(r)
+		w.until(recovery, "a sequence is created", func() bool {
+			ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
+			defer cancel()
+			_, err := w.leader().proc().member.CreateSequence(ctx, r.spec, false)
+			return err == nil
+		})
+	}
+	w.counted.Store(true)
+	for _, n := range w.live() {
+		n.proc().count()
+	}
+	w.stopChanging = w.change()
+}
+
+// count starts the clients of sequences: one each for relaxed and for strict ones.
+func (p *process) count() {
+	if !p.counting.CompareAndSwap(false, true) {
+		return
+	}
+	for kind, number := range []func(*client){(*client).relaxed, (*client).strict} {
+		c := &client{process: p, seen: make(map[string]position)}
+		for _, r := range p.sequences {
+			if s := p.numbers.of(r.spec.GetName()); s.strict() == (kind == 1) {
+				c.all = append(c.all, s)
+			}
+		}
+		if len(c.all) == 0 {
+			p.gave[kind].Store(math.MaxInt64)
+			continue
+		}
+		p.clients.Go(func() {
+			tick := time.NewTicker(p.pace + rand.N(4*p.pace))
+			defer tick.Stop()
+			for {
+				select {
+				case <-tick.C:
+					number(c)
+				case <-p.stop:
+					return
+				}
+			}
+		})
+	}
+}
+
+func (n *numbers) of(name string) *series {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.series[name]
+}
+
+// client asks for numbers of some sequences, in no order.
+type client struct {
+	*process
+	all  []*series
+	seen map[string]position // the last number that this member gave out from its own blocks
+	sent int
+}
+
+func (c *client) draw() (s *series, count uint64) {
+	count = 1
+	switch rand.N(30) {
+	case 0:
+		count = 1 + rand.Uint64N(300)
+	case 1, 2, 3:
+		count = 1 + rand.Uint64N(10)
+	}
+	return c.all[rand.N(len(c.all))], count
+}
+
+// relaxed asks the member itself, or, for a request with an ID, who leads.
+func (c *client) relaxed() {
+	s, count := c.draw()
+	if rand.N(10) == 0 && !s.changes {
+		c.identified(s, count)
+		return
+	}
+	ctx, cancel := c.timeout()
+	defer cancel()
+	name := s.spec.GetName()
+	a := s.ask(c.seen[name])
+	n, err := c.member.Next(ctx, name, count)
+	if c.answers(0, err) {
+		c.seen[name] = s.give(c.name, a, n)
+	}
+}
+
+// strict asks who leads, sometimes for the last number.
+func (c *client) strict() {
+	s, count := c.draw()
+	what := rand.N(10)
+	if what < 3 && !s.changes {
+		c.identified(s, count)
+		return
+	}
+	ctx, cancel := c.timeout()
+	defer cancel()
+	name := s.spec.GetName()
+	a := s.ask(position{})
+	l, err := c.leads()
+	if what < 5 && !s.forced && s.spec.GetReset_() == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
+		var last int64
+		var ok bool
+		if err == nil {
+			last, ok, err = l.LastAtLeader(ctx, name)
+		}
+		if c.answers(1, err) {
+			s.told(c.name, a, last, ok)
+		}
+		return
+	}
+	var n member.Numbering
+	if err == nil {
+		n, err = l.NextAtLeader(ctx, name, count, "")
+	}
+	if c.answers(1, err) {
+		s.give(c.name, a, n)
+	}
+}
+
+// identified sends a request with an ID, or one again that anybody has sent.
+func (c *client) identified(s *series, count uint64) {
+	ctx, cancel := c.timeout()
+	defer cancel()
+	r := s.repeatable(rand.N[int])
+	if r == nil || rand.N(2) == 0 {
+		c.sent++
+		r = s.open(fmt.Sprintf("%s-%d-%d", c.name, c.start, c.sent), count)
+	}
+	var n member.Numbering
+	l, err := c.leads()
+	if err == nil {
+		n, err = l.NextAtLeader(ctx, s.spec.GetName(), r.count, r.id)
+	}
+	if c.answers(-1, err) {
+		s.answered(c.name, r, n)
+	}
+}
+
+// timeout bounds one request, which ends with the process.
+func (p *process) timeout() (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	go func() {
+		select {
+		case <-p.stop:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
+// answers reports whether a request was answered, to somebody who is there.
+func (p *process) answers(kind int, err error) bool {
+	switch {
+	case p.dead.Load():
+		return false // nobody got it
+	case err == nil:
+		if kind >= 0 {
+			p.gave[kind].Store(time.Now().UnixNano())
+		}
+		return true
+	}
+	p.refusedNumbers.Store(&err)
+	if !expectedOfSequences(err) {
+		p.audit.fault("%s refused numbers in a way that it never should: %v", p.name, err)
+	}
+	return false
+}
+
+// expectedOfSequences reports whether an error is of the kinds that callers know how to handle.
+func expectedOfSequences(err error) bool {
+	for _, e := range []error{
+		member.ErrNoLeader, cluster.ErrNotLeader, cluster.ErrUnknownOutcome, cluster.ErrClosed, errRefused,
+		allocator.ErrClosed, allocator.ErrOutdatedBlock, context.DeadlineExceeded, context.Canceled,
+	} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	if unknown, ok := errors.AsType[*member.UnknownSequenceError](err); ok {
+		return unknown != nil // deleted, or this replica is behind
+	}
+	if refused, ok := errors.AsType[*fsm.Refused](err); ok {
+		return refused.Reason == commandv1.Refusal_REFUSAL_GENERATION_MISMATCH
+	}
+	var skew *clock.SkewError
+	return errors.As(err, &skew)
+}
+
+// askOne asks a member that may lead for one number of a strict sequence, and for the last one.
+func (p *process) askOne(name string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+	defer cancel()
+	s := p.numbers.of(name)
+	a := s.ask(position{})
+	n, err := p.member.NextAtLeader(ctx, name, 1, "")
+	if p.answers(-1, err) {
+		s.give(p.name, a, n)
+	}
+	a = s.ask(position{})
+	last, ok, lastErr := p.member.LastAtLeader(ctx, name)
+	if p.answers(-1, lastErr) {
+		s.told(p.name, a, last, ok)
+	}
+	return errors.Join(err, lastErr)
+}
+
+// gives reports whether it has given numbers of all kinds since a moment.
+func (p *process) gives(since time.Time) bool {
+	return len(p.sequences) == 0 || !p.counted.Load() ||
+		p.gave[0].Load() > since.UnixNano() && p.gave[1].Load() > since.UnixNano()
+}
+
+func (p *process) lastErrorOfSequences() error {
+	if err := p.refusedNumbers.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
