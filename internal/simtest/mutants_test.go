@@ -59,3 +59,18 @@ func TestPlantedBugsOfLeadersAreCaught(t *testing.T) {
 		})
 	}
 }
+
+func TestPlantedBugsOfPeriodsAreCaught(t *testing.T) {
+	for _, bug := range []mutant.Bug{mutant.PeriodBack, mutant.KeepOutdatedBlock} {
+		t.Run("bug="+string(bug), func(t *testing.T) {
+			defer mutant.Plant(bug)()
+			o := autumn
+			o.planted = true
+			var w *world
+			simulate(t, o, func(in *world) { w = in; w.midnights() })
+			if w.found == 0 {
+				t.Error("no faults found")
+			}
+		})
+	}
+}

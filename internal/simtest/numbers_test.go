@@ -18,6 +18,8 @@ import (
 type numbers struct {
 	fault func(format string, args ...any)
 
+	calendar calendar
+
 	mu     sync.Mutex
 	series map[string]*series
 	count  uint64 // numbers
@@ -78,10 +80,11 @@ func (p position) compare(q position) int {
 
 // request is one with an ID, which is sent again and again.
 type request struct {
-	id     string
-	count  uint64
-	first  asked // when it was sent first
-	answer *member.Numbering
+	id        string
+	count     uint64
+	first     asked // when it was sent first
+	answer    *member.Numbering
+	forgotten bool // the clocks were set: the cluster may have forgotten the answer
 }
 
 // asked is what was known when a request was sent.
@@ -137,6 +140,7 @@ func (s *series) give(by string, a asked, n member.Numbering) position {
 		s.lowest[n.Period] = after
 	}
 	s.text(by, n)
+	s.timely(by, a, n)
 	if s.strict() && s.newest.compare(last) < 0 {
 		s.newest = last
 	}
@@ -261,9 +265,13 @@ func (s *series) answered(by string, r *request, n member.Numbering) {
 	} else {
 		s.repeated++
 	}
+	forgotten := r.forgotten
 	s.mu.Unlock()
 	if before == nil {
 		s.give(by, r.first, n)
+		return
+	}
+	if forgotten {
 		return
 	}
 	if before.First != n.First || before.Count != n.Count || before.Increment != n.Increment || before.Period != n.Period ||

@@ -87,7 +87,8 @@ func TestGracefulRestarts(t *testing.T) {
 			}
 			w.pass(w.between(0, time.Second))
 			n.start()
-			w.untilIssue(5*time.Second, n)
+			// What was on the way to the process that ended is waited for, and nothing else sent.
+			w.untilIssue(transportTimeout+2*time.Second, n)
 			w.pass(w.between(0, 5*time.Second))
 		}
 		if used, lanes := w.workersUsed(), len(w.nodes)*2; used != lanes {

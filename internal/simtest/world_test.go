@@ -23,6 +23,7 @@ var someDay = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
 // options are what a cluster is like. The zero value of a field is a usual choice.
 type options struct {
+	day       time.Time      // someDay
 	members   int            // 3
 	swap      bool           // the rollback policy; else refuse
 	maxWindow time.Duration  // 10 min
@@ -76,7 +77,10 @@ func simulate(t *testing.T, o options, test func(*world)) {
 }
 
 func newWorld(t *testing.T, o options) *world {
-	time.Sleep(time.Until(someDay)) // the bubble's time: it starts in the year 2000
+	if o.day.IsZero() {
+		o.day = someDay
+	}
+	time.Sleep(time.Until(o.day)) // the bubble's time: it starts in the year 2000
 	if o.members == 0 {
 		o.members = 3
 	}
