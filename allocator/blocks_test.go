@@ -75,13 +75,15 @@ func (c *blocks) returned() []uint64 {
 	return slices.Clone(c.returns)
 }
 
-// other lets another member take numbers.
-func (c *blocks) other(count uint64) {
+// other lets another member take numbers, and returns the token.
+func (c *blocks) other(count uint64) (token uint64) {
 	c.set(func() {
 		c.token++
 		c.last = c.granted
 		c.granted += count
+		token = c.token
 	})
+	return token
 }
 
 func (c *blocks) AllocateBlock(ctx context.Context, _ string, count uint64) (b allocator.Block, err error) {

@@ -45,11 +45,11 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	if b := s.current.Load(); b != nil {
 		s.pacer.measure(asked.Mono, s.ledger.stats.Given+b.given())
 	}
-	count := s.pacer.ask(s.wanted())
+	sum, most := s.wanted()
+	count := s.pacer.ask(asked.Mono, sum, most)
 	for _, w := range s.waiting {
 		w.asked = true
 	}
-	drops := s.drops
 	s.mu.Unlock()
 
 	call, cancel := context.WithTimeout(ctx, callTimeout)
@@ -67,8 +67,11 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	if err == nil {
 		s.ledger.token = b.Token
 		s.ledger.stats.Blocks++
-		if s.drops != drops || s.ledger.outdated(b) {
+		if s.ledger.outdated(b) {
 			s.ledger.stats.Burned += b.Count
+			if s.ledger.overtaken(b) && s.closed == nil && len(s.waiting) > 0 {
+				return true // the next one may be quicker, and those who wait wait as long as they like
+			}
 			if *tries++; *tries <= maxTries && s.closed == nil {
 				return true
 			}

@@ -14,6 +14,7 @@ type ledger struct {
 	gone  bool  // the sequence does not exist, as far as is known here
 
 	token  uint64 // the greatest of a block that was granted
+	floor  uint64 // blocks with a lower token are not used
 	end    int64  // the last number of the last block that was accepted, which
 	step   int64  // had this increment; 0: none yet
 	endsIn epoch  // and this epoch
@@ -40,8 +41,11 @@ func (l *ledger) follows(b *stock) bool {
 
 // outdated reports whether a block must not be used.
 func (l *ledger) outdated(b *stock) bool {
-	return !mutant.On(mutant.KeepOutdatedBlock) && (l.gone || b.epoch().before(l.known))
+	return !mutant.On(mutant.KeepOutdatedBlock) && (l.gone || b.epoch().before(l.known) || l.overtaken(b))
 }
+
+// overtaken reports whether later numbers than the block's were given out by other means.
+func (l *ledger) overtaken(b *stock) bool { return b.Token < l.floor }
 
 // accepted notes a block that is going to be used.
 func (l *ledger) accepted(b *stock) {

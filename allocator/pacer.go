@@ -50,6 +50,8 @@ type pacer struct {
 	recent  float64 // in the window, or in the last one where it has just begun
 	burst   float64 // in the window that is not minWindow long yet, over burstWindow
 
+	briefUntil int64 // Mono; until then blocks last no longer than it takes to get more
+
 	failures int   // requests in a row
 	retryAt  int64 // Mono; nothing is asked for in the background before
 }
@@ -104,9 +106,17 @@ func (p *pacer) failed(mono int64) bool {
 	return p.failures == 1
 }
 
+// overtaken notes that blocks had to be dropped because numbers are given out by other means, too.
+// While that goes on, large ones would mostly be skipped.
+func (p *pacer) overtaken(mono int64) { p.briefUntil = mono + burstWindow }
+
 // ask returns how many numbers to ask for when callers wait for sum of them, the
 // greediest for most.
-func (p *pacer) ask(sum, most uint64) uint64 {
+func (p *pacer) ask(mono int64, sum, most uint64) uint64 {
+	if mono < p.briefUntil && p.duration != 0 {
+		p.size = max(p.min, min(p.clamp(p.rate*headroom*p.roundTrip, 0, maxStock), p.max))
+		return max(min(max(p.size, sum), p.max), most)
+	}
 	if p.duration == 0 {
 		p.size = firstBlock
 		return max(p.size, sum)

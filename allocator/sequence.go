@@ -83,7 +83,6 @@ type Sequence struct {
 	ledger  ledger
 	pacer   pacer
 	fetch   *fetch        // under way; nil if there is none
-	drops   uint64        // calls of Drop
 	closed  chan struct{} // closed when Close is through; nil before Close
 	err     error         // what Close returns
 }
@@ -154,13 +153,14 @@ func (s *Sequence) Last() (number int64, ok bool) {
 	return l.last, l.any && !l.gone && l.lastOf == l.known
 }
 
-// Drop forgets the cached blocks, and the one that was asked for already; the next
-// call asks for another.
-func (s *Sequence) Drop() {
+// DropBefore forgets the blocks that were granted before a token, also such as are on their way:
+// the numbers of that grant were given out by other means, and theirs must not come after them.
+func (s *Sequence) DropBefore(token uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.drops++
-	s.burn()
+	s.ledger.floor = max(s.ledger.floor, token)
+	s.pacer.overtaken(s.clock().Mono)
+	s.weed()
 }
 
 // SequenceStats counts what a [Sequence] did since it was opened.

@@ -63,12 +63,11 @@ func (s *Sequence) Close(ctx context.Context) error {
 	return s.err
 }
 
-// Return forgets the cached blocks, as Drop does, and gives back what is left of the last one that
+// Return forgets the cached blocks and gives back what is left of the last one that
 // was granted, if it can be: the cluster may then grant the same numbers again. The error says why
 // not; what is left stays unused then.
 func (s *Sequence) Return(ctx context.Context) error {
 	s.mu.Lock()
-	s.drops++
 	rest := s.end()
 	if s.next != nil {
 		s.ledger.stats.Burned += rest.count

@@ -31,7 +31,7 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 		"of two that are joined": {func(r *sequenceRig) { r.next(90); r.settle(); r.next(20); r.settle() }, []uint64{90}, 0},
 		"of a larger join":       {func(r *sequenceRig) { r.next(50); r.next(51) }, []uint64{99}, 0},
 		"another was granted":    {func(r *sequenceRig) { r.next(30); r.blocks.other(1) }, nil, 70},
-		"dropped":                {func(r *sequenceRig) { r.next(30); r.sequence.Drop() }, nil, 70},
+		"dropped":                {func(r *sequenceRig) { r.next(30); r.sequence.DropBefore(r.blocks.other(1)) }, nil, 70},
 	} {
 		t.Run(name, func(t *testing.T) {
 			runSequence(t, nil, func(r *sequenceRig) {

@@ -164,7 +164,7 @@ func TestImpossibleBlocks(t *testing.T) {
 			runSequence(t, nil, func(r *sequenceRig) {
 				r.expect(100, 1)
 				r.settle()
-				r.sequence.Drop()
+				r.sequence.DropBefore(r.blocks.other(1))
 				r.blocks.set(func() {
 					r.blocks.forge = func(b allocator.Block) allocator.Block { forge(&b); return b }
 				})

@@ -231,7 +231,10 @@ func (m *modelRun) disturb(over chan struct{}) {
 			m.learn(r)
 		}
 		if r.IntN(100) < m.drops {
-			m.sequence.Drop()
+			if r.IntN(2) == 0 {
+				_ = m.sequence.Return(context.Background()) // may be too late
+			}
+			m.sequence.DropBefore(m.blocks.other(0))
 		}
 	}
 }

@@ -144,15 +144,64 @@ func TestOutdatedBlocksAreDropped(t *testing.T) {
 	}
 }
 
-func TestDrop(t *testing.T) {
+func TestDropBefore(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
-		r.expect(80, 1) // and asks for the next
-		time.Sleep(5 * time.Millisecond)
-		r.sequence.Drop()
+		r.expect(80, 1)                  // and asks for the next
+		time.Sleep(7 * time.Millisecond) // it is granted, and on its way
+		r.sequence.DropBefore(r.blocks.other(1))
 		time.Sleep(time.Second)
 		// The one that was under way, too; and nobody waits for the one after it.
 		r.expect(1, r.blocks.grant(2).First)
 		if s := r.sequence.Stats(); s.Burned != 20+100 || s.Waited != 1 {
+			r.Errorf("%+v", s)
+		}
+	})
+}
+
+// What is granted after the token is used, also when it was on its way.
+func TestDropBeforeKeepsWhatComesAfter(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
+		r.expect(80, 1) // and asks for the next
+		token := r.blocks.other(1)
+		time.Sleep(7 * time.Millisecond) // it is granted, and on its way
+		r.sequence.DropBefore(token)
+		r.expect(1, 102)
+		if s := r.sequence.Stats(); s.Burned != 20 || s.Blocks != 2 {
+			r.Errorf("%+v", s)
+		}
+	})
+}
+
+// Those who wait for a block go on waiting while numbers are given out by other means.
+func TestWaitingWhileOvertaken(t *testing.T) {
+	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
+		done := make(chan int64)
+		go func() { done <- r.next(1).First }()
+		for range 10 {
+			time.Sleep(7 * time.Millisecond)
+			r.sequence.DropBefore(r.blocks.other(1))
+			time.Sleep(3 * time.Millisecond)
+		}
+		if first := <-done; first <= 10*100 {
+			r.Errorf("%d was overtaken", first)
+		}
+	})
+}
+
+// Return gives the rest of the last block back, and goes on with the same numbers if nobody else took them.
+func TestReturn(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		r.expect(30, 1)
+		if err := r.sequence.Return(r.Context()); err != nil {
+			r.Error(err)
+		}
+		r.expect(1, 31)
+		r.blocks.other(1)
+		if err := r.sequence.Return(r.Context()); !errors.Is(err, allocator.ErrNotLastBlock) {
+			r.Error(err)
+		}
+		r.expect(1, 132)
+		if s := r.sequence.Stats(); s.Burned != 99 || s.Given != 32 {
 			r.Errorf("%+v", s)
 		}
 	})

@@ -115,6 +115,16 @@ func (n *Node) LeadingTerm() uint64 { return n.leads.Load() }
 // Term is raft's current term.
 func (n *Node) Term() uint64 { return n.raft.CurrentTerm() }
 
+// termIfOpen is Term for those who may ask before raft runs.
+func (n *Node) termIfOpen() (term uint64, ok bool) {
+	select {
+	case <-n.opened:
+		return n.Term(), true
+	default:
+		return 0, false
+	}
+}
+
 // CommitIndex and AppliedIndex are how far the log is committed and applied here.
 func (n *Node) CommitIndex() uint64 { return n.raft.CommitIndex() }
 

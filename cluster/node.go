@@ -98,7 +98,7 @@ func (n *Node) openRaft() error {
 	n.greeter, _ = trans.(Greeter)
 	n.asker, _ = trans.(TermAsker)
 	if trans == nil {
-		n.stream = newStreamLayer(n.cfg.RaftListener, n.meta, n.judge, n.onRefused, n.Term, n.logger)
+		n.stream = newStreamLayer(n.cfg.RaftListener, n.meta, n.judge, n.onRefused, n.termIfOpen, n.logger)
 		n.greeter = n.stream
 		n.terms = newTerms(n.stream.dialTerms)
 		n.asker = n.terms

@@ -205,14 +205,19 @@ func (c *termConn) question() (number uint64, answer chan uint64, err error) {
 	return number, answer, nil
 }
 
-// answerTerms answers questions on a connection until it fails.
-func answerTerms(conn net.Conn, current func() uint64) {
+// answerTerms answers questions on a connection until it fails, or there is no answer: a
+// node that has not read its term yet must not be taken for one that has seen no later one.
+func answerTerms(conn net.Conn, current func() (term uint64, ok bool)) {
 	var answer [termAnswer]byte
 	for {
 		if _, err := io.ReadFull(conn, answer[:termQuestion]); err != nil {
 			return
 		}
-		binary.BigEndian.PutUint64(answer[termQuestion:], current())
+		term, ok := current()
+		if !ok {
+			return
+		}
+		binary.BigEndian.PutUint64(answer[termQuestion:], term)
 		if err := conn.SetWriteDeadline(time.Now().Add(termTimeout)); err != nil {
 			return
 		}

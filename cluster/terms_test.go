@@ -29,7 +29,7 @@ func TestTermsAreAskedOnOneConnection(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var term atomic.Uint64
-		ts, dials := piped(func(c net.Conn) { answerTerms(c, func() uint64 { return term.Add(1) }) })
+		ts, dials := piped(func(c net.Conn) { answerTerms(c, func() (uint64, bool) { return term.Add(1), true }) })
 		defer ts.close()
 		var sum atomic.Uint64
 		var wg sync.WaitGroup
@@ -84,7 +84,11 @@ func TestBrokenTermConnections(t *testing.T) {
 		"closed":         func(c net.Conn) { _ = c.Close() },
 		"closed halfway": func(c net.Conn) { _, _ = c.Write([]byte{1, 2, 3}); _ = c.Close() },
 		"silent":         func(c net.Conn) { _, _ = io.Copy(io.Discard, c) },
-		"deaf":           func(net.Conn) {},
+		"of a node that starts": func(c net.Conn) {
+			answerTerms(c, func() (uint64, bool) { return 0, false })
+			_ = c.Close()
+		},
+		"deaf": func(net.Conn) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

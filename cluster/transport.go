@@ -27,8 +27,8 @@ type streamLayer struct {
 	listener net.Listener
 	self     func() meta
 	judge    func(hello) verdict
-	refused  func(error) // told when a peer refuses us
-	term     func() uint64
+	refused  func(error)                   // told when a peer refuses us
+	term     func() (term uint64, ok bool) // the current one, once there is one
 	logger   *slog.Logger
 
 	conns  chan net.Conn
@@ -37,7 +37,7 @@ type streamLayer struct {
 	wg     sync.WaitGroup
 }
 
-func newStreamLayer(l net.Listener, self func() meta, judge func(hello) verdict, refused func(error), term func() uint64, logger *slog.Logger) *streamLayer {
+func newStreamLayer(l net.Listener, self func() meta, judge func(hello) verdict, refused func(error), term func() (uint64, bool), logger *slog.Logger) *streamLayer {
 	s := &streamLayer{
 		listener: l, self: self, judge: judge, refused: refused, term: term, logger: logger,
 		conns: make(chan net.Conn), closed: make(chan struct{}),

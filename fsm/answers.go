@@ -24,6 +24,7 @@ type answer struct {
 	increment   int64
 	period      int32
 	at          int64 // as in BlockGrant
+	generation  uint64
 }
 
 type answerKey struct {

@@ -56,7 +56,7 @@ func (a *audit) checkSequences(index uint64, cmd *commandv1.Command, observed in
 		q.live = false
 		return true, nil
 	case *commandv1.Command_AllocateBlock:
-		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, body.AllocateBlock, observed, r)
+		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, body.AllocateBlock, observed, cmd.GetNowMs(), r)
 	case *commandv1.Command_ReturnBlock:
 		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(body.ReturnBlock, r)
 	}
@@ -149,7 +149,7 @@ func (q *auditSequence) left() *big.Int {
 	return bigCapacity(*q.next, q.spec.GetIncrement(), q.spec.GetMin(), q.spec.GetMax())
 }
 
-func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, observed int64, r Result) error {
+func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, observed, now int64, r Result) error {
 	reason, b := reasonOf(r), r.Block
 	if !q.live {
 		if reason != unknownSeq {
@@ -158,7 +158,7 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 		return nil
 	}
 	if was, ok := q.answers[string(c.GetRequestId())]; ok && observed-was.AtMillis <= answerMillis {
-		was.Repeated, was.Token, was.Generation = true, index, q.generation
+		was.Repeated, was.Token = true, index
 		// The block may have been short, and the bounds been moved since.
 		if reason == invalidArgument && was.Count < c.GetCount() || reason == 0 && b == was {
 			return nil
@@ -187,7 +187,7 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 	}
 	want := BlockGrant{
 		Token: index, First: *p.next, Count: count.Uint64(), Increment: p.spec.GetIncrement(),
-		Generation: q.generation, Period: p.period, AtMillis: observed,
+		Generation: q.generation, Period: p.period, AtMillis: max(observed, now),
 	}
 	if reason == 0 && b.Period < q.period {
 		return violated("period", "%+v, after %d", b, q.period)

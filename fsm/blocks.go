@@ -18,7 +18,7 @@ type BlockGrant struct {
 	First      int64
 	Count      uint64
 	Increment  int64
-	Generation uint64 // of the sequence; of a repeated answer, the present one
+	Generation uint64 // of the sequence; of a repeated answer, the one of then
 	Period     int32  // as in Sequence; never before that of an earlier block
 	AtMillis   int64  // when it was granted, by the proposer's clock or, if that is later, the observed one; Unix ms
 	Repeated   bool   // it is the answer that an earlier request of that ID got
@@ -80,7 +80,7 @@ func (s *State) allocateBlock(e entry) Result {
 	if token == 0 {
 		s.answers.add(answer{
 			sequence: q.name, incarnation: q.incarnation, request: string(c.GetRequestId()), first: first,
-			count: count, increment: q.spec.increment, period: q.period, at: at,
+			count: count, increment: q.spec.increment, period: q.period, at: at, generation: q.generation,
 		}, s.observed)
 	}
 	s.sequences.put(&q)
@@ -110,7 +110,7 @@ func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, a *answer) R
 	}
 	return Result{Block: BlockGrant{
 		Token: index, First: a.first, Count: a.count, Increment: a.increment,
-		Generation: q.generation, Period: a.period, AtMillis: a.at, Repeated: true,
+		Generation: a.generation, Period: a.period, AtMillis: a.at, Repeated: true,
 	}}
 }
 

@@ -30,7 +30,7 @@ func (im image) yieldAnswers(yield func(*commandv1.SnapshotRecord) bool) bool {
 		a := &im.answers[i]
 		message.Sequence, message.Incarnation, message.RequestId = a.sequence, a.incarnation, []byte(a.request)
 		message.First, message.Count, message.Increment = a.first, a.count, a.increment
-		message.Period, message.AtMs = a.period, a.at
+		message.Period, message.AtMs, message.Generation = a.period, a.at, a.generation
 		if !yield(record) {
 			return false
 		}

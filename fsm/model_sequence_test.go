@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 
+	"google.golang.org/protobuf/proto"
+
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -91,7 +93,7 @@ func (w *world) numberOne(p *process) error {
 
 func (w *world) allocate(p *process) {
 	if p.repeat != nil && w.choose("repeat", 2) == 0 { // nobody answered
-		w.ask(p, nil, p.repeat)
+		w.ask(p, nil, proto.CloneOf(p.repeat))
 		return
 	}
 	q := w.seen(w.name())

@@ -103,15 +103,17 @@ func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
 		return corrupt("an answer of %d numbers from %d on by %d, which are not there", m.GetCount(), m.GetFirst(), m.GetIncrement())
 	case m.GetPeriod() != 0 && checkDate(m.GetPeriod()) != nil:
 		return corrupt("an answer has %w", checkDate(m.GetPeriod()))
+	case m.GetGeneration() < m.GetIncarnation():
+		return corrupt("an answer of generation %d, before its sequence of %d", m.GetGeneration(), m.GetIncarnation())
 	case m.GetAtMs() < 0:
 		return corrupt("an answer at %d ms", m.GetAtMs())
 	}
-	if q, ok := r.state.sequences.live.Get(m.GetSequence()); ok && q.incarnation < m.GetIncarnation() {
-		return corrupt("an answer of sequence %q before it was created", q.name)
+	if q, ok := r.state.sequences.live.Get(m.GetSequence()); ok && (q.incarnation < m.GetIncarnation() || q.generation < m.GetGeneration()) {
+		return corrupt("an answer of sequence %q that is newer than it", q.name)
 	}
 	t.append(answer{
 		sequence: m.GetSequence(), incarnation: m.GetIncarnation(), request: string(m.GetRequestId()), first: m.GetFirst(),
-		count: m.GetCount(), increment: m.GetIncrement(), period: m.GetPeriod(), at: m.GetAtMs(),
+		count: m.GetCount(), increment: m.GetIncrement(), period: m.GetPeriod(), at: m.GetAtMs(), generation: m.GetGeneration(),
 	})
 	return nil
 }

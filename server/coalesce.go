@@ -2,10 +2,11 @@ package server
 
 import (
 	"context"
-	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // coalescer turns many callers' requests for numbers of a sequence into one call: while
@@ -47,8 +48,13 @@ func (c *coalescer) next(ctx context.Context, sequence string, count uint64) (me
 	case <-p.done:
 		return p.numbers, p.err
 	case <-ctx.Done():
-		return member.Numbering{}, ctx.Err() // what is given out for it is lost
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(f.waiting, p); i >= 0 {
+		f.waiting = slices.Delete(f.waiting, i, i+1)
+	} // else what is given out for it is lost
+	return member.Numbering{}, ctx.Err()
 }
 
 // fly calls until nobody waits.
@@ -63,6 +69,10 @@ func (c *coalescer) fly(sequence string, f *flight) {
 		}
 		c.mu.Unlock()
 		numbers, err := c.fetch(sequence, total)
+		if len(aboard) > 1 && rpc.FromError(toStatus(err)).Reason == rpc.SequenceExhausted {
+			c.eachAlone(sequence, aboard) // there may be enough for some of them
+			continue
+		}
 		for _, p := range aboard {
 			p.numbers, p.err = numbers, err
 			p.numbers.Count = p.count
@@ -74,14 +84,17 @@ func (c *coalescer) fly(sequence string, f *flight) {
 	}
 }
 
+func (c *coalescer) eachAlone(sequence string, aboard []*passenger) {
+	for _, p := range aboard {
+		p.numbers, p.err = c.fetch(sequence, p.count)
+		close(p.done)
+	}
+}
+
 func (c *coalescer) fetch(sequence string, count uint64) (member.Numbering, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), defaultTimeout)
 	defer cancel()
-	numbers, err := c.call(ctx, sequence, count)
-	if err == nil && numbers.Count != count {
-		err = fmt.Errorf("the leader answered with %d numbers instead of %d", numbers.Count, count)
-	}
-	return numbers, err
+	return c.call(ctx, sequence, count)
 }
 
 // board takes as many of those who wait, in order, as one call can serve.

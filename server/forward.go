@@ -92,14 +92,24 @@ var leaderCalls = map[string]leaderCall{
 // forward brings a leader-only call to the leader: this member serves it itself while
 // it leads, and else forwards it. A call that was forwarded already is not forwarded again.
 func (s *Server) forward(ctx context.Context, req any, method string, call leaderCall, handler grpc.UnaryHandler) (any, error) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	if into := md.Get(rpc.ForwardedInto); len(into) > 0 && into[0] != s.ClusterID() {
-		return nil, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.InvalidArgument, Message: "the call was forwarded from another cluster"}
-	}
-	if len(md.Get(rpc.ForwardedBy)) > 0 {
+	if forwarded(ctx) {
 		return handler(ctx, req)
 	}
 	return s.atLeader(ctx, method, req.(proto.Message), call, handler)
+}
+
+// admit refuses calls that a member of another cluster forwards: its leader's address may
+// have become this member's.
+func (s *Server) admit(ctx context.Context) error {
+	if into := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedInto); len(into) > 0 && into[0] != s.ClusterID() {
+		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.OtherCluster, Message: "the call was forwarded from another cluster"}
+	}
+	return nil
+}
+
+// forwarded reports whether another member sends this call.
+func forwarded(ctx context.Context) bool {
+	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
 }
 
 // atLeader tries here, by handler, or at the leader until somebody answers as
@@ -112,16 +122,26 @@ func (s *Server) atLeader(ctx context.Context, method string, req proto.Message,
 			return nil, err
 		}
 	}
+	var reply any
+	err := s.patiently(ctx, call, func() (err error) {
+		again()
+		reply, err = s.tryLeader(ctx, method, req, call, handler)
+		return err
+	})
+	return reply, err
+}
+
+// patiently tries until somebody answers as the leader, for leaderWait.
+func (s *Server) patiently(ctx context.Context, call leaderCall, try func() error) error {
 	until := time.Now().Add(leaderWait)
 	for {
-		again()
 		changed := s.member.Node().LeaderChanged()
-		reply, err := s.tryLeader(ctx, method, req, call, handler)
+		err := try()
 		if errors.Is(err, errReplaced) {
 			until = time.Now().Add(leaderWait) // the time up to now was not spent without a leader
 		}
 		if !s.retryable(err, call) || time.Now().After(until) {
-			return reply, err
+			return err
 		}
 		// Jitter, so that held calls do not all arrive at the new leader at once.
 		pause := time.NewTimer(50*time.Millisecond + rand.N(50*time.Millisecond))
@@ -132,7 +152,7 @@ func (s *Server) atLeader(ctx context.Context, method string, req proto.Message,
 		}
 		pause.Stop()
 		if ctx.Err() != nil {
-			return nil, err
+			return err
 		}
 	}
 }

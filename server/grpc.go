@@ -58,6 +58,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		defer p.end()
 		ctx = p
 	}
+	if err := s.admit(ctx); err != nil {
+		return nil, err
+	}
 	if call, ok := leaderCalls[info.FullMethod]; ok {
 		resp, err = s.forward(ctx, req, info.FullMethod, call, handler)
 	} else {

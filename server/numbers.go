@@ -6,11 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/grpc/metadata"
-
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/member"
-	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/sequence"
 )
@@ -32,8 +29,14 @@ func (s *Server) next(ctx context.Context, name string, count uint64, requestID 
 		return s.nextAtLeader(ctx, name, count, requestID)
 	}
 	n, err := s.member.Next(ctx, name, count)
-	if errors.Is(err, member.ErrStrict) {
+	switch {
+	case errors.Is(err, member.ErrStrict):
 		n, err = s.nextStrict(ctx, name, count)
+	case s.retryable(err, nextCall):
+		err = s.patiently(ctx, nextCall, func() (err error) {
+			n, err = s.member.Next(ctx, name, count)
+			return err
+		})
 	}
 	if err == nil {
 		s.metrics.numbers.Add(float64(count))
@@ -74,10 +77,14 @@ func (s *Server) nextAtLeader(ctx context.Context, name string, count uint64, re
 	if err != nil {
 		return member.Numbering{}, err
 	}
-	if there, ok := reply.(*snowraftv1.NextResponse); ok {
-		return numbering(there)
+	there, ok := reply.(*snowraftv1.NextResponse)
+	if !ok {
+		return here, nil
 	}
-	return here, nil
+	if uint64(there.GetCount()) != count {
+		return member.Numbering{}, fmt.Errorf("the leader answered with %d numbers instead of %d", there.GetCount(), count)
+	}
+	return numbering(there)
 }
 
 // numbering reads another member's answer.
@@ -140,9 +147,4 @@ func (s *Server) last(ctx context.Context, name string) (int64, bool, error) {
 		return there.GetLast(), there.Last != nil, nil
 	}
 	return last, ok, nil
-}
-
-// forwarded reports whether another member sends this call.
-func forwarded(ctx context.Context) bool {
-	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
 }

@@ -31,7 +31,8 @@ func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint6
 // grantedBlock is a block, and what the log says of how it was granted.
 type grantedBlock struct {
 	definition *definition
-	atMillis   int64 // as in fsm.BlockGrant
+	index      uint64 // of the command that was answered with the block, not always the one that granted it
+	atMillis   int64  // as in fsm.BlockGrant
 }
 
 // allocateBlock proposes a block. The sequence may change between looking at it and the commit:
@@ -67,7 +68,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 			Token: b.Token, First: b.First, Count: b.Count, Increment: b.Increment,
 			Generation: b.Generation, Period: b.Period, PeriodEnd: d.periodEnd(b.Period),
 			Duration: time.Duration(spec.GetBlockMs()) * time.Millisecond, MinCount: spec.GetMinBlock(), MaxCount: spec.GetMaxBlock(),
-		}, grantedBlock{definition: d, atMillis: b.AtMillis}, nil
+		}, grantedBlock{definition: d, index: result.Index, atMillis: b.AtMillis}, nil
 	}
 }
 

@@ -42,18 +42,19 @@ func (c *counters) get(name string) *counter {
 	return c.byName[name]
 }
 
-// add returns the counter of that name, which open makes if there is none.
-func (c *counters) add(name string, open func() *allocator.Sequence) (*counter, error) {
+// add returns the counter of that name, which open makes if there is none, with what is known of it.
+func (c *counters) add(name string, k *known, open func() *allocator.Sequence) (*counter, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, allocator.ErrClosed
 	}
-	if known := c.byName[name]; known != nil {
-		return known, nil
+	added := c.byName[name]
+	if added == nil {
+		added = &counter{numbers: open()}
+		c.byName[name] = added
 	}
-	added := &counter{numbers: open()}
-	c.byName[name] = added
+	added.known.Store(k)
 	return added, nil
 }
 
@@ -120,13 +121,8 @@ func (m *Member) counter(name string) (*counter, *definition, error) {
 		return nil, nil, err
 	}
 	k := &known{revision: revision, definition: d}
-	if c == nil {
-		if c, err = m.counters.add(name, func() *allocator.Sequence { return m.openSequence(name, blockGranter{m}) }); err != nil {
-			return nil, nil, err
-		}
-	}
-	c.known.Store(k)
-	return c, d, nil
+	c, err = m.counters.add(name, k, func() *allocator.Sequence { return m.openSequence(name, blockGranter{m}) })
+	return c, d, err
 }
 
 func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.Sequence {

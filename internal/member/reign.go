@@ -153,7 +153,7 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 		return Numbering{}, err // the present reign does not know of these numbers; a repetition finds them
 	}
 	// The same goes for what was granted meanwhile.
-	s.numbers.Drop()
+	s.numbers.DropBefore(granted.index)
 	n := allocator.Numbers{First: block.First, Count: block.Count, Increment: block.Increment,
 		Period: block.Period, PeriodEnd: block.PeriodEnd, Generation: block.Generation}
 	s.advance(last(n))

@@ -714,7 +714,9 @@ type SnapshotAnswer struct {
 	Increment   int64                  `protobuf:"varint,6,opt,name=increment,proto3" json:"increment,omitempty"`
 	Period      int32                  `protobuf:"varint,7,opt,name=period,proto3" json:"period,omitempty"`
 	// When it was given, by the leader's clock or, if that is later, the observed one; Unix milliseconds.
-	AtMs          int64 `protobuf:"varint,8,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	AtMs int64 `protobuf:"varint,8,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	// The generation that the sequence had then.
+	Generation    uint64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -801,6 +803,13 @@ func (x *SnapshotAnswer) GetPeriod() int32 {
 func (x *SnapshotAnswer) GetAtMs() int64 {
 	if x != nil {
 		return x.AtMs
+	}
+	return 0
+}
+
+func (x *SnapshotAnswer) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
 	}
 	return 0
 }
@@ -926,7 +935,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x03low\x18\v \x01(\x03H\x00R\x03low\x88\x01\x01\x12\x17\n" +
 	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01B\x06\n" +
 	"\x04_lowB\a\n" +
-	"\x05_high\"\xe4\x01\n" +
+	"\x05_high\"\x84\x02\n" +
 	"\x0eSnapshotAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x1d\n" +
@@ -936,7 +945,10 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x05count\x18\x05 \x01(\x04R\x05count\x12\x1c\n" +
 	"\tincrement\x18\x06 \x01(\x03R\tincrement\x12\x16\n" +
 	"\x06period\x18\a \x01(\x05R\x06period\x12\x13\n" +
-	"\x05at_ms\x18\b \x01(\x03R\x04atMs\"?\n" +
+	"\x05at_ms\x18\b \x01(\x03R\x04atMs\x12\x1e\n" +
+	"\n" +
+	"generation\x18\t \x01(\x04R\n" +
+	"generation\"?\n" +
 	"\vSnapshotEnd\x12\x18\n" +
 	"\arecords\x18\x01 \x01(\x04R\arecords\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digestB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
