@@ -1,0 +1,198 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+// ferry is a leader that answers when the test says so.
+type ferry struct {
+	*coalescer
+	t     *testing.T
+	calls chan ferryCall
+}
+
+type ferryCall struct {
+	sequence string
+	count    uint64
+	answer   chan<- ferryAnswer
+}
+
+type ferryAnswer struct {
+	numbers member.Numbering
+	err     error
+}
+
+func newFerry(t *testing.T) *ferry {
+	f := &ferry{t: t, calls: make(chan ferryCall)}
+	f.coalescer = &coalescer{flights: make(map[string]*flight), call: func(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
+		answer := make(chan ferryAnswer)
+		select {
+		case f.calls <- ferryCall{sequence, count, answer}:
+		case <-ctx.Done():
+			return member.Numbering{}, ctx.Err()
+		}
+		a := <-answer
+		return a.numbers, a.err
+	}}
+	return f
+}
+
+// come lets a caller wait.
+func (f *ferry) come(ctx context.Context, sequence string, count uint64) <-chan ferryAnswer {
+	told := make(chan ferryAnswer, 1)
+	go func() {
+		n, err := f.next(ctx, sequence, count)
+		told <- ferryAnswer{n, err}
+	}()
+	synctest.Wait()
+	return told
+}
+
+// sail expects a call for so many numbers and answers it.
+func (f *ferry) sail(count uint64, first int64) {
+	f.t.Helper()
+	call := <-f.calls
+	if call.count != count {
+		f.t.Errorf("%d numbers were asked for, expected %d", call.count, count)
+	}
+	call.answer <- ferryAnswer{numbers: numbersBy(first, call.count, -3)}
+	synctest.Wait()
+}
+
+func numbersBy(first int64, count uint64, increment int64) member.Numbering {
+	return member.Numbering{Numbers: allocator.Numbers{First: first, Count: count, Increment: increment, Period: 20260701}}
+}
+
+func (f *ferry) gets(told <-chan ferryAnswer, first int64, count uint64) {
+	f.t.Helper()
+	select {
+	case a := <-told:
+		if a.err != nil || a.numbers != numbersBy(first, count, -3) {
+			f.t.Errorf("%+v, %v, expected %d from %d on", a.numbers, a.err, count, first)
+		}
+	default:
+		f.t.Error("no answer")
+	}
+}
+
+// over checks that nothing is left behind.
+func (f *ferry) over() {
+	f.t.Helper()
+	synctest.Wait()
+	if len(f.flights) > 0 {
+		f.t.Errorf("%d flights are left", len(f.flights))
+	}
+}
+
+// Who comes while a call is under way goes with the next one, and all of them get
+// their parts in the order in which they came.
+func TestCallersShareACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFerry(t)
+		first := f.come(t.Context(), "s", 2)
+		var later []<-chan ferryAnswer
+		for _, count := range []uint64{5, 1, 3} {
+			later = append(later, f.come(t.Context(), "s", count))
+		}
+		f.sail(2, 100)
+		f.gets(first, 100, 2)
+		f.sail(9, 50)
+		f.gets(later[0], 50, 5)
+		f.gets(later[1], 35, 1)
+		f.gets(later[2], 32, 3)
+		f.over()
+		alone := f.come(t.Context(), "s", 1)
+		f.sail(1, 10)
+		f.gets(alone, 10, 1)
+		f.over()
+	})
+}
+
+// One call asks for a million numbers at most, and nobody is overtaken for that.
+func TestSharedCallsAreLimited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFerry(t)
+		var told []<-chan ferryAnswer
+		for _, count := range []uint64{1, 600_000, 600_000, 400_000, 1, maxCount} {
+			told = append(told, f.come(t.Context(), "s", count))
+		}
+		f.sail(1, 0)
+		f.sail(600_000, -10)
+		f.sail(maxCount, -20) // 600,000 and 400,000
+		f.sail(1, -30)
+		f.sail(maxCount, -40)
+		f.gets(told[0], 0, 1)
+		f.gets(told[1], -10, 600_000)
+		f.gets(told[2], -20, 600_000)
+		f.gets(told[3], -20-3*600_000, 400_000)
+		f.gets(told[4], -30, 1)
+		f.gets(told[5], -40, maxCount)
+		f.over()
+	})
+}
+
+// What is given out for who gave up is lost: nobody else gets it.
+func TestCallersWhoGiveUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFerry(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		aboard := f.come(ctx, "s", 1)
+		waiting := f.come(ctx, "s", 4)
+		patient := f.come(t.Context(), "s", 2)
+		cancel()
+		synctest.Wait()
+		for _, told := range []<-chan ferryAnswer{aboard, waiting} {
+			if a := <-told; !errors.Is(a.err, context.Canceled) {
+				t.Errorf("%+v, %v", a.numbers, a.err)
+			}
+		}
+		f.sail(1, 100)
+		f.sail(6, 50)
+		f.gets(patient, 50-3*4, 2)
+		f.over()
+	})
+}
+
+func TestSharedCallsThatFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFerry(t)
+		refused := errors.New("refused")
+		first := f.come(t.Context(), "s", 1)
+		second, third := f.come(t.Context(), "s", 1), f.come(t.Context(), "s", 2)
+		other := f.come(t.Context(), "other", 1) // does not wait for those
+		calls := []ferryCall{<-f.calls, <-f.calls}
+		if i := slices.IndexFunc(calls, func(c ferryCall) bool { return c.sequence == "other" }); i < 0 {
+			t.Fatalf("%+v", calls)
+		} else {
+			calls[i].answer <- ferryAnswer{numbers: numbersBy(5, 1, -3)}
+			calls[1-i].answer <- ferryAnswer{err: refused}
+		}
+		synctest.Wait()
+		f.gets(other, 5, 1)
+		if a := <-first; !errors.Is(a.err, refused) {
+			t.Errorf("%+v, %v", a.numbers, a.err)
+		}
+		// An answer with too few numbers is none.
+		short := <-f.calls
+		short.answer <- ferryAnswer{numbers: numbersBy(7, short.count-1, -3)}
+		for _, told := range []<-chan ferryAnswer{second, third} {
+			if a := <-told; a.err == nil {
+				t.Errorf("%+v of an answer with too few", a.numbers)
+			}
+		}
+		// A leader that does not answer keeps nobody for ever.
+		began := time.Now()
+		if a := <-f.come(t.Context(), "s", 1); !errors.Is(a.err, context.DeadlineExceeded) || time.Since(began) != defaultTimeout {
+			t.Errorf("%+v, %v after %v", a.numbers, a.err, time.Since(began))
+		}
+		f.over()
+	})
+}
