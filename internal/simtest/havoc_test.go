@@ -23,7 +23,7 @@ func TestHavoc(t *testing.T) {
 // forget what the first one told: answers count for 30 s.
 func TestHavocWithAWrongClock(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{members: 5, maxWindow: 5 * time.Second, sequences: ofAllKinds()}, func(w *world) {
+	simulate(t, options{members: 5, maxWindow: 5 * time.Second, sequences: ofAllKinds(), pace: 300 * time.Millisecond}, func(w *world) {
 		slowest := time.Duration(0)
 		for range 25 {
 			wrong := w.nodes[w.rng.IntN(len(w.nodes))]
