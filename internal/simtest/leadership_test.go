@@ -132,6 +132,14 @@ func (w *world) staleLeaders(rounds int) {
 		}
 		w.net.heal()
 		w.untilAllIssue(recovery)
+		// While raft waits for an answer that was lost, one transfer after the other to that member fails.
+		w.pass(transportTimeout + time.Second)
+		w.until(recovery, "it leads again", func() bool { // and goes on after what others gave out
+			if l := w.leader(); l != stale {
+				_, _ = l.proc().member.Node().TransferLeadership(w.Context(), stale.name)
+			}
+			return stale.proc().askOne("s") == nil
+		})
 	}
 	w.Logf("%d requests were refused by leaders that had been replaced", refused.Load())
 	if refused.Load() < int64(rounds) && !w.planted {

@@ -23,7 +23,6 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		{mutant.IgnoreAfter},
 		{mutant.SnapshotForgets},
 		{mutant.NowInApply},
-		{mutant.KeepReign},
 		{mutant.AnswerForgotten},
 		{mutant.KeepOutdatedBlock},
 	} {
@@ -45,7 +44,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 }
 
 func TestPlantedBugsOfLeadersAreCaught(t *testing.T) {
-	for _, bugs := range [][]mutant.Bug{nil, {mutant.NoConfirm}} {
+	for _, bugs := range [][]mutant.Bug{nil, {mutant.NoConfirm}, {mutant.KeepReign}} {
 		t.Run(fmt.Sprint("bugs=", bugs), func(t *testing.T) {
 			defer mutant.Plant(bugs...)()
 			var w *world
