@@ -1,0 +1,150 @@
+package history_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/history"
+)
+
+func at(millis int) time.Time { return time.UnixMilli(int64(millis)) }
+
+func next(began, ended int, first, last int64) history.Call {
+	return history.Call{Client: "a", Began: at(began), Ended: at(ended), First: first, Last: last}
+}
+
+func read(began, ended int, last int64) history.Call {
+	return history.Call{Client: "a", Began: at(began), Ended: at(ended), Last: last, Read: true}
+}
+
+// checkers are the two that decide the same.
+var checkers = map[string]func([]history.Call) error{
+	"order":  history.CheckOrder,
+	"linear": func(calls []history.Call) error { return history.CheckLinear(calls, 1000, time.Minute) },
+}
+
+func TestPlantedViolations(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		bad  bool
+		more []history.Call // beside 1 to 3, 4 and 10 to 19, the last two of which overlap
+	}{
+		{"nothing more", false, nil},
+		{"a gap", false, []history.Call{next(70, 80, 100, 100)}},
+		{"at the same time as the last one", false, []history.Call{next(60, 80, 5, 5)}},
+		{"ends as the last one does", false, []history.Call{next(35, 60, 9, 9)}},
+		{"read at the end", false, []history.Call{read(70, 80, 19)}},
+		{"reads of lost numbers", false, []history.Call{read(70, 80, 25), read(81, 82, 25), next(83, 84, 26, 26)}},
+		{"read during the last one", false, []history.Call{read(45, 60, 4), read(46, 70, 19), read(45, 60, 7)}},
+		{"read of a number before its call has ended", false, []history.Call{read(31, 32, 19), read(35, 36, 19)}},
+		{"a number twice", true, []history.Call{next(70, 80, 19, 20)}},
+		{"a number twice at the same time", true, []history.Call{next(20, 60, 4, 4)}},
+		{"inside another", true, []history.Call{next(20, 60, 12, 13)}},
+		{"around others", true, []history.Call{next(0, 90, 0, 100)}},
+		{"below the last one", true, []history.Call{next(70, 80, 5, 5)}},
+		{"below all", true, []history.Call{next(70, 80, -7, 0)}},
+		{"below one of two", true, []history.Call{next(51, 58, 0, 0)}},
+		{"an old last number", true, []history.Call{read(70, 80, 4)}},
+		{"the middle of what was given out", true, []history.Call{read(70, 80, 15)}},
+		{"a last number not at or below a later number", true, []history.Call{read(11, 12, 4)}},
+		{"last numbers that descend", true, []history.Call{read(70, 71, 30), read(72, 73, 29)}},
+		{"a number that was said to be given out", true, []history.Call{read(70, 71, 30), next(72, 73, 30, 30)}},
+	} {
+		calls := append([]history.Call{next(0, 10, 1, 3), next(20, 50, 4, 4), next(30, 60, 10, 19)}, tc.more...)
+		for name, check := range checkers {
+			for range 5 {
+				rand.Shuffle(len(calls), func(i, j int) { calls[i], calls[j] = calls[j], calls[i] })
+				if err := check(calls); (err != nil) != tc.bad {
+					t.Fatalf("%s, %s: %v", tc.name, name, err)
+				}
+			}
+		}
+	}
+	if err := history.CheckUnique([]history.Call{next(0, 1, 5, 4)}); err == nil {
+		t.Error("a call without numbers was accepted")
+	}
+	if err := history.CheckUnique([]history.Call{next(0, 1, 5, 6), read(0, 1, 6), next(0, 1, 1, 4)}); err != nil {
+		t.Error(err)
+	}
+}
+
+// sound is a history of many clients, as a counter that skips some numbers makes it.
+func sound(r *rand.Rand, calls int) []history.Call {
+	var all []history.Call
+	number, now := int64(0), 0
+	for range calls {
+		now += 1 + r.IntN(10)
+		c := history.Call{Client: "a", Began: at(now - r.IntN(300)), Ended: at(now + r.IntN(300)), Last: number, Read: r.IntN(5) == 0}
+		if !c.Read {
+			c.First = number + 1 + r.Int64N(3)
+			c.Last = c.First + r.Int64N(5)
+			number = c.Last
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// TestBothCheckersAgree gives random histories to both, and the same ones with two
+// numbers exchanged, which may make them unsound.
+func TestBothCheckersAgree(t *testing.T) {
+	t.Parallel()
+	unsound := 0
+	for seed := range uint64(100) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		calls := sound(r, 200)
+		exchanged := slices.Clone(calls)
+		i, j := r.IntN(len(calls)), r.IntN(len(calls))
+		exchanged[i].First, exchanged[j].First = calls[j].First, calls[i].First
+		exchanged[i].Last, exchanged[j].Last = calls[j].Last, calls[i].Last
+		exchanged[i].Read, exchanged[j].Read = calls[j].Read, calls[i].Read
+		for name, check := range checkers {
+			if err := check(calls); err != nil {
+				t.Errorf("seed %d, %s: %v", seed, name, err)
+			}
+		}
+		order, linear := checkers["order"](exchanged), checkers["linear"](exchanged)
+		if (order == nil) != (linear == nil) {
+			t.Errorf("seed %d, %d and %d exchanged: %v and %v", seed, i, j, order, linear)
+		}
+		if order != nil {
+			unsound++
+		}
+	}
+	if unsound < 20 || unsound > 99 {
+		t.Errorf("%d of the exchanged histories are unsound", unsound)
+	}
+}
+
+// TestSlices has a violation in the last slice.
+func TestSlices(t *testing.T) {
+	t.Parallel()
+	calls := sound(rand.New(rand.NewPCG(1, 1)), 10_000)
+	if err := history.CheckLinear(calls, 3000, time.Minute); err != nil {
+		t.Error(err)
+	}
+	last := calls[len(calls)-1].Last
+	calls = append(calls, next(10_000_000, 10_000_001, last, last))
+	if err := history.CheckLinear(calls, 3000, time.Minute); err == nil {
+		t.Error("the violation was not found")
+	}
+}
+
+func TestHistory(t *testing.T) {
+	t.Parallel()
+	var h history.History
+	h.Add(next(3, 4, 7, 9))
+	h.Add(read(5, 6, 9))
+	h.Add(next(1, 2, 1, 6))
+	calls := h.Calls()
+	if given := history.Numbers(calls); len(calls) != 3 || len(given) != 2 || given[0].First != 1 || given[1].First != 7 {
+		t.Errorf("%v, of which %v", calls, given)
+	}
+	if text := fmt.Sprint(calls[:2]); len(text) == 0 {
+		t.Error("calls print nothing")
+	}
+}
