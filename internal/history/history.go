@@ -16,8 +16,8 @@ import (
 
 // Call is a call that was answered.
 type Call struct {
-	// Client is who called; it appears in messages only.
-	Client string
+	// By is who answered, or who called; it is for messages, and for the tests' own use.
+	By string
 	// Began is before the request was sent, Ended after the answer was received, by
 	// one and the same clock.
 	Began, Ended time.Time
@@ -33,7 +33,7 @@ func (c Call) String() string {
 		what = fmt.Sprintf("the last number %d", c.Last)
 	}
 	const clock = "15:04:05.000000"
-	return fmt.Sprintf("%s to %s: %s got %s", c.Began.Format(clock), c.Ended.Format(clock), c.Client, what)
+	return fmt.Sprintf("%s to %s: %s: %s", c.Began.Format(clock), c.Ended.Format(clock), c.By, what)
 }
 
 // History collects calls. The zero value is empty and ready; its methods may be

@@ -13,11 +13,11 @@ import (
 func at(millis int) time.Time { return time.UnixMilli(int64(millis)) }
 
 func next(began, ended int, first, last int64) history.Call {
-	return history.Call{Client: "a", Began: at(began), Ended: at(ended), First: first, Last: last}
+	return history.Call{By: "a", Began: at(began), Ended: at(ended), First: first, Last: last}
 }
 
 func read(began, ended int, last int64) history.Call {
-	return history.Call{Client: "a", Began: at(began), Ended: at(ended), Last: last, Read: true}
+	return history.Call{By: "a", Began: at(began), Ended: at(ended), Last: last, Read: true}
 }
 
 // checkers are the two that decide the same.
@@ -78,7 +78,7 @@ func sound(r *rand.Rand, calls int) []history.Call {
 	number, now := int64(0), 0
 	for range calls {
 		now += 1 + r.IntN(10)
-		c := history.Call{Client: "a", Began: at(now - r.IntN(300)), Ended: at(now + r.IntN(300)), Last: number, Read: r.IntN(5) == 0}
+		c := history.Call{By: "a", Began: at(now - r.IntN(300)), Ended: at(now + r.IntN(300)), Last: number, Read: r.IntN(5) == 0}
 		if !c.Read {
 			c.First = number + 1 + r.Int64N(3)
 			c.Last = c.First + r.Int64N(5)

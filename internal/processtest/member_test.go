@@ -32,6 +32,7 @@ type member struct {
 	ids     snowraftv1.IdServiceClient
 	workers snowraftv1.WorkerServiceClient
 	cluster snowraftv1.ClusterServiceClient
+	numbers snowraftv1.SequenceServiceClient
 }
 
 // newMember describes a member and does not start it.
@@ -53,6 +54,7 @@ func newMember(t *testing.T, name string, flags ...string) *member {
 	m.ids = snowraftv1.NewIdServiceClient(m.conn)
 	m.workers = snowraftv1.NewWorkerServiceClient(m.conn)
 	m.cluster = snowraftv1.NewClusterServiceClient(m.conn)
+	m.numbers = snowraftv1.NewSequenceServiceClient(m.conn)
 	t.Cleanup(func() { _ = m.conn.Close() })
 	return m
 }

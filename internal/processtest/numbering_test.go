@@ -1,0 +1,125 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/history"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// mostNumbers is how many numbers some calls ask for. Half of all ask for one.
+const mostNumbers = 200
+
+func someNumbers() uint32 {
+	if rand.N(2) == 0 {
+		return 1
+	}
+	return 1 + rand.N[uint32](mostNumbers)
+}
+
+// numbering is load on a sequence, and what its clients saw. The calls in its
+// history are by the members that answered.
+type numbering struct {
+	*load
+	name    string
+	members []*member
+	history history.History
+
+	mu     sync.Mutex
+	failed int    // calls
+	lost   uint64 // numbers that they may have used up
+}
+
+// newNumbering creates a sequence.
+func newNumbering(t *testing.T, members []*member, s *snowraftv1.Sequence) *numbering {
+	t.Helper()
+	resp, err := members[0].numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s})
+	if err != nil || len(resp.GetUnreachedMembers()) > 0 {
+		t.Fatalf("creating %s: %v, unreached: %q", s.GetName(), err, resp.GetUnreachedMembers())
+	}
+	return &numbering{load: newLoad(t, nil), name: s.GetName(), members: members}
+}
+
+// next asks a member for numbers.
+func (n *numbering) next(m *member, count uint32) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), callTimeout)
+	defer cancel()
+	began := time.Now()
+	resp, err := m.numbers.Next(ctx, &snowraftv1.NextRequest{Sequence: n.name, Count: count})
+	ended := time.Now()
+	if err != nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.failed++
+		n.lost += uint64(count)
+		return err
+	}
+	last := resp.GetFirst() + int64(resp.GetCount()-1)*resp.GetIncrement()
+	if resp.GetCount() != count || resp.GetIncrement() != 1 {
+		m.t.Errorf("%s was asked for %d numbers and answered %v", m.name, count, resp)
+	}
+	n.history.Add(history.Call{By: m.name, Began: began, Ended: ended, First: resp.GetFirst(), Last: last})
+	return nil
+}
+
+// last asks a member for the last number, of a strict sequence.
+func (n *numbering) last(m *member) (int64, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), callTimeout)
+	defer cancel()
+	began := time.Now()
+	resp, err := m.numbers.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: n.name})
+	ended := time.Now()
+	if err == nil && resp.Last != nil {
+		n.history.Add(history.Call{By: m.name, Began: began, Ended: ended, Last: resp.GetLast(), Read: true})
+	}
+	return resp.GetLast(), err
+}
+
+// untilNext waits until members give out numbers.
+func (n *numbering) untilNext(t *testing.T, members ...*member) {
+	t.Helper()
+	for _, m := range members {
+		until(t, m.name+" gives out numbers", func() bool { return n.next(m, 1) == nil })
+	}
+}
+
+// clients adds clients that ask for numbers, or some of them for the last one. As many of
+// them begin at each member; they stay there until it fails, and go on at the next one.
+func (n *numbering) clients(count, readers int) {
+	for i := range count + readers {
+		at := i
+		n.client(pace, func() {
+			m := n.members[at%len(n.members)]
+			var err error
+			if i < count {
+				err = n.next(m, someNumbers())
+			} else {
+				_, err = n.last(m)
+			}
+			if err != nil {
+				at++
+			}
+		})
+	}
+}
+
+// killed kills a member and starts it again, and waits until all give out numbers.
+func (n *numbering) killed(t *testing.T, victim *member) {
+	t.Helper()
+	rest := others(n.members, victim)
+	victim.kill()
+	began := time.Now()
+	leader(t, rest)
+	n.untilNext(t, rest...)
+	took := time.Since(began)
+	victim.start()
+	n.untilNext(t, victim)
+	t.Logf("killed %s: the others gave out numbers after %v, and it did %v later",
+		victim.name, took.Round(time.Millisecond), (time.Since(began) - took).Round(time.Millisecond))
+}
