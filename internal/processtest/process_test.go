@@ -82,11 +82,17 @@ type process struct {
 	ended          chan struct{} // closed when it has ended
 }
 
-// start starts the program. Nothing of the environment is handed down that it
-// could take for a setting; env is added.
+// start starts the program under test.
 func start(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, cmd: exec.Command(program, args...), ended: make(chan struct{})}
+	return startProgram(t, program, env, args...)
+}
+
+// startProgram starts any program. Nothing of the environment is handed down that
+// the one under test could take for a setting; env is added.
+func startProgram(t *testing.T, path string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, cmd: exec.Command(path, args...), ended: make(chan struct{})}
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "SNOWRAFT_") })
 	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Dir = t.TempDir()

@@ -1,0 +1,290 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/snowraft/snowraft/internal/history"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// retryable is how the door's errors begin that pass when a client tries again.
+const retryable = "LOADING "
+
+// redisDoor has members that were not started yet listen for Redis clients.
+func (m *member) redisDoor() string {
+	address := freeAddress(m.t)
+	m.flags = append(m.flags, "--redis-addr", address)
+	return address
+}
+
+// installed finds a program that a test can't do without.
+func installed(t *testing.T, name, from string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Fatalf("%v: install Debian's %s", err, from)
+	}
+	return path
+}
+
+// pythonWithRedis finds a Python that has the client library: Debian's may not be
+// the first one in the path.
+func pythonWithRedis(t *testing.T) string {
+	t.Helper()
+	for _, path := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(path, "-c", "import redis").Run() == nil {
+			return path
+		}
+	}
+	t.Fatal("no Python that can import redis: install Debian's python3-redis")
+	return ""
+}
+
+// redisClient is a program, or a goroutine, that increments a key of its own.
+type redisClient struct {
+	key string
+	// gaveUp reports whether it ended because of an error that passes; nil: it never does.
+	gaveUp func() bool
+	// check looks at what it did up to now, which at the end is all.
+	check func(t *testing.T)
+}
+
+// startClient starts a client's program, whose last words are of interest when the test fails.
+func startClient(t *testing.T, path string, args ...string) *process {
+	t.Helper()
+	p := startProgram(t, path, nil, args...)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("%s %q:\n%s\n%s", path, args, p.stdout.tail(5), p.stderr.tail(10))
+		}
+	})
+	return p
+}
+
+// TestRedisClients has four clients increment keys at a member that does not lead,
+// while the leader is killed.
+func TestRedisClients(t *testing.T) {
+	members := newCluster(t, 3)
+	doors := make(map[*member]string)
+	for _, m := range members {
+		doors[m] = m.redisDoor()
+		m.start()
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	lead := leader(t, members)
+	asked := others(members, lead)[0]
+	door := doors[asked]
+	until(t, "the door is open", func() bool { return !isFree(door) })
+
+	clients := []redisClient{goRedis(t, door), redisCLI(t, door), redisBenchmark(t, door), redisPy(t, door)}
+	progress := func(more int64) {
+		for _, c := range clients {
+			from := asked.lastNumber(c.key)
+			until(t, c.key+" gets more numbers", func() bool { return asked.lastNumber(c.key) >= from+more || c.gaveUp != nil && c.gaveUp() })
+		}
+	}
+	progress(20)
+	lead.kill()
+	began := time.Now()
+	progress(1)
+	took := time.Since(began)
+	progress(20)
+	lead.start().untilIssues()
+	progress(20)
+	for _, c := range clients {
+		c.check(t)
+	}
+	t.Logf("killed %s: all clients of %s had numbers after %v", lead.name, asked.name, took.Round(time.Millisecond))
+}
+
+// lastNumber is the last number of a sequence, 0 if there is none.
+func (m *member) lastNumber(name string) int64 {
+	ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
+	defer cancel()
+	resp, err := m.numbers.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: name})
+	if err != nil {
+		return 0
+	}
+	return resp.GetLast()
+}
+
+// goRedis is Go's client library with its default options.
+func goRedis(t *testing.T, door string) redisClient {
+	t.Helper()
+	const key, clients = "go:orders", 8
+	client := redis.NewClient(&redis.Options{Addr: door})
+	t.Cleanup(func() { _ = client.Close() })
+	ctx := t.Context()
+
+	// In quiet times the values are exactly Redis's.
+	if exists, err := client.Exists(ctx, key).Result(); err != nil || exists != 0 {
+		t.Errorf("EXISTS before the first INCR: %d, %v", exists, err)
+	}
+	if err := client.Get(ctx, key).Err(); err != redis.Nil { //nolint:errorlint // it is what the library returns
+		t.Errorf("GET before the first INCR: %v", err)
+	}
+	for want := range int64(5) {
+		if got, err := client.Incr(ctx, key).Result(); err != nil || got != want+1 {
+			t.Errorf("INCR: %d, %v, expected %d", got, err, want+1)
+		}
+	}
+	if got, err := client.IncrBy(ctx, key, 10).Result(); err != nil || got != 15 {
+		t.Errorf("INCRBY 10: %d, %v", got, err)
+	}
+	piped, err := client.Pipelined(ctx, func(p redis.Pipeliner) error {
+		p.Incr(ctx, key)
+		p.IncrBy(ctx, key, 4)
+		p.Get(ctx, key)
+		return nil
+	})
+	if err != nil || piped[0].(*redis.IntCmd).Val() != 16 || piped[1].(*redis.IntCmd).Val() != 20 || piped[2].(*redis.StringCmd).Val() != "20" {
+		t.Errorf("a pipeline answered %v, %v", piped, err)
+	}
+
+	load := newLoad(t, nil)
+	var all history.History
+	var failed atomic.Pointer[error]
+	for i := range clients {
+		load.client(pace, func() {
+			count := int64(1 + i%2*9)
+			began := time.Now()
+			got, err := client.IncrBy(context.WithoutCancel(ctx), key, count).Result()
+			if err != nil {
+				failed.Store(&err)
+				return
+			}
+			all.Add(history.Call{By: "go-redis", Began: began, Ended: time.Now(), First: got - count + 1, Last: got})
+		})
+	}
+	return redisClient{key: key, check: func(t *testing.T) {
+		t.Helper()
+		load.stop()
+		if err := failed.Load(); err != nil {
+			t.Errorf("an error got through go-redis: %v", *err)
+		}
+		calls := all.Calls()
+		if err := history.CheckOrder(calls); err != nil || len(calls) == 0 || history.Numbers(calls)[0].First <= 20 {
+			t.Errorf("go-redis, %d calls: %v", len(calls), err)
+		}
+	}}
+}
+
+// redisCLI is Redis's command line, which repeats nothing by itself.
+func redisCLI(t *testing.T, door string) redisClient {
+	t.Helper()
+	const key = "cli:orders"
+	host, port, _ := net.SplitHostPort(door)
+	program := installed(t, "redis-cli", "redis-tools")
+	p := startClient(t, program, "-h", host, "-p", port, "-r", "1000000", "-i", "0.005", "INCR", key)
+	return redisClient{key: key, check: func(t *testing.T) {
+		t.Helper()
+		if !p.running() {
+			t.Errorf("redis-cli has ended: %s", p.stderr.tail(5))
+		}
+		p.kill()
+		ascending(t, "redis-cli", p)
+	}}
+}
+
+// redisPy is Python's client library, told to try again as its users do.
+func redisPy(t *testing.T, door string) redisClient {
+	t.Helper()
+	const key = "py:orders"
+	script, err := filepath.Abs("testdata/incr.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port, _ := net.SplitHostPort(door)
+	p := startClient(t, pythonWithRedis(t), script, host, port, key)
+	return redisClient{key: key, check: func(t *testing.T) {
+		t.Helper()
+		if !p.running() {
+			t.Errorf("the Python client has ended: %s", p.stderr.tail(5))
+		}
+		p.kill()
+		if refused := ascending(t, "redis-py", p); refused > 0 {
+			t.Errorf("%d errors got through redis-py", refused)
+		}
+	}}
+}
+
+// ascending fails the test if the lines that a client printed are not numbers that ascend
+// from 1, or errors that pass, which it counts. What it prints last may be cut off.
+func ascending(t *testing.T, who string, p *process) (refused int) {
+	t.Helper()
+	text := p.stdout.String()
+	text = text[:strings.LastIndexByte(text, '\n')+1]
+	var numbers []int64
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		number, err := strconv.ParseInt(line, 10, 64)
+		switch {
+		case err == nil:
+			numbers = append(numbers, number)
+		case strings.HasPrefix(line, retryable):
+			refused++
+		case line != "":
+			t.Errorf("%s printed %q", who, line)
+		}
+	}
+	for i := 1; i < len(numbers); i++ {
+		if numbers[i] <= numbers[i-1] {
+			t.Errorf("%s got %d after %d", who, numbers[i], numbers[i-1])
+		}
+	}
+	if len(numbers) < 10 || numbers[0] != 1 || !slices.Equal(numbers[:10], []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+		t.Errorf("%s got %d numbers, and first of all %v", who, len(numbers), numbers[:min(10, len(numbers))])
+	}
+	if said := p.stderr.String(); said != "" {
+		t.Errorf("%s says %s", who, said)
+	}
+	t.Logf("%s got %d numbers and %d errors that pass", who, len(numbers), refused)
+	return refused
+}
+
+// redisBenchmark is Redis's benchmark, which ends when it gets an error.
+func redisBenchmark(t *testing.T, door string) redisClient {
+	t.Helper()
+	const key = "counter:__rand_int__" // that of its own test of INCR
+	host, port, _ := net.SplitHostPort(door)
+	program := installed(t, "redis-benchmark", "redis-tools")
+	run := func(args ...string) *process {
+		return startClient(t, program, append([]string{"-h", host, "-p", port, "-t", "incr", "--csv"}, args...)...)
+	}
+	loops := run("-c", "20", "-n", "1000", "-l")
+	refusal := regexp.MustCompile(`^(Error from server: ` + retryable + `.*\n)+$`)
+	gaveUp := func() bool { return !loops.running() && refusal.MatchString(loops.stderr.String()) }
+	return redisClient{key: key, gaveUp: gaveUp, check: func(t *testing.T) {
+		t.Helper()
+		switch {
+		case loops.running():
+			loops.kill()
+		case gaveUp():
+			t.Logf("redis-benchmark gave up: %s", loops.stderr.tail(1))
+		default:
+			t.Errorf("redis-benchmark has ended: %s", loops.stderr.String())
+		}
+		for _, args := range [][]string{{"-c", "50", "-n", "2000"}, {"-c", "50", "-n", "2000", "-P", "16"}} {
+			p := run(args...)
+			if code := p.exit(patience); code != 0 || !strings.Contains(p.stdout.String(), `"INCR",`) || strings.Contains(p.stderr.String(), "rror") {
+				t.Errorf("redis-benchmark %q: exit code %d: %s%s", args, code, p.stdout.String(), p.stderr.String())
+			}
+		}
+	}}
+}
