@@ -26,6 +26,7 @@ func TestStrictSequence(t *testing.T) {
 	n.killed(t, leader(t, members))
 	n.paused(t, 2*time.Second)
 	n.transferred(t)
+	n.paused(t, 2*time.Second)
 	n.paused(t, 5*time.Second)
 	n.killed(t, leader(t, members))
 	n.stop()
@@ -75,7 +76,7 @@ func (n *numbering) paused(t *testing.T, pause time.Duration) {
 		next := leader(t, rest)
 		n.untilNext(t, rest...)
 		took = time.Since(began)
-		for range 16 {
+		for range 50 {
 			late.Go(func() { _ = n.next(lead, 1) })
 			late.Go(func() { _, _ = n.last(lead) })
 		}
