@@ -11,6 +11,10 @@ type waiter struct {
 	done  chan error // has room for the one answer
 }
 
+// Applied is the log index of the last command that the machine has applied. What
+// AwaitApplied says of restored states goes for it too.
+func (m *Machine) Applied() uint64 { return m.applied.Load() }
+
 // AwaitApplied waits until the machine has applied the command at a log index, or one
 // after it, or has restored a state that knows of one. A snapshot does not say how
 // far it goes, only when what it holds was made: after restoring one it may be the

@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/redis"
@@ -50,8 +52,11 @@ func (d doors) Last(ctx context.Context, sequence string) (int64, bool, error) {
 
 // Exists reports whether there is such a sequence.
 func (d doors) Exists(_ context.Context, sequence string) (bool, error) {
-	_, ok := d.s.member.State().Sequence(sequence)
-	return ok, nil
+	_, err := d.s.member.Sequence(sequence)
+	if _, unknown := errors.AsType[*member.UnknownSequenceError](err); unknown {
+		return false, nil
+	}
+	return err == nil, toStatus(err)
 }
 
 // Create creates a sequence that starts at 1, unless there is one of that name.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
 )
 
 func (n *node) createSequence(s *snowraftv1.Sequence) *snowraftv1.Sequence {
@@ -345,5 +347,53 @@ func TestTailsAreReturned(t *testing.T) {
 		}
 		n.stop()
 		n.start().untilReady()
+	}
+}
+
+// TestNotUnknownAfterRestart restarts one member of three alone. It can't know
+// which sequences there are until a leader tells it how much of its log counts.
+func TestNotUnknownAfterRestart(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
+	n := nodes[1]
+	n.createSequence(&snowraftv1.Sequence{Name: "orders"})
+	for _, o := range nodes {
+		o.cfg.GossipAddr = o.server.GossipAddr() // where the others look for it
+		o.stop()
+	}
+	n.start()
+	ask := func() map[string]error {
+		_, next := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "orders", Count: 1})
+		_, get := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "orders"})
+		_, last := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"})
+		return map[string]error{"Next": next, "GetSequence": get, "GetLast": last}
+	}
+	for call, err := range ask() {
+		if reason(err) != rpc.NoLeader || status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "just started") {
+			t.Errorf("%s without a quorum: %v", call, err)
+		}
+	}
+	client := redis.NewClient(&redis.Options{Addr: n.server.RedisAddr(), MaxRetries: -1})
+	defer client.Close()
+	if got, err := client.Exists(t.Context(), "orders").Result(); err == nil || !strings.HasPrefix(err.Error(), "LOADING ") {
+		t.Errorf("EXISTS without a quorum: %d, %v", got, err)
+	}
+	nodes[0].start()
+	until(t, "the sequence is known again", func() bool {
+		for call, err := range ask() {
+			if reason(err) == rpc.UnknownSequence {
+				t.Fatalf("%s on the way: %v", call, err)
+			}
+			if err != nil {
+				return false
+			}
+		}
+		return true
+	})
+	if got, err := client.Exists(t.Context(), "orders", "nosuch").Result(); err != nil || got != 1 {
+		t.Errorf("EXISTS: %d, %v", got, err)
+	}
+	if _, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "nosuch"}); reason(err) != rpc.UnknownSequence {
+		t.Errorf("another sequence: %v", err)
 	}
 }

@@ -86,7 +86,7 @@ func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uin
 // unknown makes the refusal of an unknown sequence the same error everywhere.
 func (m *Member) unknown(name string, err error) error {
 	if refusedFor(err, commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE) {
-		return unknownSequence(m.fsm, name)
+		return m.unknownSequence(name)
 	}
 	return err
 }

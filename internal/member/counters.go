@@ -99,7 +99,7 @@ func (c *counters) close() []*counter {
 }
 
 // counter finds a sequence and what is known of it now. It fails with an
-// [UnknownSequenceError].
+// [UnknownSequenceError], or, while this member can't tell, with [ErrNoLeader].
 func (m *Member) counter(name string) (*counter, *definition, error) {
 	// Read before the sequence: should it change in between, it is looked at again.
 	revision := m.fsm.SequenceRevision().Load()
@@ -114,7 +114,7 @@ func (m *Member) counter(name string) (*counter, *definition, error) {
 		if c != nil {
 			m.counters.remove(name)
 		}
-		return nil, nil, unknownSequence(m.fsm, name)
+		return nil, nil, m.unknownSequence(name)
 	}
 	d, err := define(s.Spec, s.Generation)
 	if err != nil {
@@ -137,11 +137,12 @@ func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.
 // SequenceStats is what this member did with blocks of relaxed sequences, of all in sum.
 func (m *Member) SequenceStats() allocator.SequenceStats { return m.counters.stats() }
 
-// Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError].
+// Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError],
+// or, while this member can't tell, with [ErrNoLeader].
 func (m *Member) Sequence(name string) (fsm.Sequence, error) {
 	s, ok := m.fsm.Sequence(name)
 	if !ok {
-		return s, unknownSequence(m.fsm, name)
+		return s, m.unknownSequence(name)
 	}
 	return s, nil
 }

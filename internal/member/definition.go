@@ -121,10 +121,17 @@ func (e *UnknownSequenceError) Error() string {
 	return fmt.Sprintf("there is no sequence %q, did you mean %q?", e.Sequence, e.Near)
 }
 
-// unknownSequence looks for names that may have been meant.
-func unknownSequence(state *fsm.Machine, name string) error {
+// errCatchingUp is that a member can't tell yet what there is.
+var errCatchingUp = fmt.Errorf("this member has just started and does not have all again that it had before: %w", ErrNoLeader)
+
+// unknownSequence is that this member's replica has no such sequence. It looks for names that
+// may have been meant.
+func (m *Member) unknownSequence(name string) error {
+	if m.fsm.Applied() < m.node.StartIndex() {
+		return errCatchingUp
+	}
 	const neighbours = 500 // on each side: names that are alike mostly begin alike
 	var around []string
-	state.View(func(s *fsm.State) { around = s.SequenceNames(name, neighbours) })
+	m.fsm.View(func(s *fsm.State) { around = s.SequenceNames(name, neighbours) })
 	return &UnknownSequenceError{Sequence: name, Near: sequence.Near(name, around)}
 }
