@@ -9,7 +9,11 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/snowraft/snowraft/internal/history"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -58,6 +62,9 @@ func (n *numbering) next(m *member, count uint32) error {
 		defer n.mu.Unlock()
 		n.failed++
 		n.lost += uint64(count)
+		if code := status.Code(err); code != codes.Unavailable && code != codes.DeadlineExceeded && rpc.FromError(err).Reason != rpc.CommitUnknown {
+			m.t.Errorf("%s refused for a reason that does not pass: %v", m.name, err)
+		}
 		return err
 	}
 	last := resp.GetFirst() + int64(resp.GetCount()-1)*resp.GetIncrement()
