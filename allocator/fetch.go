@@ -70,7 +70,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 		if s.ledger.outdated(b) {
 			s.ledger.stats.Burned += b.Count
 			if s.ledger.overtaken(b) && s.closed == nil && len(s.waiting) > 0 {
-				return true // the next one may be quicker, and those who wait wait as long as they like
+				return true // the next one may be quicker, and nobody is made to wait for longer than its context
 			}
 			if *tries++; *tries <= maxTries && s.closed == nil {
 				return true
