@@ -56,7 +56,7 @@ func (s *State) allocateBlock(e entry) Result {
 	count := min(c.GetCount(), q.remaining())
 	if count == 0 || c.GetWhole() && count < c.GetCount() {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED,
-			"sequence %q has %d numbers left and not %d: raise its bounds, or go on with another one", q.name, q.remaining(), c.GetCount())}
+			"sequence %q has %d numbers left to grant, and %d were asked for: raise its bounds, or go on with another one", q.name, q.remaining(), c.GetCount())}
 	}
 	first, _ := q.next()
 	if mutant.On(mutant.BlockFromEnd) {
