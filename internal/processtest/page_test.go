@@ -1,0 +1,163 @@
+//go:build process
+
+package processtest
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// page is what of a page of the documentation is run.
+type page struct {
+	steps []step
+	// program is its Go program, if it has one.
+	program string
+}
+
+// step is a command, what it prints, and which kinds of values vary in that.
+type step struct {
+	command, output string
+	varies          []string
+}
+
+// parsePage finds the console blocks of a page, and its program. A block may
+// have a comment above it that says what varies: <!-- varies: id time -->.
+func parsePage(text string) (page, error) {
+	var (
+		p             page
+		inside        string
+		varies, above []string
+		empty         bool
+	)
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		command, isCommand := strings.CutPrefix(line, "$ ")
+		switch {
+		case inside == "" && strings.HasPrefix(line, "```"):
+			inside, empty = strings.TrimPrefix(line, "```"), true
+			varies, above = above, nil
+			if inside == "go" && p.program != "" {
+				inside = "another program" // the first one is the page's
+			}
+			if inside == "" {
+				inside = "text"
+			}
+		case inside == "":
+			if kinds, ok := strings.CutPrefix(line, "<!-- varies: "); ok {
+				above = strings.Fields(strings.TrimSuffix(kinds, " -->"))
+			} else if above != nil {
+				return p, errors.New("a comment about what varies is not right above its block")
+			}
+		case line == "```":
+			if empty && inside == "console" {
+				return p, errors.New("a console block has no command")
+			}
+			inside = ""
+		case inside == "go":
+			p.program += line + "\n"
+		case inside != "console":
+		case isCommand:
+			p.steps, empty = append(p.steps, step{command: command, varies: varies}), false
+		case empty:
+			return p, fmt.Errorf("a console block begins with %q, which is no command", line)
+		default:
+			p.steps[len(p.steps)-1].output += line + "\n"
+		}
+	}
+	return p, nil
+}
+
+// kinds are the values that may vary.
+var kinds = map[string]*regexp.Regexp{
+	"id":   regexp.MustCompile(`\b[1-9][0-9]{17}\b`),
+	"uuid": regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`),
+	"time": regexp.MustCompile(`\b20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z`),
+}
+
+// variables is which value stood for which in the outputs of a page so far. What
+// varies still has to have its form, to be in its place, and to be to the other values
+// of its kind as the page says: equal, less or greater.
+type variables struct {
+	shown, printed map[string][]string // by kind; those of the same index belong together
+}
+
+func newVariables() *variables {
+	return &variables{make(map[string][]string), make(map[string][]string)}
+}
+
+// compare compares what a page shows with what was printed.
+func (v *variables) compare(varies []string, shown, printed string) error {
+	wrong := fmt.Errorf("prints\n%s\nexpected\n%s", printed, shown)
+	for _, kind := range varies {
+		form := kinds[kind]
+		if form == nil {
+			return fmt.Errorf("no kind of values is called %q", kind)
+		}
+		want, got := form.FindAllString(shown, -1), form.FindAllString(printed, -1)
+		if len(want) != len(got) {
+			return wrong
+		}
+		shown, printed = form.ReplaceAllString(shown, kind), form.ReplaceAllString(printed, kind)
+		for i := range want {
+			for j, before := range v.shown[kind] {
+				if strings.Compare(want[i], before) != strings.Compare(got[i], v.printed[kind][j]) {
+					return fmt.Errorf("%w\n%s is to %s not as %s is to %s", wrong, got[i], v.printed[kind][j], want[i], before)
+				}
+			}
+			v.shown[kind], v.printed[kind] = append(v.shown[kind], want[i]), append(v.printed[kind], got[i])
+		}
+	}
+	if shown != printed {
+		return wrong
+	}
+	return nil
+}
+
+func TestPagesAreRead(t *testing.T) {
+	t.Parallel()
+	p, err := parsePage("```console\n$ a\n1\n$ b\n```\n```text\n$ no\n```\n<!-- varies: id time -->\n```console\n$ c\nx\ny\n```\n```go\npackage main\n```\n```go\nmore\n```\n")
+	if err != nil || len(p.steps) != 3 || p.program != "package main\n" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if s := p.steps[0]; s.command != "a" || s.output != "1\n" || s.varies != nil {
+		t.Errorf("%+v", s)
+	}
+	if s := p.steps[2]; s.output != "x\ny\n" || !slices.Equal(s.varies, []string{"id", "time"}) {
+		t.Errorf("%+v", s)
+	}
+	for _, bad := range []string{"```console\n1\n```\n", "```console\n```\n", "<!-- varies: id -->\ntext\n"} {
+		if _, err := parsePage(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestWhatVariesIsCompared(t *testing.T) {
+	t.Parallel()
+	const a, b, c = "249718711965978626", "249718711965978627", "249718711965978628"
+	for _, e := range []struct {
+		varies, shown, printed string
+		ok                     bool
+	}{
+		{"", a, a, true},
+		{"", a, b, false},
+		{"id", a, b, true},
+		{"id", a + "\n" + b, b + "\n" + c, true},
+		{"id", a + "\n" + b, c + "\n" + b, false},
+		{"id", a + "\n" + b, c + "\n" + c, false},
+		{"id", a + "\n" + a, b + "\n" + c, false},
+		{"id", a, b + "\n" + c, false},
+		{"id", a, "", false},
+		{"id", a, "12", false},
+		{"id", a + " 1", b + " 2", false},
+		{"ids", a, a, false},
+	} {
+		if err := newVariables().compare(strings.Fields(e.varies), e.shown, e.printed); (err == nil) != e.ok {
+			t.Errorf("%+v: %v", e, err)
+		}
+	}
+}
