@@ -42,6 +42,18 @@ func TestTenfoldJumpMakesNobodyWait(t *testing.T) {
 	}
 }
 
+// The first block is as large as it is configured to be, or as large as a caller needs.
+func TestFirstBlock(t *testing.T) {
+	for _, c := range []struct{ configured, count, want uint64 }{{0, 1, 100}, {10, 1, 10}, {1000, 1, 1000}, {10, 30, 30}} {
+		runSequence(t, func(r *sequenceRig) { r.cfg.FirstBlock = c.configured }, func(r *sequenceRig) {
+			r.next(c.count)
+			if got := r.blocks.requests()[0].count; got != c.want {
+				r.Errorf("%d numbers were asked for instead of %d", got, c.want)
+			}
+		})
+	}
+}
+
 // At a slow pace the next block is asked for when a fifth of the current one is left.
 func TestNextBlockIsAskedForAtAFifth(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	firstBlock           = 100 // numbers to ask for when nothing is known yet
+	defaultFirstBlock    = 100 // numbers to ask for when nothing is known yet
 	defaultBlockDuration = 10 * time.Second
 	maxBlockDuration     = 24 * time.Hour
 
@@ -37,6 +37,7 @@ const (
 // it takes to get more, it has as many as the present rate needs: a load that
 // jumps is not to wait.
 type pacer struct {
+	first    uint64  // numbers to ask for when no block was granted yet
 	duration float64 // that a block should last, in milliseconds; 0: no block was granted yet
 	min, max uint64  // numbers to ask for
 	size     uint64  // that was asked for last, without what callers wanted beyond it
@@ -118,7 +119,7 @@ func (p *pacer) ask(mono int64, sum, most uint64) uint64 {
 		return max(min(max(p.size, sum), p.max), most)
 	}
 	if p.duration == 0 {
-		p.size = firstBlock
+		p.size = p.first
 		return max(p.size, sum)
 	}
 	rate := max(p.rate, p.burst)

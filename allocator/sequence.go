@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -26,6 +27,9 @@ type SequenceConfig struct {
 	// changed, under the Sequence's lock: it must not call the Sequence. Nil: what
 	// blocks tell is all that is known.
 	Current func() (generation uint64, period int32, ok bool)
+	// FirstBlock is how many numbers to ask for at first, when no block has told yet
+	// how many are allowed; 0 means 100.
+	FirstBlock uint64
 	// Logger for what operators should know; nil discards it.
 	Logger *slog.Logger
 }
@@ -97,6 +101,7 @@ func OpenSequence(cfg SequenceConfig) *Sequence {
 		clock:    cfg.Clock,
 		known:    cfg.Current,
 		log:      cfg.Logger,
+		pacer:    pacer{first: min(cmp.Or(cfg.FirstBlock, defaultFirstBlock), maxStock)},
 	}
 	if s.revision == nil {
 		s.revision = &never

@@ -87,6 +87,21 @@ func TestSequencesFromAnyMember(t *testing.T) {
 	}
 }
 
+// The first block of a sequence keeps to its limits, so that a gap does.
+func TestBlocksKeepToTheirLimits(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	for most, want := range map[uint64]int64{5: 6, 10: 11, 1000: 101} {
+		name := fmt.Sprintf("at-most-%d", most)
+		n.createSequence(&snowraftv1.Sequence{Name: name, MinBlock: 1, MaxBlock: most})
+		n.next(name, 1)
+		resp, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: name})
+		if err != nil || resp.GetSequence().GetNext() != want {
+			t.Errorf("%s: the next block begins with %d, %v; expected %d", name, resp.GetSequence().GetNext(), err, want)
+		}
+	}
+}
+
 func TestStrictNumbersAscendOverAllMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)

@@ -126,11 +126,17 @@ func (m *Member) counter(name string) (*counter, *definition, error) {
 }
 
 func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.Sequence {
+	var first uint64
+	if s, ok := m.fsm.Sequence(name); ok {
+		const usual = 100
+		first = max(s.Spec.GetMinBlock(), min(usual, s.Spec.GetMaxBlock()))
+	}
 	return allocator.OpenSequence(allocator.SequenceConfig{
 		Name: name, Granter: g, Clock: m.clock.Now,
-		Revision: m.fsm.SequenceRevision(),
-		Current:  func() (uint64, int32, bool) { return m.fsm.SequenceStamp(name) },
-		Logger:   m.logger,
+		Revision:   m.fsm.SequenceRevision(),
+		Current:    func() (uint64, int32, bool) { return m.fsm.SequenceStamp(name) },
+		FirstBlock: first,
+		Logger:     m.logger,
 	})
 }
 
