@@ -123,16 +123,17 @@ func (s *Server) atLeader(ctx context.Context, method string, req proto.Message,
 		}
 	}
 	var reply any
-	err := s.patiently(ctx, call, func() (err error) {
+	err := s.hold(ctx, func() (err error) {
 		again()
 		reply, err = s.tryLeader(ctx, method, req, call, handler)
 		return err
-	})
+	}, func(err error) bool { return s.retryable(err, call) })
 	return reply, err
 }
 
-// patiently tries until somebody answers as the leader, for leaderWait.
-func (s *Server) patiently(ctx context.Context, call leaderCall, try func() error) error {
+// hold tries until there is no error that a leader would mend, for as long as calls
+// wait for one.
+func (s *Server) hold(ctx context.Context, try func() error, mends func(error) bool) error {
 	until := time.Now().Add(leaderWait)
 	for {
 		changed := s.member.Node().LeaderChanged()
@@ -140,7 +141,7 @@ func (s *Server) patiently(ctx context.Context, call leaderCall, try func() erro
 		if errors.Is(err, errReplaced) {
 			until = time.Now().Add(leaderWait) // the time up to now was not spent without a leader
 		}
-		if !s.retryable(err, call) || time.Now().After(until) {
+		if err == nil || !mends(err) || time.Now().After(until) {
 			return err
 		}
 		// Jitter, so that held calls do not all arrive at the new leader at once.

@@ -98,6 +98,15 @@ func (n *node) stop() {
 	n.server = nil
 }
 
+// crash ends the member with nothing given back or handed over.
+func (n *node) crash() {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	_ = n.conn.Close()
+	_ = n.server.Close(ctx)
+	n.server = nil
+}
+
 // setClock moves the wall clock, not the monotonic one.
 func (n *node) setClock(by time.Duration) { n.skew.Store(by.Milliseconds()) }
 

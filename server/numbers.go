@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/sequence"
 )
@@ -30,16 +33,39 @@ func (s *Server) next(ctx context.Context, name string, count uint64, requestID 
 	}
 	n, err := s.member.Next(ctx, name, count)
 	switch {
+	case err == nil:
 	case errors.Is(err, member.ErrStrict):
 		n, err = s.nextStrict(ctx, name, count)
-	case s.retryable(err, nextCall):
-		err = s.patiently(ctx, nextCall, func() (err error) {
-			n, err = s.member.Next(ctx, name, count)
-			return err
-		})
+	case leaderless(err):
+		n, err = s.nextHeld(ctx, name, count)
 	}
 	if err == nil {
 		s.metrics.numbers.Add(float64(count))
+	}
+	return n, err
+}
+
+// leaderless reports whether a block was not granted because no leader answered. Numbers were
+// not given out then, whatever became of the block.
+func leaderless(err error) bool {
+	e := rpc.FromError(toStatus(err))
+	switch e.Reason {
+	case rpc.NoLeader, rpc.NotLeader, rpc.CommitUnknown:
+		return true
+	default:
+		return e.Reason == "" && e.Code == codes.Unavailable // no connection to it
+	}
+}
+
+// nextHeld is next of a relaxed sequence that needs a block while there is no leader to grant it.
+func (s *Server) nextHeld(ctx context.Context, name string, count uint64) (n member.Numbering, err error) {
+	err = s.hold(ctx, func() (err error) {
+		n, err = s.member.Next(ctx, name, count)
+		return err
+	}, leaderless)
+	if err != nil && leaderless(err) {
+		return n, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: retrySoon,
+			Message: fmt.Sprintf("no leader grants numbers of sequence %q now: %v", name, err)}
 	}
 	return n, err
 }

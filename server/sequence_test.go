@@ -224,6 +224,27 @@ func TestRefusalsOfSequences(t *testing.T) {
 	}
 }
 
+// A relaxed sequence that needs a block waits for a leader, and says so if there is none.
+func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	l := leader(t, nodes)
+	l.createSequence(&snowraftv1.Sequence{Name: "s"})
+	rest := except(nodes, l)
+	l.crash()
+	for _, n := range rest {
+		if got := n.next("s", 1); len(got) != 1 {
+			t.Errorf("got %v", got)
+		}
+	}
+	rest[0].crash()
+	n := rest[1]
+	resp, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 100_000})
+	if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 {
+		t.Errorf("without a majority: %v, %+v", resp, e)
+	}
+}
+
 // No member gives out a number of before once a change has returned.
 func TestChangesReachAllMembers(t *testing.T) {
 	t.Parallel()

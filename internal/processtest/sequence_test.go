@@ -1,0 +1,33 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// TestNumbersWaitForTheNextLeader kills the leader when the others have no block
+// of a relaxed sequence yet: who asks them for a number waits, and gets one.
+func TestNumbersWaitForTheNextLeader(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	l := leader(t, members)
+	until(t, "the log takes sequences", func() bool { return l.status().GetFsmVersion() >= 2 })
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	resp, err := snowraftv1.NewSequenceServiceClient(l.conn).CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}})
+	if err != nil || len(resp.GetUnreachedMembers()) > 0 {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	l.kill()
+	for _, m := range others(members, l) {
+		began := time.Now()
+		if _, err := snowraftv1.NewSequenceServiceClient(m.conn).Next(ctx, &snowraftv1.NextRequest{Sequence: "s", Count: 1}); err != nil {
+			t.Errorf("%s after %v: %v", m.name, time.Since(began), err)
+		}
+	}
+}
