@@ -25,7 +25,7 @@ type step struct {
 }
 
 // parsePage finds the console blocks of a page, and its program. A block may
-// have a comment above it that says what varies: <!-- varies: id time -->.
+// have a comment above it that says what varies: <!-- varies: id uuid -->.
 func parsePage(text string) (page, error) {
 	var (
 		p             page
@@ -75,7 +75,6 @@ func parsePage(text string) (page, error) {
 var kinds = map[string]*regexp.Regexp{
 	"id":   regexp.MustCompile(`\b[1-9][0-9]{17}\b`),
 	"uuid": regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`),
-	"time": regexp.MustCompile(`\b20[0-9]{2}-[01][0-9]-[0-3][0-9]T[0-2][0-9]:[0-5][0-9]:[0-5][0-9]\.[0-9]{3}Z`),
 }
 
 // variables is which value stood for which in the outputs of a page so far. What
@@ -119,14 +118,14 @@ func (v *variables) compare(varies []string, shown, printed string) error {
 
 func TestPagesAreRead(t *testing.T) {
 	t.Parallel()
-	p, err := parsePage("```console\n$ a\n1\n$ b\n```\n```text\n$ no\n```\n<!-- varies: id time -->\n```console\n$ c\nx\ny\n```\n```go\npackage main\n```\n```go\nmore\n```\n")
+	p, err := parsePage("```console\n$ a\n1\n$ b\n```\n```text\n$ no\n```\n<!-- varies: id uuid -->\n```console\n$ c\nx\ny\n```\n```go\npackage main\n```\n```go\nmore\n```\n")
 	if err != nil || len(p.steps) != 3 || p.program != "package main\n" {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	if s := p.steps[0]; s.command != "a" || s.output != "1\n" || s.varies != nil {
 		t.Errorf("%+v", s)
 	}
-	if s := p.steps[2]; s.output != "x\ny\n" || !slices.Equal(s.varies, []string{"id", "time"}) {
+	if s := p.steps[2]; s.output != "x\ny\n" || !slices.Equal(s.varies, []string{"id", "uuid"}) {
 		t.Errorf("%+v", s)
 	}
 	for _, bad := range []string{"```console\n1\n```\n", "```console\n```\n", "<!-- varies: id -->\ntext\n"} {
