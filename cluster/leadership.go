@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -9,7 +10,18 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-const barrierTimeout = 30 * time.Second
+const (
+	barrierTimeout = 30 * time.Second
+	// stuckTransfer is how long raft may say that a transfer of leadership is in progress to a
+	// node that was elected after it: far longer than a transfer takes.
+	stuckTransfer = 5 * time.Second
+)
+
+// errStuckTransfer is what raft 1.7.3 can get into when transfers to a node that does not answer fail
+// again and again (leadershipTransfer blocks on a full channel of a replication that has
+// ended): it refuses everything, and goes on sending heartbeats, so that nobody else is
+// elected. Only a new process ends that.
+var errStuckTransfer = errors.New("raft is stuck in a transfer of leadership that failed: restart this member, its data is intact")
 
 // follow is the one consumer of raft's leadership changes.
 func (n *Node) follow() {
@@ -53,6 +65,7 @@ func (n *Node) startLeading() (stop func()) {
 // lead is the life of a leader.
 func (n *Node) lead(ctx context.Context) {
 	var term uint64
+	began := time.Now()
 	for {
 		term = n.raft.CurrentTerm()
 		err := n.barrier(ctx)
@@ -61,6 +74,10 @@ func (n *Node) lead(ctx context.Context) {
 		}
 		if err == nil && n.raft.CurrentTerm() == term { // so it is the term that this node leads in
 			break
+		}
+		if errors.Is(err, raft.ErrLeadershipTransferInProgress) && time.Since(began) > stuckTransfer {
+			n.Fail(errStuckTransfer)
+			return
 		}
 		n.logger.Warn("could not take over leadership, handing it on", "error", err)
 		n.raft.LeadershipTransfer()
@@ -75,6 +92,9 @@ func (n *Node) lead(ctx context.Context) {
 	n.leader.send()
 	defer func() {
 		n.leads.Store(0)
+		if n.terms != nil {
+			n.terms.hangUp()
+		}
 		n.logger.Info("no longer leading", "term", term)
 	}()
 	n.pilot.Start(ctx)

@@ -24,7 +24,7 @@ const (
 	termQuestion = 8
 	termAnswer   = 16
 	// maxTermConns bounds the connections on which others ask this node.
-	maxTermConns = 64
+	maxTermConns = 256
 	// termTimeout is after how long without an answer a connection is given up.
 	termTimeout = time.Second
 )
@@ -76,13 +76,20 @@ func (t *terms) forget(address raft.ServerAddress, c *termConn) {
 	}
 }
 
-func (t *terms) close() {
+// hangUp ends the connections, which a node needs only while it leads.
+func (t *terms) hangUp() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.closed = true
 	for _, c := range t.conns {
-		c.fail(ErrClosed)
+		c.fail(ErrNotLeader)
 	}
+}
+
+func (t *terms) close() {
+	t.mu.Lock()
+	t.closed = true
+	t.mu.Unlock()
+	t.hangUp()
 }
 
 // termConn is one connection to ask on. Questions do not wait for the answers to others.
