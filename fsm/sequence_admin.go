@@ -52,8 +52,8 @@ func (q *sequence) succeed(old *sequence, force bool) *Refused {
 	period := max(q.period, old.period)
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
-		if !q.spec.resets() && old.spec.resets() {
-			return wouldRepeat(q.name, "the deleted sequence had periods, and what it gave out in earlier ones is not remembered")
+		if q.spec.coarser(old.spec) {
+			return wouldRepeat(q.name, "the deleted sequence had shorter periods, and what it gave out in earlier ones is not remembered")
 		}
 		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
 			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence gave out numbers from %d to %d", old.used.low, old.used.high))

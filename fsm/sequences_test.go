@@ -252,3 +252,22 @@ func TestSequenceIndexesGrow(t *testing.T) {
 		t.Errorf("create: %+v", r)
 	}
 }
+
+// Deleting and creating anew is no way around what an update refuses.
+func TestLongerPeriodsByRecreation(t *testing.T) {
+	daily, yearly := commandv1.SequenceReset_SEQUENCE_RESET_DAILY, commandv1.SequenceReset_SEQUENCE_RESET_YEARLY
+	spec := func(start int64, reset commandv1.SequenceReset) *commandv1.SequenceSpec {
+		s := plain("s", numbers(start, 1, 1, 1000))
+		s.Reset_ = reset
+		return s
+	}
+	l := newSequenceLog(t)
+	l.must(create(spec(1, daily), 20260103))
+	generation := l.seq("s").Generation
+	l.must(allocate("s", generation, 100, 20260103))
+	l.must(allocate("s", generation, 5, 20260104))
+	l.refused(wouldRepeats, change(spec(6, yearly), generation))
+	l.must(remove("s"))
+	l.refused(wouldRepeats, create(spec(6, yearly), 20260101))
+	l.must(create(spec(6, daily), 20260104))
+}

@@ -8,8 +8,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // ferry is a leader that answers when the test says so.
@@ -139,7 +142,8 @@ func TestSharedCallsAreLimited(t *testing.T) {
 	})
 }
 
-// What is given out for who gave up is lost: nobody else gets it.
+// What is given out for who gave up is lost: nobody else gets it. For who gave up before,
+// nothing is asked.
 func TestCallersWhoGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFerry(t)
@@ -155,8 +159,8 @@ func TestCallersWhoGiveUp(t *testing.T) {
 			}
 		}
 		f.sail(1, 100)
-		f.sail(6, 50)
-		f.gets(patient, 50-3*4, 2)
+		f.sail(2, 50)
+		f.gets(patient, 50, 2)
 		f.over()
 	})
 }
@@ -180,18 +184,35 @@ func TestSharedCallsThatFail(t *testing.T) {
 		if a := <-first; !errors.Is(a.err, refused) {
 			t.Errorf("%+v, %v", a.numbers, a.err)
 		}
-		// An answer with too few numbers is none.
-		short := <-f.calls
-		short.answer <- ferryAnswer{numbers: numbersBy(7, short.count-1, -3)}
-		for _, told := range []<-chan ferryAnswer{second, third} {
-			if a := <-told; a.err == nil {
-				t.Errorf("%+v of an answer with too few", a.numbers)
-			}
-		}
+		f.sail(3, 7)
+		f.gets(second, 7, 1)
+		f.gets(third, 4, 2)
 		// A leader that does not answer keeps nobody for ever.
 		began := time.Now()
 		if a := <-f.come(t.Context(), "s", 1); !errors.Is(a.err, context.DeadlineExceeded) || time.Since(began) != defaultTimeout {
 			t.Errorf("%+v, %v after %v", a.numbers, a.err, time.Since(began))
+		}
+		f.over()
+	})
+}
+
+// Where there are not enough for all, there may be for some.
+func TestTheLastNumbersAreNotWithheld(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFerry(t)
+		first := f.come(t.Context(), "s", 1)
+		a, b := f.come(t.Context(), "s", 3), f.come(t.Context(), "s", 3)
+		f.sail(1, 10)
+		f.gets(first, 10, 1)
+		exhausted := &rpc.Error{Code: codes.OutOfRange, Reason: rpc.SequenceExhausted}
+		call := <-f.calls
+		call.answer <- ferryAnswer{err: exhausted}
+		f.sail(3, 7)
+		f.gets(a, 7, 3)
+		call = <-f.calls
+		call.answer <- ferryAnswer{err: exhausted}
+		if told := <-b; !errors.Is(told.err, exhausted) {
+			t.Errorf("%+v", told)
 		}
 		f.over()
 	})

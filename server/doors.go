@@ -67,11 +67,15 @@ func (d doors) Create(ctx context.Context, sequence string, strict bool) error {
 	}
 	method := snowraftv1.SequenceService_CreateSequence_FullMethodName
 	req := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence, Mode: mode}}
-	_, err := d.s.atLeader(ctx, method, req, leaderCalls[method], func(ctx context.Context, _ any) (any, error) {
+	reply, err := d.s.atLeader(ctx, method, req, leaderCalls[method], func(ctx context.Context, _ any) (any, error) {
 		return (&sequenceService{s: d.s}).CreateSequence(ctx, req)
 	})
 	if rpc.FromError(toStatus(err)).Reason == rpc.SequenceExists {
 		return nil // created meanwhile, as somebody else likes it
+	}
+	if created, ok := reply.(*snowraftv1.CreateSequenceResponse); ok && err == nil {
+		// The generation is its place in the log, which this member may not have got to yet.
+		err = d.s.member.State().AwaitApplied(ctx, created.GetSequence().GetGeneration())
 	}
 	return toStatus(err)
 }

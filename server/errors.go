@@ -92,7 +92,7 @@ func classify(err error) *rpc.Error {
 		{allocator.ErrWindowMismatch, codes.Aborted, rpc.WindowMismatch, 0},
 		{allocator.ErrNotLastBlock, codes.FailedPrecondition, rpc.NotLastBlock, 0},
 		{allocator.ErrOutdatedBlock, codes.Aborted, rpc.SequenceChanged, time.Millisecond},
-		{member.ErrStrict, codes.FailedPrecondition, rpc.InvalidArgument, 0},
+		{member.ErrStrict, codes.FailedPrecondition, rpc.StrictSequence, 0},
 		{sequence.ErrInvalidFormat, codes.InvalidArgument, rpc.InvalidArgument, 0},
 		{sequence.ErrUnknownZone, codes.InvalidArgument, rpc.InvalidArgument, 0},
 		{allocator.ErrInvalidArgument, codes.InvalidArgument, rpc.InvalidArgument, 0},

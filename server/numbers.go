@@ -34,7 +34,7 @@ func (s *Server) next(ctx context.Context, name string, count uint64, requestID 
 	n, err := s.member.Next(ctx, name, count)
 	switch {
 	case err == nil:
-	case errors.Is(err, member.ErrStrict):
+	case rpc.FromError(toStatus(err)).Reason == rpc.StrictSequence: // also when the leader alone knows that yet
 		n, err = s.nextStrict(ctx, name, count)
 	case leaderless(err):
 		n, err = s.nextHeld(ctx, name, count)
@@ -107,14 +107,14 @@ func (s *Server) nextAtLeader(ctx context.Context, name string, count uint64, re
 	if !ok {
 		return here, nil
 	}
-	if uint64(there.GetCount()) != count {
-		return member.Numbering{}, fmt.Errorf("the leader answered with %d numbers instead of %d", there.GetCount(), count)
-	}
-	return numbering(there)
+	return numbering(there, count)
 }
 
-// numbering reads another member's answer.
-func numbering(m *snowraftv1.NextResponse) (member.Numbering, error) {
+// numbering reads another member's answer to a request for count numbers.
+func numbering(m *snowraftv1.NextResponse, count uint64) (member.Numbering, error) {
+	if uint64(m.GetCount()) != count {
+		return member.Numbering{}, fmt.Errorf("the leader answered with %d numbers instead of %d", m.GetCount(), count)
+	}
 	n := member.Numbering{Numbers: allocator.Numbers{
 		First: m.GetFirst(), Count: uint64(m.GetCount()), Increment: m.GetIncrement(), Period: m.GetPeriod(),
 	}}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -432,4 +433,25 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	if _, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "nosuch"}); reason(err) != rpc.UnknownSequence {
 		t.Errorf("another sequence: %v", err)
 	}
+}
+
+// A member of another cluster forwards to an address that is this member's now.
+func TestForwardedFromAnotherCluster(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	n.createSequence(strict("s"))
+	ctx := metadata.AppendToOutgoingContext(t.Context(), rpc.ForwardedBy, "someone", rpc.ForwardedInto, "another-cluster")
+	refused := func(what string, err error) {
+		if reason(err) != rpc.OtherCluster {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	_, err := n.sequences.Next(ctx, &snowraftv1.NextRequest{Sequence: "s", Count: 1})
+	refused("Next", err)
+	_, err = n.sequences.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: "s"})
+	refused("GetLast", err)
+	_, err = n.cluster.AwaitIndex(ctx, &snowraftv1.AwaitIndexRequest{})
+	refused("AwaitIndex", err)
+	_, err = n.sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: "s", Count: 1})
+	refused("AllocateBlock", err)
 }

@@ -45,7 +45,8 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*c
 		if err := change(spec); err != nil {
 			return Changed{}, err
 		}
-		if _, err := accept(spec, force); err != nil {
+		asBefore := spec.GetFormat() == s.Spec.GetFormat() && spec.GetReset_() == s.Spec.GetReset_()
+		if _, err := accept(spec, force || asBefore); err != nil {
 			return Changed{}, err
 		}
 		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateSequence{

@@ -72,8 +72,20 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 	}
 }
 
-// ReturnBlock gives the unused end of a block back, if it is the last; only the leader can.
+// ReturnBlock gives the unused end of a relaxed sequence's block back, if it is the last; only
+// the leader can.
 func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
+	_, d, err := m.counter(name)
+	if err != nil {
+		return err
+	}
+	if d.strict {
+		return ErrStrict
+	}
+	return m.returnBlock(ctx, name, token, unused)
+}
+
+func (m *Member) returnBlock(ctx context.Context, name string, token, unused uint64) error {
 	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{
 		Name: name, Token: token, Unused: unused,
 	}}})

@@ -86,6 +86,25 @@ func add(sum *allocator.SequenceStats, s allocator.SequenceStats) {
 	sum.Blocks += s.Blocks
 }
 
+// sweep removes the counters of sequences that are gone, when there are many.
+func (c *counters) sweep(live int, exists func(name string) bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.byName) <= manyGone(live) {
+		return
+	}
+	for name, each := range c.byName {
+		if !exists(name) {
+			add(&c.gone, each.numbers.Stats())
+			delete(c.byName, name)
+		}
+	}
+}
+
+// manyGone is how many may be kept in memory by name, gone ones among them, while so many
+// sequences exist: it is not worth looking at all of them each time one is deleted.
+func manyGone(live int) int { return 2*live + 100 }
+
 // close returns all counters; there will be no others.
 func (c *counters) close() []*counter {
 	c.mu.Lock()

@@ -50,14 +50,14 @@ var resets = map[commandv1.SequenceReset]sequence.Reset{
 }
 
 // accept reads a specification that is to be proposed. It refuses what the state machine, which
-// knows no formats and no time zones, can't judge; unless forced also one whose numbers of
+// knows no formats and no time zones, can't judge; unless alike also one whose numbers of
 // different periods would read the same.
-func accept(spec *commandv1.SequenceSpec, force bool) (*definition, error) {
+func accept(spec *commandv1.SequenceSpec, alike bool) (*definition, error) {
 	if err := fsm.CheckSequence(spec); err != nil {
 		return nil, err
 	}
 	d, err := define(spec, 0)
-	if err != nil || d.format == nil || force {
+	if err != nil || d.format == nil || alike {
 		return d, err
 	}
 	return d, sequence.CheckFormat(d.format, d.reset)
@@ -84,7 +84,11 @@ func (d *definition) periodEnd(period int32) int64 {
 func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 	answer := Numbering{Numbers: n, Format: d.format}
 	if d.format != nil {
-		answer.At = sequence.Clamp(time.UnixMilli(millis).In(d.location), d.reset, sequence.Period(n.Period))
+		p := sequence.Period(n.Period)
+		if d.reset != sequence.None && !p.Valid(d.reset) { // it was a shorter one before
+			p = sequence.PeriodAt(d.reset, p.Start(d.location))
+		}
+		answer.At = sequence.Clamp(time.UnixMilli(millis).In(d.location), d.reset, p)
 	}
 	return answer
 }

@@ -138,6 +138,7 @@ func (m *Member) follow(ctx context.Context) {
 	for {
 		changed := m.fsm.Changed()
 		m.clock.SetLimits(limits(m.fsm.ConfigValue()))
+		m.sweep()
 		if _, ok := m.fsm.Layout(snowflake.Default().Name()); ok {
 			if _, err := m.Issuer(ctx, ""); err != nil && ctx.Err() == nil {
 				m.logger.Error("no lanes for the default layout", "error", err)
@@ -148,6 +149,20 @@ func (m *Member) follow(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+	}
+}
+
+// sweep forgets sequences that are gone.
+func (m *Member) sweep() {
+	exists := func(name string) bool {
+		_, _, ok := m.fsm.SequenceStamp(name)
+		return ok
+	}
+	var live int
+	m.fsm.View(func(s *fsm.State) { live = s.SequenceCount() })
+	m.counters.sweep(live, exists)
+	if r := m.reign.Load(); r != nil {
+		r.sweep(live, exists)
 	}
 }
 

@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"maps"
 	"sync"
 
 	"github.com/snowraft/snowraft/allocator"
@@ -49,6 +50,15 @@ func (r *reign) sequence(name string) *strictSequence {
 		r.byName[name] = s
 	}
 	return s
+}
+
+// sweep forgets sequences that are gone, when there are many.
+func (r *reign) sweep(live int, exists func(name string) bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.byName) > manyGone(live) {
+		maps.DeleteFunc(r.byName, func(name string, _ *strictSequence) bool { return !exists(name) })
+	}
 }
 
 // close returns the sequences, which the caller closes.
@@ -200,5 +210,5 @@ func (s *strictSequence) ReturnBlock(ctx context.Context, _ string, token, unuse
 	if err := s.r.current(); err != nil {
 		return err // a later reign counts all of the block as given out
 	}
-	return s.r.m.ReturnBlock(ctx, s.name, token, unused)
+	return s.r.m.returnBlock(ctx, s.name, token, unused)
 }

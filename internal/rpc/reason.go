@@ -32,6 +32,7 @@ const (
 	SequenceExhausted = "SEQUENCE_EXHAUSTED" // the sequence has too few numbers left
 	WouldRepeat       = "WOULD_REPEAT"       // numbers could be given out twice
 	SequenceChanged   = "SEQUENCE_CHANGED"   // it was changed meanwhile: try again
+	StrictSequence    = "STRICT_SEQUENCE"    // the leader numbers it, nobody gets a block of it
 	NotLastBlock      = "NOT_LAST_BLOCK"     // numbers after this block were granted
 )
 

@@ -1,0 +1,189 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Whoever finds the counter that another first caller is just adding finds all of it.
+func TestFirstCallersOfASequence(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	var panics atomic.Int64
+	for end := time.Now().Add(time.Second); time.Now().Before(end) && panics.Load() == 0; {
+		m.counters.remove("s")
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				defer func() {
+					if recover() != nil {
+						panics.Add(1)
+					}
+				}()
+				if _, d, err := m.counter("s"); err != nil || !d.strict {
+					t.Errorf("%+v, %v", d, err)
+				}
+			})
+		}
+		wg.Wait()
+	}
+	if panics.Load() > 0 {
+		t.Error("a counter that knew nothing")
+	}
+}
+
+// Requests with an ID leave other callers of the sequence their turn, and do not skip
+// numbers by the million.
+func TestNextBesideRequestsWithIDs(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	var wg sync.WaitGroup
+	var recorded, plain atomic.Int64
+	stop := make(chan struct{})
+	for g := range 8 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := m.NextAtLeader(t.Context(), "s", 1, fmt.Sprintf("r%d-%d", g, i)); err != nil {
+					t.Error(err)
+					return
+				}
+				recorded.Add(1)
+			}
+		})
+	}
+	var last int64
+	for range 200 {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		n, err := m.NextAtLeader(ctx, "s", 1, "")
+		cancel()
+		if err != nil || n.First <= last {
+			t.Fatalf("%d after %d, %v", n.First, last, err)
+		}
+		last = n.First
+		plain.Add(1)
+	}
+	close(stop)
+	wg.Wait()
+	s, err := m.Sequence("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := recorded.Load() + plain.Load()
+	// createStrict's blocks have 10 to 100 numbers, and each request with an ID may end one.
+	if limit := given + 100*(recorded.Load()+plain.Load()); s.Last > limit {
+		t.Errorf("%d numbers were given out, and the sequence stands at %d", given, s.Last)
+	}
+	t.Logf("%d for requests with an ID, %d others, the sequence stands at %d", recorded.Load(), plain.Load(), s.Last)
+}
+
+// A repeated answer of before the sequence was set back is not the last number.
+func TestLastAfterARepetition(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	if _, err := m.NextAtLeader(t.Context(), "s", 1000, "id"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.UpdateSequence(t.Context(), "s", func(*commandv1.SequenceSpec) error { return nil }, new(int64(1)), true); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		n, err := m.NextAtLeader(t.Context(), "s", 1, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if last, ok, err := m.LastAtLeader(t.Context(), "s"); last != n.First || !ok || err != nil {
+			t.Errorf("the last number is %d, %v, %v, expected %d", last, ok, err, n.First)
+		}
+		if again, err := m.NextAtLeader(t.Context(), "s", 1000, "id"); err != nil || again.First != 1 || again.Count != 1000 {
+			t.Fatalf("%+v, %v", again, err)
+		}
+	}
+}
+
+// Numbers of a repeated answer that nobody saw before count as given out.
+func TestLastOfARepetitionThatNobodySaw(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	if _, err := m.NextAtLeader(t.Context(), "s", 5, "id"); err != nil {
+		t.Fatal(err)
+	}
+	// The answer was lost, and so was the leader.
+	r := newReign(m)
+	m.reign.Store(r)
+	if n, err := m.NextAtLeader(t.Context(), "s", 5, "id"); err != nil || n.First != 1 {
+		t.Fatalf("%+v, %v", n, err)
+	}
+	if last, ok, err := m.LastAtLeader(t.Context(), "s"); last != 5 || !ok || err != nil {
+		t.Errorf("the last number is %d, %v, %v", last, ok, err)
+	}
+}
+
+func TestBlocksOfStrictSequencesAreTheLeaders(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	if _, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.AllocateBlock(t.Context(), "s", 1); !errors.Is(err, ErrStrict) {
+		t.Errorf("a block: %v", err)
+	}
+	for token := range uint64(50) {
+		if err := m.ReturnBlock(t.Context(), "s", token, 1); !errors.Is(err, ErrStrict) {
+			t.Fatalf("returned: %v", err)
+		}
+	}
+}
+
+// A format that was forced stays, and other changes need no force for it.
+func TestForcedFormats(t *testing.T) {
+	m := openOne(t)
+	spec := &commandv1.SequenceSpec{
+		Name: "s", Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockMs: 1000, MinBlock: 10, MaxBlock: 100, Format: "{seq:06}",
+		Mode: commandv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY,
+	}
+	if _, err := m.CreateSequence(t.Context(), spec, false); err == nil {
+		t.Error("numbers of different days read the same, and nothing was said")
+	}
+	if _, err := m.CreateSequence(t.Context(), spec, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.UpdateSequence(t.Context(), "s", func(*commandv1.SequenceSpec) error { return nil }, new(int64(5000)), false); err != nil {
+		t.Errorf("set forward: %v", err)
+	}
+	_, err := m.UpdateSequence(t.Context(), "s", func(s *commandv1.SequenceSpec) error { s.Format = "{seq:07}"; return nil }, nil, false)
+	if err == nil {
+		t.Error("another such format, and nothing was said")
+	}
+}
+
+func TestGoneSequencesAreForgotten(t *testing.T) {
+	m := openOne(t)
+	for i := range 300 {
+		name := fmt.Sprint("s", i)
+		createStrict(t, m, name)
+		if _, _, err := m.LastAtLeader(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.DeleteSequence(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m.sweep()
+	r := m.reign.Load()
+	if c, s := len(m.counters.close()), len(r.close()); c > manyGone(0) || s > manyGone(0) {
+		t.Errorf("%d counters and %d strict sequences are kept, and there is no sequence", c, s)
+	}
+}
