@@ -57,10 +57,11 @@ func (c *client) Invoke(ctx context.Context, method string, args, reply any, opt
 	var before error
 	for pause := retryPause; ; pause = min(2*pause, longestPause) {
 		err := c.round(ctx, method, args, reply, opts)
-		if err != nil && ctx.Err() != nil && before != nil {
+		failed, ok := errors.AsType[*callError](err)
+		if before != nil && err != nil && (ctx.Err() != nil || ok && failed.late()) {
 			return before // says more than that there was no time left for this round
 		}
-		if failed, ok := errors.AsType[*callError](err); !ok || !failed.again() {
+		if !ok || !failed.again() {
 			return err
 		}
 		before = err

@@ -106,6 +106,26 @@ func TestRetriesEndWithTheTimeout(t *testing.T) {
 	}
 }
 
+// The member's deadline may pass a moment before the client's: what it said before says more.
+func TestDeadlinesOfMembersSayLittle(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	refusals := make(chan error, 1)
+	refusals <- &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader"}
+	f.first(func(context.Context) error {
+		select {
+		case refusal := <-refusals:
+			return refusal
+		default:
+			return &rpc.Error{Code: codes.DeadlineExceeded}
+		}
+	})
+	_, stderr, code := command(t, "layout", "list", "--addr", f.address)
+	if want := "snowraft: no leader [NO_LEADER]\n"; code != exitFailed || stderr != want {
+		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
+	}
+}
+
 // A member may accept connections and say nothing: stopped, or not a member at all.
 func TestSilentAddress(t *testing.T) {
 	t.Parallel()

@@ -110,6 +110,14 @@ type callError struct {
 
 func (e *callError) again() bool { return !e.final && slices.ContainsFunc(e.failures, failure.again) }
 
+// late reports whether all that the members said is that the time was up: theirs may be so a
+// moment before this client's.
+func (e *callError) late() bool {
+	return !slices.ContainsFunc(e.failures, func(f failure) bool {
+		return f.refusal == nil || f.refusal.Code != codes.DeadlineExceeded
+	})
+}
+
 func (e *callError) Error() string {
 	if e.final {
 		return e.failures[0].String()
