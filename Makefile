@@ -58,6 +58,10 @@ fuzz: ## Fuzz with each Fuzz function for FUZZTIME (10s)
 bench: ## Run the benchmarks that match BENCH (.)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(TESTFLAGS) ./...
 
+.PHONY: bench-redis
+bench-redis: build ## Compare INCR with Redis (needs redis-server and redis-tools)
+	@internal/tools/bench-redis.sh
+
 ##@ Check
 
 .PHONY: lint
