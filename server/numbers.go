@@ -32,12 +32,11 @@ func (s *Server) next(ctx context.Context, name string, count uint64, requestID 
 		return s.nextAtLeader(ctx, name, count, requestID)
 	}
 	n, err := s.member.Next(ctx, name, count)
-	switch {
-	case err == nil:
-	case rpc.FromError(toStatus(err)).Reason == rpc.StrictSequence: // also when the leader alone knows that yet
-		n, err = s.nextStrict(ctx, name, count)
-	case leaderless(err):
+	if err != nil && leaderless(err) {
 		n, err = s.nextHeld(ctx, name, count)
+	}
+	if err != nil && rpc.FromError(toStatus(err)).Reason == rpc.StrictSequence { // also when the leader alone knows that yet
+		n, err = s.nextStrict(ctx, name, count)
 	}
 	if err == nil {
 		s.metrics.numbers.Add(float64(count))
@@ -63,7 +62,7 @@ func (s *Server) nextHeld(ctx context.Context, name string, count uint64) (n mem
 		n, err = s.member.Next(ctx, name, count)
 		return err
 	}, leaderless)
-	if err != nil && leaderless(err) {
+	if err != nil && leaderless(err) && rpc.FromError(toStatus(err)).Reason != rpc.NoLeader {
 		return n, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: retrySoon,
 			Message: fmt.Sprintf("no leader grants numbers of sequence %q now: %v", name, err)}
 	}

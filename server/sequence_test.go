@@ -394,6 +394,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
 	n := nodes[1]
 	n.createSequence(&snowraftv1.Sequence{Name: "orders"})
+	n.createSequence(strict("strict"))
 	for _, o := range nodes {
 		o.cfg.GossipAddr = o.server.GossipAddr() // where the others look for it
 		o.stop()
@@ -415,7 +416,21 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	if got, err := client.Exists(t.Context(), "orders").Result(); err == nil || !strings.HasPrefix(err.Error(), "LOADING ") {
 		t.Errorf("EXISTS without a quorum: %d, %v", got, err)
 	}
+	// Who asks while the member catches up waits, whatever the sequence turns out to be.
+	held := make(chan error, 1)
+	go func() {
+		for {
+			_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "strict", Count: 1})
+			if reason(err) != rpc.NoLeader {
+				held <- err
+				return
+			}
+		}
+	}()
 	nodes[0].start()
+	if err := <-held; err != nil {
+		t.Errorf("a strict sequence on the way: %v", err)
+	}
 	until(t, "the sequence is known again", func() bool {
 		for call, err := range ask() {
 			if reason(err) == rpc.UnknownSequence {
