@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"fmt"
+
 	"github.com/snowraft/snowraft/internal/mutant"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -55,8 +57,7 @@ func (s *State) allocateBlock(e entry) Result {
 	}
 	count := min(c.GetCount(), q.remaining())
 	if count == 0 || c.GetWhole() && count < c.GetCount() {
-		return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED,
-			"sequence %q has %d numbers left to grant, and %d were asked for: raise its bounds, or go on with another one", q.name, q.remaining(), c.GetCount())}
+		return Result{Err: q.exhausted()}
 	}
 	first, _ := q.next()
 	if mutant.On(mutant.BlockFromEnd) {
@@ -88,6 +89,19 @@ func (s *State) allocateBlock(e entry) Result {
 		s.sequenceRevision++
 	}
 	return Result{Block: grant}
+}
+
+// exhausted says that the numbers are used up, but for a few.
+func (q *sequence) exhausted() *Refused {
+	end, raise := fmt.Sprintf("up to its maximum of %d", q.spec.max), "raise that, or go on with another sequence"
+	if q.spec.increment < 0 {
+		end, raise = fmt.Sprintf("down to its minimum of %d", q.spec.min), "lower that, or go on with another sequence"
+	}
+	if q.spec.resets() {
+		raise += ", or wait for the next period"
+	}
+	return refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, "sequence %q is used up: %d numbers are left to grant %s: %s",
+		q.name, q.remaining(), end, raise)
 }
 
 func checkAllocate(c *commandv1.AllocateBlock) *Refused {

@@ -53,10 +53,10 @@ func (q *sequence) succeed(old *sequence, force bool) *Refused {
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
 		if q.spec.coarser(old.spec) {
-			return wouldRepeat(q.name, "the deleted sequence had shorter periods, and what it gave out in earlier ones is not remembered")
+			return wouldRepeat(q.name, "the deleted sequence had shorter periods, and what it was granted in earlier ones is not remembered")
 		}
 		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
-			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence gave out numbers from %d to %d", old.used.low, old.used.high))
+			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence was granted numbers from %d to %d", old.used.low, old.used.high))
 		}
 		q.period = period
 	}
@@ -135,13 +135,13 @@ func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
 // it would have granted anyway is no matter: that was decided before.
 func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
 	if u.spec.coarser(q.spec) && q.used.some {
-		return wouldRepeat(q.name, "what it gave out in earlier, shorter periods is not remembered")
+		return wouldRepeat(q.name, "what it was granted in earlier, shorter periods is not remembered")
 	}
 	if !moved && u.spec.increment == q.spec.increment && u.spec.min == q.spec.min && u.spec.max == q.spec.max {
 		return nil
 	}
 	if next, ok := u.next(); ok && u.used.meets(next, u.spec.increment, u.spec.min, u.spec.max) {
-		return wouldRepeat(q.name, fmt.Sprintf("it gave out numbers from %d to %d and would go on with %d", u.used.low, u.used.high, next))
+		return wouldRepeat(q.name, fmt.Sprintf("it was granted numbers from %d to %d and would go on with %d", u.used.low, u.used.high, next))
 	}
 	return nil
 }
@@ -186,5 +186,5 @@ func (q *sequence) grows(index uint64) error {
 }
 
 func wouldRepeat(name, why string) *Refused {
-	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q might repeat numbers: %s; force it if that is what you want", name, why)
+	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q might repeat numbers: %s; choose numbers beyond those, or force it where repetitions do no harm", name, why)
 }

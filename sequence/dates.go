@@ -71,6 +71,6 @@ func CheckFormat(f *Format, r Reset) error {
 	if missing.Has(Year) && f.dates.Has(ShortYear) {
 		hint = "; yy comes again after a century, write yyyy"
 	}
-	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v, expected all of %v, for example %s%s",
+	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v, expected %v in it, for example %s%s; it can be forced",
 		ErrInvalidFormat, f.text, missing, r, need.parts, need.example, hint)
 }

@@ -162,7 +162,7 @@ func TestCheckFormat(t *testing.T) {
 		{"{seq}", sequence.Daily, "has no year, month, day, so"},
 		{"{date:yyyyMM}{seq}", sequence.Daily, "has no day, so"},
 		{"{date:yyyydd}{seq}", sequence.Monthly, "has no month, so"},
-		{"{date:yyMMdd}{seq}", sequence.Daily, "has no year, so texts would repeat with the reset daily, expected all of year, month, day, for example {date:yyyyMMdd}; yy comes again after a century"},
+		{"{date:yyMMdd}{seq}", sequence.Daily, "has no year, so texts would repeat with the reset daily, expected year, month, day in it, for example {date:yyyyMMdd}; yy comes again after a century"},
 		{"{date:MMdd}{seq}", sequence.Yearly, "has no year, so"},
 	} {
 		f, err := sequence.ParseFormat(c.format)

@@ -33,7 +33,10 @@ func toStatus(err error) error {
 		return err // of another member, or made here
 	}
 	e := classify(err)
-	e.Message = strings.TrimPrefix(err.Error(), "allocator: ") // a package's name tells its users nothing
+	e.Message = err.Error()
+	for _, pkg := range []string{"allocator: ", "sequence: "} {
+		e.Message = strings.TrimPrefix(e.Message, pkg) // it tells users nothing
+	}
 	return e
 }
 

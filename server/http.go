@@ -10,7 +10,8 @@ import (
 	"github.com/snowraft/snowraft/server/web"
 )
 
-const maxHeaderBytes = 16 << 10
+// maxHeaderBytes is 16 KiB in effect: net/http adds 4 KiB for its buffer.
+const maxHeaderBytes = 12 << 10
 
 func (s *Server) newHTTP() (*http.Server, error) {
 	door, err := web.New(web.Config{

@@ -118,6 +118,25 @@ func TestHTTPRefusals(t *testing.T) {
 	}
 }
 
+func TestHTTPHeaderLimit(t *testing.T) {
+	n := startCluster(t, 1)[0]
+	for size, want := range map[int]int{15 << 10: http.StatusOK, 17 << 10: http.StatusRequestHeaderFieldsTooLarge} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+n.server.HTTPAddr()+"/id", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("X-Large", strings.Repeat("x", size))
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("a header of %d bytes: %d, expected %d", size, resp.StatusCode, want)
+		}
+	}
+}
+
 // While a member closes, a request is answered, refused with the reason, or finds nobody.
 func TestCloseUnderHTTPLoad(t *testing.T) {
 	n := startCluster(t, 1)[0]

@@ -3,6 +3,7 @@ package member
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -122,7 +123,11 @@ func (e *UnknownSequenceError) Error() string {
 	if len(e.Near) == 0 {
 		return fmt.Sprintf("there is no sequence %q: 'snowraft seq create' adds one", e.Sequence)
 	}
-	return fmt.Sprintf("there is no sequence %q, did you mean %q?", e.Sequence, e.Near)
+	var near []string
+	for _, name := range e.Near {
+		near = append(near, strconv.Quote(name))
+	}
+	return fmt.Sprintf("there is no sequence %q, did you mean %s?", e.Sequence, strings.Join(near, " or "))
 }
 
 // errCatchingUp is that a member can't tell yet what there is.
