@@ -35,7 +35,13 @@ func (p *patience) Err() error {
 	if p.timed != nil {
 		return p.timed.Err()
 	}
-	return p.Context.Err()
+	if err := p.Context.Err(); err != nil {
+		return err
+	}
+	if !time.Now().Before(p.until) {
+		return context.DeadlineExceeded
+	}
+	return nil
 }
 
 // AfterFunc lets contexts that are derived from this one do without a goroutine.

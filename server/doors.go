@@ -2,8 +2,11 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"errors"
 	"time"
+
+	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/member"
@@ -71,7 +74,12 @@ func (d doors) Create(ctx context.Context, sequence string, strict bool) error {
 		return (&sequenceService{s: d.s}).CreateSequence(ctx, req)
 	})
 	if rpc.FromError(toStatus(err)).Reason == rpc.SequenceExists {
-		return nil // created meanwhile, as somebody else likes it
+		// Created meanwhile, as somebody else likes it; this member may not know it yet.
+		if _, ok := d.s.member.State().Sequence(sequence); ok {
+			return nil
+		}
+		return &rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, RetryAfter: retrySoon,
+			Message: fmt.Sprintf("sequence %q is being created: try again", sequence)}
 	}
 	if created, ok := reply.(*snowraftv1.CreateSequenceResponse); ok && err == nil {
 		// The generation is its place in the log, which this member may not have got to yet.

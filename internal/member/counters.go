@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -186,6 +187,25 @@ func (m *Member) Next(ctx context.Context, name string, count uint64) (Numbering
 	if err != nil {
 		return Numbering{}, err
 	}
+	return m.written(ctx, name, d, n)
+}
+
+// written says how numbers are written that were given out now, while d was the definition a moment ago.
+func (m *Member) written(ctx context.Context, name string, d *definition, n allocator.Numbers) (Numbering, error) {
+	if n.Generation > d.generation {
+		// The sequence was changed while the call waited, perhaps further on in the log than this
+		// replica is: the generation is the change's place there.
+		if err := m.fsm.AwaitApplied(ctx, n.Generation); err != nil {
+			return Numbering{}, err
+		}
+		var err error
+		if _, d, err = m.counter(name); err != nil {
+			return Numbering{}, err
+		}
+	}
+	if n.Generation != d.generation {
+		return Numbering{}, fmt.Errorf("sequence %q: %w", name, allocator.ErrOutdatedBlock)
+	}
 	return d.numbering(n, m.clock.Now().Wall), nil
 }
 
@@ -226,7 +246,7 @@ func (m *Member) NextAtLeader(ctx context.Context, name string, count uint64, re
 		if err != nil {
 			return Numbering{}, err
 		}
-		return d.numbering(n, m.clock.Now().Wall), nil
+		return m.written(ctx, name, d, n)
 	}
 	return r.sequence(name).record(ctx, count, requestID)
 }

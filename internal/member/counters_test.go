@@ -11,6 +11,8 @@ import (
 	"time"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/allocator"
 )
 
 // Whoever finds the counter that another first caller is just adding finds all of it.
@@ -185,5 +187,38 @@ func TestGoneSequencesAreForgotten(t *testing.T) {
 	r := m.reign.Load()
 	if c, s := len(m.counters.close()), len(r.close()); c > manyGone(0) || s > manyGone(0) {
 		t.Errorf("%d counters and %d strict sequences are kept, and there is no sequence", c, s)
+	}
+}
+
+// Numbers are written as the sequence is defined that they are of, also when it was changed
+// while the call waited for them.
+func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	_, before, err := m.counter("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := m.UpdateSequence(t.Context(), "s", func(s *commandv1.SequenceSpec) error { s.Format = "S{seq}"; return nil }, nil, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(generation uint64) allocator.Numbers {
+		return allocator.Numbers{First: 7, Count: 1, Increment: 1, Generation: generation}
+	}
+	if n, err := m.written(t.Context(), "s", before, of(changed.Sequence.Generation)); err != nil || string(n.Append(nil, 0)) != "S7" {
+		t.Errorf("%+v, %v", n, err)
+	}
+	_, after, err := m.counter("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n, err := m.written(t.Context(), "s", after, of(before.generation)); !errors.Is(err, allocator.ErrOutdatedBlock) {
+		t.Errorf("%+v, %v", n, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if n, err := m.written(ctx, "s", after, of(1<<40)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%+v, %v", n, err)
 	}
 }
