@@ -6,8 +6,20 @@ import (
 	"fmt"
 )
 
-// Unread is how many bytes of answers wait for their clients.
-func (s *Server) Unread() int64 { return s.unread.Load() }
+// Unread is how many bytes of answers wait for their clients, with the IDs that
+// are being written into answers.
+func (s *Server) Unread() int {
+	s.room.mu.Lock()
+	defer s.room.mu.Unlock()
+	return s.room.used
+}
+
+// SetRoom sets how many bytes of answers all clients together may leave unread.
+func (s *Server) SetRoom(limit int) {
+	s.room.mu.Lock()
+	defer s.room.mu.Unlock()
+	s.room.limit = limit
+}
 
 // KeysKept is how many keys a connection keeps of those that it was asked for.
 func KeysKept(asked int) int {

@@ -9,6 +9,9 @@ import (
 const (
 	maxIDs     = 100_000 // of one command
 	maxKeptIDs = 1024    // that a connection keeps the room for
+
+	idBytes     = 8  // in memory
+	maxIntBytes = 22 // of an ID in an answer: a colon, 19 digits, the end of the line
 )
 
 // generate answers SNOWRAFT.ID [layout] [COUNT n]: an integer, as all IDs have 63 bits
@@ -38,18 +41,65 @@ func (c *conn) generate(args [][]byte) {
 		c.refuse("ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]")
 		return
 	}
-	ids, err := c.s.cfg.Backend.Ids(c.s.calls.context(), c.ids[:0], layout, uint32(count))
-	if err != nil {
-		c.refuse(errorText(err))
-		return
+	c.appendIDs(layout, int(count), array)
+}
+
+// appendIDs answers with IDs. What is long is sent in pieces, so that no connection
+// holds all of it. The IDs are taken at once, for then the answer is all of them or
+// an error; but while others use up the room for that, they are taken as they are
+// sent, where an error that comes after the first can only end the connection.
+func (c *conn) appendIDs(layout string, count int, array bool) {
+	part := min(count, maxKeptIDs)
+	if held := idBytes * count; count > part && c.s.room.reserve(held) {
+		defer c.s.room.release(held)
+		part = count
 	}
-	if array {
-		c.out = redcon.AppendArray(c.out, len(ids))
+	for left := count; left > 0; left -= part {
+		part = min(part, left)
+		if cap(c.ids) < part {
+			c.ids = make([]uint64, 0, part)
+		}
+		ids, err := c.s.cfg.Backend.Ids(c.s.calls.context(), c.ids[:0], layout, uint32(part)) //nolint:gosec // at most maxIDs
+		if c.ids = ids; cap(ids) > maxKeptIDs {
+			c.ids = nil
+		}
+		switch {
+		case err != nil && left == count:
+			c.refuse(errorText(err))
+			return
+		case err != nil:
+			c.s.cfg.Logger.Warn("an answer to SNOWRAFT.ID could not be ended: its connection is closed",
+				"client", c.net.RemoteAddr(), "missing_ids", left, "error", err)
+			c.closing = true
+			return
+		case left == count && array:
+			c.out = redcon.AppendArray(c.out, count)
+		}
+		if c.appendInts(ids); c.closing {
+			return
+		}
 	}
+	if count > maxKeptIDs {
+		c.flushOrClose()
+		c.out = nil // an idle connection would hold it
+	}
+}
+
+// appendInts answers with integers, in pieces of at most maxAnswerBytes. Their
+// client may be gone before the end: c.closing tells.
+func (c *conn) appendInts(ids []uint64) {
 	for _, id := range ids {
+		if len(c.out)+maxIntBytes > maxAnswerBytes {
+			if c.flushOrClose(); c.closing {
+				return
+			}
+		}
 		c.out = redcon.AppendInt(c.out, int64(id)) //nolint:gosec // 63 bits
 	}
-	if c.ids = ids; cap(ids) > maxKeptIDs {
-		c.ids = nil
+}
+
+func (c *conn) flushOrClose() {
+	if c.flush() != nil {
+		c.closing = true // the client is gone
 	}
 }

@@ -15,7 +15,7 @@ type Server struct {
 	beats  atomic.Int64 // how many beats have passed: a clock of coarse ticks
 	calls  *calls
 	lastID atomic.Int64
-	unread atomic.Int64 // bytes of answers that clients have not taken
+	room   *room // for answers that clients have not taken
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -30,7 +30,7 @@ func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	return &Server{
 		cfg: cfg, calls: newCalls(cfg.CallTimeout, cfg.beat()),
-		conns: make(map[*conn]struct{}), quit: make(chan struct{}),
+		room: newRoom(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{}),
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 
 // How much a client may leave unread before nothing more of it is served. Many
 // clients send a whole pipeline before they read any answer, and would wait for
-// ever for a server that waits for them.
+// ever for a server that waits for them. Each connection may go beyond either
+// limit by what it answers before it flushes, about maxAnswerBytes, so that who
+// reads gets on while others don't.
 const (
 	maxUnread    = 16 << 20  // bytes of one client; about a million answers to INCR
 	maxUnreadAll = 256 << 20 // bytes of all clients
@@ -33,17 +35,17 @@ type writer struct {
 	// 0: the client does not keep it waiting.
 	blockedSince atomic.Int64
 
-	mu      sync.Mutex
+	// These are guarded by the room's mutex.
 	changed *sync.Cond
-	unread  []byte // what waits
-	size    int    // of it and of what is being sent
+	unread  [][]byte // what waits, in parts of up to writeBytes that are freed one by one
+	size    int      // of it and of what is being sent
 	sending bool
 	failed  error
 }
 
 func newWriter(s *Server, nc net.Conn) *writer {
 	w := &writer{s: s, net: nc}
-	w.changed = sync.NewCond(&w.mu)
+	w.changed = sync.NewCond(&s.room.mu)
 	if c, ok := nc.(syscall.Conn); ok && canTry {
 		w.raw, _ = c.SyscallConn() // an error leaves it nil
 		w.attempt = w.tryOnce
@@ -51,12 +53,14 @@ func newWriter(s *Server, nc net.Conn) *writer {
 	return w
 }
 
-// write sends b or keeps it to be sent. It waits for the client only if that left
-// too much unread.
+// write sends b or keeps a copy to be sent. It then waits for the client if too
+// much is unread.
 func (w *writer) write(b []byte) error {
 	if w.blockedSince.Load() == 0 && w.raw != nil {
 		w.out, w.n, w.err = b, 0, nil
-		if err := w.raw.Write(w.attempt); err != nil {
+		err := w.raw.Write(w.attempt)
+		w.out = nil // for an idle connection would hold it
+		if err != nil {
 			return err
 		}
 		if w.err != nil {
@@ -75,48 +79,61 @@ func (w *writer) tryOnce(fd uintptr) bool {
 }
 
 func (w *writer) keep(b []byte) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for w.size > 0 && w.failed == nil && (w.size+len(b) > maxUnread || w.s.unread.Load() > maxUnreadAll) {
-		w.changed.Wait()
-	}
+	r := w.s.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	if w.failed != nil {
 		return w.failed
 	}
-	w.unread = append(w.unread, b...)
 	w.resize(len(b))
+	w.append(b)
 	if !w.sending {
 		w.sending = true
 		w.blockedSince.Store(w.s.beats.Load() + 1)
 		go w.send()
 	}
-	return nil
+	for w.sending && (w.size > maxUnread || r.full()) {
+		r.wait(w)
+	}
+	return w.failed
+}
+
+func (w *writer) append(b []byte) {
+	for len(b) > 0 {
+		last := len(w.unread) - 1
+		if last < 0 || len(w.unread[last]) == writeBytes {
+			w.unread = append(w.unread, nil)
+			last++
+		}
+		n := min(len(b), writeBytes-len(w.unread[last]))
+		w.unread[last] = append(w.unread[last], b[:n]...)
+		b = b[n:]
+	}
 }
 
 func (w *writer) resize(by int) {
 	w.size += by
-	w.s.unread.Add(int64(by))
+	w.s.room.add(by)
 }
 
 // send sends what waits, and ends when nothing does.
 func (w *writer) send() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	r := w.s.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for w.failed == nil && len(w.unread) > 0 {
-		b := w.unread
-		w.unread = nil
-		for w.failed == nil && len(b) > 0 {
-			part := b[:min(len(b), writeBytes)]
-			w.mu.Unlock()
-			_, err := w.net.Write(part)
-			w.mu.Lock()
-			w.blockedSince.Store(w.s.beats.Load() + 1)
-			w.failed = err
-			w.resize(-len(part))
-			b = b[len(part):]
-			w.changed.Broadcast()
-		}
+		part := w.unread[0]
+		w.unread[0] = nil
+		w.unread = w.unread[1:]
+		r.mu.Unlock()
+		_, err := w.net.Write(part)
+		r.mu.Lock()
+		w.blockedSince.Store(w.s.beats.Load() + 1)
+		w.failed = err
+		w.resize(-len(part))
+		w.changed.Broadcast()
 	}
+	w.unread = nil
 	w.resize(-w.size) // what is lost after a failure
 	w.sending = false
 	w.blockedSince.Store(0)
@@ -125,8 +142,9 @@ func (w *writer) send() {
 
 // drain waits until all was sent, or can't be.
 func (w *writer) drain() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
+	r := w.s.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for w.sending {
 		w.changed.Wait()
 	}

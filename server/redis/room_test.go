@@ -1,0 +1,220 @@
+package redis_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+// The tests that measure the heap are not parallel, as others would be measured too.
+
+// heap is how many bytes are in use.
+func heap() int {
+	runtime.GC()
+	runtime.GC() // for what pools keep over one
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
+}
+
+// longIDs is a backend whose IDs have 19 digits.
+func longIDs() *fake {
+	f := &fake{}
+	f.ids.Store(1 << 62)
+	return f
+}
+
+// An idle connection does not hold its last answer.
+func TestIdleConnectionsHoldNoAnswers(t *testing.T) {
+	_, addr := start(t, redis.Config{Backend: longIDs()})
+	const count = 20
+	before := heap()
+	for range count {
+		c := dial(t, addr)
+		c.send("SNOWRAFT.ID COUNT 100000\r\n")
+		if _, err := io.CopyN(io.Discard, c.Conn, int64(len("*100000\r\n")+100_000*22)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// The server may take a moment to see that all was taken.
+	most, more := 4<<20, 0
+	for range 100 {
+		if more = heap() - before; more < most {
+			break
+		}
+	}
+	t.Logf("%d idle connections hold %d KiB", count, more>>10)
+	if more >= most {
+		t.Errorf("expected less than %d KiB", most>>10)
+	}
+}
+
+// The limit for all clients also holds when each of many has only begun to be answered.
+func TestManyClientsThatDoNotRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		s := startOn(t, redis.Config{Backend: longIDs()}, l)
+		const count, limit, each = 40, 4 << 20, 64 << 10
+		s.SetRoom(limit)
+		before := heap()
+		for range count {
+			c := l.dial()
+			defer c.Close()
+			if _, err := io.WriteString(c, strings.Repeat("SNOWRAFT.ID COUNT 100000\r\n", 2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		unread, more := s.Unread(), heap()-before
+		t.Logf("%d clients, a limit of %d KiB: %d KiB are unread, and %d KiB in use", count, limit>>10, unread>>10, more>>10)
+		if most := limit + count*each; unread <= limit || unread > most {
+			t.Errorf("expected more than %d KiB unread and at most %d KiB", limit>>10, most>>10)
+		}
+		// A connection also has buffers.
+		if most := limit + count*5*each; more > most {
+			t.Errorf("expected at most %d KiB in use", most>>10)
+		}
+	})
+}
+
+// What was sent is freed, also while more of the same client waits.
+func TestSentAnswersAreFreed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		s := startOn(t, redis.Config{Backend: &fake{}}, l)
+		before := heap()
+		c := l.dial()
+		defer c.Close()
+		const size, count = 60_000, 250
+		command := fmt.Sprintf("*2\r\n$4\r\nECHO\r\n$%d\r\n%s\r\n", size, strings.Repeat("x", size))
+		for range count {
+			if _, err := io.WriteString(c, command); err != nil {
+				t.Fatal(err)
+			}
+		}
+		synctest.Wait()
+		if unread := s.Unread(); unread < count*size {
+			t.Fatalf("%d bytes are unread, expected %d", unread, count*size)
+		}
+		full := heap() - before
+		if _, err := io.CopyN(io.Discard, c, count*size-(200<<10)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		unread, more := s.Unread(), heap()-before
+		t.Logf("%d KiB were in use; of %d KiB unread, %d KiB", full>>10, unread>>10, more>>10)
+		if unread > 400<<10 || more > 2<<20 {
+			t.Error("expected about 200 KiB and their connection's buffers")
+		}
+	})
+}
+
+// A connection that waits for room goes on when another client gives some back,
+// though its own takes nothing.
+func TestRoomThatOthersGiveBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := longIDs()
+		first := f.ids.Load()
+		l := newPipes()
+		s := startOn(t, redis.Config{Backend: f}, l)
+		s.SetRoom(1 << 20)
+		a, b := l.dial(), l.dial()
+		defer b.Close()
+		if _, err := io.WriteString(a, "SNOWRAFT.ID COUNT 100000\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // it fills the room
+		if _, err := io.WriteString(b, strings.Repeat("SNOWRAFT.ID COUNT 1000\r\n", 20)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := f.ids.Load() - first; n >= 120_000 {
+			t.Fatalf("%d IDs were taken, with no room for so many", n)
+		}
+		if err := a.Close(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if n := f.ids.Load() - first; n != 120_000 {
+			t.Errorf("%d IDs were taken, expected all 120000", n)
+		}
+		if n := s.Unread(); n != 20*(len("*1000\r\n")+1000*22) {
+			t.Errorf("%d bytes are counted, expected those of the answers that wait", n)
+		}
+	})
+}
+
+// With room for them the IDs of an answer are taken together, so that it is all of
+// them or an error; without, as they are sent.
+func TestIDsAreTakenTogetherIfThereIsRoom(t *testing.T) {
+	t.Parallel()
+	const count = 5000
+	var want strings.Builder
+	fmt.Fprintf(&want, "*%d\r\n", count)
+	for i := range count {
+		fmt.Fprintf(&want, ":%d\r\n", i+1)
+	}
+	for _, tc := range []struct {
+		name        string
+		room, calls int
+		fails       bool
+	}{
+		{"room", 1 << 20, 1, false},
+		{"no room", 0, 5, false},
+		{"no room, and an error", 0, 3, true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			calls := 0 // all on the goroutine of one connection
+			f := &fake{before: func(context.Context, string, string) error {
+				if calls++; tc.fails && calls == tc.calls {
+					return errors.New("planted")
+				}
+				return nil
+			}}
+			var log bytes.Buffer
+			s, addr := start(t, redis.Config{Backend: f, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			s.SetRoom(tc.room)
+			c := dial(t, addr)
+			c.send(fmt.Sprintf("SNOWRAFT.ID COUNT %d\r\nPING\r\n", count))
+			if err := c.Conn.(*net.TCPConn).CloseWrite(); err != nil {
+				t.Fatal(err)
+			}
+			got, err := io.ReadAll(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := want.String() + "+PONG\r\n"
+			if tc.fails {
+				// No client takes this for an answer.
+				want = want[:strings.Index(want, ":2049\r\n")]
+			}
+			if string(got) != want {
+				t.Errorf("got %d bytes that end with %q, expected %d", len(got), got[max(len(got)-20, 0):], len(want))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			if err := s.Close(ctx); err != nil {
+				t.Error(err)
+			}
+			if calls != tc.calls {
+				t.Errorf("the backend was asked %d times, expected %d", calls, tc.calls)
+			}
+			if logged := strings.Contains(log.String(), "error=planted"); logged != tc.fails {
+				t.Errorf("the log is %q", &log)
+			}
+		})
+	}
+}
