@@ -125,6 +125,15 @@ var (
 // [ErrOutdatedBlock], those of the [BlockGranter], wrapped or not, and that of ctx.
 // An error of the Granter reaches only callers that no block can serve.
 func (s *Sequence) Next(ctx context.Context, count uint64) (Numbers, error) {
+	if n, ok := s.TryNext(count); ok {
+		return n, nil
+	}
+	return s.await(ctx, count)
+}
+
+// TryNext is Next if a block in memory has the numbers: it waits for nothing but, at
+// times, a short-held lock. It gives out none if not ok, for whatever reason.
+func (s *Sequence) TryNext(count uint64) (n Numbers, ok bool) {
 	// No lock and no allocation here: a revision that is the one the blocks were
 	// compared at, and one compare-and-swap.
 	if b := s.current.Load(); b != nil && s.revision.Load() == s.seen.Load() && (b.PeriodEnd == 0 || !s.over(b, s.clock())) {
@@ -132,10 +141,10 @@ func (s *Sequence) Next(ctx context.Context, count uint64) (Numbers, error) {
 			if index+count >= b.mark.Load() {
 				s.look()
 			}
-			return b.numbers(index, count), nil
+			return b.numbers(index, count), true
 		}
 	}
-	return s.await(ctx, count)
+	return Numbers{}, false
 }
 
 // over reports whether a block's period has ended.

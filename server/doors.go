@@ -33,6 +33,18 @@ func (d doors) Next(ctx context.Context, sequence string, count uint64) (first, 
 	return n.First, n.Increment, toStatus(err)
 }
 
+// TryNext gives out count numbers of a relaxed sequence if they are in memory.
+func (d doors) TryNext(sequence string, count uint64) (first, increment int64, ok bool) {
+	if checkNext(count, "") != nil {
+		return 0, 0, false
+	}
+	n, ok := d.s.member.TryNext(sequence, count)
+	if ok {
+		d.s.metrics.numbers.Add(float64(count))
+	}
+	return n.First, n.Increment, ok
+}
+
 // AppendNext appends count numbers as text, each with a newline.
 func (d doors) AppendNext(ctx context.Context, dst []byte, sequence string, count uint64) ([]byte, error) {
 	ctx, cancel := bounded(ctx)

@@ -209,6 +209,20 @@ func (m *Member) written(ctx context.Context, name string, d *definition, n allo
 	return d.numbering(n, m.clock.Now().Wall), nil
 }
 
+// TryNext is Next if this member's blocks have the numbers now; it does not wait. It gives out
+// none if not ok, for whatever reason, which Next tells.
+func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
+	c, d, err := m.counter(name)
+	if err != nil || d.strict {
+		return Numbering{}, false
+	}
+	numbers, ok := c.numbers.TryNext(count)
+	if !ok {
+		return Numbering{}, false
+	}
+	return d.numbering(numbers, m.clock.Now().Wall), true
+}
+
 // Last is the last number of a relaxed sequence that this member gave out, or, as
 // long as it has given out none, the last one that was granted to anybody.
 func (m *Member) Last(name string) (last int64, ok bool, err error) {

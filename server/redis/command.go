@@ -13,6 +13,7 @@ type command struct {
 	// negative: at least that many.
 	arity   int
 	waits   bool // its answer comes at the end of the pipeline: it does not need those before it
+	calls   bool // it calls the Backend, and may have to wait for it
 	serve   func(c *conn, args [][]byte)
 	key     [3]int   // the first and last key among the words, and the step
 	flags   []string // as COMMAND tells them
@@ -21,30 +22,29 @@ type command struct {
 
 const maxName = 32
 
-// command serves one command.
-func (c *conn) command(args [][]byte) {
+// lookup finds a command; nil: it is not served.
+func lookup(name []byte) *command {
 	var scratch [maxName]byte
-	name := args[0]
-	var cmd *command
-	if len(name) <= maxName {
-		for i, b := range name {
-			if b >= 'A' && b <= 'Z' {
-				b += 'a' - 'A'
-			}
-			scratch[i] = b
-		}
-		cmd = commands[string(scratch[:len(name)])]
+	if len(name) > maxName {
+		return nil
 	}
+	for i, b := range name {
+		if b >= 'A' && b <= 'Z' {
+			b += 'a' - 'A'
+		}
+		scratch[i] = b
+	}
+	return commands[string(scratch[:len(name)])]
+}
+
+// command serves one command, when none is pending; cmd is what lookup found.
+func (c *conn) command(cmd *command, args [][]byte) {
 	if cmd == nil {
-		c.servePending()
 		c.unknown(args)
 		return
 	}
-	if !cmd.waits {
-		c.servePending()
-	}
 	if !arityFits(cmd.arity, len(args)) {
-		c.refuse("ERR wrong number of arguments for '" + string(bytes.ToLower(name)) + "' command")
+		c.refuse("ERR wrong number of arguments for '" + string(bytes.ToLower(args[0])) + "' command")
 		return
 	}
 	cmd.serve(c, args)

@@ -224,14 +224,20 @@ func TestAnswers(t *testing.T) {
 	} {
 		t.Run(strings.TrimSpace(tc.in), func(t *testing.T) {
 			t.Parallel()
-			f := &fake{}
-			f.add("unused", 7, 1, -1, true)
-			f.add("down", 10, -2, -1, true)
-			f.add("full", 1<<63-2, 1, 2, true)
-			f.add("little", 1, 1, 1, true)
-			_, addr := start(t, redis.Config{Backend: f, Clock: at(1760000000123)})
-			if got := all(t, addr, tc.in); got != tc.want {
-				t.Errorf("got  %q\nwant %q", got, tc.want)
+			for _, how := range []string{"by a loop", "by a goroutine"} {
+				f := &fake{}
+				f.add("unused", 7, 1, -1, true)
+				f.add("down", 10, -2, -1, true)
+				f.add("full", 1<<63-2, 1, 2, true)
+				f.add("little", 1, 1, 1, true)
+				l := listen(t, "127.0.0.1:0")
+				if how == "by a goroutine" {
+					l = struct{ net.Listener }{l}
+				}
+				startOn(t, redis.Config{Backend: f, Clock: at(1760000000123)}, l)
+				if got := all(t, l.Addr().String(), tc.in); got != tc.want {
+					t.Errorf("%s: got  %q\nwant %q", how, got, tc.want)
+				}
 			}
 		})
 	}

@@ -24,8 +24,8 @@ const (
 	waitsForBackend        // for its calls, which have timeouts of their own
 )
 
-// conn is the connection of one client. Only its own goroutine uses it, but for
-// what check and endReading use.
+// conn is the connection of one client. Only the goroutine that serves it uses it, but
+// for what check and endReading use.
 type conn struct {
 	s   *Server
 	net net.Conn
@@ -35,14 +35,18 @@ type conn struct {
 	// state is what it waits for, and since which beat: beat<<2 | waitsFor.
 	state atomic.Int64
 
-	in   []byte   // what was read
+	in   []byte   // what is read goes here
+	have int      // so much of it was read and not served
 	args [][]byte // of the command being served, parts of in
 	out  []byte   // answers that were not sent yet
+
+	place // where it is served
 
 	name    string // as the client calls itself
 	closing bool   // after what is in out
 	keys    keys
 	pending pending
+	failure error // of the Backend, that passes; what comes in the same turn need not wait for it too
 	ids     []uint64
 }
 
@@ -78,14 +82,22 @@ func (c *conn) endReading() { _ = c.net.SetReadDeadline(time.Unix(1, 0)) }
 
 // serve answers commands until either side closes.
 func (c *conn) serve() {
-	defer func() {
-		_ = c.net.Close()
-		if r := recover(); r != nil {
-			c.s.cfg.Logger.Error("a command made this member panic: please report it",
-				"client", c.net.RemoteAddr(), "panic", r, "stack", string(debug.Stack()))
-		}
-	}()
-	err := c.loop()
+	defer func() { _ = c.net.Close() }()
+	defer c.survive()
+	c.end(c.read())
+}
+
+// survive is to be deferred: a panic ends nothing but the connection.
+func (c *conn) survive() {
+	if r := recover(); r != nil {
+		c.s.cfg.Logger.Error("a command made this member panic: please report it",
+			"client", c.net.RemoteAddr(), "panic", r, "stack", string(debug.Stack()))
+	}
+}
+
+// end sees to it that the client gets the last answers. The error, which may be
+// nil, is why they are the last.
+func (c *conn) end(err error) {
 	err = errors.Join(err, c.w.drain())
 	if _, ok := errors.AsType[protocolError](err); ok {
 		c.s.cfg.Logger.Info("a client speaks something else than the Redis protocol: its connection is closed",
@@ -105,63 +117,128 @@ func (c *conn) linger() {
 	_, _ = io.CopyN(io.Discard, c.net, maxLingerBytes)
 }
 
-func (c *conn) loop() error {
-	c.in = make([]byte, minBufferBytes)
-	have := 0
+// read reads and answers until either side closes.
+func (c *conn) read() error {
 	for {
-		c.wait(waitsForCommand)
-		if have > 0 {
-			c.wait(waitsForRest)
-		}
-		n, err := c.net.Read(c.in[have:])
+		c.waitForClient()
+		n, err := c.net.Read(c.space())
 		if n == 0 && err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
 			}
 			return err
 		}
-		have += n
-		c.wait(waitsForBackend)
-		used, err := c.answer(c.in[:have])
-		if flushErr := c.flush(); flushErr != nil || err != nil || c.closing {
-			return errors.Join(err, flushErr)
-		}
-		if have = c.keepRest(used, have); have == maxCommandBytes {
-			c.out = redcon.AppendError(c.out, "ERR "+errTooBig.Error())
-			return errors.Join(errTooBig, c.flush())
+		c.have += n
+		if err := c.turn(); err != nil || c.closing {
+			return err
 		}
 	}
 }
 
-// answer serves the commands in b. It returns how many bytes they took. An error
-// is told to the client.
-func (c *conn) answer(b []byte) (used int, err error) {
+func (c *conn) waitForClient() {
+	if c.have > 0 {
+		c.wait(waitsForRest)
+	} else {
+		c.wait(waitsForCommand)
+	}
+}
+
+// space is where to read to.
+func (c *conn) space() []byte {
+	if c.in == nil {
+		c.in = make([]byte, minBufferBytes)
+	}
+	return c.in[c.have:]
+}
+
+// turn answers what was read, and keeps the begin of a command that is not complete.
+func (c *conn) turn() error {
+	c.wait(waitsForBackend)
+	c.failure = nil
+	c.servePending() // what a loop left
+	_, err := c.answer(true)
+	if flushErr := c.flush(); flushErr != nil || err != nil {
+		return errors.Join(err, flushErr)
+	}
+	return c.w.wait()
+}
+
+// What is left when commands were answered without waiting.
+const (
+	nothing      = iota // that is complete
+	numbersOfOne        // the commands that are pending, of one key
+	other               // what comes next
+)
+
+// answer serves the commands that were read, unless it must not wait: then up to
+// one that may have to, and it returns what is left. An error is told to the client.
+func (c *conn) answer(mayWait bool) (left int, err error) {
+	used := 0
+	defer func() { c.keepRest(used) }()
 	for !c.closing {
-		args, n, err := parse(b[used:], c.args[:0])
-		if errors.Is(err, errIncomplete) {
-			break
-		}
-		if err != nil {
-			c.servePending()
-			c.out = redcon.AppendError(c.out, "ERR "+err.Error())
-			return used, err
-		}
-		used += n
-		c.args = args
-		if len(args) > 0 {
-			c.command(args)
-		}
 		if len(c.out) > maxAnswerBytes {
-			if err := c.flush(); err != nil {
-				return used, err
+			switch err := c.flush(); {
+			case err != nil:
+				return nothing, err
+			case !mayWait && c.w.blocked():
+				return other, nil
+			}
+			if err := c.w.wait(); err != nil {
+				return nothing, err
 			}
 		}
+		args, n, err := parse(c.in[used:c.have], c.args[:0])
+		if errors.Is(err, errIncomplete) {
+			if c.have-used < maxCommandBytes {
+				break
+			}
+			err = errTooBig
+		}
+		if err != nil && mayWait {
+			c.servePending()
+			c.out = redcon.AppendError(c.out, "ERR "+err.Error())
+			return nothing, err
+		}
+		if err != nil {
+			return other, nil
+		}
+		c.args = args
+		if len(args) == 0 {
+			used += n
+			continue
+		}
+		cmd := lookup(args[0])
+		if cmd != nil && cmd.waits && c.join(cmd, args) {
+			used += n
+			continue
+		}
+		if left := c.settle(mayWait); left != nothing {
+			return left, nil
+		}
+		if cmd != nil && cmd.calls && !mayWait {
+			return other, nil
+		}
+		used += n
+		c.command(cmd, args)
 	}
-	c.servePending()
-	return used, nil
+	return c.settle(mayWait), nil
 }
 
-// flush sends the answers, or leaves them to be sent.
+// settle answers the commands that are pending.
+func (c *conn) settle(mayWait bool) (left int) {
+	switch {
+	case mayWait:
+		c.servePending()
+	case c.tryPending():
+	case len(c.pending.groups) == 1:
+		return numbersOfOne
+	default:
+		return other
+	}
+	return nothing
+}
+
+// flush sends the answers, or leaves them to be sent. It does not wait.
 func (c *conn) flush() error {
 	if len(c.out) == 0 {
 		return nil
@@ -173,17 +250,16 @@ func (c *conn) flush() error {
 	return err
 }
 
-// keepRest moves the begin of a command that was not complete to the begin of
-// the buffer, and returns its length. The buffer is as large as that command or
-// the client's pipelines ask for.
-func (c *conn) keepRest(used, have int) int {
-	rest := c.in[used:have]
+// keepRest moves what was not used to the begin of the buffer, which is as large as
+// the command that begins there or the client's pipelines ask for.
+func (c *conn) keepRest(used int) {
+	rest := c.in[used:c.have]
 	switch size := len(c.in); {
-	case have == size && size < maxCommandBytes:
+	case c.have == size && size < maxCommandBytes:
 		// It was filled: there is more to come.
 		c.in = make([]byte, 2*size)
-	case have < size/4 && size > minBufferBytes:
+	case c.have < size/4 && size > minBufferBytes:
 		c.in = make([]byte, size/2)
 	}
-	return copy(c.in, rest)
+	c.have = copy(c.in, rest)
 }

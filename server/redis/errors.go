@@ -23,24 +23,41 @@ func errorText(err error) string {
 		message = "the member gave no reason"
 	}
 	if e.Reason == rpc.CommitUnknown {
-		return retry + message + "; trying again may skip numbers and never repeats one"
+		message += "; trying again may skip numbers and never repeats one"
 	}
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return retry + message
-	}
-	switch e.Code {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted:
-		return retry + message
-	}
-	if e.RetryAfter > 0 {
+	if passes(err) {
 		return retry + message
 	}
 	return "ERR " + message
 }
 
-// refuse answers with an error. The commands before it are answered already, as
-// only INCR and INCRBY wait, and they call servePending before they refuse.
+// passes reports whether what failed may succeed when it is tried again.
+func passes(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return true
+	}
+	e := rpc.FromError(err)
+	switch e.Code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted:
+		return true
+	}
+	return e.Reason == rpc.CommitUnknown || e.RetryAfter > 0
+}
+
+// call calls the Backend, unless another call of the same turn failed with an error that
+// passes: each of a pipeline's commands would wait as long for the same.
+func (c *conn) call(f func(context.Context, Backend) error) error {
+	if c.failure != nil {
+		return c.failure
+	}
+	err := f(c.s.calls.context(), c.s.cfg.Backend)
+	if err != nil && passes(err) {
+		c.failure = err
+	}
+	return err
+}
+
+// refuse answers with an error. The commands before it are answered already.
 func (c *conn) refuse(message string) {
-	c.servePending()
 	c.out = redcon.AppendError(c.out, message)
 }

@@ -21,6 +21,18 @@ func (s *Server) SetRoom(limit int) {
 	s.room.limit = limit
 }
 
+// Busy is how many connections have commands that are not answered.
+func (s *Server) Busy() (count int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if c.state.Load()&3 == waitsForBackend {
+			count++
+		}
+	}
+	return count
+}
+
 // KeysKept is how many keys a connection keeps of those that it was asked for.
 func KeysKept(asked int) int {
 	var k keys

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"strings"
 
 	"github.com/tidwall/redcon"
@@ -59,7 +60,11 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 		if cap(c.ids) < part {
 			c.ids = make([]uint64, 0, part)
 		}
-		ids, err := c.s.cfg.Backend.Ids(c.s.calls.context(), c.ids[:0], layout, uint32(part)) //nolint:gosec // at most maxIDs
+		ids := c.ids[:0]
+		err := c.call(func(ctx context.Context, b Backend) (err error) {
+			ids, err = b.Ids(ctx, ids, layout, uint32(part)) //nolint:gosec // at most maxIDs
+			return err
+		})
 		if c.ids = ids; cap(ids) > maxKeptIDs {
 			c.ids = nil
 		}
@@ -99,7 +104,7 @@ func (c *conn) appendInts(ids []uint64) {
 }
 
 func (c *conn) flushOrClose() {
-	if c.flush() != nil {
+	if c.flush() != nil || c.w.wait() != nil {
 		c.closing = true // the client is gone
 	}
 }

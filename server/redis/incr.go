@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"math"
 	"strconv"
 
@@ -33,51 +34,73 @@ type group struct {
 	key       string
 	count     uint64 // of numbers
 	commands  int
+	asked     bool // the Backend, which answered the following
 	next      int64
 	increment int64
 	err       error
+	// tooMany is the fewest numbers that an exhausted sequence did not have; 0: none was asked.
+	tooMany uint64
+	last    *int64 // of an exhausted sequence; nil: not asked yet
 }
 
-func (c *conn) incr(args [][]byte) { c.add(args[1], 1) }
-
-func (c *conn) incrBy(args [][]byte) {
-	n, ok := parseInt(args[2])
-	switch {
-	case !ok:
-		c.refuse("ERR value is not an integer or out of range")
-	case n < 1:
-		c.refuse("ERR a sequence only goes on: INCRBY takes 1 or more numbers, and " + strconv.FormatInt(n, 10) +
-			" is not that many. For numbers that decrease: snowraft seq create NAME --increment -1, then INCR")
-	case n > maxCount:
-		c.refuse("ERR INCRBY takes at most 1000000 numbers at once, and " + strconv.FormatInt(n, 10) +
-			" are more: ask several times, or move the sequence with: snowraft seq set NAME VALUE")
-	default:
-		c.add(args[1], uint64(n))
+// join puts an INCR or INCRBY with those that wait for the end of the pipeline, unless
+// it must be refused or there is no room.
+func (c *conn) join(cmd *command, args [][]byte) bool {
+	if !arityFits(cmd.arity, len(args)) {
+		return false
 	}
+	name, count, refusal := c.wanted(args)
+	return refusal == "" && c.pending.add(name, count)
 }
 
-// add puts a command with those that wait for the end of the pipeline.
-func (c *conn) add(key []byte, count uint64) {
-	name, err := c.keys.get(key)
-	if err != nil {
-		c.refuse("ERR " + err.Error())
+// incr serves what could not join.
+func (c *conn) incr(args [][]byte) {
+	name, count, refusal := c.wanted(args)
+	if refusal != "" {
+		c.refuse(refusal)
 		return
 	}
-	p := &c.pending
-	if len(p.incrs) == maxPending {
-		c.servePending()
-	}
-	at := p.find(name)
-	if at < 0 || p.groups[at].count+count > maxCount {
-		if at >= 0 || len(p.groups) == maxGroups {
-			c.servePending()
+	c.pending.add(name, count) // there is room, as none is pending
+}
+
+// wanted is what an INCR or INCRBY asks for, or why it is refused.
+func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string) {
+	count = 1
+	if len(args) > 2 {
+		n, ok := parseInt(args[2])
+		switch {
+		case !ok:
+			return "", 0, "ERR value is not an integer or out of range"
+		case n < 1:
+			return "", 0, "ERR a sequence only goes on: INCRBY takes 1 or more numbers, and " + strconv.FormatInt(n, 10) +
+				" is not that many. For numbers that decrease: snowraft seq create NAME --increment -1, then INCR"
+		case n > maxCount:
+			return "", 0, "ERR INCRBY takes at most 1000000 numbers at once, and " + strconv.FormatInt(n, 10) +
+				" are more: ask several times, or move the sequence with: snowraft seq set NAME VALUE"
 		}
+		count = uint64(n)
+	}
+	name, err := c.keys.get(args[1])
+	if err != nil {
+		return "", 0, "ERR " + err.Error()
+	}
+	return name, count, ""
+}
+
+// add puts a command with those that wait if there is room.
+func (p *pending) add(name string, count uint64) bool {
+	at := p.find(name)
+	if len(p.incrs) == maxPending || at < 0 && len(p.groups) == maxGroups || at >= 0 && p.groups[at].count+count > maxCount {
+		return false
+	}
+	if at < 0 {
 		at = len(p.groups)
 		p.groups = append(p.groups, group{key: name})
 	}
 	p.groups[at].count += count
 	p.groups[at].commands++
 	p.incrs = append(p.incrs, pendingIncr{group: at, count: count})
+	return true
 }
 
 func (p *pending) find(name string) int {
@@ -89,25 +112,49 @@ func (p *pending) find(name string) int {
 	return -1
 }
 
-// servePending answers the commands that wait.
-func (c *conn) servePending() {
+// tryPending answers the commands that wait if their numbers are there.
+func (c *conn) tryPending() bool {
 	p := &c.pending
-	if len(p.incrs) == 0 {
-		return
-	}
 	for i := range p.groups {
 		g := &p.groups[i]
-		g.next, g.increment, g.err = c.next(g.key, g.count)
+		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(g.key, g.count); !g.asked {
+			return false
+		}
 	}
+	c.answerPending()
+	return true
+}
+
+// servePending answers the commands that wait, whatever it takes.
+func (c *conn) servePending() {
+	for i := range c.pending.groups {
+		g := &c.pending.groups[i]
+		if g.asked {
+			continue
+		}
+		g.err = nil
+		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(g.key, g.count); !g.asked {
+			g.next, g.increment, g.err = c.next(g.key, g.count)
+		}
+	}
+	c.answerPending()
+}
+
+// answerPending answers the commands that wait, when the Backend was asked for
+// all of them. It calls the Backend only because of errors.
+func (c *conn) answerPending() {
+	p := &c.pending
 	for _, incr := range p.incrs {
 		g := &p.groups[incr.group]
 		first, increment, err := g.next, g.increment, g.err
-		if err != nil && g.commands > 1 && rpc.FromError(err).Reason == rpc.SequenceExhausted {
+		if g.commands > 1 && exhausted(err) && (g.tooMany == 0 || incr.count < g.tooMany) {
 			// What is left may be enough for some of them.
-			first, increment, err = c.next(g.key, incr.count)
+			if first, increment, err = c.next(g.key, incr.count); exhausted(err) {
+				g.tooMany = incr.count
+			}
 		}
 		if err != nil {
-			c.out = redcon.AppendError(c.out, c.incrError(g.key, incr.count, err))
+			c.out = redcon.AppendError(c.out, c.incrError(g, incr.count, err))
 			continue
 		}
 		// Both ends were given out, so what overflows on the way comes back.
@@ -119,32 +166,51 @@ func (c *conn) servePending() {
 	p.groups, p.incrs = p.groups[:0], p.incrs[:0]
 }
 
+func exhausted(err error) bool {
+	return err != nil && rpc.FromError(err).Reason == rpc.SequenceExhausted
+}
+
 // next gives out numbers, and creates the sequence if that is configured.
 func (c *conn) next(key string, count uint64) (first, increment int64, err error) {
-	ctx := c.s.calls.context()
-	first, increment, err = c.s.cfg.Backend.Next(ctx, key, count)
-	if err == nil || c.s.cfg.Create == CreateOff || rpc.FromError(err).Reason != rpc.UnknownSequence {
-		return first, increment, err
-	}
-	if err := c.s.cfg.Backend.Create(ctx, key, c.s.cfg.Create == CreateStrict); err != nil {
-		return 0, 0, err
-	}
-	return c.s.cfg.Backend.Next(ctx, key, count)
+	err = c.call(func(ctx context.Context, b Backend) error {
+		first, increment, err = b.Next(ctx, key, count)
+		if err == nil || c.s.cfg.Create == CreateOff || rpc.FromError(err).Reason != rpc.UnknownSequence {
+			return err
+		}
+		if err := b.Create(ctx, key, c.s.cfg.Create == CreateStrict); err != nil {
+			return err
+		}
+		first, increment, err = b.Next(ctx, key, count)
+		return err
+	})
+	return first, increment, err
 }
 
 // incrError tells of the end of int64 as Redis does, and of a sequence that does
 // not exist how to create it.
-func (c *conn) incrError(key string, count uint64, err error) string {
+func (c *conn) incrError(g *group, count uint64, err error) string {
 	switch rpc.FromError(err).Reason {
 	case rpc.SequenceExhausted:
-		last, ok, lastErr := c.s.cfg.Backend.Last(c.s.calls.context(), key)
-		if lastErr == nil && ok && last > math.MaxInt64-int64(count) { //nolint:gosec // at most maxCount
+		if c.overflows(g, count) {
 			return "ERR increment or decrement would overflow"
 		}
 	case rpc.UnknownSequence:
-		return errorText(err) + "; create it with: snowraft seq create " + key
+		return errorText(err) + "; create it with: snowraft seq create " + g.key
 	}
 	return errorText(err)
+}
+
+// overflows reports whether count numbers more would exceed int64, as far as that is known.
+func (c *conn) overflows(g *group, count uint64) bool {
+	if g.last == nil {
+		g.last = new(int64)
+		_ = c.call(func(ctx context.Context, b Backend) error {
+			last, _, err := b.Last(ctx, g.key) // 0 without one
+			*g.last = last
+			return err
+		})
+	}
+	return *g.last > math.MaxInt64-int64(count) //nolint:gosec // at most maxCount
 }
 
 func (c *conn) get(args [][]byte) {
@@ -153,7 +219,12 @@ func (c *conn) get(args [][]byte) {
 		c.refuse("ERR " + err.Error())
 		return
 	}
-	last, ok, err := c.s.cfg.Backend.Last(c.s.calls.context(), key)
+	var last int64
+	var ok bool
+	err = c.call(func(ctx context.Context, b Backend) (err error) {
+		last, ok, err = b.Last(ctx, key)
+		return err
+	})
 	switch {
 	case err != nil && rpc.FromError(err).Reason != rpc.UnknownSequence:
 		c.refuse(errorText(err))
@@ -171,7 +242,11 @@ func (c *conn) exists(args [][]byte) {
 		if err != nil {
 			continue // there can be no such sequence
 		}
-		ok, err := c.s.cfg.Backend.Exists(c.s.calls.context(), key)
+		var ok bool
+		err = c.call(func(ctx context.Context, b Backend) (err error) {
+			ok, err = b.Exists(ctx, key)
+			return err
+		})
 		if err != nil {
 			c.refuse(errorText(err))
 			return

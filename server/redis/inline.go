@@ -3,7 +3,7 @@ package redis
 import "bytes"
 
 // parseInline reads a command that a person typed: words in one line, in which
-// quotes may hold spaces. It writes the words over the line.
+// quotes may hold spaces.
 func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
@@ -15,6 +15,9 @@ func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 	line := b[:end]
 	if end > 0 && line[end-1] == '\r' {
 		line = line[:end-1]
+	}
+	if bytes.ContainsAny(line, `"'`) {
+		line = bytes.Clone(line) // parseWord writes over it, and b may be read again
 	}
 	for {
 		line = bytes.TrimLeft(line, " \t\r\v\f\x00")
@@ -34,7 +37,7 @@ func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 }
 
 // parseWord reads the first word of a line that begins with one. A word is never
-// longer than how it is written, so it takes the place of what was read.
+// longer than how it is written, so it takes the place of what was read if that had quotes.
 func parseWord(line []byte) (word, rest []byte, ok bool) {
 	word = line[:0]
 	var quote byte

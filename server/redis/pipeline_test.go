@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"google.golang.org/grpc/codes"
@@ -154,5 +155,46 @@ func TestErrors(t *testing.T) {
 				t.Error("a sequence was created for an error that is no reason to")
 			}
 		})
+	}
+}
+
+// After an error that passes, the rest of a pipeline does not wait for the same again.
+func TestPipelineThatFails(t *testing.T) {
+	t.Parallel()
+	f := &fake{before: func(context.Context, string, string) error {
+		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known"}
+	}}
+	_, addr := start(t, redis.Config{Backend: f})
+	var pipeline strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&pipeline, "INCR k%d\r\nGET k%d\r\nEXISTS k%d\r\nSNOWRAFT.ID\r\n", i, i, i)
+	}
+	if got := all(t, addr, pipeline.String()); strings.Count(got, "-LOADING no leader is known\r\n") != 120 {
+		t.Errorf("got %q", got)
+	}
+	if n := f.nexts.Load(); n > 2 {
+		t.Errorf("the backend was asked for numbers %d times", n)
+	}
+}
+
+// The commands of a pipeline that an exhausted sequence has no numbers for are refused together.
+func TestExhaustedPipeline(t *testing.T) {
+	t.Parallel()
+	var lasts atomic.Int64
+	f := &fake{before: func(_ context.Context, call, _ string) error {
+		if call == "last" {
+			lasts.Add(1)
+		}
+		return nil
+	}}
+	f.add("little", 1, 1, 5, true)
+	_, addr := start(t, redis.Config{Backend: f})
+	const refused = "-ERR sequence little is exhausted\r\n"
+	want := refused + ":3\r\n:4\r\n:5\r\n" + strings.Repeat(refused, 200)
+	if got := all(t, addr, "INCRBY little 7\r\nINCRBY little 3\r\nINCR little\r\nINCR little\r\n"+strings.Repeat("INCR little\r\n", 200)); got != want {
+		t.Errorf("got %q", got)
+	}
+	if n := f.nexts.Load() + lasts.Load(); n > 12 {
+		t.Errorf("the backend was asked %d times", n)
 	}
 }

@@ -22,6 +22,7 @@ type Server struct {
 	closing  bool
 	conns    map[*conn]struct{}
 	running  sync.WaitGroup // connections
+	loops    *loops         // that serve connections where that is possible
 	quit     chan struct{}  // closed when Close begins
 }
 
@@ -53,7 +54,7 @@ func (s *Server) Serve(l net.Listener) error {
 		s.mu.Unlock()
 		return errors.New("the Redis protocol is served already: one listener is all it takes")
 	}
-	s.listener = l
+	s.listener, s.loops = l, startLoops(s, l)
 	s.mu.Unlock()
 	go s.keepTime()
 	pause := minAcceptPause
@@ -103,15 +104,21 @@ func (s *Server) admit(nc net.Conn) {
 		// Its buffer is empty, so that this does not wait for the client.
 		_, _ = nc.Write([]byte("-ERR max number of clients reached\r\n"))
 		_ = nc.Close()
+	case s.loops.adopt(c):
 	default:
 		go func() {
-			defer s.running.Done()
 			c.serve()
-			s.mu.Lock()
-			delete(s.conns, c)
-			s.mu.Unlock()
+			s.forget(c)
 		}()
 	}
+}
+
+// forget takes a connection off the list: it has ended.
+func (s *Server) forget(c *conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	s.running.Done()
 }
 
 // keepTime counts beats, and closes the connections that have been still for too long.
@@ -148,11 +155,13 @@ func (s *Server) Close(ctx context.Context) error {
 	for c := range s.conns {
 		c.endReading()
 	}
+	s.loops.endReading()
 	s.mu.Unlock()
 
 	ended := make(chan struct{})
 	go func() {
 		s.running.Wait()
+		s.loops.stop()
 		close(ended)
 	}()
 	defer s.calls.end()

@@ -24,12 +24,8 @@ type writer struct {
 	s   *Server
 	net net.Conn
 
-	// For writing without waiting; raw is nil where that can't be.
-	raw     syscall.RawConn
-	attempt func(fd uintptr) bool
-	out     []byte
-	n       int
-	err     error
+	// try writes as much as the system takes without waiting; nil where that can't be.
+	try func(b []byte) (n int, err error)
 
 	// blockedSince is the beat since when the client has taken nothing, plus 1;
 	// 0: the client does not keep it waiting.
@@ -46,36 +42,56 @@ type writer struct {
 func newWriter(s *Server, nc net.Conn) *writer {
 	w := &writer{s: s, net: nc}
 	w.changed = sync.NewCond(&s.room.mu)
-	if c, ok := nc.(syscall.Conn); ok && canTry {
-		w.raw, _ = c.SyscallConn() // an error leaves it nil
-		w.attempt = w.tryOnce
+	switch c := nc.(type) {
+	case interface{ Try(b []byte) (int, error) }:
+		w.try = c.Try
+	case syscall.Conn:
+		if raw, err := c.SyscallConn(); err == nil && canTry {
+			w.try = (&attempt{raw: raw}).write
+		}
 	}
 	return w
 }
 
-// write sends b or keeps a copy to be sent. It then waits for the client if too
-// much is unread.
+// attempt writes without waiting through the runtime's poller. Its fields are those
+// of one write at a time, so that it allocates nothing.
+type attempt struct {
+	raw syscall.RawConn
+	out []byte
+	n   int
+	err error
+	run func(fd uintptr) bool
+}
+
+func (a *attempt) write(b []byte) (int, error) {
+	if a.run == nil {
+		a.run = func(fd uintptr) bool {
+			a.n, a.err = tryWrite(fd, a.out)
+			return true // do not wait
+		}
+	}
+	a.out, a.n, a.err = b, 0, nil
+	if err := a.raw.Write(a.run); err != nil {
+		return 0, err
+	}
+	return a.n, a.err
+}
+
+// blocked reports whether answers wait for the client.
+func (w *writer) blocked() bool { return w.blockedSince.Load() != 0 }
+
+// write sends b or keeps a copy to be sent. It does not wait for the client.
 func (w *writer) write(b []byte) error {
-	if w.blockedSince.Load() == 0 && w.raw != nil {
-		w.out, w.n, w.err = b, 0, nil
-		err := w.raw.Write(w.attempt)
-		w.out = nil // for an idle connection would hold it
+	if !w.blocked() && w.try != nil {
+		n, err := w.try(b)
 		if err != nil {
 			return err
 		}
-		if w.err != nil {
-			return w.err
-		}
-		if b = b[w.n:]; len(b) == 0 {
+		if b = b[n:]; len(b) == 0 {
 			return nil
 		}
 	}
 	return w.keep(b)
-}
-
-func (w *writer) tryOnce(fd uintptr) bool {
-	w.n, w.err = tryWrite(fd, w.out)
-	return true // do not wait
 }
 
 func (w *writer) keep(b []byte) error {
@@ -92,6 +108,17 @@ func (w *writer) keep(b []byte) error {
 		w.blockedSince.Store(w.s.beats.Load() + 1)
 		go w.send()
 	}
+	return nil
+}
+
+// wait waits for the client as long as too much is unread.
+func (w *writer) wait() error {
+	if !w.blocked() {
+		return nil
+	}
+	r := w.s.room
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for w.sending && (w.size > maxUnread || r.full()) {
 		r.wait(w)
 	}

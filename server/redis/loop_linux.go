@@ -1,0 +1,273 @@
+package redis
+
+import (
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// Whose a connection is. Only they use it.
+const (
+	here    = iota // its loop's goroutine
+	away           // another goroutine, which may hand it back without a word
+	awaited        // another goroutine, which must hand it back through give
+)
+
+// place is the part of a connection that a loop needs of it.
+type place struct {
+	loop    *loop // nil: it has its own goroutine
+	sock    *socket
+	turns   atomic.Int32 // here, away or awaited
+	muted   bool         // it is not in the epoll set; the loop's
+	waiting bool         // for numbers that were asked for together with others'; the loop's
+	ended   bool         // it is to be closed; of whom it is
+}
+
+// loop waits for connections to have something to read, and serves them. Its
+// goroutine owns the epoll set, the list of connections and their file descriptors,
+// and every connection that is here. It never waits for a client or the Backend:
+// other goroutines do, to which it gives connections away.
+type loop struct {
+	s      *Server
+	epoll  int
+	wakeup int // an eventfd
+	conns  map[int32]*conn
+	joint  joint
+
+	waking  atomic.Bool // the loop has been woken and has not looked yet
+	closing atomic.Bool // no more is read
+	stopped atomic.Bool
+
+	mu      sync.Mutex
+	given   []*conn
+	granted []*grant
+}
+
+const maxEvents = 128 // of one round
+
+func newLoop(s *Server) (*loop, error) {
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return nil, err
+	}
+	wakeup, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		return nil, errors.Join(err, unix.Close(epoll))
+	}
+	l := &loop{s: s, epoll: epoll, wakeup: wakeup, conns: make(map[int32]*conn)}
+	l.joint.byKey = make(map[string]*queue)
+	if err := l.listen(wakeup); err != nil {
+		return nil, errors.Join(err, unix.Close(epoll), unix.Close(wakeup))
+	}
+	return l, nil
+}
+
+func (l *loop) listen(fd int) error {
+	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}) //nolint:gosec // the system's own numbers
+}
+
+// mute stops listening to a connection.
+func (l *loop) mute(c *conn) {
+	if !c.muted {
+		c.muted = true
+		_ = unix.EpollCtl(l.epoll, unix.EPOLL_CTL_DEL, c.sock.fd, nil)
+	}
+}
+
+func (l *loop) wake() {
+	if !l.waking.Swap(true) {
+		_, _ = unix.Write(l.wakeup, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+	}
+}
+
+// run serves until the loop is stopped.
+func (l *loop) run() {
+	defer func() { _, _ = unix.Close(l.epoll), unix.Close(l.wakeup) }()
+	events := make([]unix.EpollEvent, maxEvents)
+	for !l.stopped.Load() {
+		for _, e := range events[:l.wait(events)] {
+			if int(e.Fd) == l.wakeup {
+				l.awoken()
+			} else if c := l.conns[e.Fd]; c != nil {
+				l.ready(c)
+			}
+		}
+	}
+}
+
+// wait waits for events. What this goroutine has made ready to run goes first, as
+// while it waits in the system it may be long until another thread takes over.
+func (l *loop) wait(events []unix.EpollEvent) int {
+	for timeout := 0; ; {
+		n, err := unix.EpollWait(l.epoll, events, timeout)
+		if n > 0 {
+			return n
+		}
+		if timeout == 0 {
+			l.depart()
+			runtime.Gosched()
+			timeout = -1
+		}
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			panic(err) // of a broken epoll set, without which there is nothing to do
+		}
+	}
+}
+
+func (l *loop) awoken() {
+	var count [8]byte
+	_, _ = unix.Read(l.wakeup, count[:])
+	l.waking.Store(false)
+	l.mu.Lock()
+	given, granted := l.given, l.granted
+	l.given, l.granted = nil, nil
+	l.mu.Unlock()
+	for _, g := range granted {
+		l.answer(g)
+	}
+	for _, c := range given {
+		l.takeBack(c)
+	}
+	if !l.closing.Load() {
+		return
+	}
+	for _, c := range l.conns {
+		if !c.waiting && l.hasOrAwaits(c) {
+			l.end(c)
+		}
+	}
+}
+
+// hasOrAwaits reports whether a connection is here. If it is away, it will be given back.
+func (l *loop) hasOrAwaits(c *conn) bool {
+	return !c.turns.CompareAndSwap(away, awaited) && c.turns.Load() == here
+}
+
+// give hands a connection to the loop.
+func (l *loop) give(c *conn) {
+	l.mu.Lock()
+	l.given = append(l.given, c)
+	l.mu.Unlock()
+	l.wake()
+}
+
+// comeBack is called by who serves a connection that is away, and is done with it.
+// The loop is told if there is more to do, or if it waits.
+func (c *conn) comeBack(more bool) {
+	if more || !c.turns.CompareAndSwap(away, here) {
+		c.loop.give(c)
+	}
+}
+
+func (l *loop) takeBack(c *conn) {
+	c.turns.Store(here)
+	l.conns[c.sock.id()] = c
+	if c.ended {
+		l.end(c)
+		return
+	}
+	l.goOn(c)
+}
+
+// goOn serves what else was read of a connection that is here again, and listens to it.
+func (l *loop) goOn(c *conn) {
+	if c.muted {
+		c.muted = false
+		if l.listen(c.sock.fd) != nil {
+			l.end(c)
+			return
+		}
+	}
+	switch {
+	case c.w.blocked():
+		l.giveAway(c)
+	case c.have > 0:
+		l.serve(c)
+	default:
+		c.waitForClient()
+	}
+}
+
+// giveAway lets another goroutine serve a connection.
+func (l *loop) giveAway(c *conn) {
+	c.turns.Store(away)
+	if c.muted {
+		c.turns.Store(awaited)
+	}
+	go c.serveAway()
+}
+
+// ready reads what has come on a connection, and serves it.
+func (l *loop) ready(c *conn) {
+	if c.waiting || !l.hasOrAwaits(c) {
+		l.mute(c) // what has come would be told again and again
+		return
+	}
+	n, err := unix.Read(c.sock.fd, c.space())
+	switch {
+	case n > 0:
+		c.have += n
+		l.serve(c)
+	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
+	default: // the client is gone
+		l.end(c)
+	}
+}
+
+// serve answers what was read of a connection, or sees to it that others do.
+func (l *loop) serve(c *conn) {
+	c.wait(waitsForBackend)
+	left, ok := c.tryAnswer()
+	switch {
+	case !ok:
+		l.end(c)
+	case left == numbersOfOne:
+		c.waiting = true
+		l.joint.add(c)
+	case left == other || c.w.blocked():
+		l.giveAway(c)
+	case c.closing:
+		l.end(c)
+	default:
+		c.waitForClient()
+	}
+}
+
+// tryAnswer answers what it can without waiting. If not ok, the client is gone.
+func (c *conn) tryAnswer() (left int, ok bool) {
+	defer c.survive()
+	left, err := c.answer(false)
+	if err == nil && left != numbersOfOne {
+		err = c.flush()
+	}
+	return left, err == nil
+}
+
+// serveAway serves what a loop can't, and hands the connection back when nothing
+// keeps it waiting or it has ended.
+func (c *conn) serveAway() {
+	c.ended = true
+	defer func() { c.comeBack(c.ended) }()
+	defer c.survive()
+	err := c.turn()
+	if err == nil && !c.closing {
+		if !c.w.blocked() {
+			c.ended = false
+			c.waitForClient()
+			return
+		}
+		err = c.read()
+	}
+	c.end(err)
+}
+
+// end closes a connection that is here.
+func (l *loop) end(c *conn) {
+	l.mute(c)
+	delete(l.conns, c.sock.id())
+	l.s.forget(c) // before its file descriptor can be another's
+	c.sock.release()
+}

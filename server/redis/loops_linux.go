@@ -1,0 +1,78 @@
+package redis
+
+import (
+	"net"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// loops are goroutines that each serve many connections, as far as that takes no
+// waiting. A goroutine for each connection would be woken for each command, which
+// costs more than most commands do. A nil *loops serves none.
+type loops struct {
+	all     []*loop
+	next    atomic.Uint32
+	running sync.WaitGroup
+}
+
+// startLoops starts as many loops as leave half of the processors to the rest of
+// the member; none if that can't be.
+func startLoops(s *Server, l net.Listener) *loops {
+	if _, ok := l.(*net.TCPListener); !ok {
+		return nil
+	}
+	ls := &loops{}
+	for range max(1, runtime.GOMAXPROCS(0)/2) {
+		l, err := newLoop(s)
+		if err != nil {
+			s.cfg.Logger.Warn("Redis clients are served with a goroutine for each, which is slower", "error", err)
+			ls.stop()
+			return nil
+		}
+		ls.all = append(ls.all, l)
+		ls.running.Go(l.run)
+	}
+	return ls
+}
+
+// adopt lets a loop serve a new connection, unless it can't.
+func (ls *loops) adopt(c *conn) bool {
+	if ls == nil {
+		return false
+	}
+	sock := newSocket(c.net)
+	if sock == nil {
+		return false
+	}
+	c.s.mu.Lock() // for those who look at all connections
+	c.net, c.w = sock, newWriter(c.s, sock)
+	c.s.mu.Unlock()
+	c.sock, c.loop, c.muted = sock, ls.all[int(ls.next.Add(1))%len(ls.all)], true
+	c.turns.Store(awaited)
+	c.loop.give(c)
+	return true
+}
+
+// endReading lets what was read be answered, and nothing more be read.
+func (ls *loops) endReading() {
+	if ls == nil {
+		return
+	}
+	for _, l := range ls.all {
+		l.closing.Store(true)
+		l.wake()
+	}
+}
+
+// stop ends the loops, which have no connections any more.
+func (ls *loops) stop() {
+	if ls == nil {
+		return
+	}
+	for _, l := range ls.all {
+		l.stopped.Store(true)
+		l.wake()
+	}
+	ls.running.Wait()
+}

@@ -1,0 +1,16 @@
+//go:build !linux
+
+package redis
+
+import "net"
+
+// place is nothing where each connection has its own goroutine.
+type place struct{}
+
+type loops struct{}
+
+func startLoops(*Server, net.Listener) *loops { return nil }
+
+func (*loops) adopt(*conn) bool { return false }
+func (*loops) endReading()      {}
+func (*loops) stop()            {}
