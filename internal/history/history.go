@@ -80,11 +80,15 @@ func CheckUnique(calls []Call) error {
 
 // CheckOrder fails if the calls did not happen one after the other, each at some
 // moment between its beginning and its end, with ascending numbers: if a call that
-// began after another one's end got a lower number, or a number was given out
-// twice. It takes O(n log n) and judges all pairs, as only the highest number that
-// was answered before a call began counts for it.
+// began after another one's end got a lower number, a number was given out twice, or a
+// read got a number from inside a call, which is given out as a whole. It sees all
+// calls at once, however far apart they are: that judges all pairs, as only the highest
+// number that was answered before a call began counts for it. It takes O(n log n).
 func CheckOrder(calls []Call) error {
 	if err := CheckUnique(calls); err != nil {
+		return err
+	}
+	if err := checkReads(calls); err != nil {
 		return err
 	}
 	byBegin, byEnd := slices.Clone(calls), slices.Clone(calls)
@@ -103,6 +107,21 @@ func CheckOrder(calls []Call) error {
 		}
 		if c.Read && c.Last < highest.Last || !c.Read && c.First <= highest.Last {
 			return fmt.Errorf("a number that is not above one that was answered before:\n%v\n%v", *highest, c)
+		}
+	}
+	return nil
+}
+
+// checkReads fails if a read got a number of a call that is not its last one.
+func checkReads(calls []Call) error {
+	given := Numbers(calls)
+	for _, c := range calls {
+		if !c.Read {
+			continue
+		}
+		i, _ := slices.BinarySearchFunc(given, c.Last, func(g Call, last int64) int { return cmp.Compare(g.Last, last) })
+		if i < len(given) && given[i].First <= c.Last && c.Last < given[i].Last {
+			return fmt.Errorf("a last number from inside a call:\n%v\n%v", given[i], c)
 		}
 	}
 	return nil

@@ -50,6 +50,9 @@ func TestPlantedViolations(t *testing.T) {
 		{"below one of two", true, []history.Call{next(51, 58, 0, 0)}},
 		{"an old last number", true, []history.Call{read(70, 80, 4)}},
 		{"the middle of what was given out", true, []history.Call{read(70, 80, 15)}},
+		{"the middle of what is being given out", true, []history.Call{read(45, 60, 15)}},
+		{"the first of what is being given out", true, []history.Call{read(45, 60, 10)}},
+		{"the middle of what is given out at the same time, of one call of many", true, []history.Call{next(65, 90, 40, 44), next(65, 90, 21, 25), read(70, 80, 23)}},
 		{"a last number not at or below a later number", true, []history.Call{read(11, 12, 4)}},
 		{"last numbers that descend", true, []history.Call{read(70, 71, 30), read(72, 73, 29)}},
 		{"a number that was said to be given out", true, []history.Call{read(70, 71, 30), next(72, 73, 30, 30)}},
@@ -130,6 +133,19 @@ func TestSlices(t *testing.T) {
 	last := calls[len(calls)-1].Last
 	calls = append(calls, next(10_000_000, 10_000_001, last, last))
 	if err := history.CheckLinear(calls, 3000, time.Minute); err == nil {
+		t.Error("the violation was not found")
+	}
+}
+
+// TestSlicesStartAnew has a violation that lies between two slices: only who sees all
+// calls at once finds it.
+func TestSlicesStartAnew(t *testing.T) {
+	t.Parallel()
+	calls := []history.Call{next(0, 1, 1, 5), next(2, 3, 6, 6), next(4, 5, 1, 5), next(6, 7, 6, 6)}
+	if err := history.CheckLinear(calls, 2, time.Minute); err != nil {
+		t.Error(err)
+	}
+	if history.CheckOrder(calls) == nil || history.CheckLinear(calls, 4, time.Minute) == nil {
 		t.Error("the violation was not found")
 	}
 }

@@ -11,10 +11,12 @@ import (
 )
 
 // CheckLinear has porcupine look for an order in which the calls could have happened
-// one after the other. It decides the same as [CheckOrder], by searching instead of by
-// an argument, and is slower: so the calls are cut into slices of at most size of them
-// that follow one another in time, and each is judged by itself for at most limit. What
-// is not decided by then is an error.
+// one after the other. It decides what [CheckOrder] does by searching instead of by an
+// argument, and is slower: so the calls are cut into slices of at most size of them that
+// follow one another in time, and each is judged by itself for at most limit. What is
+// not decided by then is an error. Each slice starts anew, with no number given out yet:
+// what is wrong only between calls of two slices, such as a number that both gave out,
+// CheckOrder sees and this does not. With a size of all calls, both decide the same.
 func CheckLinear(calls []Call, size int, limit time.Duration) error {
 	byBegin := slices.Clone(calls)
 	slices.SortFunc(byBegin, func(a, b Call) int { return a.Began.Compare(b.Began) })

@@ -75,14 +75,15 @@ func (n *numbering) next(m *member, count uint32) error {
 	return nil
 }
 
-// last asks a member for the last number, of a strict sequence.
+// last asks a member for the last number, of a strict sequence that starts at 1. That
+// there is none yet is an answer too, 0: a member must not say so once there is one.
 func (n *numbering) last(m *member) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), callTimeout)
 	defer cancel()
 	began := time.Now()
 	resp, err := m.numbers.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: n.name})
 	ended := time.Now()
-	if err == nil && resp.Last != nil {
+	if err == nil {
 		n.history.Add(history.Call{By: m.name, Began: began, Ended: ended, Last: resp.GetLast(), Read: true})
 	}
 	return resp.GetLast(), err
