@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -45,8 +47,8 @@ func (d doors) TryNext(sequence string, count uint64) (first, increment int64, o
 	return n.First, n.Increment, ok
 }
 
-// AppendNext appends count numbers as text, each with a newline.
-func (d doors) AppendNext(ctx context.Context, dst []byte, sequence string, count uint64) ([]byte, error) {
+// AppendNext appends count numbers as text, each with a newline, long text by pieces.
+func (d doors) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	n, err := d.s.next(ctx, sequence, count, "")
@@ -54,7 +56,9 @@ func (d doors) AppendNext(ctx context.Context, dst []byte, sequence string, coun
 		return dst, toStatus(err)
 	}
 	for i := range n.Count {
-		dst = append(n.Append(dst, i), '\n')
+		if dst, err = web.Flush(w, append(n.Append(dst, i), '\n')); err != nil {
+			break // whoever asked is gone, and the numbers are theirs
+		}
 	}
 	return dst, nil
 }
@@ -102,26 +106,51 @@ func (d doors) Create(ctx context.Context, sequence string, strict bool) error {
 
 // Ids appends count IDs of a layout.
 func (d doors) Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error) {
-	ctx, cancel := bounded(ctx)
-	defer cancel()
-	issuer, err := d.s.member.Issuer(ctx, layout)
-	if err != nil {
-		return dst, toStatus(err)
-	}
 	scratch := ranges.Get().(*[]allocator.Range)
 	defer ranges.Put(scratch)
-	taken, err := issuer.Take(ctx, (*scratch)[:0], count, 0)
-	*scratch = taken
-	if err != nil {
-		return dst, toStatus(err)
+	if err := d.take(ctx, scratch, layout, count); err != nil {
+		return dst, err
 	}
-	d.s.metrics.issued(count)
-	for _, r := range taken {
+	for _, r := range *scratch {
 		for id := range r.All() {
 			dst = append(dst, id)
 		}
 	}
 	return dst, nil
+}
+
+// AppendIDs appends count IDs of a layout as text, each with a newline, long text by pieces.
+func (d doors) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) ([]byte, error) {
+	scratch := ranges.Get().(*[]allocator.Range)
+	defer ranges.Put(scratch)
+	if err := d.take(ctx, scratch, layout, count); err != nil {
+		return dst, err
+	}
+	for _, r := range *scratch {
+		for id := range r.All() {
+			var err error
+			if dst, err = web.Flush(w, append(strconv.AppendUint(dst, id, 10), '\n')); err != nil {
+				return dst, nil // whoever asked is gone, and the IDs are theirs
+			}
+		}
+	}
+	return dst, nil
+}
+
+// take puts count IDs of a layout in place of what is in ids.
+func (d doors) take(ctx context.Context, ids *[]allocator.Range, layout string, count uint32) error {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	issuer, err := d.s.member.Issuer(ctx, layout)
+	if err != nil {
+		return toStatus(err)
+	}
+	*ids, err = issuer.Take(ctx, (*ids)[:0], count, 0)
+	if err != nil {
+		return toStatus(err)
+	}
+	d.s.metrics.issued(count)
+	return nil
 }
 
 // Info describes the member to Redis clients.

@@ -62,6 +62,24 @@ func TestHTTPOnAFollower(t *testing.T) {
 	}
 }
 
+// A long answer is whole, and holds nothing twice.
+func TestHTTPLongText(t *testing.T) {
+	n := startCluster(t, 1)[0]
+	if code, body := n.ask("POST", "/v1/sequences", `{"sequence":{"name":"s"}}`); code != http.StatusOK {
+		t.Fatalf("%d %s", code, body)
+	}
+	for _, path := range []string{"/id?n=100000", "/seq/s?n=100000"} {
+		code, body := n.ask("GET", path, "")
+		got := make(seen)
+		for l := range strings.Lines(body) {
+			got.add(t, path, parseID(t, strings.TrimSuffix(l, "\n")))
+		}
+		if code != http.StatusOK || len(got) != 100_000 {
+			t.Errorf("%s: %d, %d numbers", path, code, len(got))
+		}
+	}
+}
+
 func parseID(t *testing.T, text string) uint64 {
 	t.Helper()
 	id, err := strconv.ParseUint(text, 10, 64)

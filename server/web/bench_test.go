@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,12 +22,12 @@ func (constant) Next(context.Context, string, uint64) (first, increment int64, e
 	return 1234567, 1, nil
 }
 
-func (constant) AppendNext(_ context.Context, dst []byte, _ string, _ uint64) ([]byte, error) {
+func (constant) AppendNext(_ context.Context, dst []byte, _ io.Writer, _ string, _ uint64) ([]byte, error) {
 	return append(dst, "1234567\n"...), nil
 }
 
-func (constant) Ids(_ context.Context, dst []uint64, _ string, _ uint32) ([]uint64, error) {
-	return append(dst, 1234567), nil
+func (constant) AppendIDs(_ context.Context, dst []byte, _ io.Writer, _ string, _ uint32) ([]byte, error) {
+	return append(strconv.AppendUint(dst, 1234567, 10), '\n'), nil
 }
 
 // pipelined is how many requests are sent at once, so that what is measured is

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
@@ -25,10 +26,12 @@ type Backend interface {
 	// Next gives out count numbers of a sequence: first, first + increment, ...
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
 	// AppendNext appends the next count numbers as text, in the sequence's format
-	// if it has one, each followed by a newline.
-	AppendNext(ctx context.Context, dst []byte, sequence string, count uint64) ([]byte, error)
-	// Ids appends count IDs of a layout, "" being the default, to dst.
-	Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error)
+	// if it has one, each followed by a newline. What gets too long goes to w on the
+	// way, see [Flush], and the rest is returned. An error comes before all of it:
+	// the numbers are taken in one go.
+	AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64) ([]byte, error)
+	// AppendIDs does the same with count IDs of a layout, "" being the default.
+	AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) ([]byte, error)
 }
 
 // Gate is passed by every request on its way in and out.

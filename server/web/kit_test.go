@@ -53,7 +53,7 @@ func (b *fakeBackend) Next(ctx context.Context, sequence string, count uint64) (
 	return first, 1, ctx.Err()
 }
 
-func (b *fakeBackend) AppendNext(ctx context.Context, dst []byte, sequence string, count uint64) ([]byte, error) {
+func (b *fakeBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64) ([]byte, error) {
 	first, increment, err := b.Next(ctx, sequence, count)
 	if err != nil {
 		return dst, err
@@ -63,11 +63,14 @@ func (b *fakeBackend) AppendNext(ctx context.Context, dst []byte, sequence strin
 			dst = append(dst, "ORD-"...)
 		}
 		dst = append(strconv.AppendInt(dst, first+i*increment, 10), '\n')
+		if dst, err = web.Flush(w, dst); err != nil {
+			return dst, nil
+		}
 	}
 	return dst, nil
 }
 
-func (b *fakeBackend) Ids(_ context.Context, dst []uint64, layout string, count uint32) ([]uint64, error) {
+func (b *fakeBackend) AppendIDs(_ context.Context, dst []byte, w io.Writer, layout string, count uint32) ([]byte, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
@@ -76,11 +79,14 @@ func (b *fakeBackend) Ids(_ context.Context, dst []uint64, layout string, count 
 	case layout != "" && layout != "default" && layout != "x":
 		return dst, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout " + layout}
 	}
+	b.taken += int(count)
 	for range count {
 		b.id++
-		dst = append(dst, b.id)
+		var err error
+		if dst, err = web.Flush(w, append(strconv.AppendUint(dst, b.id, 10), '\n')); err != nil {
+			break
+		}
 	}
-	b.taken += int(count)
 	return dst, nil
 }
 

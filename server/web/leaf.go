@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -56,12 +57,12 @@ func (d *door) snowflake(w http.ResponseWriter, r *http.Request) (route string, 
 	if e := numbersOnly(w, r); e != nil {
 		return route, springError(w, r, http.StatusMethodNotAllowed, "org.springframework.web.HttpRequestMethodNotSupportedException", e.Message)
 	}
-	ids, err := d.cfg.Backend.Ids(r.Context(), nil, "", 1)
+	text, err := d.cfg.Backend.AppendIDs(r.Context(), nil, w, "", 1)
 	if err != nil {
 		e := readError(err)
 		return route, refuseLeafSnowflake(w, r, httpStatus(e), e)
 	}
-	return route, writeText(w, springText, strconv.AppendUint(nil, ids[0], 10))
+	return route, writeText(w, springText, bytes.TrimSuffix(text, []byte("\n")))
 }
 
 // leafKey is the rest of the path. Without one, no path of Leaf's matches.

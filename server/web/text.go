@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -15,22 +16,33 @@ const (
 	seqPrefix = "/seq/"
 	// maxText is how many numbers a plain answer has at most.
 	maxText = 100_000
+	// pieceBytes is from how many bytes on text is written out while the rest of
+	// the answer is still to come; a piece is longer by at most one number.
+	pieceBytes = 32 << 10
 	// maxKept is the longest buffer, in bytes, that is kept for another answer.
-	maxKept = 64 << 10
+	maxKept = 2 * pieceBytes
 )
 
 // scratch is the space that an answer is written in.
-type scratch struct {
-	text []byte
-	ids  []uint64
-}
+type scratch struct{ text []byte }
 
-var scratches = sync.Pool{New: func() any { return &scratch{text: make([]byte, 0, 512), ids: make([]uint64, 0, 16)} }}
+var scratches = sync.Pool{New: func() any { return &scratch{text: make([]byte, 0, 512)} }}
 
 func (s *scratch) free() {
-	if cap(s.text) <= maxKept && cap(s.ids) <= maxKept/8 {
+	if cap(s.text) <= maxKept {
 		scratches.Put(s)
 	}
+}
+
+// Flush writes text to w if it is long enough for a piece of an answer, and returns
+// what is left of it, so that long answers need no more memory than short ones. An
+// error is w's: nobody is there to read the rest.
+func Flush(w io.Writer, text []byte) ([]byte, error) {
+	if len(text) < pieceBytes {
+		return text, nil
+	}
+	_, err := w.Write(text)
+	return text[:0], err
 }
 
 // ids serves /id.
@@ -42,17 +54,14 @@ func (d *door) ids(w http.ResponseWriter, r *http.Request) (route string, status
 	}
 	s := scratches.Get().(*scratch)
 	defer s.free()
-	ids, err := d.cfg.Backend.Ids(r.Context(), s.ids[:0], p.layout, p.n)
-	s.ids = ids
+	announceText(w, typeText)
+	text, err := d.cfg.Backend.AppendIDs(r.Context(), s.text[:0], w, p.layout, p.n)
 	if err != nil {
 		e := readError(err)
 		return route, refuseText(w, r, httpStatus(e), e)
 	}
-	s.text = s.text[:0]
-	for _, id := range ids {
-		s.text = append(strconv.AppendUint(s.text, id, 10), '\n')
-	}
-	return route, writeText(w, typeText, s.text)
+	s.text = text
+	return route, finishText(w, s.text)
 }
 
 // next serves /seq/NAME.
@@ -68,25 +77,37 @@ func (d *door) next(w http.ResponseWriter, r *http.Request) (route string, statu
 	}
 	s := scratches.Get().(*scratch)
 	defer s.free()
-	text, err := d.cfg.Backend.AppendNext(r.Context(), s.text[:0], name, uint64(p.n))
+	announceText(w, typeText)
+	text, err := d.cfg.Backend.AppendNext(r.Context(), s.text[:0], w, name, uint64(p.n))
 	if err != nil {
 		e := readError(err)
 		return route, refuseText(w, r, httpStatus(e), e)
 	}
 	s.text = text
-	return route, writeText(w, typeText, s.text)
+	return route, finishText(w, s.text)
 }
 
-// writeText answers with numbers. Each of them is given out once, so that
+// announceText sets the headers of numbers. Each of them is given out once, so that
 // nothing on the way may answer with them again.
-func writeText(w http.ResponseWriter, contentType []string, text []byte) int {
+func announceText(w http.ResponseWriter, contentType []string) {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"] = contentType, noStore
+}
+
+// finishText writes the end of an answer, or all of it: pieces of it may be under way,
+// and then so are the headers, and the length that is set here is not sent.
+func finishText(w http.ResponseWriter, text []byte) int {
 	if len(text) > 2<<10 { // up to there, net/http counts by itself
-		h["Content-Length"] = []string{strconv.Itoa(len(text))}
+		w.Header()["Content-Length"] = []string{strconv.Itoa(len(text))}
 	}
 	_, _ = w.Write(text)
 	return http.StatusOK
+}
+
+// writeText answers with numbers.
+func writeText(w http.ResponseWriter, contentType []string, text []byte) int {
+	announceText(w, contentType)
+	return finishText(w, text)
 }
 
 // params are what plain answers can be asked for with.

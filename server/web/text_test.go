@@ -2,7 +2,10 @@ package web_test
 
 import (
 	"context"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -36,8 +39,8 @@ func TestText(t *testing.T) {
 	if r.backend.next["100%25"] != 1 || r.backend.next["a//b"] != 1 {
 		t.Errorf("%v", r.backend.next)
 	}
-	w := r.ask("GET", "/id?n=100000", "")
-	if got := strings.Count(w.Body.String(), "\n"); got != 100_000 || w.Header().Get("Content-Length") == "" {
+	w := r.ask("GET", "/id?n=1000", "")
+	if got := strings.Count(w.Body.String(), "\n"); got != 1000 || w.Header().Get("Content-Length") != strconv.Itoa(w.Body.Len()) {
 		t.Errorf("%d lines, headers %v", got, w.Header())
 	}
 	if got := w.Header().Get("Cache-Control"); got != "no-store" {
@@ -48,6 +51,49 @@ func TestText(t *testing.T) {
 	}
 	if got := r.served[0]; got != "/id 200" {
 		t.Errorf("served %s", got)
+	}
+}
+
+// pieces is an answer that remembers the longest piece it was written in, and fails
+// once there are as many as it takes.
+type pieces struct {
+	*httptest.ResponseRecorder
+	longest, left int
+}
+
+func (p *pieces) Write(b []byte) (int, error) {
+	p.longest = max(p.longest, len(b))
+	if p.left--; p.left < 0 {
+		return 0, io.ErrClosedPipe
+	}
+	return p.ResponseRecorder.Write(b)
+}
+
+// A long answer is never in memory as a whole, and a reader who left ends it.
+func TestLongText(t *testing.T) {
+	r := newRig(t)
+	server := httptest.NewServer(r.handler)
+	t.Cleanup(server.Close)
+	for _, path := range []string{"/id?n=100000", "/seq/dated?n=100000"} {
+		p := &pieces{httptest.NewRecorder(), 0, 1000}
+		r.handler.ServeHTTP(p, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		if got := strings.Count(p.Body.String(), "\n"); p.Code != 200 || got != 100_000 || p.longest > 64<<10 {
+			t.Errorf("%s: %d, %d lines, a piece of %d bytes", path, p.Code, got, p.longest)
+		}
+		p = &pieces{httptest.NewRecorder(), 0, 1}
+		r.handler.ServeHTTP(p, httptest.NewRequest(http.MethodGet, path, http.NoBody))
+		if p.left < -2 || p.Body.Len() == 0 {
+			t.Errorf("%s: written to %d times after the reader left", path, -p.left)
+		}
+		resp, err := http.Get(server.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if got := strings.Count(string(raw), "\n"); err != nil || got != 100_000 || resp.Header.Get("Cache-Control") != "no-store" || resp.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
+			t.Errorf("%s over a connection: %d lines, %v, %v", path, got, err, resp.Header)
+		}
 	}
 }
 
