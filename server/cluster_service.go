@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
@@ -21,12 +22,23 @@ type clusterService struct {
 	snowraftv1.UnimplementedClusterServiceServer
 	s           *Server
 	configuring sync.Mutex
+	awaiting    atomic.Int64 // calls of AwaitIndex that wait
 }
+
+// maxAwaiting is how many calls of AwaitIndex wait at once: whoever can reach the
+// member can ask for an index that the log never gets to.
+const maxAwaiting = 1000
 
 // AwaitIndex answers when this member has applied the log up to an index.
 func (c *clusterService) AwaitIndex(ctx context.Context, req *snowraftv1.AwaitIndexRequest) (*snowraftv1.AwaitIndexResponse, error) {
-	if err := c.s.member.State().AwaitApplied(ctx, req.GetIndex()); err != nil {
-		return nil, err
+	if state := c.s.member.State(); state.Applied() < req.GetIndex() {
+		defer c.awaiting.Add(-1)
+		if c.awaiting.Add(1) > maxAwaiting {
+			return nil, tooMany(maxAwaiting, "AwaitIndex")
+		}
+		if err := state.AwaitApplied(ctx, req.GetIndex()); err != nil {
+			return nil, err
+		}
 	}
 	return &snowraftv1.AwaitIndexResponse{}, nil
 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -155,6 +156,12 @@ func refusal(r *fsm.Refused) *rpc.Error {
 // invalid is a request that can never succeed.
 func invalid(message string) error {
 	return &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: message}
+}
+
+// tooMany refuses a call because limit calls of its kind wait here already.
+func tooMany(limit int, kind string) error {
+	return &rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.LimitReached, RetryAfter: time.Second,
+		Message: fmt.Sprintf("%d calls of %s are waiting at this member: try again later, or ask another", limit, kind)}
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -24,6 +24,10 @@ func (g *gate) Enter() error {
 		}
 		g.inside.RUnlock()
 	}
+	return shuttingDown()
+}
+
+func shuttingDown() error {
 	return &rpc.Error{Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "this member is shutting down: ask another"}
 }
 

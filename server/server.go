@@ -92,10 +92,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	close(s.opened)
 	s.metrics = newMetrics(s)
 	s.grpc = s.newGRPC()
-	if s.inner, err = newInProcess(); err == nil {
-		s.http, err = s.newHTTP()
-	}
-	if err != nil {
+	s.inner = newInProcess()
+	if s.http, err = s.newHTTP(); err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))
 	}
 	s.wg.Go(func() {

@@ -1,0 +1,58 @@
+package server_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Calls that wait for an index that never comes are only so many, and get in the way of no others.
+func TestAwaitIndexLimit(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	conn, err := grpc.NewClient("passthrough:///"+n.server.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	never := &snowraftv1.AwaitIndexRequest{Index: 1 << 60}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var parked sync.WaitGroup
+	for range 1000 {
+		parked.Go(func() {
+			for ctx.Err() == nil { // one of those below may have had the place
+				_, _ = snowraftv1.NewClusterServiceClient(conn).AwaitIndex(ctx, never)
+			}
+		})
+	}
+	await := func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		_, err := n.cluster.AwaitIndex(ctx, never)
+		return err
+	}
+	until(t, "one more is refused", func() bool {
+		e := rpc.FromError(await())
+		return e.Code == codes.ResourceExhausted && e.Reason == rpc.LimitReached && e.RetryAfter > 0
+	})
+	if _, err := n.cluster.AwaitIndex(t.Context(), &snowraftv1.AwaitIndexRequest{Index: 1}); err != nil {
+		t.Errorf("an index that is there: %v", err)
+	}
+	if code, body := n.ask("POST", "/v1/ids:generate", `{"count":1}`); code != http.StatusOK {
+		t.Errorf("another call: %d %s", code, body)
+	}
+	cancel()
+	parked.Wait()
+	until(t, "it may wait again", func() bool { return status.Code(await()) == codes.DeadlineExceeded })
+}
