@@ -181,7 +181,7 @@ const drainTimeout = 3 * time.Second
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		s.draining.Store(true)
-		s.drain(ctx)
+		s.drain(ctx, drainTimeout)
 		s.inner.close()
 		s.closeErr = s.member.Close(ctx)
 		s.peers.close()
@@ -192,23 +192,13 @@ func (s *Server) Close(ctx context.Context) error {
 	return s.closeErr
 }
 
-// drain stops accepting calls and waits for those in flight: those over Redis's
-// protocol and HTTP first, since they use gRPC.
-func (s *Server) drain(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
+// drain stops accepting calls and waits for those in flight, for at most budget: those
+// over Redis's protocol and HTTP first, since they use gRPC, and for half of it, so
+// that one client who dawdles there does not cut off the calls over gRPC.
+func (s *Server) drain(ctx context.Context, budget time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, budget)
 	defer cancel()
-	left := make(chan struct{})
-	s.wg.Go(func() {
-		defer close(left)
-		if s.redis != nil {
-			_ = s.redis.Close(ctx) // fails only for requests that ctx cut off
-		}
-		s.gate.shut()
-	})
-	select {
-	case <-left:
-	case <-ctx.Done():
-	}
+	s.drainDoors(ctx, budget/2)
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
@@ -221,6 +211,28 @@ func (s *Server) drain(ctx context.Context) {
 	}
 	s.grpc.Stop() // long streams
 	<-stopped
+}
+
+// drainDoors does so for Redis's protocol and HTTP, at the same time: none of them takes
+// calls while another waits for its own.
+func (s *Server) drainDoors(ctx context.Context, budget time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, budget)
+	defer cancel()
+	s.gate.closing.Store(true)
+	var doors sync.WaitGroup
+	doors.Go(s.gate.shut)
+	if s.redis != nil {
+		doors.Go(func() { _ = s.redis.Close(ctx) }) // fails only for requests that ctx cut off
+	}
+	left := make(chan struct{})
+	s.wg.Go(func() {
+		defer close(left)
+		doors.Wait()
+	})
+	select {
+	case <-left:
+	case <-ctx.Done():
+	}
 }
 
 // identify is what forwarded calls say of this member. Lanes call it before
