@@ -220,25 +220,40 @@ func TestDeadlines(t *testing.T) {
 
 func TestOtherSitesAreKeptOut(t *testing.T) {
 	r := newRig(t)
+	// The name that the rig's requests are sent to is example.com.
+	foreign := [][]string{
+		{"Sec-Fetch-Site: cross-site"}, {"Sec-Fetch-Site: same-site"}, {"Sec-Fetch-Site: same-site", "Origin: http://example.com:3000"},
+		{"Origin: https://evil.example"}, {"Origin: http://example.com:3000"}, {"Origin: null"},
+	}
 	for _, path := range []string{"/v1/ids:generate", "/seq/a", "/tinyid/id/nextId?bizType=a"} {
-		for _, headers := range [][]string{{"Sec-Fetch-Site: cross-site"}, {"Origin: https://evil.example"}} {
+		for _, headers := range foreign {
 			if w := r.ask("POST", path, "", headers...); w.Code != http.StatusForbidden {
 				t.Errorf("%s: %d %s", path, w.Code, w.Body)
 			}
 		}
 	}
 	for _, path := range []string{"/id", "/seq/a", "/api/segment/get/a", "/api/snowflake/get/a", "/tinyid/id/nextId?bizType=a", "/tinyid/id/nextIdSimple?bizType=a"} {
-		if w := r.ask("GET", path, "", "Sec-Fetch-Site: cross-site"); w.Code != http.StatusForbidden {
-			t.Errorf("GET %s: %d %s", path, w.Code, w.Body)
+		for _, headers := range foreign {
+			if w := r.ask("GET", path, "", headers...); w.Code != http.StatusForbidden {
+				t.Errorf("GET %s, %v: %d %s", path, headers, w.Code, w.Body)
+			}
 		}
 	}
 	if r.backend.taken != 0 || r.service.request != nil {
 		t.Error("a page of another site took a number")
 	}
-	for _, site := range []string{"same-origin", "none"} {
-		if w := r.ask("GET", "/id", "", "Sec-Fetch-Site: "+site); w.Code != http.StatusOK {
-			t.Errorf("%s: %d %s", site, w.Code, w.Body)
+	for _, headers := range [][]string{
+		{}, {"Sec-Fetch-Site: same-origin"}, {"Sec-Fetch-Site: none"}, {"Origin: http://example.com"},
+		{"Sec-Fetch-Site: same-origin", "Origin: https://ids.example"}, // through a proxy that has another name
+	} {
+		for _, method := range []string{"GET", "POST"} {
+			if w := r.ask(method, "/id", "", headers...); w.Code != http.StatusOK {
+				t.Errorf("%s, %v: %d %s", method, headers, w.Code, w.Body)
+			}
 		}
+	}
+	if w := r.ask("GET", "/v1/sequences/a", "", "Sec-Fetch-Site: cross-site"); w.Code != http.StatusOK {
+		t.Errorf("what takes nothing: %d %s", w.Code, w.Body)
 	}
 }
 
