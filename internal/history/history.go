@@ -22,7 +22,8 @@ type Call struct {
 	// one and the same clock.
 	Began, Ended time.Time
 	// First and Last are the numbers that were given out: all from First to Last. Of
-	// a Read, Last is the number that was said to be the last one given out.
+	// a Read, Last is the number that was said to be the last one given out, or 0 if it
+	// was said that there is none, of a sequence that starts above 0.
 	First, Last int64
 	Read        bool
 }
