@@ -120,6 +120,10 @@ func TestAnswers(t *testing.T) {
 		{"SELECT\r\n", "-ERR wrong number of arguments for 'select' command\r\n"},
 		{"CLIENT\r\n", "-ERR wrong number of arguments for 'client' command\r\n"},
 		{"CLIENT FOO\r\n", "-ERR unknown subcommand 'FOO'. Try CLIENT HELP.\r\n"},
+		{"CLIENT HELP x\r\n", "-ERR wrong number of arguments for 'client|help' command\r\n"},
+		{"CONFIG HELP\r\n", "*5\r\n+CONFIG <subcommand> [<arg> [value] [opt] ...]. Subcommands are:\r\n" +
+			"+GET <parameter> [<parameter> ...]\r\n+    Return these parameters and their values; * returns all.\r\n" + // ours
+			"+HELP\r\n+    Prints this help.\r\n"},
 		{"CLIENT ID\r\n", ":1\r\n"},
 		{"CLIENT ID 3\r\n", "-ERR wrong number of arguments for 'client|id' command\r\n"},
 		{"CLIENT GETNAME\r\n", "$-1\r\n"},

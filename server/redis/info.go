@@ -84,6 +84,8 @@ func (c *conn) config(args [][]byte) {
 		for _, s := range found {
 			c.out = redcon.AppendBulkString(c.out, s)
 		}
+	case "help":
+		c.help("config", args)
 	case "set", "rewrite", "resetstat":
 		c.refuse("ERR CONFIG " + strings.ToUpper(sub) + " is not served: a member is configured by its flags, see snowraft serve --help")
 	default:

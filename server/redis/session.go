@@ -145,6 +145,10 @@ func (c *conn) describeClient(sub string) string {
 // client answers what client libraries and people ask of CLIENT.
 func (c *conn) client(args [][]byte) {
 	sub := subcommand(args)
+	if sub == "help" {
+		c.help("client", args)
+		return
+	}
 	words, known := map[string]int{
 		"setname": 3, "getname": 2, "setinfo": 4, "id": 2, "info": 2, "list": -2, "no-evict": 3, "no-touch": 3, "reply": 3,
 	}[sub]

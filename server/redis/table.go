@@ -75,6 +75,8 @@ func (c *conn) describe(args [][]byte) {
 			c.out = redcon.AppendBulkString(c.out, "summary")
 			c.out = redcon.AppendBulkString(c.out, commands[name].summary)
 		}
+	case sub == "help":
+		c.help("command", args)
 	case sub == "list":
 		c.refuse("ERR syntax error")
 	case sub == "count":
