@@ -18,6 +18,14 @@ func CheckHolder(name string) error {
 	return nil
 }
 
+// CheckSequenceName says whether CreateSequence takes a name for a sequence's.
+func CheckSequenceName(name string) error {
+	if err := checkIdentifier(name); err != nil {
+		return fmt.Errorf("a sequence's name %w", err)
+	}
+	return nil
+}
+
 func checkMember(id string) error {
 	if err := checkIdentifier(id); err != nil {
 		return fmt.Errorf("a member's ID %w", err)
@@ -25,7 +33,7 @@ func checkMember(id string) error {
 	return nil
 }
 
-// checkIdentifier checks the name of a holder or the ID of a member: 1 to 128 bytes
+// checkIdentifier checks the name of a holder or a sequence, or the ID of a member: 1 to 128 bytes
 // of UTF-8 that a person can see.
 func checkIdentifier(s string) error {
 	if s == "" || len(s) > maxIdentifierBytes {

@@ -37,14 +37,15 @@ func CheckSequence(spec *commandv1.SequenceSpec) error {
 }
 
 func checkSequence(spec *commandv1.SequenceSpec) *Refused {
-	if err := checkIdentifier(spec.GetName()); err != nil {
-		return invalid("a sequence's name %v", err)
+	if err := CheckSequenceName(spec.GetName()); err != nil {
+		return invalid("%v", err)
 	}
 	switch {
 	case spec.GetIncrement() == 0:
 		return invalid("an increment of 0, expected another number")
 	case spec.GetMin() > spec.GetMax():
-		return invalid("a minimum of %d above the maximum of %d", spec.GetMin(), spec.GetMax())
+		return invalid("a minimum of %d above the maximum of %d: lower the one or raise the other "+
+			"(where none was given, the minimum is the start, or with a negative increment the maximum is)", spec.GetMin(), spec.GetMax())
 	case spec.GetStart() < spec.GetMin() || spec.GetStart() > spec.GetMax():
 		return invalid("a start of %d, expected %d to %d", spec.GetStart(), spec.GetMin(), spec.GetMax())
 	}

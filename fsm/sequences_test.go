@@ -76,6 +76,11 @@ func TestCheckSequence(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+	for _, part := range []string{"minimum of 2 ", "maximum of 0:", "lower the one or raise the other"} {
+		if err := CheckSequence(plain("new", numbers(1, 1, 2, 0))); !strings.Contains(err.Error(), part) {
+			t.Errorf("%v, expected %q in it", err, part)
+		}
+	}
 	l.refused(invalidArgument, create(nil, 0))
 	l.refused(invalidArgument, create(plain("new"), 20250101))
 	for _, period := range []int32{0, 20250001, 20251301, 20250100, 20250132, 19691231, -20250101, 100000101} {

@@ -117,10 +117,14 @@ func (n Numbering) Append(dst []byte, index uint64) []byte {
 type UnknownSequenceError struct {
 	Sequence string
 	Near     []string // names that may have been meant
+	NoName   bool     // nor can one ever have this name
 }
 
 func (e *UnknownSequenceError) Error() string {
-	if len(e.Near) == 0 {
+	switch {
+	case e.NoName:
+		return fmt.Sprintf("there is no sequence %.128q and can be none: names have 1 to 128 bytes of printable UTF-8 without spaces", e.Sequence)
+	case len(e.Near) == 0:
 		return fmt.Sprintf("there is no sequence %q: 'snowraft seq create' adds one", e.Sequence)
 	}
 	var near []string
@@ -136,6 +140,9 @@ var errCatchingUp = fmt.Errorf("this member has just started and does not have a
 // unknownSequence is that this member's replica has no such sequence. It looks for names that
 // may have been meant.
 func (m *Member) unknownSequence(name string) error {
+	if fsm.CheckSequenceName(name) != nil {
+		return &UnknownSequenceError{Sequence: name, NoName: true}
+	}
 	if m.fsm.Applied() < m.node.StartIndex() {
 		return errCatchingUp
 	}

@@ -186,16 +186,11 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 	return first, increment, err
 }
 
-// incrError tells of the end of int64 as Redis does, and of a sequence that does
-// not exist how to create it.
+// incrError tells of the end of int64 as Redis does. How to create a sequence that does
+// not exist, the Backend says.
 func (c *conn) incrError(g *group, count uint64, err error) string {
-	switch rpc.FromError(err).Reason {
-	case rpc.SequenceExhausted:
-		if c.overflows(g, count) {
-			return "ERR increment or decrement would overflow"
-		}
-	case rpc.UnknownSequence:
-		return errorText(err) + "; create it with: snowraft seq create " + g.key
+	if rpc.FromError(err).Reason == rpc.SequenceExhausted && c.overflows(g, count) {
+		return "ERR increment or decrement would overflow"
 	}
 	return errorText(err)
 }

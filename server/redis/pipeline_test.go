@@ -96,7 +96,7 @@ func TestCreateModes(t *testing.T) {
 		{"", ":1\r\n:4\r\n", true},
 		{"strict", ":1\r\n:4\r\n", true},
 		{"relaxed", ":1\r\n:4\r\n", false},
-		{"off", strings.Repeat("-ERR there is no sequence orders; create it with: snowraft seq create orders\r\n", 2), false},
+		{"off", strings.Repeat("-ERR there is no sequence orders\r\n", 2), false},
 	} {
 		t.Run(tc.mode, func(t *testing.T) {
 			t.Parallel()
