@@ -98,6 +98,10 @@ func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 		if p, ok := runtime.HTTPPattern(r.Context()); ok {
 			c.route = p.String()
 		}
+		if e := checkNames(params, r.Body); e != nil {
+			c.status = refuseJSON(w, r, http.StatusBadRequest, e)
+			return
+		}
 		next(w, r, params)
 	}
 }

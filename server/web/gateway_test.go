@@ -75,6 +75,12 @@ func TestCustomMethods(t *testing.T) {
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"max", "time_zone"}) {
 		t.Errorf("asked for %v", got)
 	}
+	for _, body := range []string{`{"name":"a/b","max":"9"}`, `{"name":null,"max":"9"}`, `{"max":9}`} {
+		r.service.request = nil
+		if w := r.ask("PATCH", "/v1/sequences/a%2Fb", body); w.Code != http.StatusOK || r.service.request.(*snowraftv1.UpdateSequenceRequest).GetSequence().GetMax() != 9 {
+			t.Errorf("%s: %d %s", body, w.Code, w.Body)
+		}
+	}
 	// curl -d says that it sends a form; it is read as what it is.
 	if w := r.ask("POST", "/v1/ids:generate", `{"count":3}`, "Content-Type: application/x-www-form-urlencoded"); w.Code != http.StatusOK {
 		t.Errorf("%d %s", w.Code, w.Body)
@@ -123,6 +129,10 @@ func TestRefusals(t *testing.T) {
 		{"list", "POST", "/v1/ids:generate", `[]`, 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
 		{"unknown field", "POST", "/v1/ids:generate", `{"coutn":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `unknown field "coutn"`},
 		{"unknown field of PATCH", "PATCH", "/v1/sequences/a", `{"maxx":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "maxx"},
+		{"another name in the body", "PATCH", "/v1/sequences/a", `{"max":"5","name":"b"}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `the name "b" and the path "a"`},
+		{"no name in the body", "PATCH", "/v1/sequences/a", `{"name":""}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `the name ""`},
+		{"two names in the body", "PATCH", "/v1/sequences/a", `{"name":"b","name":"a"}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "name"},
+		{"a number for a name", "PATCH", "/v1/sequences/a", `{"name":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "name"},
 		{"unknown parameter", "GET", "/v1/sequences?prefx=a", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "prefx"},
 		{"unknown parameter, no other", "GET", "/v1/sequences/a?x=1", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "x is in the query"},
 		{"parameter of the body", "POST", "/v1/ids:generate?count=5", "", 400, codes.InvalidArgument, rpc.InvalidArgument, "body"},

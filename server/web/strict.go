@@ -2,7 +2,9 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -12,6 +14,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // strict is a connection that refuses calls whose query has parameters that
@@ -39,6 +43,32 @@ func checkQuery(method string, request protoreflect.MessageDescriptor, keys []st
 			return invalid(fmt.Sprintf("%s is in the query: it belongs elsewhere in this request, see /openapi.json", key))
 		case !hasField(request, key):
 			return invalid(fmt.Sprintf("%s is in the query: this request has no such field, see /openapi.json", key))
+		}
+	}
+	return nil
+}
+
+// checkNames refuses a body that says otherwise than the path does: {"name": "b"} for
+// /v1/sequences/a. The path would win without a word.
+func checkNames(params map[string]string, r io.Reader) *rpc.Error {
+	b, ok := r.(body)
+	if !ok {
+		return nil
+	}
+	for path, inPath := range params {
+		_, field, nested := strings.Cut(path, ".")
+		if !nested {
+			continue // a field of the request, which has no place in the body
+		}
+		var fields map[string]json.RawMessage
+		err := json.NewDecoder(b).Decode(&fields)
+		_, _ = b.Seek(0, io.SeekStart)
+		var inBody *string
+		if err != nil || json.Unmarshal(fields[field], &inBody) != nil {
+			continue // who reads all of it says what is wrong with it
+		}
+		if inBody != nil && *inBody != inPath {
+			return invalid(fmt.Sprintf("the body has the %s %q and the path %q: expected the same, or none in the body", field, *inBody, inPath))
 		}
 	}
 	return nil

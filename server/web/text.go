@@ -114,6 +114,7 @@ func writeText(w http.ResponseWriter, contentType []string, text []byte) int {
 type params struct {
 	n      uint32
 	layout string
+	given  [2]bool // n and layout
 }
 
 // readParams reads them from the query, and from the form that a POST may be.
@@ -141,7 +142,8 @@ func readParams(w http.ResponseWriter, r *http.Request, layouts bool) (params, i
 	return p, 0, nil
 }
 
-// parse reads a query. It is url.ParseQuery without its map.
+// parse reads a query. It is url.ParseQuery without its map. A parameter that comes
+// twice is refused: what is meant is not known, and numbers are given out once.
 func (p *params) parse(query string, layouts bool) *rpc.Error {
 	for query != "" {
 		var pair string
@@ -156,6 +158,7 @@ func (p *params) parse(query string, layouts bool) *rpc.Error {
 				return invalid(fmt.Sprintf("%s can't be read: %v", key, err))
 			}
 		}
+		var again bool
 		switch {
 		case key == "n":
 			n, err := strconv.ParseUint(value, 10, 32)
@@ -163,12 +166,17 @@ func (p *params) parse(query string, layouts bool) *rpc.Error {
 				return invalid(fmt.Sprintf("n is %s, expected 1 to %d", value, maxText))
 			}
 			p.n = uint32(n)
+			again, p.given[0] = p.given[0], true
 		case key == "layout" && layouts:
 			p.layout = value
+			again, p.given[1] = p.given[1], true
 		case layouts:
 			return invalid(fmt.Sprintf("%s is no parameter here, expected n or layout", key))
 		default:
 			return invalid(fmt.Sprintf("%s is no parameter here, expected n", key))
+		}
+		if again {
+			return invalid(fmt.Sprintf("%s is there twice, expected it once", key))
 		}
 	}
 	return nil
