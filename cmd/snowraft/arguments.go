@@ -2,6 +2,7 @@ package main
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -25,6 +26,11 @@ func arguments(names ...string) cobra.PositionalArgs {
 		}
 		if len(args) > len(names) {
 			return usagef("%s: unexpected argument %q, expected %s", below(cmd), args[len(names)], expected)
+		}
+		for i, arg := range args {
+			if !utf8.ValidString(arg) { // no member could be sent it
+				return usagef("%s: %s %q: expected UTF-8", below(cmd), strings.Trim(names[i], "[]"), arg)
+			}
 		}
 		return nil
 	}

@@ -32,7 +32,8 @@ func TestUsageErrors(t *testing.T) {
 		for name, value := range environ {
 			fmt.Fprintf(&report, "%s=%s ", name, value)
 		}
-		fmt.Fprintf(&report, "%s\n  %s", strings.ReplaceAll(strings.Join(args, " "), dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR"))
+		line := strings.ToValidUTF8(strings.Join(args, " "), `\xff`)
+		fmt.Fprintf(&report, "%s\n  %s", strings.ReplaceAll(line, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR"))
 	}
 	for _, line := range []string{
 		"stat", "xyzzy", "help nope", "help id nope", "layout", "layout crate", "completion", "completion tcsh",
@@ -72,6 +73,12 @@ func TestUsageErrors(t *testing.T) {
 		wrong(nil, strings.Fields(line)...)
 	}
 	wrong(nil, "seq", "update", "a", "--description", "two\nlines")
+	for _, line := range []string{
+		"seq create \xff", "seq next a\xff", "seq set \xff 5", "seq create a --format \xff{seq}", "seq list --prefix \xff", "seq next a --request-id \xff",
+		"layout get \xff", "id --layout \xff",
+	} {
+		wrong(nil, strings.Split(line, " ")...)
+	}
 	wrong(map[string]string{"SNOWRAFT_LANES": "many"}, "serve")
 	wrong(map[string]string{"SNOWRAFT_JOIN": "a:1,b"}, "serve")
 	wrong(map[string]string{"SNOWRAFT_CONFIG": "/no/such/file"}, "serve")

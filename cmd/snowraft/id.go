@@ -83,7 +83,7 @@ then is for at most 100,000.`,
 // addLayoutFlag adds the flag that names a layout; shells offer the suggestions.
 func addLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *pflag.Flag {
 	*layout = snowflake.Default().Name()
-	v := textValue(layout, "NAME")
+	v := wordsValue(layout, "NAME")
 	v.among = suggestions
 	return addFlag(cmd, "", "layout", "l", v, "the layout of the ID")
 }

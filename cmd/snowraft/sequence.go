@@ -117,7 +117,7 @@ number that is given out; "snowraft seq last" tells what was given out. Remainin
 is how many numbers are left in this period. The generation grows with each change.`,
 		Example: `  snowraft seq get orders
   snowraft seq get orders -o json`,
-		Args: arguments("NAME"),
+		Args: sequenceArguments(),
 	}, func(ctx context.Context, r *remote, args []string) error {
 		resp, err := r.sequences().GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
 		if err != nil {

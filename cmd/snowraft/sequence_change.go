@@ -37,7 +37,7 @@ Names have 1 to 128 bytes of printable UTF-8 without spaces; case matters.`,
   snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
-		Args: arguments("NAME"),
+		Args: sequenceArguments(),
 	}
 	f := addSequenceFlags(cmd, false)
 	cmd.Flags().BoolVar(&force, "force", false, "create it even if numbers of a deleted sequence of this name repeat")
@@ -68,7 +68,7 @@ reset with a format that does not tell its periods apart.`,
 		Example: `  snowraft seq update orders --format 'ORD{seq:08}'
   snowraft seq update orders --mode strict --description shop
   snowraft seq update orders --max default`,
-		Args: arguments("NAME"),
+		Args: sequenceArguments(),
 	}
 	f := addSequenceFlags(cmd, true)
 	cmd.Flags().BoolVar(&force, "force", false, "change it even if numbers repeat")
@@ -103,7 +103,7 @@ that they hold.`,
 		Example: `  snowraft seq set orders 5000
   snowraft seq set orders 1 --force
   snowraft seq set temperatures -- -40`,
-		Args: arguments("NAME", "NEXT"),
+		Args: sequenceArguments("NEXT"),
 	}
 	cmd.SetFlagErrorFunc(negativeArgument)
 	cmd.Flags().BoolVar(&force, "force", false, "go on there even if numbers repeat")
@@ -142,7 +142,7 @@ func (a *app) sequenceDeleteCommand() *cobra.Command {
 		Long: `Deletes a sequence. What it gave out is remembered, so that one that is created
 under its name later does not repeat it by accident (see "snowraft seq create").`,
 		Example: `  snowraft seq delete orders`,
-		Args:    arguments("NAME"),
+		Args:    sequenceArguments(),
 	}, func(ctx context.Context, r *remote, args []string) error {
 		resp, err := r.sequences().DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: args[0]})
 		if err != nil {

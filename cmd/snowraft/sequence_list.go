@@ -21,7 +21,7 @@ granted and REMAINING how many are left in this period.`,
   snowraft seq list --prefix shop/ -o json`,
 		Args: arguments(),
 	}
-	flag := addFlag(cmd, "", "prefix", "", textValue(&prefix, "TEXT"), "only sequences whose names begin like this")
+	flag := addFlag(cmd, "", "prefix", "", wordsValue(&prefix, "TEXT"), "only sequences whose names begin like this")
 	cmd = a.client(cmd, func(ctx context.Context, r *remote, _ []string) error {
 		doc := struct {
 			Sequences []sequenceDoc `json:"sequences"`

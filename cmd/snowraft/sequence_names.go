@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,17 @@ const (
 	// mostCompletions is how many names are offered.
 	mostCompletions = 100
 )
+
+// sequenceArguments is arguments of a command whose first one is the name of a sequence.
+func sequenceArguments(more ...string) cobra.PositionalArgs {
+	check := arguments(append([]string{"NAME"}, more...)...)
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && !utf8.ValidString(args[0]) {
+			return usagef("%s: NAME %q: expected 1 to 128 bytes of printable UTF-8 without spaces", below(cmd), args[0])
+		}
+		return check(cmd, args)
+	}
+}
 
 // sequenceClient makes cmd a client command whose first argument is the name of
 // a sequence: shells offer those that there are.

@@ -31,10 +31,10 @@ request within 10 minutes gets the same numbers, from whichever member.`,
 		Example: `  snowraft seq next orders
   snowraft seq next orders -n 1000 -o json
   snowraft seq next invoices --request-id basket-4711`,
-		Args: arguments("NAME"),
+		Args: sequenceArguments(),
 	}
 	addFlag(cmd, "", "count", "n", uintValue(&count, 1), "how many numbers")
-	addFlag(cmd, "", "request-id", "", textValue(&requestID, "ID"), "what names this request, 1 to 64 bytes: repeated, it gets the same numbers")
+	addFlag(cmd, "", "request-id", "", wordsValue(&requestID, "ID"), "what names this request, 1 to 64 bytes: repeated, it gets the same numbers")
 	return a.sequenceClient(cmd, func(ctx context.Context, r *remote, args []string) error {
 		if requestID != "" && count > maxNumbersPerCall {
 			return usagef("--count %d: expected at most %d with --request-id, as that is one call", count, maxNumbersPerCall)
@@ -68,7 +68,7 @@ last of all, linearizably; of a relaxed one the last of the member that is asked
 as others number on their own. Before the first number it is "none" (null in JSON).`,
 		Example: `  snowraft seq last orders
   snowraft seq last orders -o json`,
-		Args: arguments("NAME"),
+		Args: sequenceArguments(),
 	}, func(ctx context.Context, r *remote, args []string) error {
 		resp, err := r.sequences().GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: args[0]})
 		if err != nil {

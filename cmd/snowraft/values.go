@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // value is the value of a setting: the same parser reads it from a flag, the
@@ -39,10 +40,19 @@ func textValue(p *string, kind string) *value {
 	}}
 }
 
-// freeTextValue takes any text on one line, also none.
-func freeTextValue(p *string, kind string) *value {
+// wordsValue takes text that is sent to a member, which takes nothing but UTF-8.
+func wordsValue(p *string, kind string) *value {
 	v := textValue(p, kind)
-	v.expects = "text without control characters, which may be empty"
+	v.expects = "text in UTF-8 that is not empty, without control characters"
+	some := v.parse
+	v.parse = func(s string) bool { return some(s) && utf8.ValidString(s) }
+	return v
+}
+
+// freeTextValue takes any text on one line that is sent to a member, also none.
+func freeTextValue(p *string, kind string) *value {
+	v := wordsValue(p, kind)
+	v.expects = "text in UTF-8 without control characters, which may be empty"
 	some := v.parse
 	v.parse = func(s string) bool { return some(s) || s == "" }
 	return v
