@@ -36,7 +36,10 @@ func (l *layoutService) GetLayout(ctx context.Context, req *snowraftv1.GetLayout
 }
 
 func (l *layoutService) ListLayouts(_ context.Context, req *snowraftv1.ListLayoutsRequest) (*snowraftv1.ListLayoutsResponse, error) {
-	size := pageSize(req.GetPageSize())
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
 	resp := &snowraftv1.ListLayoutsResponse{}
 	l.s.member.State().View(func(s *fsm.State) {
 		for _, info := range s.Layouts() {
@@ -54,14 +57,16 @@ func (l *layoutService) ListLayouts(_ context.Context, req *snowraftv1.ListLayou
 }
 
 // pageSize bounds what a caller asks for.
-func pageSize(asked int32) int {
+func pageSize(asked int32) (int, error) {
 	switch {
-	case asked <= 0:
-		return 100
+	case asked < 0:
+		return 0, invalid(fmt.Sprintf("page_size is %d, expected 1 to 1000, or 0 for 100", asked))
+	case asked == 0:
+		return 100, nil
 	case asked > 1000:
-		return 1000
+		return 1000, nil
 	default:
-		return int(asked)
+		return int(asked), nil
 	}
 }
 

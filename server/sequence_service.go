@@ -38,7 +38,10 @@ func (q *sequenceService) GetSequence(_ context.Context, req *snowraftv1.GetSequ
 }
 
 func (q *sequenceService) ListSequences(_ context.Context, req *snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error) {
-	size := pageSize(req.GetPageSize())
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
 	var found []fsm.Sequence
 	q.s.member.State().View(func(s *fsm.State) { found = s.Sequences(req.GetPageToken(), req.GetPrefix(), size+1) })
 	resp := &snowraftv1.ListSequencesResponse{}

@@ -76,7 +76,10 @@ func (w *workerService) ListWorkers(ctx context.Context, req *snowraftv1.ListWor
 			return nil, invalid(fmt.Sprintf("page_token %q is not one that ListWorkers gave out", t))
 		}
 	}
-	size := pageSize(req.GetPageSize())
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
 	now := l.TickAt(w.s.member.Clock().Now().Wall)
 	term := w.s.member.Node().LeadingTerm()
 	resp := &snowraftv1.ListWorkersResponse{Capacity: l.Workers()}

@@ -527,7 +527,7 @@ func (x *GetSequenceResponse) GetSequence() *Sequence {
 
 type ListSequencesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many; 0 means 100, more than 1000 is taken as 1000.
+	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

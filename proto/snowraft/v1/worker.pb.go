@@ -576,7 +576,7 @@ type ListWorkersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	// At most this many; 0 means 100, more than 1000 is taken as 1000.
+	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// The next_page_token of the page before.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
