@@ -12,6 +12,7 @@ import (
 // that were granted and not returned since numbers were last allowed to repeat.
 type auditSequence struct {
 	live       bool
+	buried     uint64 // when it was deleted last
 	spec       *commandv1.SequenceSpec
 	generation uint64
 	period     int32
@@ -49,12 +50,7 @@ func (a *audit) checkSequences(index uint64, cmd *commandv1.Command, observed in
 	case *commandv1.Command_UpdateSequence:
 		return true, a.sequences[body.UpdateSequence.GetSpec().GetName()].update(index, body.UpdateSequence, r)
 	case *commandv1.Command_DeleteSequence:
-		q := a.sequences[body.DeleteSequence.GetName()]
-		if q.live != (r.Err == nil) {
-			return true, violated("rules", "delete: %v", r.Err)
-		}
-		q.live = false
-		return true, nil
+		return true, a.sequences[body.DeleteSequence.GetName()].remove(index, body.DeleteSequence, r)
 	case *commandv1.Command_AllocateBlock:
 		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, body.AllocateBlock, observed, cmd.GetNowMs(), r)
 	case *commandv1.Command_ReturnBlock:
@@ -63,11 +59,35 @@ func (a *audit) checkSequences(index uint64, cmd *commandv1.Command, observed in
 	return false, nil
 }
 
+func (q *auditSequence) remove(index uint64, c *commandv1.DeleteSequence, r Result) error {
+	want := commandv1.Refusal(0)
+	switch {
+	case !q.live:
+		want = unknownSeq
+	case c.GetGeneration() != 0 && c.GetGeneration() != q.generation:
+		want = mismatchedGen
+	default:
+		q.live, q.buried = false, index
+	}
+	if reason := reasonOf(r); reason != want {
+		return violated("rules", "a deletion of generation %d gave %v, expected %v", c.GetGeneration(), reason, want)
+	}
+	return nil
+}
+
 func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, r Result) error {
 	reason := reasonOf(r)
 	if q.live {
 		if same := proto.Equal(q.spec, c.GetSpec()); same != (reason == 0) || !same && reason != sequenceExists || same && r.Sequence.Generation != q.generation {
 			return violated("rules", "creating what exists gave %v, %+v", reason, r.Sequence)
+		}
+		return nil
+	}
+	// Of what granted nothing, nothing is remembered.
+	known := len(q.granted) > 0
+	if stale := c.Replaces != nil && c.GetReplaces() != q.buried && (known || c.GetReplaces() != 0); stale || reason == mismatchedGen {
+		if !stale && (c.Replaces == nil || known) || reason != mismatchedGen {
+			return violated("rules", "creating over generation %d of %d gave %v", c.GetReplaces(), q.buried, reason)
 		}
 		return nil
 	}

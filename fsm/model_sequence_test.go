@@ -135,11 +135,17 @@ func (w *world) administer(p *process) {
 	cmd := &commandv1.Command{}
 	switch kind := w.choose("admin", 8); {
 	case q.Spec == nil || kind == 0:
-		cmd.Body = &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{
-			Spec: spec, Force: force, Period: w.period(p, spec.GetReset_()),
-		}}
+		c := &commandv1.CreateSequence{Spec: spec, Force: force, Period: w.period(p, spec.GetReset_())}
+		if force {
+			w.machines[w.choose("replica", len(w.machines))].View(func(s *State) { c.Replaces = new(s.DeletedGeneration(name)) })
+		}
+		cmd.Body = &commandv1.Command_CreateSequence{CreateSequence: c}
 	case kind == 1:
-		cmd.Body = &commandv1.Command_DeleteSequence{DeleteSequence: &commandv1.DeleteSequence{Name: name}}
+		c := &commandv1.DeleteSequence{Name: name}
+		if w.choose("blind", 4) > 0 {
+			c.Generation = q.Generation
+		}
+		cmd.Body = &commandv1.Command_DeleteSequence{DeleteSequence: c}
 	default:
 		c := &commandv1.UpdateSequence{Spec: spec, Generation: q.Generation, Force: force}
 		if w.choose("keep", 2) == 0 { // change little

@@ -52,6 +52,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		{mutant.AnswerForgotten, false, false},
 		{mutant.ReturnAhead, false, false},
 		{mutant.PeriodForgotten, false, false},
+		{mutant.NoAdminCAS, false, false},
 	} {
 		t.Run(string(test.bug), func(t *testing.T) {
 			defer mutant.Plant(test.bug)()

@@ -10,7 +10,8 @@ import (
 
 // createSequence adds a sequence. Repeating it with the same specification changes
 // nothing and succeeds. Numbers that a deleted sequence of that name gave out in the
-// same period are not given out again unless forced.
+// same period are not given out again unless forced; who forces that says of which
+// deleted sequence, as another may have been deleted since.
 func (s *State) createSequence(e entry) Result {
 	c := e.cmd.GetCreateSequence()
 	if refused := checkSequence(c.GetSpec()); refused != nil {
@@ -31,7 +32,12 @@ func (s *State) createSequence(e entry) Result {
 		name: name, spec: s.sequences.shared(name, spec), created: e.now,
 		incarnation: e.index, generation: e.index, base: spec.start, period: c.GetPeriod(),
 	}
-	if old, ok := s.sequences.deleted.Get(name); ok {
+	old, ok := s.sequences.deleted.Get(name)
+	if c.Replaces != nil && c.GetReplaces() != s.DeletedGeneration(name) && !mutant.On(mutant.NoAdminCAS) {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
+			"sequence %q was created and deleted since this was asked for: see what is there now and try again", name)}
+	}
+	if ok {
 		if err := old.grows(e.index); err != nil {
 			return halted(err)
 		}
@@ -146,11 +152,18 @@ func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
 	return nil
 }
 
-// deleteSequence deletes a sequence, but for what it gave out.
+// deleteSequence deletes a sequence, but for what it gave out. It does nothing if the
+// sequence was changed since the proposer looked.
 func (s *State) deleteSequence(e entry) Result {
-	q, refused := s.sequences.named(e.cmd.GetDeleteSequence().GetName())
+	c := e.cmd.GetDeleteSequence()
+	q, refused := s.sequences.named(c.GetName())
 	if refused != nil {
 		return Result{Err: refused}
+	}
+	if c.GetGeneration() != 0 && !mutant.On(mutant.NoAdminCAS) {
+		if refused := q.checkGeneration(c.GetGeneration()); refused != nil {
+			return Result{Err: refused}
+		}
 	}
 	if err := q.grows(e.index); err != nil {
 		return halted(err)

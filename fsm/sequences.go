@@ -99,6 +99,15 @@ func (s *State) Sequence(name string) (Sequence, bool) {
 	return q.view(), true
 }
 
+// DeletedGeneration returns the generation that a deleted sequence got with its deletion,
+// or 0 if none of that name is remembered.
+func (s *State) DeletedGeneration(name string) uint64 {
+	if q, ok := s.sequences.deleted.Get(name); ok {
+		return q.generation
+	}
+	return 0
+}
+
 // Sequences returns up to limit sequences in ascending order of their names: those
 // after a name, which need not be one, that begin with prefix. It takes O(log n + limit).
 func (s *State) Sequences(after, prefix string, limit int) []Sequence {

@@ -205,6 +205,42 @@ func TestDeleteSequence(t *testing.T) {
 	l.refused(wouldRepeats, change(plain("used", numbers(1, 2, 1, 100)), q.Generation))
 }
 
+// Who deletes, or creates by force, does it to what was there when they looked.
+func TestDeletionsAndForcedCreationsCompare(t *testing.T) {
+	l := newSequenceLog(t, plain("s"))
+	deletion := func(generation uint64) *commandv1.Command {
+		cmd := remove("s")
+		cmd.GetDeleteSequence().Generation = generation
+		return cmd
+	}
+	over := func(replaces uint64) *commandv1.Command {
+		cmd := forced(create(plain("s"), 0))
+		cmd.GetCreateSequence().Replaces = &replaces
+		return cmd
+	}
+	seen := l.seq("s").Generation
+	l.take("s", 10, 0) // is no change
+	l.must(set(plain("s"), seen, 50))
+	l.refused(mismatchedGen, deletion(seen))
+	if l.seq("s").Next != 50 {
+		t.Errorf("%+v", l.seq("s"))
+	}
+	last := l.must(deletion(l.seq("s").Generation))
+	l.refused(unknownSeq, deletion(seen))
+	if got := l.DeletedGeneration("s"); got != last.Index || l.DeletedGeneration("other") != 0 {
+		t.Errorf("deleted in generation %d, expected %d", got, last.Index)
+	}
+	l.refused(mismatchedGen, over(0))
+	l.refused(mismatchedGen, over(seen))
+	l.survives()
+	l.must(over(last.Index))
+	l.must(over(last.Index)) // it exists, as it should
+	l.take("s", 5, 0)
+	l.must(deletion(l.seq("s").Generation))
+	l.refused(mismatchedGen, over(last.Index))
+	l.must(forced(create(plain("s"), 0))) // as a proposer of before does
+}
+
 func TestRecreateWithPeriods(t *testing.T) {
 	daily, none := plain("s", resetting(resetDaily)), plain("s")
 	start := func(spec *commandv1.SequenceSpec, period int32) *log {

@@ -31,6 +31,15 @@ type leaderCall struct {
 	prepare func(s *Server, req proto.Message) (again func(), err error)
 }
 
+// of is the call with a certain request: what is created by force would, the second time, go
+// over what was deleted in between.
+func (c leaderCall) of(req proto.Message) leaderCall {
+	if create, ok := req.(*snowraftv1.CreateSequenceRequest); ok && create.GetForce() {
+		c.repeatable = false
+	}
+	return c
+}
+
 // ageing keeps the caller's clock in a request going while the request is held.
 func ageing(_ *Server, req proto.Message) (func(), error) {
 	began := time.Now()
@@ -76,7 +85,8 @@ var leaderCalls = map[string]leaderCall{
 	snowraftv1.WorkerService_ExtendWindow_FullMethodName:  {replies[snowraftv1.ExtendWindowResponse](), false, ageing},
 	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: {replies[snowraftv1.ReleaseWorkerResponse](), false, nil},
 	snowraftv1.WorkerService_ListWorkers_FullMethodName:   {replies[snowraftv1.ListWorkersResponse](), true, nil},
-	// Updates and deletions are not repeated: what was done in between would be undone.
+	// Updates and deletions are not repeated, nor creations by force: what was done in between
+	// would be undone.
 	snowraftv1.SequenceService_CreateSequence_FullMethodName:    {replies[snowraftv1.CreateSequenceResponse](), true, nil},
 	snowraftv1.SequenceService_UpdateSequence_FullMethodName:    {replies[snowraftv1.UpdateSequenceResponse](), false, nil},
 	snowraftv1.SequenceService_DeleteSequence_FullMethodName:    {replies[snowraftv1.DeleteSequenceResponse](), false, nil},
@@ -115,6 +125,7 @@ func forwarded(ctx context.Context) bool {
 // atLeader tries here, by handler, or at the leader until somebody answers as
 // the leader.
 func (s *Server) atLeader(ctx context.Context, method string, req proto.Message, call leaderCall, handler grpc.UnaryHandler) (any, error) {
+	call = call.of(req)
 	again := func() {}
 	if call.prepare != nil {
 		var err error

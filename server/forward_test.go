@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // throne tells who leads; "" is nobody.
@@ -66,4 +67,14 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 			t.Error(cause)
 		}
 	})
+}
+
+func TestForcedCreationsAreNotRepeated(t *testing.T) {
+	t.Parallel()
+	call := leaderCalls[snowraftv1.SequenceService_CreateSequence_FullMethodName]
+	for _, force := range []bool{false, true} {
+		if got := call.of(&snowraftv1.CreateSequenceRequest{Force: force}).repeatable; got == force {
+			t.Errorf("with force %v the call is repeatable: %v", force, got)
+		}
+	}
 }

@@ -86,7 +86,7 @@ func (c *client) round(ctx context.Context, method string, args, reply any, opts
 			return nil
 		}
 		f := newFailure(c.members[at].address, err)
-		if !f.elsewhere(once[method]) {
+		if !f.elsewhere(once(method, args)) || f.judged(method) {
 			return &callError{failures: []failure{f}, final: true}
 		}
 		failed.failures = append(failed.failures, f)
@@ -99,9 +99,14 @@ func (c *client) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 	return nil, status.Error(codes.Unimplemented, "streams are not supported by this client")
 }
 
-// once are the methods that must not be repeated when the first try may have
-// had its effect: they would have another one, or refuse what they did.
-var once = map[string]bool{
+// once reports whether a call must not be repeated when the first try may have had its
+// effect: it would have another one, or refuse what it did.
+func once(method string, args any) bool {
+	create, ok := args.(*snowraftv1.CreateSequenceRequest)
+	return onceMethods[method] || ok && create.GetForce() // over what was deleted in between
+}
+
+var onceMethods = map[string]bool{
 	snowraftv1.ClusterService_RemoveMember_FullMethodName:       true,
 	snowraftv1.ClusterService_TransferLeadership_FullMethodName: true,
 	snowraftv1.ClusterService_Leave_FullMethodName:              true,

@@ -47,7 +47,7 @@ func (e *endpoint) call(ctx context.Context, share time.Duration, method string,
 		e.close() // the next try starts anew, without waiting for gRPC's backoff
 		return &connectError{err}
 	}
-	if once[method] {
+	if once(method, args) {
 		mine = ctx
 	}
 	return e.conn.Invoke(mine, method, args, reply, opts...)

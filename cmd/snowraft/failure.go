@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // failure is one member's failure to answer a call.
@@ -45,6 +46,13 @@ func (f failure) elsewhere(once bool) bool {
 	default:
 		return false
 	}
+}
+
+// judged reports whether somebody has to look before the call is tried again: what was
+// to be deleted, or created by force, was changed by somebody else meanwhile.
+func (f failure) judged(method string) bool {
+	return f.refusal != nil && f.refusal.Reason == rpc.SequenceChanged &&
+		(method == snowraftv1.SequenceService_DeleteSequence_FullMethodName || method == snowraftv1.SequenceService_CreateSequence_FullMethodName)
 }
 
 // again reports whether the same member may answer in a moment.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -141,6 +142,26 @@ func TestTriesAgainWhatWasChangedMeanwhile(t *testing.T) {
 		succeeds(t, append(strings.Fields(line), "--addr", f.address)...)
 		if calls.Load() != 3 {
 			t.Errorf("%s: %d calls, expected 3", line, calls.Load())
+		}
+	}
+}
+
+// Who deletes, or creates by force, has to look at what somebody else did meanwhile.
+func TestLeavesWhatWasChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, line := range []string{"seq delete orders", "seq create orders --force"} {
+		for _, e := range []*rpc.Error{
+			{Code: codes.Aborted, Reason: rpc.SequenceChanged, Message: "changed meanwhile", RetryAfter: time.Millisecond},
+			{Code: codes.Unknown, Reason: rpc.CommitUnknown, Message: "who knows"},
+		} {
+			f, other := newFakeAPI(t), newFakeAPI(t)
+			refuseWith(f, e)
+			if _, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address+","+other.address)...); code != exitFailed || !strings.Contains(stderr, e.Message) {
+				t.Errorf("%s: exit code %d, %s", line, code, stderr)
+			}
+			if n, m := len(f.asked()), len(other.asked()); n != 1 || m != 0 {
+				t.Errorf("%s: %s: the members were asked %d and %d times", line, e.Reason, n, m)
+			}
 		}
 	}
 }

@@ -18,17 +18,28 @@ type Changed struct {
 }
 
 // CreateSequence adds a sequence; only the leader can. With force also when numbers of a
-// deleted sequence of that name would repeat.
+// deleted sequence of that name would repeat, but not of one that is deleted meanwhile.
 func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (Changed, error) {
-	d, err := accept(spec, force)
+	now := m.clock.Now().Wall
+	cmd, err := m.creation(spec, force, now)
 	if err != nil {
 		return Changed{}, err
 	}
-	now := m.clock.Now().Wall
-	result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_CreateSequence{
-		CreateSequence: &commandv1.CreateSequence{Spec: spec, Force: force, Period: d.period(now)},
-	}})
+	result, err := m.propose(ctx, now, cmd)
 	return Changed{result.Sequence, result.Index}, err
+}
+
+// creation is the command to create a sequence beside what there is now, which is Unix milliseconds.
+func (m *Member) creation(spec *commandv1.SequenceSpec, force bool, now int64) (*commandv1.Command, error) {
+	d, err := accept(spec, force)
+	if err != nil {
+		return nil, err
+	}
+	c := &commandv1.CreateSequence{Spec: spec, Force: force, Period: d.period(now)}
+	if force {
+		m.fsm.View(func(s *fsm.State) { c.Replaces = new(s.DeletedGeneration(spec.GetName())) })
+	}
+	return &commandv1.Command{Body: &commandv1.Command_CreateSequence{CreateSequence: c}}, nil
 }
 
 // UpdateSequence changes a sequence; only the leader can. change makes the new specification from
@@ -59,10 +70,24 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*c
 	}
 }
 
-// DeleteSequence deletes a sequence; only the leader can.
+// DeleteSequence deletes a sequence as it is now; only the leader can. If somebody changes it
+// meanwhile it stays: whoever asked did not know what that is good for.
 func (m *Member) DeleteSequence(ctx context.Context, name string) (Changed, error) {
-	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_DeleteSequence{
-		DeleteSequence: &commandv1.DeleteSequence{Name: name},
-	}})
+	cmd, err := m.deletion(name)
+	if err != nil {
+		return Changed{}, err
+	}
+	result, err := m.propose(ctx, m.clock.Now().Wall, cmd)
 	return Changed{result.Sequence, result.Index}, m.unknown(name, err)
+}
+
+// deletion is the command to delete a sequence as it is now.
+func (m *Member) deletion(name string) (*commandv1.Command, error) {
+	s, err := m.Sequence(name)
+	if err != nil {
+		return nil, err
+	}
+	return &commandv1.Command{Body: &commandv1.Command_DeleteSequence{
+		DeleteSequence: &commandv1.DeleteSequence{Name: name, Generation: s.Generation},
+	}}, nil
 }

@@ -46,6 +46,8 @@ const (
 	ReturnAhead Bug = "return-ahead"
 	// PeriodForgotten forgets the periods of a deleted sequence once another one had none of its own.
 	PeriodForgotten Bug = "period-forgotten"
+	// NoAdminCAS deletes a sequence, or creates one by force, whatever became of the name since.
+	NoAdminCAS Bug = "no-admin-cas"
 	// AnswerForgotten grants a repeated request another block.
 	AnswerForgotten Bug = "answer-forgotten"
 	// KeepOutdatedBlock goes on with a block after a later generation or period became known.

@@ -1525,7 +1525,10 @@ type CreateSequence struct {
 	// Also when numbers of a deleted sequence of that name would repeat.
 	Force bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	// The period that the leader's clock is in, as in AllocateBlock.
-	Period        int32 `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`
+	Period int32 `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`
+	// A compare-and-swap: the generation of the deleted sequence of that name that is remembered,
+	// 0 for none. Whichever it is when absent.
+	Replaces      *uint64 `protobuf:"varint,4,opt,name=replaces,proto3,oneof" json:"replaces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1577,6 +1580,13 @@ func (x *CreateSequence) GetForce() bool {
 func (x *CreateSequence) GetPeriod() int32 {
 	if x != nil {
 		return x.Period
+	}
+	return 0
+}
+
+func (x *CreateSequence) GetReplaces() uint64 {
+	if x != nil && x.Replaces != nil {
+		return *x.Replaces
 	}
 	return 0
 }
@@ -1654,8 +1664,10 @@ func (x *UpdateSequence) GetNext() int64 {
 
 // DeleteSequence deletes a sequence. What was granted of it is remembered.
 type DeleteSequence struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// A compare-and-swap; whichever it is when 0.
+	Generation    uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1695,6 +1707,13 @@ func (x *DeleteSequence) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *DeleteSequence) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
 }
 
 // AllocateBlock grants the next count numbers of a sequence, or fewer when there are no more.
@@ -1944,11 +1963,13 @@ const file_command_v1_command_proto_rawDesc = "" +
 	" \x01(\x0e2\x19.command.v1.SequenceResetR\x05reset\x12\x1b\n" +
 	"\ttime_zone\x18\v \x01(\tR\btimeZone\x12\x16\n" +
 	"\x06format\x18\f \x01(\tR\x06format\x12 \n" +
-	"\vdescription\x18\r \x01(\tR\vdescription\"l\n" +
+	"\vdescription\x18\r \x01(\tR\vdescription\"\x9a\x01\n" +
 	"\x0eCreateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x16\n" +
-	"\x06period\x18\x03 \x01(\x05R\x06period\"\x96\x01\n" +
+	"\x06period\x18\x03 \x01(\x05R\x06period\x12\x1f\n" +
+	"\breplaces\x18\x04 \x01(\x04H\x00R\breplaces\x88\x01\x01B\v\n" +
+	"\t_replaces\"\x96\x01\n" +
 	"\x0eUpdateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x1e\n" +
 	"\n" +
@@ -1956,9 +1977,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"generation\x12\x14\n" +
 	"\x05force\x18\x03 \x01(\bR\x05force\x12\x17\n" +
 	"\x04next\x18\x04 \x01(\x03H\x00R\x04next\x88\x01\x01B\a\n" +
-	"\x05_next\"$\n" +
+	"\x05_next\"D\n" +
 	"\x0eDeleteSequence\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"\xa6\x01\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\"\xa6\x01\n" +
 	"\rAllocateBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x1e\n" +
@@ -2104,6 +2128,7 @@ func file_command_v1_command_proto_init() {
 		(*Command_AllocateBlock)(nil),
 		(*Command_ReturnBlock)(nil),
 	}
+	file_command_v1_command_proto_msgTypes[14].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -1,0 +1,46 @@
+package member
+
+import (
+	"testing"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Two administrators at once do not undo one another unseen: what the second one asked for was
+// about what the first one has changed since.
+func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	refused := func(what string, cmd *commandv1.Command) {
+		t.Helper()
+		if _, err := m.propose(t.Context(), m.clock.Now().Wall, cmd); !refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	deletion, err := m.deletion("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sequence("s")
+	if err != nil {
+		t.Fatal(err)
+	}
+	creation, err := m.creation(s.Spec, true, m.clock.Now().Wall)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.UpdateSequence(t.Context(), "s", func(*commandv1.SequenceSpec) error { return nil }, new(int64(5000)), false); err != nil {
+		t.Fatal(err)
+	}
+	refused("deleted after it was set", deletion)
+	if _, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.DeleteSequence(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	refused("created by force over what was deleted meanwhile", creation)
+	if _, err := m.CreateSequence(t.Context(), s.Spec, true); err != nil {
+		t.Error(err)
+	}
+}
