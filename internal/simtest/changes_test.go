@@ -3,6 +3,7 @@ package simtest
 import (
 	"context"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -45,6 +46,17 @@ func (w *world) change() (stop func()) {
 	return func() { close(end); done.Wait() }
 }
 
+// The kinds of changes.
+const (
+	changesText = iota
+	changesNext
+	changesSteps
+	changesBounds
+	changesMode
+	recreates
+	changeKinds
+)
+
 // change makes one change of a sequence.
 func (p *process) change(s *series) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
@@ -53,42 +65,85 @@ func (p *process) change(s *series) {
 	if err != nil {
 		return
 	}
-	name := s.spec.GetName()
+	name, highest := s.spec.GetName(), s.highest()
 	s.change()
 	var changed member.Changed
-	describe := func(spec *commandv1.SequenceSpec) error {
-		spec.Description += "."
-		if len(spec.GetDescription()) > 100 {
-			spec.Description = ""
-		}
-		return nil
+	var next *int64
+	edit := describe
+	kind := rand.N(changeKinds)
+	switch {
+	case kind == changesNext: // forward, or back if it is forced
+		next = new(max(1, highest+rand.Int64N(1000)-500))
+		edit = func(spec *commandv1.SequenceSpec) { include(spec, *next) }
+	case kind == changesSteps:
+		edit = step
+	case kind == changesBounds:
+		edit = func(spec *commandv1.SequenceSpec) { confine(spec, highest) }
+	case kind == changesMode && s.modes:
+		edit = func(spec *commandv1.SequenceSpec) { spec.Mode = relaxed + strict - spec.GetMode() }
+	case kind == changesMode:
+		kind = changesText
 	}
-	keep := func(*commandv1.SequenceSpec) error { return nil }
-	switch rand.N(4) {
-	case 0:
-		changed, err = l.UpdateSequence(ctx, name, describe, nil, s.forced)
-	case 1, 2: // forward, or back if it is forced
-		next := max(1, s.highest()+rand.Int64N(1000)-500)
-		changed, err = l.UpdateSequence(ctx, name, keep, &next, s.forced)
-	case 3:
-		if changed, err = l.DeleteSequence(ctx, name); err == nil || isUnknown(err) {
-			s.spread(p, changed)
-			again := like(s.spec, func(spec *commandv1.SequenceSpec) {
-				if !s.forced {
-					spec.Start = s.highest() + 10_000 // beyond what was granted and not given
-				}
-			})
-			changed, err = l.CreateSequence(ctx, again, s.forced)
-		}
+	if kind != recreates {
+		changed, err = l.UpdateSequence(ctx, name, func(spec *commandv1.SequenceSpec) error {
+			edit(spec)
+			s.define(spec)
+			return nil
+		}, next, s.forced)
+	} else if changed, err = l.DeleteSequence(ctx, name); err == nil || isUnknown(err) {
+		s.spread(p, changed)
+		again := like(s.spec, func(spec *commandv1.SequenceSpec) {
+			if !s.forced {
+				spec.Start = s.highest() + 10_000 // beyond what was granted and not given
+			}
+		})
+		s.define(again)
+		changed, err = l.CreateSequence(ctx, again, s.forced)
 	}
 	switch refused, is := errors.AsType[*fsm.Refused](err); {
 	case err == nil:
+		s.defined(changed.Sequence.Generation, changed.Sequence.Spec)
+		s.make(kind)
 		s.spread(p, changed)
 	case is && (refused.Reason == commandv1.Refusal_REFUSAL_WOULD_REPEAT || refused.Reason == commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS):
 	case !expectedOfSequences(err) && !p.dead.Load():
 		p.audit.fault("%s refused a change of %s in a way that it never should: %v", p.name, name, err)
 	}
 }
+
+// describe changes nothing about numbers.
+func describe(spec *commandv1.SequenceSpec) {
+	spec.Description += "."
+	if len(spec.GetDescription()) > 100 {
+		spec.Description = ""
+	}
+}
+
+// include widens the bounds where a number lies outside them.
+func include(spec *commandv1.SequenceSpec, number int64) {
+	if number < spec.GetMin() || number > spec.GetMax() {
+		unbind(spec)
+	}
+}
+
+// step takes another increment of the same sign, which meets no number that was given.
+func step(spec *commandv1.SequenceSpec) {
+	for before := spec.GetIncrement(); spec.GetIncrement() == before; {
+		spec.Increment = []int64{1, 2, 3, 7, 10}[rand.N(5)]
+	}
+}
+
+// confine ends a sequence a little after the highest number, or opens it again.
+func confine(spec *commandv1.SequenceSpec, highest int64) {
+	if spec.GetMax() != math.MaxInt64 {
+		unbind(spec)
+		return
+	}
+	spec.Min = max(1, highest-rand.Int64N(2000))
+	spec.Start, spec.Max = spec.GetMin(), max(spec.GetMin(), highest)+rand.Int64N(2000)
+}
+
+func unbind(spec *commandv1.SequenceSpec) { spec.Start, spec.Min, spec.Max = 1, 1, math.MaxInt64 }
 
 func isUnknown(err error) bool {
 	_, is := errors.AsType[*member.UnknownSequenceError](err)
@@ -101,8 +156,12 @@ func (s *series) spread(p *process, c member.Changed) {
 	if p.dead.Load() || c.Index == 0 {
 		return
 	}
+	generation := c.Sequence.Generation
+	if generation == 0 {
+		generation = c.Index // it was deleted
+	}
 	if s.strict() {
-		s.done(c.Index)
+		s.done(generation)
 		return
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), spreadTimeout)
@@ -127,6 +186,6 @@ func (s *series) spread(p *process, c member.Changed) {
 	}
 	reached.Wait()
 	if !missed && !p.dead.Load() {
-		s.done(c.Index)
+		s.done(generation)
 	}
 }

@@ -14,7 +14,9 @@
 // further ahead than a clock may be wrong. No number of a sequence was given out
 // twice in a period, strict ones grew in real time over all members, repeated
 // requests got the same answer, and after a change nobody gave out numbers of
-// before (numbers).
+// before (numbers). Each number kept to the steps, the bounds and the mode that the
+// sequence had in its generation, which are changed under load (definitions). A
+// simulation in which too little of that happened fails as well.
 //
 // Faults are drawn from a seed. SNOWRAFT_SIM_SEED sets it, SNOWRAFT_SIM_HOURS
 // makes the hour of partitions longer, and SNOWRAFT_SIM_LOG=debug, info or warn

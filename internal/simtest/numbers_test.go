@@ -29,11 +29,14 @@ type numbers struct {
 type series struct {
 	*numbers
 	rules
+	definitions
 	given    map[stretch]uint64  // which numbers, 64 to a word
 	lowest   map[int32]int64     // by period: how far after its start the first number is
 	texts    map[string]struct{} // of the first numbers of answers
 	newest   position            // of a strict one: the latest that an answer which has arrived has
 	changing int                 // changes that were begun
+	made     [changeKinds]int    // that were made
+	spent    int                 // requests that there were too few numbers for
 	changed  uint64              // the generation that everybody gives out at least
 	requests []*request          // those with an ID, by age
 	answers  uint64
@@ -45,6 +48,7 @@ type rules struct {
 	spec    *commandv1.SequenceSpec
 	changes bool // it is changed now and then
 	forced  bool // and then forced to repeat numbers
+	modes   bool // and then in its mode as well
 }
 
 func (r *rules) strict() bool {
@@ -93,6 +97,9 @@ type asked struct {
 	after   position // what it is answered comes later
 	changed uint64   // and is of this generation at least
 	changes int
+	own     bool // the member itself is asked, whoever leads
+
+	strictly position // it comes later than this if it is strict
 }
 
 func newNumbers(fault func(string, ...any)) *numbers {
@@ -101,11 +108,12 @@ func newNumbers(fault func(string, ...any)) *numbers {
 
 func (n *numbers) add(r rules) *series {
 	s := &series{
-		numbers: n, rules: r, given: make(map[stretch]uint64), lowest: make(map[int32]int64), texts: make(map[string]struct{}),
+		numbers: n, rules: r, definitions: newDefinitions(), given: make(map[stretch]uint64), lowest: make(map[int32]int64), texts: make(map[string]struct{}),
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.series[r.spec.GetName()] = s
+	s.asked[termsOf(r.spec)] = struct{}{}
 	return s
 }
 
@@ -120,6 +128,24 @@ func (s *series) ask(seen position) asked {
 	return a
 }
 
+// askOwn is ask for numbers of a member's own blocks, by somebody who has seen one of its.
+func (s *series) askOwn(seen position) asked {
+	a := s.ask(seen)
+	a.own = true
+	return a
+}
+
+// askModal is ask for numbers of a sequence that was said to be strict, and may not be any more.
+// All numbers of later generations come after those of earlier ones, and strict ones after all
+// that were given before they were asked for.
+func (s *series) askModal() asked {
+	a := s.ask(position{})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	a.strictly = s.newest
+	return a
+}
+
 // give notes an answer. It returns its last number's position.
 func (s *series) give(by string, a asked, n member.Numbering) position {
 	s.mu.Lock()
@@ -129,6 +155,10 @@ func (s *series) give(by string, a asked, n member.Numbering) position {
 	if first.compare(a.after) <= 0 || last.compare(first) < 0 {
 		s.fault("%s gave %v to %v of %s to who asked after %v was given", by, first, last, name, a.after)
 	}
+	if t, ok := s.known[n.Generation]; ok && t.strict && first.compare(a.strictly) <= 0 {
+		s.fault("%s gave %v to %v of %s, which is strict, to who asked after %v was given", by, first, last, name, a.strictly)
+	}
+	s.judge(by, a.own, n)
 	if n.Generation < a.changed {
 		s.fault("%s gave %v of %s of generation %d, and it had been changed to %d", by, first, name, n.Generation, a.changed)
 	}
@@ -141,7 +171,7 @@ func (s *series) give(by string, a asked, n member.Numbering) position {
 	}
 	s.text(by, n)
 	s.timely(by, a, n)
-	if s.strict() && s.newest.compare(last) < 0 {
+	if (s.strict() || s.modes) && s.newest.compare(last) < 0 {
 		s.newest = last
 	}
 	s.answers++
@@ -210,11 +240,17 @@ func (s *series) told(by string, a asked, last int64, ok bool) {
 	}
 }
 
-// change notes that a change begins, and done that everybody knows of it.
+// change notes that a change begins, make that it was made, and done that everybody knows of it.
 func (s *series) change() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.changing++
+}
+
+func (s *series) make(kind int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made[kind]++
 }
 
 func (s *series) done(generation uint64) {
@@ -286,7 +322,7 @@ func (n *numbers) String() string {
 	text := fmt.Sprintf("%d numbers:", n.count)
 	for _, name := range slices.Sorted(maps.Keys(n.series)) {
 		s := n.series[name]
-		text += fmt.Sprintf(" %s %d answers, %d repeated, %d changes;", name, s.answers, s.repeated, s.changing)
+		text += fmt.Sprintf(" %s %d answers, %d repeated, %d spent, %d changes, made %v;", name, s.answers, s.repeated, s.spent, s.changing, s.made)
 	}
 	return text
 }

@@ -53,6 +53,7 @@ func ofAllKinds() []rules {
 		{spec: plain("strict/changed", strict), changes: true},
 		{spec: plain("relaxed/forced", relaxed), changes: true, forced: true},
 		{spec: plain("strict/forced", strict), changes: true, forced: true},
+		{spec: plain("relaxed/strict", relaxed), changes: true, modes: true},
 	}
 }
 
@@ -89,7 +90,10 @@ func (w *world) createSequences() {
 		w.until(recovery, "a sequence is created", func() bool {
 			ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
 			defer cancel()
-			_, err := w.leader().proc().member.CreateSequence(ctx, r.spec, false)
+			c, err := w.leader().proc().member.CreateSequence(ctx, r.spec, false)
+			if err == nil {
+				w.numbers.of(r.spec.GetName()).defined(c.Sequence.Generation, c.Sequence.Spec)
+			}
 			return err == nil
 		})
 	}
@@ -166,10 +170,26 @@ func (c *client) relaxed() {
 	ctx, cancel := c.timeout()
 	defer cancel()
 	name := s.spec.GetName()
-	a := s.ask(c.seen[name])
+	a := s.askOwn(c.seen[name])
 	n, err := c.member.Next(ctx, name, count)
-	if c.answers(0, err) {
+	switch {
+	case s.modes && errors.Is(err, member.ErrStrict):
+		c.modal(ctx, s, count)
+	case !s.isSpent(err) && c.answers(0, err):
 		c.seen[name] = s.give(c.name, a, n)
+	}
+}
+
+// modal asks who leads for numbers of a sequence that this member knows to be strict.
+func (c *client) modal(ctx context.Context, s *series, count uint64) {
+	a := s.askModal()
+	var n member.Numbering
+	l, err := c.leads()
+	if err == nil {
+		n, err = l.NextAtLeader(ctx, s.spec.GetName(), count, "")
+	}
+	if !s.isSpent(err) && !errors.Is(err, member.ErrStrict) && c.answers(0, err) {
+		s.give(c.name, a, n)
 	}
 }
 
@@ -201,7 +221,7 @@ func (c *client) strict() {
 	if err == nil {
 		n, err = l.NextAtLeader(ctx, name, count, "")
 	}
-	if c.answers(1, err) {
+	if !s.isSpent(err) && c.answers(1, err) {
 		s.give(c.name, a, n)
 	}
 }
@@ -254,6 +274,19 @@ func (p *process) answers(kind int, err error) bool {
 		p.audit.fault("%s refused numbers in a way that it never should: %v", p.name, err)
 	}
 	return false
+}
+
+// isSpent reports whether a request was refused for want of numbers, which may be as bounds are
+// changed, and notes it.
+func (s *series) isSpent(err error) bool {
+	refused, ok := errors.AsType[*fsm.Refused](err)
+	if !ok || !s.changes || refused.Reason != commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spent++
+	return true
 }
 
 // expectedOfSequences reports whether an error is of the kinds that callers know how to handle.

@@ -56,6 +56,9 @@ func (w *world) verify() {
 	if len(w.sequences) > 0 {
 		w.Log(w.numbers)
 	}
+	if idle := w.numbers.idle(); idle != "" && !w.planted {
+		w.Errorf("the audit of sequences shows little: %s", idle)
+	}
 	w.Logf("%d IDs in %d ranges, %d requests refused, %d processes, %v", w.audit.ids, len(w.audit.taken), w.audit.refused, len(w.audit.starts), time.Since(someDay).Round(time.Second))
 }
 

@@ -1,0 +1,151 @@
+package simtest
+
+import (
+	"fmt"
+
+	"github.com/snowraft/snowraft/internal/member"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// definitions judge the numbers of a sequence by how it was defined when they were given out,
+// which their generation tells. What somebody asked for and got no answer to may be in force.
+type definitions struct {
+	asked    map[terms]struct{}
+	known    map[uint64]terms // by generation
+	editions map[edition]*extent
+}
+
+// terms are what a definition says about numbers.
+type terms struct {
+	increment, least, most int64
+	strict                 bool
+}
+
+// edition is numbers that are in the steps of one series: of a generation, in a period.
+type edition struct {
+	generation uint64
+	period     int32
+}
+
+// extent is what was given out of an edition.
+type extent struct {
+	by                           string // the last who gave some out
+	some, lowest, highest, steps int64
+	own                          bool // by a member from blocks of its own
+}
+
+func newDefinitions() definitions {
+	return definitions{make(map[terms]struct{}), make(map[uint64]terms), make(map[edition]*extent)}
+}
+
+func termsOf(spec *commandv1.SequenceSpec) terms {
+	return terms{spec.GetIncrement(), spec.GetMin(), spec.GetMax(), spec.GetMode() == strict}
+}
+
+// breaks says what numbers have that the terms do not allow; "" if nothing.
+func (t terms) breaks(e *extent) string {
+	switch {
+	case e.steps != t.increment:
+		return fmt.Sprintf("in steps of %d, defined was %d", e.steps, t.increment)
+	case e.lowest < t.least || e.highest > t.most:
+		return fmt.Sprintf("from %d to %d, defined was %d to %d", e.lowest, e.highest, t.least, t.most)
+	case e.own && t.strict:
+		return "from a block of its own, and it was strict"
+	}
+	return ""
+}
+
+// define notes that somebody asks for a definition, before it can come into force.
+func (s *series) define(spec *commandv1.SequenceSpec) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked[termsOf(spec)] = struct{}{}
+}
+
+// defined notes what a generation of the sequence is.
+func (s *series) defined(generation uint64, spec *commandv1.SequenceSpec) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := termsOf(spec)
+	if _, ok := s.asked[t]; !ok {
+		s.fault("%s became %+v, which nobody asked for", s.spec.GetName(), t)
+	}
+	if before, ok := s.known[generation]; ok && before != t {
+		s.fault("%s was %+v in generation %d, and now is %+v", s.spec.GetName(), before, generation, t)
+	}
+	s.known[generation] = t
+	for d, e := range s.editions {
+		if what := t.breaks(e); d.generation == generation && what != "" {
+			s.fault("%s gave numbers of %s in generation %d %s", e.by, s.spec.GetName(), generation, what)
+		}
+	}
+}
+
+// judge looks whether an answer is as the sequence was defined. own says that the member that was
+// asked had the numbers, whoever leads.
+func (s *series) judge(by string, own bool, n member.Numbering) {
+	first, last := n.First, n.Number(n.Count-1)
+	answer := &extent{by, first, min(first, last), max(first, last), n.Increment, own}
+	what := "as nobody asked for"
+	if t, ok := s.known[n.Generation]; ok {
+		what = t.breaks(answer)
+	} else {
+		for t := range s.asked {
+			if t.breaks(answer) == "" {
+				what = ""
+			}
+		}
+	}
+	of := edition{n.Generation, n.Period}
+	all, ok := s.editions[of]
+	if ok && what == "" && (first-all.some)%n.Increment != 0 {
+		what = fmt.Sprintf("out of step: %d and %d", all.some, first)
+	}
+	if what != "" {
+		s.fault("%s gave %+v of %s in generation %d %s", by, *answer, s.spec.GetName(), n.Generation, what)
+	}
+	if !ok {
+		s.editions[of] = answer
+		return
+	}
+	all.by, all.own = by, all.own || own
+	all.lowest, all.highest = min(all.lowest, answer.lowest), max(all.highest, answer.highest)
+}
+
+// idle says what did not happen although so much else did that it had to; "" if nothing. What is
+// not tried is not shown.
+func (n *numbers) idle() string {
+	const some, many = 500, 300 // of answers, of changes
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var answers, repeated uint64
+	var changes, spent int
+	var made [changeKinds]int
+	steady, changing, modal := false, false, false
+	for _, s := range n.series {
+		answers, repeated, spent = answers+s.answers, repeated+s.repeated, spent+s.spent
+		steady, changing, modal = steady || !s.changes, changing || s.changes, modal || s.modes
+		for kind, count := range s.made {
+			made[kind] += count
+			changes += count
+		}
+	}
+	switch {
+	case answers < some:
+		return ""
+	case steady && repeated == 0:
+		return "no request was repeated"
+	case changing && changes == 0:
+		return "nothing was changed"
+	case changes < many:
+		return ""
+	case spent == 0:
+		return "no sequence came to its end"
+	}
+	for kind, count := range made {
+		if count == 0 && (kind != changesMode || modal) {
+			return fmt.Sprintf("of all kinds of changes there were %v", made)
+		}
+	}
+	return ""
+}
