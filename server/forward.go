@@ -188,16 +188,9 @@ func (s *Server) tryLeader(ctx context.Context, method string, req proto.Message
 		defer cancel()
 	}
 	reply := call.reply()
-	if err := conn.Invoke(ctx, method, req, reply); err != nil {
+	if err := callLeader(ctx, conn, method, req, reply); err != nil {
 		if errors.Is(context.Cause(ctx), errReplaced) {
 			return nil, errReplaced
-		}
-		if e := rpc.FromError(err); e.Code == codes.Unavailable && e.Reason == "" {
-			// The connection broke: the leader may have done it.
-			return nil, &rpc.Error{
-				Code: codes.Unknown, Reason: rpc.CommitUnknown,
-				Message: "the connection to the leader broke, the outcome is unknown: " + e.Message,
-			}
 		}
 		return nil, err
 	}

@@ -47,6 +47,7 @@ func (p *peers) conn(m cluster.Member) (*grpc.ClientConn, error) {
 	c, err := grpc.NewClient("passthrough:///"+m.API,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithUnaryInterceptor(p.mark),
+		grpc.WithStatsHandler(sending{}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
 		// A member that was down is back soon: look often.
 		grpc.WithConnectParams(grpc.ConnectParams{
