@@ -20,7 +20,7 @@ import (
 
 func (s *Server) newRedis() *redis.Server {
 	create, _ := redis.ParseCreateMode(s.cfg.RedisCreate) // withDefaults checked it
-	return redis.New(redis.Config{Backend: doors{s}, Create: create, Logger: s.logger})
+	return redis.New(redis.Config{Backend: doors{s}, Create: create, Logger: s.logger, Refused: s.metrics.refusedBy("redis")})
 }
 
 // doors is what the faces other than gRPC need of the member; see redis.Backend and

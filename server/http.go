@@ -15,7 +15,7 @@ const maxHeaderBytes = 12 << 10
 
 func (s *Server) newHTTP() (*http.Server, error) {
 	door, err := web.New(web.Config{
-		Backend: doors{s}, Conn: s.inner, Gate: &s.gate, Served: s.metrics.servedHTTP, Logger: s.logger,
+		Backend: counted{doors{s}, s.metrics.refusedBy("http")}, Conn: s.inner, Gate: &s.gate, Served: s.metrics.servedHTTP, Logger: s.logger,
 	})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,8 @@
 package server_test
 
 import (
+	"bufio"
+	"io"
 	"net"
 	"strings"
 	"testing"
@@ -55,5 +57,38 @@ func TestWhatRedisClientsMayCreate(t *testing.T) {
 	n := newNode(t, "m1", func(c *server.Config) { c.RedisCreate = "maybe" })
 	if _, err := server.Open(t.Context(), n.cfg); err == nil || !strings.Contains(err.Error(), "redis-create") {
 		t.Errorf("%v does not name the setting", err)
+	}
+}
+
+// What Redis clients are refused says what to do, once, and is counted.
+func TestRedisRefusals(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "m1", func(c *server.Config) { c.RedisAddr, c.RedisCreate, c.BootstrapExpect = "127.0.0.1:0", "off", 1 }).start()
+	leader(t, []*node{n})
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(t.Context(), "tcp", n.server.RedisAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "INCR orders\r\nINCR\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	answers := bufio.NewReader(conn)
+	for _, want := range []string{
+		"-ERR there is no sequence \"orders\": 'snowraft seq create' adds one\r\n", "-ERR wrong number of arguments for 'incr' command\r\n",
+	} {
+		if got, err := answers.ReadString('\n'); got != want || err != nil {
+			t.Errorf("%q, %v, expected %q", got, err, want)
+		}
+	}
+	_, body := n.ask("GET", "/metrics", "")
+	for _, line := range []string{
+		`snowraft_refusals_total{code="NotFound",door="redis",reason="UNKNOWN_SEQUENCE"} 1`,
+		`snowraft_refusals_total{code="InvalidArgument",door="redis",reason="INVALID_ARGUMENT"} 1`,
+	} {
+		if !strings.Contains(body, line) {
+			t.Errorf("/metrics lacks %s", line)
+		}
 	}
 }

@@ -26,6 +26,7 @@ type metrics struct {
 	requests *prometheus.CounterVec
 	answered *prometheus.HistogramVec
 	goodHTTP goods
+	refusals *prometheus.CounterVec
 }
 
 func newMetrics(s *Server) *metrics {
@@ -44,11 +45,14 @@ func newMetrics(s *Server) *metrics {
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "snowraft_http_requests_total", Help: "HTTP requests answered, by the pattern of their route and the status."},
 			[]string{"route", "status"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowraft_refusals_total", Help: "Refusals by the Redis protocol and by the short paths of HTTP, which are no gRPC calls, by status code and reason."},
+			[]string{"door", "code", "reason"}),
 		answered: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "snowraft_http_request_seconds", Help: "Time to answer an HTTP request.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10)}, []string{"route"}),
 	}
-	m.registry.MustRegister(m.ids, m.numbers, m.calls, m.latency, m.requests, m.answered, stateCollector{s},
+	m.registry.MustRegister(m.ids, m.numbers, m.calls, m.latency, m.requests, m.answered, m.refusals, stateCollector{s},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -67,6 +71,14 @@ func (m *metrics) served(method string, err error, took time.Duration) {
 	}
 	e := rpc.FromError(err)
 	m.calls.WithLabelValues(method, e.Code.String(), e.Reason).Inc()
+}
+
+// refusedBy counts the refusals of a door that is not gRPC.
+func (m *metrics) refusedBy(door string) func(error) {
+	return func(err error) {
+		e := rpc.FromError(err)
+		m.refusals.WithLabelValues(door, e.Code.String(), e.Reason).Inc()
+	}
 }
 
 // servedHTTP counts an HTTP request.

@@ -134,6 +134,18 @@ func TestHTTPRefusals(t *testing.T) {
 	if _, body := n.ask("GET", "/metrics", ""); !strings.Contains(body, `snowraft_http_requests_total{route="/v1/layouts/{name=*}",status="404"} 1`) {
 		t.Errorf("/metrics does not count the requests")
 	}
+	for _, path := range []string{"/seq/none", "/api/segment/get/none", "/tinyid/id/nextId?bizType=none&token=x"} {
+		n.ask("GET", path, "")
+	}
+	_, body := n.ask("GET", "/metrics", "")
+	for _, line := range []string{
+		`snowraft_refusals_total{code="NotFound",door="http",reason="UNKNOWN_SEQUENCE"} 3`,
+		`snowraft_refusals_total{code="NotFound",door="http",reason="UNKNOWN_LAYOUT"} 1`,
+	} {
+		if !strings.Contains(body, line) {
+			t.Errorf("/metrics lacks %s", line)
+		}
+	}
 }
 
 func TestHTTPHeaderLimit(t *testing.T) {

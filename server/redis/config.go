@@ -37,6 +37,9 @@ type Config struct {
 	Backend Backend
 	Create  CreateMode
 	Logger  *slog.Logger
+	// Refused, if not nil, is told of every command that is answered with an error, but for
+	// HELLO with another protocol. rpc.FromError can read why.
+	Refused func(why error)
 	// Clock is asked by TIME only.
 	Clock clock.Source
 
@@ -62,6 +65,9 @@ const (
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Refused == nil {
+		c.Refused = func(error) {}
 	}
 	if c.Clock == nil {
 		c.Clock = clock.System()

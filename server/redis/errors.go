@@ -57,7 +57,22 @@ func (c *conn) call(f func(context.Context, Backend) error) error {
 	return err
 }
 
-// refuse answers with an error. The commands before it are answered already.
+// refuse answers with an error that the client made. The commands before it are
+// answered already.
 func (c *conn) refuse(message string) {
+	c.s.cfg.Refused(errClient)
+	c.say(message)
+}
+
+var errClient = &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument}
+
+// fail answers with a Backend's error.
+func (c *conn) fail(err error) {
+	c.s.cfg.Refused(err)
+	c.say(errorText(err))
+}
+
+// say answers with an error that is not counted.
+func (c *conn) say(message string) {
 	c.out = redcon.AppendError(c.out, message)
 }

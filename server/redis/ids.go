@@ -70,7 +70,7 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 		}
 		switch {
 		case err != nil && left == count:
-			c.refuse(errorText(err))
+			c.fail(err)
 			return
 		case err != nil:
 			c.s.cfg.Logger.Warn("an answer to SNOWRAFT.ID could not be ended: its connection is closed",

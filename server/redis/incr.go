@@ -154,6 +154,7 @@ func (c *conn) answerPending() {
 			}
 		}
 		if err != nil {
+			c.s.cfg.Refused(err)
 			c.out = redcon.AppendError(c.out, c.incrError(g, incr.count, err))
 			continue
 		}
@@ -222,7 +223,7 @@ func (c *conn) get(args [][]byte) {
 	})
 	switch {
 	case err != nil && rpc.FromError(err).Reason != rpc.UnknownSequence:
-		c.refuse(errorText(err))
+		c.fail(err)
 	case err != nil || !ok:
 		c.out = redcon.AppendNull(c.out)
 	default:
@@ -243,7 +244,7 @@ func (c *conn) exists(args [][]byte) {
 			return err
 		})
 		if err != nil {
-			c.refuse(errorText(err))
+			c.fail(err)
 			return
 		}
 		if ok {

@@ -53,7 +53,7 @@ func (c *conn) hello(args [][]byte) {
 			return
 		}
 		if version != 2 {
-			c.refuse("NOPROTO unsupported protocol version")
+			c.say("NOPROTO unsupported protocol version") // which most libraries ask for first
 			return
 		}
 		for rest := args[2:]; len(rest) > 0; {
