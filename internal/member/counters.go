@@ -10,6 +10,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // ErrStrict says that a sequence is numbered by the leader alone.
@@ -203,7 +204,7 @@ func (m *Member) written(ctx context.Context, name string, d *definition, n allo
 			return Numbering{}, err
 		}
 	}
-	if n.Generation != d.generation {
+	if n.Generation != d.generation && !mutant.On(mutant.KeepOutdatedBlock) {
 		return Numbering{}, fmt.Errorf("sequence %q: %w", name, allocator.ErrOutdatedBlock)
 	}
 	return d.numbering(n, m.clock.Now().Wall), nil
