@@ -175,7 +175,7 @@ func (c *client) relaxed() {
 	switch {
 	case s.modes && errors.Is(err, member.ErrStrict):
 		c.modal(ctx, s, count)
-	case !s.isSpent(err) && c.answers(0, err):
+	case !c.isSpent(0, s, err) && c.answers(0, err):
 		c.seen[name] = s.give(c.name, a, n)
 	}
 }
@@ -188,7 +188,7 @@ func (c *client) modal(ctx context.Context, s *series, count uint64) {
 	if err == nil {
 		n, err = l.NextAtLeader(ctx, s.spec.GetName(), count, "")
 	}
-	if !s.isSpent(err) && !errors.Is(err, member.ErrStrict) && c.answers(0, err) {
+	if !c.isSpent(0, s, err) && !errors.Is(err, member.ErrStrict) && c.answers(0, err) {
 		s.give(c.name, a, n)
 	}
 }
@@ -221,7 +221,7 @@ func (c *client) strict() {
 	if err == nil {
 		n, err = l.NextAtLeader(ctx, name, count, "")
 	}
-	if !s.isSpent(err) && c.answers(1, err) {
+	if !c.isSpent(1, s, err) && c.answers(1, err) {
 		s.give(c.name, a, n)
 	}
 }
@@ -277,11 +277,14 @@ func (p *process) answers(kind int, err error) bool {
 }
 
 // isSpent reports whether a request was refused for want of numbers, which may be as bounds are
-// changed, and notes it.
-func (s *series) isSpent(err error) bool {
+// changed, and notes it. It takes a leader to say so, so it is an answer as any.
+func (p *process) isSpent(kind int, s *series, err error) bool {
 	refused, ok := errors.AsType[*fsm.Refused](err)
 	if !ok || !s.changes || refused.Reason != commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED {
 		return false
+	}
+	if !p.dead.Load() {
+		p.gave[kind].Store(time.Now().UnixNano())
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
