@@ -42,6 +42,8 @@ func (h *held) call(ctx context.Context) error {
 	return err
 }
 
+func (*held) TryNext(string, uint64) (first, increment int64, ok bool) { return 0, 0, false }
+
 func (h *held) Next(ctx context.Context, _ string, _ uint64) (first, increment int64, err error) {
 	return 1, 1, h.call(ctx)
 }
