@@ -44,6 +44,9 @@ type loop struct {
 	mu      sync.Mutex
 	given   []*conn
 	granted []*grant
+
+	open  sync.RWMutex // held while wakeup is written to
+	ended bool         // wakeup may be another's file descriptor
 }
 
 const maxEvents = 128 // of one round
@@ -77,15 +80,29 @@ func (l *loop) mute(c *conn) {
 	}
 }
 
+// wake lets the loop look at what it was given. Who gave it may be late: what they
+// gave was perhaps seen without it, and the loop has ended.
 func (l *loop) wake() {
-	if !l.waking.Swap(true) {
+	if l.waking.Swap(true) {
+		return
+	}
+	l.open.RLock()
+	defer l.open.RUnlock()
+	if !l.ended {
 		_, _ = unix.Write(l.wakeup, []byte{1, 0, 0, 0, 0, 0, 0, 0})
 	}
 }
 
+func (l *loop) close() {
+	l.open.Lock()
+	defer l.open.Unlock()
+	l.ended = true
+	_, _ = unix.Close(l.epoll), unix.Close(l.wakeup)
+}
+
 // run serves until the loop is stopped.
 func (l *loop) run() {
-	defer func() { _, _ = unix.Close(l.epoll), unix.Close(l.wakeup) }()
+	defer l.close()
 	events := make([]unix.EpollEvent, maxEvents)
 	for !l.stopped.Load() {
 		for _, e := range events[:l.wait(events)] {
