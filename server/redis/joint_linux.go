@@ -8,8 +8,8 @@ import (
 
 // joint is the connections of a loop that wait for numbers which are not in memory. The
 // loop asks for those of a key with one call after another, each for all who wait when
-// nothing else is to be done: the more there is to do, the more share a call. Only the
-// loop's goroutine uses it.
+// nothing else is to be done, or much was: the more there is to do, the more share a
+// call. Only the loop's goroutine uses it.
 type joint struct {
 	byKey map[string]*queue
 	fresh []*queue // those that got connections, or an answer, since the last departure

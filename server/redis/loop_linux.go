@@ -36,6 +36,7 @@ type loop struct {
 	wakeup int // an eventfd
 	conns  map[int32]*conn
 	joint  joint
+	rounds int // of events since the last departure
 
 	waking  atomic.Bool // the loop has been woken and has not looked yet
 	closing atomic.Bool // no more is read
@@ -49,7 +50,10 @@ type loop struct {
 	ended bool         // wakeup may be another's file descriptor
 }
 
-const maxEvents = 128 // of one round
+const (
+	maxEvents = 128 // of one round
+	maxRounds = 8   // until those who wait for numbers depart though there is more to do
+)
 
 func newLoop(s *Server) (*loop, error) {
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -116,17 +120,19 @@ func (l *loop) run() {
 }
 
 // wait waits for events. What this goroutine has made ready to run goes first, as
-// while it waits in the system it may be long until another thread takes over.
+// while it waits in the system it may be long until another thread takes over; and
+// now and then when there are always events.
 func (l *loop) wait(events []unix.EpollEvent) int {
 	for timeout := 0; ; {
 		n, err := unix.EpollWait(l.epoll, events, timeout)
-		if n > 0 {
-			return n
-		}
-		if timeout == 0 {
+		if l.rounds++; timeout == 0 && n <= 0 || l.rounds >= maxRounds {
+			l.rounds = 0
 			l.depart()
 			runtime.Gosched()
 			timeout = -1
+		}
+		if n > 0 {
+			return n
 		}
 		if err != nil && !errors.Is(err, unix.EINTR) {
 			panic(err) // of a broken epoll set, without which there is nothing to do
