@@ -180,7 +180,7 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 			switch err := c.flush(); {
 			case err != nil:
 				return nothing, err
-			case !mayWait && c.w.blocked():
+			case !mayWait: // others have waited long enough
 				return other, nil
 			}
 			if err := c.w.wait(); err != nil {

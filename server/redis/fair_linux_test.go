@@ -2,7 +2,9 @@ package redis_test
 
 import (
 	"io"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/snowraft/snowraft/server/redis"
@@ -31,6 +33,46 @@ func TestBusyLoopsAskForNumbers(t *testing.T) {
 		c.send("INCR orders\r\n")
 		if got := c.reader().line(); got[0] != ':' {
 			t.Fatalf("got %q", got)
+		}
+	}
+}
+
+// late is a Backend that keeps waiting who should not be its loop.
+type late struct {
+	fake
+	goOn chan struct{}
+}
+
+func (l *late) TryNext(name string, count uint64) (first, increment int64, ok bool) {
+	<-l.goOn
+	return l.fake.TryNext(name, count)
+}
+
+func (l *late) Info() redis.Info {
+	<-l.goOn
+	return l.fake.Info()
+}
+
+// A client whose commands are short and whose answers are long delays no other, nor
+// does one that asks for INFO.
+func TestLongAnswersLeaveTheLoop(t *testing.T) {
+	t.Parallel()
+	for _, in := range []string{strings.Repeat("COMMAND\r\n", 300) + "INCR orders\r\n", "INFO\r\n"} {
+		l := &late{goOn: make(chan struct{})}
+		l.add("orders", 1, 1, -1, false)
+		_, addr := start(t, redis.Config{Backend: l})
+		goOn := sync.OnceFunc(func() { close(l.goOn) })
+		t.Cleanup(goOn) // before the server's
+		long := dial(t, addr)
+		long.send(in + "QUIT\r\n")
+		for range 2 * runtime.GOMAXPROCS(0) { // some on each loop
+			if got := all(t, addr, "PING\r\n"); got != "+PONG\r\n" {
+				t.Errorf("got %q", got)
+			}
+		}
+		goOn()
+		if got, err := io.ReadAll(long); err != nil || !strings.HasSuffix(string(got), "\r\n+OK\r\n") {
+			t.Errorf("got %d bytes, %v", len(got), err)
 		}
 	}
 }

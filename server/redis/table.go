@@ -33,7 +33,7 @@ func init() {
 		"client":  {arity: -2, serve: (*conn).client, summary: "About this connection"},
 		"command": {arity: -1, serve: (*conn).describe, summary: "About the commands that are served"},
 		"config":  {arity: -2, serve: (*conn).config, flags: []string{"admin"}, summary: "Some settings as Redis has them"},
-		"info":    {arity: -1, serve: (*conn).info, summary: "About this member"},
+		"info":    {arity: -1, calls: true, serve: (*conn).info, summary: "About this member"},
 		"time":    {arity: 1, serve: (*conn).time, flags: []string{"fast"}, summary: "The member's clock"},
 		"reset":   {arity: 1, serve: (*conn).reset, flags: []string{"fast"}, summary: "Reset the connection"},
 		"quit":    {arity: -1, serve: (*conn).quit, flags: []string{"fast"}, summary: "Close the connection"},
