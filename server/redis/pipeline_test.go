@@ -161,7 +161,9 @@ func TestErrors(t *testing.T) {
 // After an error that passes, the rest of a pipeline does not wait for the same again.
 func TestPipelineThatFails(t *testing.T) {
 	t.Parallel()
+	var calls atomic.Int64
 	f := &fake{before: func(context.Context, string, string) error {
+		calls.Add(1)
 		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader is known"}
 	}}
 	_, addr := start(t, redis.Config{Backend: f})
@@ -172,8 +174,8 @@ func TestPipelineThatFails(t *testing.T) {
 	if got := all(t, addr, pipeline.String()); strings.Count(got, "-LOADING no leader is known\r\n") != 120 {
 		t.Errorf("got %q", got)
 	}
-	if n := f.nexts.Load(); n > 2 {
-		t.Errorf("the backend was asked for numbers %d times", n)
+	if n := calls.Load(); n > 1 {
+		t.Errorf("the backend was called %d times", n)
 	}
 }
 
