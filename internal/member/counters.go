@@ -213,12 +213,15 @@ func (m *Member) written(ctx context.Context, name string, d *definition, n allo
 // TryNext is Next if this member's blocks have the numbers now; it does not wait. It gives out
 // none if not ok, for whatever reason, which Next tells.
 func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
+	if m.counters.get(name) == nil {
+		return Numbering{}, false // not used yet, or unknown, of which the error takes long to word
+	}
 	c, d, err := m.counter(name)
 	if err != nil || d.strict {
 		return Numbering{}, false
 	}
 	numbers, ok := c.numbers.TryNext(count)
-	if !ok {
+	if !ok || numbers.Generation != d.generation {
 		return Numbering{}, false
 	}
 	return d.numbering(numbers, m.clock.Now().Wall), true

@@ -222,3 +222,35 @@ func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 		t.Errorf("%+v, %v", n, err)
 	}
 }
+
+// TryNext gives what Next would give without waiting, and else nothing.
+func TestTryNext(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "strict")
+	if _, err := m.CreateSequence(t.Context(), &commandv1.SequenceSpec{
+		Name: "s", Start: 1, Increment: 1, Min: 1, Max: 1000, BlockMs: 1000, MinBlock: 10, MaxBlock: 100, Format: "S{seq}",
+		Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
+	}, false); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"strict", "s", "unknown"} {
+		if n, ok := m.TryNext(name, 1); ok {
+			t.Errorf("%s: %+v before anybody asked for numbers", name, n)
+		}
+	}
+	if n, err := m.Next(t.Context(), "s", 1); err != nil || n.First != 1 {
+		t.Fatalf("%+v, %v", n, err)
+	}
+	if n, ok := m.TryNext("s", 2); !ok || n.First != 2 || n.Count != 2 || string(n.Append(nil, 1)) != "S3" {
+		t.Errorf("%+v, %v", n, ok)
+	}
+	if n, ok := m.TryNext("s", 2000); ok {
+		t.Errorf("%+v, which no block has", n)
+	}
+	if _, err := m.DeleteSequence(t.Context(), "s"); err != nil {
+		t.Fatal(err)
+	}
+	if n, ok := m.TryNext("s", 1); ok {
+		t.Errorf("%+v of a sequence that was deleted", n)
+	}
+}
