@@ -1,26 +1,19 @@
 package main
 
 import (
-	"bufio"
-	"io"
-
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
 // idWriter writes IDs, or UUIDs, as they come, as text or within a JSON document.
 type idWriter struct {
-	w        *bufio.Writer
-	json     bool
+	listWriter
 	key      string // of the list in the document
 	encoding snowflake.Encoding
-	buf      []byte
-	any      bool
-	err      error
 }
 
 func newIDWriter(out *printer, encoding snowflake.Encoding) *idWriter {
-	return &idWriter{w: bufio.NewWriterSize(out.w, 64<<10), json: out.json, key: "ids", encoding: encoding}
+	return &idWriter{listWriter: newListWriter(out), key: "ids", encoding: encoding}
 }
 
 func newUUIDWriter(out *printer) *idWriter {
@@ -79,19 +72,4 @@ func (w *idWriter) end() {
 	}
 	w.any = true
 	_, _ = w.w.Write(append(w.buf, last)) // bufio remembers the error for flush
-}
-
-func (w *idWriter) flush() {
-	if err := w.w.Flush(); w.err == nil {
-		w.err = err
-	}
-}
-
-// close ends the document and returns what went wrong when writing.
-func (w *idWriter) close() error {
-	if w.json {
-		_, _ = io.WriteString(w.w, "]}\n")
-	}
-	w.flush()
-	return w.err
 }

@@ -123,3 +123,32 @@ func appendJSON(dst, text []byte) []byte {
 	}
 	return append(append(append(dst, '"'), text...), '"')
 }
+
+// listWriter is how lists that may be long are written as they come: one element a line,
+// or within a JSON document.
+type listWriter struct {
+	w    *bufio.Writer
+	json bool
+	buf  []byte
+	any  bool // element was written
+	err  error
+}
+
+func newListWriter(out *printer) listWriter {
+	return listWriter{w: bufio.NewWriterSize(out.w, 64<<10), json: out.json}
+}
+
+func (w *listWriter) flush() {
+	if err := w.w.Flush(); w.err == nil {
+		w.err = err
+	}
+}
+
+// close ends the document and returns what went wrong when writing.
+func (w *listWriter) close() error {
+	if w.json {
+		_, _ = io.WriteString(w.w, "]}\n")
+	}
+	w.flush()
+	return w.err
+}

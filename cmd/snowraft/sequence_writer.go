@@ -1,9 +1,7 @@
 package main
 
 import (
-	"bufio"
 	"fmt"
-	"io"
 	"strconv"
 	"time"
 
@@ -13,16 +11,13 @@ import (
 
 // numberWriter writes the numbers of a sequence as they come, as text or within a JSON document.
 type numberWriter struct {
-	w         *bufio.Writer
-	json      bool
-	count     uint64 // in all answers
-	any       bool
-	text, buf []byte
-	err       error
+	listWriter
+	count uint64 // in all answers
+	text  []byte
 }
 
 func newNumberWriter(out *printer, count uint64) *numberWriter {
-	return &numberWriter{w: bufio.NewWriterSize(out.w, 64<<10), json: out.json, count: count}
+	return &numberWriter{listWriter: newListWriter(out), count: count}
 }
 
 // write writes the numbers of one answer and flushes them. It fails when the
@@ -60,21 +55,6 @@ func (w *numberWriter) one() {
 	}
 	w.any = true
 	_, _ = w.w.Write(w.buf) // bufio remembers the error for flush
-}
-
-func (w *numberWriter) flush() {
-	if err := w.w.Flush(); w.err == nil {
-		w.err = err
-	}
-}
-
-// close ends the document and returns what went wrong when writing.
-func (w *numberWriter) close() error {
-	if w.json {
-		_, _ = io.WriteString(w.w, "]}\n")
-	}
-	w.flush()
-	return w.err
 }
 
 // texts returns what appends the i-th number of an answer as it is written. Members
