@@ -71,16 +71,12 @@ func pageSize(asked int32) (int, error) {
 }
 
 func layoutSpec(m *snowraftv1.Layout) (snowflake.Spec, error) {
-	spec := snowflake.Spec{
-		Name: m.GetName(), UnitMillis: m.GetUnitMs(), EpochMillis: m.GetEpochMs(),
-		Datacenter: m.GetDatacenter(), Spread: m.GetSpread(),
-	}
 	for _, f := range m.GetFields() {
 		if f.GetBits() > 64 || f.GetKind() <= 0 || f.GetKind() > snowraftv1.FieldKind_FIELD_KIND_SEQUENCE {
-			return spec, invalid(fmt.Sprintf("field %s with %d bits: expected time, datacenter, worker or sequence with 1 to 63 bits", f.GetKind(), f.GetBits()))
+			return snowflake.Spec{}, invalid(fmt.Sprintf("field %s with %d bits: expected time, datacenter, worker or sequence with 1 to 63 bits", f.GetKind(), f.GetBits()))
 		}
-		spec.Fields = append(spec.Fields, snowflake.FieldBits{Field: snowflake.Field(f.GetKind()), Bits: uint8(f.GetBits())}) //nolint:gosec // 1 to 4, checked above
 	}
+	spec := rpc.Spec(m)
 	_, err := snowflake.New(spec)
 	return spec, err
 }

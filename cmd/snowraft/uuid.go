@@ -70,14 +70,5 @@ func (r *remote) layout(ctx context.Context, name string) (*snowflake.Layout, er
 	if err != nil {
 		return nil, err
 	}
-	m := resp.GetLayout()
-	spec := snowflake.Spec{
-		Name: m.GetName(), UnitMillis: m.GetUnitMs(), EpochMillis: m.GetEpochMs(),
-		Datacenter: m.GetDatacenter(), Spread: m.GetSpread(),
-	}
-	for _, f := range m.GetFields() {
-		field := snowflake.Field(min(max(f.GetKind(), 0), 255)) // New refuses what is no field
-		spec.Fields = append(spec.Fields, snowflake.FieldBits{Field: field, Bits: uint8(min(f.GetBits(), 255))})
-	}
-	return snowflake.New(spec)
+	return snowflake.New(rpc.Spec(resp.GetLayout()))
 }

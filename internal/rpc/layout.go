@@ -19,3 +19,17 @@ func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 	}
 	return l
 }
+
+// Spec is what a layout of the API says. Of a field that the API does not have, or with too
+// many bits, it makes one that [snowflake.New] refuses.
+func Spec(l *snowraftv1.Layout) snowflake.Spec {
+	spec := snowflake.Spec{
+		Name: l.GetName(), UnitMillis: l.GetUnitMs(), EpochMillis: l.GetEpochMs(),
+		Datacenter: l.GetDatacenter(), Spread: l.GetSpread(),
+	}
+	for _, f := range l.GetFields() {
+		field := snowflake.Field(min(max(f.GetKind(), 0), 255))
+		spec.Fields = append(spec.Fields, snowflake.FieldBits{Field: field, Bits: uint8(min(f.GetBits(), 255))})
+	}
+	return spec
+}
