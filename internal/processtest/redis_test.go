@@ -248,7 +248,7 @@ func ascending(t *testing.T, who string, p *process) (refused int) {
 			t.Errorf("%s got %d after %d", who, numbers[i], numbers[i-1])
 		}
 	}
-	if len(numbers) < 10 || numbers[0] != 1 || !slices.Equal(numbers[:10], []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
+	if len(numbers) < 10 || !slices.Equal(numbers[:10], []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) {
 		t.Errorf("%s got %d numbers, and first of all %v", who, len(numbers), numbers[:min(10, len(numbers))])
 	}
 	if said := p.stderr.String(); said != "" {

@@ -19,14 +19,14 @@ func TestNumbersWaitForTheNextLeader(t *testing.T) {
 	until(t, "the log takes sequences", func() bool { return l.status().GetFsmVersion() >= 2 })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	resp, err := snowraftv1.NewSequenceServiceClient(l.conn).CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}})
+	resp, err := l.numbers.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}})
 	if err != nil || len(resp.GetUnreachedMembers()) > 0 {
 		t.Fatalf("%v, %v", resp, err)
 	}
 	l.kill()
 	for _, m := range others(members, l) {
 		began := time.Now()
-		if _, err := snowraftv1.NewSequenceServiceClient(m.conn).Next(ctx, &snowraftv1.NextRequest{Sequence: "s", Count: 1}); err != nil {
+		if _, err := m.numbers.Next(ctx, &snowraftv1.NextRequest{Sequence: "s", Count: 1}); err != nil {
 			t.Errorf("%s after %v: %v", m.name, time.Since(began), err)
 		}
 	}

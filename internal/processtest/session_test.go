@@ -25,11 +25,8 @@ var sessions = map[string]int{
 // the page says vary (see [variables]). What is not to be run is "text".
 func TestDocumentedSessions(t *testing.T) {
 	t.Parallel()
-	for name, pack := range map[string]string{"curl": "curl", "redis-cli": "redis-tools"} {
-		if _, err := exec.LookPath(name); err != nil {
-			t.Fatalf("%v: install Debian's package %s, or what else has it", err, pack)
-		}
-	}
+	installed(t, "curl", "curl")
+	installed(t, "redis-cli", "redis-tools")
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		t.Fatal(err)
