@@ -41,9 +41,9 @@ mkdir "$dir/memory" "$dir/disk"
 start memory redis-server --port $memory --bind 127.0.0.1 --save '' --appendonly no --dir "$dir/memory"
 start disk redis-server --port $disk --bind 127.0.0.1 --save '' --appendonly yes --appendfsync always --dir "$dir/disk"
 
-seq() { bin/snowraft seq "$@" --addr "127.0.0.1:$base" >/dev/null 2>&1; }
+numbers() { bin/snowraft seq "$@" --addr "127.0.0.1:$base" >/dev/null 2>&1; }
 tries=0
-until seq create bench:relaxed; do
+until numbers create bench:relaxed; do
 	tries=$((tries + 1))
 	if [ $tries -gt 100 ]; then
 		cat "$dir"/*.log >&2
@@ -51,7 +51,7 @@ until seq create bench:relaxed; do
 	fi
 	sleep 0.2
 done
-seq create bench:strict --mode strict
+numbers create bench:strict --mode strict
 leader=$(bin/snowraft member list --addr "127.0.0.1:$base" | awk '/leader/ { print substr($1, 2) }')
 led=$((base + 10 * leader + 4))
 followed=$((base + 10 * ((leader + 1) % 3) + 4))
@@ -69,9 +69,8 @@ for pipeline in 1 16; do
 		"strict leader $led $disk" "strict follower $followed $disk"; do
 		# shellcheck disable=SC2086 # split into its words
 		set -- $case
-		: >"$dir/ours" >"$dir/theirs"
-		: >"$dir/ratios"
-		for _ in $(awk "BEGIN { for (i = 0; i < $rounds; i++) print i }"); do
+		rm -f "$dir/ours" "$dir/theirs" "$dir/ratios"
+		for _ in $(seq "$rounds"); do
 			theirs=$(rate "$4" bench "$pipeline")
 			ours=$(rate "$3" "bench:$1" "$pipeline")
 			echo "$ours" >>"$dir/ours"
