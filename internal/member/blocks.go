@@ -112,19 +112,8 @@ func refusedFor(err error, reason commandv1.Refusal) bool {
 // leads, else the leader.
 type blockGranter struct{ m *Member }
 
-func (g blockGranter) leader() (allocator.BlockGranter, error) {
-	if g.m.node.IsLeader() {
-		return g.m, nil
-	}
-	leader, ok := g.m.node.Leader()
-	if !ok || leader.ID == g.m.node.ID() {
-		return nil, ErrNoLeader
-	}
-	return g.m.cfg.Leader(leader)
-}
-
 func (g blockGranter) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
-	l, err := g.leader()
+	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Block{}, err
 	}
@@ -132,7 +121,7 @@ func (g blockGranter) AllocateBlock(ctx context.Context, name string, count uint
 }
 
 func (g blockGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
-	l, err := g.leader()
+	l, err := g.m.leader()
 	if err != nil {
 		return err
 	}

@@ -7,34 +7,35 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
+// leader is whom this member asks for workers and blocks: itself while it leads.
+func (m *Member) leader() (Leader, error) {
+	if m.node.IsLeader() {
+		return m, nil
+	}
+	leader, ok := m.node.Leader()
+	if !ok || leader.ID == m.node.ID() {
+		return nil, ErrNoLeader
+	}
+	return m.cfg.Leader(leader)
+}
+
 // granter is what a member's own lanes ask: the member itself while it leads,
 // else the leader.
 type granter struct{ m *Member }
 
-func (g granter) leader() (allocator.Granter, error) {
-	if g.m.node.IsLeader() {
-		return g.m, nil
-	}
-	leader, ok := g.m.node.Leader()
-	if !ok || leader.ID == g.m.node.ID() {
-		return nil, ErrNoLeader
-	}
-	return g.m.cfg.Leader(leader)
-}
-
 func (g granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
-	l, err := g.leader()
+	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Grant{}, err
 	}
-	if l == allocator.Granter(g.m) && !g.m.clock.Settled() {
+	if l == Leader(g.m) && !g.m.clock.Settled() {
 		return allocator.Grant{}, errNotCompared
 	}
 	return l.AcquireWorker(ctx, r)
 }
 
 func (g granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
-	l, err := g.leader()
+	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Grant{}, err
 	}
@@ -42,7 +43,7 @@ func (g granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 }
 
 func (g granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
-	l, err := g.leader()
+	l, err := g.m.leader()
 	if err != nil {
 		return err
 	}
