@@ -107,14 +107,14 @@ func (c *counters) sweep(live int, exists func(name string) bool) {
 // sequences exist: it is not worth looking at all of them each time one is deleted.
 func manyGone(live int) int { return 2*live + 100 }
 
-// close returns all counters; there will be no others.
-func (c *counters) close() []*counter {
+// close returns the sequences, which the caller closes; there will be no others.
+func (c *counters) close() []*allocator.Sequence {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.closed = true
-	var all []*counter
-	for _, known := range c.byName {
-		all = append(all, known)
+	var all []*allocator.Sequence
+	for _, each := range c.byName {
+		all = append(all, each.numbers)
 	}
 	return all
 }
@@ -289,12 +289,8 @@ func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok 
 // closeCounters gives the rests of blocks back; ctx bounds that.
 func (m *Member) closeCounters(ctx context.Context) error {
 	all := m.counters.close()
-	var closers []*allocator.Sequence
-	for _, c := range all {
-		closers = append(closers, c.numbers)
-	}
 	if r := m.reign.Load(); r != nil {
-		closers = append(closers, r.close()...)
+		all = append(all, r.close()...)
 	}
 	// Each may cost a round through the log, many of which go together.
 	const atOnce = 64
@@ -302,7 +298,7 @@ func (m *Member) closeCounters(ctx context.Context) error {
 	var mu sync.Mutex
 	var errs []error
 	queue := make(chan *allocator.Sequence)
-	for range min(atOnce, len(closers)) {
+	for range min(atOnce, len(all)) {
 		wg.Go(func() {
 			for s := range queue {
 				if err := s.Close(ctx); err != nil {
@@ -313,7 +309,7 @@ func (m *Member) closeCounters(ctx context.Context) error {
 			}
 		})
 	}
-	for _, s := range closers {
+	for _, s := range all {
 		queue <- s
 	}
 	close(queue)
