@@ -46,7 +46,6 @@ func (m *Member) creation(spec *commandv1.SequenceSpec, force bool, now int64) (
 // a copy of the old one; next, if not nil, is the number to go on with. With force also when
 // numbers would repeat.
 func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*commandv1.SequenceSpec) error, next *int64, force bool) (Changed, error) {
-	const looks = 4
 	for look := 1; ; look++ {
 		s, err := m.Sequence(name)
 		if err != nil {
@@ -63,7 +62,7 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*c
 		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateSequence{
 			UpdateSequence: &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: next, Force: force},
 		}})
-		if refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH) && look < looks {
+		if lookAgain(err, look) {
 			continue
 		}
 		return Changed{result.Sequence, result.Index}, m.unknown(name, err)

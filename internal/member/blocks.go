@@ -39,7 +39,6 @@ type grantedBlock struct {
 // then the state machine refuses, and it is looked at again. prepare, which may refuse, is called
 // after each look and before the proposal.
 func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, requestID string, prepare func(*definition) error) (allocator.Block, grantedBlock, error) {
-	const looks = 4
 	for look := 1; ; look++ {
 		s, err := m.Sequence(name)
 		if err != nil {
@@ -57,7 +56,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 			Name: name, Count: count, Generation: s.Generation, Period: d.period(now),
 			RequestId: []byte(requestID), Whole: requestID != "",
 		}}})
-		if refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH) && look < looks {
+		if lookAgain(err, look) {
 			continue
 		}
 		if err != nil {
@@ -101,6 +100,13 @@ func (m *Member) unknown(name string, err error) error {
 		return m.unknownSequence(name)
 	}
 	return err
+}
+
+// lookAgain reports whether a command was refused because its sequence was changed after the
+// look, of that number from 1, that it rests on: then another is worth it, up to the fourth.
+func lookAgain(err error, look int) bool {
+	const looks = 4
+	return look < looks && refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH)
 }
 
 func refusedFor(err error, reason commandv1.Refusal) bool {
