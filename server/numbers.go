@@ -80,6 +80,10 @@ func checkNext(count uint64, requestID string) error {
 	if count < 1 || count > maxCount {
 		return invalid(fmt.Sprintf("count is %d, expected 1 to %d numbers a call", count, maxCount))
 	}
+	return checkRequestID(requestID)
+}
+
+func checkRequestID(requestID string) error {
 	if len(requestID) > maxRequestID {
 		return invalid(fmt.Sprintf("the request ID has %d bytes, at most %d are allowed", len(requestID), maxRequestID))
 	}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -121,8 +120,8 @@ func (q *sequenceService) GetLast(ctx context.Context, req *snowraftv1.GetLastRe
 }
 
 func (q *sequenceService) AllocateBlock(ctx context.Context, req *snowraftv1.AllocateBlockRequest) (*snowraftv1.AllocateBlockResponse, error) {
-	if len(req.GetRequestId()) > maxRequestID {
-		return nil, invalid(fmt.Sprintf("the request ID has %d bytes, at most %d are allowed", len(req.GetRequestId()), maxRequestID))
+	if err := checkRequestID(req.GetRequestId()); err != nil {
+		return nil, err
 	}
 	block, err := q.s.member.AllocateBlockOnce(ctx, req.GetSequence(), req.GetCount(), req.GetRequestId())
 	if err != nil {
