@@ -55,12 +55,12 @@ func (q *sequenceService) ListSequences(_ context.Context, req *snowraftv1.ListS
 }
 
 func (q *sequenceService) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {
-	paths, err := updatePaths(req)
+	fields, err := updateFields(req)
 	if err != nil {
 		return nil, err
 	}
 	updated, err := q.s.member.UpdateSequence(ctx, req.GetSequence().GetName(), func(spec *commandv1.SequenceSpec) error {
-		return updateSpec(spec, req.GetSequence(), paths)
+		return updateSpec(spec, req.GetSequence(), fields)
 	}, nil, req.GetForce())
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/snowraft/snowraft/fsm"
@@ -18,13 +19,28 @@ const (
 	defaultMaxBlock    = 10_000_000
 )
 
-// sequenceFields are the fields that an operator decides about: whether a message sets
-// one, and how it comes into a specification. Enums have the same numbers in both protos.
-var sequenceFields = map[string]struct {
+// sequenceField is a field that an operator decides about: whether a message sets it, and how it
+// comes into a specification. Enums have the same numbers in both protos.
+type sequenceField struct {
+	name  string
 	set   func(m *snowraftv1.Sequence) bool
 	apply func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence)
-}{
-	"start": {
+}
+
+// sequenceFields are in the order to apply them in: the default of one may depend on those before it.
+var sequenceFields = []sequenceField{
+	{
+		"increment",
+		func(m *snowraftv1.Sequence) bool { return m.Increment != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Increment = 1
+			if m.Increment != nil {
+				spec.Increment = m.GetIncrement()
+			}
+		},
+	},
+	{
+		"start",
 		func(m *snowraftv1.Sequence) bool { return m.Start != nil },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 			spec.Start = 1
@@ -36,16 +52,8 @@ var sequenceFields = map[string]struct {
 			}
 		},
 	},
-	"increment": {
-		func(m *snowraftv1.Sequence) bool { return m.Increment != nil },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.Increment = 1
-			if m.Increment != nil {
-				spec.Increment = m.GetIncrement()
-			}
-		},
-	},
-	"min": {
+	{
+		"min",
 		func(m *snowraftv1.Sequence) bool { return m.Min != nil },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 			spec.Min = spec.GetStart()
@@ -57,7 +65,8 @@ var sequenceFields = map[string]struct {
 			}
 		},
 	},
-	"max": {
+	{
+		"max",
 		func(m *snowraftv1.Sequence) bool { return m.Max != nil },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 			spec.Max = math.MaxInt64
@@ -69,99 +78,103 @@ var sequenceFields = map[string]struct {
 			}
 		},
 	},
-	"mode": {
+	{
+		"mode",
 		func(m *snowraftv1.Sequence) bool { return m.GetMode() != 0 },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 			spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED))
 		},
 	},
-	"block_duration_ms": {
+	{
+		"block_duration_ms",
 		func(m *snowraftv1.Sequence) bool { return m.GetBlockDurationMs() != 0 },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 			spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), defaultBlockMillis)
 		},
 	},
-	"min_block": {
+	{
+		"min_block",
 		func(m *snowraftv1.Sequence) bool { return m.GetMinBlock() != 0 },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 			spec.MinBlock = cmp.Or(m.GetMinBlock(), defaultMinBlock)
 		},
 	},
-	"max_block": {
+	{
+		"max_block",
 		func(m *snowraftv1.Sequence) bool { return m.GetMaxBlock() != 0 },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 			spec.MaxBlock = cmp.Or(m.GetMaxBlock(), max(defaultMaxBlock, spec.GetMinBlock()))
 		},
 	},
-	"reset": {
+	{
+		"reset",
 		func(m *snowraftv1.Sequence) bool { return m.GetReset_() != 0 },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 			spec.Reset_ = commandv1.SequenceReset(cmp.Or(m.GetReset_(), snowraftv1.SequenceReset_SEQUENCE_RESET_NONE))
 		},
 	},
-	"time_zone": {
+	{
+		"time_zone",
 		func(m *snowraftv1.Sequence) bool { return m.GetTimeZone() != "" },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() },
 	},
-	"format": {
+	{
+		"format",
 		func(m *snowraftv1.Sequence) bool { return m.GetFormat() != "" },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() },
 	},
-	"description": {
+	{
+		"description",
 		func(m *snowraftv1.Sequence) bool { return m.GetDescription() != "" },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() },
 	},
 }
 
-// sequenceFieldOrder is the order to apply fields in: the default of one may depend on those before it.
-var sequenceFieldOrder = []string{
-	"increment", "start", "min", "max", "mode", "block_duration_ms", "min_block", "max_block", "reset", "time_zone", "format", "description",
-}
-
 // newSequenceSpec is the specification of a sequence to be created.
 func newSequenceSpec(m *snowraftv1.Sequence) (*commandv1.SequenceSpec, error) {
 	spec := &commandv1.SequenceSpec{Name: m.GetName()}
-	return spec, updateSpec(spec, m, sequenceFieldOrder)
+	return spec, updateSpec(spec, m, sequenceFields)
 }
 
-// updatePaths is the fields that an update is about, in the order to apply them in.
-func updatePaths(req *snowraftv1.UpdateSequenceRequest) ([]string, error) {
+// updateFields is the fields that an update is about.
+func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error) {
 	m := req.GetSequence()
 	if m == nil {
 		return nil, invalid("the request has no sequence")
 	}
-	if req.UpdateMask == nil {
-		var paths []string
-		for _, name := range sequenceFieldOrder {
-			if sequenceFields[name].set(m) {
-				paths = append(paths, name)
-			}
-		}
-		return paths, nil
+	paths := req.GetUpdateMask().GetPaths()
+	if err := checkPaths(paths); err != nil {
+		return nil, err
 	}
-	asked := make(map[string]bool)
-	for _, path := range req.GetUpdateMask().GetPaths() {
-		if _, ok := sequenceFields[path]; !ok && path != "name" {
-			return nil, invalid(fmt.Sprintf("update_mask names %q, expected any of %s", path, strings.Join(sequenceFieldOrder, ", ")))
-		}
-		asked[path] = true
-	}
-	var paths []string
-	for _, name := range sequenceFieldOrder {
-		if asked[name] {
-			paths = append(paths, name)
+	var fields []sequenceField
+	for _, f := range sequenceFields {
+		if req.UpdateMask == nil && f.set(m) || slices.Contains(paths, f.name) {
+			fields = append(fields, f)
 		}
 	}
-	return paths, nil
+	return fields, nil
+}
+
+func checkPaths(paths []string) error {
+	var known []string
+	for _, f := range sequenceFields {
+		known = append(known, f.name)
+	}
+	for _, path := range paths {
+		if path != "name" && !slices.Contains(known, path) {
+			return invalid(fmt.Sprintf("update_mask names %q, expected any of %s", path, strings.Join(known, ", ")))
+		}
+	}
+	return nil
 }
 
 // updateSpec takes fields over from a message.
-func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, paths []string) error {
+func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []sequenceField) error {
 	if m == nil {
 		return invalid("the request has no sequence")
 	}
-	for _, name := range paths {
-		sequenceFields[name].apply(spec, m)
+	for _, f := range fields {
+		f.apply(spec, m)
 	}
 	if _, ok := snowraftv1.SequenceMode_name[int32(spec.GetMode())]; !ok {
 		return invalid(fmt.Sprintf("mode is %d, expected relaxed or strict", spec.GetMode()))
