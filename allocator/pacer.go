@@ -114,17 +114,18 @@ func (p *pacer) overtaken(mono int64) { p.briefUntil = mono + burstWindow }
 // ask returns how many numbers to ask for when callers wait for sum of them, the
 // greediest for most.
 func (p *pacer) ask(mono int64, sum, most uint64) uint64 {
-	if mono < p.briefUntil && p.duration != 0 {
-		p.size = max(p.min, min(p.clamp(p.rate*headroom*p.roundTrip, 0, maxStock), p.max))
-		return max(min(max(p.size, sum), p.max), most)
-	}
 	if p.duration == 0 {
 		p.size = p.first
 		return max(p.size, sum)
 	}
-	rate := max(p.rate, p.burst)
-	size := p.clamp(rate*max(p.duration, headroom*p.roundTrip), p.size/2, min(2*p.size, maxStock))
-	size = max(size, p.clamp(rate*max(p.duration/4, headroom*p.roundTrip), 0, maxStock))
+	var size uint64
+	if mono < p.briefUntil {
+		size = p.clamp(p.rate*headroom*p.roundTrip, 0, maxStock)
+	} else {
+		rate := max(p.rate, p.burst)
+		size = p.clamp(rate*max(p.duration, headroom*p.roundTrip), p.size/2, min(2*p.size, maxStock))
+		size = max(size, p.clamp(rate*max(p.duration/4, headroom*p.roundTrip), 0, maxStock))
+	}
 	p.size = max(p.min, min(size, p.max))
 	return max(min(max(p.size, sum), p.max), most)
 }
