@@ -126,7 +126,7 @@ func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 			s.ledger.stats.Burned += b.Count
 			break
 		}
-		s.burn()
+		s.burn(func(*stock) bool { return true })
 		s.next = b
 	}
 	if s.closed != nil {

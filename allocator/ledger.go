@@ -87,24 +87,15 @@ func (s *Sequence) refresh() {
 }
 
 // weed drops the blocks that must not be used any more. The lock is held.
-func (s *Sequence) weed() {
-	if b := s.current.Load(); b != nil && s.ledger.outdated(b) {
-		s.ledger.stats.Burned += b.Count - s.retire(b)
-		s.current.Store(nil)
-	}
-	if s.next != nil && s.ledger.outdated(s.next) {
-		s.ledger.stats.Burned += s.next.Count
-		s.next = nil
-	}
-}
+func (s *Sequence) weed() { s.burn(s.ledger.outdated) }
 
-// burn drops the blocks. The lock is held.
-func (s *Sequence) burn() {
-	if b := s.current.Load(); b != nil {
+// burn drops those of the two blocks that are to go. The lock is held.
+func (s *Sequence) burn(which func(*stock) bool) {
+	if b := s.current.Load(); b != nil && which(b) {
 		s.ledger.stats.Burned += b.Count - s.retire(b)
 		s.current.Store(nil)
 	}
-	if s.next != nil {
+	if s.next != nil && which(s.next) {
 		s.ledger.stats.Burned += s.next.Count
 		s.next = nil
 	}
