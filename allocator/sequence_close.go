@@ -37,22 +37,16 @@ func (s *Sequence) Close(ctx context.Context) error {
 		stop()
 	}
 	s.mu.Lock()
-	if s.next != nil { // granted last
-		s.ledger.stats.Burned += rest.count
-		rest = tail{s.next.Token, s.next.Count, s.next.granted}
-		s.next = nil
-	}
-	newest := rest.token == s.ledger.token
+	rest, unused := s.lastTail(rest)
 	s.mu.Unlock()
 
 	var err error
-	unused := min(rest.count, rest.granted)
-	if unused > 0 && newest {
+	if unused > 0 {
 		err = s.giveBack(ctx, rest.token, unused)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err != nil || !newest {
+	if err != nil {
 		unused = 0
 	}
 	s.ledger.stats.Burned += rest.count - unused
@@ -68,18 +62,11 @@ func (s *Sequence) Close(ctx context.Context) error {
 // not; what is left stays unused then.
 func (s *Sequence) Return(ctx context.Context) error {
 	s.mu.Lock()
-	rest := s.end()
-	if s.next != nil {
-		s.ledger.stats.Burned += rest.count
-		rest = tail{s.next.Token, s.next.Count, s.next.granted}
-		s.next = nil
-	}
+	rest, unused := s.lastTail(s.end())
 	s.ledger.stats.Burned += rest.count
-	newest := rest.token == s.ledger.token
 	s.ledger.rewind()
 	s.mu.Unlock()
-	unused := min(rest.count, rest.granted)
-	if unused == 0 || !newest {
+	if unused == 0 {
 		return nil
 	}
 	if err := s.giveBack(ctx, rest.token, unused); err != nil {
@@ -107,6 +94,22 @@ func (s *Sequence) end() tail {
 	given := s.retire(b)
 	s.current.Store(nil)
 	return tail{b.Token, b.Count - given, b.granted}
+}
+
+// lastTail takes the next block, if there is one, for what is left: it was granted after
+// the current one, which left rest, and that is burned. unused is how many numbers can be
+// given back: those of the last grant, or 0 if it is known that another came after it. The
+// lock is held.
+func (s *Sequence) lastTail(rest tail) (last tail, unused uint64) {
+	if s.next != nil {
+		s.ledger.stats.Burned += rest.count
+		rest = tail{s.next.Token, s.next.Count, s.next.granted}
+		s.next = nil
+	}
+	if rest.token != s.ledger.token {
+		return rest, 0
+	}
+	return rest, min(rest.count, rest.granted)
 }
 
 // giveBack returns the unused numbers at the end of a block.

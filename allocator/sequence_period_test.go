@@ -2,6 +2,7 @@ package allocator_test
 
 import (
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -204,5 +205,22 @@ func TestReturn(t *testing.T) {
 		if s := r.sequence.Stats(); s.Burned != 99 || s.Given != 32 {
 			r.Errorf("%+v", s)
 		}
+	})
+}
+
+// With two blocks there, the second is the one that goes back, and what is granted then is not
+// given out of the old one as well.
+func TestReturnOfTwo(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		r.next(90)
+		r.settle() // the next one is there
+		if err := r.sequence.Return(r.Context()); err != nil {
+			r.Fatal(err)
+		}
+		if s := r.sequence.Stats(); !slices.Equal(r.blocks.returned(), []uint64{100}) || s.Burned != 10 {
+			r.Fatalf("returned %v, %+v", r.blocks.returned(), s)
+		}
+		r.expect(60, 101)
+		r.expect(60, 161)
 	})
 }
