@@ -183,11 +183,7 @@ func (c *client) relaxed() {
 // modal asks who leads for numbers of a sequence that this member knows to be strict.
 func (c *client) modal(ctx context.Context, s *series, count uint64) {
 	a := s.askModal()
-	var n member.Numbering
-	l, err := c.leads()
-	if err == nil {
-		n, err = l.NextAtLeader(ctx, s.spec.GetName(), count, "")
-	}
+	n, err := c.nextAtLeader(ctx, s, count, "")
 	if !c.isSpent(0, s, err) && !errors.Is(err, member.ErrStrict) && c.answers(0, err) {
 		s.give(c.name, a, n)
 	}
@@ -203,24 +199,20 @@ func (c *client) strict() {
 	}
 	ctx, cancel := c.timeout()
 	defer cancel()
-	name := s.spec.GetName()
 	a := s.ask(position{})
-	l, err := c.leads()
 	if what < 5 && !s.forced && s.spec.GetReset_() == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
 		var last int64
 		var ok bool
+		l, err := c.leads()
 		if err == nil {
-			last, ok, err = l.LastAtLeader(ctx, name)
+			last, ok, err = l.LastAtLeader(ctx, s.spec.GetName())
 		}
 		if c.answers(1, err) {
 			s.told(c.name, a, last, ok)
 		}
 		return
 	}
-	var n member.Numbering
-	if err == nil {
-		n, err = l.NextAtLeader(ctx, name, count, "")
-	}
+	n, err := c.nextAtLeader(ctx, s, count, "")
 	if !c.isSpent(1, s, err) && c.answers(1, err) {
 		s.give(c.name, a, n)
 	}
@@ -235,14 +227,19 @@ func (c *client) identified(s *series, count uint64) {
 		c.sent++
 		r = s.open(fmt.Sprintf("%s-%d-%d", c.name, c.start, c.sent), count)
 	}
-	var n member.Numbering
-	l, err := c.leads()
-	if err == nil {
-		n, err = l.NextAtLeader(ctx, s.spec.GetName(), r.count, r.id)
-	}
+	n, err := c.nextAtLeader(ctx, s, r.count, r.id)
 	if c.answers(-1, err) {
 		s.answered(c.name, r, n)
 	}
+}
+
+// nextAtLeader asks who leads for numbers; requestID is "" for a request without an ID.
+func (p *process) nextAtLeader(ctx context.Context, s *series, count uint64, requestID string) (member.Numbering, error) {
+	l, err := p.leads()
+	if err != nil {
+		return member.Numbering{}, err
+	}
+	return l.NextAtLeader(ctx, s.spec.GetName(), count, requestID)
 }
 
 // timeout bounds one request, which ends with the process.
