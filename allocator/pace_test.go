@@ -160,3 +160,19 @@ func TestHundredfoldJump(t *testing.T) {
 		}
 	}
 }
+
+// While numbers are given out by other means, blocks are as small as may be: most would be skipped.
+func TestBlocksAreSmallWhileOvertaken(t *testing.T) {
+	runSequence(t, nil, func(r *sequenceRig) {
+		r.load(1000, 30*time.Second)
+		if size := r.sequence.Stats().BlockSize; size < 5000 {
+			r.Fatalf("blocks of %d numbers at 1000/s", size)
+		}
+		r.sequence.DropBefore(r.blocks.other(1))
+		r.next(1)
+		asked := r.blocks.requests()
+		if last := asked[len(asked)-1]; last.count != r.blocks.min {
+			r.Errorf("asked for %d numbers, expected %d", last.count, r.blocks.min)
+		}
+	})
+}
