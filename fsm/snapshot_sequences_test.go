@@ -69,6 +69,7 @@ func TestDigestCoversSequences(t *testing.T) {
 		"increment":   func(a *answer) { a.increment++ },
 		"period":      func(a *answer) { a.period++ },
 		"at":          func(a *answer) { a.at++ },
+		"generation":  func(a *answer) { a.generation++ },
 	} {
 		covers("answer's "+name, func(s *State) { edit(&s.answers.queue[0]) })
 	}
