@@ -14,12 +14,10 @@ type calls struct {
 	base    context.Context
 	cancel  context.CancelFunc
 	now     atomic.Pointer[context.Context]
-	cancels []context.CancelFunc // of the contexts that calls may still have; oldest first
-	keep    int
 }
 
 func newCalls(timeout, beat time.Duration) *calls {
-	c := &calls{timeout: timeout + beat, keep: int(timeout/beat) + 2}
+	c := &calls{timeout: timeout + beat}
 	c.base, c.cancel = context.WithCancel(context.Background())
 	c.renew()
 	return c
@@ -32,11 +30,8 @@ func (c *calls) context() context.Context { return *c.now.Load() }
 // goroutine, once a beat.
 func (c *calls) renew() {
 	ctx, cancel := context.WithTimeout(c.base, c.timeout)
+	context.AfterFunc(ctx, cancel) // not sooner: calls may have it until it ends by itself
 	c.now.Store(&ctx)
-	if c.cancels = append(c.cancels, cancel); len(c.cancels) > c.keep {
-		c.cancels[0]() // it ended by itself
-		c.cancels = c.cancels[1:]
-	}
 }
 
 // end cancels all calls, also those to come.
