@@ -1,6 +1,9 @@
 package redis
 
-import "bytes"
+import (
+	"bytes"
+	"strconv"
+)
 
 // parseInline reads a command that a person typed: words in one line, in which
 // quotes may hold spaces.
@@ -76,10 +79,8 @@ func unescape(line []byte, i int, quote byte) (byte, int) {
 		return '\\', i
 	}
 	if next == 'x' && i+3 < len(line) {
-		high, ok1 := hex(line[i+2])
-		low, ok2 := hex(line[i+3])
-		if ok1 && ok2 {
-			return high<<4 | low, i + 3
+		if code, err := strconv.ParseUint(string(line[i+2:i+4]), 16, 8); err == nil {
+			return byte(code), i + 3
 		}
 	}
 	switch next {
@@ -95,18 +96,6 @@ func unescape(line []byte, i int, quote byte) (byte, int) {
 		next = '\a'
 	}
 	return next, i + 1
-}
-
-func hex(c byte) (byte, bool) {
-	switch {
-	case c >= '0' && c <= '9':
-		return c - '0', true
-	case c >= 'a' && c <= 'f':
-		return c - 'a' + 10, true
-	case c >= 'A' && c <= 'F':
-		return c - 'A' + 10, true
-	}
-	return 0, false
 }
 
 func space(c byte) bool {
