@@ -34,8 +34,8 @@ func (d *door) segment(w http.ResponseWriter, r *http.Request) (route string, st
 	if !ok {
 		return route, http.StatusNotFound
 	}
-	if e := numbersOnly(w, r); e != nil {
-		return route, springError(w, r, http.StatusMethodNotAllowed, "org.springframework.web.HttpRequestMethodNotSupportedException", e.Message)
+	if status := numbersOnly(w, r); status != 0 {
+		return route, status
 	}
 	first, _, err := d.cfg.Backend.Next(r.Context(), key, 1)
 	if err != nil {
@@ -54,8 +54,8 @@ func (d *door) snowflake(w http.ResponseWriter, r *http.Request) (route string, 
 	if _, ok := leafKey(w, r, snowflakePrefix); !ok {
 		return route, http.StatusNotFound
 	}
-	if e := numbersOnly(w, r); e != nil {
-		return route, springError(w, r, http.StatusMethodNotAllowed, "org.springframework.web.HttpRequestMethodNotSupportedException", e.Message)
+	if status := numbersOnly(w, r); status != 0 {
+		return route, status
 	}
 	text, err := d.cfg.Backend.AppendIDs(r.Context(), nil, w, "", 1)
 	if err != nil {
@@ -74,14 +74,15 @@ func leafKey(w http.ResponseWriter, r *http.Request, prefix string) (string, boo
 	return key, key != ""
 }
 
-// numbersOnly refuses methods that must not take a number.
-func numbersOnly(w http.ResponseWriter, r *http.Request) *rpc.Error {
+// numbersOnly refuses methods that must not take a number, as Spring does. A status
+// other than 0 was answered.
+func numbersOnly(w http.ResponseWriter, r *http.Request) (status int) {
 	if r.Method == http.MethodGet || r.Method == http.MethodPost {
-		return nil
+		return 0
 	}
-	e := wrongMethod(w, r, "GET, POST")
-	e.Message = fmt.Sprintf("Request method '%s' not supported", r.Method)
-	return e
+	w.Header().Set("Allow", "GET, POST")
+	return springError(w, r, http.StatusMethodNotAllowed, "org.springframework.web.HttpRequestMethodNotSupportedException",
+		fmt.Sprintf("Request method '%s' not supported", r.Method))
 }
 
 func refuseLeafSegment(w http.ResponseWriter, r *http.Request, _ int, e *rpc.Error) int {

@@ -95,8 +95,8 @@ func (d *door) batch(r *http.Request, sequence string, count int64) ([]int64, er
 // tinyidRequest reads the parameters. The token is not looked at: there are
 // none here. A status other than 0 was answered.
 func tinyidRequest(w http.ResponseWriter, r *http.Request) (bizType string, count int64, status int) {
-	if e := numbersOnly(w, r); e != nil {
-		return "", 0, springError(w, r, http.StatusMethodNotAllowed, "org.springframework.web.HttpRequestMethodNotSupportedException", e.Message)
+	if status := numbersOnly(w, r); status != 0 {
+		return "", 0, status
 	}
 	if err := r.ParseForm(); err != nil {
 		code, e := unreadable(err)
