@@ -193,7 +193,7 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 // incrError tells of the end of int64 as Redis does. How to create a sequence that does
 // not exist, the Backend says.
 func (c *conn) incrError(g *group, count uint64, err error) string {
-	if rpc.FromError(err).Reason == rpc.SequenceExhausted && c.overflows(g, count) {
+	if exhausted(err) && c.overflows(g, count) {
 		return "ERR increment or decrement would overflow"
 	}
 	return errorText(err)
