@@ -1,0 +1,85 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	_ "google.golang.org/grpc/health" // makes connections watch members' health
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/resolver"
+	"google.golang.org/grpc/resolver/manual"
+)
+
+// maxAnswer is how large an answer may be: a million IDs take that much when a layout's
+// sequence is so narrow that each range holds one or two.
+const maxAnswer = 64 << 20
+
+// channel is connections to the members whose service of a name is healthy. It is a
+// grpc.ClientConnInterface whose calls are tried again where that is safe.
+type channel struct {
+	*grpc.ClientConn
+	resolver *manual.Resolver
+	standing *standing
+	stop     context.CancelFunc // ends pauses between tries
+}
+
+func newChannel(service string, seeds []string, o *options, onBreak func()) (*channel, error) {
+	life, stop := context.WithCancel(context.Background())
+	ch := &channel{resolver: manual.NewBuilderWithScheme("snowraft"), standing: new(standing), stop: stop}
+	ch.resolver.ResolveNowCallback = func(resolver.ResolveNowOptions) { onBreak() }
+	ch.resolver.InitialState(addresses(seeds, nil))
+	config, err := json.Marshal(map[string]any{
+		"loadBalancingConfig": []any{map[string]any{balancerName: map[string]any{}}},
+		"healthCheckConfig":   map[string]any{"serviceName": service},
+	})
+	if err != nil {
+		return nil, err
+	}
+	calls := &caller{opts: o, standing: ch.standing, life: life}
+	ch.ClientConn, err = grpc.NewClient("snowraft:///cluster", append([]grpc.DialOption{
+		grpc.WithResolvers(ch.resolver),
+		grpc.WithTransportCredentials(o.credentials),
+		grpc.WithDefaultServiceConfig(string(config)),
+		grpc.WithDisableServiceConfig(), // of DNS
+		grpc.WithDisableRetry(),         // caller knows reasons, gRPC only codes
+		grpc.WithUnaryInterceptor(calls.invoke),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
+			MinConnectTimeout: 2 * time.Second,
+		}),
+		// Members refuse more often than every 5 s.
+		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}),
+	}, o.dial...)...)
+	if err != nil {
+		stop()
+		return nil, err
+	}
+	return ch, nil
+}
+
+// update tells where members are.
+func (ch *channel) update(seeds, learned []string) {
+	ch.standing.learn(learned)
+	ch.resolver.UpdateState(addresses(seeds, learned))
+}
+
+func (ch *channel) close() error {
+	ch.stop()
+	return ch.ClientConn.Close()
+}
+
+func addresses(seeds, learned []string) (state resolver.State) {
+	seen := make(map[string]bool)
+	for _, a := range slices.Concat(learned, seeds) {
+		if !seen[a] {
+			seen[a] = true
+			state.Addresses = append(state.Addresses, resolver.Address{Addr: a})
+		}
+	}
+	return state
+}

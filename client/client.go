@@ -1,0 +1,104 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// defaultPort is the port of members' API.
+const defaultPort = "7700"
+
+// Client knows a cluster. Its methods may be called from any goroutine; one Client is
+// enough for a process.
+//
+// It has two connections to each member at most: one for IDs, over which members that
+// cannot issue any are passed over, and one for what the leader does, which any member
+// passes on. Both are made when they are first needed.
+type Client struct {
+	opts    options
+	ids     *channel // to members that can issue
+	leader  *channel // to members that run
+	members *members
+
+	mu      sync.Mutex
+	layouts map[string]*IDs // by name
+	closed  bool
+}
+
+// New returns a client of the cluster that the members at these addresses belong to. An
+// address is host:port or host, where 7700 is the port; a name may stand for several members. Some of
+// the members suffice, the others are learned from them.
+//
+// It connects to nobody yet, so it fails only if an address or an option is wrong.
+func New(addrs []string, opts ...Option) (*Client, error) {
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	seeds, err := seedAddresses(addrs)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{opts: o, members: newMembers(seeds), layouts: make(map[string]*IDs)}
+	if c.ids, err = newChannel(snowraftv1.IdService_ServiceDesc.ServiceName, seeds, &c.opts, c.members.changed); err != nil {
+		return nil, err
+	}
+	if c.leader, err = newChannel(snowraftv1.ClusterService_ServiceDesc.ServiceName, seeds, &c.opts, c.members.changed); err != nil {
+		return nil, errors.Join(err, c.ids.close())
+	}
+	c.members.ask = snowraftv1.NewClusterServiceClient(c.leader)
+	c.members.channels = []*channel{c.ids, c.leader}
+	return c, nil
+}
+
+func seedAddresses(addrs []string) ([]string, error) {
+	if len(addrs) == 0 {
+		return nil, errors.New("client: no address of a member was given")
+	}
+	seeds := make([]string, len(addrs))
+	for i, addr := range addrs {
+		if _, _, err := net.SplitHostPort(addr); err != nil {
+			addr = net.JoinHostPort(addr, defaultPort)
+		}
+		host, port, err := net.SplitHostPort(addr)
+		if err != nil || host == "" || port == "" {
+			return nil, fmt.Errorf("client: %q is no address of a member: expected host:port", addrs[i])
+		}
+		seeds[i] = addr
+	}
+	return seeds, nil
+}
+
+// NextID returns one ID of the layout "default"; see [IDs.Next].
+func (c *Client) NextID(ctx context.Context) (uint64, error) { return c.IDs("").Next(ctx) }
+
+// IDs issues IDs of a layout; an empty name means "default". The same name gives the same IDs.
+func (c *Client) IDs(layout string) *IDs {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := c.layouts[layout]
+	if i == nil {
+		i = newIDs(c, layout)
+		c.layouts[layout] = i
+	}
+	return i
+}
+
+// Close ends the connections. Calls under way fail with ErrClosed, and so do later ones. Close
+// generators, buffers and sequences first: they give back what they hold.
+func (c *Client) Close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	c.members.stop()
+	return errors.Join(c.ids.close(), c.leader.close())
+}

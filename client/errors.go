@@ -1,0 +1,109 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// ErrClosed: the Client, or what was made of it, was closed.
+var ErrClosed = errors.New("client: closed")
+
+// What a cluster may refuse, to be matched with errors.Is. An [Error] says more.
+var (
+	// ErrUnavailable: no member could be reached, or none that can do it now.
+	ErrUnavailable error = condition("no member can serve this now")
+	// ErrNoLeader: the cluster has no leader now, so nothing was done. Trying again helps.
+	ErrNoLeader error = condition(rpc.NoLeader)
+	// ErrCommitUnknown: it may have been done or not.
+	ErrCommitUnknown error = condition(rpc.CommitUnknown)
+	// ErrClockBehind: a clock went back by more than the wait threshold. It ends by itself.
+	ErrClockBehind error = condition(rpc.ClockBehind)
+	// ErrClockSkew: a clock is further off the majority's than allowed.
+	ErrClockSkew error = condition(rpc.ClockSkew)
+	// ErrWindowEnded: the granted window is used up and no other was granted in time.
+	ErrWindowEnded error = condition(rpc.WindowEnded)
+	// ErrWorkersExhausted: all workers of the layout are held. RetryAfter of the [Error] says when the
+	// first may be free.
+	ErrWorkersExhausted error = condition(rpc.WorkersExhausted)
+	// ErrUnknownLayout: the cluster has no layout of this name.
+	ErrUnknownLayout error = condition(rpc.UnknownLayout)
+	// ErrTimeExhausted: the layout's time field is full, for ever.
+	ErrTimeExhausted error = condition(rpc.TimeExhausted)
+	// ErrUnknownSequence: the cluster has no sequence of this name.
+	ErrUnknownSequence error = condition(rpc.UnknownSequence)
+	// ErrSequenceExhausted: the sequence has fewer numbers left than were asked for.
+	ErrSequenceExhausted error = condition(rpc.SequenceExhausted)
+	// ErrStrictSequence: blocks of the sequence were asked for, but the leader numbers it.
+	ErrStrictSequence error = condition(rpc.StrictSequence)
+	// ErrInvalidArgument: the request can never succeed.
+	ErrInvalidArgument error = condition(rpc.InvalidArgument)
+)
+
+// condition is the reason of an Error as an error to compare with.
+type condition string
+
+func (c condition) Error() string { return "client: " + string(c) }
+
+// Error is why a call failed.
+type Error struct {
+	// Reason is that of the member, such as "NO_LEADER" (see docs/grpc.md); empty if no member gave one.
+	Reason string
+	// Member is the address of the member that was asked last; empty if none was.
+	Member string
+	// RetryAfter is when trying again may help; 0: not told.
+	RetryAfter time.Duration
+
+	message string
+	code    codes.Code
+	cause   error // why there was no further try: that of the context; may be nil
+}
+
+// Error says what happened and where.
+func (e *Error) Error() string {
+	text := "snowraft: "
+	if e.Member != "" {
+		text += e.Member + ": "
+	}
+	text += e.message
+	if e.Reason != "" {
+		text += " [" + e.Reason + "]"
+	}
+	return text
+}
+
+// Is reports whether the target is the condition of this error.
+func (e *Error) Is(target error) bool {
+	c, ok := target.(condition)
+	if !ok {
+		return false
+	}
+	if c == ErrUnavailable {
+		return e.code == codes.Unavailable
+	}
+	return e.Reason == string(c) || c == ErrNoLeader && e.Reason == rpc.NotLeader
+}
+
+// Unwrap is the error of the context that ended the call, if it did.
+func (e *Error) Unwrap() error { return e.cause }
+
+// newError is an error that came from a member, or from gRPC.
+func newError(err error, member string) *Error {
+	var known *Error
+	if errors.As(err, &known) {
+		return known
+	}
+	from := rpc.FromError(err)
+	e := &Error{Reason: from.Reason, Member: member, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code}
+	switch from.Code {
+	case codes.DeadlineExceeded:
+		e.cause = context.DeadlineExceeded
+	case codes.Canceled:
+		e.cause = context.Canceled
+	}
+	return e
+}

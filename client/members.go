@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// lookEvery is how often members are asked who the members are.
+	lookEvery = 10 * time.Second
+	// lookPause is between two such questions at least.
+	lookPause = time.Second
+	lookFor   = 5 * time.Second
+)
+
+// members learns where the members of the cluster are, and tells channels.
+type members struct {
+	seeds    []string
+	ask      snowraftv1.ClusterServiceClient
+	channels []*channel
+
+	news    chan struct{} // a connection broke
+	begin   sync.Once
+	stopped chan struct{}
+	cancel  context.CancelFunc
+	done    sync.WaitGroup
+}
+
+func newMembers(seeds []string) *members {
+	return &members{seeds: seeds, news: make(chan struct{}, 1), stopped: make(chan struct{})}
+}
+
+// start begins to follow the membership, if it has not begun yet.
+func (m *members) start() {
+	m.begin.Do(func() {
+		select {
+		case <-m.stopped:
+			return
+		default:
+		}
+		var ctx context.Context
+		ctx, m.cancel = context.WithCancel(context.Background())
+		m.done.Go(func() { m.run(ctx) })
+	})
+}
+
+// stop ends following; it waits for the goroutine.
+func (m *members) stop() {
+	close(m.stopped)
+	m.begin.Do(func() {}) // waits for a start under way
+	if m.cancel != nil {
+		m.cancel()
+	}
+	m.done.Wait()
+}
+
+// changed says that the membership may have changed. It never blocks.
+func (m *members) changed() {
+	select {
+	case m.news <- struct{}{}:
+	default:
+	}
+}
+
+func (m *members) run(ctx context.Context) {
+	for {
+		m.look(ctx)
+		if !wait(ctx, lookPause, nil) || !wait(ctx, lookEvery-lookPause, m.news) {
+			return
+		}
+	}
+}
+
+// look asks for the members once. If nobody answers, all stays as it is.
+func (m *members) look(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	defer cancel()
+	resp, err := m.ask.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	if err != nil {
+		return
+	}
+	var learned []string
+	for _, member := range resp.GetMembers() {
+		if member.GetApiAddress() != "" {
+			learned = append(learned, member.GetApiAddress())
+		}
+	}
+	slices.Sort(learned)
+	if len(learned) == 0 {
+		return
+	}
+	for _, ch := range m.channels {
+		ch.update(m.seeds, learned)
+	}
+}
+
+// wait waits for a while, or for news; it is false when ctx is done.
+func wait(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-news:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

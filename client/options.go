@@ -1,0 +1,84 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+// defaultTimeout bounds calls whose context has no deadline.
+const defaultTimeout = 10 * time.Second
+
+// Option changes what [New] makes.
+type Option func(*options) error
+
+type options struct {
+	timeout     time.Duration
+	hedge       time.Duration
+	credentials credentials.TransportCredentials
+	dial        []grpc.DialOption
+	hooks       Hooks
+}
+
+func newOptions(opts []Option) (options, error) {
+	o := options{timeout: defaultTimeout, credentials: insecure.NewCredentials()}
+	for _, set := range opts {
+		if err := set(&o); err != nil {
+			return options{}, err
+		}
+	}
+	return o, nil
+}
+
+// WithTimeout bounds calls whose context has no deadline; the default is 10 s. It covers
+// all tries of a call. It has to be greater than 0.
+func WithTimeout(d time.Duration) Option {
+	return func(o *options) error {
+		if d <= 0 {
+			return fmt.Errorf("client: a timeout of %v: expected more than 0", d)
+		}
+		o.timeout = d
+		return nil
+	}
+}
+
+// WithHedging asks a second member when the first has not answered a request for IDs
+// after so long, and takes the answer that comes first; what the other issues is lost.
+// Sequences are not hedged, since that would make gaps. It has to be greater than 0.
+func WithHedging(after time.Duration) Option {
+	return func(o *options) error {
+		if after <= 0 {
+			return fmt.Errorf("client: hedging after %v: expected more than 0", after)
+		}
+		o.hedge = after
+		return nil
+	}
+}
+
+// WithTransportCredentials secures the connections; without it they are plain TCP.
+func WithTransportCredentials(c credentials.TransportCredentials) Option {
+	return func(o *options) error {
+		o.credentials = c
+		return nil
+	}
+}
+
+// WithDialOptions adds options of gRPC to the connections: interceptors, a stats handler
+// such as OpenTelemetry's. They see each try of a call.
+func WithDialOptions(opts ...grpc.DialOption) Option {
+	return func(o *options) error {
+		o.dial = append(o.dial, opts...)
+		return nil
+	}
+}
+
+// WithHooks tells what the client does; see [Hooks].
+func WithHooks(h Hooks) Option {
+	return func(o *options) error {
+		o.hooks = h
+		return nil
+	}
+}
