@@ -7,13 +7,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials/insecure"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -37,77 +35,65 @@ func byTurns(b *testing.B, requests int, bare, member func()) {
 	b.ReportMetric(float64(bareTook)/float64(took), "of-bare-rate")
 }
 
-// echo answers at once, with messages of the size that the product's have.
-type echo struct {
-	snowraftv1.UnimplementedSequenceServiceServer
-	snowraftv1.UnimplementedIdServiceServer
-}
-
-func (echo) Next(_ context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
-	return &snowraftv1.NextResponse{Sequence: req.GetSequence(), First: 1_000_000, Count: req.GetCount(), Increment: 1}, nil
-}
-
-func (echo) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
-	return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: 1 << 60, Count: 1, Step: 1}}}, nil
-}
-
 // BenchmarkUnary compares unary calls that a member answers from memory with the same calls
 // of a gRPC server that does nothing.
 func BenchmarkUnary(b *testing.B) {
 	n := startCluster(b, 1)[0]
 	n.createSequence(&snowraftv1.Sequence{Name: "bench"})
-	bare := grpc.NewServer()
-	snowraftv1.RegisterSequenceServiceServer(bare, echo{})
-	snowraftv1.RegisterIdServiceServer(bare, echo{})
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		b.Fatal(err)
-	}
-	go func() { _ = bare.Serve(l) }()
-	b.Cleanup(bare.Stop)
-	dial := func(address string) *grpc.ClientConn {
-		conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
-		if err != nil {
-			b.Fatal(err)
+	bare := startEcho(b)
+	const callers, calls = 64, 32
+	type call func(context.Context) error
+	next := func(address string) call {
+		client := snowraftv1.NewSequenceServiceClient(dial(b, address))
+		return func(ctx context.Context) error {
+			_, err := client.Next(ctx, &snowraftv1.NextRequest{Sequence: "bench", Count: 1})
+			return err
 		}
-		b.Cleanup(func() { conn.Close() })
-		return conn
 	}
-	const callers, calls = 32, 32
-	many := func(call func() error) func() {
+	generate := func(address string) call {
+		client := snowraftv1.NewIdServiceClient(dial(b, address))
+		return func(ctx context.Context) error {
+			_, err := client.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1})
+			return err
+		}
+	}
+	// many makes all calls and keeps how long each took.
+	many := func(b *testing.B, one call, took *[]time.Duration) func() {
+		each := make([]time.Duration, callers*calls)
 		return func() {
 			var wg sync.WaitGroup
-			for range callers {
+			for caller := range callers {
 				wg.Go(func() {
-					for range calls {
-						if err := call(); err != nil {
+					for i := range calls {
+						began := time.Now()
+						if err := one(b.Context()); err != nil {
 							b.Error(err)
 							return
 						}
+						each[caller*calls+i] = time.Since(began)
 					}
 				})
 			}
 			wg.Wait()
+			*took = append(*took, each...)
 		}
 	}
-	next := func(address string) func() {
-		client := snowraftv1.NewSequenceServiceClient(dial(address))
-		return many(func() error {
-			_, err := client.Next(context.Background(), &snowraftv1.NextRequest{Sequence: "bench", Count: 1})
-			return err
+	for _, of := range []struct {
+		name string
+		call func(address string) call
+	}{{"Next", next}, {"GenerateIds", generate}} {
+		b.Run(of.name, func(b *testing.B) {
+			var bareTook, took []time.Duration
+			byTurns(b, callers*calls, many(b, of.call(bare), &bareTook), many(b, of.call(n.server.APIAddr()), &took))
+			b.ReportMetric(float64(p99(took))/float64(p99(bareTook)), "of-bare-p99")
 		})
 	}
-	generate := func(address string) func() {
-		client := snowraftv1.NewIdServiceClient(dial(address))
-		return many(func() error {
-			_, err := client.GenerateIds(context.Background(), &snowraftv1.GenerateIdsRequest{Count: 1})
-			return err
-		})
-	}
-	b.Run("Next", func(b *testing.B) { byTurns(b, callers*calls, next(l.Addr().String()), next(n.server.APIAddr())) })
-	b.Run("GenerateIds", func(b *testing.B) {
-		byTurns(b, callers*calls, generate(l.Addr().String()), generate(n.server.APIAddr()))
-	})
+}
+
+// p99 is what 99 of 100 stay below.
+func p99(took []time.Duration) time.Duration {
+	slices.Sort(took)
+	return took[len(took)*99/100]
 }
 
 // BenchmarkPlainHTTP compares the plain paths of a member with a handler that prints a constant.

@@ -1,0 +1,62 @@
+package server_test
+
+import (
+	"context"
+	"math"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// A call that is answered from memory allocates hardly more than gRPC itself: at most two times
+// more than a call of a server that does nothing, with a deadline and without.
+//
+// It counts what the whole process allocates, clients included, which are the same on both
+// sides. So it is not parallel, and the least of several rounds is what counts: what a member
+// does beside its calls only adds.
+func TestUnaryAllocations(t *testing.T) {
+	member, bare := startCluster(t, 1)[0].server.APIAddr(), startEcho(t)
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it empties gRPC's pools
+	for _, tc := range []struct {
+		name  string
+		bound func(context.Context) (context.Context, context.CancelFunc)
+	}{
+		{"without a deadline", context.WithCancel},
+		{"with a deadline", func(ctx context.Context) (context.Context, context.CancelFunc) {
+			return context.WithTimeout(ctx, time.Minute)
+		}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			perCall := func(address string) func() float64 {
+				ids := snowraftv1.NewIdServiceClient(dial(t, address))
+				return func() float64 {
+					const calls = 500
+					ctx, cancel := tc.bound(t.Context())
+					defer cancel()
+					var before, after runtime.MemStats
+					runtime.ReadMemStats(&before)
+					for range calls {
+						if _, err := ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1}); err != nil {
+							t.Fatal(err)
+						}
+					}
+					runtime.ReadMemStats(&after)
+					return float64(after.Mallocs-before.Mallocs) / calls
+				}
+			}
+			ofBare, ofMember := perCall(bare), perCall(member)
+			least, leastBare := math.Inf(1), math.Inf(1)
+			for range 5 {
+				leastBare, least = min(leastBare, ofBare()), min(least, ofMember())
+			}
+			const most, noise = 2, 0.5
+			t.Logf("a call allocates %.2f times, %.2f at the bare server", least, leastBare)
+			if least > leastBare+most+noise {
+				t.Errorf("a call allocates %.2f times more than at the bare server, at most %d are allowed", least-leastBare, most)
+			}
+		})
+	}
+}

@@ -1,0 +1,51 @@
+package server_test
+
+import (
+	"context"
+	"net"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// echo answers at once, with messages of the size that the product's have.
+type echo struct {
+	snowraftv1.UnimplementedSequenceServiceServer
+	snowraftv1.UnimplementedIdServiceServer
+}
+
+func (echo) Next(_ context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
+	return &snowraftv1.NextResponse{Sequence: req.GetSequence(), First: 1_000_000, Count: req.GetCount(), Increment: 1}, nil
+}
+
+func (echo) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+	return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: 1 << 60, Count: 1, Step: 1}}}, nil
+}
+
+// startEcho starts a gRPC server that does nothing, as gRPC makes it by default.
+func startEcho(t testing.TB) (address string) {
+	bare := grpc.NewServer()
+	snowraftv1.RegisterSequenceServiceServer(bare, echo{})
+	snowraftv1.RegisterIdServiceServer(bare, echo{})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = bare.Serve(l) }()
+	t.Cleanup(bare.Stop)
+	return l.Addr().String()
+}
+
+// dial returns a connection of its own.
+func dial(t testing.TB, address string) *grpc.ClientConn {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
