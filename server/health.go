@@ -15,22 +15,27 @@ import (
 // healthPoll is how often a watcher's status is looked at.
 const healthPoll = 100 * time.Millisecond
 
-// healthService is gRPC's health protocol: serving means that this member can
-// issue IDs now.
+// healthService is gRPC's health protocol, by service: see status. Clients that balance by it
+// keep asking a member for what it can still do.
 type healthService struct {
 	grpc_health_v1.UnimplementedHealthServer
 	s *Server
 }
 
+// status is SERVING, for "" and the IdService, while this member can issue IDs; for the other
+// services, whose calls it answers from its replica or brings to the leader, until it ends.
 func (h *healthService) status(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus, bool) {
+	var serving bool
 	switch service {
-	case "", snowraftv1.IdService_ServiceDesc.ServiceName, snowraftv1.SequenceService_ServiceDesc.ServiceName,
-		snowraftv1.LayoutService_ServiceDesc.ServiceName,
+	case "", snowraftv1.IdService_ServiceDesc.ServiceName:
+		serving = h.s.Ready() == nil
+	case snowraftv1.SequenceService_ServiceDesc.ServiceName, snowraftv1.LayoutService_ServiceDesc.ServiceName,
 		snowraftv1.WorkerService_ServiceDesc.ServiceName, snowraftv1.ClusterService_ServiceDesc.ServiceName:
+		serving = !h.s.draining.Load()
 	default:
 		return grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN, false
 	}
-	if h.s.Ready() != nil {
+	if !serving {
 		return grpc_health_v1.HealthCheckResponse_NOT_SERVING, true
 	}
 	return grpc_health_v1.HealthCheckResponse_SERVING, true

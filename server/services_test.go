@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -245,23 +244,10 @@ func TestConfigReachesAllMembers(t *testing.T) {
 	}
 }
 
-func TestHealthAndHTTP(t *testing.T) {
+func TestHealthOverHTTP(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	n := nodes[0]
-	health := grpc_health_v1.NewHealthClient(n.conn)
-	for service, want := range map[string]codes.Code{"": codes.OK, "snowraft.v1.IdService": codes.OK, "nope": codes.NotFound} {
-		if _, err := health.Check(t.Context(), &grpc_health_v1.HealthCheckRequest{Service: service}); status.Code(err) != want {
-			t.Errorf("health of %q: %v", service, err)
-		}
-	}
-	watch, err := health.Watch(t.Context(), &grpc_health_v1.HealthCheckRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if r, err := watch.Recv(); err != nil || r.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
-		t.Fatalf("%v, %v", r, err)
-	}
 	n.mustGenerate(10)
 	get := func(path string) (int, string) {
 		resp, err := http.Get("http://" + n.server.HTTPAddr() + path)
@@ -292,9 +278,6 @@ func TestHealthAndHTTP(t *testing.T) {
 	n.setClock(-10 * time.Second)
 	if code, body := get("/readyz"); code != http.StatusServiceUnavailable || !strings.Contains(body, "behind") {
 		t.Errorf("/readyz with the clock back: %d %s", code, body)
-	}
-	if r, err := watch.Recv(); err != nil || r.GetStatus() != grpc_health_v1.HealthCheckResponse_NOT_SERVING {
-		t.Errorf("%v, %v", r, err)
 	}
 }
 
