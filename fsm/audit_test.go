@@ -137,14 +137,23 @@ func (l *auditLayout) expect(now int64, c *commandv1.AcquireWorker, config *comm
 
 // best is the candidate to grant to a holder.
 func (l *auditLayout) best(holder string, limit int64) (best int, ok bool) {
-	last := -1 // the one that the holder had last
+	last, first := -1, -1 // of the holder's: the one it had last, and the free one it had first
 	for i, k := range l.workers {
-		if k.used && k.holder == holder && (last < 0 || k.token > l.workers[last].token) {
+		if !k.used || k.holder != holder {
+			continue
+		}
+		if last < 0 || k.token > l.workers[last].token {
 			last = i
+		}
+		if k.high <= limit && (first < 0 || k.token < l.workers[first].token) {
+			first = i
 		}
 	}
 	if last >= 0 && l.workers[last].high <= limit {
 		return last, true
+	}
+	if first >= 0 { // the model has too few workers for the bound of looks to matter
+		return first, true
 	}
 	best = -1
 	for i, k := range l.workers {

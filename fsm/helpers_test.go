@@ -92,6 +92,13 @@ func acquire(holder string, windowMillis int64) *commandv1.Command {
 	}}}
 }
 
+// acquireWide is acquire for the layout wide.
+func acquireWide(holder string, windowMillis int64) *commandv1.Command {
+	cmd := acquire(holder, windowMillis)
+	cmd.GetAcquireWorker().Layout = wide.Name
+	return cmd
+}
+
 func extend(g Grant, n []byte, until, windowMillis int64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
 		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, Until: until, WindowMs: windowMillis,

@@ -32,7 +32,7 @@ func newLayout(l *snowflake.Layout, created int64) *layout {
 		created: created,
 		unit:    spec.UnitMillis,
 		ticks:   int64(l.Ticks()),
-		workers: workers{size: l.Workers(), newest: map[string]int{}},
+		workers: workers{size: l.Workers(), held: map[string]span{}},
 	}
 }
 

@@ -354,7 +354,7 @@ func cloneState(s *State) *State {
 		one := *l
 		one.workers.used = slices.Clone(l.workers.used)
 		one.workers.byAge = slices.Clone(l.workers.byAge)
-		one.workers.newest = maps.Clone(l.workers.newest)
+		one.workers.held = maps.Clone(l.workers.held)
 		one.history = l.history.clone()
 		next.layouts[name] = &one
 	}

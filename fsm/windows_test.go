@@ -48,14 +48,16 @@ func TestAcquirePicks(t *testing.T) {
 	take(epoch, "a/0", 1)      // never used, since its own is taken
 	take(epoch+1000, "a/0", 1) // its own, the last one
 	take(epoch+1000, "b/0", 2) // never used before the oldest
-	take(epoch+1000, "a/0", 3) // its own is taken, although an older one of its is not
-	take(epoch+1000, "c/0", 0) // the oldest
+	take(epoch+1000, "a/0", 0) // its last one is taken, but not the one before
+	take(epoch+1000, "a/0", 3) // never used, since all its own are taken
+	take(epoch+2000, "c/0", 0) // the oldest, the lowest number first
 	take(epoch+2000, "a/0", 3)
-	take(epoch+2000, "d/0", 0) // the oldest, the lowest number first
-	take(epoch+2000, "a/0", 1) // the oldest, and its own is the one after worker 3 was
-	take(epoch+3000, "e/0", 2) // the oldest, whatever its number
-	take(epoch+3000, "c/0", 0) // not its own any more, but the oldest
-	take(epoch+3000, "a/0", 1)
+	take(epoch+2000, "a/0", 1) // its own from the beginning, as worker 0 is not any more
+	take(epoch+2500, "d/0", 2)
+	take(epoch+3000, "e/0", 0)
+	take(epoch+3000, "c/0", 1) // not its own any more, but the oldest
+	take(epoch+3000, "a/0", 3) // its own is the one before worker 1 now
+	take(epoch+4000, "f/0", 2) // the oldest, whatever its number
 }
 
 func TestAcquireWithinTheThreshold(t *testing.T) {
@@ -258,13 +260,8 @@ func TestRelease(t *testing.T) {
 
 func TestGracefulRestartsUseOneWorker(t *testing.T) {
 	l := newLog(t, wide)
-	acquireWide := func(now int64) Grant {
-		cmd := acquire("a/0", 2000)
-		cmd.GetAcquireWorker().Layout = "default"
-		return l.must(at(now, cmd)).Grant
-	}
 	for i := range int64(20) {
-		g := acquireWide(epoch + 100*i)
+		g := l.must(at(epoch+100*i, acquireWide("a/0", 2000))).Grant
 		if g.Worker != 0 {
 			t.Fatalf("restart %d got worker %d", i, g.Worker)
 		}

@@ -36,19 +36,35 @@ type workers struct {
 	// high-water on top, by number among equals.
 	byAge []int
 
-	// newest has for each holder the worker that it was granted last, of those that
-	// nobody else was granted since. The others follow along worker.older, in
-	// descending order of their tokens. Without them a restored replica could not
-	// tell which worker is next once the newest went to another holder.
-	newest map[string]int
+	// held has for each holder the workers that it was granted and nobody else since,
+	// linked by worker.older in descending order of their tokens. Without the order a
+	// restored replica could not tell which worker is next once the newest went to
+	// another holder.
+	held map[string]span
 }
 
+// span is the ends of a list of workers: those with the newest and the oldest token.
+type span struct{ newest, oldest int }
+
+// ownLooks is how many of a holder's workers, from the oldest on, are looked at for one that
+// is free. The oldest mostly is, as windows are alike; some may be held on to by others of
+// the same name, or have been a long window when the holder began to crash.
+const ownLooks = 16
+
 // pick chooses the worker to grant to a holder: among those whose high-water is at
-// most limit, the one that this holder had last; else one that was never used, the
-// lowest number first; else the one with the lowest high-water. It is O(log n).
+// most limit, the one that this holder had last; else another of its own, so that a
+// process that crashes in a loop does not use up the layout; else one that was never
+// used, the lowest number first; else the one with the lowest high-water. It is O(log n).
 func (w *workers) pick(holder string, limit int64) (number int, ok bool) {
-	if n, had := w.newest[holder]; had && w.used[n].highWater <= limit {
-		return n, true
+	if own, had := w.held[holder]; had {
+		if w.used[own.newest].highWater <= limit {
+			return own.newest, true
+		}
+		for n, looks := own.oldest, 0; n != none && looks < ownLooks; n, looks = w.used[n].newer, looks+1 {
+			if w.used[n].highWater <= limit {
+				return n, true
+			}
+		}
 	}
 	if uint64(len(w.used)) < w.size || mutant.On(mutant.WorkerOutOfRange) {
 		return len(w.used), true
@@ -109,25 +125,34 @@ func (w *workers) setHighWater(number int, tick int64) {
 func (w *workers) remember(number int) {
 	k := &w.used[number]
 	k.newer, k.older = none, none
-	if head, ok := w.newest[k.holder]; ok {
-		k.older = head
-		w.used[head].newer = number
+	own, had := w.held[k.holder]
+	if had {
+		k.older = own.newest
+		w.used[own.newest].newer = number
+	} else {
+		own.oldest = number
 	}
-	w.newest[k.holder] = number
+	own.newest = number
+	w.held[k.holder] = own
 }
 
 // forget takes a worker out of its holder's.
 func (w *workers) forget(number int) {
 	k := &w.used[number]
+	own := w.held[k.holder]
 	if k.older != none {
 		w.used[k.older].newer = k.newer
+	} else {
+		own.oldest = k.newer
 	}
-	switch {
-	case k.newer != none:
+	if k.newer != none {
 		w.used[k.newer].older = k.older
-	case k.older != none:
-		w.newest[k.holder] = k.older
-	default:
-		delete(w.newest, k.holder)
+	} else {
+		own.newest = k.older
+	}
+	if own.newest == none {
+		delete(w.held, k.holder)
+	} else {
+		w.held[k.holder] = own
 	}
 }

@@ -1,0 +1,70 @@
+package fsm
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A process that crashes again and again, and is started under the same name each time, does
+// not go through the workers of its layout: it takes again those of its own whose windows have
+// passed.
+func TestCrashLoop(t *testing.T) {
+	const window = 2000 // ms, as slow start begins
+	for _, tc := range []struct {
+		every  int64 // ms
+		stable int64 // the window in ms that it had before its troubles
+		want   int   // workers
+	}{
+		{every: 5000, stable: window, want: 1},
+		{every: 2000, stable: window, want: 1},
+		{every: 1000, stable: window, want: 2},
+		{every: 10, stable: window, want: 200},
+		{every: 1000, stable: 600_000, want: 3},
+		{every: 2000, stable: 600_000, want: 2},
+	} {
+		t.Run(fmt.Sprintf("every %d ms after a window of %d ms", tc.every, tc.stable), func(t *testing.T) {
+			l := newLog(t, wide)
+			l.must(at(epoch, acquireWide("other/0", window))) // whose worker stays its own
+			used := map[uint64]bool{}
+			for now, length := epoch, tc.stable; now < epoch+1000*tc.every; now, length = now+tc.every, window {
+				used[l.must(at(now, acquireWide("loop/0", length))).Grant.Worker] = true
+			}
+			if len(used) != tc.want {
+				t.Errorf("1,000 restarts used %d of 1,024 workers, expected %d", len(used), tc.want)
+			}
+			if g := l.must(at(epoch+1_000_000_000, acquireWide("other/0", window))).Grant; g.Worker != 0 {
+				t.Errorf("who has nothing to do with it lost its worker and got %d", g.Worker)
+			}
+		})
+	}
+}
+
+// After the loop it is the worker that the process had last that it gets back.
+func TestCrashLoopEnds(t *testing.T) {
+	l := newLog(t, wide)
+	var last Grant
+	for i := range int64(10) {
+		last = l.must(at(epoch+1000*i, acquireWide("loop/0", 2000))).Grant
+	}
+	if g := l.must(at(epoch+11_000, acquireWide("loop/0", 2000))).Grant; g.Worker != last.Worker || g.From != last.Until {
+		t.Errorf("%+v after %+v", g, last)
+	}
+}
+
+// Where many processes share a name, only so many of their workers are looked at.
+func TestHoldersOfOneName(t *testing.T) {
+	for _, tc := range []struct {
+		live int
+		want uint64
+	}{{ownLooks - 1, ownLooks - 1}, {ownLooks, ownLooks + 2}} {
+		l := newLog(t, wide)
+		for range tc.live {
+			l.must(at(epoch, acquireWide("twin/0", 60_000)))
+		}
+		l.must(at(epoch, acquireWide("twin/0", 1000)))
+		l.must(at(epoch, acquireWide("twin/0", 60_000)))
+		if g := l.must(at(epoch+1000, acquireWide("twin/0", 1000))).Grant; g.Worker != tc.want {
+			t.Errorf("beside %d others it got worker %d, expected %d", tc.live, g.Worker, tc.want)
+		}
+	}
+}
