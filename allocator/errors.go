@@ -56,12 +56,15 @@ func (e *WindowEndedError) Error() string {
 
 // WorkersExhaustedError says that every worker of a layout is taken.
 type WorkersExhaustedError struct {
-	Layout  string
-	RetryAt time.Time // when the first worker becomes free
+	Layout string
+	// RetryAt is when the first of their windows ends. A holder that goes on extends its
+	// window before, so that no worker is free then either; one that stops may give its
+	// worker back sooner.
+	RetryAt time.Time
 }
 
 func (e *WorkersExhaustedError) Error() string {
-	return fmt.Sprintf("allocator: all workers of layout %q are taken: the next one is free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
+	return fmt.Sprintf("allocator: all workers of layout %q are taken: the next one may be free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
 }
 
 // interrupted wraps the error of a context that ended while a call waited for what.

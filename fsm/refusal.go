@@ -70,7 +70,8 @@ type Refused struct {
 	Detail string
 
 	// RetryAtMillis is the soonest time on the proposer's clock at which the same
-	// request may succeed, in Unix milliseconds; 0 if waiting does not help.
+	// request may succeed, in Unix milliseconds; 0 if waiting does not help. What happens
+	// meanwhile may put it off, as when a holder extends its window, or bring it forward.
 	RetryAtMillis int64
 
 	// BehindMillis is by how much the proposer's clock was behind, for CLOCK_BEHIND.

@@ -192,7 +192,7 @@ func (l *layout) exhausted(now int64) *Refused {
 	}
 	free := l.layout.MillisAt(soonest)
 	refused := refuse(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED,
-		"all %d workers of layout %q are taken: try again in %d ms, when the first one is free",
+		"all %d workers of layout %q are taken: try again in %d ms, when the first one is free unless it is extended",
 		l.workers.size, l.name, minus(free, now))
 	refused.RetryAtMillis = free
 	return refused
