@@ -1,0 +1,98 @@
+package load
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// maxAnswer is how large an answer may be: a million IDs take that much in layouts
+// with a narrow sequence.
+const maxAnswer = 64 << 20
+
+// Dial returns a connection to the API at host:port. It is made by the first call.
+func Dial(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///"+address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)))
+}
+
+// IDs calls GenerateIds, always with the same request.
+type IDs struct {
+	Client  snowraftv1.IdServiceClient
+	Request *snowraftv1.GenerateIdsRequest
+	Timeout time.Duration // of a call
+}
+
+// Call implements Caller.
+func (c *IDs) Call(ctx context.Context, got *Receipt) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	resp, err := c.Client.GenerateIds(ctx, c.Request)
+	if err != nil {
+		return refusal(err)
+	}
+	before := got.numbers
+	for _, r := range resp.GetRanges() {
+		got.Range(r.GetFirst(), uint64(r.GetCount()), r.GetStep())
+	}
+	got.Numbers(resp.GetIds())
+	return expected(got.numbers-before, max(uint64(c.Request.GetCount()), 1))
+}
+
+// Next calls SequenceService.Next, always with the same request. A number is noted
+// as the 64 bits that it is in two's complement.
+type Next struct {
+	Client  snowraftv1.SequenceServiceClient
+	Request *snowraftv1.NextRequest
+	Timeout time.Duration // of a call
+}
+
+// Call implements Caller.
+func (c *Next) Call(ctx context.Context, got *Receipt) error {
+	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
+	defer cancel()
+	resp, err := c.Client.Next(ctx, c.Request)
+	if err != nil {
+		return refusal(err)
+	}
+	first, count, step := uint64(resp.GetFirst()), uint64(resp.GetCount()), uint64(resp.GetIncrement()) //nolint:gosec // the same bits
+	if resp.GetIncrement() < 0 && count > 0 {                                                           // from the other end
+		first += (count - 1) * step
+		step = -step
+	}
+	got.Range(first, count, step)
+	return expected(count, max(uint64(c.Request.GetCount()), 1))
+}
+
+// refusal is a failed call, with the member's reason, or gRPC's.
+func refusal(err error) error {
+	e := rpc.FromError(err)
+	reason := e.Reason
+	switch {
+	case reason != "":
+	case e.Code == codes.DeadlineExceeded:
+		reason = reasonTimeout
+	case e.Code == codes.Unavailable:
+		reason = reasonBroken
+	default:
+		reason = strings.ToUpper(e.Code.String())
+	}
+	return &Refusal{Reason: reason, Text: e.Message}
+}
+
+// expected fails when an answer does not have as many numbers as it should.
+func expected(got, want uint64) error {
+	if got == want {
+		return nil
+	}
+	return &Refusal{Reason: "WRONG_COUNT", Text: fmt.Sprintf("the answer has %d numbers, expected %d", got, want)}
+}

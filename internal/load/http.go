@@ -1,0 +1,101 @@
+package load
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// mostText is how much of an answer is read: 100,000 numbers of 20 digits are less.
+const mostText = 16 << 20
+
+// HTTP asks for numbers as plain text, on a connection of its own that is kept. It
+// does no more than that takes, so that what is measured is the server. Close it.
+type HTTP struct {
+	link
+	request []byte
+	count   uint64
+	body    bytes.Buffer
+}
+
+// NewHTTP returns a client that asks for count numbers at a path with its query.
+func NewHTTP(address, method, path string, count uint64, timeout time.Duration) *HTTP {
+	request := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, address)
+	if method == http.MethodPost {
+		request = append(request, "Content-Length: 0\r\n"...)
+	}
+	return &HTTP{link: link{address: address, timeout: timeout}, request: append(request, "\r\n"...), count: count}
+}
+
+// Call implements Caller.
+func (c *HTTP) Call(ctx context.Context, got *Receipt) error {
+	return c.exchange(ctx, c.request, func(in *bufio.Reader) error {
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return err
+		}
+		c.body.Reset()
+		if _, err := c.body.ReadFrom(io.LimitReader(resp.Body, mostText)); err != nil {
+			_ = resp.Body.Close()
+			return err
+		}
+		if err := resp.Body.Close(); err != nil {
+			return err
+		}
+		if resp.Close { // the server does not keep it
+			defer c.Close()
+		}
+		if resp.StatusCode != http.StatusOK {
+			return httpRefusal(resp.StatusCode, c.body.String())
+		}
+		return c.numbers(got)
+	})
+}
+
+// numbers notes one number a line.
+func (c *HTTP) numbers(got *Receipt) error {
+	text, before := c.body.Bytes(), got.numbers
+	if !got.Checked() {
+		got.Count(uint64(bytes.Count(text, []byte{'\n'}))) //nolint:gosec // a count is not negative
+		return expected(got.numbers-before, c.count)
+	}
+	for len(text) > 0 {
+		var line []byte
+		line, text, _ = bytes.Cut(text, []byte{'\n'})
+		n, err := parseNumber(string(line))
+		if err != nil {
+			return &Refusal{Reason: "NO_NUMBER", Text: fmt.Sprintf("the answer has %q, expected a number: what has a format can't be checked for duplicates", line)}
+		}
+		got.Number(n)
+	}
+	return expected(got.numbers-before, c.count)
+}
+
+// parseNumber reads an ID, or a number of a sequence as its bits.
+func parseNumber(text string) (uint64, error) {
+	if strings.HasPrefix(text, "-") {
+		n, err := strconv.ParseInt(text, 10, 64)
+		return uint64(n), err //nolint:gosec // the same bits
+	}
+	return strconv.ParseUint(text, 10, 64)
+}
+
+// httpRefusal is counted by the reason that a member's answer begins with, or else
+// by the status.
+func httpRefusal(status int, text string) error {
+	text = strings.TrimSpace(text)
+	reason, _, found := strings.Cut(text, ":")
+	if !found || reason == "" || strings.ContainsFunc(reason, func(r rune) bool { return r != '_' && (r < 'A' || r > 'Z') }) {
+		reason = fmt.Sprintf("HTTP_%d", status)
+	}
+	if len(text) > 200 {
+		text = text[:200] + "..."
+	}
+	return &Refusal{Reason: reason, Text: fmt.Sprintf("%s (%d %s)", text, status, http.StatusText(status))}
+}

@@ -1,0 +1,65 @@
+package load
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"os"
+	"time"
+)
+
+// link is a client's own TCP connection, made when it is first needed and again
+// after it broke.
+type link struct {
+	address string
+	timeout time.Duration
+	conn    net.Conn
+	in      *bufio.Reader
+}
+
+// exchange sends a request and has read take the answer. An error of read that is
+// no *Refusal breaks the connection: what comes next on it can't be told.
+func (l *link) exchange(ctx context.Context, request []byte, read func(*bufio.Reader) error) error {
+	err := l.send(ctx, request, read)
+	if err == nil {
+		return nil
+	}
+	if _, refused := errors.AsType[*Refusal](err); refused {
+		return err
+	}
+	l.Close()
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return &Refusal{Reason: reasonTimeout, Text: "no answer in time"}
+	}
+	return &Refusal{Reason: reasonBroken, Text: err.Error()}
+}
+
+func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader) error) error {
+	if l.conn == nil {
+		dialer := net.Dialer{Timeout: l.timeout}
+		conn, err := dialer.DialContext(ctx, "tcp", l.address)
+		if err != nil {
+			return err
+		}
+		l.conn, l.in = conn, bufio.NewReader(conn)
+	}
+	conn := l.conn
+	if err := conn.SetDeadline(now().Add(l.timeout)); err != nil {
+		return err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // wakes it up
+	defer stop()
+	if _, err := conn.Write(request); err != nil {
+		return err
+	}
+	return read(l.in)
+}
+
+// Close closes the connection, if there is one.
+func (l *link) Close() {
+	if l.conn != nil {
+		_ = l.conn.Close() // there is nothing left to be lost
+		l.conn = nil
+	}
+}

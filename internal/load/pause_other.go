@@ -1,0 +1,13 @@
+//go:build !linux
+
+package load
+
+import (
+	"context"
+	"time"
+)
+
+// newPause returns what pauses about so long, or until ctx is done.
+func newPause() (pause func(ctx context.Context, d time.Duration), done func()) {
+	return pauseByTimer, func() {}
+}

@@ -1,0 +1,154 @@
+package load
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+const (
+	// afterFailure is how long a client of the closed loop waits after a call that
+	// failed: refusals come so fast that they would be all that a run has.
+	afterFailure = 10 * time.Millisecond
+	// progressEvery is how often progress is told.
+	progressEvery = time.Second
+)
+
+// Run makes calls until the plan's duration has passed or ctx is done, and returns
+// what it measured. Calls that ctx cuts off don't count.
+func Run(ctx context.Context, p Plan) *Result { return run(ctx, p, newPause) }
+
+// pauses makes what a client pauses with, until done.
+type pauses func() (pause func(context.Context, time.Duration), done func())
+
+func run(ctx context.Context, p Plan, pauses pauses) *Result {
+	r := &runner{plan: p, pauses: pauses, all: newTallies(len(p.Callers))}
+	if p.Check != nil {
+		r.check = startChecker(p.Check, len(p.Callers))
+	}
+	r.begin = now()
+	r.end = r.begin.Add(p.Duration)
+	if p.Rate > 0 {
+		r.schedule = newSchedule(r.begin, p.Duration, p.Rate)
+	}
+	stop := r.tell()
+	var clients sync.WaitGroup
+	for i := range p.Callers {
+		clients.Go(func() { r.client(ctx, i) })
+	}
+	clients.Wait()
+	ended := now()
+	stop()
+	var late uint64
+	if r.schedule != nil {
+		if ended.Before(r.end) && ctx.Err() == nil {
+			ended = r.end // nothing was due any more
+		}
+		t := r.all.of(0)
+		late = r.schedule.overdue(ended, func(waited time.Duration) { t.waited(waited, 1) })
+	}
+	result := r.all.result()
+	result.Elapsed, result.Overdue = ended.Sub(r.begin), late
+	result.Calls -= late
+	if r.check != nil {
+		result.Verdict = r.check.end()
+	}
+	return result
+}
+
+// runner is a run under way.
+type runner struct {
+	plan       Plan
+	pauses     pauses
+	all        tallies
+	check      *checker  // nil: nothing is checked
+	schedule   *schedule // nil: the closed loop
+	begin, end time.Time
+}
+
+// client makes the calls of one client.
+func (r *runner) client(ctx context.Context, i int) {
+	got := &Receipt{check: r.check}
+	if r.check != nil {
+		got.step = r.check.seen.order.step
+		got.buffer = make([]Span, 0, bufferedSpans)
+	}
+	defer got.flush()
+	caller, t := r.plan.Callers[i], r.all.of(i)
+	begins := r.closed()
+	if r.schedule != nil {
+		pause, done := r.pauses()
+		defer done()
+		begins = r.open(pause)
+	}
+	for {
+		since, ok := begins(ctx)
+		if !ok || ctx.Err() != nil {
+			return
+		}
+		got.numbers = 0
+		err := caller.Call(ctx, got)
+		switch {
+		case err == nil:
+			t.succeeded(now().Sub(since), got.numbers)
+		case ctx.Err() != nil:
+			return
+		default:
+			t.refused(err, got.numbers)
+			if r.schedule == nil {
+				pauseByTimer(ctx, afterFailure)
+			}
+		}
+	}
+}
+
+// closed begins each call when the one before has ended.
+func (r *runner) closed() func(context.Context) (since time.Time, ok bool) {
+	return func(context.Context) (time.Time, bool) {
+		since := now()
+		return since, since.Before(r.end)
+	}
+}
+
+// open waits until the next call is due. One whose turn comes after the end is not
+// made.
+func (r *runner) open(pause func(context.Context, time.Duration)) func(context.Context) (since time.Time, ok bool) {
+	return func(ctx context.Context) (time.Time, bool) {
+		due, ok := r.schedule.take()
+		if ok {
+			await(ctx, due, pause)
+		}
+		if !ok || !now().Before(r.end) {
+			r.schedule.giveBack()
+			return due, false
+		}
+		return due, true
+	}
+}
+
+// tell tells the progress until stop is called.
+func (r *runner) tell() (stop func()) {
+	if r.plan.Progress == nil {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	var told sync.WaitGroup
+	told.Go(func() {
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				p := r.all.progress()
+				p.Elapsed = now().Sub(r.begin)
+				r.plan.Progress(p)
+			case <-ended:
+				return
+			}
+		}
+	})
+	return func() {
+		close(ended)
+		told.Wait()
+	}
+}

@@ -1,0 +1,110 @@
+package load
+
+import "math/bits"
+
+const (
+	// DefaultSpans is how many spans a check may hold: 256 MiB, and while it sorts
+	// up to as much again. IDs that are asked for in batches need one span for a
+	// tick or more; single ones from one member join as well, as those that others
+	// were given lie between them.
+	DefaultSpans = 16 << 20
+	// freshSpans is how many spans are gathered before they are sorted.
+	freshSpans = 256 << 10
+	// examples is how many duplicates are shown.
+	examples = 10
+)
+
+// Seen finds out whether a number came twice. It keeps spans of numbers, in lists
+// of doubling length that are each sorted and joined, so that each span is moved a
+// logarithmic number of times. It is not safe for concurrent use.
+type Seen struct {
+	order order
+	limit int
+	fresh spans
+	lists []spans // the longest first, each at most half as long as the one before
+	// full says that no more is taken: verdict counts what is skipped.
+	full    bool
+	verdict Verdict
+}
+
+// Verdict is what a check found.
+type Verdict struct {
+	// Checked is how many numbers were compared with all others that were.
+	Checked uint64
+	// Skipped is how many were not, as there was no memory left for them.
+	Skipped uint64
+	// Duplicates is how often a number came that had come before.
+	Duplicates uint64
+	// Examples are some of those numbers.
+	Examples []uint64
+}
+
+// NewSeen returns a check that holds at most limit spans. Step is how far the
+// numbers of a run are apart, at least 1; others are checked as well, but take a
+// span each.
+func NewSeen(step uint64, limit int) *Seen {
+	return &Seen{order: order{step: max(step, 1)}, limit: limit}
+}
+
+// Add adds spans of the check's step; it keeps nothing of the slice.
+func (s *Seen) Add(more []Span) {
+	if s.full {
+		for _, span := range more {
+			s.verdict.Skipped += s.order.count(span)
+		}
+		return
+	}
+	s.fresh = append(s.fresh, more...)
+	if len(s.fresh) >= min(freshSpans, s.limit) {
+		s.settle()
+	}
+}
+
+// settle sorts what was gathered into the lists.
+func (s *Seen) settle() {
+	for _, span := range s.fresh {
+		s.verdict.Checked += s.order.count(span)
+	}
+	list := append(spans(nil), s.order.sort(s.fresh, s.twice)...)
+	s.fresh = s.fresh[:0]
+	s.lists = append(s.lists, list)
+	s.merge(func(longer, shorter int) bool { return bits.Len(uint(longer)) <= bits.Len(uint(shorter)) })
+	if s.held() >= s.limit {
+		s.merge(func(int, int) bool { return true }) // what is in different lists may join
+	}
+	s.full = s.held() >= s.limit
+}
+
+// merge merges the last two lists for as long as needed says so of their lengths.
+func (s *Seen) merge(needed func(longer, shorter int) bool) {
+	for n := len(s.lists); n > 1 && needed(len(s.lists[n-2]), len(s.lists[n-1])); n = len(s.lists) {
+		s.lists[n-2] = s.order.merge(s.lists[n-2], s.lists[n-1], s.twice)
+		s.lists = s.lists[:n-1]
+	}
+}
+
+func (s *Seen) held() (n int) {
+	for _, list := range s.lists {
+		n += len(list)
+	}
+	return n
+}
+
+func (s *Seen) twice(span Span) {
+	s.verdict.Duplicates += s.order.count(span)
+	for id := span.First; len(s.verdict.Examples) < examples; id += s.order.step {
+		s.verdict.Examples = append(s.verdict.Examples, id)
+		if id == span.Last {
+			return
+		}
+	}
+}
+
+// Verdict ends the check.
+func (s *Seen) Verdict() Verdict {
+	if len(s.fresh) > 0 {
+		s.settle()
+	}
+	s.merge(func(int, int) bool { return true })
+	return s.verdict
+}

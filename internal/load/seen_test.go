@@ -1,0 +1,105 @@
+package load
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestDuplicatesAreFound(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		step  uint64
+		spans []Span
+		want  Verdict
+	}{
+		{"none", 1, []Span{{1, 10}, {11, 20}, {30, 30}, {25, 29}}, Verdict{Checked: 26}},
+		{"one twice", 1, []Span{{1, 1}, {5, 9}, {1, 1}}, Verdict{Checked: 7, Duplicates: 1, Examples: []uint64{1}}},
+		{"overlap", 1, []Span{{1, 10}, {8, 12}}, Verdict{Checked: 15, Duplicates: 3, Examples: []uint64{8, 9, 10}}},
+		{"within", 1, []Span{{1, 10}, {4, 4}, {9, 9}}, Verdict{Checked: 12, Duplicates: 2, Examples: []uint64{4, 9}}},
+		{"three times", 1, []Span{{7, 7}, {7, 7}, {7, 7}}, Verdict{Checked: 3, Duplicates: 2, Examples: []uint64{7, 7}}},
+		{"no more than ten examples", 1, []Span{{1, 100}, {1, 100}}, Verdict{Checked: 200, Duplicates: 100, Examples: []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}},
+		{"runs between runs", 4, []Span{{0, 40}, {1, 41}, {2, 42}, {44, 48}}, Verdict{Checked: 35}},
+		{"of one run", 4, []Span{{0, 40}, {1, 41}, {40, 44}}, Verdict{Checked: 24, Duplicates: 1, Examples: []uint64{40}}},
+		{"the last number", 1, []Span{{math.MaxUint64 - 1, math.MaxUint64}, {math.MaxUint64, math.MaxUint64}}, Verdict{Checked: 3, Duplicates: 1, Examples: []uint64{math.MaxUint64}}},
+	} {
+		s := NewSeen(c.step, DefaultSpans)
+		s.Add(c.spans)
+		got := s.Verdict()
+		if got.Checked != c.want.Checked || got.Skipped != 0 || got.Duplicates != c.want.Duplicates || !slices.Equal(got.Examples, c.want.Examples) {
+			t.Errorf("%s: %+v, expected %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// The check agrees with a set, however the spans come and wherever they are merged.
+func TestDuplicatesAsInASet(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		step := rapid.SampledFrom([]uint64{1, 3, 1 << 16}).Draw(t, "step")
+		s := NewSeen(step, DefaultSpans)
+		set, twice, numbers := map[uint64]bool{}, uint64(0), uint64(0)
+		for range rapid.IntRange(1, 20).Draw(t, "batches") {
+			var batch []Span
+			for range rapid.IntRange(0, 6).Draw(t, "spans") {
+				first := rapid.Uint64Range(0, 300).Draw(t, "first")
+				span := Span{First: first, Last: first + step*rapid.Uint64Range(0, 5).Draw(t, "more")}
+				batch = append(batch, span)
+				for id := span.First; id <= span.Last; id += step {
+					numbers++
+					if set[id] {
+						twice++
+					}
+					set[id] = true
+				}
+			}
+			s.Add(batch)
+			if rapid.Bool().Draw(t, "settle") {
+				s.settle()
+			}
+		}
+		if got := s.Verdict(); got.Duplicates != twice || got.Checked != numbers {
+			t.Fatalf("%+v, expected %d duplicates of %d", got, twice, numbers)
+		}
+	})
+}
+
+func TestMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	const limit = 1000
+	s := NewSeen(1, limit)
+	for i := range uint64(10 * limit) {
+		s.Add([]Span{{2 * i, 2 * i}}) // nothing joins
+	}
+	if held := s.held() + len(s.fresh); held > limit {
+		t.Errorf("%d spans are held, expected at most %d", held, limit)
+	}
+	s.Add([]Span{{0, 0}}) // no longer noticed
+	if got := s.Verdict(); got.Checked != limit || got.Skipped != 9*limit+1 || got.Duplicates != 0 {
+		t.Errorf("%+v, expected %d checked and %d skipped", got, limit, 9*limit+1)
+	}
+}
+
+// Numbers that fill the gaps between those of others take no memory: those of many
+// clients do, in the end.
+func TestNeighboursJoin(t *testing.T) {
+	t.Parallel()
+	const clients, each = 64, 10_000
+	s := NewSeen(1, 1<<20)
+	for from := uint64(0); from < each; from += 100 {
+		for c := range uint64(clients) {
+			var batch []Span
+			for i := from; i < from+100; i++ {
+				batch = append(batch, Span{First: i*clients + c, Last: i*clients + c})
+			}
+			s.Add(batch)
+		}
+	}
+	got := s.Verdict()
+	if held := s.held(); held != 1 || got.Checked != clients*each || got.Duplicates != 0 {
+		t.Errorf("%d spans, %+v, expected one of %d numbers", held, got, clients*each)
+	}
+}

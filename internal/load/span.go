@@ -1,0 +1,78 @@
+package load
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Span stands for the numbers First, First + step, ..., up to Last; the step is
+// that of the Seen that holds it.
+type Span struct{ First, Last uint64 }
+
+// spans are in the order of compare.
+type spans []Span
+
+// order is how spans of one step are ordered: those that numbers of one may follow
+// in another stand together, so first by the remainder.
+type order struct{ step uint64 }
+
+func (o order) compare(a, b Span) int {
+	if o.step > 1 {
+		if c := cmp.Compare(a.First%o.step, b.First%o.step); c != 0 {
+			return c
+		}
+	}
+	return cmp.Compare(a.First, b.First)
+}
+
+// together reports whether two spans have the same remainder.
+func (o order) together(a, b Span) bool { return o.step == 1 || a.First%o.step == b.First%o.step }
+
+// count is how many numbers a span stands for; none stands for all of 2^64.
+func (o order) count(s Span) uint64 { return (s.Last-s.First)/o.step + 1 }
+
+// sort sorts spans, joins those that follow one another, in place, and tells twice
+// of numbers that are in two of them.
+func (o order) sort(s spans, twice func(Span)) spans {
+	slices.SortFunc(s, o.compare)
+	joined := s[:0]
+	for _, next := range s {
+		joined = o.join(joined, next, twice)
+	}
+	return joined
+}
+
+// merge is sort for two lists that are sorted and joined already.
+func (o order) merge(a, b spans, twice func(Span)) spans {
+	into := make(spans, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		from := &a
+		if o.compare(b[0], a[0]) < 0 {
+			from = &b
+		}
+		into = o.join(into, (*from)[0], twice)
+		*from = (*from)[1:]
+	}
+	for _, next := range append(a, b...) { // one of them is empty
+		into = o.join(into, next, twice)
+	}
+	return into
+}
+
+// join puts next after all of s, within the last one if it goes on there.
+func (o order) join(s spans, next Span, twice func(Span)) spans {
+	if len(s) == 0 || !o.together(s[len(s)-1], next) {
+		return append(s, next)
+	}
+	last := &s[len(s)-1]
+	switch {
+	case next.First <= last.Last:
+		twice(Span{First: next.First, Last: min(next.Last, last.Last)})
+		last.Last = max(last.Last, next.Last)
+	case next.First-last.Last == o.step:
+		last.Last = next.Last
+	default:
+		return append(s, next)
+	}
+	return s
+}

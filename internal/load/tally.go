@@ -1,0 +1,106 @@
+package load
+
+import (
+	"sync"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+const (
+	// longest is the longest latency that is told from longer ones.
+	longest = time.Hour
+	// digits is how many significant decimal digits of a latency are kept.
+	digits = 3
+	// mostTallies bounds their memory, about a third of a megabyte each.
+	mostTallies = 16
+)
+
+// tally counts the calls of some of the clients.
+type tally struct {
+	mu       sync.Mutex
+	latency  *hdrhistogram.Histogram
+	numbers  uint64
+	failed   uint64
+	failures map[string]*Failure
+}
+
+func newTally() *tally {
+	return &tally{latency: newHistogram(), failures: map[string]*Failure{}}
+}
+
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, longest.Nanoseconds(), digits)
+}
+
+func (t *tally) succeeded(took time.Duration, numbers uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.numbers += numbers
+	t.waited(took, 1)
+}
+
+// waited records calls that took so long; whoever calls it holds the lock.
+func (t *tally) waited(took time.Duration, calls int64) {
+	_ = t.latency.RecordValues(min(max(took, 0), longest).Nanoseconds(), calls) // it is in range
+}
+
+// refused counts a call that failed, and what it brought all the same.
+func (t *tally) refused(err error, numbers uint64) {
+	reason := reasonOf(err)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.numbers += numbers
+	t.failed++
+	f := t.failures[reason]
+	if f == nil {
+		f = &Failure{Reason: reason, Example: err.Error()}
+		t.failures[reason] = f
+	}
+	f.Count++
+}
+
+// tallies are those of all clients.
+type tallies []*tally
+
+func newTallies(clients int) tallies {
+	all := make(tallies, min(clients, mostTallies))
+	for i := range all {
+		all[i] = newTally()
+	}
+	return all
+}
+
+// of returns the tally of a client.
+func (all tallies) of(client int) *tally { return all[client%len(all)] }
+
+// progress adds up what there is so far.
+func (all tallies) progress() (p Progress) {
+	for _, t := range all {
+		t.mu.Lock()
+		p.Calls += uint64(t.latency.TotalCount()) //nolint:gosec // a count is not negative
+		p.Numbers += t.numbers
+		p.Failed += t.failed
+		t.mu.Unlock()
+	}
+	return p
+}
+
+// result adds everything up, once no client calls any more.
+func (all tallies) result() *Result {
+	p := all.progress()
+	r := &Result{Calls: p.Calls, Numbers: p.Numbers, Latency: newHistogram()}
+	byReason := map[string]*Failure{}
+	for _, t := range all {
+		r.Latency.Merge(t.latency)
+		for reason, f := range t.failures {
+			if before := byReason[reason]; before != nil {
+				before.Count += f.Count
+			} else {
+				byReason[reason] = f
+			}
+		}
+	}
+	r.Failures = ranked(byReason)
+	return r
+}
