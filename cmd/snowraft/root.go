@@ -62,7 +62,7 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 	add(groupMember, a.serveCommand(), a.devCommand())
 	add(groupIDs, a.idCommand(), a.decodeCommand(), a.encodeCommand(), a.whoisCommand(), a.layoutCommand(), a.sequenceCommand())
 	add(groupOperate, a.statusCommand(), a.memberCommand(), a.leaderCommand(), a.workerCommand(),
-		a.configCommand(), a.clockCommand(), a.leaveCommand())
+		a.configCommand(), a.clockCommand(), a.leaveCommand(), a.benchCommand())
 	add(groupOther, a.versionCommand())
 	root.AddCommand(exitCodes())
 	root.SetHelpCommand(helpCommand())

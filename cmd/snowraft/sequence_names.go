@@ -33,13 +33,16 @@ func sequenceArguments(more ...string) cobra.PositionalArgs {
 // a sequence: shells offer those that there are.
 func (a *app) sequenceClient(cmd *cobra.Command, work func(ctx context.Context, r *remote, args []string) error) *cobra.Command {
 	cmd = a.client(cmd, work)
-	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
-		if len(args) > 0 {
-			return nil, cobra.ShellCompDirectiveNoFileComp
-		}
-		return a.sequenceNames(cmd, begin)
-	}
+	cmd.ValidArgsFunction = a.completeSequence
 	return cmd
+}
+
+// completeSequence offers names of sequences for the first argument.
+func (a *app) completeSequence(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+	if len(args) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	return a.sequenceNames(cmd, begin)
 }
 
 // completeWithSequences makes shells offer the names of sequences for a flag.

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/load"
+)
+
+// benchReport is a run as it is printed.
+type benchReport struct {
+	command, noun string
+	cfg           benchConfig
+	connections   int
+	signed        bool
+	interrupted   bool
+	result        *load.Result
+}
+
+// benchDoc is a benchReport as JSON; latencies are in milliseconds.
+type benchDoc struct {
+	Command          string         `json:"command"`
+	Addresses        []string       `json:"addresses"`
+	Clients          int            `json:"clients"`
+	Connections      int            `json:"connections"`
+	Batch            int            `json:"batch"`
+	Rate             uint64         `json:"rate,string"` // due a second; 0 in the closed loop
+	ElapsedMillis    float64        `json:"elapsed_ms"`
+	Interrupted      bool           `json:"interrupted"`
+	Calls            uint64         `json:"calls,string"`
+	CallsPerSecond   float64        `json:"calls_per_second"`
+	Numbers          uint64         `json:"numbers,string"`
+	NumbersPerSecond float64        `json:"numbers_per_second"`
+	Overdue          uint64         `json:"overdue,string"`
+	LatencyMillis    benchLatency   `json:"latency_ms"`
+	Failed           uint64         `json:"failed,string"`
+	Failures         []benchFailure `json:"failures"`
+	Check            *benchCheck    `json:"check"` // null without one
+}
+
+type benchLatency struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p99_9"`
+	Max  float64 `json:"max"`
+}
+
+type benchFailure struct {
+	Reason  string `json:"reason"`
+	Count   uint64 `json:"count,string"`
+	Example string `json:"example"`
+}
+
+type benchCheck struct {
+	Checked    uint64   `json:"checked,string"`
+	Skipped    uint64   `json:"skipped,string"` // beyond the memory of the check
+	Duplicates uint64   `json:"duplicates,string"`
+	Examples   []string `json:"examples"`
+}
+
+// print prints the report.
+func (r benchReport) print(out *printer) error {
+	res := r.result
+	d := benchDoc{
+		Command: r.command, Addresses: r.cfg.addresses, Clients: r.cfg.clients, Connections: r.connections, Batch: r.cfg.batch, Rate: r.cfg.rate,
+		ElapsedMillis: inMillis(res.Elapsed), Interrupted: r.interrupted,
+		Calls: res.Calls, CallsPerSecond: rounded(res.Rate(res.Calls)), Numbers: res.Numbers, NumbersPerSecond: rounded(res.Rate(res.Numbers)),
+		Overdue: res.Overdue, Failed: res.Failed(), Failures: []benchFailure{},
+		LatencyMillis: benchLatency{
+			Mean: inMillis(time.Duration(res.Latency.Mean())), P50: inMillis(res.Percentile(50)), P90: inMillis(res.Percentile(90)),
+			P99: inMillis(res.Percentile(99)), P999: inMillis(res.Percentile(99.9)), Max: inMillis(time.Duration(res.Latency.Max())),
+		},
+	}
+	for _, f := range res.Failures {
+		d.Failures = append(d.Failures, benchFailure{f.Reason, f.Count, oneLine(f.Example)})
+	}
+	if v := res.Verdict; r.cfg.check {
+		d.Check = &benchCheck{v.Checked, v.Skipped, v.Duplicates, r.examples()}
+	}
+	blocks := []block{r.record(d)}
+	if len(d.Failures) > 0 {
+		blocks = append(blocks, table(d.Failures,
+			column[benchFailure]{"FAILURE", func(f benchFailure) string { return f.Reason }},
+			column[benchFailure]{"CALLS", func(f benchFailure) string { return decimal(f.Count) }},
+			column[benchFailure]{"SUCH AS", func(f benchFailure) string { return f.Example }}))
+	}
+	return out.answer(d, blocks...)
+}
+
+// record shows everything but the failures.
+func (r benchReport) record(d benchDoc) block {
+	unique, overdue, due, interrupted := "not checked", "", "", ""
+	if d.Check != nil {
+		switch {
+		case d.Check.Duplicates > 0:
+			unique = fmt.Sprintf("NO: %d of %d came a second time", d.Check.Duplicates, d.Check.Checked)
+		case d.Check.Skipped > 0:
+			unique = fmt.Sprintf("yes, of the %d that were checked", d.Check.Checked)
+		default:
+			unique = fmt.Sprintf("yes, all %d", d.Check.Checked)
+		}
+	}
+	if d.Overdue > 0 {
+		overdue = fmt.Sprintf("%d calls were due and not made: the rate is more than there is", d.Overdue)
+	}
+	if d.Rate > 0 {
+		due = fmt.Sprintf("%d calls a second", d.Rate)
+	}
+	if d.Interrupted {
+		interrupted = ", interrupted"
+	}
+	failed := "none"
+	if d.Failed > 0 {
+		failed = fmt.Sprintf("%d calls", d.Failed)
+	}
+	l := d.LatencyMillis
+	return record(
+		pair{"Clients", fmt.Sprintf("%d, %s, %d in a call", d.Clients, plural(d.Connections, "connection"), d.Batch)},
+		pair{"Due", due},
+		pair{"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, interrupted)},
+		pair{"Calls", fmt.Sprintf("%d, %.0f a second", d.Calls, d.CallsPerSecond)},
+		pair{strings.ToUpper(r.noun[:1]) + r.noun[1:], fmt.Sprintf("%d, %.0f a second", d.Numbers, d.NumbersPerSecond)},
+		pair{"Latency", fmt.Sprintf("p50 %s, p90 %s, p99 %s, p99.9 %s, max %s ms", digits3(l.P50), digits3(l.P90), digits3(l.P99), digits3(l.P999), digits3(l.Max))},
+		pair{"Overdue", overdue},
+		pair{"Failed", failed},
+		pair{"Unique", unique},
+	)
+}
+
+// examples are some of the duplicates.
+func (r benchReport) examples() []string {
+	list := []string{}
+	for _, n := range r.result.Verdict.Examples {
+		if r.signed {
+			list = append(list, strconv.FormatInt(int64(n), 10)) //nolint:gosec // the same bits
+		} else {
+			list = append(list, decimal(n))
+		}
+	}
+	return list
+}
+
+// inMillis is a duration in milliseconds, to the microsecond.
+func inMillis(d time.Duration) float64 { return float64(d.Round(time.Microsecond)) / 1e6 }
+
+// rounded is a rate with one digit after the point.
+func rounded(rate float64) float64 { return math.Round(rate*10) / 10 }
+
+// digits3 writes a number with three digits that count, or more before the point.
+func digits3(x float64) string {
+	switch {
+	case x >= 100:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	case x >= 10:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	case x >= 1:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	default:
+		return strconv.FormatFloat(x, 'f', 3, 64)
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
