@@ -8,6 +8,10 @@ VERSION   ?= $(shell git describe --tags --always --dirty 2>/dev/null)
 FUZZTIME  ?= 10s
 BENCH     ?= .
 TESTFLAGS ?=
+BENCHFLAGS ?=
+
+# Sections of the measurements whose preparations alone take long.
+SLOW_SECTIONS := state-machine,many-state,commands
 
 # The packages whose tests take longest start first, so that the cores stay busy to the end.
 PACKAGES := $(wildcard ./internal/simtest ./server ./cluster ./cmd/snowraft ./fsm ./allocator) ./...
@@ -54,13 +58,19 @@ smoke: ## Run the tests that start the real program as processes
 fuzz: ## Fuzz with each Fuzz function for FUZZTIME (10s)
 	@internal/tools/fuzz.sh $(FUZZTIME) $(TESTFLAGS)
 
-.PHONY: bench
-bench: ## Run the benchmarks that match BENCH (.)
+.PHONY: microbench
+microbench: ## Run the Go benchmarks that match BENCH (.)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(TESTFLAGS) ./...
 
-.PHONY: bench-redis
-bench-redis: build ## Compare INCR with Redis (needs redis-server and redis-tools)
-	@internal/tools/bench-redis.sh
+.PHONY: bench
+bench: build ## Measure, and write docs/performance.md's tables (BENCHFLAGS: --long, --only NAME)
+	go -C bench run . --write $(BENCHFLAGS)
+
+.PHONY: bench-check
+bench-check: build ## Check that what measures works, without believing its numbers
+	go -C bench vet ./...
+	go -C bench test ./...
+	go -C bench run . --rounds 1 --duration 100ms --except $(SLOW_SECTIONS)
 
 ##@ Check
 
@@ -68,10 +78,12 @@ bench-redis: build ## Compare INCR with Redis (needs redis-server and redis-tool
 lint: bin/.tools ## Lint, with and without what the build tags add
 	bin/golangci-lint run
 	bin/golangci-lint run --build-tags mutants,process
+	cd bench && ../bin/golangci-lint run
 
 .PHONY: fmt
 fmt: bin/.tools ## Format the Go code and the protos
 	bin/golangci-lint fmt
+	cd bench && ../bin/golangci-lint fmt
 	bin/buf format --write --exclude-path proto/google proto
 
 .PHONY: proto-lint
@@ -91,6 +103,7 @@ generate-check: bin/.tools ## Check that the generated code is current
 tidy-check: ## Check that each go.mod and go.sum is tidy
 	go mod tidy -diff
 	cd internal/tools && go mod tidy -diff
+	cd bench && go mod tidy -diff
 
 .PHONY: ci
 ci: ## Run what CI runs

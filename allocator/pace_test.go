@@ -31,10 +31,12 @@ func TestTenfoldJumpMakesNobodyWait(t *testing.T) {
 					if waited > 0 {
 						r.Errorf("steady: %d calls waited, up to %v", waited, longest)
 					}
+					r.Logf("%v, steady: %d calls waited", delay, waited)
 					waited, longest = r.load(c.after, 5*time.Second)
 					if waited > 0 {
 						r.Errorf("after the jump: %d calls waited, up to %v", waited, longest)
 					}
+					r.Logf("%v, tenfold: %d calls waited", delay, waited)
 					r.Logf("%d waited in the first 10 s; size %d, %d blocks", began, r.sequence.Stats().BlockSize, r.sequence.Stats().Blocks)
 				})
 			})
@@ -139,7 +141,7 @@ func TestALoadFromNothing(t *testing.T) {
 			if waited > limit || longest > delay {
 				r.Errorf("%v: %d calls waited, up to %v", delay, waited, longest)
 			}
-			r.Logf("%v: %d calls waited, up to %v", delay, waited, longest)
+			r.Logf("%v, from nothing: %d calls waited, up to %v", delay, waited, longest)
 		})
 	}
 }
@@ -155,7 +157,7 @@ func TestHundredfoldJump(t *testing.T) {
 				if waited > limit {
 					r.Errorf("%v, %v: %d calls waited, up to %v", delay, settle, waited, longest)
 				}
-				r.Logf("%v, %v: %d calls waited, up to %v", delay, settle, waited, longest)
+				r.Logf("%v, hundredfold: %d calls waited, up to %v, %v into blocks", delay, waited, longest, settle)
 			})
 		}
 	}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// patience is how long a process may take to be ready, and to end when it is asked to.
+const patience = 30 * time.Second
+
+// child is a process that this one has started.
+type child struct {
+	cmd  *exec.Cmd
+	log  string // where its output goes
+	done chan error
+}
+
+// start starts a program in a directory of its own. With lines, it gets standard
+// output line by line until the first false; all else goes to a log.
+func (e *env) start(name string, lines func(string) bool, program string, args ...string) (*child, error) {
+	dir, err := e.temp(name)
+	if err != nil {
+		return nil, err
+	}
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = log.Close() }()                                                           // the process has its own
+	c := &child{cmd: exec.Command(program, args...), log: log.Name(), done: make(chan error, 1)} //nolint:gosec // a program of this repository
+	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = dir, log, log, withParent()
+	var out io.ReadCloser
+	if lines != nil {
+		c.cmd.Stdout = nil
+		if out, err = c.cmd.StdoutPipe(); err != nil {
+			return nil, err
+		}
+	}
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	if lines != nil {
+		scanner := bufio.NewScanner(out)
+		for scanner.Scan() && lines(scanner.Text()) {
+		}
+	}
+	go func() { c.done <- c.cmd.Wait() }()
+	return c, nil
+}
+
+// stop asks the process to end and waits for it.
+func (c *child) stop() error {
+	_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
+	select {
+	case err := <-c.done:
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGTERM {
+			return nil
+		}
+		return err
+	case <-time.After(patience):
+		_ = c.cmd.Process.Kill()
+		return errors.Join(fmt.Errorf("%s did not end when it was asked to", filepath.Base(c.cmd.Path)), <-c.done)
+	}
+}
+
+// ended returns what the process has logged, if it has ended.
+func (c *child) ended() error {
+	select {
+	case err := <-c.done:
+		c.done <- err
+		if err == nil {
+			err = errors.New("exit code 0")
+		}
+		text, _ := os.ReadFile(c.log)
+		return fmt.Errorf("%s ended: %w: %s", filepath.Base(c.cmd.Path), err, strings.TrimSpace(string(text)))
+	default:
+		return nil
+	}
+}
+
+// await calls ready until it succeeds, as long as the process runs.
+func (c *child) await(ctx context.Context, ready func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		err := ready(ctx)
+		if err == nil {
+			return nil
+		}
+		if ended := c.ended(); ended != nil {
+			return ended
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %w", filepath.Base(c.cmd.Path), err)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// closers ends what was started, the last first.
+type closers []func() error
+
+func (c *closers) add(f func() error) { *c = append(*c, f) }
+
+func (c *closers) close(err *error) {
+	for _, f := range slices.Backward(*c) {
+		*err = errors.Join(*err, f())
+	}
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// figures are what one turn of a contender measured, by name.
+type figures map[string]float64
+
+// contender is one way to do the work.
+type contender struct {
+	name string
+	// against names the contender that ratios of this one are to; empty for none.
+	against string
+	// turn measures for about that long.
+	turn func(ctx context.Context, d time.Duration) (figures, error)
+}
+
+// comparison is a table with a row for each contender.
+type comparison struct {
+	heading    string // of the contenders
+	contenders []contender
+	columns    []column
+	targets    []target
+}
+
+// column shows a figure, or its ratio to that of the contender it is measured against.
+type column struct {
+	title  string
+	figure string
+	ratio  bool
+	format format
+}
+
+// target is what was promised of a contender: a figure, or its ratio.
+type target struct {
+	text   string // what is promised, as in "a rate of at least 0.95 of the echo's"
+	of     string // the contender
+	figure string
+	ratio  bool
+	// One of these is set.
+	atLeast, atMost float64
+	format          format
+}
+
+// measure lets the contenders take turns, every other round in the reverse order,
+// after a short turn of each that does not count.
+func (c comparison) measure(ctx context.Context, e *env) (*table, error) {
+	order := make([]int, len(c.contenders))
+	for i := range order {
+		order[i] = i
+		if _, err := c.contenders[i].turn(ctx, min(e.duration/4, 500*time.Millisecond)); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.contenders[i].name, err)
+		}
+	}
+	rounds := make([][]figures, len(c.contenders))
+	for range e.rounds {
+		for _, i := range order {
+			f, err := c.contenders[i].turn(ctx, e.duration)
+			if err == nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", c.contenders[i].name, err)
+			}
+			rounds[i] = append(rounds[i], f)
+		}
+		slices.Reverse(order)
+	}
+	return c.table(rounds), nil
+}
+
+// table shows the medians of the rounds of each contender.
+func (c comparison) table(rounds [][]figures) *table {
+	t := &table{columns: []string{c.heading}}
+	for _, col := range c.columns {
+		t.columns = append(t.columns, col.title)
+	}
+	for i, of := range c.contenders {
+		row := []string{of.name}
+		for _, col := range c.columns {
+			cell := ""
+			if value, ok := c.value(rounds, i, col.figure, col.ratio); ok {
+				cell = col.format(value)
+			}
+			row = append(row, cell)
+		}
+		t.rows = append(t.rows, row)
+	}
+	for _, goal := range c.targets {
+		i := c.find(goal.of)
+		if value, ok := c.value(rounds, i, goal.figure, goal.ratio); ok {
+			t.notes = append(t.notes, goal.judge(value))
+		}
+	}
+	return t
+}
+
+func (c comparison) find(name string) int {
+	return slices.IndexFunc(c.contenders, func(of contender) bool { return of.name == name })
+}
+
+// value is the median of a figure, or of its ratio round by round; there is none
+// if it was not measured.
+func (c comparison) value(rounds [][]figures, i int, figure string, ratio bool) (float64, bool) {
+	if i < 0 {
+		return 0, false
+	}
+	base := -1
+	if ratio {
+		if base = c.find(c.contenders[i].against); base < 0 {
+			return 0, false
+		}
+	}
+	var all []float64
+	for n, f := range rounds[i] {
+		value, ok := f[figure]
+		if !ok {
+			return 0, false
+		}
+		if ratio {
+			other, ok := rounds[base][n][figure]
+			if !ok || other == 0 {
+				return 0, false
+			}
+			value /= other
+		}
+		all = append(all, value)
+	}
+	return median(all), len(all) > 0
+}
+
+// judge says whether a target is met.
+func (g target) judge(value float64) string {
+	verdict := "met"
+	if g.atLeast != 0 && value < g.atLeast || g.atMost != 0 && value > g.atMost {
+		verdict = "**not met**"
+	}
+	return fmt.Sprintf("Target: %s: %s, %s.", g.text, verdict, g.format(value))
+}
+
+// median is the value in the middle, or halfway between the two there; 0 of none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	middle := len(sorted) / 2
+	if len(sorted)%2 == 1 {
+		return sorted[middle]
+	}
+	return (sorted[middle-1] + sorted[middle]) / 2
+}

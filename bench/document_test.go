@@ -1,0 +1,77 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTablesReplaceWhatIsBetweenTheirMarkers(t *testing.T) {
+	t.Parallel()
+	const text = "# Title\n\n<!-- bench: one -->\n| old |\n\nMore.\n<!-- /bench -->\n\nProse.\n\n<!-- bench: two -->\n<!-- /bench -->\nEnd.\n"
+	got, err := replace(text, "two", "| new |\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err = replace(got, "one", "\n| newer |\n\nCaption.\n"); err != nil {
+		t.Fatal(err)
+	}
+	want := "# Title\n\n<!-- bench: one -->\n| newer |\n\nCaption.\n<!-- /bench -->\n\nProse.\n\n<!-- bench: two -->\n| new |\n<!-- /bench -->\nEnd.\n"
+	if got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+	again, err := replace(got, "one", "| newer |\n\nCaption.")
+	if err != nil || again != got {
+		t.Errorf("replacing by the same changes %q to %q, %v", got, again, err)
+	}
+}
+
+func TestMarkersHaveToBeRight(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"no marker":              "# Title\n",
+		"no end":                 "<!-- bench: one -->\n| old |\n",
+		"the end of another one": "<!-- bench: one -->\n<!-- bench: two -->\n<!-- /bench -->\n",
+		"twice":                  strings.Repeat("<!-- bench: one -->\n<!-- /bench -->\n", 2),
+	} {
+		if got, err := replace(text, "one", "| new |"); err == nil {
+			t.Errorf("%s: becomes %q, expected an error", name, got)
+		}
+	}
+}
+
+func TestReplaceInFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "page.md")
+	if err := os.WriteFile(path, []byte("<!-- bench: one -->\n<!-- /bench -->\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceIn(path, "one", "| new |"); err != nil {
+		t.Fatal(err)
+	}
+	if err := replaceIn(path, "two", "| new |"); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("%v, expected an error that names the file", err)
+	}
+	got, err := os.ReadFile(path)
+	if want := "<!-- bench: one -->\n| new |\n<!-- /bench -->\n"; err != nil || string(got) != want {
+		t.Errorf("%q, %v, expected %q", got, err, want)
+	}
+}
+
+// Each section has its place in the documentation, and each place its section.
+func TestEverySectionHasItsMarkers(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../docs/performance.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names() {
+		if _, err := replace(string(text), name, "| new |"); err != nil {
+			t.Error(err)
+		}
+	}
+	if found, want := strings.Count(string(text), "<!-- bench: "), len(names()); found != want {
+		t.Errorf("docs/performance.md has %d markers, expected %d", found, want)
+	}
+}

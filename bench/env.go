@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+)
+
+// env is what sections measure with.
+type env struct {
+	options
+	root string // of the repository
+	dir  string // for data, removed at the end
+	out  io.Writer
+}
+
+func newEnv(o options) (*env, error) {
+	repository, err := root()
+	if err != nil {
+		return nil, err
+	}
+	if o.snowraft == "" {
+		o.snowraft = filepath.Join(repository, "bin", "snowraft")
+	}
+	if _, err := os.Stat(o.snowraft); err != nil {
+		return nil, fmt.Errorf("%w: expected the program, run \"make build\" first", err)
+	}
+	dir, err := os.MkdirTemp("", "snowraft-bench-")
+	if err != nil {
+		return nil, err
+	}
+	return &env{options: o, root: repository, dir: dir, out: os.Stdout}, nil
+}
+
+func (e *env) close() error { return os.RemoveAll(e.dir) }
+
+// document is the file with the tables.
+func (e *env) document() string { return filepath.Join(e.root, "docs", "performance.md") }
+
+// measureAll measures sections, prints their tables as they come and writes each one
+// at once, so that an end half way loses nothing.
+func (e *env) measureAll(ctx context.Context, chosen []section) error {
+	var failed error
+	for _, s := range chosen {
+		if err := ctx.Err(); err != nil {
+			return errors.Join(failed, err)
+		}
+		fmt.Fprintf(e.out, "## %s (%s)\n\n", s.title, s.name)
+		t, err := s.measure(ctx, e)
+		if skipped, ok := errors.AsType[*skippedError](err); ok {
+			fmt.Fprintf(e.out, "Skipped: %v.\n\n", skipped)
+			continue
+		}
+		if err != nil {
+			fmt.Fprintf(e.out, "Failed: %v\n\n", err)
+			failed = errors.Join(failed, fmt.Errorf("%s: %w", s.name, err))
+			continue
+		}
+		body := t.markdown() + "\n" + e.caption(t) + "\n"
+		fmt.Fprintln(e.out, body)
+		if e.write {
+			if err := replaceIn(e.document(), s.name, body); err != nil {
+				failed = errors.Join(failed, err)
+			}
+		}
+	}
+	return failed
+}
+
+// caption says what the numbers of a table are.
+func (e *env) caption(t *table) string {
+	of := t.how
+	if of == "" {
+		of = fmt.Sprintf("Medians of %d rounds of %v", e.rounds, e.duration)
+	}
+	return of + "; " + machine() + "."
+}
+
+// skippedError says why a section can't be measured here.
+type skippedError struct{ why string }
+
+func (e *skippedError) Error() string { return e.why }
+
+// temp returns a new directory for the data of something.
+func (e *env) temp(of string) (string, error) { return os.MkdirTemp(e.dir, of+"-") }

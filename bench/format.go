@@ -1,0 +1,85 @@
+package main
+
+import (
+	"math"
+	"strconv"
+	"strings"
+)
+
+// format writes a number for people.
+type format func(float64) string
+
+// nanoseconds writes a time, given in nanoseconds, with the unit that fits.
+func nanoseconds(ns float64) string {
+	for _, unit := range []struct {
+		name string
+		ns   float64
+	}{{"s", 1e9}, {"ms", 1e6}, {"µs", 1e3}} {
+		if math.Abs(ns) >= 0.9995*unit.ns {
+			return digits(ns/unit.ns, 2) + " " + unit.name
+		}
+	}
+	return digits(ns, 2) + " ns"
+}
+
+// times makes a format of another one, for figures in another unit.
+func times(factor float64, f format) format {
+	return func(x float64) string { return f(factor * x) }
+}
+
+// with makes a format of another one that has a unit behind it.
+func with(unit string, f format) format {
+	return func(x float64) string { return f(x) + unit }
+}
+
+// ratio writes how many times as much something is.
+func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
+// amount writes a count or a rate: 950, 12,300, 1.62 million.
+func amount(x float64) string {
+	if math.Abs(x) >= 999_500 {
+		return digits(x/1e6, 3) + " million"
+	}
+	return grouped(significant(x, 3))
+}
+
+// whole writes a number without a fraction.
+func whole(x float64) string { return grouped(math.Round(x)) }
+
+// digits writes a number with at least so many digits that count.
+func digits(x float64, n int) string {
+	rounded := significant(x, n)
+	if rounded == 0 {
+		return "0"
+	}
+	before := int(math.Floor(math.Log10(math.Abs(rounded)))) + 1
+	if before >= n {
+		return grouped(math.Round(x))
+	}
+	return strconv.FormatFloat(rounded, 'f', n-before, 64)
+}
+
+// significant rounds to so many digits that count.
+func significant(x float64, n int) float64 {
+	if x == 0 {
+		return 0
+	}
+	scale := math.Pow(10, float64(n-1)-math.Floor(math.Log10(math.Abs(x))))
+	return math.Round(x*scale) / scale
+}
+
+// grouped writes a whole number with a comma between thousands.
+func grouped(x float64) string {
+	text := strconv.FormatFloat(math.Abs(x), 'f', -1, 64)
+	text, fraction, _ := strings.Cut(text, ".")
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	if fraction != "" {
+		text += "." + fraction
+	}
+	if x < 0 {
+		text = "-" + text
+	}
+	return text
+}

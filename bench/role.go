@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"google.golang.org/grpc"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// roleArgument makes this program a server to compare with, in a process of its own.
+const roleArgument = "role"
+
+// The roles.
+const (
+	roleEcho = "echo"
+	roleHTTP = "http"
+)
+
+// constantID is of the size that IDs have now.
+const constantID = 1<<57 + 1<<40
+
+// play serves on a free port of the loopback interface, which it prints, until ctx is done.
+func play(ctx context.Context, role string) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, l.Addr())
+	switch role {
+	case roleEcho:
+		s := grpc.NewServer()
+		snowraftv1.RegisterIdServiceServer(s, echo{})
+		stop := context.AfterFunc(ctx, s.Stop)
+		defer stop()
+		return s.Serve(l)
+	case roleHTTP:
+		s := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+			_, _ = io.WriteString(w, fmt.Sprintf("%d\n", constantID))
+		})}
+		stop := context.AfterFunc(ctx, func() { _ = s.Close() })
+		defer stop()
+		if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	default:
+		return fmt.Errorf("role %q: expected %s or %s", role, roleEcho, roleHTTP)
+	}
+}
+
+// echo answers at once, with a message of the size that a member's have.
+type echo struct {
+	snowraftv1.UnimplementedIdServiceServer
+}
+
+func (echo) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+	return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: constantID, Count: 1, Step: 1}}}, nil
+}
+
+// startRole starts this program in a role and returns its address.
+func (e *env) startRole(role string, started *closers) (address string, err error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	c, err := e.start(role, func(line string) bool {
+		address = line
+		return false
+	}, self, roleArgument, role)
+	if err != nil {
+		return "", err
+	}
+	started.add(c.stop)
+	if address == "" {
+		return "", fmt.Errorf("%s does not say where it listens", role)
+	}
+	return address, nil
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// wideLayout has more IDs in a tick than a lane can issue.
+const wideLayout = "wide"
+
+// batches asks for many IDs in a call, of a layout that does not limit them.
+func batches() section {
+	const (
+		clients = 4
+		batch   = 10_000
+		ranges  = "as ranges"
+		packed  = "as the IDs themselves (packed)"
+	)
+	return section{name: "batches", title: "Batches of 10,000 IDs over gRPC", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		members, err := e.startCluster(ctx, 1, &started)
+		if err != nil {
+			return nil, err
+		}
+		if err := members[0].with(func(conn *grpc.ClientConn) error {
+			_, err := snowraftv1.NewLayoutServiceClient(conn).CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
+				Name: wideLayout,
+				Fields: []*snowraftv1.Field{
+					{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 38}, {Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
+					{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 22},
+				},
+				UnitMs: 1, EpochMs: wideEpoch.UnixMilli(),
+			}})
+			return err
+		}); err != nil {
+			return nil, err
+		}
+		c := comparison{
+			heading: "4 callers, one connection",
+			columns: []column{{"IDs a second", numbers, false, amount}, {"calls a second", calls, false, amount}, {"p99 of a call", p99, false, nanoseconds}},
+			targets: []target{
+				{text: "at least 50 million a second as ranges", of: ranges, figure: numbers, atLeast: 50e6, format: amount},
+				{text: "at least 10 million a second packed", of: packed, figure: numbers, atLeast: 10e6, format: amount},
+			},
+		}
+		for _, name := range []string{ranges, packed} {
+			callers, err := overOne(members[0].api, clients, &started, func(conn *grpc.ClientConn) load.Caller {
+				return &load.IDs{
+					Client:  snowraftv1.NewIdServiceClient(conn),
+					Request: &snowraftv1.GenerateIdsRequest{Layout: wideLayout, Count: batch, Packed: name == packed}, Timeout: callTimeout,
+				}
+			})
+			if err != nil {
+				return nil, err
+			}
+			c.contenders = append(c.contenders, contender{name: name, turn: loadTurn(callers)})
+		}
+		return c.measure(ctx, e)
+	}}
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// plainHTTP compares numbers as plain text with a handler that prints a constant.
+func plainHTTP() section {
+	const (
+		clients = 64
+		bare    = "a net/http handler that prints a constant"
+	)
+	return section{name: "http", title: "Plain text over HTTP", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		constant, err := e.startRole(roleHTTP, &started)
+		if err != nil {
+			return nil, err
+		}
+		members, err := e.startCluster(ctx, 1, &started)
+		if err != nil {
+			return nil, err
+		}
+		if err := members[0].sequence(ctx, "bench", snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED); err != nil {
+			return nil, err
+		}
+		turn := func(name, against, address, path string) contender {
+			callers := make([]load.Caller, clients)
+			for i := range callers {
+				c := load.NewHTTP(address, http.MethodGet, path, 1, callTimeout)
+				started.add(func() error { c.Close(); return nil })
+				callers[i] = c
+			}
+			return contender{name: name, against: against, turn: loadTurn(callers)}
+		}
+		return comparison{
+			heading: "64 clients, a connection each that is kept",
+			contenders: []contender{
+				turn(bare, "", constant, "/"),
+				turn("`GET /id`", bare, members[0].http, "/id"),
+				turn("`GET /seq/NAME`, relaxed", bare, members[0].http, "/seq/bench"),
+			},
+			columns: []column{
+				{"requests a second", calls, false, amount}, {"of the constant's", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
+			},
+		}.measure(ctx, e)
+	}}
+}

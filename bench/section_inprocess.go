@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	bwmarrin "github.com/bwmarrin/snowflake"
+	"github.com/google/uuid"
+	"github.com/sony/sonyflake"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// wideEpoch is the epoch of layouts here.
+var wideEpoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// inProcess compares what issues IDs without asking anybody: a lane of the allocator,
+// as members and embedded generators have, and the libraries that there are.
+func inProcess() section {
+	const reading = "reading the clock (`time.Now`)"
+	return section{name: "in-process", title: "IDs in process", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		wide, err := snowflake.New(snowflake.Spec{
+			Name:        wideLayout,
+			Fields:      []snowflake.FieldBits{{Field: snowflake.Time, Bits: 38}, {Field: snowflake.Worker, Bits: 3}, {Field: snowflake.Sequence, Bits: 22}},
+			UnitMillis:  1,
+			EpochMillis: wideEpoch.UnixMilli(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		unlimited, err := openLane(ctx, wide, &started)
+		if err != nil {
+			return nil, err
+		}
+		usual, err := openLane(ctx, snowflake.Default(), &started)
+		if err != nil {
+			return nil, err
+		}
+		node, err := bwmarrin.NewNode(1)
+		if err != nil {
+			return nil, err
+		}
+		sony := sonyflake.NewSonyflake(sonyflake.Settings{StartTime: wideEpoch, MachineID: func() (uint16, error) { return 1, nil }})
+		var counter atomic.Uint64
+		c := comparison{
+			heading: "one goroutine, one ID after the other",
+			contenders: []contender{
+				{name: "an atomic counter", turn: loopTurn(repeat(func() error { counter.Add(1); return nil }))},
+				{name: reading, turn: loopTurn(readClock)},
+				{name: "a lane, layout with 22 sequence bits", against: reading, turn: loopTurn(repeat(func() error { _, err := unlimited.Next(ctx, 0); return err }))},
+				{name: "a lane, layout `default`: at most 4,096 a millisecond", turn: loopTurn(repeat(func() error { _, err := usual.Next(ctx, 0); return err }))},
+				{name: "bwmarrin/snowflake: at most 4,096 a millisecond", turn: loopTurn(repeat(func() error { node.Generate(); return nil }))},
+				{name: "sony/sonyflake v1.2.0: at most 256 in 10 ms", turn: loopTurn(repeat(func() error { _, err := sony.NextID(); return err }))},
+				{name: "google/uuid, version 4", turn: loopTurn(repeat(func() error { _, err := uuid.NewRandom(); return err }))},
+				{name: "google/uuid, version 7", turn: loopTurn(repeat(func() error { _, err := uuid.NewV7(); return err }))},
+				// The embedded generator goes here.
+			},
+			columns: []column{{"time for each", each, false, nanoseconds}, {"a second", numbers, false, amount}, {"of reading the clock", each, true, ratio}},
+		}
+		return c.measure(ctx, e)
+	}}
+}
+
+// repeat does something n times.
+func repeat(once func() error) func(int) error {
+	return func(n int) error {
+		for range n {
+			if err := once(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

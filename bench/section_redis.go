@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// The figures of redisProtocol.
+const (
+	single    = "INCR/s"
+	pipelined = "INCR/s, pipelined"
+)
+
+// redisProtocol compares INCR with a Redis, by the client that comes with it: relaxed
+// sequences with a Redis without persistence, strict ones with one that syncs each write.
+func redisProtocol() section {
+	const (
+		memory = "Redis without persistence"
+		disk   = "Redis that syncs each write (`appendfsync always`)"
+	)
+	return section{name: "redis", title: "INCR over the Redis protocol", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		for _, program := range []string{"redis-server", "redis-benchmark"} {
+			if _, err := exec.LookPath(program); err != nil {
+				return nil, &skippedError{program + " is not installed (Debian: redis-server redis-tools)"}
+			}
+		}
+		var started closers
+		defer started.close(&err)
+		inMemory, err := e.startRedis(ctx, &started, "--appendonly", "no")
+		if err != nil {
+			return nil, err
+		}
+		onDisk, err := e.startRedis(ctx, &started, "--appendonly", "yes", "--appendfsync", "always")
+		if err != nil {
+			return nil, err
+		}
+		members, err := e.startCluster(ctx, 3, &started)
+		if err != nil {
+			return nil, err
+		}
+		if members, err = leaderFirst(ctx, members); err != nil {
+			return nil, err
+		}
+		leader, follower := members[0], members[1]
+		const relaxed, strict = "bench:relaxed", "bench:strict"
+		if err := leader.sequence(ctx, relaxed, snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED); err != nil {
+			return nil, err
+		}
+		if err := leader.sequence(ctx, strict, snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT); err != nil {
+			return nil, err
+		}
+		const goal = "strict, at the leader"
+		return comparison{
+			heading: "`redis-benchmark -c 50`, three members",
+			contenders: []contender{
+				{name: memory, turn: incr(inMemory, "bench")},
+				{name: "relaxed, at the leader", against: memory, turn: incr(leader.redis, relaxed)},
+				{name: "relaxed, at a follower", against: memory, turn: incr(follower.redis, relaxed)},
+				{name: disk, turn: incr(onDisk, "bench")},
+				{name: goal, against: disk, turn: incr(leader.redis, strict)},
+				{name: "strict, at a follower", against: disk, turn: incr(follower.redis, strict)},
+			},
+			columns: []column{
+				{"without pipelining, a second", single, false, amount}, {"of Redis", single, true, ratio},
+				{"with `-P 16`, a second", pipelined, false, amount}, {"of Redis", pipelined, true, ratio},
+			},
+			targets: []target{{text: "the rate of Redis for strict sequences at the leader, without pipelining", of: goal, figure: single, ratio: true, atLeast: 1, format: ratio}},
+		}.measure(ctx, e)
+	}}
+}
+
+// startRedis starts a Redis.
+func (e *env) startRedis(ctx context.Context, started *closers, args ...string) (address string, err error) {
+	if address, err = freeAddress(ctx); err != nil {
+		return "", err
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
+	}
+	data, err := e.temp("redis")
+	if err != nil {
+		return "", err
+	}
+	c, err := e.start("redis", nil, "redis-server", append([]string{"--bind", host, "--port", port, "--dir", data, "--save", ""}, args...)...)
+	if err != nil {
+		return "", err
+	}
+	started.add(c.stop)
+	return address, c.await(ctx, func(ctx context.Context) error {
+		var dialer net.Dialer
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err == nil {
+			err = conn.Close()
+		}
+		return err
+	})
+}
+
+// incr returns a turn of redis-benchmark: half of the time without pipelining, half
+// with it. How many requests fit into that is found out by the first turn, which does
+// not count.
+func incr(address, key string) func(context.Context, time.Duration) (figures, error) {
+	rates := figures{single: 20_000, pipelined: 100_000}
+	return func(ctx context.Context, d time.Duration) (figures, error) {
+		measured := figures{}
+		for figure, pipeline := range map[string]int{single: 1, pipelined: 16} {
+			requests := max(1000, int(rates[figure]*d.Seconds()/2))
+			rate, err := redisBenchmark(ctx, address, key, pipeline, requests)
+			if err != nil {
+				return nil, err
+			}
+			measured[figure], rates[figure] = rate, rate
+		}
+		return measured, nil
+	}
+}
+
+var perSecond = regexp.MustCompile(`([0-9.]+) requests per second`)
+
+// redisBenchmark returns INCRs a second.
+func redisBenchmark(ctx context.Context, address, key string, pipeline, requests int) (float64, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return 0, err
+	}
+	out, err := exec.CommandContext(ctx, "redis-benchmark", "-h", host, "-p", port, "-c", "50", //nolint:gosec // fixed but for numbers
+		"-n", strconv.Itoa(requests), "-P", strconv.Itoa(pipeline), "-q", "INCR", key).CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("redis-benchmark: %w: %s", err, out)
+	}
+	found := perSecond.FindAllSubmatch(out, -1)
+	if len(found) == 0 {
+		return 0, fmt.Errorf("redis-benchmark: no rate in %q", out)
+	}
+	return strconv.ParseFloat(string(found[len(found)-1][1]), 64)
+}

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// startup measures the time to a first ID, the connection included.
+func startup() section {
+	const ours = "a gRPC connection and `GenerateIds`"
+	return section{name: "startup", title: "First ID after connecting", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		echo, err := e.startRole(roleEcho, &started)
+		if err != nil {
+			return nil, err
+		}
+		members, err := e.startCluster(ctx, 1, &started)
+		if err != nil {
+			return nil, err
+		}
+		return comparison{
+			heading: "on loopback",
+			contenders: []contender{
+				{name: "a gRPC connection and an empty method", turn: firstIDs(echo)},
+				{name: ours, turn: firstIDs(members[0].api)},
+				// The Go client's first ID goes here.
+			},
+			columns: []column{{"p50", p50, false, nanoseconds}, {"longest", longest, false, nanoseconds}},
+			targets: []target{{text: "under 50 ms, the longest too", of: ours, figure: longest, atMost: 50e6, format: nanoseconds}},
+		}.measure(ctx, e)
+	}}
+}
+
+// firstIDs returns a turn in which each call has a new connection.
+func firstIDs(address string) func(context.Context, time.Duration) (figures, error) {
+	return loadTurn([]load.Caller{load.CallerFunc(func(ctx context.Context, got *load.Receipt) error {
+		conn, err := load.Dial(address)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = conn.Close() }() // only ever says that it was closed before
+		first := &load.IDs{Client: snowraftv1.NewIdServiceClient(conn), Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Timeout: callTimeout}
+		return first.Call(ctx, got)
+	})})
+}

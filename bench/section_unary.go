@@ -1,0 +1,57 @@
+package main
+
+import (
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// unary compares single IDs, each in a call of its own, with an empty gRPC method.
+func unary() section {
+	const (
+		clients = 64
+		bare    = "an empty gRPC method, messages of the same size"
+		ours    = "`GenerateIds`, one ID a call"
+	)
+	return section{name: "unary", title: "Unary calls over gRPC", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		echo, err := e.startRole(roleEcho, &started)
+		if err != nil {
+			return nil, err
+		}
+		members, err := e.startCluster(ctx, 1, &started)
+		if err != nil {
+			return nil, err
+		}
+		turn := func(name, against, address string) (contender, error) {
+			callers, err := overOne(address, clients, &started, func(conn *grpc.ClientConn) load.Caller {
+				return &load.IDs{Client: snowraftv1.NewIdServiceClient(conn), Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Timeout: callTimeout}
+			})
+			return contender{name: name, against: against, turn: loadTurn(callers)}, err
+		}
+		them, err := turn(bare, "", echo)
+		if err != nil {
+			return nil, err
+		}
+		us, err := turn(ours, bare, members[0].api)
+		if err != nil {
+			return nil, err
+		}
+		return comparison{
+			heading:    "64 callers, one connection",
+			contenders: []contender{them, us},
+			columns: []column{
+				{"calls a second", calls, false, amount}, {"of the empty method's", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the empty method's", p99, true, ratio},
+			},
+			targets: []target{
+				{text: "at least 0.95 of the empty method's rate", of: ours, figure: calls, ratio: true, atLeast: 0.95, format: ratio},
+				{text: "a p99 of at most 1.1 of the empty method's", of: ours, figure: p99, ratio: true, atMost: 1.1, format: ratio},
+			},
+		}.measure(ctx, e)
+	}}
+}
