@@ -1,0 +1,41 @@
+//go:build process
+
+package processtest
+
+import (
+	"strings"
+	"testing"
+)
+
+// benchDoc is what bench prints, as far as the test looks at it.
+type benchDoc struct {
+	Calls   uint64 `json:"calls,string"`
+	Numbers uint64 `json:"numbers,string"`
+	Failed  uint64 `json:"failed,string"`
+	Check   struct {
+		Checked    uint64 `json:"checked,string"`
+		Duplicates uint64 `json:"duplicates,string"`
+	} `json:"check"`
+}
+
+// Everything that bench measures works against members, and they give out nothing twice.
+func TestBench(t *testing.T) {
+	t.Parallel()
+	m := newMember(t, "m1", "--bootstrap-expect", "1")
+	redis := m.redisDoor()
+	m.start().untilIssues()
+	if _, stderr, code := command(t, at(m), "seq", "create", "orders"); code != 0 {
+		t.Fatal(stderr)
+	}
+	for line, batch := range map[string]uint64{
+		"ids": 1, "ids --packed -b 2500": 2500, "ids -b 100 -r 50": 100,
+		"seq orders -b 3": 3, "seq orders -r 50 -c 3": 1,
+		"redis orders -b 16 --addr " + redis: 16,
+		"http -b 10 --addr " + m.http:        10, "http orders --post --addr " + m.http: 1,
+	} {
+		d := answer[benchDoc](t, at(m), append([]string{"bench", "-d", "200ms"}, strings.Fields(line)...)...)
+		if d.Calls == 0 || d.Numbers != batch*d.Calls || d.Failed != 0 || d.Check.Checked != d.Numbers || d.Check.Duplicates != 0 {
+			t.Errorf("bench %s: %+v", line, d)
+		}
+	}
+}
