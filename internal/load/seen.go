@@ -8,19 +8,20 @@ const (
 	// tick or more; single ones from one member join as well, as those that others
 	// were given lie between them.
 	DefaultSpans = 16 << 20
-	// freshSpans is how many spans are gathered before they are sorted.
-	freshSpans = 256 << 10
+	// slack is the part of those that must be free after all were joined, for the check
+	// to go on: joining all of them again and again would take all of the time.
+	slack = 8
 	// examples is how many duplicates are shown.
 	examples = 10
 )
 
 // Seen finds out whether a number came twice. It keeps spans of numbers, in lists
-// of doubling length that are each sorted and joined, so that each span is moved a
-// logarithmic number of times. It is not safe for concurrent use.
+// that are each sorted and joined, and merges two when they are about as long, so that
+// each span is moved a logarithmic number of times. What clients got at the same time
+// joins in the first of those merges. It is not safe for concurrent use.
 type Seen struct {
 	order order
 	limit int
-	fresh spans
 	lists []spans // the longest first, each at most half as long as the one before
 	// full says that no more is taken: verdict counts what is skipped.
 	full    bool
@@ -48,31 +49,24 @@ func NewSeen(step uint64, limit int) *Seen {
 
 // Add adds spans of the check's step; it keeps nothing of the slice.
 func (s *Seen) Add(more []Span) {
+	if len(more) == 0 {
+		return
+	}
 	if s.full {
 		for _, span := range more {
 			s.verdict.Skipped += s.order.count(span)
 		}
 		return
 	}
-	s.fresh = append(s.fresh, more...)
-	if len(s.fresh) >= min(freshSpans, s.limit) {
-		s.settle()
-	}
-}
-
-// settle sorts what was gathered into the lists.
-func (s *Seen) settle() {
-	for _, span := range s.fresh {
+	for _, span := range more {
 		s.verdict.Checked += s.order.count(span)
 	}
-	list := append(spans(nil), s.order.sort(s.fresh, s.twice)...)
-	s.fresh = s.fresh[:0]
-	s.lists = append(s.lists, list)
+	s.lists = append(s.lists, s.order.sort(append(spans(nil), more...), s.twice))
 	s.merge(func(longer, shorter int) bool { return bits.Len(uint(longer)) <= bits.Len(uint(shorter)) })
 	if s.held() >= s.limit {
 		s.merge(func(int, int) bool { return true }) // what is in different lists may join
+		s.full = s.held() > s.limit-s.limit/slack
 	}
-	s.full = s.held() >= s.limit
 }
 
 // merge merges the last two lists for as long as needed says so of their lengths.
@@ -102,9 +96,6 @@ func (s *Seen) twice(span Span) {
 
 // Verdict ends the check.
 func (s *Seen) Verdict() Verdict {
-	if len(s.fresh) > 0 {
-		s.settle()
-	}
 	s.merge(func(int, int) bool { return true })
 	return s.verdict
 }
