@@ -35,27 +35,30 @@ func NewHTTP(address, method, path string, count uint64, timeout time.Duration) 
 
 // Call implements Caller.
 func (c *HTTP) Call(ctx context.Context, got *Receipt) error {
-	return c.exchange(ctx, c.request, func(in *bufio.Reader) error {
-		resp, err := http.ReadResponse(in, nil)
-		if err != nil {
-			return err
-		}
-		c.body.Reset()
-		if _, err := c.body.ReadFrom(io.LimitReader(resp.Body, mostText)); err != nil {
-			_ = resp.Body.Close()
-			return err
-		}
-		if err := resp.Body.Close(); err != nil {
-			return err
-		}
-		if resp.Close { // the server does not keep it
-			defer c.Close()
-		}
-		if resp.StatusCode != http.StatusOK {
-			return httpRefusal(resp.StatusCode, c.body.String())
-		}
-		return c.numbers(got)
-	})
+	return c.exchange(ctx, c.request, func(in *bufio.Reader) error { return c.read(in, got) })
+}
+
+// read reads an answer.
+func (c *HTTP) read(in *bufio.Reader, got *Receipt) error {
+	resp, err := http.ReadResponse(in, nil)
+	if err != nil {
+		return err
+	}
+	c.body.Reset()
+	if _, err := c.body.ReadFrom(io.LimitReader(resp.Body, mostText)); err != nil {
+		_ = resp.Body.Close()
+		return err
+	}
+	if err := resp.Body.Close(); err != nil {
+		return err
+	}
+	if resp.Close { // the server does not keep it
+		defer c.Close()
+	}
+	if resp.StatusCode != http.StatusOK {
+		return httpRefusal(resp.StatusCode, c.body.String())
+	}
+	return c.numbers(got)
 }
 
 // numbers notes one number a line.
