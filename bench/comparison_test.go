@@ -107,7 +107,7 @@ func TestMeasureAll(t *testing.T) {
 	if err == nil || err.Error() != "a: broken" {
 		t.Errorf("%v, expected a: broken", err)
 	}
-	for _, want := range []string{"Failed: broken", "Skipped: not installed.", `| x\|y |`, "Medians of 1 rounds of 1s; "} {
+	for _, want := range []string{"Failed: broken", "Skipped: not installed.", `| x\|y |`, "One turn of 1s each; "} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in %s", want, out.String())
 		}

@@ -36,5 +36,5 @@ func replace(text, name, body string) (string, error) {
 	if !found || strings.Contains(between, "<!-- bench: ") {
 		return "", fmt.Errorf("after %s comes no %s", opening(name), closing)
 	}
-	return before + opening(name) + "\n" + strings.TrimSpace(body) + "\n" + closing + after, nil
+	return before + opening(name) + "\n\n" + strings.TrimSpace(body) + "\n\n" + closing + after, nil
 }

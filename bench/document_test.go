@@ -17,7 +17,7 @@ func TestTablesReplaceWhatIsBetweenTheirMarkers(t *testing.T) {
 	if got, err = replace(got, "one", "\n| newer |\n\nCaption.\n"); err != nil {
 		t.Fatal(err)
 	}
-	want := "# Title\n\n<!-- bench: one -->\n| newer |\n\nCaption.\n<!-- /bench -->\n\nProse.\n\n<!-- bench: two -->\n| new |\n<!-- /bench -->\nEnd.\n"
+	want := "# Title\n\n<!-- bench: one -->\n\n| newer |\n\nCaption.\n\n<!-- /bench -->\n\nProse.\n\n<!-- bench: two -->\n\n| new |\n\n<!-- /bench -->\nEnd.\n"
 	if got != want {
 		t.Errorf("%q, expected %q", got, want)
 	}
@@ -54,7 +54,7 @@ func TestReplaceInFile(t *testing.T) {
 		t.Errorf("%v, expected an error that names the file", err)
 	}
 	got, err := os.ReadFile(path)
-	if want := "<!-- bench: one -->\n| new |\n<!-- /bench -->\n"; err != nil || string(got) != want {
+	if want := "<!-- bench: one -->\n\n| new |\n\n<!-- /bench -->\n"; err != nil || string(got) != want {
 		t.Errorf("%q, %v, expected %q", got, err, want)
 	}
 }

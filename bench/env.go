@@ -74,7 +74,10 @@ func (e *env) measureAll(ctx context.Context, chosen []section) error {
 func (e *env) caption(t *table) string {
 	of := t.how
 	if of == "" {
-		of = fmt.Sprintf("Medians of %d rounds of %v", e.rounds, e.duration)
+		of = fmt.Sprintf("Medians of %d turns of %v each", e.rounds, e.duration)
+		if e.rounds == 1 {
+			of = fmt.Sprintf("One turn of %v each", e.duration)
+		}
 	}
 	return of + "; " + machine() + "."
 }

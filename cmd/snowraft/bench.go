@@ -26,7 +26,7 @@ stalls is asked for nothing meanwhile. With --rate, calls are due at fixed times
 and latency counts from when a call was due.`,
 		Example: `  snowraft bench ids
   snowraft bench seq orders --clients 1000 --rate 20000 --duration 1m`,
-	}, a.benchIDsCommand(), a.benchSequenceCommand(), a.benchRedisCommand(), a.benchHTTPCommand())
+	}, a.benchIDsCommand(), a.benchSequenceCommand(), a.benchRedisCommand(), a.benchHTTPCommand()) // the embedded generator's goes here
 }
 
 // benchConfig is what every bench command can be told.
