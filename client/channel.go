@@ -3,6 +3,8 @@ package client
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"net"
 	"slices"
 	"time"
 
@@ -22,14 +24,17 @@ const maxAnswer = 64 << 20
 // grpc.ClientConnInterface whose calls are tried again where that is safe.
 type channel struct {
 	*grpc.ClientConn
+	caller   *caller
 	resolver *manual.Resolver
-	standing *standing
 	stop     context.CancelFunc // ends pauses between tries
 }
 
 func newChannel(service string, seeds []string, o *options, onBreak func()) (*channel, error) {
 	life, stop := context.WithCancel(context.Background())
-	ch := &channel{resolver: manual.NewBuilderWithScheme("snowraft"), standing: new(standing), stop: stop}
+	ch := &channel{
+		caller:   &caller{opts: o, standing: newStanding(seeds), life: life},
+		resolver: manual.NewBuilderWithScheme("snowraft"), stop: stop,
+	}
 	ch.resolver.ResolveNowCallback = func(resolver.ResolveNowOptions) { onBreak() }
 	ch.resolver.InitialState(addresses(seeds, nil))
 	config, err := json.Marshal(map[string]any{
@@ -39,14 +44,12 @@ func newChannel(service string, seeds []string, o *options, onBreak func()) (*ch
 	if err != nil {
 		return nil, err
 	}
-	calls := &caller{opts: o, standing: ch.standing, life: life}
 	ch.ClientConn, err = grpc.NewClient("snowraft:///cluster", append([]grpc.DialOption{
 		grpc.WithResolvers(ch.resolver),
 		grpc.WithTransportCredentials(o.credentials),
 		grpc.WithDefaultServiceConfig(string(config)),
 		grpc.WithDisableServiceConfig(), // of DNS
 		grpc.WithDisableRetry(),         // caller knows reasons, gRPC only codes
-		grpc.WithUnaryInterceptor(calls.invoke),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
@@ -57,15 +60,27 @@ func newChannel(service string, seeds []string, o *options, onBreak func()) (*ch
 	}, o.dial...)...)
 	if err != nil {
 		stop()
-		return nil, err
+		return nil, fmt.Errorf("client: %w", err)
 	}
+	ch.caller.conn = ch.ClientConn
 	return ch, nil
+}
+
+// Invoke implements grpc.ClientConnInterface. It is no interceptor, so that those of the options
+// see each try.
+func (ch *channel) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
+	return ch.caller.invoke(ctx, method, req, reply, opts...)
 }
 
 // update tells where members are.
 func (ch *channel) update(seeds, learned []string) {
-	ch.standing.learn(learned)
-	ch.resolver.UpdateState(addresses(seeds, learned))
+	state := addresses(seeds, learned)
+	all := make([]string, len(state.Addresses))
+	for i, a := range state.Addresses {
+		all[i] = a.Addr
+	}
+	ch.caller.standing.learn(all, learned)
+	ch.resolver.UpdateState(state)
 }
 
 func (ch *channel) close() error {
@@ -78,7 +93,9 @@ func addresses(seeds, learned []string) (state resolver.State) {
 	for _, a := range slices.Concat(learned, seeds) {
 		if !seen[a] {
 			seen[a] = true
-			state.Addresses = append(state.Addresses, resolver.Address{Addr: a})
+			// A certificate is checked for the name of its own member.
+			host, _, _ := net.SplitHostPort(a)
+			state.Addresses = append(state.Addresses, resolver.Address{Addr: a, ServerName: host})
 		}
 	}
 	return state

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// defaultPort is the port of members' API.
-const defaultPort = "7700"
+const (
+	defaultPort   = "7700"    // of members' API
+	defaultLayout = "default" // the layout that every cluster has
+)
 
 // Client knows a cluster. Its methods may be called from any goroutine; one Client is
 // enough for a process.
@@ -24,6 +27,8 @@ type Client struct {
 	ids     *channel // to members that can issue
 	leader  *channel // to members that run
 	members *members
+	// standard issues IDs of the layout "default".
+	standard *IDs
 
 	mu      sync.Mutex
 	layouts map[string]*IDs // by name
@@ -51,8 +56,10 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 	if c.leader, err = newChannel(snowraftv1.ClusterService_ServiceDesc.ServiceName, seeds, &c.opts, c.members.changed); err != nil {
 		return nil, errors.Join(err, c.ids.close())
 	}
+	c.ids.caller.fallback = c.leader.ClientConn
 	c.members.ask = snowraftv1.NewClusterServiceClient(c.leader)
 	c.members.channels = []*channel{c.ids, c.leader}
+	c.standard = c.IDs(defaultLayout)
 	return c, nil
 }
 
@@ -62,11 +69,11 @@ func seedAddresses(addrs []string) ([]string, error) {
 	}
 	seeds := make([]string, len(addrs))
 	for i, addr := range addrs {
-		if _, _, err := net.SplitHostPort(addr); err != nil {
-			addr = net.JoinHostPort(addr, defaultPort)
+		if host := strings.TrimSuffix(strings.TrimPrefix(addr, "["), "]"); net.ParseIP(host) != nil || !strings.Contains(addr, ":") {
+			addr = net.JoinHostPort(host, defaultPort)
 		}
 		host, port, err := net.SplitHostPort(addr)
-		if err != nil || host == "" || port == "" {
+		if err != nil || host == "" || port == "" || strings.Contains(addr, "/") {
 			return nil, fmt.Errorf("client: %q is no address of a member: expected host:port", addrs[i])
 		}
 		seeds[i] = addr
@@ -75,10 +82,15 @@ func seedAddresses(addrs []string) ([]string, error) {
 }
 
 // NextID returns one ID of the layout "default"; see [IDs.Next].
-func (c *Client) NextID(ctx context.Context) (uint64, error) { return c.IDs("").Next(ctx) }
+func (c *Client) NextID(ctx context.Context) (uint64, error) { return c.standard.Next(ctx) }
 
-// IDs issues IDs of a layout; an empty name means "default". The same name gives the same IDs.
+// IDs issues IDs of a layout; an empty name means "default". The same name gives the same IDs, whose
+// callers share calls. The client keeps a little memory for each name, so check names that come from
+// outside.
 func (c *Client) IDs(layout string) *IDs {
+	if layout == "" {
+		layout = defaultLayout
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := c.layouts[layout]
@@ -89,8 +101,8 @@ func (c *Client) IDs(layout string) *IDs {
 	return i
 }
 
-// Close ends the connections. Calls under way fail with ErrClosed, and so do later ones. Close
-// generators, buffers and sequences first: they give back what they hold.
+// Close ends the connections. Calls under way fail with ErrClosed, and so do later ones; closing twice is
+// harmless. Close generators, buffers and sequences first: they give back what they hold.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	closed := c.closed

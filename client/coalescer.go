@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/metadata"
 )
 
 const (
@@ -12,8 +14,12 @@ const (
 	// stagger is between the beginnings of two calls while one is under way. So a
 	// member that answers slowly holds nobody back for longer.
 	stagger = time.Millisecond
-	// maxFlights is how many calls may be under way at once.
+	// maxFlights is how many calls may be under way at once before those who come have to wait for
+	// the end of one.
 	maxFlights = 64
+	// maxShared is how many IDs or numbers a request may ask for to share a call. Who wants more
+	// would hold back the others, and has nothing to gain.
+	maxShared = 1000
 )
 
 // coalescer puts the requests of concurrent callers into one call. A caller who comes while no
@@ -21,9 +27,9 @@ const (
 // ends or the stagger has passed.
 //
 // Invariants: an answer's part is given to one caller at most, by its place in the batch; a call
-// begins after all requests that it serves.
+// begins after all requests that it serves; it ends when none of them waits any more.
 type coalescer[R any] struct {
-	// fetch gets count of something, above a floor. It is called on goroutines of its own.
+	// fetch gets count of something, above a floor.
 	fetch   func(ctx context.Context, count uint64, after uint64) (R, error)
 	timeout time.Duration // of callers who bring no deadline
 	hooks   *Hooks
@@ -37,12 +43,14 @@ type coalescer[R any] struct {
 
 // batch is callers who are served by one call.
 type batch[R any] struct {
-	callers  int // still waiting
+	first    context.Context // of the first caller, for its values
+	callers  int             // still waiting
 	joined   int
 	count    uint64
 	after    uint64
 	deadline time.Time
 	cancel   context.CancelFunc // set when its call begins
+	told     told               // why its call still goes on
 
 	done   chan struct{} // closed when answer and err are set
 	answer R
@@ -53,6 +61,10 @@ type batch[R any] struct {
 // offset on, count things are the caller's.
 func (c *coalescer[R]) do(ctx context.Context, count, after uint64) (answer R, offset uint64, err error) {
 	if err := ctx.Err(); err != nil {
+		return answer, 0, interrupted(err, nil)
+	}
+	if count > maxShared {
+		answer, err = c.alone(ctx, count, after)
 		return answer, 0, err
 	}
 	b, offset := c.join(ctx, count, after)
@@ -61,8 +73,24 @@ func (c *coalescer[R]) do(ctx context.Context, count, after uint64) (answer R, o
 		return b.answer, offset, b.err
 	case <-ctx.Done():
 		c.leave(b)
-		return answer, 0, ctx.Err()
+		return answer, 0, interrupted(ctx.Err(), b.told.Load())
 	}
+}
+
+// alone makes a call for one caller.
+func (c *coalescer[R]) alone(ctx context.Context, count, after uint64) (R, error) {
+	answer, err := c.fetch(withoutMetadata(ctx), count, after)
+	c.hooks.batch(1, count, err)
+	return answer, err
+}
+
+// withoutMetadata keeps what a caller adds to its own calls of gRPC out of this one, which may be
+// many callers'.
+func withoutMetadata(ctx context.Context) context.Context {
+	if _, ok := metadata.FromOutgoingContext(ctx); ok {
+		return metadata.NewOutgoingContext(ctx, nil)
+	}
+	return ctx
 }
 
 func (c *coalescer[R]) join(ctx context.Context, count, after uint64) (b *batch[R], offset uint64) {
@@ -73,7 +101,7 @@ func (c *coalescer[R]) join(ctx context.Context, count, after uint64) (b *batch[
 		c.launch()
 	}
 	if c.open == nil {
-		c.open = &batch[R]{done: make(chan struct{})}
+		c.open = &batch[R]{first: ctx, done: make(chan struct{})}
 	}
 	b = c.open
 	offset = b.count
@@ -130,14 +158,16 @@ func (c *coalescer[R]) launch() {
 	c.open = nil
 	c.flights++
 	c.last = time.Now()
-	ctx, cancel := context.WithDeadline(context.Background(), b.deadline)
-	b.cancel = cancel
-	go c.fly(ctx, b)
+	// With the first caller's values a trace shows what the call was for.
+	values := context.WithValue(withoutMetadata(context.WithoutCancel(b.first)), toldKey{}, &b.told)
+	ctx, cancel := context.WithDeadline(values, b.deadline)
+	b.first, b.cancel = nil, cancel
+	go c.fly(ctx, cancel, b)
 }
 
-func (c *coalescer[R]) fly(ctx context.Context, b *batch[R]) {
+func (c *coalescer[R]) fly(ctx context.Context, cancel context.CancelFunc, b *batch[R]) {
+	defer cancel()
 	b.answer, b.err = c.fetch(ctx, b.count, b.after)
-	b.cancel()
 	close(b.done)
 	c.hooks.batch(b.joined, b.count, b.err)
 	c.mu.Lock()

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -10,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// ErrClosed: the Client, or what was made of it, was closed.
+// ErrClosed is the error of everything after Close: the Client, or what was made of it, was closed.
 var ErrClosed = errors.New("client: closed")
 
 // What a cluster may refuse, to be matched with errors.Is. An [Error] says more.
@@ -60,14 +61,28 @@ type Error struct {
 
 	message string
 	code    codes.Code
-	cause   error // why there was no further try: that of the context; may be nil
+	cause   error    // why there was no further try: that of the context; may be nil
+	foreign bool     // what answered was no member
+	also    []*Error // of other members that were asked
 }
 
 // Error says what happened and where.
 func (e *Error) Error() string {
-	text := "snowraft: "
+	parts := make([]string, 0, 1+len(e.also))
+	for _, of := range append([]*Error{e}, e.also...) {
+		parts = append(parts, of.part())
+	}
+	text := "snowraft: " + strings.Join(parts, "; ")
+	if e.cause != nil {
+		text += " (" + e.cause.Error() + ")"
+	}
+	return text
+}
+
+// part is what one member has to say.
+func (e *Error) part() (text string) {
 	if e.Member != "" {
-		text += e.Member + ": "
+		text = e.Member + ": "
 	}
 	text += e.message
 	if e.Reason != "" {
@@ -93,8 +108,7 @@ func (e *Error) Unwrap() error { return e.cause }
 
 // newError is an error that came from a member, or from gRPC.
 func newError(err error, member string) *Error {
-	var known *Error
-	if errors.As(err, &known) {
+	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
 	from := rpc.FromError(err)
@@ -106,4 +120,21 @@ func newError(err error, member string) *Error {
 		e.cause = context.Canceled
 	}
 	return e
+}
+
+// interrupted is the error of a caller whose context ended while it waited; last is what was
+// in the way until then, or nil.
+func interrupted(cause error, last *Error) error {
+	e := Error{message: "the caller stopped waiting before there was an answer"}
+	if last != nil {
+		e = *last
+	}
+	e.cause = cause
+	return &e
+}
+
+// hopelessFor reports whether waiting for so long is no use. Who is told that no worker is free gives
+// up at once: that may last minutes.
+func (e *Error) hopelessFor(d time.Duration) bool {
+	return e.Reason == rpc.WorkersExhausted && e.RetryAfter > d
 }

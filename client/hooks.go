@@ -7,7 +7,8 @@ import "time"
 // be quick and may run at the same time as others.
 type Hooks struct {
 	// Try is called after each try of a call: the gRPC method, the member's address (empty if
-	// none was picked), how long it took, and its error.
+	// none could be asked), how long it took, and its error as gRPC has it; CANCELED if another member
+	// that was asked at the same time was faster.
 	Try func(method, member string, took time.Duration, err error)
 	// Batch is called after each call that served coalesced callers: how many callers, how many
 	// IDs or numbers, and its error.

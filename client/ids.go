@@ -3,93 +3,115 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
+	"sync/atomic"
 
-	"github.com/snowraft/snowraft/allocator"
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Range is IDs that are evenly spaced: First, First + Step, and so on, Count of them.
-type Range = allocator.Range
-
 // IDs issues IDs of one layout, asking members for them. Requests that come at the same time
 // travel in one call. Its methods may be called from any goroutine.
+//
+// Without a deadline in its context, a method takes at most the client's timeout. Its errors are an
+// [*Error] or ErrClosed; one whose context ended matches that context's error too.
 type IDs struct {
 	layout string
 	client *Client
-	calls  coalescer[[]Range]
 	rpc    snowraftv1.IdServiceClient
+	plain  coalescer[[]Range] // of requests without a floor
+	// floored is of requests with one. A member may have to wait for its clock to pass the floor, which
+	// is not to hold back those who have none.
+	floored coalescer[[]Range]
+	highest atomic.Uint64 // the greatest ID that was answered
 }
 
 func newIDs(c *Client, layout string) *IDs {
 	i := &IDs{layout: layout, client: c, rpc: snowraftv1.NewIdServiceClient(c.ids)}
-	i.calls = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, hooks: &c.opts.hooks}
+	i.plain = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, hooks: &c.opts.hooks}
+	i.floored = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, hooks: &c.opts.hooks}
 	return i
 }
 
-// Next returns one ID. IDs are in no order with those of other calls; a [Session] has one.
-//
-// Without a deadline in ctx it takes at most the client's timeout. Its errors are an [*Error],
-// ErrClosed, and that of ctx.
+// Next returns one ID. It is in no order with those of other calls; a [Session] has one.
 func (i *IDs) Next(ctx context.Context) (uint64, error) { return i.next(ctx, 0) }
 
-func (i *IDs) next(ctx context.Context, after uint64) (uint64, error) {
-	answer, offset, err := i.calls.do(ctx, 1, after)
-	if err != nil {
-		return 0, err
-	}
-	for _, r := range answer {
-		if offset < uint64(r.Count) {
-			return r.First + offset*r.Step, nil
-		}
-		offset -= uint64(r.Count)
-	}
-	return 0, errShort
+// Append appends n IDs, 1 to 1,000,000, to dst and returns it. They are in no order. If it fails it
+// appends none.
+func (i *IDs) Append(ctx context.Context, dst []uint64, n int) ([]uint64, error) {
+	return i.expand(ctx, dst, n, 0)
 }
 
-// Ranges returns n IDs, 1 to 1,000,000, as ranges, in no order. It fails as Next does.
-func (i *IDs) Ranges(ctx context.Context, n int) ([]Range, error) { return i.ranges(ctx, n, 0) }
-
-func (i *IDs) ranges(ctx context.Context, n int, after uint64) ([]Range, error) {
-	if n < 1 || n > maxCount {
-		return nil, &Error{Reason: string(ErrInvalidArgument.(condition)), message: fmt.Sprintf("%d IDs were asked for, expected 1 to %d", n, maxCount)}
-	}
-	answer, offset, err := i.calls.do(ctx, uint64(n), after)
+// Ranges returns n IDs, 1 to 1,000,000, as ranges, which are in no order: some ten bytes stand for
+// many IDs.
+func (i *IDs) Ranges(ctx context.Context, n int) ([]Range, error) {
+	answer, offset, err := i.take(ctx, n, 0)
 	if err != nil {
 		return nil, err
 	}
-	return part(answer, offset, uint64(n))
+	return slices.AppendSeq([]Range(nil), part(answer, offset, uint64(n))), nil
 }
 
-// part is count IDs from an offset on.
-func part(all []Range, offset, count uint64) (mine []Range, err error) {
-	for _, r := range all {
-		have := uint64(r.Count)
-		if offset >= have {
-			offset -= have
-			continue
-		}
-		take := min(have-offset, count)
-		mine = append(mine, Range{First: r.First + offset*r.Step, Count: uint32(take), Step: r.Step})
-		offset, count = 0, count-take
-		if count == 0 {
-			return mine, nil
-		}
+func (i *IDs) next(ctx context.Context, after uint64) (uint64, error) {
+	answer, offset, err := i.take(ctx, 1, after)
+	if err != nil {
+		return 0, err
 	}
-	return nil, errShort
+	return at(answer, offset), nil
 }
 
-// errShort is not expected of any member.
-var errShort = &Error{message: "the member answered with fewer IDs than were asked for"}
+func (i *IDs) expand(ctx context.Context, dst []uint64, n int, after uint64) ([]uint64, error) {
+	answer, offset, err := i.take(ctx, n, after)
+	if err != nil {
+		return dst, err
+	}
+	dst = slices.Grow(dst, n)
+	for r := range part(answer, offset, uint64(n)) {
+		dst = slices.AppendSeq(dst, r.All())
+	}
+	return dst, nil
+}
 
+// take gets n IDs: those of the answer from the offset on.
+func (i *IDs) take(ctx context.Context, n int, after uint64) (answer []Range, offset uint64, err error) {
+	if n < 1 || n > maxCount {
+		return nil, 0, &Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument,
+			message: fmt.Sprintf("%d IDs were asked for, expected 1 to %d", n, maxCount)}
+	}
+	switch {
+	case after == 0:
+		return i.plain.do(ctx, uint64(n), 0)
+	case after > i.highest.Load():
+		// Nobody knows where this floor comes from. If it is far too high only its owner is to suffer.
+		answer, err = i.floored.alone(ctx, uint64(n), after)
+		return answer, 0, err
+	default:
+		return i.floored.do(ctx, uint64(n), after)
+	}
+}
+
+// fetch asks a member.
 func (i *IDs) fetch(ctx context.Context, count, after uint64) ([]Range, error) {
 	i.client.members.start()
 	resp, err := i.rpc.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: i.layout, Count: uint32(count), After: after})
 	if err != nil {
 		return nil, err
 	}
-	answer := make([]Range, len(resp.GetRanges()))
-	for n, r := range resp.GetRanges() {
-		answer[n] = Range{First: r.GetFirst(), Count: r.GetCount(), Step: r.GetStep()}
+	answer, err := checked(resp.GetRanges(), count, after)
+	if err != nil {
+		return nil, err
 	}
+	i.saw(last(answer))
 	return answer, nil
+}
+
+func (i *IDs) saw(id uint64) { raise(&i.highest, id) }
+
+// raise sets what to id if that is greater.
+func raise(what *atomic.Uint64, id uint64) {
+	for was := what.Load(); id > was && !what.CompareAndSwap(was, id); {
+		was = what.Load()
+	}
 }

@@ -14,12 +14,22 @@ const (
 	lookEvery = 10 * time.Second
 	// lookPause is between two such questions at least.
 	lookPause = time.Second
-	lookFor   = 5 * time.Second
+	// lookFor is how long one is tried.
+	lookFor = 5 * time.Second
 )
 
 // members learns where the members of the cluster are, and tells channels.
+//
+// The addresses that the client was given stay in use beside those that members advertise: the latter may
+// not be reachable from here. One that a member has advertised, and none does any more, is that
+// of a member that was removed.
 type members struct {
 	seeds    []string
+	learned  []string        // the addresses that are advertised, in order; nil: not known yet
+	ever     map[string]bool // the addresses that were advertised at some time
+	pause    time.Duration   // lookPause
+	every    time.Duration   // lookEvery
+	limit    time.Duration   // lookFor
 	ask      snowraftv1.ClusterServiceClient
 	channels []*channel
 
@@ -31,7 +41,10 @@ type members struct {
 }
 
 func newMembers(seeds []string) *members {
-	return &members{seeds: seeds, news: make(chan struct{}, 1), stopped: make(chan struct{})}
+	return &members{
+		seeds: seeds, ever: make(map[string]bool), pause: lookPause, every: lookEvery, limit: lookFor,
+		news: make(chan struct{}, 1), stopped: make(chan struct{}),
+	}
 }
 
 // start begins to follow the membership, if it has not begun yet.
@@ -69,32 +82,45 @@ func (m *members) changed() {
 func (m *members) run(ctx context.Context) {
 	for {
 		m.look(ctx)
-		if !wait(ctx, lookPause, nil) || !wait(ctx, lookEvery-lookPause, m.news) {
+		if !wait(ctx, m.pause, nil) || !wait(ctx, m.every-m.pause, m.news) {
 			return
 		}
 	}
 }
 
-// look asks for the members once. If nobody answers, all stays as it is.
+// look asks for the members once. If nobody answers, those that were known and all that the client was
+// given are tried.
 func (m *members) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lookFor)
+	ctx, cancel := context.WithTimeout(ctx, m.limit)
 	defer cancel()
 	resp, err := m.ask.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 	if err != nil {
+		m.tell(m.seeds)
 		return
 	}
 	var learned []string
 	for _, member := range resp.GetMembers() {
-		if member.GetApiAddress() != "" {
-			learned = append(learned, member.GetApiAddress())
+		if a := member.GetApiAddress(); a != "" {
+			learned = append(learned, a)
+			m.ever[a] = true
 		}
 	}
-	slices.Sort(learned)
 	if len(learned) == 0 {
 		return
 	}
+	slices.Sort(learned)
+	m.learned = slices.Compact(learned)
+	m.tell(slices.DeleteFunc(slices.Clone(m.seeds), func(a string) bool {
+		return m.ever[a] && !slices.Contains(m.learned, a)
+	}))
+}
+
+func (m *members) tell(seeds []string) {
+	if m.learned == nil {
+		return
+	}
 	for _, ch := range m.channels {
-		ch.update(m.seeds, learned)
+		ch.update(seeds, m.learned)
 	}
 }
 

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,15 +60,20 @@ func WithHedging(after time.Duration) Option {
 }
 
 // WithTransportCredentials secures the connections; without it they are plain TCP.
+// A member's certificate has to be valid for the host in its address.
 func WithTransportCredentials(c credentials.TransportCredentials) Option {
 	return func(o *options) error {
+		if c == nil {
+			return errors.New("client: no transport credentials: leave the option out for plain TCP")
+		}
 		o.credentials = c
 		return nil
 	}
 }
 
 // WithDialOptions adds options of gRPC to the connections: interceptors, a stats handler
-// such as OpenTelemetry's. They see each try of a call.
+// such as OpenTelemetry's. They see each try of a call, in a context with the values of the caller who
+// was the first to ask for what the call gets.
 func WithDialOptions(opts ...grpc.DialOption) Option {
 	return func(o *options) error {
 		o.dial = append(o.dial, opts...)

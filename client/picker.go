@@ -2,10 +2,10 @@ package client
 
 import (
 	"context"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
@@ -47,21 +47,34 @@ type connection struct {
 // Pick implements balancer.Picker.
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	t, ok := info.Ctx.Value(tryKey{}).(*try)
-	first := int(p.turn.Add(1) % uint32(len(p.ready)))
+	turn := int(p.turn.Add(1) % math.MaxInt32)
 	if !ok {
-		return balancer.PickResult{SubConn: p.ready[first].SubConn}, nil
+		return balancer.PickResult{SubConn: p.ready[turn%len(p.ready)].SubConn}, nil
 	}
-	best, least, fresh := first, worst+1, 0
-	for i := range p.ready {
-		at := (first + i) % len(p.ready)
-		objection := t.objection(p.ready[at].addr)
+	least, equal, fresh := worst+1, 0, 0
+	for _, conn := range p.ready {
+		objection := t.objection(conn.addr)
 		if objection < avoided {
 			fresh++
 		}
-		if objection < least {
-			best, least = at, objection
+		switch {
+		case objection < least:
+			least, equal = objection, 1
+		case objection == least:
+			equal++
 		}
 	}
+	// Those in turn are only the best ones, or who comes after a bad one would be asked twice as often.
+	best, skip := turn%len(p.ready), turn%equal
+	for at, conn := range p.ready {
+		if t.objection(conn.addr) == least {
+			if best = at; skip == 0 {
+				break
+			}
+			skip--
+		}
+	}
+	t.standing.take(p.ready[best].addr)
 	t.choose(p.ready[best].addr, least < avoided && fresh > 1)
 	return balancer.PickResult{SubConn: p.ready[best].SubConn}, nil
 }
@@ -109,35 +122,8 @@ func (t *try) chosen() (addr string, others bool) {
 	return t.member, t.others
 }
 
-// suspicion is how long a member that did not answer in time is asked only if no other is there.
-const suspicion = 5 * time.Second
-
-// standing is what is known of members beside their health, by their addresses.
-type standing struct {
-	learned  atomic.Pointer[map[string]bool] // nil: nothing was learned yet
-	suspects sync.Map                        // address -> time.Time, until when
-}
-
-func (s *standing) learn(addrs []string) {
-	learned := make(map[string]bool, len(addrs))
-	for _, a := range addrs {
-		learned[a] = true
-	}
-	s.learned.Store(&learned)
-}
-
-func (s *standing) suspect(addr string) { s.suspects.Store(addr, time.Now().Add(suspicion)) }
-
-func (s *standing) objection(addr string) (objection int) {
-	if learned := s.learned.Load(); learned != nil && !(*learned)[addr] {
-		objection += unlearned
-	}
-	if until, ok := s.suspects.Load(addr); ok {
-		if time.Now().Before(until.(time.Time)) {
-			objection += suspected
-		} else {
-			s.suspects.Delete(addr)
-		}
-	}
-	return objection
+// picked reports whether there was a member to ask.
+func (t *try) picked() bool {
+	member, _ := t.chosen()
+	return member != ""
 }

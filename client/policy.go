@@ -9,38 +9,117 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// policy is how a method is tried.
+// policy is how a method is tried. It says what docs/grpc.md says.
 type policy struct {
 	// repeatable: doing it twice is harmless; at worst IDs or numbers are skipped.
 	repeatable bool
-	// patience is how long a member may take before another is tried; 0: as long as the call.
-	patience time.Duration
-	// hedged: two members may be asked at once.
-	hedged bool
+	// blind: it may be done anew without looking what has changed meanwhile.
+	blind bool
 	// elsewhere: what keeps one member from it need not keep another.
 	elsewhere bool
+	// hedged: two members may be asked at once.
+	hedged bool
+	// patience is how long a member may take before another is tried; 0: as long as the call.
+	patience time.Duration
+	// suspicious is how long a member has to have been silent to be passed over for a while.
+	suspicious time.Duration
 }
 
 const (
-	memoryPatience = time.Second     // of answers from a member's memory
-	leaderPatience = 4 * time.Second // members wait up to 2 s for a leader
+	memoryPatience = 500 * time.Millisecond // of answers from a member's memory
+	leaderPatience = 4 * time.Second        // members wait up to 2 s for a leader
+	// memorySuspicious is longer than what comes from memory takes on a busy machine.
+	memorySuspicious = 100 * time.Millisecond
 )
 
-// policies of all methods that are not tried again unless nothing was done.
+var (
+	memory = policy{repeatable: true, blind: true, elsewhere: true, patience: memoryPatience, suspicious: memorySuspicious}
+	issues = policy{repeatable: true, blind: true, elsewhere: true, hedged: true, patience: memoryPatience, suspicious: memorySuspicious}
+	leads  = policy{repeatable: true, blind: true, elsewhere: true, patience: leaderPatience, suspicious: leaderPatience}
+	// settles: the same again changes nothing.
+	settles = policy{repeatable: true, blind: true}
+	// once: again only if nothing was done.
+	once = policy{blind: true}
+	// looks: whether it still is what the caller wants only the caller can say.
+	looks = policy{}
+)
+
+// policies of all methods that are no streams. A method that is not here is tried once.
 var policies = map[string]policy{
-	snowraftv1.IdService_GenerateIds_FullMethodName:       {repeatable: true, patience: memoryPatience, hedged: true, elsewhere: true},
-	snowraftv1.SequenceService_Next_FullMethodName:        {repeatable: true, patience: leaderPatience, elsewhere: true},
-	snowraftv1.SequenceService_GetSequence_FullMethodName: {repeatable: true, patience: memoryPatience, elsewhere: true},
-	snowraftv1.ClusterService_ListMembers_FullMethodName:  {repeatable: true, patience: memoryPatience, elsewhere: true},
-	snowraftv1.ClusterService_GetStatus_FullMethodName:    {repeatable: true, patience: memoryPatience, elsewhere: true},
+	snowraftv1.IdService_GenerateIds_FullMethodName:   issues,
+	snowraftv1.IdService_GenerateUuids_FullMethodName: issues,
+	snowraftv1.IdService_DecodeId_FullMethodName:      memory,
+	snowraftv1.IdService_WhoIs_FullMethodName:         leads,
+
+	snowraftv1.SequenceService_Next_FullMethodName:           leads,
+	snowraftv1.SequenceService_GetLast_FullMethodName:        leads,
+	snowraftv1.SequenceService_GetSequence_FullMethodName:    memory,
+	snowraftv1.SequenceService_ListSequences_FullMethodName:  memory,
+	snowraftv1.SequenceService_CreateSequence_FullMethodName: settles,
+	snowraftv1.SequenceService_UpdateSequence_FullMethodName: looks,
+	snowraftv1.SequenceService_DeleteSequence_FullMethodName: looks,
+	snowraftv1.SequenceService_SetNext_FullMethodName:        looks,
+	snowraftv1.SequenceService_AllocateBlock_FullMethodName:  once,
+	snowraftv1.SequenceService_ReturnBlock_FullMethodName:    once,
+
+	snowraftv1.LayoutService_CreateLayout_FullMethodName: settles,
+	snowraftv1.LayoutService_GetLayout_FullMethodName:    memory,
+	snowraftv1.LayoutService_ListLayouts_FullMethodName:  memory,
+
+	snowraftv1.WorkerService_AcquireWorker_FullMethodName: once,
+	snowraftv1.WorkerService_ExtendWindow_FullMethodName:  once,
+	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: once,
+	snowraftv1.WorkerService_ListWorkers_FullMethodName:   leads,
+
+	snowraftv1.ClusterService_GetStatus_FullMethodName:          memory,
+	snowraftv1.ClusterService_ListMembers_FullMethodName:        memory,
+	snowraftv1.ClusterService_GetConfig_FullMethodName:          memory,
+	snowraftv1.ClusterService_AwaitIndex_FullMethodName:         {repeatable: true, blind: true}, // it waits for long
+	snowraftv1.ClusterService_UpdateConfig_FullMethodName:       settles,
+	snowraftv1.ClusterService_AddMember_FullMethodName:          settles,
+	snowraftv1.ClusterService_RemoveMember_FullMethodName:       looks,
+	snowraftv1.ClusterService_Leave_FullMethodName:              looks,
+	snowraftv1.ClusterService_TransferLeadership_FullMethodName: looks,
+	snowraftv1.ClusterService_ResetObservedClock_FullMethodName: looks,
+}
+
+// patientCount is of how many IDs a request is expected to be answered at once. Larger ones take
+// as long as their ticks last.
+const patientCount = 4096
+
+// policyOf is how a certain request is tried.
+func policyOf(method string, req any) policy {
+	p := policies[method]
+	switch r := req.(type) {
+	case *snowraftv1.GenerateIdsRequest:
+		if r.GetCount() > patientCount {
+			p.patience = 0
+		}
+	case *snowraftv1.GenerateUuidsRequest:
+		if r.GetCount() > patientCount {
+			p.patience = 0
+		}
+	case *snowraftv1.CreateSequenceRequest:
+		if r.GetForce() {
+			p = looks // it goes over what was deleted in between
+		}
+	case *snowraftv1.AllocateBlockRequest:
+		p.repeatable = r.GetRequestId() != "" // then it grants the same
+	}
+	return p
 }
 
 // again reports whether a try that failed is worth another. sent is false if the request
 // cannot have reached any member.
 func (p policy) again(e *Error, sent bool) bool {
+	if e.foreign {
+		return p.repeatable // what stands between may have passed the request on
+	}
 	switch e.Reason {
-	case rpc.NoLeader, rpc.NotLeader, rpc.ShuttingDown, rpc.SequenceChanged:
+	case rpc.NoLeader, rpc.NotLeader, rpc.ShuttingDown:
 		return true // nothing was done
+	case rpc.SequenceChanged:
+		return p.blind
 	case rpc.WindowEnded, rpc.ClockBehind, rpc.ClockSkew, rpc.WorkersExhausted:
 		return p.elsewhere
 	case rpc.LimitReached:

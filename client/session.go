@@ -2,11 +2,16 @@ package client
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 )
 
-// Session returns IDs in order: a call that begins after another has returned gets a greater
-// ID, whichever members serve them. Its methods may be called from any goroutine.
+// Session returns IDs in order: a call that begins after another has returned gets greater
+// IDs, whichever members serve them, also after the one that served the first is gone. Calls at the same
+// time are in no order. Its methods may be called from any goroutine.
+//
+// A member whose clock is behind the last ID waits until it has passed it, for up to a second; if
+// it is further behind, another member is asked, and if all are, calls fail with ErrClockBehind.
 type Session struct {
 	ids  *IDs
 	last atomic.Uint64
@@ -23,20 +28,25 @@ func (i *IDs) Session(after uint64) *Session {
 // Last is the greatest ID of the session so far; the floor it began with if there is none.
 func (s *Session) Last() uint64 { return s.last.Load() }
 
-// Next returns an ID. It fails as [IDs.Next] does; it waits, or fails with ErrClockBehind, when the
-// clock of the member that is asked is behind the last ID.
+// Next returns an ID. It fails as [IDs.Next] does.
 func (s *Session) Next(ctx context.Context) (uint64, error) {
 	id, err := s.ids.next(ctx, s.last.Load())
-	if err == nil {
-		s.seen(id)
+	if err != nil {
+		return 0, err
 	}
-	return id, err
+	raise(&s.last, id)
+	return id, nil
 }
 
-func (s *Session) seen(id uint64) {
-	for last := s.last.Load(); id > last; last = s.last.Load() {
-		if s.last.CompareAndSwap(last, id) {
-			return
-		}
+// Append appends n IDs, 1 to 1,000,000, to dst in ascending order and returns it. If it fails it appends
+// none.
+func (s *Session) Append(ctx context.Context, dst []uint64, n int) ([]uint64, error) {
+	have := len(dst)
+	dst, err := s.ids.expand(ctx, dst, n, s.last.Load())
+	if err != nil {
+		return dst, err
 	}
+	slices.Sort(dst[have:]) // those of several lanes come in no order
+	raise(&s.last, dst[len(dst)-1])
+	return dst, nil
 }

@@ -1,0 +1,112 @@
+package client
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc"
+)
+
+// call is one call over all its tries.
+type call struct {
+	*caller
+	method   string
+	req      any
+	callOpts []grpc.CallOption
+	policy   policy
+	told     *told
+	round    []*Error // of the tries of this round, in which each member is asked once
+	former   []*Error // of the round before
+	before   *Error   // what told most in all rounds before
+}
+
+func (c *call) note(e *Error) {
+	c.round = append(c.round, e)
+	if c.told != nil {
+		c.told.Store(c.most())
+	}
+}
+
+// tried are the members that were asked in this round.
+func (c *call) tried() (members []string) {
+	for _, e := range c.round {
+		if e.Member != "" {
+			members = append(members, e.Member)
+		}
+	}
+	return members
+}
+
+func (c *call) nextRound() { c.before, c.former, c.round = c.most(), c.round, nil }
+
+// most is the error that tells most: a member's reason rather than none, and the later one.
+func (c *call) most() *Error {
+	best := c.before
+	for _, e := range c.round {
+		if best == nil || e.Reason != "" || best.Reason == "" {
+			best = e
+		}
+	}
+	return best
+}
+
+// failure is the error of a call that is tried no more, because of cause.
+func (c *call) failure(cause error) error {
+	e := *c.most()
+	e.cause = cause
+	return c.alone(&e)
+}
+
+// alone is an error with what other members said last.
+func (c *call) alone(e *Error) *Error {
+	whole := *e
+	named := map[string]bool{e.Member: true}
+	for _, other := range slices.Concat(c.round, c.former) {
+		if !named[other.Member] {
+			named[other.Member] = true
+			whole.also = append(whole.also, other)
+		}
+	}
+	return &whole
+}
+
+// try tries once, at a member that t would have.
+func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply any) error {
+	if patience > 0 {
+		// So that time is left for another member, whatever the deadline.
+		if deadline, ok := ctx.Deadline(); ok {
+			patience = min(patience, time.Until(deadline)/2)
+		}
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patience)
+		defer cancel()
+	}
+	if c.policy.hedged && c.opts.hedge > 0 {
+		return c.hedged(ctx, t, reply)
+	}
+	return c.ask(ctx, t, reply)
+}
+
+// ask asks a member that t would have.
+func (c *call) ask(ctx context.Context, t *try, reply any) error {
+	mine := t.within(ctx)
+	began := time.Now()
+	err := c.conn.Invoke(mine, c.method, c.req, reply, c.callOpts...)
+	if member, _ := t.chosen(); err != nil && member == "" && c.fallback != nil && mine.Err() == nil && c.life.Err() == nil {
+		if second := c.fallback.Invoke(mine, c.method, c.req, reply, c.callOpts...); second == nil || t.picked() {
+			err = second
+		}
+	}
+	member, _ := t.chosen()
+	took := time.Since(began)
+	c.opts.hooks.try(c.method, member, took, err)
+	switch {
+	case member == "":
+	case err == nil:
+		c.standing.trust(member)
+	case isTimeout(mine.Err()) && took >= c.policy.suspicious:
+		c.standing.suspect(member)
+	}
+	return err
+}

@@ -1,0 +1,157 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// What keeps one member from issuing IDs costs no call and hardly any time.
+func TestAnotherMemberIsAsked(t *testing.T) {
+	for _, refusal := range []struct {
+		code   codes.Code
+		reason string
+	}{
+		{codes.Unavailable, rpc.ClockSkew}, {codes.Unavailable, rpc.ClockBehind}, {codes.Unavailable, rpc.WindowEnded},
+		{codes.Unavailable, rpc.NoLeader}, {codes.Unavailable, rpc.ShuttingDown}, {codes.ResourceExhausted, rpc.WorkersExhausted},
+		{codes.ResourceExhausted, rpc.LimitReached}, {codes.Unknown, rpc.CommitUnknown}, {codes.Unavailable, ""},
+	} {
+		f := startFakes(t, 3)
+		c := f.client(f.addrs())
+		f.warm(c)
+		f.members[0].refuses(refusal.code, refusal.reason, time.Hour)
+		if slowest := askAll(t, c, 4, 20); slowest > time.Second {
+			t.Errorf("%v %s: a call took %v", refusal.code, refusal.reason, slowest)
+		}
+		if f.members[0].asked.Load() == 0 {
+			t.Errorf("%v %s: the member was not asked", refusal.code, refusal.reason)
+		}
+	}
+}
+
+// A refusal that every member would make ends the call at once, and says which member made it.
+func TestRefusalsThatAreFinal(t *testing.T) {
+	f := startFakes(t, 3)
+	c := f.client(f.addrs())
+	for _, m := range f.members {
+		m.refuses(codes.NotFound, rpc.UnknownLayout, 0)
+	}
+	_, err := c.IDs("nope").Next(t.Context())
+	var e *Error
+	if !errors.Is(err, ErrUnknownLayout) || !errors.As(err, &e) || e.Member == "" || errors.Is(err, ErrUnavailable) {
+		t.Errorf("%#v", err)
+	}
+	asked := int64(0)
+	for _, m := range f.members {
+		asked += m.asked.Load()
+	}
+	if asked != 1 {
+		t.Errorf("%d members were asked", asked)
+	}
+	if _, err := c.IDs("").Ranges(t.Context(), 0); !errors.Is(err, ErrInvalidArgument) {
+		t.Error(err)
+	}
+}
+
+// Where all members refuse, the error says what each of them said, and that the time was up.
+func TestAllMembersRefuse(t *testing.T) {
+	f := startFakes(t, 3)
+	c := f.client(f.addrs())
+	f.warm(c)
+	for _, m := range f.members {
+		m.refuses(codes.Unavailable, rpc.ClockSkew, 50*time.Millisecond)
+	}
+	began := time.Now()
+	_, err := c.NextID(within(t, 300*time.Millisecond))
+	if took := time.Since(began); !errors.Is(err, ErrClockSkew) || !errors.Is(err, context.DeadlineExceeded) || took < 150*time.Millisecond || took > 5*time.Second {
+		t.Errorf("%v after %v", err, took)
+	}
+	for _, m := range f.members {
+		if !strings.Contains(err.Error(), m.addr) {
+			t.Errorf("%q does not name %s", err, m.addr)
+		}
+	}
+	t.Log(err)
+	// It goes on as soon as one of them issues again.
+	time.AfterFunc(100*time.Millisecond, func() { f.members[1].does(nil) })
+	if _, err := c.NextID(within(t, patience)); err != nil {
+		t.Error(err)
+	}
+	// When no worker is free for minutes there is nothing to wait for.
+	for _, m := range f.members {
+		m.refuses(codes.ResourceExhausted, rpc.WorkersExhausted, time.Hour)
+	}
+	began = time.Now()
+	_, err = c.NextID(within(t, patience))
+	var e *Error
+	if !errors.As(err, &e) || !errors.Is(err, ErrWorkersExhausted) || e.RetryAfter != time.Hour || time.Since(began) > patience/2 {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// What a member said is not forgotten because others, or it itself, say nothing later.
+func TestReasonsAreRemembered(t *testing.T) {
+	f := startFakes(t, 1)
+	c := f.client(f.addrs())
+	f.warm(c)
+	m := f.members[0]
+	m.does(func(ctx context.Context, _ *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+		if m.asked.Load() > 1 {
+			m.hangs()
+		}
+		return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "told so by the test"}
+	})
+	_, err := c.NextID(within(t, 500*time.Millisecond))
+	if !errors.Is(err, ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+}
+
+// Members that pass for unable to issue are asked when there is no other: they know why.
+func TestUnhealthyMembersSayWhy(t *testing.T) {
+	f := startFakes(t, 2)
+	c := f.client(f.addrs())
+	f.warm(c)
+	for _, m := range f.members {
+		m.refuses(codes.Unavailable, rpc.WindowEnded, 50*time.Millisecond)
+		m.serving(false)
+	}
+	_, err := c.NextID(within(t, 500*time.Millisecond))
+	if !errors.Is(err, ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	f.members[1].does(nil) // of this layout it still can
+	if _, err := c.NextID(within(t, patience)); err != nil {
+		t.Error(err)
+	}
+	// One that is healthy gets all.
+	f.members[0].does(nil)
+	f.members[0].serving(true)
+	until(t, "the healthy member is asked alone", func() bool {
+		before := f.members[1].asked.Load()
+		askAll(t, c, 1, 20)
+		return f.members[1].asked.Load() == before
+	})
+}
+
+// An answer that no member would give is refused; it is no reason to try again.
+func TestMalformedAnswerIsRefused(t *testing.T) {
+	f := startFakes(t, 1)
+	c := f.client(f.addrs())
+	f.members[0].does(func(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+		return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{nil}}, nil
+	})
+	_, err := c.NextID(within(t, patience))
+	var e *Error
+	if !errors.As(err, &e) || f.members[0].asked.Load() != 1 {
+		t.Errorf("%v after %d calls", err, f.members[0].asked.Load())
+	}
+	t.Log(err)
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// flight is an answer of the fake: count numbers from first on, by a call that began as the nth event.
+type flight struct {
+	first, count uint64
+	began        int64
+	at           time.Time
+}
+
+// airport is a coalescer over a fake that takes as long as it is told and counts what happens.
+type airport struct {
+	coalescer[flight]
+	events    atomic.Int64
+	next      atomic.Uint64
+	under     atomic.Int64 // calls under way
+	most      atomic.Int64
+	calls     atomic.Int64
+	cancelled atomic.Int64
+}
+
+func newAirport(takes func() (time.Duration, error)) *airport {
+	a := &airport{}
+	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, hooks: &Hooks{}, fetch: func(ctx context.Context, count, _ uint64) (flight, error) {
+		f := flight{first: a.next.Add(count) - count, count: count, began: a.events.Add(1), at: time.Now()}
+		a.calls.Add(1)
+		raise64(&a.most, a.under.Add(1))
+		defer a.under.Add(-1)
+		d, err := takes()
+		if d > 0 {
+			timer := time.NewTimer(d)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				a.cancelled.Add(1)
+				return flight{}, ctx.Err()
+			}
+		}
+		return f, err
+	}}
+	return a
+}
+
+func raise64(what *atomic.Int64, to int64) {
+	for was := what.Load(); to > was && !what.CompareAndSwap(was, to); {
+		was = what.Load()
+	}
+}
+
+// Whatever callers come, give up and fail: nobody gets another one's part, nor one of a call that began
+// before it came; nobody waits for longer than the stagger for its call to begin; an error is that
+// of one's own call or context.
+func TestCoalescedCallers(t *testing.T) {
+	refused := errors.New("refused")
+	for seed := range uint64(200) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 0))
+			var mu sync.Mutex
+			draw := func(n int64) int64 { mu.Lock(); defer mu.Unlock(); return random.Int64N(n) }
+			slowest := time.Duration(1 + draw(int64(5*time.Millisecond)))
+			a := newAirport(func() (time.Duration, error) {
+				if draw(10) == 0 {
+					return time.Duration(draw(int64(slowest))), refused
+				}
+				return time.Duration(draw(int64(slowest))), nil
+			})
+			var got sync.Map
+			var callers sync.WaitGroup
+			for range 1 + draw(300) {
+				pause, count := time.Duration(draw(int64(20*time.Millisecond))), uint64(1+draw(4))
+				if draw(20) == 0 {
+					count = uint64(1 + draw(2*maxShared))
+				}
+				patience := time.Minute
+				if draw(5) == 0 {
+					patience = time.Duration(draw(int64(5 * time.Millisecond)))
+				}
+				callers.Go(func() {
+					time.Sleep(pause)
+					ctx, cancel := context.WithTimeout(t.Context(), patience)
+					defer cancel()
+					came, began := a.events.Add(1), time.Now()
+					f, offset, err := a.do(ctx, count, 0)
+					switch {
+					case errors.Is(err, refused):
+					case err != nil:
+						if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != patience {
+							t.Errorf("seed %d: %v after %v of %v", seed, err, time.Since(began), patience)
+						}
+					case f.began < came:
+						t.Errorf("seed %d: served by a call that began before", seed)
+					case f.at.Sub(began) > stagger:
+						t.Errorf("seed %d: waited %v for the call to begin", seed, f.at.Sub(began))
+					case offset+count > f.count:
+						t.Errorf("seed %d: %d from %d on, of %d", seed, count, offset, f.count)
+					default:
+						for i := range count {
+							if _, twice := got.LoadOrStore(f.first+offset+i, true); twice {
+								t.Errorf("seed %d: %d twice", seed, f.first+offset+i)
+							}
+						}
+					}
+				})
+			}
+			callers.Wait()
+			synctest.Wait()
+			if a.open != nil || a.flights != 0 || a.under.Load() != 0 {
+				t.Errorf("seed %d: %d flights are left, %v", seed, a.flights, a.open)
+			}
+		})
+	}
+}

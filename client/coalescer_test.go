@@ -1,0 +1,186 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/metadata"
+)
+
+// come lets a caller wait.
+func (a *airport) come(ctx context.Context, count uint64) <-chan error {
+	done := make(chan error, 1)
+	go func() {
+		f, offset, err := a.do(ctx, count, 0)
+		if err == nil && offset+count > f.count {
+			err = fmt.Errorf("%d from %d on, of %d", count, offset, f.count)
+		}
+		done <- err
+	}()
+	synctest.Wait()
+	return done
+}
+
+// A caller who finds nobody else is served at once; those who come meanwhile share the next call.
+func TestCallersShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAirport(func() (time.Duration, error) { return stagger / 2, nil })
+		began := time.Now()
+		all := []<-chan error{a.come(t.Context(), 1)}
+		if a.calls.Load() != 1 {
+			t.Error("the first had to wait")
+		}
+		for range 1000 {
+			all = append(all, a.come(t.Context(), 1))
+		}
+		for _, done := range all {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if calls, took := a.calls.Load(), time.Since(began); calls != 2 || took != stagger {
+			t.Errorf("%d calls in %v, expected 2 in %v", calls, took, stagger)
+		}
+	})
+}
+
+// A call that hangs holds back nobody for longer than the stagger, nor do many: at most maxFlights are
+// under way.
+func TestSlowCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAirport(func() (time.Duration, error) { return time.Second, nil })
+		var all []<-chan error
+		for range 3 * maxFlights {
+			all = append(all, a.come(t.Context(), 1))
+			time.Sleep(stagger)
+		}
+		for _, done := range all {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
+		}
+		if most, calls := a.most.Load(), a.calls.Load(); most != maxFlights || calls != maxFlights+1 {
+			t.Errorf("%d calls, up to %d at a time, expected %d and %d", calls, most, maxFlights+1, maxFlights)
+		}
+	})
+}
+
+// Who wants much has a call of its own, which holds back nobody.
+func TestLargeRequestsGoAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first := true
+		a := newAirport(func() (time.Duration, error) {
+			if first {
+				first = false
+				return time.Second, nil
+			}
+			return 0, nil
+		})
+		large := a.come(t.Context(), maxShared+1)
+		began := time.Now()
+		if err := <-a.come(t.Context(), 1); err != nil || time.Since(began) != 0 {
+			t.Errorf("waited %v, %v", time.Since(began), err)
+		}
+		if err := <-large; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A caller who gives up loses its own part only; a call that nobody waits for ends.
+func TestCallersLeave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAirport(func() (time.Duration, error) { return time.Second, nil })
+		ctx, cancel := context.WithCancel(t.Context())
+		alone := a.come(ctx, 1)
+		leaves, stays := a.come(ctx, 3), a.come(t.Context(), 2)
+		time.Sleep(2 * stagger) // both are on their way, in one call
+		if a.calls.Load() != 2 {
+			t.Fatalf("%d calls", a.calls.Load())
+		}
+		cancel()
+		synctest.Wait()
+		for _, done := range []<-chan error{alone, leaves} {
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		}
+		if a.cancelled.Load() != 1 {
+			t.Errorf("%d calls were cancelled, expected the one that nobody waits for", a.cancelled.Load())
+		}
+		if err := <-stays; err != nil {
+			t.Error(err)
+		}
+		// One that has not begun never does.
+		running := a.come(t.Context(), 1)
+		ctx, cancel = context.WithCancel(t.Context())
+		waiting := a.come(ctx, 1)
+		cancel()
+		<-waiting
+		<-running
+		if a.calls.Load() != 3 {
+			t.Errorf("%d calls, expected none for a caller who left before", a.calls.Load())
+		}
+	})
+}
+
+// A call lasts as long as the most patient of its callers would wait, and no longer.
+func TestDeadlinesOfCoalescedCallers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAirport(func() (time.Duration, error) { return time.Hour, nil })
+		short, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		first := a.come(short, 1)
+		second, third := a.come(short, 1), a.come(t.Context(), 1)
+		for _, c := range []struct {
+			done  <-chan error
+			after time.Duration
+		}{{first, time.Second}, {second, time.Second}, {third, a.timeout}} {
+			if err := <-c.done; !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != c.after {
+				t.Errorf("%v after %v, expected %v", err, time.Since(began), c.after)
+			}
+		}
+	})
+}
+
+type valueKey struct{}
+
+// The call sees the values of the first caller, for its trace, but sends nobody's metadata.
+func TestValuesOfCoalescedCallers(t *testing.T) {
+	var seen any
+	var sent bool
+	c := coalescer[int]{timeout: time.Second, hooks: &Hooks{}, fetch: func(ctx context.Context, _, _ uint64) (int, error) {
+		seen = ctx.Value(valueKey{})
+		md, _ := metadata.FromOutgoingContext(ctx)
+		sent = len(md) > 0
+		return 0, nil
+	}}
+	ctx := metadata.AppendToOutgoingContext(context.WithValue(t.Context(), valueKey{}, 1), "authorization", "mine")
+	for _, count := range []uint64{1, maxShared + 1} {
+		if _, _, err := c.do(ctx, count, 0); err != nil || seen != 1 || sent {
+			t.Errorf("%v, %v, %v", seen, sent, err)
+		}
+	}
+}
+
+// Who asks again and again, alone, waits for nothing but the answers.
+func TestIdleAddsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAirport(func() (time.Duration, error) { return stagger / 10, nil })
+		began := time.Now()
+		for range 10 {
+			if _, _, err := a.do(t.Context(), 1, 0); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait() // the next one comes after the flight has landed
+		}
+		if took := time.Since(began); took != stagger {
+			t.Errorf("10 calls took %v, expected %v", took, stagger)
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+
+	"google.golang.org/grpc/codes"
+)
+
+// mostNamed is how many addresses a message names.
+const mostNamed = 5
+
+// explain words an error that no member did. What gRPC says is long, and made for those who know
+// gRPC.
+func (e *Error) explain(addrs []string) {
+	if e.Reason != "" {
+		return
+	}
+	switch {
+	case e.Member == "" && (e.code == codes.Unavailable || e.code == codes.DeadlineExceeded):
+		e.explainNobody(addrs)
+		e.code = codes.Unavailable
+	case e.code == codes.DeadlineExceeded:
+		e.message = "it did not answer in time"
+	default:
+		e.foreign = foreign(e.message)
+		e.message = plain(e.message)
+	}
+}
+
+// explainNobody is for when there was no member to ask.
+func (e *Error) explainNobody(addrs []string) {
+	who := strings.Join(addrs[:min(len(addrs), mostNamed)], ", ")
+	if more := len(addrs) - mostNamed; more > 0 {
+		who += fmt.Sprintf(" and %d more", more)
+	}
+	why := plain(e.message)
+	switch {
+	case strings.Contains(why, "status=NOT_SERVING"):
+		e.message = "no member can serve this now, as they say themselves (asked: " + who + "): see snowraft status"
+	case e.code == codes.DeadlineExceeded:
+		e.message = "no member could be reached in time (tried: " + who + "): are the addresses right, and do members run there?"
+	default:
+		e.message = "no member can be reached (tried: " + who + "): " + why
+	}
+}
+
+// wrappers are what gRPC puts before what happened.
+var wrappers = []string{
+	"last connection error: ", "connection error: ", "desc = ", "transport: ", "Error while dialing: ",
+	"authentication handshake failed: ",
+}
+
+// plain is the useful part of a message of gRPC.
+func plain(message string) string {
+	message, _, _ = strings.Cut(message, "; last resolver error: ")
+	for shorter := true; shorter; {
+		shorter = false
+		for _, w := range wrappers {
+			if rest, ok := strings.CutPrefix(message, w); ok {
+				message, shorter = rest, true
+			}
+		}
+		if len(message) > 1 && message[0] == '"' && message[len(message)-1] == '"' {
+			message, shorter = message[1:len(message)-1], true
+		}
+	}
+	if _, said, ok := strings.Cut(message, "health check RPC error: rpc error: code = "); ok {
+		if _, said, ok = strings.Cut(said, " desc = "); ok {
+			message = said
+		}
+	}
+	switch {
+	case strings.Contains(message, "looked like an HTTP/1.1 header"):
+		return "what answers there speaks HTTP/1.1: expected the port for gRPC, 7700 by default"
+	case strings.Contains(message, "first record does not look like a TLS handshake"):
+		return "what answers there speaks no TLS"
+	case strings.Contains(message, "error reading server preface: EOF"):
+		return "what answers there closes the connection at once: perhaps it expects TLS, or is no member"
+	case foreign(message):
+		message, _, _ = strings.Cut(strings.TrimPrefix(message, foreignStatus), ";")
+		return "what answers there is no member, but perhaps a proxy: " + message
+	}
+	return message
+}
+
+const foreignStatus = "unexpected HTTP status code received from server: "
+
+// foreign reports whether a message of gRPC is about an answer that is none of a server of gRPC.
+func foreign(message string) bool {
+	return strings.Contains(message, foreignStatus) || strings.Contains(message, "missing HTTP content-type") ||
+		strings.Contains(message, "received unexpected content-type")
+}

@@ -1,0 +1,150 @@
+package client
+
+import (
+	"net"
+	"sync"
+	"testing"
+	"time"
+)
+
+// hurry makes the client look at the membership all the time.
+func hurry(c *Client) {
+	c.members.pause, c.members.every, c.members.limit = 5*time.Millisecond, 10*time.Millisecond, 200*time.Millisecond
+}
+
+// Members that come are asked, those that were removed are not and lose their connections, and those
+// who ask meanwhile notice nothing.
+func TestMembershipIsFollowed(t *testing.T) {
+	f := startFakes(t, 2)
+	c := f.client(f.addrs()[:1]) // the other one is learned
+	hurry(c)
+	f.warm(c)
+	stop := make(chan struct{})
+	var callers sync.WaitGroup
+	for range 4 {
+		callers.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if _, err := c.NextID(t.Context()); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	come := f.add("127.0.0.1:0")
+	until(t, "the new member is asked", func() bool { return come.asked.Load() > 0 })
+	gone := f.members[0] // the address that the client was given
+	f.remove(gone)
+	until(t, "connections to the removed member are gone", func() bool { return gone.conns.open.Load() == 0 })
+	died := f.members[0]
+	died.server.Stop() // at once
+	before := come.asked.Load()
+	until(t, "the last member is asked", func() bool { return come.asked.Load() > before+100 })
+	f.remove(died)
+	until(t, "the client knows of the last member only", func() bool { return len(c.ids.caller.standing.known()) == 1 })
+	close(stop)
+	callers.Wait()
+	if n := gone.conns.open.Load(); n != 0 {
+		t.Errorf("%d connections to the removed member", n)
+	}
+}
+
+// A member that is known by two names is not asked twice as often.
+func TestOtherNamesOfMembers(t *testing.T) {
+	f := startFakes(t, 2)
+	_, port, err := net.SplitHostPort(f.members[0].addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := f.client([]string{net.JoinHostPort("localhost", port)})
+	f.warm(c)
+	askAll(t, c, 1, 200)
+	a, b := f.members[0].asked.Load(), f.members[1].asked.Load()
+	if a < 90 || b < 90 {
+		t.Errorf("%d and %d requests, expected half of 200 each", a, b)
+	}
+}
+
+// Where the addresses that members advertise lead nowhere, those that the client was given do.
+func TestAdvertisedAddressesThatLeadNowhere(t *testing.T) {
+	f := startFakes(t, 1)
+	c := f.client(f.addrs())
+	hurry(c)
+	nowhere := &fake{addr: unused(t)}
+	f.mu.Lock()
+	f.members = []*fake{nowhere}
+	f.mu.Unlock()
+	for range 50 {
+		if _, err := c.NextID(within(t, patience)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until(t, "the advertised address is learned", func() bool { return len(c.ids.caller.standing.known()) == 2 })
+	for range 50 {
+		if _, err := c.NextID(within(t, patience)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// When all that was learned is gone, what the client was given is tried again.
+func TestGivenAddressesAreNotForgotten(t *testing.T) {
+	f := startFakes(t, 2)
+	first, second := f.members[0], f.members[1]
+	c := f.client([]string{first.addr})
+	hurry(c)
+	f.warm(c)
+	f.remove(first)
+	until(t, "connections to the removed member are gone", func() bool { return first.conns.open.Load() == 0 })
+	second.server.Stop()
+	f.mu.Lock()
+	f.members = []*fake{first} // its cluster was made anew
+	f.mu.Unlock()
+	if _, err := c.NextID(within(t, patience)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Nothing is dialled before it is needed, and the first ID needs little time.
+func TestFirstID(t *testing.T) {
+	f := startFakes(t, 3)
+	began := time.Now()
+	c := f.client(f.addrs())
+	if n := f.members[0].conns.all.Load(); n != 0 {
+		t.Errorf("%d connections before the first call", n)
+	}
+	if _, err := c.NextID(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	took := time.Since(began)
+	t.Logf("the first ID came after %v", took)
+	if took > time.Second {
+		t.Errorf("the first ID took %v", took)
+	}
+}
+
+func TestAddressesOfMembers(t *testing.T) {
+	seeds, err := seedAddresses([]string{"a", "b:1", "::1", "[::1]:2", "[::1]"})
+	if err != nil || seeds[0] != "a:7700" || seeds[1] != "b:1" || seeds[2] != "[::1]:7700" || seeds[3] != "[::1]:2" || seeds[4] != "[::1]:7700" {
+		t.Errorf("%q, %v", seeds, err)
+	}
+	for _, wrong := range [][]string{nil, {""}, {":7700"}, {"a:"}, {"a:1", ""}, {"http://a:1"}, {"http://a"}, {"a:1:2"}} {
+		if c, err := New(wrong); err == nil {
+			t.Errorf("%q was accepted", wrong)
+			_ = c.Close()
+		} else {
+			t.Log(err)
+		}
+	}
+	for _, wrong := range []Option{WithTimeout(0), WithHedging(-1), WithTransportCredentials(nil)} {
+		if c, err := New([]string{"a"}, wrong); err == nil {
+			t.Error("an option was accepted")
+			_ = c.Close()
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package client
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Every method is thought about once: who adds one has to say whether it may be repeated.
+func TestEveryMethodHasAPolicy(t *testing.T) {
+	known := 0
+	for _, service := range []grpc.ServiceDesc{
+		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
+		snowraftv1.WorkerService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
+	} {
+		for _, m := range service.Methods {
+			name := "/" + service.ServiceName + "/" + m.MethodName
+			if _, ok := policies[name]; !ok {
+				t.Errorf("%s has no policy", name)
+			}
+			known++
+		}
+	}
+	if known != len(policies) {
+		t.Errorf("%d policies for %d methods", len(policies), known)
+	}
+}
+
+// reads are the calls that change nothing.
+var reads = []string{
+	snowraftv1.IdService_DecodeId_FullMethodName, snowraftv1.IdService_WhoIs_FullMethodName,
+	snowraftv1.SequenceService_GetLast_FullMethodName, snowraftv1.SequenceService_GetSequence_FullMethodName,
+	snowraftv1.SequenceService_ListSequences_FullMethodName,
+	snowraftv1.LayoutService_GetLayout_FullMethodName, snowraftv1.LayoutService_ListLayouts_FullMethodName,
+	snowraftv1.WorkerService_ListWorkers_FullMethodName,
+	snowraftv1.ClusterService_GetStatus_FullMethodName, snowraftv1.ClusterService_ListMembers_FullMethodName,
+	snowraftv1.ClusterService_GetConfig_FullMethodName, snowraftv1.ClusterService_AwaitIndex_FullMethodName,
+}
+
+// The second table of "Errors and retries" in docs/grpc.md: what is tried again when it is not known
+// whether it was done.
+func TestUnknownOutcomes(t *testing.T) {
+	type request struct {
+		method string
+		req    any
+		again  bool
+	}
+	all := []request{
+		{snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{}, true},
+		{snowraftv1.IdService_GenerateUuids_FullMethodName, &snowraftv1.GenerateUuidsRequest{}, true},
+		{snowraftv1.SequenceService_Next_FullMethodName, &snowraftv1.NextRequest{}, true},
+		{snowraftv1.LayoutService_CreateLayout_FullMethodName, &snowraftv1.CreateLayoutRequest{}, true},
+		{snowraftv1.SequenceService_CreateSequence_FullMethodName, &snowraftv1.CreateSequenceRequest{}, true},
+		{snowraftv1.ClusterService_UpdateConfig_FullMethodName, &snowraftv1.UpdateConfigRequest{}, true},
+		{snowraftv1.ClusterService_AddMember_FullMethodName, &snowraftv1.AddMemberRequest{}, true},
+		{snowraftv1.SequenceService_CreateSequence_FullMethodName, &snowraftv1.CreateSequenceRequest{Force: true}, false},
+		{snowraftv1.SequenceService_UpdateSequence_FullMethodName, &snowraftv1.UpdateSequenceRequest{}, false},
+		{snowraftv1.SequenceService_DeleteSequence_FullMethodName, &snowraftv1.DeleteSequenceRequest{}, false},
+		{snowraftv1.SequenceService_SetNext_FullMethodName, &snowraftv1.SetNextRequest{}, false},
+		{snowraftv1.ClusterService_RemoveMember_FullMethodName, &snowraftv1.RemoveMemberRequest{}, false},
+		{snowraftv1.ClusterService_Leave_FullMethodName, &snowraftv1.LeaveRequest{}, false},
+		{snowraftv1.ClusterService_TransferLeadership_FullMethodName, &snowraftv1.TransferLeadershipRequest{}, false},
+		{snowraftv1.ClusterService_ResetObservedClock_FullMethodName, &snowraftv1.ResetObservedClockRequest{}, false},
+		{snowraftv1.WorkerService_AcquireWorker_FullMethodName, &snowraftv1.AcquireWorkerRequest{}, false},
+		{snowraftv1.SequenceService_AllocateBlock_FullMethodName, &snowraftv1.AllocateBlockRequest{}, false},
+		{snowraftv1.SequenceService_AllocateBlock_FullMethodName, &snowraftv1.AllocateBlockRequest{RequestId: "r"}, true},
+		{snowraftv1.WorkerService_ExtendWindow_FullMethodName, &snowraftv1.ExtendWindowRequest{}, false},
+		{snowraftv1.WorkerService_ReleaseWorker_FullMethodName, &snowraftv1.ReleaseWorkerRequest{}, false},
+		{snowraftv1.SequenceService_ReturnBlock_FullMethodName, &snowraftv1.ReturnBlockRequest{}, false},
+		{"/another.Service/Call", nil, false},
+	}
+	for _, method := range reads {
+		all = append(all, request{method, nil, true})
+	}
+	for _, r := range all {
+		p := policyOf(r.method, r.req)
+		for _, e := range []*Error{
+			{Reason: rpc.CommitUnknown, code: codes.Unknown}, {code: codes.DeadlineExceeded}, {code: codes.Unavailable}, {code: codes.Canceled},
+		} {
+			if got := p.again(e, true); got != r.again {
+				t.Errorf("%s %v: %v %s: again is %v", r.method, r.req, e.code, e.Reason, got)
+			}
+			// What was not sent was not done.
+			if e.Reason == "" && !p.again(e, false) {
+				t.Errorf("%s %v: %v: not again, but nothing was sent", r.method, r.req, e.code)
+			}
+		}
+		if !p.again(&Error{Reason: rpc.ShuttingDown}, true) || !p.again(&Error{Reason: rpc.NoLeader}, true) || !p.again(&Error{Reason: rpc.NotLeader}, true) {
+			t.Errorf("%s: not again, but nothing was done", r.method)
+		}
+	}
+}
+
+// The first table: what reasons say.
+func TestReasons(t *testing.T) {
+	for _, r := range []struct {
+		e      Error
+		issues bool // whether a call for IDs is tried again
+		once   bool // whether one is that may not be repeated
+		looks  bool // whether one is before which somebody has to look
+	}{
+		{Error{Reason: rpc.NoLeader, code: codes.Unavailable}, true, true, true},
+		{Error{Reason: rpc.NotLeader, code: codes.Unavailable}, true, true, true},
+		{Error{Reason: rpc.ShuttingDown, code: codes.Unavailable}, true, true, true},
+		{Error{Reason: rpc.WindowEnded, code: codes.Unavailable}, true, false, false},
+		{Error{Reason: rpc.ClockBehind, code: codes.Unavailable}, true, false, false}, // of AcquireWorker it is the caller's clock
+		{Error{Reason: rpc.ClockSkew, code: codes.Unavailable}, true, false, false},
+		{Error{Reason: rpc.WorkersExhausted, code: codes.ResourceExhausted}, true, false, false},
+		{Error{Reason: rpc.SequenceChanged, code: codes.Aborted}, true, true, false},
+		{Error{Reason: rpc.LimitReached, code: codes.ResourceExhausted, RetryAfter: time.Second}, true, true, true},
+		{Error{Reason: rpc.LimitReached, code: codes.ResourceExhausted}, false, false, false},
+		{Error{Reason: rpc.CommitUnknown, code: codes.Unknown}, true, false, false},
+		{Error{code: codes.Unavailable}, true, false, false},
+		{Error{code: codes.DeadlineExceeded}, true, false, false},
+		{Error{code: codes.Canceled}, true, false, false},
+		{Error{code: codes.Internal}, false, false, false},
+		{Error{code: codes.Unimplemented}, false, false, false},
+		{Error{code: codes.ResourceExhausted}, false, false, false},
+		{Error{Reason: rpc.UnknownLayout, code: codes.NotFound}, false, false, false},
+		{Error{Reason: rpc.LayoutExists, code: codes.AlreadyExists}, false, false, false},
+		{Error{Reason: rpc.TimeExhausted, code: codes.FailedPrecondition}, false, false, false},
+		{Error{Reason: rpc.UnknownMember, code: codes.NotFound}, false, false, false},
+		{Error{Reason: rpc.OtherCluster, code: codes.FailedPrecondition}, false, false, false},
+		{Error{Reason: rpc.Unreachable, code: codes.Unavailable}, false, false, false},
+		{Error{Reason: rpc.NoSuccessor, code: codes.FailedPrecondition}, false, false, false},
+		{Error{Reason: rpc.QuorumAtRisk, code: codes.FailedPrecondition}, false, false, false},
+		{Error{Reason: rpc.VersionTooLow, code: codes.FailedPrecondition}, false, false, false},
+		{Error{Reason: rpc.NotGranted, code: codes.NotFound}, false, false, false},
+		{Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument}, false, false, false},
+		{Error{Reason: rpc.WindowMismatch, code: codes.Aborted}, false, false, false},
+		{Error{Reason: rpc.UnknownSequence, code: codes.NotFound}, false, false, false},
+		{Error{Reason: rpc.SequenceExists, code: codes.AlreadyExists}, false, false, false},
+		{Error{Reason: rpc.SequenceExhausted, code: codes.OutOfRange}, false, false, false},
+		{Error{Reason: rpc.WouldRepeat, code: codes.FailedPrecondition}, false, false, false},
+		{Error{Reason: rpc.StrictSequence, code: codes.FailedPrecondition}, false, false, false},
+		{Error{Reason: rpc.NotLastBlock, code: codes.FailedPrecondition}, false, false, false},
+		{Error{Reason: "SOME_LATER_REASON", code: codes.Unavailable}, false, false, false},
+	} {
+		if a, b, c := issues.again(&r.e, true), once.again(&r.e, true), looks.again(&r.e, true); a != r.issues || b != r.once || c != r.looks {
+			t.Errorf("%v %s: %v, %v, %v", r.e.code, r.e.Reason, a, b, c)
+		}
+	}
+}
+
+// A request for many IDs takes as long as their ticks last: it is not given up for that.
+func TestLargeRequestsHavePatience(t *testing.T) {
+	small := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: maxShared})
+	large := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: maxCount})
+	if small.patience != memoryPatience || large.patience != 0 {
+		t.Errorf("%v and %v", small.patience, large.patience)
+	}
+}
+
+// What gRPC says becomes short and readable.
+func TestMessagesOfGRPC(t *testing.T) {
+	for said, want := range map[string]string{
+		`last connection error: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:1: connect: connection refused"`:                                                                        "dial tcp 127.0.0.1:1: connect: connection refused",
+		`connection error: desc = "transport: authentication handshake failed: tls: first record does not look like a TLS handshake"`:                                                                                "what answers there speaks no TLS",
+		`last connection error: connection error: desc = "error reading server preface: http2: failed reading the frame payload: http2: frame too large, note that the frame header looked like an HTTP/1.1 header"`: "what answers there speaks HTTP/1.1: expected the port for gRPC, 7700 by default",
+		`unexpected HTTP status code received from server: 502 (Bad Gateway); transport: received unexpected content-type "text/html"`:                                                                               "what answers there is no member, but perhaps a proxy: 502 (Bad Gateway)",
+		`error reading from server: EOF`: "error reading from server: EOF",
+	} {
+		if got := plain(said); got != want {
+			t.Errorf("%q became %q, expected %q", said, got, want)
+		}
+	}
+	many := &Error{code: codes.Unavailable, message: "x"}
+	many.explain(strings.Fields("a b c d e f g"))
+	if !strings.Contains(many.Error(), "a, b, c, d, e and 2 more") {
+		t.Error(many)
+	}
+}

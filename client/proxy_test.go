@@ -1,0 +1,86 @@
+package client
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pages is a server that answers everything with a page of HTML.
+func pages(t *testing.T, status int, http2 bool) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		w.WriteHeader(status)
+		_, _ = w.Write([]byte("<html><body>A page</body></html>"))
+	}), Protocols: new(http.Protocols)}
+	s.Protocols.SetHTTP1(!http2)
+	s.Protocols.SetUnencryptedHTTP2(http2)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Serve(listener)
+	}()
+	t.Cleanup(func() {
+		_ = s.Close()
+		<-done
+	})
+	return listener.Addr().String()
+}
+
+// What is no member, such as a proxy or a member's own HTTP port, is told apart, and members beside it
+// serve all calls.
+func TestWhatIsNoMember(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		http2  bool
+		says   string
+	}{
+		{http.StatusOK, false, "HTTP/1.1"},
+		{http.StatusOK, true, "proxy"},
+		{http.StatusNotFound, true, "proxy"},
+		{http.StatusBadGateway, true, "proxy"},
+		{http.StatusForbidden, true, "proxy"},
+	} {
+		addr := pages(t, c.status, c.http2)
+		f := startFakes(t, 0)
+		began := time.Now()
+		_, err := f.client([]string{addr}).NextID(within(t, 400*time.Millisecond))
+		var e *Error
+		if !errors.As(err, &e) || time.Since(began) > 5*time.Second {
+			t.Fatalf("%d: %v", c.status, err)
+		}
+		if text := err.Error(); !strings.Contains(text, c.says) || !strings.Contains(text, addr) || strings.Contains(text, "desc =") || len(text) > 300 {
+			t.Errorf("%d: %s", c.status, text)
+		}
+		t.Log(c.status, err)
+		member := f.add("127.0.0.1:0")
+		askAll(t, f.client([]string{addr, member.addr}), 2, 20)
+	}
+}
+
+// Also what accepts connections and never says a word is passed over.
+func TestWhatSaysNothing(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	f := startFakes(t, 1)
+	c := f.client([]string{listener.Addr().String(), f.members[0].addr})
+	if slowest := askAll(t, c, 4, 20); slowest > memoryPatience {
+		t.Errorf("the slowest call took %v", slowest)
+	}
+	_, err = f.client([]string{listener.Addr().String()}).NextID(within(t, 300*time.Millisecond))
+	if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), listener.Addr().String()) {
+		t.Error(err)
+	}
+	t.Log(err)
+}

@@ -1,0 +1,110 @@
+package client
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"math/bits"
+	"slices"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/allocator"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Range is IDs that are evenly spaced: First, First + Step, and so on, Count of them.
+type Range = allocator.Range
+
+// checked is an answer of a member that asks for count IDs greater than after. One that does not
+// hold exactly these, each once, is refused: no member sends it, but a proxy or a bug may.
+func checked(ranges []*snowraftv1.IdRange, count, after uint64) ([]Range, error) {
+	answer := make([]Range, len(ranges))
+	var sum uint64
+	for n, r := range ranges {
+		answer[n] = Range{First: r.GetFirst(), Count: r.GetCount(), Step: r.GetStep()}
+		if err := valid(answer[n], answer[0].Step, after); err != nil {
+			return nil, err
+		}
+		sum += uint64(r.GetCount()) // of less than 2^32 ranges
+	}
+	if sum != count {
+		return nil, malformed("%d IDs instead of the %d that were asked for", sum, count)
+	}
+	// Ranges of one step can only share an ID if they have the same remainder by it.
+	slices.SortFunc(answer, func(a, b Range) int {
+		return cmp.Or(cmp.Compare(a.First%a.Step, b.First%b.Step), cmp.Compare(a.First, b.First))
+	})
+	for n := 1; n < len(answer); n++ {
+		a, b := answer[n-1], answer[n]
+		if a.First%a.Step == b.First%b.Step && b.First <= end(a) {
+			return nil, malformed("ID %d twice", b.First)
+		}
+	}
+	return answer, nil
+}
+
+// valid checks one range. All ranges of an answer have the step of their layout.
+func valid(r Range, step, after uint64) error {
+	switch {
+	case r.Count == 0:
+		return malformed("an empty range")
+	case r.Step == 0 || r.Step != step:
+		return malformed("a range with a step of %d, where the first has %d", r.Step, step)
+	case r.First <= after: // also 0, which is no ID
+		return malformed("ID %d, expected one greater than %d", r.First, after)
+	}
+	high, span := bits.Mul64(uint64(r.Count-1), r.Step)
+	if _, carry := bits.Add64(r.First, span, 0); high != 0 || carry != 0 {
+		return malformed("%d IDs from %d on with a step of %d, which exceed 64 bits", r.Count, r.First, r.Step)
+	}
+	return nil
+}
+
+func malformed(format string, args ...any) error {
+	return &Error{code: codes.Internal, message: "the answer of a member has " + fmt.Sprintf(format, args...) +
+		": it was thrown away; please report it, with the versions of client and member"}
+}
+
+// end is the last ID of a range.
+func end(r Range) uint64 { return r.First + uint64(r.Count-1)*r.Step }
+
+// last is the greatest ID of an answer.
+func last(answer []Range) (id uint64) {
+	for _, r := range answer {
+		id = max(id, end(r))
+	}
+	return id
+}
+
+// at is the ID at a place of an answer that is long enough.
+func at(answer []Range, place uint64) uint64 {
+	for _, r := range answer {
+		if place < uint64(r.Count) {
+			return r.First + place*r.Step
+		}
+		place -= uint64(r.Count)
+	}
+	return 0 // not reached: an answer is as long as its batch
+}
+
+// part is count IDs from a place on, of an answer that is long enough.
+func part(answer []Range, place, count uint64) iter.Seq[Range] {
+	return func(yield func(Range) bool) {
+		for _, r := range answer {
+			have := uint64(r.Count)
+			if place >= have {
+				place -= have
+				continue
+			}
+			take := min(have-place, count)
+			if !yield(Range{First: r.First + place*r.Step, Count: uint32(take), Step: r.Step}) {
+				return
+			}
+			if count -= take; count == 0 {
+				return
+			}
+			place = 0
+		}
+	}
+}

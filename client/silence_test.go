@@ -1,0 +1,140 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A member that takes requests and does not answer costs one call some time, and then hardly any.
+func TestMemberThatHangs(t *testing.T) {
+	f := startFakes(t, 3)
+	c := f.client(f.addrs())
+	f.warm(c)
+	f.members[0].hangs()
+	if slowest := askAll(t, c, 8, 100); slowest < memoryPatience || slowest > 5*memoryPatience {
+		t.Errorf("the slowest call took %v", slowest)
+	}
+	hung := f.members[0].asked.Load()
+	if slowest := askAll(t, c, 8, 100); slowest > memoryPatience/2 || f.members[0].asked.Load() != hung {
+		t.Errorf("the slowest call took %v; it was asked %d times", slowest, f.members[0].asked.Load())
+	}
+}
+
+// Also when the deadline is shorter than the patience there is time for another member.
+func TestShortDeadlines(t *testing.T) {
+	f := startFakes(t, 2)
+	c := f.client(f.addrs())
+	f.warm(c)
+	f.members[0].hangs()
+	for range 10 {
+		if _, err := c.NextID(within(t, 600*time.Millisecond)); err != nil {
+			t.Error(err)
+		}
+	}
+	f.members[1].hangs()
+	began := time.Now()
+	_, err := c.NextID(within(t, 200*time.Millisecond))
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	t.Log(err)
+}
+
+// Of members that are all suspected those that answer are trusted again.
+func TestSuspicionEnds(t *testing.T) {
+	f := startFakes(t, 1)
+	c := f.client(f.addrs())
+	f.warm(c)
+	f.members[0].hangs()
+	if _, err := c.NextID(within(t, 3*memoryPatience)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	standing := c.ids.caller.standing
+	if standing.objection(f.members[0].addr) != suspected {
+		t.Fatal("it is not suspected")
+	}
+	f.members[0].does(nil)
+	askAll(t, c, 1, 1)
+	if standing.objection(f.members[0].addr) != 0 {
+		t.Error("it is still suspected")
+	}
+}
+
+func TestNobodyIsThere(t *testing.T) {
+	f := startFakes(t, 0)
+	addrs := []string{unused(t), unused(t)}
+	c := f.client(addrs)
+	_, err := c.NextID(within(t, 300*time.Millisecond))
+	if !errors.Is(err, ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%#v", err)
+	}
+	for _, addr := range addrs {
+		if !strings.Contains(err.Error(), addr) {
+			t.Errorf("%q does not name %s", err, addr)
+		}
+	}
+	if text := err.Error(); !strings.Contains(text, "connection refused") || strings.Contains(text, "desc") || len(text) > 250 {
+		t.Errorf("%q", text)
+	}
+	t.Log(err)
+	// It is found when it starts.
+	f.add(addrs[0])
+	if _, err := c.NextID(within(t, patience)); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who gives up or closes gets the error for that, whatever the members do.
+func TestInterruptedCalls(t *testing.T) {
+	f := startFakes(t, 2)
+	c := f.client(f.addrs())
+	f.warm(c)
+	for _, m := range f.members {
+		m.hangs()
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	errs := make(chan error)
+	ids := c.IDs("")
+	all := []func(context.Context) error{
+		func(ctx context.Context) error { _, err := ids.Next(ctx); return err },
+		func(ctx context.Context) error { _, err := ids.Ranges(ctx, maxShared+1); return err },
+		func(ctx context.Context) error { _, err := ids.Session(1).Next(ctx); return err },
+		func(ctx context.Context) error { _, err := ids.Session(1<<60).Append(ctx, nil, 2); return err },
+	}
+	start := func(ctx context.Context) {
+		before := f.members[0].asked.Load() + f.members[1].asked.Load()
+		for _, call := range all {
+			go func() { errs <- call(ctx) }()
+		}
+		until(t, "the calls are under way", func() bool {
+			return f.members[0].asked.Load()+f.members[1].asked.Load() >= before+int64(len(all))
+		})
+	}
+	start(ctx)
+	cancel()
+	for range all {
+		if err := <-errs; !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+	}
+	start(t.Context())
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for range all {
+		if err := <-errs; !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	}
+	for _, call := range all {
+		if err := call(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	}
+	for _, m := range f.members {
+		until(t, "the connections are gone", func() bool { return m.conns.open.Load() == 0 })
+	}
+}

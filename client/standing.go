@@ -1,0 +1,89 @@
+package client
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// suspicion is how long a member that did not answer in time is asked only if no other is there.
+const suspicion = 5 * time.Second
+
+// standing is what is known of members beside their health, by their addresses.
+type standing struct {
+	mu       sync.RWMutex
+	addrs    []string             // to which there are or should be connections
+	learned  map[string]bool      // those that members advertise; nil: nothing was learned yet
+	suspects map[string]time.Time // until when
+}
+
+func newStanding(seeds []string) *standing {
+	return &standing{addrs: seeds, suspects: make(map[string]time.Time)}
+}
+
+// learn tells all addresses that are in use, and which of them members advertise.
+func (s *standing) learn(addrs, learned []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.addrs = addrs
+	s.learned = make(map[string]bool, len(learned))
+	for _, a := range learned {
+		s.learned[a] = true
+	}
+	for a := range s.suspects {
+		if !slices.Contains(addrs, a) {
+			delete(s.suspects, a)
+		}
+	}
+}
+
+// known are the addresses in use.
+func (s *standing) known() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.addrs
+}
+
+// suspect says that a member did not answer in time.
+func (s *standing) suspect(addr string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.suspects[addr] = time.Now().Add(suspicion)
+}
+
+// trust says that a member has answered.
+func (s *standing) trust(addr string) {
+	s.mu.RLock()
+	_, ok := s.suspects[addr]
+	s.mu.RUnlock()
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.suspects, addr)
+}
+
+// take says that a member is going to be asked. Of one whose suspicion has just ended, this is the
+// only call until it answers, so that no more than one has to wait if it still hangs.
+func (s *standing) take(addr string) {
+	s.mu.RLock()
+	_, ok := s.suspects[addr]
+	s.mu.RUnlock()
+	if ok {
+		s.suspect(addr)
+	}
+}
+
+// objection is what speaks against a member.
+func (s *standing) objection(addr string) (objection int) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if s.learned != nil && !s.learned[addr] {
+		objection += unlearned
+	}
+	if until, ok := s.suspects[addr]; ok && time.Now().Before(until) {
+		objection += suspected
+	}
+	return objection
+}
