@@ -1,0 +1,69 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// share lets callers do b.N things together.
+func share(b *testing.B, callers int, do func() error) {
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	b.ReportAllocs()
+	b.ResetTimer()
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for left.Add(-1) >= 0 {
+				if err := do(); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "IDs/s")
+}
+
+// What a coalesced caller costs apart from the call.
+func BenchmarkCoalesced(b *testing.B) {
+	for _, callers := range []int{1, 64, 1000} {
+		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
+			c := coalescer[uint64]{timeout: defaultTimeout, hooks: &Hooks{}, fetch: func(context.Context, uint64, uint64) (uint64, error) { return 0, nil }}
+			share(b, callers, func() error { _, _, err := c.do(b.Context(), 1, 0); return err })
+		})
+	}
+}
+
+// Single IDs over loopback from a server in the same process that does nothing: with a call for each, and
+// through the client.
+func BenchmarkNext(b *testing.B) {
+	f := startFakes(b, 1)
+	conn, err := grpc.NewClient("passthrough:///"+f.members[0].addr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer conn.Close()
+	plain := snowraftv1.NewIdServiceClient(conn)
+	b.Run("unary/callers=64", func(b *testing.B) {
+		share(b, 64, func() error {
+			_, err := plain.GenerateIds(b.Context(), &snowraftv1.GenerateIdsRequest{Count: 1})
+			return err
+		})
+	})
+	for _, callers := range []int{1, 64, 1000} {
+		c := f.client(f.addrs())
+		b.Run(fmt.Sprintf("client/callers=%d", callers), func(b *testing.B) {
+			share(b, callers, func() error { _, err := c.NextID(b.Context()); return err })
+		})
+	}
+}
