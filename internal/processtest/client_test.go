@@ -1,0 +1,158 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/client"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// callers ask for single IDs through one client, one after the other, until they are stopped.
+type callers struct {
+	t       *testing.T
+	client  *client.Client
+	wg      sync.WaitGroup
+	stopped chan struct{}
+
+	mu      sync.Mutex
+	ids     []uint64
+	failed  []error
+	slowest map[string]time.Duration // by what was happening
+	phase   string
+}
+
+// startCallers starts callers of a client that knows one of the members, and learns the others.
+func startCallers(t *testing.T, members []*member, n int) *callers {
+	t.Helper()
+	c, err := client.New([]string{members[0].api})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &callers{t: t, client: c, stopped: make(chan struct{}), slowest: make(map[string]time.Duration), phase: "at first"}
+	for range n {
+		a.wg.Go(func() {
+			var mine []uint64 // for nobody to wait while it grows
+			for a.ask(&mine) {
+			}
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.ids = append(a.ids, mine...)
+		})
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return a
+}
+
+func (a *callers) ask(mine *[]uint64) bool {
+	select {
+	case <-a.stopped:
+		return false
+	default:
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+	defer cancel()
+	began := time.Now()
+	id, err := a.client.NextID(ctx)
+	took := time.Since(began)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if err != nil {
+		a.failed = append(a.failed, err)
+		return len(a.failed) < 10
+	}
+	*mine = append(*mine, id)
+	a.slowest[a.phase] = max(a.slowest[a.phase], took)
+	return true
+}
+
+// during names what happens from now on.
+func (a *callers) during(phase string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.phase = phase
+}
+
+// stop ends the callers. No call may have failed, nor any ID have come twice, nor any call have taken longer
+// than limit.
+func (a *callers) stop(limit time.Duration) {
+	a.t.Helper()
+	close(a.stopped)
+	a.wg.Wait()
+	for _, err := range a.failed {
+		a.t.Error(err)
+	}
+	slices.Sort(a.ids)
+	if n := len(slices.Compact(slices.Clone(a.ids))); n != len(a.ids) || n == 0 {
+		a.t.Errorf("%d IDs, %d different ones", len(a.ids), n)
+	}
+	for _, phase := range slices.Sorted(maps.Keys(a.slowest)) {
+		a.t.Logf("the slowest call %s took %v", phase, a.slowest[phase].Round(time.Microsecond))
+		if a.slowest[phase] > limit {
+			a.t.Errorf("the slowest call %s took %v, expected at most %v", phase, a.slowest[phase], limit)
+		}
+	}
+	a.t.Logf("%d IDs, all different", len(a.ids))
+}
+
+// Who asks through the client does not notice that leaders are killed and start again; and strict sequences
+// go on soon.
+func TestClientWhileLeadersAreKilled(t *testing.T) {
+	members := startCluster(t, 3)
+	for _, m := range members {
+		m.untilWindow("default", 6*time.Second)
+	}
+	create := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}}
+	if _, err := members[0].numbers.CreateSequence(t.Context(), create); err != nil {
+		t.Fatal(err)
+	}
+	a := startCallers(t, members, 64)
+	pass(t, time.Second)
+	for range 3 {
+		victim := leader(t, members)
+		other := others(members, victim)[0]
+		a.during("while a leader is killed")
+		victim.kill()
+		back := within(t, 5*time.Second, "strict sequences go on", func() bool {
+			ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
+			defer cancel()
+			_, err := other.numbers.Next(ctx, &snowraftv1.NextRequest{Sequence: "strict", Count: 1})
+			return err == nil
+		})
+		t.Logf("strict sequences went on after %v", back.Round(time.Millisecond))
+		pass(t, 500*time.Millisecond)
+		a.during("while a member starts")
+		victim.start()
+		victim.untilIssues()
+		victim.untilWindow("default", 6*time.Second)
+		a.during("in between")
+		pass(t, 500*time.Millisecond)
+	}
+	a.stop(time.Second)
+}
+
+// A member that hangs, so that its connections stay, delays some calls and lets none fail.
+func TestClientWhileAMemberHangs(t *testing.T) {
+	members := startCluster(t, 3)
+	for _, m := range members {
+		m.untilWindow("default", 30*time.Second) // outlasts the test
+	}
+	a := startCallers(t, members, 64)
+	pass(t, time.Second)
+	victim := others(members, leader(t, members))[0]
+	a.during("while a member hangs")
+	victim.signal(syscall.SIGSTOP)
+	pass(t, 15*time.Second) // the connection is given up after 13
+	victim.signal(syscall.SIGCONT)
+	victim.untilIssues()
+	a.during("after it hung")
+	pass(t, time.Second)
+	a.stop(3 * time.Second)
+}
