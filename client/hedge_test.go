@@ -36,15 +36,16 @@ func TestHedgingWhileOneFails(t *testing.T) {
 	f := startFakes(t, 2)
 	c := f.client(f.addrs(), WithHedging(10*time.Millisecond))
 	f.warm(c)
-	var first atomic.Pointer[fake]
-	failed := make(chan struct{})
+	var order atomic.Int64
+	second, failed := make(chan struct{}), make(chan struct{})
 	for _, m := range f.members {
 		m.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
-			if first.CompareAndSwap(nil, m) {
-				until(t, "the other member is asked", func() bool { return f.members[0].asked.Load()+f.members[1].asked.Load() == 2 })
+			if order.Add(1) == 1 {
+				<-second
 				close(failed)
 				return nil, status.Error(codes.Unavailable, "told so by the test")
 			}
+			close(second)
 			<-failed
 			return slowly(m, 50*time.Millisecond)(ctx, req)
 		})

@@ -83,22 +83,32 @@ var policies = map[string]policy{
 	snowraftv1.ClusterService_ResetObservedClock_FullMethodName: looks,
 }
 
-// patientCount is of how many IDs a request is expected to be answered at once. Larger ones take
-// as long as their ticks last.
-const patientCount = 4096
+const (
+	// patientCount is the most IDs that a member is expected to issue at once. More take as long as their
+	// ticks last, anywhere.
+	patientCount = 4096
+	// perID is what fewer may take each, in layouts with few IDs a tick.
+	perID = 250 * time.Microsecond
+)
+
+// issuing is how count IDs are tried.
+func (p policy) issuing(count uint32) policy {
+	if count > patientCount {
+		p.patience, p.hedged = 0, false
+	} else {
+		p.patience += time.Duration(count) * perID
+	}
+	return p
+}
 
 // policyOf is how a certain request is tried.
 func policyOf(method string, req any) policy {
 	p := policies[method]
 	switch r := req.(type) {
 	case *snowraftv1.GenerateIdsRequest:
-		if r.GetCount() > patientCount {
-			p.patience = 0
-		}
+		p = p.issuing(r.GetCount())
 	case *snowraftv1.GenerateUuidsRequest:
-		if r.GetCount() > patientCount {
-			p.patience = 0
-		}
+		p = p.issuing(r.GetCount())
 	case *snowraftv1.CreateSequenceRequest:
 		if r.GetForce() {
 			p = looks // it goes over what was deleted in between
