@@ -54,16 +54,21 @@ func BenchmarkNext(b *testing.B) {
 	}
 	defer conn.Close()
 	plain := snowraftv1.NewIdServiceClient(conn)
-	b.Run("unary/callers=64", func(b *testing.B) {
-		share(b, 64, func() error {
-			_, err := plain.GenerateIds(b.Context(), &snowraftv1.GenerateIdsRequest{Count: 1})
-			return err
+	for _, callers := range []int{1, 64} {
+		b.Run(fmt.Sprintf("unary/callers=%d", callers), func(b *testing.B) {
+			share(b, callers, func() error {
+				_, err := plain.GenerateIds(b.Context(), &snowraftv1.GenerateIdsRequest{Count: 1})
+				return err
+			})
 		})
-	})
+	}
 	for _, callers := range []int{1, 64, 1000} {
-		c := f.client(f.addrs())
+		var calls atomic.Int64
+		c := f.client(f.addrs(), WithHooks(Hooks{Batch: func(int, uint64, error) { calls.Add(1) }}))
 		b.Run(fmt.Sprintf("client/callers=%d", callers), func(b *testing.B) {
+			calls.Store(0)
 			share(b, callers, func() error { _, err := c.NextID(b.Context()); return err })
+			b.ReportMetric(float64(b.N)/float64(max(calls.Load(), 1)), "IDs/call")
 		})
 	}
 }
