@@ -78,7 +78,7 @@ func (i *Issuer) check(now clock.Reading) error {
 	}
 	switch tick := i.layout.TickAt(now.Wall); {
 	case tick < 0: // before the epoch
-		return &clock.BehindError{Behind: between(now.Wall, i.layout.MillisAt(0)), Limit: i.watch.Limits().WaitThreshold}
+		return &clock.BehindError{Behind: clock.Between(now.Wall, i.layout.MillisAt(0)), Limit: i.watch.Limits().WaitThreshold}
 	case uint64(tick) >= i.layout.Ticks():
 		return ErrTimeExhausted
 	}

@@ -154,7 +154,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 // the wall clock may jump, and a jump forward shows in that the window ended.
 func (l *lane) schedule(held *lease, now clock.Reading) {
 	l.failures = 0
-	left := between(now.Wall, held.layout.MillisAt(held.until()))
+	left := clock.Between(now.Wall, held.layout.MillisAt(held.until()))
 	l.extendAt = now.Mono + l.window.extendAfter(left).Milliseconds()
 }
 

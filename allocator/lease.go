@@ -1,10 +1,10 @@
 package allocator
 
 import (
-	"math"
 	"sync/atomic"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -209,26 +209,12 @@ func (l *lease) endsAt() time.Time { return time.UnixMilli(l.layout.MillisAt(l.u
 
 // lead is how far the start of a cell's tick is ahead of a clock.
 func (l *lease) lead(cell uint64, wall int64) time.Duration {
-	return between(wall, l.layout.MillisAt(l.tick(cell)))
+	return clock.Between(wall, l.layout.MillisAt(l.tick(cell)))
 }
 
 // due is how long it takes until a cell is no longer too far ahead of a clock.
 func (l *lease) due(cell uint64, wall int64) time.Duration {
-	return between(wall, l.layout.MillisAt(l.tick(cell)-int64(l.ahead)))
-}
-
-// between is the time from one instant to a later one, in Unix milliseconds. It
-// saturates: a floor may be any number, so its instant may be any, too.
-func between(from, to int64) time.Duration {
-	const most = math.MaxInt64 / int64(time.Millisecond)
-	d := to - from
-	switch {
-	case to >= from && (d < 0 || d > most):
-		d = most
-	case to < from && (d >= 0 || d < -most):
-		d = -most
-	}
-	return time.Duration(d) * time.Millisecond
+	return clock.Between(wall, l.layout.MillisAt(l.tick(cell)-int64(l.ahead)))
 }
 
 // isBehind reports whether a cell is so far ahead of a clock that the clock

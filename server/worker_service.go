@@ -25,6 +25,13 @@ func (w *workerService) AcquireWorker(ctx context.Context, req *snowraftv1.Acqui
 	if err != nil {
 		return nil, err
 	}
+	// The state machine checks it all again; what can never be granted need not get into the log.
+	if err := fsm.CheckHolder(req.GetHolder()); err != nil {
+		return nil, invalid(err.Error())
+	}
+	if err := checkWindow(req.GetWindowMs()); err != nil {
+		return nil, err
+	}
 	g, err := w.s.member.AcquireWorker(ctx, allocator.AcquireRequest{
 		Layout: layoutName(req.GetLayout()), Holder: req.GetHolder(), Nonce: nonce,
 		NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
@@ -38,6 +45,9 @@ func (w *workerService) AcquireWorker(ctx context.Context, req *snowraftv1.Acqui
 func (w *workerService) ExtendWindow(ctx context.Context, req *snowraftv1.ExtendWindowRequest) (*snowraftv1.ExtendWindowResponse, error) {
 	nonce, err := nonceOf(req.GetNonce())
 	if err != nil {
+		return nil, err
+	}
+	if err := checkWindow(req.GetWindowMs()); err != nil {
 		return nil, err
 	}
 	g, err := w.s.member.ExtendWindow(ctx, allocator.ExtendRequest{
@@ -134,6 +144,13 @@ func nonceOf(b []byte) (n allocator.Nonce, err error) {
 	}
 	copy(n[:], b)
 	return n, nil
+}
+
+func checkWindow(millis int64) error {
+	if millis <= 0 {
+		return invalid(fmt.Sprintf("window_ms is %d, expected at least 1", millis))
+	}
+	return nil
 }
 
 func layoutName(name string) string {

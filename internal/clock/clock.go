@@ -6,7 +6,10 @@
 // unavailable.
 package clock
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Reading is the clock at one moment.
 type Reading struct {
@@ -27,4 +30,18 @@ func System() Source {
 		now := time.Now()
 		return Reading{Wall: now.UnixMilli(), Mono: int64(now.Sub(start) / time.Millisecond)}
 	}
+}
+
+// Between is the time from one instant to another, in Unix milliseconds; negative when
+// the other is the earlier one. It saturates, so that instants that somebody else names may be any.
+func Between(from, to int64) time.Duration {
+	const most = math.MaxInt64 / int64(time.Millisecond)
+	d := to - from
+	switch {
+	case to >= from && (d < 0 || d > most):
+		d = most
+	case to < from && (d >= 0 || d < -most):
+		d = -most
+	}
+	return time.Duration(d) * time.Millisecond
 }

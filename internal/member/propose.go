@@ -70,7 +70,7 @@ func (m *Member) fsmVersion() (version uint32) {
 // plausible judges the clock of who asks for a grant by this leader's clock.
 func (m *Member) plausible(now int64) error {
 	l := m.clock.Limits()
-	off := time.Duration(now-m.clock.Now().Wall) * time.Millisecond
+	off := clock.Between(m.clock.Now().Wall, now)
 	switch {
 	case off > l.MaxOffset:
 		return &clock.SkewError{Ahead: off, Limit: l.MaxOffset}
