@@ -94,7 +94,7 @@ func (d doors) Create(ctx context.Context, sequence string, strict bool) error {
 		if _, ok := d.s.member.State().Sequence(sequence); ok {
 			return nil
 		}
-		return &rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, RetryAfter: retrySoon,
+		return &rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, RetryAfter: rpc.RetrySoon,
 			Message: fmt.Sprintf("sequence %q is being created: try again", sequence)}
 	}
 	if created, ok := reply.(*snowraftv1.CreateSequenceResponse); ok && err == nil {

@@ -1,31 +1,23 @@
 package server
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/sequence"
-	"github.com/snowraft/snowraft/snowflake"
 )
 
-// retrySoon is when to try again what an election or a returning majority mends.
-const retrySoon = 500 * time.Millisecond
-
-// toStatus is the one table from domain errors to what travels over gRPC.
+// toStatus is the one table from domain errors to what travels over gRPC; [rpc.Classify] is the
+// part of it that embedded generators have too.
 func toStatus(err error) error {
 	if err == nil {
 		return nil
@@ -34,44 +26,20 @@ func toStatus(err error) error {
 		return err // of another member, or made here
 	}
 	e := classify(err)
-	e.Message = err.Error()
-	for _, pkg := range []string{"allocator: ", "sequence: "} {
-		e.Message = strings.TrimPrefix(e.Message, pkg) // it tells users nothing
-	}
+	e.Message = rpc.Message(err)
 	return e
 }
 
 func classify(err error) *rpc.Error {
 	var (
-		behind     *clock.BehindError
-		skew       *clock.SkewError
-		ended      *allocator.WindowEndedError
-		exhausted  *allocator.WorkersExhaustedError
 		unnumbered *member.UnknownSequenceError
 		layout     *member.UnknownLayoutError
 		refused    *fsm.Refused
 		version    *member.VersionError
 	)
 	switch {
-	case errors.As(err, &ended):
-		e := &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, RetryAfter: retrySoon}
-		if !ended.Until.IsZero() {
-			e.Metadata = map[string]string{rpc.MetadataUntil: strconv.FormatInt(ended.Until.UnixMilli(), 10)}
-		}
-		return e
-	case errors.As(err, &exhausted):
-		return &rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.WorkersExhausted,
-			RetryAfter: max(time.Until(exhausted.RetryAt), time.Millisecond),
-			Metadata: map[string]string{
-				rpc.MetadataLayout:  exhausted.Layout,
-				rpc.MetadataRetryAt: strconv.FormatInt(exhausted.RetryAt.UnixMilli(), 10),
-			}}
-	case errors.As(err, &behind):
-		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, RetryAfter: max(behind.RetryAfter(), time.Millisecond),
-			Metadata: map[string]string{rpc.MetadataBehind: millis(behind.Behind), rpc.MetadataLimit: millis(behind.Limit)}}
-	case errors.As(err, &skew):
-		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockSkew, RetryAfter: retrySoon,
-			Metadata: map[string]string{rpc.MetadataAhead: millis(skew.Ahead), rpc.MetadataLimit: millis(skew.Limit)}}
+	case errors.Is(err, cluster.ErrUnknownOutcome): // before what it was interrupted by
+		return &rpc.Error{Code: codes.Unknown, Reason: rpc.CommitUnknown}
 	case errors.As(err, &layout):
 		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Metadata: map[string]string{rpc.MetadataLayout: layout.Layout}}
 	case errors.As(err, &unnumbered):
@@ -81,30 +49,21 @@ func classify(err error) *rpc.Error {
 	case errors.As(err, &refused):
 		return refusal(refused)
 	}
+	if e := rpc.Classify(err, time.Now()); e != nil {
+		return e
+	}
 	for _, row := range []struct {
 		is     error
 		code   codes.Code
 		reason string
 		retry  time.Duration
 	}{
-		{cluster.ErrUnknownOutcome, codes.Unknown, rpc.CommitUnknown, 0}, // before what it was interrupted by
-		{context.DeadlineExceeded, codes.DeadlineExceeded, "", 0},
-		{context.Canceled, codes.Canceled, "", 0},
-		{allocator.ErrClosed, codes.Unavailable, rpc.ShuttingDown, 0},
 		{cluster.ErrClosed, codes.Unavailable, rpc.ShuttingDown, 0},
-		{allocator.ErrTimeExhausted, codes.FailedPrecondition, rpc.TimeExhausted, 0},
-		{allocator.ErrWindowMismatch, codes.Aborted, rpc.WindowMismatch, 0},
-		{allocator.ErrNotLastBlock, codes.FailedPrecondition, rpc.NotLastBlock, 0},
-		{allocator.ErrOutdatedBlock, codes.Aborted, rpc.SequenceChanged, time.Millisecond},
 		{member.ErrStrict, codes.FailedPrecondition, rpc.StrictSequence, 0},
 		{sequence.ErrInvalidFormat, codes.InvalidArgument, rpc.InvalidArgument, 0},
 		{sequence.ErrUnknownZone, codes.InvalidArgument, rpc.InvalidArgument, 0},
-		{allocator.ErrInvalidArgument, codes.InvalidArgument, rpc.InvalidArgument, 0},
-		{snowflake.ErrInvalidLayout, codes.InvalidArgument, rpc.InvalidArgument, 0},
-		{snowflake.ErrExhausted, codes.FailedPrecondition, rpc.TimeExhausted, 0},
-		{snowflake.ErrOutOfRange, codes.InvalidArgument, rpc.InvalidArgument, 0},
-		{cluster.ErrNotLeader, codes.Unavailable, rpc.NotLeader, retrySoon},
-		{member.ErrNoLeader, codes.Unavailable, rpc.NoLeader, retrySoon},
+		{cluster.ErrNotLeader, codes.Unavailable, rpc.NotLeader, rpc.RetrySoon},
+		{member.ErrNoLeader, codes.Unavailable, rpc.NoLeader, rpc.RetrySoon},
 		{cluster.ErrUnknownMember, codes.NotFound, rpc.UnknownMember, 0},
 		{cluster.ErrQuorum, codes.FailedPrecondition, rpc.QuorumAtRisk, 0},
 		{cluster.ErrAmbiguousMember, codes.InvalidArgument, rpc.InvalidArgument, 0},
@@ -163,5 +122,3 @@ func tooMany(limit int, kind string) error {
 	return &rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.LimitReached, RetryAfter: time.Second,
 		Message: fmt.Sprintf("%d calls of %s are waiting at this member: try again later, or ask another", limit, kind)}
 }
-
-func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -63,7 +63,7 @@ func (s *Server) nextHeld(ctx context.Context, name string, count uint64) (n mem
 		return err
 	}, leaderless)
 	if err != nil && leaderless(err) && rpc.FromError(toStatus(err)).Reason != rpc.NoLeader {
-		return n, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: retrySoon,
+		return n, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: rpc.RetrySoon,
 			Message: fmt.Sprintf("no leader grants numbers of sequence %q now: %v", name, err)}
 	}
 	return n, err

@@ -50,7 +50,7 @@ func callLeader(ctx context.Context, conn grpc.ClientConnInterface, method strin
 		return err
 	case !sent.Load():
 		return &rpc.Error{
-			Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: retrySoon,
+			Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: rpc.RetrySoon,
 			Message: "the leader can't be reached, nothing was sent to it: " + e.Message,
 		}
 	default: // the leader may have done it
