@@ -7,14 +7,20 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// maxNap is the longest a waiting caller goes without a look at the clock.
-const maxNap = 20 * time.Millisecond
+const (
+	// maxNap is the longest a waiting caller goes without a look at the clock.
+	maxNap = 20 * time.Millisecond
+	// longNap is that of a caller who has waited for a window for longer than the wait
+	// threshold: there may be thousands of them, for minutes, and a grant wakes them anyway.
+	longNap = 200 * time.Millisecond
+)
 
 // await takes from any lane, or waits until one gives something. It does so as
 // long as it makes sense: for the clock to reach the next tick, until ctx ends;
-// for a window, and for a clock that went back, up to the wait threshold.
+// for a window as long as [Config.Patience] says.
 func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start, end uint64, err error) {
-	var patience int64 // Mono; when to give up waiting for a window; 0: not waiting yet
+	var began, patience int64 // Mono; when waiting for a window began, and when to give it up
+	var patient bool          // they are set
 	for {
 		changed := i.changed.next()
 		if i.closing.Load() {
@@ -29,26 +35,30 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 		}
 		best := i.survey(now, limits, after)
 
+		most := maxNap
 		nap, what := best.wait, "waiting for the clock to reach the next tick that is free"
 		if best.wait == 0 {
 			if !best.grant {
 				return nil, 0, 0, best.err
 			}
-			if patience == 0 {
-				patience = now.Mono + limits.WaitThreshold.Milliseconds()
+			if !patient {
+				began, patience, patient = now.Mono, now.Mono+i.patience(ctx).Milliseconds(), true
 			}
-			nap, what = time.Duration(patience-now.Mono)*time.Millisecond, "waiting: "+best.err.Error()
+			nap, what = time.Duration(patience-now.Mono)*time.Millisecond, "waiting for a window"
 			if nap <= 0 || best.in > nap {
 				return nil, 0, 0, best.err
 			}
+			if now.Mono-began > limits.WaitThreshold.Milliseconds() {
+				most = longNap
+			}
 		}
-		timer := time.NewTimer(min(nap, maxNap))
+		timer := time.NewTimer(min(nap, most))
 		select {
 		case <-timer.C:
 		case <-changed:
 		case <-ctx.Done():
 			timer.Stop()
-			return nil, 0, 0, interrupted(ctx, what)
+			return nil, 0, 0, &InterruptedError{What: what, Missing: best.err, Err: ctx.Err()}
 		}
 		timer.Stop()
 	}

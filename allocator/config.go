@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
@@ -32,6 +33,9 @@ type Config struct {
 	// MaxAhead is how far ahead of the clock a tick may be used when those
 	// before are full; rounded down to ticks. 0 is 5 ms, less than 0 is not at all.
 	MaxAhead time.Duration
+	// Patience, if not nil, says how long a call with this context waits for a window, at
+	// most; 0 is not at all, and nil the wait threshold. The context itself bounds it too.
+	Patience func(ctx context.Context) time.Duration
 	// Observe, if not nil, is called with the observed clock of each grant, in
 	// Unix milliseconds, by the lanes' goroutines: for a process that has no
 	// replica to read it from.
@@ -61,6 +65,9 @@ func (c *Config) check() error {
 		c.MaxAhead = defaultMaxAhead
 	}
 	c.MaxAhead = max(0, c.MaxAhead)
+	if c.Patience == nil {
+		c.Patience = func(context.Context) time.Duration { return c.Watch.Limits().WaitThreshold }
+	}
 	if c.Observe == nil {
 		c.Observe = func(int64) {}
 	}

@@ -67,9 +67,27 @@ func (e *WorkersExhaustedError) Error() string {
 	return fmt.Sprintf("allocator: all workers of layout %q are taken: the next one may be free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
 }
 
-// interrupted wraps the error of a context that ended while a call waited for what.
+// InterruptedError says that the context of a call ended before the call did. It
+// unwraps to the context's error, and to nothing else: that is why the call failed.
+type InterruptedError struct {
+	What    string // what the call was doing
+	Missing error  // why there was no window to wait with; nil if it did not wait for one
+	Err     error  // of the context
+}
+
+func (e *InterruptedError) Error() string {
+	if e.Missing != nil {
+		return fmt.Sprintf("allocator: interrupted while %s: %v: %v", e.What, e.Err, e.Missing)
+	}
+	return fmt.Sprintf("allocator: interrupted while %s: %v", e.What, e.Err)
+}
+
+// Unwrap returns the error of the context.
+func (e *InterruptedError) Unwrap() error { return e.Err }
+
+// interrupted is the error of a context that ended while a call was doing what.
 func interrupted(ctx context.Context, what string) error {
-	return fmt.Errorf("allocator: interrupted while %s: %w", what, ctx.Err())
+	return &InterruptedError{What: what, Err: ctx.Err()}
 }
 
 // telling reports whether a lane's problem says more than that the window ended.

@@ -21,6 +21,7 @@ type Issuer struct {
 	granter  Granter
 	watch    *clock.Watch
 	maxAhead time.Duration
+	patience func(context.Context) time.Duration
 	observe  func(int64)
 	lanes    []*lane
 	picker   *picker
@@ -50,6 +51,7 @@ func Open(cfg Config) (*Issuer, error) {
 		granter:  cfg.Granter,
 		watch:    cfg.Watch,
 		maxAhead: cfg.MaxAhead,
+		patience: cfg.Patience,
 		observe:  cfg.Observe,
 		picker:   newPicker(cfg.Lanes),
 		changed:  newSignal(),
@@ -72,8 +74,8 @@ func Open(cfg Config) (*Issuer, error) {
 
 // Next returns one ID, greater than after; 0 is no floor.
 //
-// It waits for the clock to reach the next tick, and up to the wait threshold
-// for a window or for a clock that is a little behind. Its errors are
+// It waits for the clock to reach the next tick, also when that is a little behind,
+// and for a window as long as [Config.Patience] says. Its errors are
 // [*clock.BehindError], [*clock.SkewError], [*WindowEndedError],
 // [*WorkersExhaustedError], [ErrTimeExhausted], [ErrClosed], that of ctx, and
 // [ErrInvalidArgument] if no ID of the layout is greater than after.

@@ -205,6 +205,11 @@ func TestSlowStart(t *testing.T) {
 			}
 		}
 	}
+	s.begin(time.Minute) // with another worker
+	if s.current != firstWindow || s.next() != time.Minute {
+		t.Fatalf("with another worker: %v, then %v", s.current, s.next())
+	}
+	s.extended(time.Minute)
 	s.extended(0)
 	if s.next() != 2*time.Minute || s.max != defaultMaxWindow {
 		t.Fatalf("where no maximum is told: %v of %v", s.next(), s.max)

@@ -17,8 +17,12 @@ const (
 // after each extension, up to what the cluster grants. A process that crashes
 // in a loop so burns seconds of a worker, while a stable one gets windows that
 // outlast a long outage. (The idea is TCP's, RFC 5681.)
+//
+// A process that takes another worker has shown already that it is none that crashes: the
+// first window is short again, in case its reply gets lost, and the next as long as one was before.
 type slowStart struct {
 	current time.Duration
+	reached time.Duration // the longest so far, on any worker
 	max     time.Duration
 }
 
@@ -29,11 +33,12 @@ func (s *slowStart) begin(grantMax time.Duration) {
 }
 
 // next is the window to ask for in an extension.
-func (s *slowStart) next() time.Duration { return min(2*s.current, s.max) }
+func (s *slowStart) next() time.Duration { return min(max(2*s.current, s.reached), s.max) }
 
 // extended notes that an extension was granted.
 func (s *slowStart) extended(grantMax time.Duration) {
 	s.current = s.next()
+	s.reached = max(s.reached, s.current)
 	s.limit(grantMax)
 }
 

@@ -1,0 +1,52 @@
+package allocator_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+)
+
+// lost is a rig whose cluster grants nothing any more, when its window has ended.
+func lost(r *rig) {
+	r.settle()
+	r.next(0)
+	r.cluster.set(func() { r.cluster.before = func(call) error { return errors.New("no quorum") } })
+	r.pass(10 * time.Second)
+}
+
+// A caller waits for a window as long as it is told to, and gets it as soon as it is granted.
+func TestPatience(t *testing.T) {
+	patience := func(d time.Duration) func(*rig) {
+		return func(r *rig) { r.cfg.Patience = func(context.Context) time.Duration { return d } }
+	}
+	run(t, patience(0), func(r *rig) {
+		lost(r)
+		if err, took := refused[*allocator.WindowEndedError](r); took != 0 || err.Cause == nil {
+			r.Errorf("refused after %v: %v", took, err)
+		}
+	})
+	run(t, patience(time.Minute), func(r *rig) {
+		lost(r)
+		if _, took := refused[*allocator.WindowEndedError](r); !about(took, time.Minute) {
+			r.Errorf("refused after %v", took)
+		}
+		time.AfterFunc(30*time.Second, func() { r.cluster.set(func() { r.cluster.before = nil }) })
+		if took := timed(func() { r.next(0) }); took < 30*time.Second || took > 31100*time.Millisecond {
+			r.Errorf("went on after %v", took)
+		}
+	})
+	run(t, patience(time.Hour), func(r *rig) {
+		lost(r)
+		ctx, cancel := context.WithTimeout(r.Context(), time.Minute)
+		defer cancel()
+		_, err := r.issuer.Next(ctx, 0)
+		interrupted, ok := errors.AsType[*allocator.InterruptedError](err)
+		var ended *allocator.WindowEndedError
+		if !ok || !errors.Is(err, context.DeadlineExceeded) || !errors.As(interrupted.Missing, &ended) || errors.As(err, &ended) {
+			r.Errorf("%v", err)
+		}
+	})
+}
