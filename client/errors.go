@@ -61,9 +61,10 @@ type Error struct {
 
 	message string
 	code    codes.Code
-	cause   error    // why there was no further try: that of the context; may be nil
-	foreign bool     // what answered was no member
-	also    []*Error // of other members that were asked
+	wire    *rpc.Error // as it travelled; nil if it did not
+	cause   error      // why there was no further try: that of the context; may be nil
+	foreign bool       // what answered was no member
+	also    []*Error   // of other members that were asked
 }
 
 // Error says what happened and where.
@@ -106,13 +107,23 @@ func (e *Error) Is(target error) bool {
 // Unwrap is the error of the context that ended the call, if it did.
 func (e *Error) Unwrap() error { return e.cause }
 
+// As lets lanes find what a member said in full.
+func (e *Error) As(target any) bool {
+	wire, ok := target.(**rpc.Error)
+	if !ok || e.wire == nil {
+		return false
+	}
+	*wire = e.wire
+	return true
+}
+
 // newError is an error that came from a member, or from gRPC.
 func newError(err error, member string) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
 	from := rpc.FromError(err)
-	e := &Error{Reason: from.Reason, Member: member, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code}
+	e := &Error{Reason: from.Reason, Member: member, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code, wire: from}
 	switch from.Code {
 	case codes.DeadlineExceeded:
 		e.cause = context.DeadlineExceeded

@@ -23,6 +23,8 @@ type policy struct {
 	patience time.Duration
 	// suspicious is how long a member has to have been silent to be passed over for a while.
 	suspicious time.Duration
+	// fleeting: it carries the caller's clock, so the caller tries again itself, with a request of that moment.
+	fleeting bool
 }
 
 const (
@@ -40,6 +42,8 @@ var (
 	settles = policy{repeatable: true, blind: true}
 	// once: again only if nothing was done.
 	once = policy{blind: true}
+	// fleeting: a member that hangs is passed over by the caller's next try.
+	fleeting = policy{fleeting: true, patience: leaderPatience, suspicious: leaderPatience}
 	// looks: whether it still is what the caller wants only the caller can say.
 	looks = policy{}
 )
@@ -66,9 +70,9 @@ var policies = map[string]policy{
 	snowraftv1.LayoutService_GetLayout_FullMethodName:    memory,
 	snowraftv1.LayoutService_ListLayouts_FullMethodName:  memory,
 
-	snowraftv1.WorkerService_AcquireWorker_FullMethodName: once,
-	snowraftv1.WorkerService_ExtendWindow_FullMethodName:  once,
-	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: once,
+	snowraftv1.WorkerService_AcquireWorker_FullMethodName: fleeting,
+	snowraftv1.WorkerService_ExtendWindow_FullMethodName:  fleeting,
+	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: {blind: true, patience: leaderPatience, suspicious: leaderPatience},
 	snowraftv1.WorkerService_ListWorkers_FullMethodName:   leads,
 
 	snowraftv1.ClusterService_GetStatus_FullMethodName:          memory,
@@ -122,6 +126,9 @@ func policyOf(method string, req any) policy {
 // again reports whether a try that failed is worth another. sent is false if the request
 // cannot have reached any member.
 func (p policy) again(e *Error, sent bool) bool {
+	if p.fleeting {
+		return false
+	}
 	if e.foreign {
 		return p.repeatable // what stands between may have passed the request on
 	}
