@@ -1,0 +1,212 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/clock"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// host is a member of a cluster in this process that grants workers: real ports, real files.
+type host struct {
+	t      testing.TB
+	cfg    server.Config
+	server *server.Server
+}
+
+// startHosts starts members that bootstrap together and waits until all issue.
+func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host {
+	t.Helper()
+	var hosts []*host
+	for i := range size {
+		h := &host{t: t, cfg: server.Config{
+			Name: fmt.Sprintf("m%d", i+1), DataDir: filepath.Join(t.TempDir(), "data"),
+			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
+			BootstrapExpect: size, Version: "test",
+			Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Timing: cluster.Timing{
+				GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
+				Stabilization: 300 * time.Millisecond, Rejoin: time.Second,
+			},
+		}}
+		for _, c := range change {
+			c(&h.cfg)
+		}
+		if i > 0 {
+			h.cfg.Join = []string{hosts[0].server.GossipAddr()}
+		}
+		h.start()
+		hosts = append(hosts, h)
+	}
+	for _, h := range hosts {
+		eventually(t, h.cfg.Name+" issues IDs", func() bool { return h.server.Ready() == nil })
+	}
+	return hosts
+}
+
+func (h *host) start() {
+	h.t.Helper()
+	s, err := server.Open(context.Background(), h.cfg)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.server = s
+	// The next start uses the same ports.
+	h.cfg.APIAddr, h.cfg.HTTPAddr, h.cfg.RaftAddr, h.cfg.GossipAddr = s.APIAddr(), s.HTTPAddr(), s.RaftAddr(), s.GossipAddr()
+	h.t.Cleanup(func() { h.end(5 * time.Second) })
+}
+
+// end stops the member; with no time it gives nothing back, as in a crash.
+func (h *host) end(within time.Duration) {
+	if h.server == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	_ = h.server.Close(ctx)
+	h.server = nil
+}
+
+func apis(hosts ...*host) (addrs []string) {
+	for _, h := range hosts {
+		addrs = append(addrs, h.cfg.APIAddr)
+	}
+	return addrs
+}
+
+// connect returns a connection of the test's own, for what the client does not offer.
+func (h *host) connect() *grpc.ClientConn {
+	h.t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+h.cfg.APIAddr, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+// narrow creates a layout with few worker bits.
+func (h *host) narrow(name string, workerBits uint32) string {
+	h.t.Helper()
+	_, err := snowraftv1.NewLayoutServiceClient(h.connect()).CreateLayout(context.Background(), &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
+		Name: name, UnitMs: 1, EpochMs: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(),
+		Fields: []*snowraftv1.Field{
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 41},
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: workerBits},
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 10},
+		},
+	}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return name
+}
+
+// granted lists the workers of a layout that were ever granted.
+func (h *host) granted(layout string) (all []*snowraftv1.WorkerGrant) {
+	h.t.Helper()
+	workers := snowraftv1.NewWorkerServiceClient(h.connect())
+	for token := ""; ; {
+		page, err := workers.ListWorkers(context.Background(), &snowraftv1.ListWorkersRequest{Layout: layout, PageSize: 1000, PageToken: token})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		all = append(all, page.GetWorkers()...)
+		if token = page.GetNextPageToken(); token == "" {
+			return all
+		}
+	}
+}
+
+// newApplication is a client, as a process of its own would have it.
+func newApplication(t testing.TB, addrs []string, opts ...client.Option) *client.Client {
+	t.Helper()
+	c, err := client.New(addrs, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// embed returns a generator, which is closed at the end of the test.
+func embed(t testing.TB, c *client.Client, opts ...client.GeneratorOption) *client.Generator {
+	t.Helper()
+	g, err := client.NewGenerator(c, opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = g.Close(ctx)
+	})
+	return g
+}
+
+// handClock is the machine's clock as a test sets it.
+type handClock struct {
+	read clock.Source
+	skew atomic.Int64 // ms
+}
+
+func newHandClock() *handClock { return &handClock{read: clock.System()} }
+
+func (h *handClock) set(by time.Duration) { h.skew.Store(by.Milliseconds()) }
+
+func (h *handClock) option() client.GeneratorOption {
+	return client.WithClock(func() clock.Reading {
+		r := h.read()
+		r.Wall += h.skew.Load()
+		return r
+	})
+}
+
+// issued fails the test when an ID comes twice.
+type issued struct {
+	mu sync.Mutex
+	by map[uint64]string
+}
+
+func (i *issued) add(t testing.TB, by string, ids ...uint64) {
+	t.Helper()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.by == nil {
+		i.by = make(map[uint64]string)
+	}
+	for _, id := range ids {
+		if before, twice := i.by[id]; twice {
+			t.Fatalf("ID %d twice: from %s and from %s", id, before, by)
+		}
+		i.by[id] = by
+	}
+}
+
+// eventually polls for a condition.
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	const patience = 30 * time.Second
+	deadline := time.Now().Add(patience)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", patience, what)
+		}
+		<-tick.C
+	}
+}

@@ -1,0 +1,186 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+func TestGenerator(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 1)
+	c := newApplication(t, apis(hosts...))
+	g := embed(t, c, client.WithHolder("app"), client.WithLanes(2))
+	var all issued
+	var last uint64
+	for range 1000 {
+		id, err := g.NextAfter(t.Context(), last)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id <= last {
+			t.Fatalf("%d after %d", id, last)
+		}
+		last = id
+		all.add(t, "NextAfter", id)
+	}
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 1000 {
+				id, err := g.Next(t.Context())
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				all.add(t, "Next", id)
+			}
+		})
+	}
+	wg.Wait()
+	ranges, err := g.Ranges(t.Context(), 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range ranges {
+		for id := range r.All() {
+			all.add(t, "Ranges", id)
+		}
+	}
+	if len(all.by) != 19_000 {
+		t.Errorf("%d IDs", len(all.by))
+	}
+	if err := g.Ready(); err != nil {
+		t.Error(err)
+	}
+	lanes := g.Lanes()
+	if len(lanes) != 2 || lanes[0].Token == 0 || lanes[0].Worker == lanes[1].Worker || time.Until(lanes[0].ServeUntil) <= 0 {
+		t.Errorf("%+v", lanes)
+	}
+	for _, w := range hosts[0].granted("") {
+		if w.GetToken() == lanes[0].Token && w.GetHolder() != "app/0" {
+			t.Errorf("the holder is %q", w.GetHolder())
+		}
+	}
+
+	for _, n := range []int{0, -1, 1_000_001} {
+		if _, err := g.Ranges(t.Context(), n); !errors.Is(err, client.ErrInvalidArgument) {
+			t.Errorf("%d IDs: %v", n, err)
+		}
+	}
+	if _, err := g.NextAfter(t.Context(), math.MaxUint64); !errors.Is(err, client.ErrInvalidArgument) {
+		t.Errorf("above everything: %v", err)
+	}
+	future := snowflake.Default().Compose(snowflake.Default().TickAt(time.Now().Add(time.Hour).UnixMilli()), 0, 0)
+	if _, err := g.NextAfter(t.Context(), future); !errors.Is(err, client.ErrClockBehind) {
+		t.Errorf("above an ID of the future: %v", err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.Next(cancelled); !errors.Is(err, context.Canceled) {
+		t.Errorf("with a context that has ended: %v", err)
+	}
+
+	if err := g.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	if err := g.Ready(); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	for _, w := range hosts[0].granted("") {
+		if strings.HasPrefix(w.GetHolder(), "app/") && w.GetState().String() != "WORKER_STATE_RELEASED" {
+			t.Errorf("after Close: %v", w)
+		}
+	}
+}
+
+func TestGeneratorOptions(t *testing.T) {
+	t.Parallel()
+	c := newApplication(t, []string{"127.0.0.1:1"})
+	for what, o := range map[string]client.GeneratorOption{
+		"no layout": client.WithLayout(""), "no holder": client.WithHolder(""), "a space": client.WithHolder("a b"),
+		"a long holder": client.WithHolder(strings.Repeat("x", 126)), "no lanes": client.WithLanes(0), "65 lanes": client.WithLanes(65),
+	} {
+		if _, err := client.NewGenerator(c, o); err == nil {
+			t.Errorf("%s is accepted", what)
+		}
+	}
+}
+
+// Without a cluster calls wait as long as they may, and Close does not.
+func TestGeneratorWithoutACluster(t *testing.T) {
+	t.Parallel()
+	g := embed(t, newApplication(t, []string{"127.0.0.1:1"}))
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err := g.Next(ctx)
+	if !errors.Is(err, client.ErrWindowEnded) || !errors.Is(err, client.ErrUnavailable) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	if err := g.Ready(); !errors.Is(err, client.ErrWindowEnded) || g.Lanes() != nil {
+		t.Errorf("%v", err)
+	}
+	began := time.Now()
+	if err := g.Close(t.Context()); err != nil || time.Since(began) > time.Second {
+		t.Errorf("closed after %v: %v", time.Since(began), err)
+	}
+	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+// A layout that does not exist is an error at once, until it is created.
+func TestGeneratorOfAnUnknownLayout(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 1)
+	g := embed(t, newApplication(t, apis(hosts...)), client.WithLayout("later"))
+	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
+		t.Fatal(err)
+	}
+	hosts[0].narrow("later", 4)
+	eventually(t, "it issues", func() bool { _, err := g.Next(t.Context()); return err == nil })
+}
+
+// Nothing is left of a generator and its client after they were closed, however they did.
+func TestGeneratorLeaks(t *testing.T) {
+	hosts := startHosts(t, 1)
+	before := goleak.IgnoreCurrent()
+	for _, wait := range []bool{true, false} {
+		for range 3 {
+			c, err := client.New(apis(hosts...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g, err := client.NewGenerator(c, client.WithLanes(3))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if wait {
+				if _, err := g.Next(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := g.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			if err := c.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if err := goleak.Find(before); err != nil {
+		t.Error(err)
+	}
+}
