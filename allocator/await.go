@@ -17,7 +17,8 @@ const (
 
 // await takes from any lane, or waits until one gives something. It does so as
 // long as it makes sense: for the clock to reach the next tick, until ctx ends;
-// for a window as long as [Config.Patience] says.
+// for a window as long as [Config.Patience] says, but for a clock that is wrong at most
+// up to the wait threshold.
 func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start, end uint64, err error) {
 	var began, patience int64 // Mono; when waiting for a window began, and when to give it up
 	var patient bool          // they are set
@@ -44,7 +45,11 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 			if !patient {
 				began, patience, patient = now.Mono, now.Mono+i.patience(ctx).Milliseconds(), true
 			}
-			nap, what = time.Duration(patience-now.Mono)*time.Millisecond, "waiting for a window"
+			end := patience
+			if ofClock(best.err) {
+				end = min(end, began+limits.WaitThreshold.Milliseconds())
+			}
+			nap, what = time.Duration(end-now.Mono)*time.Millisecond, "waiting for a window"
 			if nap <= 0 || best.in > nap {
 				return nil, 0, 0, best.err
 			}

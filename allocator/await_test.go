@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // lost is a rig whose cluster grants nothing any more, when its window has ended.
@@ -49,4 +50,26 @@ func TestPatience(t *testing.T) {
 			r.Errorf("%v", err)
 		}
 	})
+}
+
+// While the cluster refuses the clock of this process, patience does not help.
+func TestNoPatienceWithAWrongClock(t *testing.T) {
+	for _, wrong := range []error{
+		&clock.SkewError{Ahead: time.Hour, Limit: time.Second},
+		&clock.BehindError{Behind: 1500 * time.Millisecond, Limit: time.Second},
+	} {
+		run(t, func(r *rig) {
+			r.cluster = newCluster(r.layout)
+			r.cluster.before = func(call) error { return wrong }
+			r.cfg.Patience = func(context.Context) time.Duration { return time.Hour }
+		}, func(r *rig) {
+			began := time.Now()
+			if _, err := r.issuer.Next(r.Context(), 0); !errors.Is(err, wrong) {
+				r.Error(err)
+			}
+			if took := time.Since(began); took > limits.WaitThreshold+2*time.Millisecond {
+				r.Errorf("refused after %v", took)
+			}
+		})
+	}
 }

@@ -34,7 +34,8 @@ type Config struct {
 	// before are full; rounded down to ticks. 0 is 5 ms, less than 0 is not at all.
 	MaxAhead time.Duration
 	// Patience, if not nil, says how long a call with this context waits for a window, at
-	// most; 0 is not at all, and nil the wait threshold. The context itself bounds it too.
+	// most; 0 is not at all, and nil the wait threshold. The context itself bounds it too, and
+	// the wait threshold while the cluster refuses this process's clock.
 	Patience func(ctx context.Context) time.Duration
 	// Observe, if not nil, is called with the observed clock of each grant, in
 	// Unix milliseconds, by the lanes' goroutines: for a process that has no

@@ -92,10 +92,15 @@ func interrupted(ctx context.Context, what string) error {
 
 // telling reports whether a lane's problem says more than that the window ended.
 func telling(err error) bool {
+	var workers *WorkersExhaustedError
+	return ofClock(err) || errors.As(err, &workers) || errors.Is(err, ErrTimeExhausted)
+}
+
+// ofClock reports whether an error is that of a clock that is wrong.
+func ofClock(err error) bool {
 	var skew *clock.SkewError
 	var behind *clock.BehindError
-	var workers *WorkersExhaustedError
-	return errors.As(err, &skew) || errors.As(err, &behind) || errors.As(err, &workers) || errors.Is(err, ErrTimeExhausted)
+	return errors.As(err, &skew) || errors.As(err, &behind)
 }
 
 // lasts is how long a problem is known to last at least; 0 if it may end any moment.

@@ -54,7 +54,7 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{client: c, opts: o, judge: newJudge(c, o.clock), news: make(chan struct{})}
+	g := &Generator{client: c, opts: o, judge: newJudge(snowraftv1.NewClusterServiceClient(c.leader), o.clock), news: make(chan struct{})}
 	if _, err := rand.Read(g.nonce[:]); err != nil {
 		return nil, err
 	}

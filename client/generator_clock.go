@@ -38,8 +38,8 @@ type judge struct {
 // Limits until the cluster tells its own: its defaults.
 var firstLimits = clock.Limits{WaitThreshold: time.Second, MaxOffset: 500 * time.Millisecond}
 
-func newJudge(c *Client, source clock.Source) *judge {
-	j := &judge{cluster: snowraftv1.NewClusterServiceClient(c.leader)}
+func newJudge(cluster snowraftv1.ClusterServiceClient, source clock.Source) *judge {
+	j := &judge{cluster: cluster}
 	j.watch = clock.NewWatch(source, &j.observed, firstLimits)
 	return j
 }

@@ -1,0 +1,257 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/server"
+)
+
+// bystander is a generator with a right clock that issues all the time; done fails the test if it was ever
+// refused.
+func bystander(t *testing.T, c *client.Client, all *issued) (done func()) {
+	t.Helper()
+	g := embed(t, c, client.WithHolder("bystander"))
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				return
+			}
+			id, err := g.Next(context.WithoutCancel(ctx))
+			if err != nil {
+				t.Errorf("one with a right clock: %v", err)
+				return
+			}
+			all.add(t, "bystander", id)
+		}
+	})
+	return func() {
+		cancel()
+		wg.Wait()
+	}
+}
+
+// throughout does something again and again for a while.
+func throughout(t *testing.T, d time.Duration, do func()) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); time.Since(began) < d; <-tick.C {
+		do()
+	}
+}
+
+func TestGeneratorWithAWrongClockFromTheStart(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 3)
+	for what, c := range map[string]struct {
+		off    time.Duration
+		reason error
+	}{
+		"an hour ahead":  {time.Hour, client.ErrClockSkew},
+		"an hour behind": {-time.Hour, client.ErrClockBehind},
+		"a bit ahead":    {700 * time.Millisecond, client.ErrClockSkew},
+		"a bit behind":   {-1500 * time.Millisecond, client.ErrClockBehind},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			var all issued
+			done := bystander(t, newApplication(t, apis(hosts...)), &all)
+			hand := newHandClock()
+			hand.set(c.off)
+			g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+			eventually(t, "it is refused for its clock", func() bool {
+				id, err := g.Next(t.Context())
+				if err == nil {
+					t.Fatalf("issued %d", id)
+				}
+				return errors.Is(err, c.reason)
+			})
+			throughout(t, 3*time.Second, func() {
+				began := time.Now()
+				if id, err := g.Next(t.Context()); err == nil || g.Lanes()[0].Token != 0 {
+					t.Fatalf("issued %d, %+v", id, g.Lanes())
+				}
+				if took := time.Since(began); took > 2*time.Second {
+					t.Errorf("refused after %v", took)
+				}
+			})
+			hand.set(0)
+			began := time.Now()
+			eventually(t, "it issues", func() bool {
+				id, err := g.Next(t.Context())
+				if err == nil {
+					all.add(t, "it", id)
+				}
+				return err == nil
+			})
+			t.Logf("issued %v after its clock was right", time.Since(began))
+			for range 1000 {
+				id, err := g.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				all.add(t, "it", id)
+			}
+			done()
+		})
+	}
+}
+
+func TestGeneratorWhoseClockJumps(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 3)
+	for what, c := range map[string]struct {
+		by     time.Duration
+		reason error
+	}{
+		"an hour ahead": {time.Hour, client.ErrClockSkew},
+		"an hour back":  {-time.Hour, client.ErrClockBehind},
+		"700 ms ahead":  {700 * time.Millisecond, client.ErrClockSkew},
+		"3 s back":      {-3 * time.Second, client.ErrClockBehind},
+	} {
+		t.Run(what, func(t *testing.T) {
+			t.Parallel()
+			var all issued
+			done := bystander(t, newApplication(t, apis(hosts...)), &all)
+			hand := newHandClock()
+			g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+			var last uint64
+			next := func() {
+				t.Helper()
+				id, err := g.Next(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if id <= last {
+					t.Fatalf("%d after %d", id, last)
+				}
+				all.add(t, "it", id)
+				last = id
+			}
+			for range 3 {
+				for range 1000 {
+					next()
+				}
+				before := g.Lanes()[0]
+				hand.set(c.by)
+				throughout(t, 2*time.Second, func() {
+					id, err := g.Next(t.Context())
+					var e *client.Error
+					if !errors.Is(err, c.reason) || !errors.As(err, &e) || e.RetryAfter <= 0 {
+						t.Fatalf("%d, %v", id, err)
+					}
+					if !errors.Is(g.Ready(), c.reason) {
+						t.Fatalf("ready: %v", g.Ready())
+					}
+				})
+				hand.set(0)
+				began := time.Now()
+				eventually(t, "it issues", func() bool { return g.Ready() == nil })
+				if took := time.Since(began); took > 2*time.Second {
+					t.Errorf("issued only %v after its clock was right", took)
+				}
+				next()
+				if now := g.Lanes()[0]; now.Worker != before.Worker && before.ServeUntil.After(time.Now()) {
+					t.Errorf("it had %+v and has %+v", before, now)
+				}
+			}
+			done()
+		})
+	}
+}
+
+// A clock that is set back a little is waited for, and IDs stay in order.
+func TestGeneratorWhoseClockIsSetBackALittle(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 1)
+	hand := newHandClock()
+	g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+	before, err := g.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	hand.set(-400 * time.Millisecond)
+	began := time.Now()
+	after, err := g.Next(t.Context())
+	if err != nil || after <= before {
+		t.Fatalf("%d after %d: %v", after, before, err)
+	}
+	if took := time.Since(began); took < 300*time.Millisecond {
+		t.Errorf("waited %v", took)
+	}
+}
+
+// Under the policy swap a clock that went back takes another worker, and no ID repeats.
+func TestGeneratorWhoseClockWentBackUnderSwap(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 1, func(c *server.Config) { c.Rollback = "swap" })
+	hand := newHandClock()
+	g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+	var all issued
+	issue := func() {
+		t.Helper()
+		for range 1000 {
+			id, err := g.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.add(t, "it", id)
+		}
+	}
+	issue()
+	before := g.Lanes()[0].Worker
+	// The policy is known once a member was asked.
+	eventually(t, "it goes on with another worker", func() bool {
+		hand.set(-time.Hour)
+		defer hand.set(0)
+		_, err := g.Next(t.Context())
+		return err == nil && g.Lanes()[0].Worker != before
+	})
+	hand.set(-time.Hour)
+	issue()
+	hand.set(0)
+	eventually(t, "it goes on when the clock is right", func() bool { _, err := g.Next(t.Context()); return err == nil })
+	issue()
+}
+
+// With no member to ask, it is the monotonic clock that tells.
+func TestGeneratorWhoseClockJumpsWithoutACluster(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 1)
+	hand := newHandClock()
+	g := embed(t, newApplication(t, apis(hosts...)), hand.option())
+	var all issued
+	issue := func() {
+		t.Helper()
+		id, err := g.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.add(t, "it", id)
+	}
+	issue()
+	eventually(t, "there is a window of minutes", func() bool { return time.Until(g.Lanes()[0].ServeUntil) > 6*time.Second })
+	hosts[0].end(0)
+	for _, c := range []struct {
+		by     time.Duration
+		reason error
+	}{{time.Hour, client.ErrClockSkew}, {-time.Hour, client.ErrClockBehind}} {
+		hand.set(c.by)
+		if id, err := g.Next(t.Context()); !errors.Is(err, c.reason) {
+			t.Errorf("%v: %d, %v", c.by, id, err)
+		}
+		hand.set(0)
+		issue()
+	}
+}
