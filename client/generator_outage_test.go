@@ -1,0 +1,264 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// With no majority generators go on to the end of their windows, then wait or fail, as asked, and
+// go on by themselves when there is a majority again.
+func TestGeneratorsWithoutAMajority(t *testing.T) {
+	t.Parallel()
+	const window = 6 * time.Second
+	hosts := startHosts(t, 3, func(c *server.Config) { c.MaxWindow = window })
+	var all issued
+	waiting := embed(t, newApplication(t, apis(hosts...)), client.WithHolder("waits"))
+	failing := embed(t, newApplication(t, apis(hosts...)), client.WithHolder("fails"), client.WithoutWaiting())
+	next := func(g *client.Generator, timeout time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), timeout)
+		defer cancel()
+		id, err := g.Next(ctx)
+		if err == nil {
+			all.add(t, fmt.Sprintf("%p", g), id)
+		}
+		return err
+	}
+	for _, g := range []*client.Generator{waiting, failing} {
+		if err := next(g, 10*time.Second); err != nil { // the very first window is waited for, also by those who do not wait
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		var ends []time.Time
+		for _, g := range []*client.Generator{waiting, failing} {
+			eventually(t, "the window is a long one", func() bool { return time.Until(g.Lanes()[0].ServeUntil) > window*3/4 })
+		}
+		for _, h := range hosts[:2] {
+			h.end(0)
+		}
+		for _, g := range []*client.Generator{waiting, failing} {
+			ends = append(ends, g.Lanes()[0].ServeUntil)
+		}
+		// To the end of the window nobody notices.
+		throughout(t, time.Until(ends[0])-100*time.Millisecond, func() {
+			if err := next(waiting, time.Second); err != nil {
+				t.Fatal(err)
+			}
+		})
+		eventually(t, "one fails", func() bool { return next(failing, time.Second) != nil })
+		if early := time.Until(ends[1]); early > 0 {
+			t.Errorf("it failed %v before its window ended", early)
+		}
+		eventually(t, "both windows have ended", func() bool { return time.Now().After(ends[0]) })
+		began := time.Now()
+		err := next(failing, 10*time.Second)
+		var e *client.Error
+		if took := time.Since(began); took > 500*time.Millisecond || !errors.Is(err, client.ErrWindowEnded) || !errors.As(err, &e) || e.RetryAfter <= 0 {
+			t.Errorf("one who does not wait: after %v, %v", took, err)
+		}
+		began = time.Now()
+		err = next(waiting, 1500*time.Millisecond)
+		if took := time.Since(began); took < 1400*time.Millisecond || took > 2500*time.Millisecond || !errors.Is(err, client.ErrWindowEnded) {
+			t.Errorf("one who waits: after %v, %v", took, err)
+		}
+
+		// Those who wait get their ID when the majority is back.
+		var wg sync.WaitGroup
+		for range 10 {
+			wg.Go(func() {
+				if err := next(waiting, 30*time.Second); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		for _, h := range hosts[:2] {
+			h.start()
+		}
+		wg.Wait()
+		eventually(t, "one who did not wait issues again", func() bool { return next(failing, time.Second) == nil })
+	}
+}
+
+// An application that crashes in a loop leaves workers for all, since its windows are short: it starts more
+// often than there are workers. With the same name it gets its worker back when the window has passed.
+func TestGeneratorsThatCrashInALoop(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 1)
+	layout := hosts[0].narrow("narrow", 4)
+	stable := embed(t, newApplication(t, apis(hosts...)), client.WithLayout(layout), client.WithHolder("stable"))
+	var all issued
+	const crashes = 40 // of 16 workers
+	var slowest time.Duration
+	pace := time.NewTicker(250 * time.Millisecond)
+	defer pace.Stop()
+	for i := range crashes {
+		// It ends without a word: what it would have said is not sent.
+		c, err := client.New(apis(hosts...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := client.NewGenerator(c, client.WithLayout(layout), client.WithHolder("crashes"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for range 100 {
+			id, err := g.Next(t.Context())
+			if err != nil {
+				t.Fatalf("start %d: %v", i, err)
+			}
+			all.add(t, fmt.Sprintf("start %d", i), id)
+		}
+		slowest = max(slowest, time.Since(began))
+		if _, err := stable.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		_ = c.Close()
+		_ = g.Close(t.Context())
+		<-pace.C
+	}
+	if slowest > 2*time.Second {
+		t.Errorf("a start took %v", slowest)
+	}
+	t.Logf("the slowest of %d starts took %v", crashes, slowest)
+
+	// A start under the name of a process whose window has passed gets the same worker.
+	eventually(t, "all windows but one have passed", func() bool {
+		held := 0
+		for _, w := range hosts[0].granted(layout) {
+			if w.GetState().String() == "WORKER_STATE_HELD" {
+				held++
+			}
+		}
+		return held == 1
+	})
+	var newest, worker uint64
+	for _, w := range hosts[0].granted(layout) {
+		if w.GetHolder() == "crashes/0" && w.GetToken() > newest {
+			newest, worker = w.GetToken(), w.GetWorker()
+		}
+	}
+	again := embed(t, newApplication(t, apis(hosts...)), client.WithLayout(layout), client.WithHolder("crashes"))
+	id, err := again.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.add(t, "again", id)
+	if got := again.Lanes()[0].Worker; got != worker {
+		t.Errorf("it got worker %d, and had %d", got, worker)
+	}
+}
+
+// Where the address, the name and the number of a process are the same everywhere, as in
+// containers, generators that derive their worker from those collide. These all get their own.
+func TestGeneratorsOfEqualContainers(t *testing.T) {
+	t.Parallel()
+	const containers = 500
+	hosts := startHosts(t, 3)
+	var all issued
+	generators := make([]*client.Generator, containers)
+	first := make([]uint64, containers) // their first IDs
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range containers {
+		c := newApplication(t, apis(hosts...))
+		wg.Go(func() {
+			<-start
+			g, err := client.NewGenerator(c, client.WithHolder("container"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			generators[i] = g
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			for n := range 10 {
+				id, err := g.Next(ctx)
+				if err != nil {
+					t.Errorf("container %d: %v", i, err)
+					return
+				}
+				if n == 0 {
+					first[i] = id
+				}
+				all.add(t, fmt.Sprintf("container %d", i), id)
+			}
+		})
+	}
+	began := time.Now()
+	close(start)
+	wg.Wait()
+	t.Logf("all had IDs after %v", time.Since(began))
+	workers := make(map[uint64]int)
+	for i, id := range first {
+		parts, err := snowflake.Default().Unpack(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before, twice := workers[parts.Worker]; twice {
+			t.Errorf("containers %d and %d have worker %d", before, i, parts.Worker)
+		}
+		workers[parts.Worker] = i
+	}
+	for _, g := range generators {
+		wg.Go(func() {
+			if g != nil {
+				_ = g.Close(context.Background())
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// When all workers are held, the next one is told when one comes free, and has it when one does.
+func TestGeneratorsWithoutAFreeWorker(t *testing.T) {
+	t.Parallel()
+	const lanes = 64
+	hosts := startHosts(t, 1)
+	layout := hosts[0].narrow("full", 10)
+	c := newApplication(t, apis(hosts...))
+	var holders []*client.Generator
+	for range 1024 / lanes {
+		holders = append(holders, embed(t, c, client.WithLayout(layout), client.WithLanes(lanes)))
+	}
+	held := func() (n int) {
+		for _, g := range holders {
+			for _, l := range g.Lanes() {
+				if time.Until(l.ServeUntil) > 3*time.Second {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	eventually(t, "all workers are held for a while", func() bool { return held() == 1024 })
+	last := embed(t, newApplication(t, apis(hosts...)), client.WithLayout(layout), client.WithHolder("last"))
+	var e *client.Error
+	eventually(t, "the last one is refused", func() bool {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		_, err := last.Next(ctx)
+		if err == nil {
+			t.Fatal("it has a worker")
+		}
+		return errors.Is(err, client.ErrWorkersExhausted) && errors.As(err, &e)
+	})
+	if e.RetryAfter < 500*time.Millisecond || e.RetryAfter > 10*time.Minute {
+		t.Errorf("told to try again in %v", e.RetryAfter)
+	}
+	t.Logf("told: %v, in %v", e, e.RetryAfter)
+	if err := holders[0].Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	eventually(t, "it has a worker that another gave back", func() bool { _, err := last.Next(ctx); return err == nil })
+}
