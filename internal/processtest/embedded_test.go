@@ -1,0 +1,236 @@
+//go:build process
+
+package processtest
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/client"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// application is a process that embeds a generator, but that it is a part of this one.
+type application struct {
+	name      string
+	client    *client.Client
+	generator *client.Generator
+}
+
+// given is IDs that an application was given: all from first to last.
+type given struct {
+	first, last uint64
+	holder      string // its generator's; empty: a member issued them
+}
+
+// fleet is applications that take IDs until they are stopped.
+type fleet struct {
+	t       *testing.T
+	addrs   []string
+	grants  *grants
+	ctx     context.Context
+	cancel  context.CancelFunc
+	wg      sync.WaitGroup
+	failed  atomic.Int64
+	slowest atomic.Int64 // ns
+
+	mu  sync.Mutex
+	all []given
+}
+
+func newFleet(t *testing.T, members []*member) *fleet {
+	t.Helper()
+	f := &fleet{t: t, grants: newGrants()}
+	for _, m := range members {
+		f.addrs = append(f.addrs, m.api)
+	}
+	f.ctx, f.cancel = context.WithCancel(context.Background())
+	t.Cleanup(f.stop)
+	return f
+}
+
+func (f *fleet) stop() {
+	f.cancel()
+	f.wg.Wait()
+}
+
+func (f *fleet) add(g ...given) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.all = append(f.all, g...)
+}
+
+// every asks again and again, with a pause, until it is done.
+func (f *fleet) every(pause time.Duration, done <-chan struct{}, ask func(context.Context) ([]given, error)) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-done:
+			return
+		}
+		began := time.Now()
+		got, err := ask(context.Background()) // the client's timeout bounds it
+		if took := int64(time.Since(began)); took > f.slowest.Load() {
+			f.slowest.Store(took)
+		}
+		if err != nil {
+			f.failed.Add(1)
+			f.t.Errorf("%s: %v", time.Now().Format(time.TimeOnly), err)
+		}
+		f.add(got...)
+	}
+}
+
+// direct adds a client that asks members.
+func (f *fleet) direct(pause time.Duration) {
+	c, err := client.New(f.addrs)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	f.wg.Go(func() {
+		defer c.Close()
+		f.every(pause, f.ctx.Done(), func(ctx context.Context) ([]given, error) {
+			id, err := c.NextID(ctx)
+			if err != nil {
+				return nil, fmt.Errorf("direct client: %w", err)
+			}
+			return []given{{first: id, last: id}}, nil
+		})
+	})
+}
+
+// embedded adds an application that starts again and again, by turns after it ended in good order and
+// after it crashed, as long as lives says; 0 is to the end.
+func (f *fleet) embedded(name string, pause, lives time.Duration) {
+	f.wg.Go(func() {
+		for life := 0; f.ctx.Err() == nil; life++ {
+			f.live(name, life, pause, lives)
+		}
+	})
+}
+
+func (f *fleet) live(name string, life int, pause, lives time.Duration) {
+	holder := fmt.Sprintf("%s, life %d", name, life)
+	c, err := client.New(f.addrs, client.WithDialOptions(f.grants.listen(holder)))
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	g, err := client.NewGenerator(c, client.WithHolder(name))
+	if err != nil {
+		f.t.Error(err)
+		return
+	}
+	ctx, cancel := context.WithCancel(f.ctx)
+	if lives > 0 {
+		ctx, cancel = context.WithTimeout(f.ctx, lives)
+	}
+	defer cancel()
+	f.every(pause, ctx.Done(), func(ctx context.Context) ([]given, error) {
+		ranges, err := g.Ranges(ctx, 5)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", holder, err)
+		}
+		var got []given
+		for _, r := range ranges {
+			got = append(got, given{r.First, r.First + uint64(r.Count-1)*r.Step, holder})
+		}
+		return got, nil
+	})
+	if life%2 == 1 {
+		_ = c.Close() // so that nothing is given back
+	}
+	bounded, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	_ = g.Close(bounded)
+	_ = c.Close()
+}
+
+// TestEmbeddedGenerators kills a member every 5 s while applications embed generators, and others ask the
+// members: all IDs differ, every worker has one holder at a time, and nobody issues but what was granted to it.
+func TestEmbeddedGenerators(t *testing.T) {
+	const (
+		generators, restarting, clients = 200, 50, 50
+		duration, kills                 = time.Minute, 5 * time.Second
+		pause                           = 50 * time.Millisecond
+	)
+	members := startCluster(t, 3)
+	f := newFleet(t, members)
+	for i := range generators {
+		lives := time.Duration(0)
+		if i < restarting {
+			lives = 3*time.Second + time.Duration(i)*200*time.Millisecond
+		}
+		f.embedded(fmt.Sprintf("app%d", i), pause, lives)
+	}
+	for range clients {
+		f.direct(pause)
+	}
+	killed := 0
+	for began := time.Now(); time.Since(began) < duration; killed++ {
+		pass(t, kills-time.Second)
+		m := members[killed%len(members)]
+		m.kill()
+		pass(t, time.Second)
+		m.start()
+	}
+	f.stop()
+	for _, m := range members {
+		m.untilIssues()
+	}
+
+	f.checkUnique()
+	f.grants.check(t)
+	f.checkGrants(members)
+	t.Logf("%d kills; %d calls failed, the slowest took %v", killed, f.failed.Load(), time.Duration(f.slowest.Load()))
+}
+
+// checkUnique fails the test if any ID was given twice.
+func (f *fleet) checkUnique() {
+	slices.SortFunc(f.all, func(a, b given) int { return cmp.Compare(a.first, b.first) })
+	total := uint64(0)
+	for i, g := range f.all {
+		if i > 0 && g.first <= f.all[i-1].last {
+			f.t.Fatalf("ID %d twice: to %q and to %q", g.first, f.all[i-1].holder, g.holder)
+		}
+		total += g.last - g.first + 1
+	}
+	if total == 0 {
+		f.t.Fatal("no ID was issued")
+	}
+	f.t.Logf("%d IDs, all different", total)
+}
+
+// checkGrants fails the test if an ID was issued by another than its cell was granted to, as the holders
+// know it, and as the members do.
+func (f *fleet) checkGrants(members []*member) {
+	layout, workers := snowflake.Default(), f.grants.byWorker()
+	asked := make(map[uint64]bool) // by token
+	for _, g := range f.all {
+		l, known, err := f.grants.of(g.first, layout, workers)
+		if err != nil || known != (g.holder != "") || l.holder != g.holder {
+			f.t.Fatalf("ID %d was issued by %q, and its cell is %q's: %v", g.first, g.holder, l.holder, err)
+		}
+		if !known || asked[l.token] {
+			continue
+		}
+		asked[l.token] = true
+		resp, err := members[0].ids.WhoIs(f.t.Context(), &snowraftv1.WhoIsRequest{Id: g.first})
+		if err != nil {
+			f.t.Fatalf("whose ID %d is: %v", g.first, err)
+		}
+		if resp.GetGrant().GetToken() != l.token {
+			f.t.Errorf("ID %d was issued under token %d, and the members say %v", g.first, l.token, resp.GetGrant())
+		}
+	}
+	f.t.Logf("the members know of %d grants in use", len(asked))
+}
