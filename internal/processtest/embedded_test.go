@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -33,6 +34,7 @@ type given struct {
 // fleet is applications that take IDs until they are stopped.
 type fleet struct {
 	t       *testing.T
+	layout  *snowflake.Layout
 	addrs   []string
 	grants  *grants
 	ctx     context.Context
@@ -45,9 +47,20 @@ type fleet struct {
 	all []given
 }
 
+// newFleet describes a fleet whose layout has workers for all and few more, so that many are used again.
 func newFleet(t *testing.T, members []*member) *fleet {
 	t.Helper()
-	f := &fleet{t: t, grants: newGrants()}
+	layout := snowflake.MustNew(snowflake.Spec{
+		Name:        "fleet",
+		Fields:      []snowflake.FieldBits{{Field: snowflake.Time, Bits: 41}, {Field: snowflake.Worker, Bits: 9}, {Field: snowflake.Sequence, Bits: 12}},
+		UnitMillis:  1,
+		EpochMillis: snowflake.Default().Spec().EpochMillis,
+	})
+	create := &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(layout.Spec())}
+	if _, err := snowraftv1.NewLayoutServiceClient(members[0].conn).CreateLayout(t.Context(), create); err != nil {
+		t.Fatal(err)
+	}
+	f := &fleet{t: t, layout: layout, grants: newGrants()}
 	for _, m := range members {
 		f.addrs = append(f.addrs, m.api)
 	}
@@ -99,7 +112,7 @@ func (f *fleet) direct(pause time.Duration) {
 	f.wg.Go(func() {
 		defer c.Close()
 		f.every(pause, f.ctx.Done(), func(ctx context.Context) ([]given, error) {
-			id, err := c.NextID(ctx)
+			id, err := c.IDs(f.layout.Name()).Next(ctx)
 			if err != nil {
 				return nil, fmt.Errorf("direct client: %w", err)
 			}
@@ -125,7 +138,7 @@ func (f *fleet) live(name string, life int, pause, lives time.Duration) {
 		f.t.Error(err)
 		return
 	}
-	g, err := client.NewGenerator(c, client.WithHolder(name))
+	g, err := client.NewGenerator(c, client.WithLayout(f.layout.Name()), client.WithHolder(name))
 	if err != nil {
 		f.t.Error(err)
 		return
@@ -168,7 +181,7 @@ func TestEmbeddedGenerators(t *testing.T) {
 	for i := range generators {
 		lives := time.Duration(0)
 		if i < restarting {
-			lives = 3*time.Second + time.Duration(i)*200*time.Millisecond
+			lives = 1500*time.Millisecond + time.Duration(i)*50*time.Millisecond
 		}
 		f.embedded(fmt.Sprintf("app%d", i), pause, lives)
 	}
@@ -213,10 +226,10 @@ func (f *fleet) checkUnique() {
 // checkGrants fails the test if an ID was issued by another than its cell was granted to, as the holders
 // know it, and as the members do.
 func (f *fleet) checkGrants(members []*member) {
-	layout, workers := snowflake.Default(), f.grants.byWorker()
+	workers := f.grants.byWorker()
 	asked := make(map[uint64]bool) // by token
 	for _, g := range f.all {
-		l, known, err := f.grants.of(g.first, layout, workers)
+		l, known, err := f.grants.of(g.first, f.layout, workers)
 		if err != nil || known != (g.holder != "") || l.holder != g.holder {
 			f.t.Fatalf("ID %d was issued by %q, and its cell is %q's: %v", g.first, g.holder, l.holder, err)
 		}
@@ -224,7 +237,7 @@ func (f *fleet) checkGrants(members []*member) {
 			continue
 		}
 		asked[l.token] = true
-		resp, err := members[0].ids.WhoIs(f.t.Context(), &snowraftv1.WhoIsRequest{Id: g.first})
+		resp, err := members[0].ids.WhoIs(f.t.Context(), &snowraftv1.WhoIsRequest{Id: g.first, Layout: f.layout.Name()})
 		if err != nil {
 			f.t.Fatalf("whose ID %d is: %v", g.first, err)
 		}
