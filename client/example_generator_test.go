@@ -1,0 +1,106 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"time"
+
+	"github.com/snowraft/snowraft/client"
+)
+
+func ExampleNewGenerator() {
+	c, err := client.New([]string{"snowraft-1:7700", "snowraft-2:7700"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	g, err := client.NewGenerator(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close(context.Background()) // gives the worker back
+
+	id, err := g.Next(context.Background()) // from memory
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(id)
+}
+
+// A StatefulSet's pods have stable names, and a busy one wants more than 4,096 IDs a millisecond.
+func ExampleNewGenerator_options() {
+	c, err := client.New([]string{"snowraft:7700"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	g, err := client.NewGenerator(c,
+		client.WithHolder("orders-0"),
+		client.WithLanes(4),
+		client.WithLogger(slog.Default()),
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close(context.Background())
+	ranges, err := g.Ranges(context.Background(), 10_000)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, r := range ranges {
+		for id := range r.All() {
+			fmt.Println(id)
+		}
+	}
+}
+
+// What keeps a generator from issuing ends by itself; a caller decides whether to wait for it.
+func ExampleGenerator_Next() {
+	c, err := client.New([]string{"snowraft:7700"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	g, err := client.NewGenerator(c, client.WithoutWaiting())
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close(context.Background())
+
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	id, err := g.Next(ctx)
+	var e *client.Error
+	switch {
+	case err == nil:
+		fmt.Println(id)
+	case errors.Is(err, client.ErrWorkersExhausted) && errors.As(err, &e):
+		fmt.Println("all workers are held; the first may be free in", e.RetryAfter)
+	case errors.Is(err, client.ErrClockSkew), errors.Is(err, client.ErrClockBehind):
+		fmt.Println("this machine's clock is wrong:", err)
+	case errors.Is(err, client.ErrWindowEnded):
+		fmt.Println("the cluster has no majority for longer than the window lasted:", err)
+	default:
+		fmt.Println(err)
+	}
+}
+
+// Metrics of a generator: what its lanes hold, and for how long they can do without the cluster.
+func ExampleGenerator_Lanes() {
+	c, err := client.New([]string{"snowraft:7700"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	g, err := client.NewGenerator(c)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer g.Close(context.Background())
+	for _, lane := range g.Lanes() {
+		fmt.Println(lane.Lane, lane.Worker, lane.Token, time.Until(lane.ServeUntil), lane.Problem)
+	}
+}
