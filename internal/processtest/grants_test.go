@@ -94,7 +94,7 @@ func (g *grants) check(t *testing.T) {
 		t.Errorf("worker %d was granted to %s for ticks [%d, %d) and then to %s for [%d, %d)",
 			a.worker, a.holder, a.from, a.until, b.holder, b.from, b.until)
 	}
-	t.Logf("%d grants of %d workers, one holder at a time", len(g.byToken), len(g.byWorker()))
+	t.Logf("%d grants of %d workers", len(g.byToken), len(g.byWorker()))
 }
 
 // overlap returns two leases of a worker of which the later one begins before the earlier one has ended.
