@@ -73,3 +73,26 @@ func TestNoPatienceWithAWrongClock(t *testing.T) {
 		})
 	}
 }
+
+// A request that was long on its way is refused for the clock that it carries, which says nothing of
+// this process's clock.
+func TestRequestsThatComeLate(t *testing.T) {
+	run(t, func(r *rig) {
+		r.cluster = newCluster(r.layout)
+		r.cluster.delay.Store(int64(1200 * time.Millisecond))
+		r.cluster.before = func(k call) error {
+			if behind := time.Since(k.mono); behind > limits.WaitThreshold {
+				return &clock.BehindError{Behind: behind, Limit: limits.WaitThreshold}
+			}
+			return nil
+		}
+		r.cfg.Patience = func(context.Context) time.Duration { return time.Minute }
+	}, func(r *rig) {
+		r.pass(2 * time.Second)
+		if err := r.issuer.Ready(); errors.As(err, new(*clock.BehindError)) || !errors.As(err, new(*allocator.WindowEndedError)) {
+			r.Error(err)
+		}
+		time.AfterFunc(10*time.Second, func() { r.cluster.delay.Store(0) })
+		r.next(0)
+	})
+}

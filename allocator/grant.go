@@ -54,7 +54,7 @@ func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 		return err
 	})
 	if err != nil {
-		return l.failed(err)
+		return l.failed(l.delayed(err, now))
 	}
 	return l.open(grant, limits)
 }
@@ -128,7 +128,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 		return pause{0, false}
 	}
 	if err != nil {
-		return l.failed(err)
+		return l.failed(l.delayed(err, now))
 	}
 
 	held.extend(grant.Until)
@@ -169,6 +169,20 @@ func (l *lane) call(f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(l.issuer.calls, callTimeout)
 	defer cancel()
 	return f(ctx)
+}
+
+// delayed is the error of a call that began at a reading of the clock. The request carried that
+// reading, and was it long on its way, then the clock need not be behind for being refused.
+func (l *lane) delayed(err error, began clock.Reading) error {
+	behind, ok := errors.AsType[*clock.BehindError](err)
+	if !ok {
+		return err
+	}
+	took := clock.Between(began.Mono, l.issuer.watch.Now().Mono)
+	if behind.Behind-took > behind.Limit {
+		return err
+	}
+	return fmt.Errorf("allocator: the request was answered only after %v, and came too late: %v", took, err) //nolint:errorlint // that is not what is wrong
 }
 
 // release gives the worker of a closed lease back.
