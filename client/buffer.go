@@ -1,0 +1,247 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrEmpty says that a [Buffer] has no ID now. It is being filled, if that is possible.
+var ErrEmpty = errors.New("client: the buffer is empty")
+
+// Buffer holds IDs that were fetched ahead, so that Next takes nanoseconds. It is filled in
+// the background: when a part is left ([WithBufferThreshold]), and at regular times. How many
+// IDs it holds follows the rate at which they are used. Its methods may be called from any
+// goroutine.
+//
+// Each ID is returned to one caller, or dropped. The IDs of a Buffer are of several members and
+// have no order but that of time: each was issued at most so long ago ([WithBufferAge]). Who needs
+// an order takes a [Session].
+//
+// When no member can be reached a Buffer goes on with what it holds, and afterwards by itself.
+//
+// Invariants:
+//
+//   - an index in a chunk is given to one caller, by the one atomic addition that moved the
+//     chunk's position past it; a closed chunk's position is past its end for ever;
+//   - one goroutine, the filler's, appends chunks and closes them.
+type Buffer struct {
+	// Every call reads these two; what others write is on other cache lines.
+	current atomic.Pointer[chunk] // what Next takes from; the chunks after it follow; never nil
+	mark    atomic.Uint64         // who takes the ID of this index wakes the filler
+	_       [112]byte
+
+	opts    bufferOptions
+	timeout time.Duration // of callers who bring no deadline
+	wake    chan struct{} // tells the filler that there are few IDs
+	filled  bell          // rings after each answer to the filler
+	life    context.Context
+	stop    context.CancelFunc
+	done    chan struct{} // closed when the filler has ended
+
+	starved atomic.Bool   // somebody found the buffer empty
+	waited  atomic.Uint64 // calls that did
+
+	mu      sync.Mutex // guards what follows, and closing a chunk together with counting it
+	stats   bufferStats
+	problem error // why the last request for IDs failed; nil if it did not
+}
+
+// NewBuffer returns a Buffer of the IDs of a layout and begins to fill it. Close it when done. It
+// fails only if an option is wrong.
+func NewBuffer(ids *IDs, opts ...BufferOption) (*Buffer, error) {
+	return newBuffer(func(ctx context.Context, count uint64) ([]Range, error) { return ids.fetch(ctx, count, 0) }, ids.client.opts.timeout, opts)
+}
+
+func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), timeout time.Duration, opts []BufferOption) (*Buffer, error) {
+	o, err := newBufferOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	b := &Buffer{opts: o, timeout: timeout, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	b.filled.init()
+	b.current.Store(new(chunk))
+	b.life, b.stop = context.WithCancel(context.Background())
+	f := newFiller(b, fetch)
+	go f.run()
+	return b, nil
+}
+
+// Next returns an ID. While there are any it takes nanoseconds, waits for nothing and does not look
+// at ctx.
+//
+// When the buffer is empty it waits as long as ctx allows, or, without a deadline, for the client's timeout;
+// [WithEmptyError] makes it fail at once. Its errors are ErrEmpty, with that of ctx, if it
+// waited, and with why the cluster gave no IDs, if it did not; ErrClosed; and at once what does not
+// end by waiting, such as ErrUnknownLayout.
+func (b *Buffer) Next(ctx context.Context) (uint64, error) {
+	// No lock, no clock and no allocation here.
+	c := b.current.Load()
+	if index := c.position.Add(1) - 1; index < c.count {
+		if c.start+index == b.mark.Load() {
+			b.low()
+		}
+		return c.id(index), nil
+	}
+	return b.await(ctx)
+}
+
+// low wakes the filler.
+func (b *Buffer) low() {
+	select {
+	case b.wake <- struct{}{}:
+	default:
+	}
+}
+
+// take is Next if there are IDs. It moves on from chunks that are used up.
+func (b *Buffer) take() (id uint64, ok bool) {
+	for {
+		c := b.current.Load()
+		if c.position.Load() < c.count {
+			if index := c.position.Add(1) - 1; index < c.count {
+				if c.start+index == b.mark.Load() {
+					b.low()
+				}
+				return c.id(index), true
+			}
+		}
+		next := c.next.Load()
+		if next == nil {
+			return 0, false
+		}
+		b.current.CompareAndSwap(c, next)
+	}
+}
+
+// await is Next when the current chunk is used up.
+func (b *Buffer) await(ctx context.Context) (uint64, error) {
+	if id, ok := b.take(); ok {
+		return id, nil
+	}
+	b.waited.Add(1)
+	if b.opts.failing {
+		b.starve()
+		return 0, b.gap()
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.timeout)
+		defer cancel()
+	}
+	for {
+		filled := b.filled.next() // before looking, so that no answer is missed
+		if id, ok := b.take(); ok {
+			return id, nil
+		}
+		b.starve()
+		if err := b.givesUp(ctx); err != nil {
+			return 0, err
+		}
+		select {
+		case <-filled:
+		case <-ctx.Done():
+		case <-b.life.Done():
+		}
+	}
+}
+
+func (b *Buffer) starve() {
+	if !b.starved.Load() {
+		b.starved.Store(true)
+	}
+	b.low()
+}
+
+// gap says why there is no ID, to those who do not wait.
+func (b *Buffer) gap() error {
+	problem := b.trouble()
+	switch {
+	case problem == nil:
+		return ErrEmpty
+	case lasting(problem):
+		return problem
+	default:
+		return fmt.Errorf("%w and the cluster gave no IDs: %w", ErrEmpty, problem)
+	}
+}
+
+// givesUp says why waiting for an ID makes no sense any more; nil as long as it does.
+func (b *Buffer) givesUp(ctx context.Context) error {
+	problem := b.trouble()
+	switch {
+	case lasting(problem):
+		return problem
+	case ctx.Err() == nil:
+		return nil
+	case problem == nil:
+		return fmt.Errorf("%w and was not filled in time: %w", ErrEmpty, ctx.Err())
+	default:
+		return fmt.Errorf("%w and was not filled in time (%w): %w", ErrEmpty, ctx.Err(), problem)
+	}
+}
+
+// trouble is ErrClosed, or why the last request for IDs failed; nil if it did not.
+func (b *Buffer) trouble() error {
+	if b.life.Err() != nil {
+		return ErrClosed
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.problem
+}
+
+// lasting reports whether a problem does not end by waiting.
+func lasting(err error) bool {
+	return errors.Is(err, ErrClosed) || errors.Is(err, ErrUnknownLayout) || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrInvalidArgument)
+}
+
+// Ready waits until the buffer has IDs. It fails as Next does when it waits.
+func (b *Buffer) Ready(ctx context.Context) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.timeout)
+		defer cancel()
+	}
+	for {
+		filled := b.filled.next()
+		if b.Stats().Level > 0 {
+			return nil
+		}
+		if err := b.givesUp(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-filled:
+		case <-ctx.Done():
+		case <-b.life.Done():
+		}
+	}
+}
+
+// Close ends the Buffer and its goroutines, and drops the IDs that it holds. Calls that wait fail with ErrClosed,
+// and so do later ones. It returns nil.
+func (b *Buffer) Close() error {
+	b.stop()
+	<-b.done
+	return nil
+}
+
+// bell wakes all who wait for it to ring.
+type bell struct{ ring atomic.Pointer[chan struct{}] }
+
+func (b *bell) init() {
+	ch := make(chan struct{})
+	b.ring.Store(&ch)
+}
+
+// next returns a channel that the next toll closes.
+func (b *bell) next() <-chan struct{} { return *b.ring.Load() }
+
+func (b *bell) toll() {
+	ch := make(chan struct{})
+	close(*b.ring.Swap(&ch))
+}

@@ -1,0 +1,56 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+)
+
+// plenty is a source that always has IDs at once.
+func plenty() func(context.Context, uint64) ([]Range, error) {
+	var last uint64
+	return func(_ context.Context, count uint64) ([]Range, error) {
+		var all []Range
+		for left := count; left > 0; {
+			n := min(left, 4096) // as many as the layout "default" has in a tick
+			all = append(all, Range{First: last + 1, Count: uint32(n), Step: 1})
+			last += n
+			left -= n
+		}
+		return all, nil
+	}
+}
+
+func benchmarkBuffer(b *testing.B, goroutines int) {
+	buffer, err := newBuffer(plenty(), defaultTimeout, []BufferOption{WithBufferSize(10_000_000, 100_000_000)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer buffer.Close()
+	if err := buffer.Ready(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	ctx := b.Context()
+	b.ReportAllocs()
+	b.ResetTimer()
+	var all sync.WaitGroup
+	for g := range goroutines {
+		all.Go(func() {
+			for range (b.N + g) / goroutines {
+				if _, err := buffer.Next(ctx); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+	b.ReportMetric(float64(buffer.Stats().Waited), "waited")
+}
+
+func BenchmarkBufferNext(b *testing.B) {
+	for _, goroutines := range []int{1, 8} {
+		b.Run(fmt.Sprintf("goroutines=%d", goroutines), func(b *testing.B) { benchmarkBuffer(b, goroutines) })
+	}
+}

@@ -1,0 +1,90 @@
+package client
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+const (
+	// closedChunk is the position of a closed chunk. No position reaches it by additions of 1, nor
+	// the greatest uint64 from it.
+	closedChunk = 1 << 63
+	// smallRange is how many IDs a range has that is worth a chunk of its own.
+	smallRange = 64
+)
+
+// chunk is IDs of one answer: a range, or a list of what came in small ranges.
+//
+// Position, how often somebody tried to take, only grows. Index i is the caller's who moved it from i to i+1, if
+// i is below count.
+type chunk struct {
+	first, step uint64
+	list        *[]uint64 // instead of first and step, if not nil
+	count       uint64
+	start       uint64 // the index in the buffer of the first one: so many were put into it before
+	born        int64  // Mono; when the cluster was asked: the IDs are no older
+	next        atomic.Pointer[chunk]
+	_           [8]byte
+
+	position atomic.Uint64 // on a cache line of its own
+	_        [56]byte
+}
+
+// id is the ID at an index below count.
+func (c *chunk) id(index uint64) uint64 {
+	if c.list != nil {
+		return (*c.list)[index]
+	}
+	return c.first + index*c.step
+}
+
+// close ends the chunk and returns how many IDs were not taken: none is afterwards.
+func (c *chunk) close() (left uint64) { return c.count - min(c.position.Swap(closedChunk), c.count) }
+
+// used is the index in the buffer of the first ID that was not taken from the chunk.
+func (c *chunk) used() uint64 { return c.start + min(c.position.Load(), c.count) }
+
+// chunks makes chunks of an answer.
+func chunks(answer []Range, born int64) (all []*chunk) {
+	var small []uint64
+	flush := func() {
+		if len(small) > 0 {
+			list := small
+			all = append(all, &chunk{list: &list, count: uint64(len(list)), born: born})
+			small = nil
+		}
+	}
+	for _, r := range answer {
+		if r.Count < smallRange {
+			for id := range r.All() {
+				small = append(small, id)
+			}
+			continue
+		}
+		flush() // so that the order stays
+		all = append(all, &chunk{first: r.First, step: r.Step, count: uint64(r.Count), born: born})
+	}
+	flush()
+	return all
+}
+
+// checked returns an answer if it can be believed by itself: it has the count of IDs that was asked for, and those
+// of a range are all different.
+func checked(answer []Range, count uint64) ([]Range, error) {
+	var sum uint64
+	for _, r := range answer {
+		over, span := bits.Mul64(uint64(r.Count)-1, r.Step)
+		_, carry := bits.Add64(r.First, span, 0)
+		if r.Count == 0 || r.Step == 0 && r.Count > 1 || over != 0 || carry != 0 {
+			return nil, errImpossible
+		}
+		sum += uint64(r.Count)
+	}
+	if sum != count {
+		return nil, errImpossible
+	}
+	return answer, nil
+}
+
+// errImpossible is not expected of any member.
+var errImpossible = &Error{message: "the member answered with IDs that are not what was asked for, and they were ignored"}

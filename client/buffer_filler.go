@@ -1,0 +1,236 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+const (
+	// fillTimeout bounds one request for IDs: longer than a member that hangs is waited for,
+	// short enough for callers to hear why there is nothing.
+	fillTimeout = 3 * time.Second
+	// usualFetch is how many IDs are asked for at once unless the rate asks for more: a lane of the
+	// layout "default" has them after 25 ms.
+	usualFetch = 100_000
+	leastFetch = 1_000
+	// refillPause is how long to wait after a request failed; it doubles up to longestRefillPause.
+	refillPause        = 10 * time.Millisecond
+	longestRefillPause = time.Second
+	// rateWindow is the shortest time, in milliseconds, over which the rate is measured: a
+	// few calls in a row would look like an enormous load.
+	rateWindow = 250
+)
+
+// filler fills a Buffer and drops what is too old. Its fields are its goroutine's; counts are in IDs, rates in
+// IDs a millisecond.
+type filler struct {
+	b     *Buffer
+	fetch func(ctx context.Context, count uint64) ([]Range, error)
+	clock clock.Source
+
+	last *chunk // the chunks end with it
+	put  uint64 // into the buffer, ever
+	gone uint64 // dropped of these
+
+	capacity uint64
+	rate     float64
+	since    int64  // Mono; when the rate was measured last
+	base     uint64 // taken then
+
+	goal    uint64 // fill until so many were put in
+	batch   uint64 // ask for so many at once at most
+	topUp   int64  // Mono; when to fill up next
+	retryAt int64  // Mono; ask for nothing before
+	pause   time.Duration
+	boosted uint64 // refills when somebody was starved last
+
+	under   bool // a request is under way
+	asked   int64
+	wanted  uint64
+	answers chan fillAnswer
+}
+
+type fillAnswer struct {
+	ranges []Range
+	err    error
+}
+
+func newFiller(b *Buffer, fetch func(ctx context.Context, count uint64) ([]Range, error)) *filler {
+	f := &filler{
+		b: b, fetch: fetch, clock: clock.System(), last: b.current.Load(), capacity: b.opts.min,
+		batch: usualFetch, pause: refillPause, answers: make(chan fillAnswer),
+	}
+	now := f.clock().Mono
+	f.since, f.topUp, f.retryAt = now, now, now
+	return f
+}
+
+func (f *filler) run() {
+	defer close(f.b.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		now := f.clock().Mono
+		f.sweep(now)
+		f.measure(now)
+		low := uint64(float64(f.capacity) * f.b.opts.threshold)
+		// Set before looking at the level: either we see that it is low, or who takes it there sees the mark.
+		f.b.mark.Store(f.put - low - 1)
+		if !f.under && now >= f.retryAt && f.due(now, low) {
+			f.request(now)
+		}
+		wake := f.b.wake
+		if f.under || now < f.retryAt {
+			wake = nil // it could do nothing
+		}
+		timer.Reset(f.nap(now))
+		select {
+		case <-wake:
+		case <-timer.C:
+		case a := <-f.answers:
+			f.take(a)
+		case <-f.b.life.Done():
+			if f.under {
+				f.take(<-f.answers)
+			}
+			f.drop(math.MinInt64)
+			return
+		}
+	}
+}
+
+// level is how many IDs there are.
+func (f *filler) level() uint64 { return f.put - f.b.current.Load().used() }
+
+// due reports whether to ask for IDs now.
+func (f *filler) due(now int64, low uint64) bool {
+	level := f.level()
+	if level <= low || now >= f.topUp {
+		if now >= f.topUp {
+			f.topUp = now + max(1, f.b.opts.topUp.Milliseconds())
+		}
+		if level < f.capacity {
+			f.goal = max(f.goal, f.put+f.capacity-level)
+		}
+	}
+	return f.put < f.goal
+}
+
+// request asks for IDs in the background.
+func (f *filler) request(now int64) {
+	f.under, f.asked, f.wanted = true, now, min(f.goal-f.put, f.batch)
+	count := f.wanted
+	go func() {
+		ctx, cancel := context.WithTimeout(f.b.life, fillTimeout)
+		defer cancel()
+		ranges, err := f.fetch(ctx, count)
+		if err == nil {
+			ranges, err = checked(ranges, count)
+		}
+		f.answers <- fillAnswer{ranges, err}
+	}()
+}
+
+// take takes an answer in.
+func (f *filler) take(a fillAnswer) {
+	b := f.b
+	f.under = false
+	if a.err != nil {
+		f.goal = f.put
+		f.retryAt = f.clock().Mono + f.pause.Milliseconds()
+		f.pause = min(2*f.pause, longestRefillPause)
+		if errors.Is(a.err, context.DeadlineExceeded) {
+			f.batch = max(leastFetch, f.batch/2) // as many may take too long
+		}
+		b.mu.Lock()
+		b.stats.Failures++
+		b.problem = a.err
+		b.mu.Unlock()
+		b.filled.toll()
+		return
+	}
+	f.pause = refillPause
+	f.batch = min(2*f.batch, max(usualFetch, min(maxCount, uint64(f.rate*rateWindow))))
+	b.mu.Lock()
+	for _, c := range chunks(a.ranges, f.asked) {
+		c.start = f.put
+		f.put += c.count
+		f.last.next.Store(c)
+		f.last = c
+	}
+	b.stats.put = f.put
+	b.stats.Refills++
+	b.problem = nil
+	b.mu.Unlock()
+	b.filled.toll()
+}
+
+// sweep drops the IDs that have reached the age.
+func (f *filler) sweep(now int64) { f.drop(now - f.b.opts.age.Milliseconds()) }
+
+// drop drops the IDs that were born by then; all for the least int64.
+func (f *filler) drop(born int64) {
+	b := f.b
+	for c := b.current.Load(); c.born <= born || born == math.MinInt64; {
+		b.mu.Lock()
+		left := c.close()
+		f.gone += left
+		b.stats.Dropped = f.gone
+		b.mu.Unlock()
+		next := c.next.Load()
+		if next == nil {
+			return
+		}
+		b.current.CompareAndSwap(c, next)
+		c = next
+	}
+}
+
+// measure looks at the rate and decides how many IDs a full buffer has.
+func (f *filler) measure(now int64) {
+	o, taken := &f.b.opts, f.b.current.Load().used()-f.gone
+	elapsed := float64(now - f.since)
+	span := float64(max(1, o.span.Milliseconds()))
+	recent := float64(taken-f.base) / max(elapsed, rateWindow)
+	if recent > f.rate {
+		f.rate = recent // a load that jumps is not to wait
+	} else if elapsed >= rateWindow {
+		f.rate += (recent - f.rate) * min(1, elapsed/span)
+	}
+	if elapsed >= rateWindow {
+		f.since, f.base = now, taken
+	}
+	if f.b.starved.Swap(false) && f.put > f.boosted {
+		// It was too small, whatever the rate was: what came was used up before more could come.
+		f.boosted = f.put
+		f.rate = max(f.rate, 2*float64(f.capacity)/span)
+	}
+	f.capacity = o.min
+	if want := math.Ceil(f.rate * span); want > float64(o.min) {
+		f.capacity = uint64(min(want, float64(o.max)))
+	}
+	f.b.mu.Lock()
+	f.b.stats.Capacity = int(f.capacity)
+	f.b.mu.Unlock()
+}
+
+// nap is how long there is nothing to do unless somebody says so.
+func (f *filler) nap(now int64) time.Duration {
+	until := f.topUp
+	if f.under {
+		until = math.MaxInt64
+	} else if now < f.retryAt {
+		until = f.retryAt
+	}
+	for c := f.b.current.Load(); c != nil; c = c.next.Load() {
+		if c.position.Load() < c.count {
+			until = min(until, c.born+f.b.opts.age.Milliseconds())
+			break
+		}
+	}
+	return time.Duration(max(0, min(until-now, int64(time.Hour/time.Millisecond)))) * time.Millisecond
+}

@@ -1,0 +1,119 @@
+package client
+
+import (
+	"fmt"
+	"time"
+)
+
+const (
+	defaultMinBuffer = 1_000
+	defaultMaxBuffer = 1_000_000
+	mostBuffered     = 100_000_000
+	// An ID is used within defaultSpan at a steady rate, so the age drops few of those that are in use.
+	defaultAge       = 10 * time.Second
+	defaultSpan      = defaultAge / 2
+	leastAge         = 10 * time.Millisecond
+	defaultThreshold = 0.3
+	defaultTopUp     = time.Second
+)
+
+// BufferOption changes what [NewBuffer] makes.
+type BufferOption func(*bufferOptions) error
+
+type bufferOptions struct {
+	min, max  uint64
+	span      time.Duration
+	age       time.Duration
+	threshold float64
+	topUp     time.Duration
+	failing   bool
+}
+
+func newBufferOptions(opts []BufferOption) (bufferOptions, error) {
+	o := bufferOptions{
+		min: defaultMinBuffer, max: defaultMaxBuffer, span: defaultSpan, age: defaultAge,
+		threshold: defaultThreshold, topUp: defaultTopUp,
+	}
+	for _, set := range opts {
+		if err := set(&o); err != nil {
+			return bufferOptions{}, err
+		}
+	}
+	o.span = min(o.span, o.age/2)
+	return o, nil
+}
+
+// WithBufferSize bounds how many IDs a full buffer has; between the bounds it follows the rate at which they are
+// used. The default is 1,000 to 1,000,000; both are 1 to 100,000,000. IDs in memory take a few
+// bytes for each thousand, since they are kept as ranges, but up to 8 bytes each if the layout's ranges are short.
+func WithBufferSize(least, most int) BufferOption {
+	return func(o *bufferOptions) error {
+		if least < 1 || most < least || most > mostBuffered {
+			return fmt.Errorf("client: a buffer of %d to %d IDs: expected 1 to %d, and the lesser one first", least, most, mostBuffered)
+		}
+		o.min, o.max = uint64(least), uint64(most)
+		return nil
+	}
+}
+
+// WithBufferSpan is how long a full buffer lasts at the rate at which IDs are used; the default is 5 s. It
+// is greater than 0, and more than half the age counts as that.
+func WithBufferSpan(d time.Duration) BufferOption {
+	return func(o *bufferOptions) error {
+		if d <= 0 {
+			return fmt.Errorf("client: a buffer for %v: expected more than 0", d)
+		}
+		o.span = d
+		return nil
+	}
+}
+
+// WithBufferAge drops IDs that old, at least 10 ms. The default, 10 s, keeps IDs in the order of time but for
+// seconds, as good as members' clocks for most uses, and costs a program that uses none 100 IDs a second. A
+// greater one lets a buffer outlast members for longer.
+//
+// The age of an ID counts from when the cluster was asked for it. No call reads the clock, so a
+// goroutine drops IDs when they reach the age: an ID returned is older by at most the
+// time that it takes to run that goroutine, which is about a millisecond on a machine that is not
+// overloaded. Time that the machine sleeps is not counted.
+func WithBufferAge(d time.Duration) BufferOption {
+	return func(o *bufferOptions) error {
+		if d < leastAge {
+			return fmt.Errorf("client: an age of %v: expected at least %v", d, leastAge)
+		}
+		o.age = d
+		return nil
+	}
+}
+
+// WithBufferThreshold fills the buffer when that part of a full one is left; 0.3 is the default, and it is from 0
+// up to but not including 1.
+func WithBufferThreshold(part float64) BufferOption {
+	return func(o *bufferOptions) error {
+		if !(part >= 0 && part < 1) {
+			return fmt.Errorf("client: a threshold of %v: expected at least 0 and less than 1", part)
+		}
+		o.threshold = part
+		return nil
+	}
+}
+
+// WithBufferInterval fills the buffer that often, however much is left; the default is 1 s. It is greater than 0. Nobody is
+// asked when the buffer is full.
+func WithBufferInterval(d time.Duration) BufferOption {
+	return func(o *bufferOptions) error {
+		if d <= 0 {
+			return fmt.Errorf("client: filling a buffer every %v: expected more than 0", d)
+		}
+		o.topUp = d
+		return nil
+	}
+}
+
+// WithEmptyError makes Next fail with ErrEmpty when the buffer is empty, instead of waiting.
+func WithEmptyError() BufferOption {
+	return func(o *bufferOptions) error {
+		o.failing = true
+		return nil
+	}
+}

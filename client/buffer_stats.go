@@ -1,0 +1,31 @@
+package client
+
+// BufferStats is what a [Buffer] has and what it did since it was made, for metrics.
+type BufferStats struct {
+	Level    int // IDs that it holds
+	Capacity int // how many it holds when full, at the present rate
+
+	Taken    uint64 // IDs that Next returned
+	Dropped  uint64 // IDs that became too old, or were left when the Buffer was closed
+	Waited   uint64 // calls of Next that found it empty
+	Refills  uint64 // requests to the cluster that brought IDs
+	Failures uint64 // requests to the cluster that failed
+}
+
+// bufferStats leaves out what the chunks tell.
+type bufferStats struct {
+	BufferStats
+	put uint64 // IDs that were put into the buffer
+}
+
+// Stats returns what the Buffer has now and did so far.
+func (b *Buffer) Stats() BufferStats {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	s := b.stats
+	used := b.current.Load().used()
+	s.Level = int(s.put - min(used, s.put))
+	s.Taken = used - s.Dropped
+	s.Waited = b.waited.Load()
+	return s.BufferStats
+}
