@@ -32,6 +32,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	layouts map[string]*IDs // by name
+	numbers map[string]*Sequence
 	closed  bool
 }
 
@@ -49,7 +50,7 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{opts: o, members: newMembers(seeds), layouts: make(map[string]*IDs)}
+	c := &Client{opts: o, members: newMembers(seeds), layouts: make(map[string]*IDs), numbers: make(map[string]*Sequence)}
 	if c.ids, err = newChannel(snowraftv1.IdService_ServiceDesc.ServiceName, seeds, &c.opts, c.members.changed); err != nil {
 		return nil, err
 	}
@@ -99,6 +100,19 @@ func (c *Client) IDs(layout string) *IDs {
 		c.layouts[layout] = i
 	}
 	return i
+}
+
+// Sequence gives out numbers of the sequence of that name, which the cluster has to know when they are
+// asked for. The same name gives the same Sequence.
+func (c *Client) Sequence(name string) *Sequence {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.numbers[name]
+	if s == nil {
+		s = newSequence(c, name)
+		c.numbers[name] = s
+	}
+	return s
 }
 
 // Close ends the connections. Calls under way fail with ErrClosed, and so do later ones; closing twice is

@@ -1,0 +1,114 @@
+package client_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/cluster"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// ofRaft leaves out connections that Raft's library closes when their other end does.
+var ofRaft = goleak.IgnoreAnyFunction("github.com/hashicorp/raft.(*NetworkTransport).handleConn")
+
+// numberCluster is a cluster in this process, for tests of sequences and buffers.
+type numberCluster struct {
+	t       testing.TB
+	members []*server.Server
+	addrs   []string
+	// admin is of the first member.
+	admin snowraftv1.SequenceServiceClient
+}
+
+func startNumberCluster(t testing.TB, size int) *numberCluster {
+	t.Helper()
+	c := &numberCluster{t: t}
+	var seeds []string
+	for i := range size {
+		s, err := server.Open(t.Context(), server.Config{
+			Name: fmt.Sprintf("m%d", i+1), DataDir: filepath.Join(t.TempDir(), "data"), Version: "test", Logger: slog.New(slog.DiscardHandler), BootstrapExpect: size, Join: seeds,
+			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
+			Timing: cluster.Timing{
+				GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
+				Stabilization: 300 * time.Millisecond, Rejoin: time.Second,
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.close(s) })
+		c.members, c.addrs, seeds = append(c.members, s), append(c.addrs, s.APIAddr()), append(seeds, s.GossipAddr())
+	}
+	conn, err := grpc.NewClient("passthrough:///"+c.addrs[0], grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	c.admin = snowraftv1.NewSequenceServiceClient(conn)
+	for _, s := range c.members {
+		soon(t, "a member issues IDs", func() bool { return s.Ready() == nil })
+	}
+	return c
+}
+
+func (c *numberCluster) close(s *server.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = s.Close(ctx)
+}
+
+// leader is the member that leads.
+func (c *numberCluster) leader() (found *server.Server) {
+	c.t.Helper()
+	soon(c.t, "there is a leader", func() bool {
+		for _, s := range c.members {
+			if s.Member().Node().IsLeader() {
+				found = s
+			}
+		}
+		return found != nil
+	})
+	return found
+}
+
+func (c *numberCluster) create(spec *snowraftv1.Sequence) {
+	c.t.Helper()
+	if _, err := c.admin.CreateSequence(c.t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: spec}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func (c *numberCluster) client(opts ...client.Option) *client.Client {
+	c.t.Helper()
+	cl, err := client.New(c.addrs, opts...)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { _ = cl.Close() })
+	return cl
+}
+
+// soon polls for a condition.
+func soon(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		if time.Now().After(deadline) {
+			t.Fatalf("not in time: %s", what)
+		}
+		<-tick.C
+	}
+}

@@ -1,0 +1,158 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// maxRequestID is how many bytes a request's ID has at most.
+const maxRequestID = 64
+
+// Sequence gives out the numbers of one sequence, strict or relaxed, asking members for them. Requests that
+// come at the same time travel in one call. Its methods may be called from any goroutine.
+//
+// Of a strict sequence a call that begins after another one returned gets the greater numbers (smaller ones, if the
+// increment is negative), whoever made it and wherever: a call to the cluster begins after all
+// requests that it serves. A relaxed sequence ascends for each member by itself, and
+// calls go to the members in turn.
+//
+// Numbers are unique; there are gaps where calls failed, were given up, or were repeated at another member.
+//
+// Without a deadline in ctx a call takes at most the client's timeout. Errors are an [*Error], such as
+// ErrUnknownSequence and ErrSequenceExhausted; ErrClosed; and that of ctx.
+type Sequence struct {
+	name  string
+	rpc   snowraftv1.SequenceServiceClient
+	begin func()
+	calls coalescer[*numbering]
+}
+
+func newSequence(c *Client, name string) *Sequence {
+	s := &Sequence{name: name, rpc: snowraftv1.NewSequenceServiceClient(c.leader), begin: c.members.start}
+	s.calls = coalescer[*numbering]{fetch: s.fetch, timeout: c.opts.timeout, hooks: &c.opts.hooks}
+	return s
+}
+
+// Next returns the next number.
+func (s *Sequence) Next(ctx context.Context) (int64, error) {
+	answer, at, err := s.get(ctx, 1)
+	if err != nil {
+		return 0, err
+	}
+	return answer.number(at), nil
+}
+
+// Take returns the next n numbers, 1 to 1,000,000, in one run: others' numbers are not among them. When
+// fewer are left it returns none of them, and ErrSequenceExhausted.
+func (s *Sequence) Take(ctx context.Context, n int) (Numbers, error) {
+	if err := checkCount(n); err != nil {
+		return Numbers{}, err
+	}
+	answer, at, err := s.get(ctx, uint64(n))
+	if err != nil {
+		return Numbers{}, err
+	}
+	return answer.part(at, uint64(n)), nil
+}
+
+// NextText returns the next number as text, in the sequence's format; in decimal if it has none.
+func (s *Sequence) NextText(ctx context.Context) (string, error) {
+	texts, err := s.Texts(ctx, 1)
+	if err != nil {
+		return "", err
+	}
+	return texts[0], nil
+}
+
+// Texts returns the next n numbers as Take does, as text, in the sequence's format.
+func (s *Sequence) Texts(ctx context.Context, n int) ([]string, error) {
+	if err := checkCount(n); err != nil {
+		return nil, err
+	}
+	answer, at, err := s.get(ctx, uint64(n))
+	if err != nil {
+		return nil, err
+	}
+	return answer.texts(at, uint64(n))
+}
+
+// NextOnce is Take for a request that may be repeated: who asks again within 10 minutes under the same ID, 1 to 64
+// bytes, through this process or another, gets the same numbers. For another n
+// the ID is refused with ErrInvalidArgument. It costs a write to the cluster's log, and travels alone.
+func (s *Sequence) NextOnce(ctx context.Context, requestID string, n int) (Numbers, error) {
+	answer, err := s.once(ctx, requestID, n)
+	if err != nil {
+		return Numbers{}, err
+	}
+	return answer.part(0, uint64(n)), nil
+}
+
+// TextsOnce is NextOnce with the numbers as text, in the sequence's format.
+func (s *Sequence) TextsOnce(ctx context.Context, requestID string, n int) ([]string, error) {
+	answer, err := s.once(ctx, requestID, n)
+	if err != nil {
+		return nil, err
+	}
+	return answer.texts(0, uint64(n))
+}
+
+func (s *Sequence) once(ctx context.Context, requestID string, n int) (*numbering, error) {
+	if err := checkCount(n); err != nil {
+		return nil, err
+	}
+	if requestID == "" || len(requestID) > maxRequestID {
+		return nil, invalid(fmt.Sprintf("a request ID of %d bytes, expected 1 to %d", len(requestID), maxRequestID))
+	}
+	return s.ask(ctx, uint64(n), requestID)
+}
+
+// get gets n numbers: those of the answer from an index on.
+func (s *Sequence) get(ctx context.Context, n uint64) (answer *numbering, at uint64, err error) {
+	answer, at, err = s.calls.do(ctx, n, 0)
+	var together *exhaustedError
+	if !errors.As(err, &together) {
+		return answer, at, err
+	}
+	if together.count == n {
+		return nil, 0, together.cause
+	}
+	answer, err = s.ask(ctx, n, "") // there were too few for all, but maybe not for this one
+	return answer, 0, err
+}
+
+// fetch gets numbers for all who wait.
+func (s *Sequence) fetch(ctx context.Context, count, _ uint64) (*numbering, error) {
+	answer, err := s.ask(ctx, count, "")
+	if errors.Is(err, ErrSequenceExhausted) {
+		return nil, &exhaustedError{count, err}
+	}
+	return answer, err
+}
+
+func (s *Sequence) ask(ctx context.Context, count uint64, requestID string) (*numbering, error) {
+	s.begin()
+	resp, err := s.rpc.Next(ctx, &snowraftv1.NextRequest{Sequence: s.name, Count: uint32(count), RequestId: requestID})
+	if err != nil {
+		return nil, err
+	}
+	return newNumbering(resp, count)
+}
+
+// exhaustedError says that fewer numbers were left than a batch asked for. No caller sees it.
+type exhaustedError struct {
+	count uint64 // that were asked for
+	cause error
+}
+
+func (e *exhaustedError) Error() string { return e.cause.Error() }
+func (e *exhaustedError) Unwrap() error { return e.cause }
+
+func checkCount(n int) error {
+	if n < 1 || n > maxCount {
+		return invalid(fmt.Sprintf("%d numbers were asked for, expected 1 to %d", n, maxCount))
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package client
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"math/bits"
+	"strconv"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+// Numbers are First, First + Increment, and so on, Count of them. All fit into an int64.
+type Numbers struct {
+	First     int64
+	Count     int
+	Increment int64 // not 0; may be negative
+	// Period is the first day of the period that the numbers belong to, as the decimal number
+	// yyyymmdd; 0 for a sequence that is not started over.
+	Period int32
+}
+
+// At returns the number at an index, which is at least 0 and less than Count.
+func (n Numbers) At(index int) int64 { return numberAt(n.First, n.Increment, uint64(index)) }
+
+// All yields the numbers in their order.
+func (n Numbers) All() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for index := range n.Count {
+			if !yield(n.At(index)) {
+				return
+			}
+		}
+	}
+}
+
+// numberAt may wrap around in between, never in the end for an index of a run that fits.
+func numberAt(first, increment int64, index uint64) int64 {
+	return int64(uint64(first) + index*uint64(increment))
+}
+
+// fits reports whether count numbers, at least 1, are all different and fit into an int64.
+func fits(first, increment int64, count uint64) bool {
+	step, room := uint64(increment), uint64(math.MaxInt64)-uint64(first)
+	if increment < 0 {
+		step, room = -step, uint64(first)-1<<63
+	}
+	over, span := bits.Mul64(count-1, step)
+	return increment != 0 && over == 0 && span <= room
+}
+
+// numbering is a member's answer, for all whom it serves.
+type numbering struct {
+	Numbers
+	written []string // the numbers as text; nil: write makes them
+	write   func() (func(number int64) string, error)
+}
+
+// newNumbering reads the answer to a request for count numbers.
+func newNumbering(resp *snowraftv1.NextResponse, count uint64) (*numbering, error) {
+	n := &numbering{
+		Numbers: Numbers{First: resp.GetFirst(), Count: int(resp.GetCount()), Increment: resp.GetIncrement(), Period: resp.GetPeriod()},
+		written: resp.GetTexts(),
+	}
+	if uint64(resp.GetCount()) != count || !fits(n.First, n.Increment, count) || len(n.written) > 0 && len(n.written) != n.Count {
+		return nil, &Error{code: codes.Internal, message: fmt.Sprintf(
+			"the member answered a request for %d numbers with %d from %d by %d, and %d texts, and they were ignored",
+			count, resp.GetCount(), n.First, n.Increment, len(n.written))}
+	}
+	format, zone, millis := resp.GetFormat(), resp.GetTimeZone(), resp.GetTimeMs()
+	n.write = sync.OnceValues(func() (func(int64) string, error) { return writer(format, zone, millis) })
+	return n, nil
+}
+
+func (n *numbering) number(index uint64) int64 { return numberAt(n.First, n.Increment, index) }
+
+// part is count numbers from an index on.
+func (n *numbering) part(from, count uint64) Numbers {
+	return Numbers{First: n.number(from), Count: int(count), Increment: n.Increment, Period: n.Period}
+}
+
+// texts is count numbers from an index on, as text.
+func (n *numbering) texts(from, count uint64) ([]string, error) {
+	if n.written != nil {
+		return append([]string(nil), n.written[from:from+count]...), nil
+	}
+	write, err := n.write()
+	if err != nil {
+		return nil, err
+	}
+	texts := make([]string, count)
+	for i := range texts {
+		texts[i] = write(n.number(from + uint64(i)))
+	}
+	return texts, nil
+}
+
+// writer returns what writes numbers in a format; members write short answers themselves.
+func writer(format, zone string, millis int64) (func(int64) string, error) {
+	if format == "" {
+		return func(number int64) string { return strconv.FormatInt(number, 10) }, nil
+	}
+	f, err := sequence.ParseFormat(format)
+	if err != nil {
+		return nil, fmt.Errorf("client: numbers were given out that this program can't write, expected one as new as the members: %w", err)
+	}
+	location, err := sequence.LoadLocation(zone)
+	if err != nil {
+		return nil, fmt.Errorf("client: numbers were given out that this program can't write: %w", err)
+	}
+	at := time.UnixMilli(millis).In(location)
+	return func(number int64) string { return string(f.Append(nil, number, at)) }, nil
+}
+
+func invalid(message string) *Error {
+	return &Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument, message: message}
+}
