@@ -1,0 +1,153 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/clock"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	defaultRefresh = 3 * time.Second
+	leastRefresh   = 100 * time.Millisecond
+)
+
+// Blocks gives out the numbers of one relaxed sequence from blocks in this process's memory, as members do: Next
+// is one compare-and-swap. It holds two blocks, and asks for the second one in the background, early enough and large
+// enough for the rate at which numbers are used. Its methods may be called from any goroutine.
+//
+// Numbers are unique in the cluster and ascend (with a negative increment descend) in this process; other
+// processes have blocks of their own. What is left at a crash stays unused. Blocks in memory are also given out
+// while no member can be reached.
+//
+// A process is not told when its sequence is changed. So Blocks asks every few seconds while it is in use, and before
+// it is used again after it was not. For that long ([WithRefresh]), and as long as no member can be reached, it may
+// go on with numbers from before a change: they are unique all the same, unless the change was forced.
+//
+// A sequence with a reset begins its next period when this process's clock says so. A clock
+// that is late numbers the beginning of a period as the end of the one before, by as much as it is late.
+//
+// A strict sequence is refused with ErrStrictSequence: take a [Sequence].
+type Blocks struct {
+	numbers *allocator.Sequence
+	watch   *blocksWatch
+	timeout time.Duration // of callers who bring no deadline and have to wait
+}
+
+// BlocksOption changes what [NewBlocks] makes.
+type BlocksOption func(*blocksOptions) error
+
+type blocksOptions struct {
+	refresh time.Duration
+	first   uint64
+}
+
+// WithRefresh asks that often whether the sequence was changed, at least every 100 ms; the default is 3 s.
+func WithRefresh(d time.Duration) BlocksOption {
+	return func(o *blocksOptions) error {
+		if d < leastRefresh {
+			return fmt.Errorf("client: asking for changes of a sequence every %v: expected at least %v", d, leastRefresh)
+		}
+		o.refresh = d
+		return nil
+	}
+}
+
+// WithFirstBlock asks for so many numbers at first, 1 to 1,000,000; the default is 100. Later blocks have as
+// many as the rate needs, in the bounds of the sequence.
+func WithFirstBlock(n int) BlocksOption {
+	return func(o *blocksOptions) error {
+		if n < 1 || n > maxCount {
+			return fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", n, maxCount)
+		}
+		o.first = uint64(n)
+		return nil
+	}
+}
+
+// NewBlocks returns the Blocks of a sequence. It asks for nothing until it is used, so it fails only if an
+// option is wrong. Close it when done: then the cluster can give the rest to others.
+func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error) {
+	return newBlocks(snowraftv1.NewSequenceServiceClient(withReasons{c.leader}), c.members.start, c.opts.timeout, sequence, opts)
+}
+
+func newBlocks(members snowraftv1.SequenceServiceClient, begin func(), timeout time.Duration, sequence string, opts []BlocksOption) (*Blocks, error) {
+	o := blocksOptions{refresh: defaultRefresh}
+	for _, set := range opts {
+		if err := set(&o); err != nil {
+			return nil, err
+		}
+	}
+	granter := newBlockGranter(members)
+	w := newBlocksWatch(o.refresh, func(ctx context.Context) (*snowraftv1.Sequence, error) {
+		begin()
+		resp, err := members.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: sequence})
+		return resp.GetSequence(), err
+	})
+	b := &Blocks{watch: w, timeout: timeout}
+	b.numbers = allocator.OpenSequence(allocator.SequenceConfig{
+		Name: sequence, Granter: granter, Clock: clock.System(), Revision: &w.revision, Current: w.current, FirstBlock: o.first,
+	})
+	w.gone = func() { b.numbers.DropBefore(granter.greatest.Load() + 1) }
+	return b, nil
+}
+
+// Next returns the next number. It waits, as long as ctx allows or else for the client's timeout, only when no block has
+// one. Its errors are an [*Error], such as ErrUnknownSequence and ErrStrictSequence; ErrClosed; and that of ctx.
+func (b *Blocks) Next(ctx context.Context) (int64, error) {
+	n, err := b.take(ctx, 1)
+	return n.First, err
+}
+
+// Take returns the next n numbers, 1 to 1,000,000, in one run. It fails as Next does.
+func (b *Blocks) Take(ctx context.Context, n int) (Numbers, error) {
+	if err := checkCount(n); err != nil {
+		return Numbers{}, err
+	}
+	numbers, err := b.take(ctx, uint64(n))
+	if err != nil {
+		return Numbers{}, err
+	}
+	return Numbers{First: numbers.First, Count: n, Increment: numbers.Increment, Period: numbers.Period}, nil
+}
+
+func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, error) {
+	if b.watch.inUse() {
+		if n, ok := b.numbers.TryNext(count); ok {
+			return n, nil
+		}
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.timeout)
+		defer cancel()
+	}
+	if err := b.watch.begin(ctx); err != nil {
+		return allocator.Numbers{}, err
+	}
+	n, err := b.numbers.Next(ctx, count)
+	if err != nil {
+		return allocator.Numbers{}, blocksError(err)
+	}
+	return n, nil
+}
+
+// BlocksStats counts what [Blocks] did.
+type BlocksStats = allocator.SequenceStats
+
+// Stats returns what Blocks did so far.
+func (b *Blocks) Stats() BlocksStats { return b.numbers.Stats() }
+
+// Close ends the goroutines and gives back what is left of the last block, if nobody was granted
+// another one since. Calls that wait, and later ones, fail with ErrClosed. The error says
+// how many numbers were not given back: they stay unused. The [Client] has to be open still.
+func (b *Blocks) Close(ctx context.Context) error {
+	b.watch.end()
+	if err := b.numbers.Close(ctx); err != nil {
+		return blocksError(err)
+	}
+	return nil
+}

@@ -1,0 +1,270 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// ward is a cluster with one relaxed sequence, of which it grants blocks.
+type ward struct {
+	snowraftv1.SequenceServiceClient
+
+	mu         sync.Mutex
+	generation uint64 // 0: there is none
+	next       int64
+	token      uint64
+	down       error
+	looks      int
+	blocks     int
+	returned   uint64
+}
+
+func (w *ward) state() error {
+	if w.down != nil {
+		return w.down
+	}
+	if w.generation == 0 {
+		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no such sequence"}
+	}
+	return nil
+}
+
+func (w *ward) GetSequence(context.Context, *snowraftv1.GetSequenceRequest, ...grpc.CallOption) (*snowraftv1.GetSequenceResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks++
+	if err := w.state(); err != nil {
+		return nil, err
+	}
+	return &snowraftv1.GetSequenceResponse{Sequence: &snowraftv1.Sequence{Generation: w.generation}}, nil
+}
+
+func (w *ward) AllocateBlock(_ context.Context, req *snowraftv1.AllocateBlockRequest, _ ...grpc.CallOption) (*snowraftv1.AllocateBlockResponse, error) {
+	time.Sleep(5 * time.Millisecond)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if err := w.state(); err != nil {
+		return nil, err
+	}
+	w.token++
+	w.blocks++
+	b := &snowraftv1.Block{
+		Token: w.token, First: w.next, Count: req.GetCount(), Increment: 1, Generation: w.generation, BlockDurationMs: 1000, MinBlock: 100, MaxBlock: 1000,
+	}
+	w.next += int64(req.GetCount())
+	return &snowraftv1.AllocateBlockResponse{Block: b}, nil
+}
+
+func (w *ward) ReturnBlock(_ context.Context, req *snowraftv1.ReturnBlockRequest, _ ...grpc.CallOption) (*snowraftv1.ReturnBlockResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if req.GetToken() == w.token {
+		w.returned += req.GetUnused()
+	}
+	return &snowraftv1.ReturnBlockResponse{}, w.down
+}
+
+// set makes the sequence go on with a number, in a new generation; 0 deletes it.
+func (w *ward) set(next int64, generation uint64) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.next, w.generation = next, generation
+}
+
+func (w *ward) fail(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.down = err
+}
+
+func (w *ward) looked() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.looks
+}
+
+func openBlocks(t *testing.T, w *ward, opts ...BlocksOption) *Blocks {
+	t.Helper()
+	b, err := newBlocks(w, func() {}, defaultTimeout, "s", opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close(context.Background()) })
+	return b
+}
+
+func TestBlocksGiveOutNumbers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &ward{generation: 1, next: 1}
+		b := openBlocks(t, w)
+		var mu sync.Mutex
+		given := make(map[int64]bool)
+		var all sync.WaitGroup
+		for k := range 20 {
+			all.Go(func() {
+				last := int64(0)
+				for range 200 {
+					n, err := b.Take(t.Context(), 1+k%3)
+					if err != nil || n.Count != 1+k%3 || n.First <= last {
+						t.Errorf("%v after %d, %v", n, last, err)
+						return
+					}
+					last = n.First
+					mu.Lock()
+					for number := range n.All() {
+						if given[number] {
+							t.Errorf("%d twice", number)
+						}
+						given[number] = true
+					}
+					mu.Unlock()
+					time.Sleep(time.Millisecond)
+				}
+			})
+		}
+		all.Wait()
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+		stats := b.Stats()
+		if stats.Given != uint64(len(given)) || w.returned == 0 || int64(stats.Given+stats.Burned+w.returned) != w.next-1 {
+			t.Errorf("%d given of %d, %d returned: %+v", len(given), w.next-1, w.returned, stats)
+		}
+		if _, err := b.Next(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	})
+}
+
+func mustNext(t *testing.T, b *Blocks, want int64) {
+	t.Helper()
+	if n, err := b.Next(t.Context()); n != want || err != nil {
+		t.Errorf("%d, %v instead of %d", n, err, want)
+	}
+}
+
+func TestBlocksHearOfChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &ward{generation: 1, next: 1}
+		b := openBlocks(t, w, WithRefresh(time.Second))
+		mustNext(t, b, 1)
+		w.set(1001, 2)
+		mustNext(t, b, 2) // not heard of yet
+		time.Sleep(1001 * time.Millisecond)
+		mustNext(t, b, 1001)
+
+		// Not in use: nobody asks, and the next call does, first.
+		time.Sleep(time.Minute)
+		before := w.looked()
+		w.set(2001, 3)
+		time.Sleep(time.Hour)
+		if w.looked() != before {
+			t.Errorf("%d looks while nobody used it", w.looked()-before)
+		}
+		mustNext(t, b, 2001)
+
+		// No member can be reached: it goes on with what it has, also after it was not in use.
+		w.fail(errors.New("down"))
+		time.Sleep(10 * time.Second)
+		mustNext(t, b, 2002)
+		time.Sleep(time.Hour)
+		mustNext(t, b, 2003)
+		w.fail(nil)
+
+		// Deleted, and created anew.
+		w.set(0, 0)
+		time.Sleep(1001 * time.Millisecond)
+		if n, err := b.Next(t.Context()); !errors.Is(err, ErrUnknownSequence) {
+			t.Errorf("%d, %v of a deleted sequence", n, err)
+		}
+		w.set(1, 9)
+		mustNext(t, b, 1)
+	})
+}
+
+// Callers who come at once while it is not in use look once, and all wait for that.
+func TestBlocksLookOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &ward{generation: 1, next: 1}
+		b := openBlocks(t, w)
+		for round := range 3 {
+			var all sync.WaitGroup
+			for range 50 {
+				all.Go(func() {
+					if _, err := b.Next(t.Context()); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			if looks := w.looked(); looks != 1+2*round {
+				t.Errorf("%d looks", looks)
+			}
+			time.Sleep(time.Minute) // one more look, after which it was used
+		}
+	})
+}
+
+func TestBlocksErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &ward{generation: 1, next: 1}
+		b := openBlocks(t, w)
+		for _, n := range []int{-1, 0, maxCount + 1} {
+			if _, err := b.Take(t.Context(), n); !errors.Is(err, ErrInvalidArgument) {
+				t.Error(err)
+			}
+		}
+		for _, c := range []struct {
+			from error
+			is   error
+		}{
+			{&rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.StrictSequence}, ErrStrictSequence},
+			{&rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.SequenceExhausted}, ErrSequenceExhausted},
+			{&rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader}, ErrNoLeader},
+			{&rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockSkew}, ErrClockSkew},
+			{&rpc.Error{Code: codes.Unavailable}, ErrUnavailable},
+			{&rpc.Error{Reason: clientClosed}, ErrClosed},
+		} {
+			w.fail(c.from)
+			if n, err := b.Next(t.Context()); !errors.Is(err, c.is) {
+				t.Errorf("%d, %v is not %v", n, err, c.is)
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		w.fail(nil)
+		if n, err := b.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(n, err)
+		}
+		for _, o := range []BlocksOption{WithRefresh(time.Millisecond), WithFirstBlock(0), WithFirstBlock(maxCount + 1)} {
+			if _, err := newBlocks(w, func() {}, time.Second, "s", []BlocksOption{o}); err == nil {
+				t.Error("a wrong option was taken")
+			}
+		}
+	})
+}
+
+func BenchmarkBlocksNext(b *testing.B) {
+	w := &ward{generation: 1, next: 1}
+	blocks, err := newBlocks(w, func() {}, defaultTimeout, "s", []BlocksOption{WithFirstBlock(maxCount)})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer blocks.Close(b.Context())
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := blocks.Next(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,141 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// blocksLook bounds one question for a sequence, and so how long Blocks that were not in use hold their
+// first caller up when no member can be reached.
+const blocksLook = 2 * time.Second
+
+// The uses of a blocksWatch.
+const (
+	idle  = iota // not used since the look before the last: whoever comes has to look first
+	quiet        // not used since the last look
+	busy
+)
+
+// blocksWatch knows a sequence's generation and period, by asking for them while they are
+// in use. There is a goroutine only then.
+type blocksWatch struct {
+	use      atomic.Int32 // read by every call, and written once between two looks
+	revision atomic.Uint64
+	latest   atomic.Pointer[numberingEpoch] // nil: not known yet
+
+	every time.Duration
+	ask   func(ctx context.Context) (*snowraftv1.Sequence, error)
+	gone  func() // there is no such sequence any more
+
+	life  context.Context
+	stop  context.CancelFunc
+	tasks sync.WaitGroup
+
+	mu    sync.Mutex
+	first chan struct{} // closed when the first look after idle is through; nil: none is under way
+	ended bool
+}
+
+type numberingEpoch struct {
+	generation uint64
+	period     int32
+}
+
+func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (*snowraftv1.Sequence, error)) *blocksWatch {
+	w := &blocksWatch{every: every, ask: ask}
+	w.life, w.stop = context.WithCancel(context.Background())
+	return w
+}
+
+// current is allocator.SequenceConfig.Current. That a sequence is gone is for the leader to say.
+func (w *blocksWatch) current() (generation uint64, period int32, ok bool) {
+	if e := w.latest.Load(); e != nil {
+		return e.generation, e.period, true
+	}
+	return 0, 0, true
+}
+
+// inUse notes that numbers are taken, and reports whether somebody looked lately.
+func (w *blocksWatch) inUse() bool {
+	return w.use.Load() == busy || w.use.CompareAndSwap(quiet, busy) || w.use.Load() == busy
+}
+
+// begin looks if nobody has lately, and goes on looking. It fails with ErrClosed and with the error of ctx.
+func (w *blocksWatch) begin(ctx context.Context) error {
+	for !w.inUse() {
+		first, err := w.wakeUp()
+		if err != nil {
+			return err
+		}
+		if first == nil {
+			continue
+		}
+		select {
+		case <-first:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}
+
+// wakeUp returns the first look after idle, beginning it if need be; nil if it was through just now.
+func (w *blocksWatch) wakeUp() (first chan struct{}, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ended {
+		return nil, ErrClosed
+	}
+	if w.first == nil && w.use.Load() == idle {
+		w.first = make(chan struct{})
+		w.tasks.Go(w.run)
+	}
+	return w.first, nil
+}
+
+func (w *blocksWatch) run() {
+	w.look()
+	w.mu.Lock()
+	w.use.Store(busy)
+	close(w.first)
+	w.first = nil
+	w.mu.Unlock()
+	for wait(w.life, w.every, nil) {
+		if !w.use.CompareAndSwap(busy, quiet) && w.use.CompareAndSwap(quiet, idle) {
+			return
+		}
+		w.look()
+	}
+}
+
+// look asks once. If nobody answers, all stays as it is.
+func (w *blocksWatch) look() {
+	ctx, cancel := context.WithTimeout(w.life, blocksLook)
+	defer cancel()
+	s, err := w.ask(ctx)
+	if err != nil {
+		if rpc.FromError(err).Reason == rpc.UnknownSequence {
+			w.gone()
+		}
+		return
+	}
+	e := &numberingEpoch{s.GetGeneration(), s.GetPeriod()}
+	if before := w.latest.Load(); before == nil || *before != *e {
+		w.latest.Store(e) // one that is older, as some replica is late, changes nothing
+		w.revision.Add(1)
+	}
+}
+
+// end ends the goroutine.
+func (w *blocksWatch) end() {
+	w.mu.Lock()
+	w.ended = true
+	w.mu.Unlock()
+	w.stop()
+	w.tasks.Wait()
+}
