@@ -63,7 +63,7 @@ var policies = map[string]policy{
 	snowraftv1.SequenceService_UpdateSequence_FullMethodName: looks,
 	snowraftv1.SequenceService_DeleteSequence_FullMethodName: looks,
 	snowraftv1.SequenceService_SetNext_FullMethodName:        looks,
-	snowraftv1.SequenceService_AllocateBlock_FullMethodName:  once,
+	snowraftv1.SequenceService_AllocateBlock_FullMethodName:  leads, // a block that is granted twice is one that is skipped
 	snowraftv1.SequenceService_ReturnBlock_FullMethodName:    once,
 
 	snowraftv1.LayoutService_CreateLayout_FullMethodName: settles,
@@ -117,8 +117,6 @@ func policyOf(method string, req any) policy {
 		if r.GetForce() {
 			p = looks // it goes over what was deleted in between
 		}
-	case *snowraftv1.AllocateBlockRequest:
-		p.repeatable = r.GetRequestId() != "" // then it grants the same
 	}
 	return p
 }
