@@ -18,6 +18,8 @@ import (
 // ward is a cluster with one relaxed sequence, of which it grants blocks.
 type ward struct {
 	snowraftv1.SequenceServiceClient
+	delay time.Duration // of a block
+	max   uint64        // of a block
 
 	mu         sync.Mutex
 	generation uint64 // 0: there is none
@@ -50,7 +52,7 @@ func (w *ward) GetSequence(context.Context, *snowraftv1.GetSequenceRequest, ...g
 }
 
 func (w *ward) AllocateBlock(_ context.Context, req *snowraftv1.AllocateBlockRequest, _ ...grpc.CallOption) (*snowraftv1.AllocateBlockResponse, error) {
-	time.Sleep(5 * time.Millisecond)
+	time.Sleep(w.delay)
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.state(); err != nil {
@@ -59,7 +61,7 @@ func (w *ward) AllocateBlock(_ context.Context, req *snowraftv1.AllocateBlockReq
 	w.token++
 	w.blocks++
 	b := &snowraftv1.Block{
-		Token: w.token, First: w.next, Count: req.GetCount(), Increment: 1, Generation: w.generation, BlockDurationMs: 1000, MinBlock: 100, MaxBlock: 1000,
+		Token: w.token, First: w.next, Count: req.GetCount(), Increment: 1, Generation: w.generation, BlockDurationMs: 1000, MinBlock: 100, MaxBlock: max(1000, w.max),
 	}
 	w.next += int64(req.GetCount())
 	return &snowraftv1.AllocateBlockResponse{Block: b}, nil
@@ -105,7 +107,7 @@ func openBlocks(t *testing.T, w *ward, opts ...BlocksOption) *Blocks {
 
 func TestBlocksGiveOutNumbers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &ward{generation: 1, next: 1}
+		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
 		b := openBlocks(t, w)
 		var mu sync.Mutex
 		given := make(map[int64]bool)
@@ -155,7 +157,7 @@ func mustNext(t *testing.T, b *Blocks, want int64) {
 
 func TestBlocksHearOfChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &ward{generation: 1, next: 1}
+		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
 		b := openBlocks(t, w, WithRefresh(time.Second))
 		mustNext(t, b, 1)
 		w.set(1001, 2)
@@ -195,7 +197,7 @@ func TestBlocksHearOfChanges(t *testing.T) {
 // Callers who come at once while it is not in use look once, and all wait for that.
 func TestBlocksLookOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &ward{generation: 1, next: 1}
+		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
 		b := openBlocks(t, w)
 		for round := range 3 {
 			var all sync.WaitGroup
@@ -217,7 +219,7 @@ func TestBlocksLookOnce(t *testing.T) {
 
 func TestBlocksErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := &ward{generation: 1, next: 1}
+		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
 		b := openBlocks(t, w)
 		for _, n := range []int{-1, 0, maxCount + 1} {
 			if _, err := b.Take(t.Context(), n); !errors.Is(err, ErrInvalidArgument) {
@@ -255,7 +257,7 @@ func TestBlocksErrors(t *testing.T) {
 }
 
 func BenchmarkBlocksNext(b *testing.B) {
-	w := &ward{generation: 1, next: 1}
+	w := &ward{max: 100_000_000, generation: 1, next: 1}
 	blocks, err := newBlocks(w, func() {}, defaultTimeout, "s", []BlocksOption{WithFirstBlock(maxCount)})
 	if err != nil {
 		b.Fatal(err)
