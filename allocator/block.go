@@ -12,7 +12,8 @@ import (
 // lost reply is a lost block.
 type BlockGranter interface {
 	// AllocateBlock grants the next numbers of a sequence. The block may have fewer
-	// than were asked for at the end of the numbers, and more when it answers others too.
+	// than were asked for, at the end of the numbers or if that was too much, and more when it
+	// answers others too.
 	AllocateBlock(ctx context.Context, sequence string, count uint64) (Block, error)
 	// ReturnBlock gives back the unused numbers at the end of a block, if no other
 	// was granted since.

@@ -3,6 +3,7 @@ package member
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -11,14 +12,23 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 )
 
-// AllocateBlock grants the next numbers of a relaxed sequence; only the leader can.
+// mostInOneCall is how many numbers one call of the API may want, so that a block may have as
+// many whatever the sequence says of its blocks.
+const mostInOneCall = 1_000_000
+
+// AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. Whoever asks for
+// more than the sequence's blocks have, or one call may want, gets a block of that size: nobody uses a
+// sequence up in one call.
 func (m *Member) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
 	return m.AllocateBlockOnce(ctx, name, count, "")
 }
 
 // AllocateBlockOnce is AllocateBlock, with the same answer when it is repeated with the same
-// request ID, if that is not empty.
+// request ID, if that is not empty; then asking for too many is refused.
 func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint64, requestID string) (allocator.Block, error) {
+	if count == 0 {
+		return allocator.Block{}, fmt.Errorf("%w: a block of 0 numbers, expected at least 1", allocator.ErrInvalidArgument)
+	}
 	block, _, err := m.allocateBlock(ctx, name, count, requestID, func(d *definition) error {
 		if d.strict {
 			return ErrStrict
@@ -51,9 +61,13 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 		if err := prepare(d); err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}
+		most := max(s.Spec.GetMaxBlock(), mostInOneCall)
+		if count > most && requestID != "" {
+			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: a block of %d numbers, expected at most %d", allocator.ErrInvalidArgument, count, most)
+		}
 		now := m.clock.Now().Wall
 		result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
-			Name: name, Count: count, Generation: s.Generation, Period: d.period(now),
+			Name: name, Count: min(count, most), Generation: s.Generation, Period: d.period(now),
 			RequestId: []byte(requestID), Whole: requestID != "",
 		}}})
 		if lookAgain(err, look) {

@@ -149,6 +149,33 @@ func TestBlocksOfStrictSequencesAreTheLeaders(t *testing.T) {
 	}
 }
 
+// Nobody uses a sequence up by asking for a block.
+func TestBlocksAreBounded(t *testing.T) {
+	m := openOne(t)
+	for name, most := range map[string]uint64{"small": 100, "large": 2_000_000} {
+		spec := &commandv1.SequenceSpec{Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockMs: 1000, MinBlock: 10, MaxBlock: most,
+			Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE}
+		if _, err := m.CreateSequence(t.Context(), spec, false); err != nil {
+			t.Fatal(err)
+		}
+		want := max(most, mostInOneCall)
+		for _, count := range []uint64{want + 1, 1 << 63, math.MaxUint64} {
+			if b, err := m.AllocateBlock(t.Context(), name, count); err != nil || b.Count != want {
+				t.Errorf("%s, asked for %d: %d, %v", name, count, b.Count, err)
+			}
+			if b, err := m.AllocateBlockOnce(t.Context(), name, count, "r"); !errors.Is(err, allocator.ErrInvalidArgument) {
+				t.Errorf("%s, asked for %d once: %d, %v", name, count, b.Count, err)
+			}
+		}
+		if b, err := m.AllocateBlockOnce(t.Context(), name, want, "r"); err != nil || b.Count != want {
+			t.Errorf("%s, asked for %d once: %d, %v", name, want, b.Count, err)
+		}
+		if _, err := m.AllocateBlock(t.Context(), name, 0); !errors.Is(err, allocator.ErrInvalidArgument) {
+			t.Error(err)
+		}
+	}
+}
+
 // A format that was forced stays, and other changes need no force for it.
 func TestForcedFormats(t *testing.T) {
 	m := openOne(t)

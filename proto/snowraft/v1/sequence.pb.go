@@ -1227,7 +1227,8 @@ func (x *GetLastResponse) GetLast() int64 {
 type AllocateBlockRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// How many numbers are wanted, at least 1; the block may be shorter at the end of the numbers.
+	// How many numbers are wanted, at least 1. The block is shorter at the end of the numbers, and has at most max_block
+	// of the sequence, or 1000000 if that is more.
 	Count uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// When not empty, 1 to 64 bytes: a repetition of the request within 10 minutes gets the same
 	// block. Such a block is no longer than count, is granted whole or not at all, and can't be returned.
