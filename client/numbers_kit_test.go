@@ -25,6 +25,7 @@ var ofRaft = goleak.IgnoreAnyFunction("github.com/hashicorp/raft.(*NetworkTransp
 type numberCluster struct {
 	t       testing.TB
 	members []*server.Server
+	configs []server.Config
 	addrs   []string
 	// admin is of the first member.
 	admin snowraftv1.SequenceServiceClient
@@ -35,19 +36,17 @@ func startNumberCluster(t testing.TB, size int) *numberCluster {
 	c := &numberCluster{t: t}
 	var seeds []string
 	for i := range size {
-		s, err := server.Open(t.Context(), server.Config{
+		cfg := server.Config{
 			Name: fmt.Sprintf("m%d", i+1), DataDir: filepath.Join(t.TempDir(), "data"), Version: "test", Logger: slog.New(slog.DiscardHandler), BootstrapExpect: size, Join: seeds,
 			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
 			Timing: cluster.Timing{
 				GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
 				Stabilization: 300 * time.Millisecond, Rejoin: time.Second,
 			},
-		})
-		if err != nil {
-			t.Fatal(err)
 		}
-		t.Cleanup(func() { c.close(s) })
-		c.members, c.addrs, seeds = append(c.members, s), append(c.addrs, s.APIAddr()), append(seeds, s.GossipAddr())
+		s := c.open(cfg)
+		cfg.APIAddr = s.APIAddr() // where clients know it
+		c.configs, c.members, c.addrs, seeds = append(c.configs, cfg), append(c.members, s), append(c.addrs, s.APIAddr()), append(seeds, s.GossipAddr())
 	}
 	conn, err := grpc.NewClient("passthrough:///"+c.addrs[0], grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
@@ -60,6 +59,22 @@ func startNumberCluster(t testing.TB, size int) *numberCluster {
 		soon(t, "a member issues IDs", func() bool { return s.Ready() == nil })
 	}
 	return c
+}
+
+func (c *numberCluster) open(cfg server.Config) *server.Server {
+	c.t.Helper()
+	s, err := server.Open(c.t.Context(), cfg)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() { c.close(s) })
+	return s
+}
+
+// restart starts a member again that was closed.
+func (c *numberCluster) restart(i int) {
+	c.t.Helper()
+	c.members[i] = c.open(c.configs[i])
 }
 
 func (c *numberCluster) close(s *server.Server) {
