@@ -1,0 +1,63 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/snowraft/snowraft/client"
+)
+
+// IDs from this process's memory, fetched ahead.
+func ExampleBuffer() {
+	ctx := context.Background()
+	c, err := client.New([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := client.NewBuffer(c.IDs("default"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close()
+
+	id, err := ids.Next(ctx) // nanoseconds, unless the buffer is empty
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(id)
+}
+
+// A program that would rather refuse a request than have it wait.
+func ExampleWithEmptyError() {
+	ctx := context.Background()
+	c, err := client.New([]string{"10.0.0.1"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	ids, err := client.NewBuffer(c.IDs(""),
+		client.WithEmptyError(),
+		client.WithBufferSize(10_000, 10_000_000),
+		client.WithBufferAge(time.Minute), // outlasts the members for a minute
+	)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer ids.Close()
+	if err := ids.Ready(ctx); err != nil { // the first IDs are there
+		log.Fatal(err)
+	}
+
+	switch id, err := ids.Next(ctx); {
+	case errors.Is(err, client.ErrEmpty):
+		log.Print("try again later: ", err)
+	case err != nil:
+		log.Fatal(err)
+	default:
+		fmt.Println(id)
+	}
+}
