@@ -37,6 +37,9 @@ type Config struct {
 	// BootstrapExpect is how many new nodes start a cluster together: 1 starts
 	// one alone, 0 only ever joins one.
 	BootstrapExpect int
+	// Nonvoter keeps the node from being promoted: it follows the log and has no vote. One that
+	// votes already goes on voting.
+	Nonvoter bool
 
 	// FSM is the replicated state machine.
 	FSM raft.FSM
@@ -122,6 +125,9 @@ func (c *Config) validate() error {
 	}
 	if c.BootstrapExpect == 1 && len(c.Join) > 0 {
 		errs = append(errs, errors.New("bootstrap-expect 1 starts a cluster alone: leave join out, or say how many new members start one together"))
+	}
+	if c.BootstrapExpect > 0 && c.Nonvoter {
+		errs = append(errs, errors.New("a nonvoter can't start a cluster, it only joins one: leave bootstrap-expect out"))
 	}
 	return errors.Join(errs...)
 }

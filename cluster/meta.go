@@ -25,6 +25,8 @@ type meta struct {
 	// and a digest of the set of nodes that it would start a cluster with.
 	Expect int    `json:"e,omitempty"`
 	Quorum string `json:"q,omitempty"`
+	// Nonvoter: the node is never to become a voter.
+	Nonvoter bool `json:"o,omitempty"`
 }
 
 // maxMeta is what memberlist has room for.

@@ -154,7 +154,7 @@ func (n *Node) meta() meta {
 		Gossip: net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)),
 		ID:     n.id.node(), Name: n.cfg.Name, Cluster: n.id.cluster(), Starts: n.id.starts(),
 		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, Version: n.cfg.Version, Commands: n.cfg.Commands,
-		Expect: n.cfg.BootstrapExpect,
+		Expect: n.cfg.BootstrapExpect, Nonvoter: n.cfg.Nonvoter,
 	}
 	if q := n.quorum.Load(); q != nil {
 		m.Quorum = *q

@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -86,10 +87,27 @@ func (n *Node) finishRemoval(s raft.Server) {
 	}
 }
 
+// promoter promotes nonvoters that are well, but for those that want to stay what they are.
+type promoter struct {
+	*autopilot.StablePromoter
+	n *Node
+}
+
+// CalculatePromotionsAndDemotions implements autopilot.Promoter.
+func (p promoter) CalculatePromotionsAndDemotions(c *autopilot.Config, s *autopilot.State) autopilot.RaftChanges {
+	changes := p.StablePromoter.CalculatePromotionsAndDemotions(c, s)
+	changes.Promotions = slices.DeleteFunc(changes.Promotions, func(id raft.ServerID) bool {
+		peer, _ := p.n.gossip.peer(string(id))
+		return peer.meta.Nonvoter
+	})
+	return changes
+}
+
 // newAutopilot promotes nonvoters that are well. It does not remove dead
 // servers: only people do.
 func (n *Node) newAutopilot() *autopilot.Autopilot {
 	return autopilot.New(n.raft, pilotDelegate{n},
+		autopilot.WithPromoter(promoter{new(autopilot.StablePromoter), n}),
 		autopilot.WithLogger(hashicorpLogger(n.logger, "autopilot")),
 		autopilot.WithUpdateInterval(n.cfg.Timing.Reconcile),
 		autopilot.WithReconcileInterval(n.cfg.Timing.Reconcile))

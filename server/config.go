@@ -40,6 +40,9 @@ type Config struct {
 	// BootstrapExpect is how many new members start a cluster together; 1 starts
 	// one alone, 0 only ever joins one.
 	BootstrapExpect int
+	// Nonvoter makes a member that has no vote, for ever: it issues IDs as the others do, and no
+	// quorum waits for it. It can only join.
+	Nonvoter bool
 
 	// RedisCreate says what becomes of a key that is no sequence when a Redis
 	// client increments it: "strict" or "relaxed" creates a sequence of that mode,

@@ -54,6 +54,24 @@ func TestMembersJoinAsNonvotersAndArePromoted(t *testing.T) {
 	fifth.mustGenerate(100)
 }
 
+func TestNonvoterStaysOne(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	n := join(t, "n", nodes, func(c *server.Config) { c.Nonvoter = true })
+	n.untilReady()
+	// One that came later is promoted first only if the nonvoter is passed over.
+	join(t, "m4", nodes)
+	until(t, "m4 votes", func() bool { voters, nonvoters := nodes[0].roles(); return voters == 4 && nonvoters == 1 })
+	n.mustGenerate(100)
+	join(t, "m5", nodes)
+	until(t, "m5 votes", func() bool { voters, nonvoters := nodes[0].roles(); return voters == 5 && nonvoters == 1 })
+	for _, m := range nodes[0].members() {
+		if voter := m.GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER; voter == (m.GetName() == "n") {
+			t.Errorf("%s is a %v", m.GetName(), m.GetRole())
+		}
+	}
+}
+
 func TestRemoveFromAnyMember(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 5)

@@ -70,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			Name: cfg.Name, DataDir: cfg.DataDir,
 			RaftListener: p.raft, RaftAddress: p.advertised(p.raft), APIAddress: p.advertised(p.api),
 			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossip.GetAutoBindPort(),
-			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect,
+			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect, Nonvoter: cfg.Nonvoter,
 			Version: cfg.Version, Timing: cfg.Timing,
 		},
 		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes,

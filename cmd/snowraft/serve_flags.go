@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	configFlag = "config"
-	maxLanes   = 64
-	localhost  = "127.0.0.1"
+	configFlag   = "config"
+	nonvoterFlag = "nonvoter"
+	maxLanes     = 64
+	localhost    = "127.0.0.1"
 )
 
 // The ports of a member by default; those of each further member of dev are 10 higher.
@@ -92,6 +93,10 @@ func addServeFlags(cmd *cobra.Command, c *serveConfig) {
 	addSetting(cmd, "Cluster", "bootstrap-expect", oddValue(&c.BootstrapExpect),
 		"how many new members start a cluster together: 1 alone, 3, 5, ... together, 0 only join one; 1 by default, 0 with --join")
 
+	addSetting(cmd, "Cluster", nonvoterFlag, switchValue(&c.Nonvoter),
+		"join as a member that never votes: it issues IDs as the others do, and no quorum waits for it")
+	cmd.Flags().Lookup(nonvoterFlag).NoOptDefVal = "true"
+
 	addSetting(cmd, "Issuing", "lanes", intValue(&c.Lanes, 1, maxLanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
 	addConfigFlags(&c.Config, func(group, name string, v *value, help string) {
 		addSetting(cmd, group, name, v, help+"; of a NEW cluster, later changed with \"snowraft config set\"")
@@ -133,6 +138,9 @@ func (c *serveConfig) finish(flags *pflag.FlagSet) error {
 		c.Name = name
 	}
 	switch {
+	case c.Nonvoter && c.BootstrapExpect > 0:
+		return usagef("--bootstrap-expect \"%d\": a nonvoter starts no cluster, expected 0 together with --nonvoter", c.BootstrapExpect)
+	case c.Nonvoter: // it only joins
 	case !flags.Changed("bootstrap-expect") && len(c.Join) == 0:
 		c.BootstrapExpect = 1
 	case c.BootstrapExpect == 1 && len(c.Join) > 0:

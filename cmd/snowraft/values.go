@@ -67,6 +67,18 @@ func intValue(p *int, lowest, highest int) *value {
 	}}
 }
 
+// switchValue takes true or false.
+func switchValue(p *bool) *value {
+	v := choiceValue(new(string), "true", "false")
+	word := v.parse
+	v.text = func() string { return strconv.FormatBool(*p) }
+	v.parse = func(s string) bool {
+		*p = s == "true"
+		return word(s)
+	}
+	return v
+}
+
 func uintValue(p *uint64, lowest uint64) *value {
 	expects := fmt.Sprintf("a whole number from %d", lowest)
 	return &value{kind: "N", expects: expects, text: func() string { return decimal(*p) }, parse: func(s string) bool {
