@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -61,10 +62,10 @@ type Error struct {
 
 	message string
 	code    codes.Code
-	wire    *rpc.Error // as it travelled; nil if it did not
-	cause   error      // why there was no further try: that of the context; may be nil
-	foreign bool       // what answered was no member
-	also    []*Error   // of other members that were asked
+	from    error    // as it came, with all details; nil if it was made here
+	cause   error    // why there was no further try: that of the context; may be nil
+	foreign bool     // what answered was no member
+	also    []*Error // of other members that were asked
 }
 
 // Error says what happened and where.
@@ -110,11 +111,19 @@ func (e *Error) Unwrap() error { return e.cause }
 // As lets lanes find what a member said in full.
 func (e *Error) As(target any) bool {
 	wire, ok := target.(**rpc.Error)
-	if !ok || e.wire == nil {
+	if !ok || e.from == nil {
 		return false
 	}
-	*wire = e.wire
+	*wire = rpc.FromError(e.from)
 	return true
+}
+
+// GRPCStatus is what the member answered, with all details, for programs that pass it on.
+func (e *Error) GRPCStatus() *status.Status {
+	if e.from != nil {
+		return status.Convert(e.from)
+	}
+	return (&rpc.Error{Code: e.code, Reason: e.Reason, Message: e.message, RetryAfter: e.RetryAfter}).GRPCStatus()
 }
 
 // newError is an error that came from a member, or from gRPC.
@@ -123,7 +132,7 @@ func newError(err error, member string) *Error {
 		return known
 	}
 	from := rpc.FromError(err)
-	e := &Error{Reason: from.Reason, Member: member, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code, wire: from}
+	e := &Error{Reason: from.Reason, Member: member, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code, from: err}
 	switch from.Code {
 	case codes.DeadlineExceeded:
 		e.cause = context.DeadlineExceeded

@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Conn makes calls of the cluster's gRPC services, for what this package has no words for:
+//
+//	layouts := snowraftv1.NewLayoutServiceClient(c.Conn())
+//
+// Any member that is well may serve a call, and it is tried at another only if that is safe. Calls
+// fail with an [*Error], or ErrClosed. Streams are not tried again.
+func (c *Client) Conn() grpc.ClientConnInterface { return conn{c} }
+
+type conn struct{ client *Client }
+
+// Invoke implements grpc.ClientConnInterface.
+func (c conn) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	return c.channel(method).Invoke(ctx, method, args, reply, opts...)
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (c conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return c.channel(method).NewStream(ctx, desc, method, opts...)
+}
+
+func (c conn) channel(method string) *channel {
+	c.client.members.start()
+	switch method {
+	case snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName,
+		snowraftv1.IdService_StreamIds_FullMethodName:
+		return c.client.ids
+	default:
+		return c.client.leader
+	}
+}
+
+// Ready is nil when there is a connection to a member that can issue IDs now; else it matches
+// ErrUnavailable. It begins to connect if that has not begun, and does not wait for it.
+func (c *Client) Ready() error {
+	c.members.start()
+	c.ids.Connect()
+	if state := c.ids.GetState(); state != connectivity.Ready {
+		return fmt.Errorf("client: there is no connection to a member that can issue IDs, it is %v: %w", state, ErrUnavailable)
+	}
+	return nil
+}
