@@ -18,25 +18,37 @@ import (
 	"github.com/snowraft/snowraft/server/web"
 )
 
-func (s *Server) newRedis() *redis.Server {
-	create, _ := redis.ParseCreateMode(s.cfg.RedisCreate) // withDefaults checked it
-	return redis.New(redis.Config{Backend: doors{s}, Create: create, Logger: s.logger, Refused: s.metrics.refusedBy("redis")})
+// issuing gives out IDs and numbers.
+type issuing interface {
+	// next gives out count numbers, at most maxCount. The error need not be one that travels.
+	next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error)
+	// take appends count IDs of a layout to ids.
+	take(ctx context.Context, ids []allocator.Range, layout string, count uint32) ([]allocator.Range, error)
 }
 
-// doors is what the faces other than gRPC need of the member; see redis.Backend and
+// doors is what the faces other than gRPC need of those who issue; see redis.Backend and
 // web.Backend. Its errors are those that travel.
-type doors struct{ s *Server }
+type doors struct {
+	from    issuing
+	metrics *metrics
+}
+
+// memberDoors is doors of a member, and what else these faces need of it.
+type memberDoors struct {
+	doors
+	s *Server
+}
 
 // Next gives out count numbers of a sequence.
 func (d doors) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	n, err := d.s.next(ctx, sequence, count, "")
+	n, err := d.from.next(ctx, sequence, count, "")
 	return n.First, n.Increment, toStatus(err)
 }
 
 // TryNext gives out count numbers of a relaxed sequence if they are in memory.
-func (d doors) TryNext(sequence string, count uint64) (first, increment int64, ok bool) {
+func (d memberDoors) TryNext(sequence string, count uint64) (first, increment int64, ok bool) {
 	if checkNext(count, "") != nil {
 		return 0, 0, false
 	}
@@ -51,7 +63,7 @@ func (d doors) TryNext(sequence string, count uint64) (first, increment int64, o
 func (d doors) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	n, err := d.s.next(ctx, sequence, count, "")
+	n, err := d.from.next(ctx, sequence, count, "")
 	if err != nil {
 		return dst, toStatus(err)
 	}
@@ -64,13 +76,13 @@ func (d doors) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence
 }
 
 // Last is the last number given out.
-func (d doors) Last(ctx context.Context, sequence string) (int64, bool, error) {
+func (d memberDoors) Last(ctx context.Context, sequence string) (int64, bool, error) {
 	last, ok, err := d.s.last(ctx, sequence)
 	return last, ok, toStatus(err)
 }
 
 // Exists reports whether there is such a sequence.
-func (d doors) Exists(_ context.Context, sequence string) (bool, error) {
+func (d memberDoors) Exists(_ context.Context, sequence string) (bool, error) {
 	_, err := d.s.member.Sequence(sequence)
 	if _, unknown := errors.AsType[*member.UnknownSequenceError](err); unknown {
 		return false, nil
@@ -79,7 +91,7 @@ func (d doors) Exists(_ context.Context, sequence string) (bool, error) {
 }
 
 // Create creates a sequence that starts at 1, unless there is one of that name.
-func (d doors) Create(ctx context.Context, sequence string, strict bool) error {
+func (d memberDoors) Create(ctx context.Context, sequence string, strict bool) error {
 	mode := snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED
 	if strict {
 		mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
@@ -141,20 +153,27 @@ func (d doors) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout st
 func (d doors) take(ctx context.Context, ids *[]allocator.Range, layout string, count uint32) error {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	issuer, err := d.s.member.Issuer(ctx, layout)
-	if err != nil {
+	var err error
+	if *ids, err = d.from.take(ctx, (*ids)[:0], layout, count); err != nil {
 		return toStatus(err)
 	}
-	*ids, err = issuer.Take(ctx, (*ids)[:0], count, 0)
-	if err != nil {
-		return toStatus(err)
-	}
-	d.s.metrics.issued(count)
+	d.metrics.issued(count)
 	return nil
 }
 
+func (s *Server) take(ctx context.Context, ids []allocator.Range, layout string, count uint32) ([]allocator.Range, error) {
+	issuer, err := s.member.Issuer(ctx, layout)
+	if err != nil {
+		return ids, err
+	}
+	return issuer.Take(ctx, ids, count, 0)
+}
+
+// Failure is why the member must not go on.
+func (d memberDoors) Failure() error { return d.s.Failure() }
+
 // Info describes the member to Redis clients.
-func (d doors) Info() redis.Info {
+func (d memberDoors) Info() redis.Info {
 	node := d.s.member.Node()
 	info := redis.Info{
 		Member: d.s.cfg.Name, MemberID: node.ID(), ClusterID: node.ClusterID(), Version: d.s.cfg.Version,
@@ -169,7 +188,4 @@ func (d doors) Info() redis.Info {
 	return info
 }
 
-var (
-	_ redis.Backend = doors{}
-	_ web.Backend   = doors{}
-)
+var _ backend = memberDoors{}

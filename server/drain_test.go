@@ -56,7 +56,8 @@ func (h *held) GetStatus(ctx context.Context, _ *snowraftv1.GetStatusRequest) (*
 func TestDrainShutsHTTPAtOnce(t *testing.T) {
 	t.Parallel()
 	h := hold()
-	s := &Server{grpc: grpc.NewServer(), redis: redis.New(redis.Config{Backend: h})}
+	s := newFront("", nil, nil)
+	s.grpc, s.redis = grpc.NewServer(), redis.New(redis.Config{Backend: h})
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	go func() { _ = s.redis.Serve(l) }()
 	client, err := l.dial(t.Context(), "")
@@ -97,7 +98,8 @@ func TestDrainShutsHTTPAtOnce(t *testing.T) {
 func TestDrainLeavesGRPCItsTime(t *testing.T) {
 	t.Parallel()
 	h := hold()
-	s := &Server{grpc: grpc.NewServer()}
+	s := newFront("", nil, nil)
+	s.grpc = grpc.NewServer()
 	snowraftv1.RegisterClusterServiceServer(s.grpc, h)
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
 	go func() { _ = s.grpc.Serve(l) }()

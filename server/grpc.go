@@ -29,8 +29,11 @@ const (
 	workersPerProcessor = 16
 )
 
-func (s *Server) newGRPC() *grpc.Server {
-	g := grpc.NewServer(
+// newGRPC returns a server without services, whose unary calls handle serves, inside of what
+// all calls have.
+func (s *front) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
+	s.handle = handle
+	return grpc.NewServer(
 		grpc.MaxRecvMsgSize(maxRequestBytes),
 		grpc.MaxConcurrentStreams(maxConcurrentStreams),
 		grpc.ConnectionTimeout(10*time.Second),
@@ -40,19 +43,22 @@ func (s *Server) newGRPC() *grpc.Server {
 		grpc.UnaryInterceptor(s.unary),
 		grpc.StreamInterceptor(s.stream),
 	)
+}
+
+func (s *Server) newGRPC() *grpc.Server {
+	g := s.front.newGRPC(s.serve)
 	snowraftv1.RegisterIdServiceServer(g, &idService{s: s})
 	snowraftv1.RegisterLayoutServiceServer(g, &layoutService{s: s})
 	snowraftv1.RegisterWorkerServiceServer(g, &workerService{s: s})
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{s: s})
 	snowraftv1.RegisterSequenceServiceServer(g, &sequenceService{s: s})
-	grpc_health_v1.RegisterHealthServer(g, &healthService{s: s})
+	grpc_health_v1.RegisterHealthServer(g, &healthService{s: s.front})
 	reflection.Register(g)
 	return g
 }
 
-// unary is the interceptor of all calls: a deadline, the way to the leader, the error
-// table, metrics.
-func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+// unary is the interceptor of all calls: a deadline, the error table, metrics.
+func (s *front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
@@ -65,18 +71,22 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		defer p.end()
 		ctx = p
 	}
+	resp, err = s.handle(ctx, req, info, handler)
+	return resp, toStatus(err)
+}
+
+// serve serves a call at the member, or brings it to the leader.
+func (s *Server) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if err := s.admit(ctx); err != nil {
 		return nil, err
 	}
 	if call, ok := leaderCalls[info.FullMethod]; ok {
-		resp, err = s.forward(ctx, req, info.FullMethod, call, handler)
-	} else {
-		resp, err = handler(ctx, req)
+		return s.forward(ctx, req, info.FullMethod, call, handler)
 	}
-	return resp, toStatus(err)
+	return handler(ctx, req)
 }
 
-func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+func (s *front) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = s.panicked(info.FullMethod, r)
@@ -86,7 +96,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 }
 
 // panicked keeps one bad request from ending the member; the stack is for us.
-func (s *Server) panicked(method string, what any) error {
+func (s *front) panicked(method string, what any) error {
 	s.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
 	return &rpc.Error{Code: codes.Internal, Message: fmt.Sprintf("%s failed inside the member; its log says more", method)}
 }

@@ -19,7 +19,7 @@ const healthPoll = 100 * time.Millisecond
 // keep asking a member for what it can still do.
 type healthService struct {
 	grpc_health_v1.UnimplementedHealthServer
-	s *Server
+	s *front
 }
 
 // status is SERVING, for "" and the IdService, while this member can issue IDs; for the other

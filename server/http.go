@@ -13,9 +13,9 @@ import (
 // maxHeaderBytes is 16 KiB in effect: net/http adds 4 KiB for its buffer.
 const maxHeaderBytes = 12 << 10
 
-func (s *Server) newHTTP() (*http.Server, error) {
+func (s *front) newHTTP(b backend) (*http.Server, error) {
 	door, err := web.New(web.Config{
-		Backend: counted{doors{s}, s.metrics.refusedBy("http")}, Conn: s.inner, Gate: &s.gate, Served: s.metrics.servedHTTP, Logger: s.logger,
+		Backend: counted{b, s.metrics.refusedBy("http")}, Conn: s.inner, Gate: &s.gate, Served: s.metrics.servedHTTP, Logger: s.logger,
 	})
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (s *Server) newHTTP() (*http.Server, error) {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, s.member.Node().Failure())
+		answer(w, b.Failure())
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, s.Ready())

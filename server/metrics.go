@@ -29,7 +29,8 @@ type metrics struct {
 	refusals *prometheus.CounterVec
 }
 
-func newMetrics(s *Server) *metrics {
+// newMetrics also registers what is read at each scrape.
+func newMetrics(state prometheus.Collector) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(),
 		ids: prometheus.NewCounter(prometheus.CounterOpts{
@@ -52,7 +53,7 @@ func newMetrics(s *Server) *metrics {
 			Name: "snowraft_http_request_seconds", Help: "Time to answer an HTTP request.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10)}, []string{"route"}),
 	}
-	m.registry.MustRegister(m.ids, m.numbers, m.calls, m.latency, m.requests, m.answered, m.refusals, stateCollector{s},
+	m.registry.MustRegister(m.ids, m.numbers, m.calls, m.latency, m.requests, m.answered, m.refusals, state,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
