@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -123,7 +124,7 @@ func (e *Error) GRPCStatus() *status.Status {
 	if e.from != nil {
 		return status.Convert(e.from)
 	}
-	return (&rpc.Error{Code: e.code, Reason: e.Reason, Message: e.message, RetryAfter: e.RetryAfter}).GRPCStatus()
+	return (&rpc.Error{Code: cmp.Or(e.code, codes.Unknown), Reason: e.Reason, Message: e.message, RetryAfter: e.RetryAfter}).GRPCStatus()
 }
 
 // newError is an error that came from a member, or from gRPC.
