@@ -92,12 +92,8 @@ func (d memberDoors) Exists(_ context.Context, sequence string) (bool, error) {
 
 // Create creates a sequence that starts at 1, unless there is one of that name.
 func (d memberDoors) Create(ctx context.Context, sequence string, strict bool) error {
-	mode := snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED
-	if strict {
-		mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
-	}
 	method := snowraftv1.SequenceService_CreateSequence_FullMethodName
-	req := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence, Mode: mode}}
+	req := creation(sequence, strict)
 	reply, err := d.s.atLeader(ctx, method, req, leaderCalls[method], func(ctx context.Context, _ any) (any, error) {
 		return (&sequenceService{s: d.s}).CreateSequence(ctx, req)
 	})

@@ -88,6 +88,11 @@ func idsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1
 }
 
 func (i *idService) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
+	return streamIDs(stream, i.GenerateIds)
+}
+
+func streamIDs(stream snowraftv1.IdService_StreamIdsServer,
+	generate func(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error)) error {
 	for {
 		req, err := stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -97,7 +102,7 @@ func (i *idService) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error
 			return err
 		}
 		ctx, cancel := context.WithTimeout(stream.Context(), defaultTimeout)
-		resp, err := i.GenerateIds(ctx, req.GetRequest())
+		resp, err := generate(ctx, req.GetRequest())
 		cancel()
 		if err != nil {
 			return err

@@ -47,9 +47,8 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 		if l.to == &p.redis && l.addr == "" {
 			continue
 		}
-		var lc net.ListenConfig
-		if *l.to, err = lc.Listen(ctx, "tcp", l.addr); err != nil {
-			return nil, fmt.Errorf("--%s %s: %w", l.flag, l.addr, cause(err))
+		if *l.to, err = listenAt(ctx, l.flag, l.addr); err != nil {
+			return nil, err
 		}
 	}
 	host, port, err := net.SplitHostPort(cfg.GossipAddr)
@@ -79,6 +78,16 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 	return p, nil
 }
 
+// listenAt binds the address that a flag gave.
+func listenAt(ctx context.Context, flag, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--%s %s: %w", flag, addr, cause(err))
+	}
+	return l, nil
+}
+
 // cause strips what net says around the reason; the flag and the address were told already.
 func cause(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
@@ -100,6 +109,9 @@ func (p *ports) close() {
 
 // advertised is a bound address as others reach it.
 func (p *ports) advertised(l net.Listener) string {
+	if p.host == "" { // nobody is told
+		return l.Addr().String()
+	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	return net.JoinHostPort(p.host, port)
 }

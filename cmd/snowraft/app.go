@@ -23,11 +23,13 @@ type app struct {
 	signals func() (arrived <-chan os.Signal, stop func())
 	// open starts a member.
 	open func(context.Context, server.Config) (member, error)
+	// openGateway starts a gateway.
+	openGateway func(context.Context, server.GatewayConfig) (process, error)
 }
 
-// member is a running member of a cluster.
-type member interface {
-	// Done is closed when the member must end by itself; Err tells why, nil after it left.
+// process is a running member or gateway.
+type process interface {
+	// Done is closed when it must end by itself; Err tells why, nil after a member left.
 	Done() <-chan struct{}
 	Err() error
 	Close(context.Context) error
@@ -35,14 +37,22 @@ type member interface {
 	Ready() error
 	APIAddr() string
 	HTTPAddr() string
+	RedisAddr() string // empty when it does not listen
+}
+
+// member is a running member of a cluster.
+type member interface {
+	process
 	RaftAddr() string
 	GossipAddr() string
-	RedisAddr() string // empty when it does not listen
 	ClusterID() string
 	NodeID() string
 }
 
-var _ member = (*server.Server)(nil)
+var (
+	_ member  = (*server.Server)(nil)
+	_ process = (*server.Gateway)(nil)
+)
 
 // system is the app of the real process.
 func system() *app {
@@ -58,6 +68,13 @@ func system() *app {
 				return nil, err // a nil *Server would be a member that is not nil
 			}
 			return s, nil
+		},
+		openGateway: func(ctx context.Context, cfg server.GatewayConfig) (process, error) {
+			g, err := server.OpenGateway(ctx, cfg)
+			if err != nil {
+				return nil, err // as above
+			}
+			return g, nil
 		},
 	}
 }

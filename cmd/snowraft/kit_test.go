@@ -53,6 +53,9 @@ func newTestApp() *testApp {
 		now:     func() time.Time { return time.Unix(0, 0) },
 		signals: func() (<-chan os.Signal, func()) { return t.sent, func() {} },
 		open:    func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
+		openGateway: func(context.Context, server.GatewayConfig) (process, error) {
+			return nil, errors.New("not to be opened")
+		},
 	}
 	return t
 }

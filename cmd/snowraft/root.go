@@ -48,7 +48,7 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 	root.SetVersionTemplate("snowraft {{.Version}}\n")
 
 	root.AddGroup(
-		&cobra.Group{ID: groupMember, Title: "Run a member:"},
+		&cobra.Group{ID: groupMember, Title: "Run a member or a gateway:"},
 		&cobra.Group{ID: groupIDs, Title: "IDs and numbers:"},
 		&cobra.Group{ID: groupOperate, Title: "Operate a cluster:"},
 		&cobra.Group{ID: groupOther, Title: "Other:"},
@@ -59,7 +59,7 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 		}
 		root.AddCommand(commands...)
 	}
-	add(groupMember, a.serveCommand(), a.devCommand())
+	add(groupMember, a.serveCommand(), a.gatewayCommand(), a.devCommand())
 	add(groupIDs, a.idCommand(), a.decodeCommand(), a.encodeCommand(), a.whoisCommand(), a.layoutCommand(), a.sequenceCommand())
 	add(groupOperate, a.statusCommand(), a.memberCommand(), a.leaderCommand(), a.workerCommand(),
 		a.configCommand(), a.clockCommand(), a.leaveCommand(), a.benchCommand())

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // readyPoll is how often a starting member is asked whether it is ready.
@@ -51,25 +51,28 @@ is expected back (see "snowraft leave").`,
 	return cmd
 }
 
-// loadServeConfig completes what the command line gives by the environment, the
-// file and the defaults.
 func (a *app) loadServeConfig(cmd *cobra.Command, cfg *serveConfig) error {
-	flags := cmd.Flags()
+	if err := a.loadSettings(cmd.Flags(), &cfg.configPath); err != nil {
+		return err
+	}
+	return cfg.finish(cmd.Flags())
+}
+
+// loadSettings completes what the command line gives by the environment, the
+// file, whose path is a setting itself, and the defaults.
+func (a *app) loadSettings(flags *pflag.FlagSet, configPath *string) error {
 	name := "--" + configFlag
 	if path := a.env(envName(configFlag)); path != "" && !flags.Changed(configFlag) {
-		name, cfg.configPath = envName(configFlag), path
+		name, *configPath = envName(configFlag), path
 	}
 	var file *configFile
-	if cfg.configPath != "" {
+	if *configPath != "" {
 		var err error
-		if file, err = readConfigFile(name, cfg.configPath, flags); err != nil {
+		if file, err = readConfigFile(name, *configPath, flags); err != nil {
 			return err
 		}
 	}
-	if err := resolve(flags, a.env, file); err != nil {
-		return err
-	}
-	return cfg.finish(flags)
+	return resolve(flags, a.env, file)
 }
 
 // serve runs a member until a signal arrives or the member ends by itself.
@@ -92,47 +95,14 @@ func (a *app) serve(ctx context.Context, cfg serveConfig) error {
 		attrs = append(attrs, "redis", redis)
 	}
 	logger.Info("member started", attrs...)
-	announced := make(chan struct{})
-	go func() {
-		defer close(announced)
-		announceReady(ctx, m, logger)
-	}()
-
-	var ended error
-	select {
-	case <-ctx.Done():
-		logger.Info("member stops; a second signal ends it at once")
-	case <-m.Done():
-		if ended = m.Err(); ended == nil {
-			logger.Info("member left the cluster")
-		}
-	}
-	stopErr := closeInOrder(again, m.Close)
-	stop()
-	<-announced
-	if ended == nil && stopErr == nil {
-		logger.Info("member stopped")
-	}
-	return errors.Join(ended, stopErr)
-}
-
-// announceReady logs when the member can issue IDs, and why it waits until then.
-func announceReady(ctx context.Context, m member, logger *slog.Logger) {
-	told := false
-	err := waitReady(ctx, m, func(problem error) {
-		if !told {
-			told = true
-			logger.Info("member waits until it can issue IDs", "because", problem)
-		}
-	})
-	if err == nil {
-		logger.Info("member is ready to issue IDs", "cluster", m.ClusterID(), "api", m.APIAddr())
-	}
+	return a.untilEnd(ctx, again, stop, running{m, "member", logger, func() []any {
+		return []any{"cluster", m.ClusterID(), "api", m.APIAddr()}
+	}})
 }
 
 // waitReady returns when m can issue IDs, or with the reason why not when m or
 // ctx ends before. It calls waiting, if not nil, each time that m is not ready.
-func waitReady(ctx context.Context, m member, waiting func(problem error)) error {
+func waitReady(ctx context.Context, m process, waiting func(problem error)) error {
 	tick := time.NewTicker(readyPoll)
 	defer tick.Stop()
 	for {
@@ -146,7 +116,7 @@ func waitReady(ctx context.Context, m member, waiting func(problem error)) error
 		select {
 		case <-tick.C:
 		case <-m.Done():
-			return errors.Join(errors.New("the member has ended"), m.Err())
+			return errors.Join(errors.New("it has ended"), m.Err())
 		case <-ctx.Done():
 			return fmt.Errorf("not ready: %w", problem)
 		}

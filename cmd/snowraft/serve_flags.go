@@ -36,12 +36,13 @@ var listeners = []struct {
 	help     string
 	field    func(*server.Config) *string
 	optional bool
+	door     bool // for programs that want IDs, so that a gateway has it too
 }{
-	{"api-addr", apiPort, "listen here for clients, gRPC", func(c *server.Config) *string { return &c.APIAddr }, false},
-	{"http-addr", httpPort, "listen here for HTTP: the API, metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false},
-	{"raft-addr", raftPort, "listen here for the other members' Raft", func(c *server.Config) *string { return &c.RaftAddr }, false},
-	{"gossip-addr", gossipPort, "listen here for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }, false},
-	{"redis-addr", redisPort, "listen here for Redis clients, whose keys are sequences; mostly at port " + strconv.Itoa(redisPort) + ", nowhere by default", func(c *server.Config) *string { return &c.RedisAddr }, true},
+	{"api-addr", apiPort, "listen here for clients, gRPC", func(c *server.Config) *string { return &c.APIAddr }, false, true},
+	{"http-addr", httpPort, "listen here for HTTP: the API, metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false, true},
+	{"raft-addr", raftPort, "listen here for the other members' Raft", func(c *server.Config) *string { return &c.RaftAddr }, false, false},
+	{"gossip-addr", gossipPort, "listen here for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }, false, false},
+	{"redis-addr", redisPort, "listen here for Redis clients, whose keys are sequences; mostly at port " + strconv.Itoa(redisPort) + ", nowhere by default", func(c *server.Config) *string { return &c.RedisAddr }, true, true},
 }
 
 // serveConfig is a member's configuration with what the command itself needs.
@@ -72,20 +73,7 @@ func addServeFlags(cmd *cobra.Command, c *serveConfig) {
 	addSetting(cmd, "Member", "data-dir", textValue(&c.DataDir, "DIR"), "where this member keeps its identity, log and snapshots; made when it does not exist")
 	addSetting(cmd, "Member", configFlag, textValue(&c.configPath, "FILE"), "a YAML file with settings: the names of these flags as keys")
 
-	for _, l := range listeners {
-		p := l.field(&c.Config)
-		v := listenValue(p)
-		if l.optional {
-			v = optionalListenValue(p)
-		} else {
-			*p = net.JoinHostPort(localhost, strconv.Itoa(l.port))
-		}
-		addSetting(cmd, "Network", l.flag, v, l.help)
-	}
-	create := choiceValue(&c.RedisCreate, "strict", "relaxed", "off")
-	create.kind = "MODE"
-	addSetting(cmd, "Network", "redis-create", create,
-		"what an INCR of a key that is no sequence does: create a strict or a relaxed one, or fail (off)")
+	addNetworkFlags(cmd, &c.Config, false)
 	addSetting(cmd, "Network", "advertise-host", hostValue(&c.AdvertiseHost),
 		"the host name or IP that others reach this member at; addresses that are not given then listen on all interfaces")
 
@@ -105,6 +93,27 @@ func addServeFlags(cmd *cobra.Command, c *serveConfig) {
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *value, help string) {
 		addSetting(cmd, "Logging", name, v, help)
 	})
+}
+
+// addNetworkFlags adds the flags of what is listened at: by a member, or at the doors only.
+func addNetworkFlags(cmd *cobra.Command, c *server.Config, doors bool) {
+	for _, l := range listeners {
+		if doors && !l.door {
+			continue
+		}
+		p := l.field(c)
+		v := listenValue(p)
+		if l.optional {
+			v = optionalListenValue(p)
+		} else {
+			*p = net.JoinHostPort(localhost, strconv.Itoa(l.port))
+		}
+		addSetting(cmd, "Network", l.flag, v, l.help)
+	}
+	create := choiceValue(&c.RedisCreate, "strict", "relaxed", "off")
+	create.kind = "MODE"
+	addSetting(cmd, "Network", "redis-create", create,
+		"what an INCR of a key that is no sequence does: create a strict or a relaxed one, or fail (off)")
 }
 
 // addConfigFlags adds the flags of what all members of a cluster agree on.
@@ -146,7 +155,6 @@ func (c *serveConfig) finish(flags *pflag.FlagSet) error {
 	case c.BootstrapExpect == 1 && len(c.Join) > 0:
 		return usagef("--bootstrap-expect \"1\": starts a cluster alone, expected 0, 3, 5, ... together with --join")
 	}
-	taken := map[string]string{}
 	for _, l := range listeners {
 		address := l.field(&c.Config)
 		if l.optional && *address == "" {
@@ -155,15 +163,28 @@ func (c *serveConfig) finish(flags *pflag.FlagSet) error {
 		if c.AdvertiseHost != "" && !flags.Changed(l.flag) {
 			*address = ":" + strconv.Itoa(l.port)
 		}
-		host, port, _ := net.SplitHostPort(*address) // listenValue has checked it
+		host, _, _ := net.SplitHostPort(*address) // listenValue has checked it
 		// Others are told the host of the Raft address unless there is one to advertise.
 		if ip := net.ParseIP(host); l.port == raftPort && c.AdvertiseHost == "" && (host == "" || ip.IsUnspecified()) {
 			return usagef("--%s %q: listens on all interfaces, expected --advertise-host too: the host name or IP that others reach this member at", l.flag, *address)
 		}
-		if other := taken[*address]; other != "" && port != "0" {
-			return usagef("--%s %q: that is the address of --%s, expected another", l.flag, *address, other)
+	}
+	return c.distinct()
+}
+
+// distinct checks that no two listeners have the same address.
+func (c *serveConfig) distinct() error {
+	taken := map[string]string{}
+	for _, l := range listeners {
+		address := *l.field(&c.Config)
+		if address == "" {
+			continue
 		}
-		taken[*address] = l.flag
+		_, port, _ := net.SplitHostPort(address)
+		if other := taken[address]; other != "" && port != "0" {
+			return usagef("--%s %q: that is the address of --%s, expected another", l.flag, address, other)
+		}
+		taken[address] = l.flag
 	}
 	return nil
 }

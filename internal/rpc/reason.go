@@ -26,6 +26,7 @@ const (
 	NotGranted       = "NOT_GRANTED"       // the history has no grant of this ID's cell
 	ShuttingDown     = "SHUTTING_DOWN"     // this member ends: ask another
 	InvalidArgument  = "INVALID_ARGUMENT"  // the request can never succeed
+	NotAMember       = "NOT_A_MEMBER"      // only a member can, and this is a gateway
 
 	UnknownSequence   = "UNKNOWN_SEQUENCE"   // no sequence has this name
 	SequenceExists    = "SEQUENCE_EXISTS"    // another sequence has this name
@@ -52,4 +53,5 @@ const (
 const (
 	ForwardedBy   = "snowraft-forwarded-by" // the ID of the member that forwards
 	ForwardedInto = "snowraft-cluster-id"   // the cluster that the call is meant for
+	Via           = "snowraft-via"          // the IDs of the gateways that the call came through
 )

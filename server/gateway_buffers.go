@@ -1,0 +1,118 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"sync"
+
+	"github.com/snowraft/snowraft/allocator"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// maxBuffered is how many IDs one request gets from a buffer at most. A larger one asks a member:
+// that costs little beside writing so many down, and leaves the buffer to the others.
+const maxBuffered = 64
+
+// idSource issues IDs of one layout, one at a time.
+type idSource interface {
+	Next(ctx context.Context) (uint64, error)
+}
+
+// buffers are the sources of IDs by layout. There is one only for a layout of which a member has
+// issued IDs, so that made-up names fill nothing.
+type buffers struct {
+	open func(layout string) (idSource, error)
+
+	mu     sync.Mutex
+	all    sync.Map // layout -> idSource
+	closed bool
+}
+
+// of is the source of a layout, nil if there is none yet.
+func (b *buffers) of(layout string) idSource {
+	if found, ok := b.all.Load(named(layout)); ok {
+		return found.(idSource)
+	}
+	return nil
+}
+
+// add makes a source of a layout that exists.
+func (b *buffers) add(layout string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed || b.of(layout) != nil {
+		return nil
+	}
+	source, err := b.open(named(layout))
+	if err == nil {
+		b.all.Store(named(layout), source)
+	}
+	return err
+}
+
+func (b *buffers) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	b.all.Range(func(_, source any) bool {
+		if c, ok := source.(io.Closer); ok {
+			_ = c.Close()
+		}
+		return true
+	})
+}
+
+// named is the name of a layout that may be left out.
+func named(layout string) string { return cmp.Or(layout, "default") }
+
+// take implements issuing.
+func (g *Gateway) take(ctx context.Context, ids []allocator.Range, layout string, count uint32) ([]allocator.Range, error) {
+	if source := g.buffers.of(layout); source != nil && count <= maxBuffered {
+		return fromSource(ctx, source, ids, count)
+	}
+	resp, err := g.askIDs(ctx, &snowraftv1.GenerateIdsRequest{Layout: layout, Count: count})
+	if err != nil {
+		return ids, err
+	}
+	for _, r := range resp.GetRanges() {
+		ids = append(ids, allocator.Range{First: r.GetFirst(), Count: r.GetCount(), Step: r.GetStep()})
+	}
+	return ids, nil
+}
+
+// askIDs asks a member for IDs, and makes a buffer of their layout.
+func (g *Gateway) askIDs(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+	resp := new(snowraftv1.GenerateIdsResponse)
+	if err := g.ask(ctx, snowraftv1.IdService_GenerateIds_FullMethodName, req, resp); err != nil {
+		return nil, err
+	}
+	return resp, g.buffers.add(req.GetLayout())
+}
+
+// fromSource appends count IDs. If it fails, those that it has taken are lost.
+func fromSource(ctx context.Context, source idSource, ids []allocator.Range, count uint32) ([]allocator.Range, error) {
+	for range count {
+		id, err := source.Next(ctx)
+		if err != nil {
+			return ids, err
+		}
+		ids = join(ids, id)
+	}
+	return ids, nil
+}
+
+// join appends an ID, to the last range if it follows there.
+func join(ids []allocator.Range, id uint64) []allocator.Range {
+	if n := len(ids); n > 0 {
+		last := &ids[n-1]
+		if last.Count == 1 && id > last.First {
+			last.Step = id - last.First
+		}
+		if id == last.First+uint64(last.Count)*last.Step {
+			last.Count++
+			return ids
+		}
+	}
+	return append(ids, allocator.Range{First: id, Count: 1, Step: 1})
+}

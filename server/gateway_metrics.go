@@ -1,0 +1,53 @@
+package server
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// asked counts what a gateway asks members. Their addresses are no labels: they come and go.
+type asked struct {
+	calls   *prometheus.CounterVec
+	latency *prometheus.HistogramVec
+}
+
+func newAsked() *asked {
+	return &asked{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowraft_member_calls_total", Help: "Calls that this gateway made to members, each try by itself, by method, status code and reason of refusal."},
+			[]string{"method", "code", "reason"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "snowraft_member_call_seconds", Help: "Time that members took to answer this gateway.",
+			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10)}, []string{"method"}),
+	}
+}
+
+// try is a client's hook.
+func (a *asked) try(method, _ string, took time.Duration, err error) {
+	e := rpc.FromError(err)
+	a.calls.WithLabelValues(method, e.Code.String(), e.Reason).Inc()
+	a.latency.WithLabelValues(method).Observe(took.Seconds())
+}
+
+// gatewayCollector reads a gateway's state at each scrape.
+type gatewayCollector struct {
+	g     *Gateway
+	asked *asked
+}
+
+// Describe implements prometheus.Collector.
+func (c gatewayCollector) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descReady
+	c.asked.calls.Describe(ch)
+	c.asked.latency.Describe(ch)
+}
+
+// Collect implements prometheus.Collector.
+func (c gatewayCollector) Collect(ch chan<- prometheus.Metric) {
+	ch <- prometheus.MustNewConstMetric(descReady, prometheus.GaugeValue, flag(c.g.Ready() == nil))
+	c.asked.calls.Collect(ch)
+	c.asked.latency.Collect(ch)
+}
