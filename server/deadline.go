@@ -73,3 +73,13 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	p := newPatience(ctx, time.Now())
 	return p, p.end
 }
+
+// within gives calls a deadline that is not further away than d.
+func within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	until := time.Now().Add(d)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		return ctx, func() {}
+	}
+	p := &patience{Context: ctx, until: until}
+	return p, p.end
+}

@@ -20,6 +20,10 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
+// gatewayWait is how long IDs and numbers may take to come from members, who wait for a leader
+// for half of that. So callers are told why there are none before they have given up.
+const gatewayWait = 2 * leaderWait
+
 // Gateway has the ports of a member and nothing behind them: it asks the members for all that it
 // answers. It holds no data, no vote and no worker, so that any number of them may come and go.
 //
@@ -140,6 +144,8 @@ func (g *Gateway) next(ctx context.Context, sequence string, count uint64, reque
 }
 
 func (g *Gateway) askNext(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
+	ctx, cancel := within(ctx, gatewayWait)
+	defer cancel()
 	reply := new(snowraftv1.NextResponse)
 	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count)} //nolint:gosec // at most maxCount
 	if err := g.ask(ctx, snowraftv1.SequenceService_Next_FullMethodName, req, reply); err != nil {
