@@ -109,11 +109,7 @@ func fromSource(ctx context.Context, source idSource, ids []allocator.Range, cou
 // join appends an ID, to the last range if it follows there.
 func join(ids []allocator.Range, id uint64) []allocator.Range {
 	if n := len(ids); n > 0 {
-		last := &ids[n-1]
-		if last.Count == 1 && id > last.First {
-			last.Step = id - last.First
-		}
-		if id == last.First+uint64(last.Count)*last.Step {
+		if last := &ids[n-1]; last.Step == 1 && id == last.First+uint64(last.Count) {
 			last.Count++
 			return ids
 		}

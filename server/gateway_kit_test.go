@@ -1,0 +1,120 @@
+package server_test
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// gateway is a gateway under test, with connections to all of its doors.
+type gateway struct {
+	t testing.TB
+	*server.Gateway
+	conn      *grpc.ClientConn
+	ids       snowraftv1.IdServiceClient
+	sequences snowraftv1.SequenceServiceClient
+	layouts   snowraftv1.LayoutServiceClient
+	cluster   snowraftv1.ClusterServiceClient
+}
+
+// openGateway starts a gateway in front of these addresses.
+func openGateway(t testing.TB, members ...string) *gateway {
+	t.Helper()
+	g := &gateway{t: t}
+	var err error
+	g.Gateway, err = server.OpenGateway(t.Context(), server.GatewayConfig{
+		Name: "g", Members: members, APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RedisAddr: "127.0.0.1:0",
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Version: "test",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.conn, err = grpc.NewClient("passthrough:///"+g.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.shut)
+	g.ids, g.sequences = snowraftv1.NewIdServiceClient(g.conn), snowraftv1.NewSequenceServiceClient(g.conn)
+	g.layouts, g.cluster = snowraftv1.NewLayoutServiceClient(g.conn), snowraftv1.NewClusterServiceClient(g.conn)
+	return g
+}
+
+// inFront starts a gateway that is told of the first of these members, and waits until it is ready.
+func inFront(t testing.TB, nodes []*node) *gateway {
+	t.Helper()
+	g := openGateway(t, nodes[0].server.APIAddr())
+	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+	return g
+}
+
+func (g *gateway) shut() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = g.conn.Close()
+	if err := g.Close(ctx); err != nil {
+		g.t.Error(err)
+	}
+}
+
+func (g *gateway) generate(count uint32, after uint64) ([]uint64, error) {
+	ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
+	defer cancel()
+	resp, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: count, After: after})
+	return expand(resp), err
+}
+
+func (g *gateway) next(sequence string, count uint32) (*snowraftv1.NextResponse, error) {
+	ctx, cancel := context.WithTimeout(g.t.Context(), 6*time.Second)
+	defer cancel()
+	return g.sequences.Next(ctx, &snowraftv1.NextRequest{Sequence: sequence, Count: count})
+}
+
+// ask sends an HTTP request.
+func (g *gateway) ask(method, path, body string) (int, string) {
+	g.t.Helper()
+	req, err := http.NewRequestWithContext(g.t.Context(), method, "http://"+g.HTTPAddr()+path, strings.NewReader(body))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	transport := &http.Transport{DisableKeepAlives: true} // nothing is left over
+	resp, err := (&http.Client{Transport: transport}).Do(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
+}
+
+// redis sends a command on one line and returns the first line of the answer.
+func (g *gateway) redis(command string) string {
+	g.t.Helper()
+	conn, err := net.Dial("tcp", g.RedisAddr())
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
+		g.t.Fatal(err)
+	}
+	line, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return strings.TrimSpace(line)
+}
