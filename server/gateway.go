@@ -65,7 +65,9 @@ func OpenGateway(ctx context.Context, cfg GatewayConfig) (*Gateway, error) {
 		return nil, err
 	}
 	g.conn, g.ready = g.client.Conn(), g.client.Ready
-	g.buffers = buffers{open: func(layout string) (idSource, error) { return g.client.IDs(layout), nil }}
+	g.buffers = buffers{open: func(layout string) (idSource, error) {
+		return client.NewBuffer(g.client.IDs(layout), client.WithBufferAge(bufferAge), client.WithBufferSize(minBuffer, maxBuffer))
+	}}
 	g.numbers = coalescer{flights: make(map[string]*flight), call: g.askNext}
 	g.metrics = newMetrics(gatewayCollector{g, asked})
 	if g.grpc, err = g.newGRPC(); err == nil {

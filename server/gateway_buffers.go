@@ -3,10 +3,12 @@ package server
 import (
 	"cmp"
 	"context"
-	"io"
+	"iter"
 	"sync"
+	"time"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/client"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -14,9 +16,22 @@ import (
 // that costs little beside writing so many down, and leaves the buffer to the others.
 const maxBuffered = 64
 
-// idSource issues IDs of one layout, one at a time.
+// bufferAge is how old an ID that a gateway answers with may be. Members' clocks may differ by as
+// much, so that IDs are in no other order than those that members are asked for.
+const bufferAge = time.Second
+
+// A buffer holds what the rate asks for. One that nobody uses costs the cluster minBuffer IDs each
+// bufferAge, which is little also for a layout that has some thousand IDs a second.
+const (
+	minBuffer = maxBuffered
+	maxBuffer = 1_000_000
+)
+
+// idSource issues IDs of one layout, one at a time. A client.Buffer is one.
 type idSource interface {
 	Next(ctx context.Context) (uint64, error)
+	Stats() client.BufferStats
+	Close() error
 }
 
 // buffers are the sources of IDs by layout. There is one only for a layout of which a member has
@@ -55,12 +70,16 @@ func (b *buffers) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	b.all.Range(func(_, source any) bool {
-		if c, ok := source.(io.Closer); ok {
-			_ = c.Close()
-		}
-		return true
-	})
+	for _, source := range b.each() {
+		_ = source.Close()
+	}
+}
+
+// each is all layouts with their sources.
+func (b *buffers) each() iter.Seq2[string, idSource] {
+	return func(yield func(string, idSource) bool) {
+		b.all.Range(func(layout, source any) bool { return yield(layout.(string), source.(idSource)) })
+	}
 }
 
 // named is the name of a layout that may be left out.

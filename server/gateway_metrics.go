@@ -32,6 +32,12 @@ func (a *asked) try(method, _ string, took time.Duration, err error) {
 	a.latency.WithLabelValues(method).Observe(took.Seconds())
 }
 
+var (
+	descBuffered = desc("buffered_ids", "IDs of a layout that this gateway has fetched ahead.", "layout")
+	descDropped  = desc("buffered_ids_dropped_total", "IDs that this gateway fetched ahead and nobody used in time.", "layout")
+	descStarved  = desc("buffer_waits_total", "Requests for IDs that found the layout's buffer empty.", "layout")
+)
+
 // gatewayCollector reads a gateway's state at each scrape.
 type gatewayCollector struct {
 	g     *Gateway
@@ -40,7 +46,9 @@ type gatewayCollector struct {
 
 // Describe implements prometheus.Collector.
 func (c gatewayCollector) Describe(ch chan<- *prometheus.Desc) {
-	ch <- descReady
+	for _, d := range []*prometheus.Desc{descReady, descBuffered, descDropped, descStarved} {
+		ch <- d
+	}
 	c.asked.calls.Describe(ch)
 	c.asked.latency.Describe(ch)
 }
@@ -48,6 +56,12 @@ func (c gatewayCollector) Describe(ch chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (c gatewayCollector) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descReady, prometheus.GaugeValue, flag(c.g.Ready() == nil))
+	for layout, source := range c.g.buffers.each() {
+		s := source.Stats()
+		ch <- prometheus.MustNewConstMetric(descBuffered, prometheus.GaugeValue, float64(s.Level), layout)
+		ch <- prometheus.MustNewConstMetric(descDropped, prometheus.CounterValue, float64(s.Dropped), layout)
+		ch <- prometheus.MustNewConstMetric(descStarved, prometheus.CounterValue, float64(s.Waited), layout)
+	}
 	c.asked.calls.Collect(ch)
 	c.asked.latency.Collect(ch)
 }
