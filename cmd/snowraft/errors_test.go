@@ -70,7 +70,9 @@ func TestUsageErrors(t *testing.T) {
 		"serve --lanes 0", "serve --lanes 65", "serve --max-window 999ms", "serve --max-window 25h", "serve --wait-threshold 1500us",
 		"serve --wait-threshold 61s", "serve --rollback maybe", "serve --max-clock-offset 0", "serve --log-level loud", "serve --log-format xml",
 		"serve --raft-addr :7702", "serve --raft-addr [::]:7702", "serve --http-addr 127.0.0.1:7700", "serve --redis-addr 7704", "serve --redis-addr 127.0.0.1:7703", "serve --redis-create maybe",
-		"serve --config /no/such/file", "serve --config /",
+		"serve --config /no/such/file", "serve --config /", "serve --nonvoter=maybe", "serve --nonvoter --bootstrap-expect 3",
+		"gateway", "gateway now", "gateway --addr here", "gateway --addr 127.0.0.1:7700", "gateway --addr a:1 --http-addr 127.0.0.1:7700",
+		"gateway --addr a:1 --data-dir x", "gateway --addr a:1 --redis-create maybe", "gateway --addr a:1 --config /no/such/file",
 	} {
 		wrong(nil, strings.Fields(line)...)
 	}

@@ -27,8 +27,8 @@ their own host. It has no data directory, no vote and no worker: any number of
 gateways may come and go, and the members need not know of them.
 
 The members that --addr names tell it of the others. IDs are fetched ahead, so
-that an ID may be older than its request by a moment; requests for IDs after
-another, and for many, are passed on, and so is all else.
+that one may be a second older than its request; requests for IDs after another
+one, and for many, are passed on to a member, and so is all else.
 
 Every flag has an environment variable and a key in the file of --config, as
 those of "snowraft serve" have.`,

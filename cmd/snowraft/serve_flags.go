@@ -13,10 +13,9 @@ import (
 )
 
 const (
-	configFlag   = "config"
-	nonvoterFlag = "nonvoter"
-	maxLanes     = 64
-	localhost    = "127.0.0.1"
+	configFlag = "config"
+	maxLanes   = 64
+	localhost  = "127.0.0.1"
 )
 
 // The ports of a member by default; those of each further member of dev are 10 higher.
@@ -81,9 +80,9 @@ func addServeFlags(cmd *cobra.Command, c *serveConfig) {
 	addSetting(cmd, "Cluster", "bootstrap-expect", oddValue(&c.BootstrapExpect),
 		"how many new members start a cluster together: 1 alone, 3, 5, ... together, 0 only join one; 1 by default, 0 with --join")
 
-	addSetting(cmd, "Cluster", nonvoterFlag, switchValue(&c.Nonvoter),
+	addSetting(cmd, "Cluster", "nonvoter", switchValue(&c.Nonvoter),
 		"join as a member that never votes: it issues IDs as the others do, and no quorum waits for it")
-	cmd.Flags().Lookup(nonvoterFlag).NoOptDefVal = "true"
+	cmd.Flags().Lookup("nonvoter").NoOptDefVal = "true"
 
 	addSetting(cmd, "Issuing", "lanes", intValue(&c.Lanes, 1, maxLanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
 	addConfigFlags(&c.Config, func(group, name string, v *value, help string) {

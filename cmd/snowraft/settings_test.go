@@ -57,6 +57,7 @@ var settings = []struct {
 	{"advertise-host", [3]string{"a", "10.0.0.1", "::1"}, func(c serveConfig) any { return c.AdvertiseHost }, [4]any{"", "a", "10.0.0.1", "::1"}},
 	{"join", [3]string{"a:1", "a:1,b:2", "c:3, d:4"}, func(c serveConfig) any { return c.Join }, [4]any{[]string(nil), []string{"a:1"}, []string{"a:1", "b:2"}, []string{"c:3", "d:4"}}},
 	{"bootstrap-expect", [3]string{"0", "3", "5"}, func(c serveConfig) any { return c.BootstrapExpect }, [4]any{1, 0, 3, 5}},
+	{"nonvoter", [3]string{"true", "false", "true"}, func(c serveConfig) any { return c.Nonvoter }, [4]any{false, true, false, true}},
 	{"lanes", [3]string{"2", "3", "64"}, func(c serveConfig) any { return c.Lanes }, [4]any{1, 2, 3, 64}},
 	{"max-window", [3]string{"1s", "1m", "24h"}, func(c serveConfig) any { return c.MaxWindow }, [4]any{10 * time.Minute, time.Second, time.Minute, 24 * time.Hour}},
 	{"wait-threshold", [3]string{"1ms", "2s", "1m"}, func(c serveConfig) any { return c.WaitThreshold }, [4]any{time.Second, time.Millisecond, 2 * time.Second, time.Minute}},

@@ -87,6 +87,7 @@ func TestGoldenHelp(t *testing.T) {
 	t.Parallel()
 	golden(t, "help", succeeds(t))
 	golden(t, "help-serve", succeeds(t, "help", "serve"))
+	golden(t, "help-gateway", succeeds(t, "help", "gateway"))
 	golden(t, "help-exit-codes", succeeds(t, "help", "exit-codes"))
 }
 
@@ -102,6 +103,7 @@ func TestCompletion(t *testing.T) {
 		"id --encoding":          "base58",
 		"id --output":            "json",
 		"serve --rollback":       "swap",
+		"gateway --redis-create": "relaxed",
 		"layout":                 "create",
 		"seq":                    "delete",
 		"seq create --mode":      "strict",
