@@ -12,9 +12,12 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -405,4 +408,49 @@ func TestGatewayCloses(t *testing.T) {
 	}
 	nodes[0].stop()
 	goleak.VerifyNone(t, before)
+}
+
+// sent tells when the first call on a connection has been written.
+type sent struct{ first chan struct{} }
+
+func (sent) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (s sent) HandleRPC(_ context.Context, event stats.RPCStats) {
+	if _, ok := event.(*stats.OutPayload); ok {
+		select {
+		case s.first <- struct{}{}:
+		default:
+		}
+	}
+}
+func (sent) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+func (sent) HandleConn(context.Context, stats.ConnStats)                       {}
+
+// A call that is under way when a gateway closes gets its answer.
+func TestGatewayDrains(t *testing.T) {
+	t.Parallel()
+	g := inFront(t, startCluster(t, 1))
+	ids, err := g.generate(1, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	event := sent{make(chan struct{}, 1)}
+	conn, err := grpc.NewClient("passthrough:///"+g.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStatsHandler(event))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	client := snowraftv1.NewIdServiceClient(conn)
+	answer := make(chan error, 1)
+	go func() {
+		_, err := client.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{After: ids[0] + 700<<22}) // the member waits that long
+		answer <- err
+	}()
+	<-event.first
+	if _, err := client.DecodeId(t.Context(), &snowraftv1.DecodeIdRequest{Id: 1}); err != nil { // what came before it is there
+		t.Fatal(err)
+	}
+	g.shut()
+	if err := <-answer; err != nil {
+		t.Errorf("a call under way got %v", err)
+	}
 }

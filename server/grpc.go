@@ -98,5 +98,5 @@ func (s *front) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 // panicked keeps one bad request from ending the member; the stack is for us.
 func (s *front) panicked(method string, what any) error {
 	s.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
-	return &rpc.Error{Code: codes.Internal, Message: fmt.Sprintf("%s failed inside the member; its log says more", method)}
+	return &rpc.Error{Code: codes.Internal, Message: fmt.Sprintf("%s failed inside the %s; its log says more", method, s.what)}
 }
