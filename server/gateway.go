@@ -146,14 +146,26 @@ func (g *Gateway) next(ctx context.Context, sequence string, count uint64, reque
 }
 
 func (g *Gateway) askNext(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
-	ctx, cancel := within(ctx, gatewayWait)
+	mine, cancel := within(ctx, gatewayWait)
 	defer cancel()
 	reply := new(snowraftv1.NextResponse)
 	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count)} //nolint:gosec // at most maxCount
-	if err := g.ask(ctx, snowraftv1.SequenceService_Next_FullMethodName, req, reply); err != nil {
-		return member.Numbering{}, err
+	if err := g.ask(mine, snowraftv1.SequenceService_Next_FullMethodName, req, reply); err != nil {
+		return member.Numbering{}, overdue(ctx, err)
 	}
 	return numbering(reply, count)
+}
+
+// overdue is an error of what was given up after gatewayWait, for a caller who would have waited
+// longer. Where no member said why, there is none that leads or issues.
+func overdue(caller context.Context, err error) error {
+	e := rpc.FromError(err)
+	late := e.Code == codes.DeadlineExceeded || errors.Is(err, context.DeadlineExceeded)
+	if !late || e.Reason != "" || caller.Err() != nil {
+		return err
+	}
+	return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: retrySoon,
+		Message: fmt.Sprintf("no member could answer within %v: %v", gatewayWait, err)}
 }
 
 // uptime is since the gateway began.

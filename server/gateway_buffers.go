@@ -102,23 +102,23 @@ func (g *Gateway) take(ctx context.Context, ids []allocator.Range, layout string
 
 // askIDs asks a member for IDs, and makes a buffer of their layout.
 func (g *Gateway) askIDs(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
-	ctx, cancel := within(ctx, gatewayWait)
+	mine, cancel := within(ctx, gatewayWait)
 	defer cancel()
 	resp := new(snowraftv1.GenerateIdsResponse)
-	if err := g.ask(ctx, snowraftv1.IdService_GenerateIds_FullMethodName, req, resp); err != nil {
-		return nil, err
+	if err := g.ask(mine, snowraftv1.IdService_GenerateIds_FullMethodName, req, resp); err != nil {
+		return nil, overdue(ctx, err)
 	}
 	return resp, g.buffers.add(req.GetLayout())
 }
 
 // fromSource appends count IDs. If it fails, those that it has taken are lost.
 func fromSource(ctx context.Context, source idSource, ids []allocator.Range, count uint32) ([]allocator.Range, error) {
-	ctx, cancel := within(ctx, gatewayWait)
+	mine, cancel := within(ctx, gatewayWait)
 	defer cancel()
 	for range count {
-		id, err := source.Next(ctx)
+		id, err := source.Next(mine)
 		if err != nil {
-			return ids, err
+			return ids, overdue(ctx, err)
 		}
 		ids = join(ids, id)
 	}
