@@ -18,13 +18,6 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// application is a process that embeds a generator, but that it is a part of this one.
-type application struct {
-	name      string
-	client    *client.Client
-	generator *client.Generator
-}
-
 // given is IDs that an application was given: all from first to last.
 type given struct {
 	first, last uint64
