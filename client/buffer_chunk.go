@@ -3,6 +3,8 @@ package client
 import (
 	"math/bits"
 	"sync/atomic"
+
+	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 const (
@@ -39,7 +41,12 @@ func (c *chunk) id(index uint64) uint64 {
 }
 
 // close ends the chunk and returns how many IDs were not taken: none is afterwards.
-func (c *chunk) close() (left uint64) { return c.count - min(c.position.Swap(closedChunk), c.count) }
+func (c *chunk) close() (left uint64) {
+	if mutant.On(mutant.SweepOpen) {
+		return c.count - min(c.position.Load(), c.count)
+	}
+	return c.count - min(c.position.Swap(closedChunk), c.count)
+}
 
 // used is the index in the buffer of the first ID that was not taken from the chunk.
 func (c *chunk) used() uint64 { return c.start + min(c.position.Load(), c.count) }

@@ -201,5 +201,5 @@ func (f *filler) nap(now int64) time.Duration {
 			break
 		}
 	}
-	return time.Duration(max(0, min(until-now, int64(time.Hour/time.Millisecond)))) * time.Millisecond
+	return time.Duration(max(1, min(until-now, int64(time.Hour/time.Millisecond)))) * time.Millisecond
 }

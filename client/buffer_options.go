@@ -12,7 +12,7 @@ const (
 	// An ID is used within defaultSpan at a steady rate, so the age drops few of those that are in use.
 	defaultAge       = 10 * time.Second
 	defaultSpan      = defaultAge / 2
-	leastAge         = 10 * time.Millisecond
+	leastAge         = 100 * time.Millisecond
 	defaultThreshold = 0.3
 	defaultTopUp     = time.Second
 )
@@ -68,7 +68,7 @@ func WithBufferSpan(d time.Duration) BufferOption {
 	}
 }
 
-// WithBufferAge drops IDs that old, at least 10 ms. The default, 10 s, keeps IDs in the order of time but for
+// WithBufferAge drops IDs that old, at least 100 ms, and more than a request to the cluster takes. The default, 10 s, keeps IDs in the order of time but for
 // seconds, as good as members' clocks for most uses, and costs a program that uses none 100 IDs a second. A
 // greater one lets a buffer outlast members for longer.
 //

@@ -83,6 +83,13 @@ func (c *counter) sequence() *Sequence {
 
 // What callers together get is what was given out, in order for each; nothing was given out before it was asked for.
 func TestSequenceCallersShareCalls(t *testing.T) {
+	for _, found := range walkSequence(t) {
+		t.Error(found)
+	}
+}
+
+// walkSequence has many callers ask for numbers, and returns what was wrong.
+func walkSequence(t *testing.T) (found []string) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{delay: 10 * time.Millisecond}
 		s := c.sequence()
@@ -102,7 +109,7 @@ func TestSequenceCallersShareCalls(t *testing.T) {
 					mu.Lock()
 					for number := range n.All() {
 						if given[number] || number <= before {
-							t.Errorf("%d after %d, given before: %t", number, before, given[number])
+							found = append(found, fmt.Sprintf("%d after %d, given before: %t", number, before, given[number]))
 						}
 						given[number] = true
 					}
@@ -112,9 +119,10 @@ func TestSequenceCallersShareCalls(t *testing.T) {
 		}
 		all.Wait()
 		if int64(len(given)) != c.last || c.calls > callers*each/5 {
-			t.Errorf("%d numbers of %d, by %d calls", len(given), c.last, c.calls)
+			found = append(found, fmt.Sprintf("%d numbers of %d, by %d calls", len(given), c.last, c.calls))
 		}
 	})
+	return found
 }
 
 // At the end a batch may ask for more than is left, though there is enough for some of its callers.
