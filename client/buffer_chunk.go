@@ -1,7 +1,6 @@
 package client
 
 import (
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/snowraft/snowraft/internal/mutant"
@@ -74,24 +73,3 @@ func chunks(answer []Range, born int64) (all []*chunk) {
 	flush()
 	return all
 }
-
-// checked returns an answer if it can be believed by itself: it has the count of IDs that was asked for, and those
-// of a range are all different.
-func checked(answer []Range, count uint64) ([]Range, error) {
-	var sum uint64
-	for _, r := range answer {
-		over, span := bits.Mul64(uint64(r.Count)-1, r.Step)
-		_, carry := bits.Add64(r.First, span, 0)
-		if r.Count == 0 || r.Step == 0 && r.Count > 1 || over != 0 || carry != 0 {
-			return nil, errImpossible
-		}
-		sum += uint64(r.Count)
-	}
-	if sum != count {
-		return nil, errImpossible
-	}
-	return answer, nil
-}
-
-// errImpossible is not expected of any member.
-var errImpossible = &Error{message: "the member answered with IDs that are not what was asked for, and they were ignored"}

@@ -26,7 +26,7 @@ const (
 // IDs a millisecond.
 type filler struct {
 	b     *Buffer
-	fetch func(ctx context.Context, count uint64) ([]Range, error)
+	fetch func(ctx context.Context, count uint64) ([]Range, error) // as many as asked for, all different
 	clock clock.Source
 
 	last *chunk // the chunks end with it
@@ -125,9 +125,6 @@ func (f *filler) request(now int64) {
 		ctx, cancel := context.WithTimeout(f.b.life, fillTimeout)
 		defer cancel()
 		ranges, err := f.fetch(ctx, count)
-		if err == nil {
-			ranges, err = checked(ranges, count)
-		}
 		f.answers <- fillAnswer{ranges, err}
 	}()
 }

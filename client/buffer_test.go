@@ -25,7 +25,6 @@ type source struct {
 	issued []time.Time // the ID is the index + 1
 	asked  []uint64
 	err    error
-	spoil  func([]Range) []Range
 }
 
 func (s *source) fetch(ctx context.Context, count uint64) ([]Range, error) {
@@ -56,9 +55,6 @@ func (s *source) fetch(ctx context.Context, count uint64) ([]Range, error) {
 			s.issued = append(s.issued, now)
 		}
 		left -= n
-	}
-	if s.spoil != nil {
-		all = s.spoil(all)
 	}
 	return all, nil
 }
@@ -409,27 +405,6 @@ func TestBufferClose(t *testing.T) {
 			t.Error(err)
 		}
 	})
-}
-
-func TestBufferChecksAnswers(t *testing.T) {
-	for name, spoil := range map[string]func([]Range) []Range{
-		"too few":    func(r []Range) []Range { r[0].Count--; return r },
-		"too many":   func(r []Range) []Range { r[0].Count++; return r },
-		"none":       func([]Range) []Range { return nil },
-		"empty":      func(r []Range) []Range { return append(r, Range{First: 1, Step: 1}) },
-		"equal":      func(r []Range) []Range { r[0].Step = 0; return r },
-		"overflow":   func(r []Range) []Range { r[0].First = 1<<64 - 2; return r },
-		"overflow 2": func(r []Range) []Range { r[0].Step = 1 << 62; return r },
-	} {
-		t.Run(name, func(t *testing.T) {
-			b := openBuffer(t, &source{spoil: spoil})
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-			defer cancel()
-			if id, err := b.Next(ctx); !errors.Is(err, errImpossible) {
-				t.Errorf("%d, %v", id, err)
-			}
-		})
-	}
 }
 
 func TestBufferOptions(t *testing.T) {

@@ -102,7 +102,7 @@ func (g *Gateway) admit(ctx context.Context, method string) error {
 	switch {
 	case len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0:
 		// What was a member's address became this gateway's. Another member would forward it again.
-		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "this is a gateway: it never leads", RetryAfter: retrySoon}
+		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "this is a gateway: it never leads", RetryAfter: rpc.RetrySoon}
 	case slices.Contains(metadata.ValueFromIncomingContext(ctx, rpc.Via), g.id):
 		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.NotAMember,
 			Message: fmt.Sprintf("gateway %s asks itself: --addr has to lead to members", g.cfg.Name)}
@@ -164,7 +164,7 @@ func overdue(caller context.Context, err error) error {
 	if !late || e.Reason != "" || caller.Err() != nil {
 		return err
 	}
-	return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: retrySoon,
+	return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: rpc.RetrySoon,
 		Message: fmt.Sprintf("no member could answer within %v: %v", gatewayWait, err)}
 }
 
