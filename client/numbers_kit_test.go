@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
@@ -17,9 +16,6 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
-
-// ofRaft leaves out connections that Raft's library closes when their other end does.
-var ofRaft = goleak.IgnoreAnyFunction("github.com/hashicorp/raft.(*NetworkTransport).handleConn")
 
 // numberCluster is a cluster in this process, for tests of sequences and buffers.
 type numberCluster struct {
