@@ -51,7 +51,7 @@ func (g *Gateway) newGRPC() (*grpc.Server, error) {
 		}
 		s.RegisterService(&desc, service.impl)
 	}
-	grpc_health_v1.RegisterHealthServer(s, &healthService{s: g.front})
+	grpc_health_v1.RegisterHealthServer(s, newHealthService(g.front))
 	reflection.Register(s)
 	return s, nil
 }

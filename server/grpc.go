@@ -52,7 +52,7 @@ func (s *Server) newGRPC() *grpc.Server {
 	snowraftv1.RegisterWorkerServiceServer(g, &workerService{s: s})
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{s: s})
 	snowraftv1.RegisterSequenceServiceServer(g, &sequenceService{s: s})
-	grpc_health_v1.RegisterHealthServer(g, &healthService{s: s.front})
+	grpc_health_v1.RegisterHealthServer(g, newHealthService(s.front))
 	reflection.Register(g)
 	return g
 }

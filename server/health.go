@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -12,26 +13,49 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// healthPoll is how often a watcher's status is looked at.
+// healthPoll is how often is looked whether IDs can be issued, while somebody watches.
 const healthPoll = 100 * time.Millisecond
 
 // healthService is gRPC's health protocol, by service: see status. Clients that balance by it
 // keep asking a member for what it can still do.
+//
+// There are thousands of watchers, two for each client, and none costs anything while nothing
+// changes: one timer looks for all.
 type healthService struct {
 	grpc_health_v1.UnimplementedHealthServer
 	s *front
+
+	mu       sync.Mutex
+	watchers int
+	timer    *time.Timer // nil without watchers
+	seen     health
+	changed  chan struct{} // closed and replaced when seen changes
+}
+
+// health is what watchers are told of.
+type health struct {
+	ready    bool // IDs can be issued
+	draining bool
+}
+
+func newHealthService(s *front) *healthService {
+	return &healthService{s: s, changed: make(chan struct{})}
+}
+
+func (h *healthService) now() health {
+	return health{ready: h.s.Ready() == nil, draining: h.s.draining.Load()}
 }
 
 // status is SERVING, for "" and the IdService, while this member can issue IDs; for the other
 // services, whose calls it answers from its replica or brings to the leader, until it ends.
-func (h *healthService) status(service string) (grpc_health_v1.HealthCheckResponse_ServingStatus, bool) {
+func (now health) status(service string) (s grpc_health_v1.HealthCheckResponse_ServingStatus, known bool) {
 	var serving bool
 	switch service {
 	case "", snowraftv1.IdService_ServiceDesc.ServiceName:
-		serving = h.s.Ready() == nil
+		serving = now.ready
 	case snowraftv1.SequenceService_ServiceDesc.ServiceName, snowraftv1.LayoutService_ServiceDesc.ServiceName,
 		snowraftv1.WorkerService_ServiceDesc.ServiceName, snowraftv1.ClusterService_ServiceDesc.ServiceName:
-		serving = !h.s.draining.Load()
+		serving = !now.draining
 	default:
 		return grpc_health_v1.HealthCheckResponse_SERVICE_UNKNOWN, false
 	}
@@ -42,7 +66,7 @@ func (h *healthService) status(service string) (grpc_health_v1.HealthCheckRespon
 }
 
 func (h *healthService) Check(_ context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
-	now, known := h.status(req.GetService())
+	now, known := h.now().status(req.GetService())
 	if !known {
 		return nil, status.Errorf(codes.NotFound, "unknown service %q", req.GetService())
 	}
@@ -50,23 +74,69 @@ func (h *healthService) Check(_ context.Context, req *grpc_health_v1.HealthCheck
 }
 
 func (h *healthService) Watch(req *grpc_health_v1.HealthCheckRequest, stream grpc.ServerStreamingServer[grpc_health_v1.HealthCheckResponse]) error {
-	tick := time.NewTicker(healthPoll)
-	defer tick.Stop()
+	h.join()
+	defer h.leave()
 	told := grpc_health_v1.HealthCheckResponse_ServingStatus(-1)
 	for {
-		if now, _ := h.status(req.GetService()); now != told {
+		seen, changed := h.latest()
+		if now, _ := seen.status(req.GetService()); now != told {
 			if err := stream.Send(&grpc_health_v1.HealthCheckResponse{Status: now}); err != nil {
 				return err
 			}
 			told = now
 		}
-		if h.s.draining.Load() {
+		if seen.draining {
 			return status.Error(codes.Unavailable, "this member is shutting down")
 		}
 		select {
-		case <-tick.C:
+		case <-changed:
 		case <-stream.Context().Done():
 			return status.FromContextError(stream.Context().Err()).Err()
 		}
 	}
+}
+
+// join has a watcher looked for, who then knows what is so now.
+func (h *healthService) join() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.look()
+	if h.watchers++; h.timer == nil {
+		h.timer = time.AfterFunc(healthPoll, h.poll)
+	}
+}
+
+func (h *healthService) leave() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.watchers--; h.watchers == 0 {
+		h.timer.Stop()
+		h.timer = nil
+	}
+}
+
+func (h *healthService) poll() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.look()
+	if h.timer != nil {
+		h.timer.Reset(healthPoll)
+	}
+}
+
+// look tells watchers what changed; the lock is held. They are told of nothing else, so that
+// all that they see is followed by a further change if it is over.
+func (h *healthService) look() {
+	if now := h.now(); now != h.seen {
+		h.seen = now
+		close(h.changed)
+		h.changed = make(chan struct{})
+	}
+}
+
+// latest is what was seen last, and a channel that is closed when that changes.
+func (h *healthService) latest() (seen health, changed <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.seen, h.changed
 }
