@@ -24,8 +24,9 @@ const (
 	defaultTimeout = 10 * time.Second
 	// workersPerProcessor is how many goroutines for each processor take calls again and again.
 	// A new one for each call would spend a tenth of the call's time on growing its stack. Long
-	// streams occupy one each; what finds none free gets a goroutine of its own. With many
-	// more, each would be cold when its turn comes.
+	// streams occupy one each, and gRPC has no way to keep them off: where many clients watch
+	// the health, calls get goroutines of their own and cost that tenth. With many more
+	// workers, each would be cold when its turn comes, which costs more.
 	workersPerProcessor = 16
 )
 
