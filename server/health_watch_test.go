@@ -109,7 +109,7 @@ func TestHealthWatchMissesNoChange(t *testing.T) {
 			return w
 		}
 		first := watch()
-		time.Sleep(healthPoll / 2)
+		time.Sleep(healthPoll * 3 / 2)
 		broken.Store(true)
 		second := watch()
 		broken.Store(false) // before the timer looks
