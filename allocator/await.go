@@ -43,7 +43,7 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 				return nil, 0, 0, best.err
 			}
 			if !patient {
-				began, patience, patient = now.Mono, now.Mono+i.patience(ctx).Milliseconds(), true
+				began, patience, patient = now.Mono, now.Mono+i.patience(ctx, best.had).Milliseconds(), true
 			}
 			end := patience
 			if ofClock(best.err) {
@@ -73,8 +73,10 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 // shortest wait for the clock, else a grant, else an error.
 func (i *Issuer) survey(now clock.Reading, limits clock.Limits, after uint64) outlook {
 	var best outlook
+	had := false
 	for k, l := range i.lanes {
 		o := l.outlook(now, limits, after)
+		had = had || o.had
 		switch {
 		case k == 0,
 			o.wait > 0 && (best.wait == 0 || o.wait < best.wait),
@@ -82,6 +84,7 @@ func (i *Issuer) survey(now clock.Reading, limits clock.Limits, after uint64) ou
 			best = o
 		}
 	}
+	best.had = had
 	return best
 }
 

@@ -21,7 +21,7 @@ func lost(r *rig) {
 // A caller waits for a window as long as it is told to, and gets it as soon as it is granted.
 func TestPatience(t *testing.T) {
 	patience := func(d time.Duration) func(*rig) {
-		return func(r *rig) { r.cfg.Patience = func(context.Context) time.Duration { return d } }
+		return func(r *rig) { r.cfg.Patience = func(context.Context, bool) time.Duration { return d } }
 	}
 	run(t, patience(0), func(r *rig) {
 		lost(r)
@@ -52,6 +52,35 @@ func TestPatience(t *testing.T) {
 	})
 }
 
+// Who comes while the very first window is being taken waits for it, also with no patience for later ones.
+func TestPatienceForTheFirstWindow(t *testing.T) {
+	var taken chan error
+	run(t, func(r *rig) {
+		taken = make(chan error, 1)
+		r.cfg.Patience = func(_ context.Context, had bool) time.Duration {
+			if had {
+				return 0
+			}
+			return time.Minute
+		}
+		r.cfg.Observe = func(int64) { // granted, and not to be had yet
+			go func() {
+				_, err := r.issuer.Next(r.Context(), 0)
+				taken <- err
+			}()
+			time.Sleep(time.Millisecond)
+		}
+	}, func(r *rig) {
+		if err := <-taken; err != nil {
+			r.Error(err)
+		}
+		lost(r)
+		if _, took := refused[*allocator.WindowEndedError](r); took != 0 {
+			r.Errorf("refused after %v", took)
+		}
+	})
+}
+
 // While the cluster refuses the clock of this process, patience does not help.
 func TestNoPatienceWithAWrongClock(t *testing.T) {
 	for _, wrong := range []error{
@@ -61,7 +90,7 @@ func TestNoPatienceWithAWrongClock(t *testing.T) {
 		run(t, func(r *rig) {
 			r.cluster = newCluster(r.layout)
 			r.cluster.before = func(call) error { return wrong }
-			r.cfg.Patience = func(context.Context) time.Duration { return time.Hour }
+			r.cfg.Patience = func(context.Context, bool) time.Duration { return time.Hour }
 		}, func(r *rig) {
 			began := time.Now()
 			if _, err := r.issuer.Next(r.Context(), 0); !errors.Is(err, wrong) {
@@ -86,7 +115,7 @@ func TestRequestsThatComeLate(t *testing.T) {
 			}
 			return nil
 		}
-		r.cfg.Patience = func(context.Context) time.Duration { return time.Minute }
+		r.cfg.Patience = func(context.Context, bool) time.Duration { return time.Minute }
 	}, func(r *rig) {
 		r.pass(2 * time.Second)
 		if err := r.issuer.Ready(); errors.As(err, new(*clock.BehindError)) || !errors.As(err, new(*allocator.WindowEndedError)) {

@@ -35,8 +35,9 @@ type Config struct {
 	MaxAhead time.Duration
 	// Patience, if not nil, says how long a call with this context waits for a window, at
 	// most; 0 is not at all, and nil the wait threshold. The context itself bounds it too, and
-	// the wait threshold while the cluster refuses this process's clock.
-	Patience func(ctx context.Context) time.Duration
+	// the wait threshold while the cluster refuses this process's clock. had is false until
+	// there was a window once.
+	Patience func(ctx context.Context, had bool) time.Duration
 	// Observe, if not nil, is called with the observed clock of each grant, in
 	// Unix milliseconds, by the lanes' goroutines: for a process that has no
 	// replica to read it from.
@@ -67,7 +68,7 @@ func (c *Config) check() error {
 	}
 	c.MaxAhead = max(0, c.MaxAhead)
 	if c.Patience == nil {
-		c.Patience = func(context.Context) time.Duration { return c.Watch.Limits().WaitThreshold }
+		c.Patience = func(context.Context, bool) time.Duration { return c.Watch.Limits().WaitThreshold }
 	}
 	if c.Observe == nil {
 		c.Observe = func(int64) {}

@@ -21,7 +21,7 @@ type Issuer struct {
 	granter  Granter
 	watch    *clock.Watch
 	maxAhead time.Duration
-	patience func(context.Context) time.Duration
+	patience func(ctx context.Context, had bool) time.Duration
 	observe  func(int64)
 	lanes    []*lane
 	picker   *picker

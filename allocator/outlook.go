@@ -15,6 +15,8 @@ type outlook struct {
 	// grant: a grant would help, and none is to be expected sooner than in.
 	grant bool
 	in    time.Duration
+	// had: there was a window before; false if the very first may just be on its way.
+	had bool
 	// err is what to tell a caller that does not wait; nil if wait is not 0.
 	err error
 }
@@ -22,9 +24,10 @@ type outlook struct {
 // outlook says what the lane has to offer, and has a look taken at a lease
 // that no longer serves.
 func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) outlook {
+	had := l.had() // before looking at the lease, so that the one that it tells of is seen
 	held := l.held()
 	if held == nil {
-		return l.missing(now)
+		return l.missing(now, had)
 	}
 	cell, _, v := held.place(held.position.Load(), held.layout.TickAt(now.Wall), 1, after)
 	switch v {
@@ -37,7 +40,7 @@ func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) out
 		o := outlook{err: &clock.BehindError{Behind: held.lead(cell, now.Wall), Limit: limits.WaitThreshold}}
 		if v == early && limits.Swap {
 			l.kick()
-			o.grant = true
+			o.grant, o.had = true, true
 		}
 		return o
 	case exhausted:
@@ -46,15 +49,22 @@ func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) out
 		return outlook{err: fmt.Errorf("%w: no ID of layout %q is greater than %d", ErrInvalidArgument, held.layout.Name(), after)}
 	default: // ended, closed
 		l.kick()
-		return l.missing(now)
+		return l.missing(now, true)
 	}
 }
 
-// missing is the outlook of a lane without a window.
-func (l *lane) missing(now clock.Reading) outlook {
+// had reports whether the lane ever had a lease.
+func (l *lane) had() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	o := outlook{grant: true, err: &WindowEndedError{Until: l.until, Cause: l.problem}}
+	return !l.until.IsZero()
+}
+
+// missing is the outlook of a lane without a window.
+func (l *lane) missing(now clock.Reading, had bool) outlook {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := outlook{grant: true, had: had, err: &WindowEndedError{Until: l.until, Cause: l.problem}}
 	if telling(l.problem) {
 		o.err = l.problem
 		if !l.waiting { // else it is this clock, and as the caller knows it is right by now
@@ -68,7 +78,7 @@ func (l *lane) missing(now clock.Reading) outlook {
 func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
 	held := l.held()
 	if held == nil {
-		return l.missing(now).err
+		return l.missing(now, true).err
 	}
 	tick := held.layout.TickAt(now.Wall)
 	cell, _, v := held.place(held.position.Load(), tick, 1, 0)
@@ -83,7 +93,7 @@ func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
 	case exhausted:
 		return ErrTimeExhausted
 	default:
-		return l.missing(now).err
+		return l.missing(now, true).err
 	}
 }
 

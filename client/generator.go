@@ -33,8 +33,7 @@ type Generator struct {
 	nonce  allocator.Nonce
 	judge  *judge
 
-	issuer  atomic.Pointer[allocator.Issuer] // nil until the layout is known
-	granted atomic.Bool                      // there was a window once
+	issuer atomic.Pointer[allocator.Issuer] // nil until the layout is known
 
 	mu      sync.Mutex
 	news    chan struct{} // closed and replaced when issuer, problem or closed changes
@@ -206,11 +205,8 @@ func (g *Generator) lanes(layout *snowflake.Layout) (*allocator.Issuer, error) {
 		Granter:  rpc.Granter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)},
 		Watch:    g.judge.watch,
 		Patience: g.patience,
-		Observe: func(millis int64) {
-			g.granted.Store(true)
-			g.judge.observe(millis)
-		},
-		Logger: g.opts.logger,
+		Observe:  g.judge.observe,
+		Logger:   g.opts.logger,
 	})
 }
 
@@ -293,10 +289,10 @@ func errCount(n int) error {
 	return &Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument, message: fmt.Sprintf("%d IDs were asked for, expected 1 to %d", n, maxCount)}
 }
 
-// patience is how long a call waits for a window.
-func (g *Generator) patience(ctx context.Context) time.Duration {
+// patience is how long a call waits for a window; had: there was one before.
+func (g *Generator) patience(ctx context.Context, had bool) time.Duration {
 	switch deadline, ok := ctx.Deadline(); {
-	case g.opts.failFast && g.granted.Load():
+	case g.opts.failFast && had:
 		return 0
 	case ok:
 		return time.Until(deadline)

@@ -150,7 +150,7 @@ func embed(t testing.TB, c *client.Client, opts ...client.GeneratorOption) *clie
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond) // members may be gone already
 		defer cancel()
 		_ = g.Close(ctx)
 	})

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,7 +19,7 @@ import (
 // go on by themselves when there is a majority again.
 func TestGeneratorsWithoutAMajority(t *testing.T) {
 	t.Parallel()
-	const window = 6 * time.Second
+	const window = 4 * time.Second
 	hosts := startHosts(t, 3, func(c *server.Config) { c.MaxWindow = window })
 	var all issued
 	waiting := embed(t, newApplication(t, apis(hosts...)), client.WithHolder("waits"))
@@ -85,6 +87,28 @@ func TestGeneratorsWithoutAMajority(t *testing.T) {
 	eventually(t, "one who did not wait issues again", func() bool { return next(failing, time.Second) == nil })
 }
 
+// The very first window is waited for, whenever a call comes while it is being granted.
+func TestGeneratorsWithoutWaitingWaitForTheFirstWindow(t *testing.T) {
+	t.Parallel()
+	hosts := startHosts(t, 1)
+	c := newApplication(t, apis(hosts...))
+	var wg sync.WaitGroup
+	for i := range 30 {
+		g := embed(t, c, client.WithHolder(fmt.Sprintf("h%d", i)), client.WithoutWaiting())
+		var there atomic.Bool
+		for !there.Load() {
+			wg.Go(func() {
+				if _, err := g.Next(t.Context()); err != nil {
+					t.Error(err)
+				}
+				there.Store(true)
+			})
+			runtime.Gosched()
+		}
+	}
+	wg.Wait()
+}
+
 // An application that crashes in a loop leaves workers for all, since its windows are short: it starts more
 // often than there are workers. With the same name it gets its worker back when the window has passed.
 func TestGeneratorsThatCrashInALoop(t *testing.T) {
@@ -93,9 +117,9 @@ func TestGeneratorsThatCrashInALoop(t *testing.T) {
 	layout := hosts[0].narrow("narrow", 4)
 	stable := embed(t, newApplication(t, apis(hosts...)), client.WithLayout(layout), client.WithHolder("stable"))
 	var all issued
-	const crashes = 40 // of 16 workers
+	const crashes = 24 // of 16 workers
 	var slowest time.Duration
-	pace := time.NewTicker(250 * time.Millisecond)
+	pace := time.NewTicker(200 * time.Millisecond)
 	defer pace.Stop()
 	for i := range crashes {
 		// It ends without a word: what it would have said is not sent.
@@ -217,6 +241,7 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 
 // When all workers are held, the next one is told when one comes free, and has it when one does.
 func TestGeneratorsWithoutAFreeWorker(t *testing.T) {
+	t.Parallel()
 	const lanes = 64
 	hosts := startHosts(t, 1)
 	layout := hosts[0].narrow("full", 10)

@@ -1,12 +1,21 @@
 package client_test
 
 import (
+	"flag"
+	"os"
 	"testing"
 
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m, ofRaft) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Tests of whole clusters mostly wait, so that more may run at a time than there are processors.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		os.Exit(2)
+	}
+	goleak.VerifyTestMain(m, ofRaft)
+}
 
 // ofRaft leaves out connections that Raft's library closes when their other end does.
 var ofRaft = goleak.IgnoreAnyFunction("github.com/hashicorp/raft.(*NetworkTransport).handleConn")
