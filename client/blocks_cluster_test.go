@@ -7,118 +7,114 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/snowraft/snowraft/client"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 func TestBlocksOfACluster(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), ofRaft)
-	t.Run("cluster", func(t *testing.T) {
-		c := startNumberCluster(t, 3)
-		c.create(&snowraftv1.Sequence{Name: "s"})
-		c.create(&snowraftv1.Sequence{Name: "strict", Mode: strict})
-		c.create(&snowraftv1.Sequence{Name: "daily", Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY})
-		cl := c.client()
+	t.Parallel()
+	c := startNumberCluster(t, 3)
+	c.create(&snowraftv1.Sequence{Name: "s"})
+	c.create(&snowraftv1.Sequence{Name: "strict", Mode: strict})
+	c.create(&snowraftv1.Sequence{Name: "daily", Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY})
+	cl := c.client()
 
-		t.Run("two processes and a member", func(t *testing.T) {
-			var mu sync.Mutex
-			given := make(map[int64]bool)
-			note := func(n int64, err error) {
-				if err != nil {
-					t.Error(err)
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				if given[n] {
-					t.Errorf("%d twice", n)
-				}
-				given[n] = true
+	t.Run("two processes and a member", func(t *testing.T) {
+		var mu sync.Mutex
+		given := make(map[int64]bool)
+		note := func(n int64, err error) {
+			if err != nil {
+				t.Error(err)
 			}
-			var all sync.WaitGroup
-			for range 2 {
-				b := blocksOf(t, cl, "s")
-				for range 10 {
-					all.Go(func() {
-						for range 500 {
-							note(b.Next(t.Context()))
-						}
-					})
-				}
+			mu.Lock()
+			defer mu.Unlock()
+			if given[n] {
+				t.Errorf("%d twice", n)
 			}
+			given[n] = true
+		}
+		var all sync.WaitGroup
+		for range 2 {
+			b := blocksOf(t, cl, "s")
 			for range 10 {
 				all.Go(func() {
-					for range 50 {
-						note(cl.Sequence("s").Next(t.Context()))
+					for range 500 {
+						note(b.Next(t.Context()))
 					}
 				})
 			}
-			all.Wait()
-		})
-		t.Run("the rest is given back", func(t *testing.T) {
-			c.create(&snowraftv1.Sequence{Name: "rest"})
-			for want := int64(1); want < 4; want++ {
-				b := blocksOf(t, cl, "rest", client.WithFirstBlock(1000))
-				if n, err := b.Next(t.Context()); n != want || err != nil {
-					t.Errorf("%d, %v instead of %d", n, err, want)
+		}
+		for range 10 {
+			all.Go(func() {
+				for range 50 {
+					note(cl.Sequence("s").Next(t.Context()))
 				}
-				if err := b.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-		t.Run("changes are heard of", func(t *testing.T) {
-			b := blocksOf(t, cl, "s", client.WithRefresh(100*time.Millisecond))
-			if _, err := b.Next(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := c.admin.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: 5_000_000}); err != nil {
-				t.Fatal(err)
-			}
-			soon(t, "numbers from 5,000,000 on", func() bool {
-				n, err := b.Next(t.Context())
-				if err != nil {
-					t.Fatal(err)
-				}
-				return n >= 5_000_000
 			})
+		}
+		all.Wait()
+	})
+	t.Run("the rest is given back", func(t *testing.T) {
+		c.create(&snowraftv1.Sequence{Name: "rest"})
+		for want := int64(1); want < 4; want++ {
+			b := blocksOf(t, cl, "rest", client.WithFirstBlock(1000))
+			if n, err := b.Next(t.Context()); n != want || err != nil {
+				t.Errorf("%d, %v instead of %d", n, err, want)
+			}
+			if err := b.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("changes are heard of", func(t *testing.T) {
+		b := blocksOf(t, cl, "s", client.WithRefresh(100*time.Millisecond))
+		if _, err := b.Next(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.admin.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: 5_000_000}); err != nil {
+			t.Fatal(err)
+		}
+		soon(t, "numbers from 5,000,000 on", func() bool {
+			n, err := b.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n >= 5_000_000
 		})
-		t.Run("errors", func(t *testing.T) {
-			if _, err := blocksOf(t, cl, "strict").Next(t.Context()); !errors.Is(err, client.ErrStrictSequence) {
-				t.Error(err)
+	})
+	t.Run("errors", func(t *testing.T) {
+		if _, err := blocksOf(t, cl, "strict").Next(t.Context()); !errors.Is(err, client.ErrStrictSequence) {
+			t.Error(err)
+		}
+		if _, err := blocksOf(t, cl, "none").Next(t.Context()); !errors.Is(err, client.ErrUnknownSequence) {
+			t.Error(err)
+		}
+		if n, err := blocksOf(t, cl, "daily").Take(t.Context(), 3); err != nil || n.First != 1 || n.Period < 20260101 {
+			t.Error(n, err)
+		}
+		other := c.client()
+		b := blocksOf(t, other, "s")
+		_ = other.Close()
+		if _, err := b.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
+			t.Error(err)
+		}
+	})
+	t.Run("the leader ends", func(t *testing.T) {
+		b := blocksOf(t, cl, "s")
+		seen := make(map[int64]bool)
+		next := func() {
+			n, err := b.Next(t.Context())
+			if err != nil || seen[n] {
+				t.Errorf("%d, %v, twice: %t", n, err, seen[n])
 			}
-			if _, err := blocksOf(t, cl, "none").Next(t.Context()); !errors.Is(err, client.ErrUnknownSequence) {
-				t.Error(err)
-			}
-			if n, err := blocksOf(t, cl, "daily").Take(t.Context(), 3); err != nil || n.First != 1 || n.Period < 20260101 {
-				t.Error(n, err)
-			}
-			other := c.client()
-			b := blocksOf(t, other, "s")
-			_ = other.Close()
-			if _, err := b.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
-				t.Error(err)
-			}
-		})
-		t.Run("the leader ends", func(t *testing.T) {
-			b := blocksOf(t, cl, "s")
-			seen := make(map[int64]bool)
-			next := func() {
-				n, err := b.Next(t.Context())
-				if err != nil || seen[n] {
-					t.Errorf("%d, %v, twice: %t", n, err, seen[n])
-				}
-				seen[n] = true
-			}
+			seen[n] = true
+		}
+		next()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel() // with nothing handed over
+		_ = c.leader().Close(ctx)
+		for range 5000 { // more than one block
 			next()
-			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // with nothing handed over
-			_ = c.leader().Close(ctx)
-			for range 5000 { // more than one block
-				next()
-			}
-		})
+		}
 	})
 }
 
