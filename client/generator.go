@@ -253,7 +253,7 @@ func (g *Generator) await(ctx context.Context) (*allocator.Issuer, error) {
 func (g *Generator) missing() error {
 	e := &Error{Reason: rpc.WindowEnded, RetryAfter: rpc.RetrySoon, code: codes.Unavailable, message: "no window was granted yet"}
 	switch p := g.problem; {
-	case g.closed:
+	case g.closed, errors.Is(p, ErrClosed):
 		return ErrClosed
 	case p == nil:
 	case errors.Is(p, ErrUnknownLayout):

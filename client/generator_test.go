@@ -141,6 +141,20 @@ func TestGeneratorWithoutACluster(t *testing.T) {
 	}
 }
 
+// One whose client was closed before there was a window says so at once.
+func TestGeneratorOfAClosedClient(t *testing.T) {
+	t.Parallel()
+	c := newApplication(t, []string{"127.0.0.1:1"})
+	g := embed(t, c)
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) || time.Since(began) > 5*time.Second {
+		t.Errorf("after %v: %v", time.Since(began), err)
+	}
+}
+
 // A layout that does not exist is an error at once, until it is created.
 func TestGeneratorOfAnUnknownLayout(t *testing.T) {
 	t.Parallel()
