@@ -6,9 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"google.golang.org/grpc/codes"
-
-	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -77,8 +74,7 @@ func (i *IDs) expand(ctx context.Context, dst []uint64, n int, after uint64) ([]
 // take gets n IDs: those of the answer from the offset on.
 func (i *IDs) take(ctx context.Context, n int, after uint64) (answer []Range, offset uint64, err error) {
 	if n < 1 || n > maxCount {
-		return nil, 0, &Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument,
-			message: fmt.Sprintf("%d IDs were asked for, expected 1 to %d", n, maxCount)}
+		return nil, 0, errCount(n)
 	}
 	switch {
 	case after == 0:
@@ -114,4 +110,9 @@ func raise(what *atomic.Uint64, id uint64) {
 	for was := what.Load(); id > was && !what.CompareAndSwap(was, id); {
 		was = what.Load()
 	}
+}
+
+// errCount refuses to ask for n IDs.
+func errCount(n int) error {
+	return invalid(fmt.Sprintf("%d IDs were asked for, expected 1 to %d", n, maxCount))
 }

@@ -1,0 +1,146 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// open finds the layout, however long that takes, and opens the lanes.
+func (g *Generator) open(ctx context.Context) {
+	const patience = 5 * time.Second
+	for pause := firstPause; ; pause = min(2*pause, longestPause) {
+		bounded, cancel := context.WithTimeout(ctx, patience)
+		layout, err := g.layout(bounded)
+		cancel()
+		var i *allocator.Issuer
+		if err == nil {
+			i, err = g.lanes(layout)
+		}
+		if ctx.Err() != nil && i == nil {
+			return
+		}
+		g.mu.Lock()
+		g.problem = err
+		g.issuer.Store(i)
+		g.tell()
+		g.mu.Unlock()
+		if err == nil || !wait(ctx, pause, nil) {
+			return
+		}
+		g.opts.logger.Warn("the generator can't begin yet, trying again", "layout", g.opts.layout, "err", err)
+	}
+}
+
+func (g *Generator) layout(ctx context.Context) (*snowflake.Layout, error) {
+	resp, err := snowraftv1.NewLayoutServiceClient(g.client.leader).GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: g.opts.layout})
+	if err != nil {
+		return nil, err
+	}
+	return snowflake.New(rpc.Spec(resp.GetLayout()))
+}
+
+func (g *Generator) lanes(layout *snowflake.Layout) (*allocator.Issuer, error) {
+	return allocator.Open(allocator.Config{
+		Layout: layout, Holder: g.opts.holder, Nonce: g.nonce, Lanes: g.opts.lanes, MaxAhead: g.opts.maxAhead,
+		Granter:  rpc.Granter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)},
+		Watch:    g.judge.watch,
+		Patience: g.patience,
+		Observe:  g.judge.observe,
+		Logger:   g.opts.logger,
+	})
+}
+
+// tell wakes those who wait in await. The lock is held.
+func (g *Generator) tell() {
+	close(g.news)
+	g.news = make(chan struct{})
+}
+
+// await returns the issuer, once there is one.
+func (g *Generator) await(ctx context.Context) (*allocator.Issuer, error) {
+	if i := g.issuer.Load(); i != nil {
+		return i, nil
+	}
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, g.client.opts.timeout)
+		defer cancel()
+	}
+	for {
+		g.mu.Lock()
+		i, news, missing := g.issuer.Load(), g.news, g.missing()
+		g.mu.Unlock()
+		if i != nil {
+			return i, nil
+		}
+		if !errors.Is(missing, ErrWindowEnded) {
+			return nil, missing
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			if e, ok := errors.AsType[*Error](missing); ok {
+				late := *e
+				late.cause = ctx.Err()
+				return nil, &late
+			}
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// missing says why there is no issuer: ErrWindowEnded if there may be one soon. The lock is held.
+func (g *Generator) missing() error {
+	e := &Error{Reason: rpc.WindowEnded, RetryAfter: rpc.RetrySoon, code: codes.Unavailable, message: "no window was granted yet"}
+	switch p := g.problem; {
+	case g.closed, errors.Is(p, ErrClosed):
+		return ErrClosed
+	case p == nil:
+	case errors.Is(p, ErrUnknownLayout):
+		return p
+	case errors.Is(p, allocator.ErrInvalidArgument), errors.Is(p, snowflake.ErrInvalidLayout):
+		return g.failure(p)
+	default:
+		e.message += ", and the cluster does not tell the layout: " + p.Error()
+	}
+	return e
+}
+
+// patience is how long a call waits for a window; had: there was one before.
+func (g *Generator) patience(ctx context.Context, had bool) time.Duration {
+	switch deadline, ok := ctx.Deadline(); {
+	case g.opts.failFast && had:
+		return 0
+	case ok:
+		return time.Until(deadline)
+	default:
+		return g.client.opts.timeout
+	}
+}
+
+// failure is what callers get to see of an error of the lanes, or of one that kept them from being opened.
+func (g *Generator) failure(err error) error {
+	if errors.Is(err, allocator.ErrClosed) {
+		return ErrClosed
+	}
+	var cause error
+	if interrupted, ok := errors.AsType[*allocator.InterruptedError](err); ok {
+		if interrupted.Missing == nil {
+			return interrupted.Err
+		}
+		err, cause = interrupted.Missing, interrupted.Err
+	}
+	e := rpc.Classify(err, time.UnixMilli(g.judge.watch.Now().Wall))
+	if e == nil {
+		e = rpc.FromError(err)
+	}
+	return &Error{Reason: e.Reason, RetryAfter: e.RetryAfter, message: rpc.Message(err), code: e.Code, cause: cause}
+}
