@@ -68,8 +68,9 @@ func WithBufferSpan(d time.Duration) BufferOption {
 	}
 }
 
-// WithBufferAge drops IDs that old, at least 100 ms, and more than a request to the cluster takes. The default, 10 s, keeps IDs in the order of time but for
-// seconds, as good as members' clocks for most uses, and costs a program that uses none 100 IDs a second. A
+// WithBufferAge drops IDs that have reached that age; it is at least 100 ms, and should be more than a
+// request to the cluster takes. The default, 10 s, keeps IDs in the order of time but for seconds, as
+// good as members' clocks for most uses, and costs a program that uses none 100 IDs a second. A
 // greater one lets a buffer outlast members for longer.
 //
 // The age of an ID counts from when the cluster was asked for it. No call reads the clock, so a
@@ -98,8 +99,8 @@ func WithBufferThreshold(part float64) BufferOption {
 	}
 }
 
-// WithBufferInterval fills the buffer that often, however much is left; the default is 1 s. It is greater than 0. Nobody is
-// asked when the buffer is full.
+// WithBufferInterval fills the buffer that often, however much is left; the default is 1 s. It is
+// greater than 0. Nobody is asked when the buffer is full.
 func WithBufferInterval(d time.Duration) BufferOption {
 	return func(o *bufferOptions) error {
 		if d <= 0 {
