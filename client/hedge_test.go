@@ -6,7 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -55,5 +57,57 @@ func TestHedgingWhileOneFails(t *testing.T) {
 	}
 	if asked := f.members[0].asked.Load() + f.members[1].asked.Load(); asked != 2 {
 		t.Errorf("%d requests, expected 2", asked)
+	}
+}
+
+// Hooks are told which member lost a race, and only the slow one can come under suspicion.
+func TestHedgedTriesNameTheirMembers(t *testing.T) {
+	f := startFakes(t, 2)
+	type seen struct {
+		member string
+		err    error
+	}
+	tries := make(chan seen, 1000)
+	c := f.client(f.addrs(), WithHedging(10*time.Millisecond), WithHooks(Hooks{Try: func(method, member string, _ time.Duration, err error) {
+		if method == snowraftv1.IdService_GenerateIds_FullMethodName {
+			tries <- seen{member, err}
+		}
+	}}))
+	f.warm(c)
+	for len(tries) > 0 {
+		<-tries
+	}
+	slow := f.members[0]
+	slow.hangs()
+	for slow.asked.Load() == 0 {
+		askAll(t, c, 1, 1)
+	}
+	for {
+		if s := <-tries; s.err != nil {
+			if s.member != slow.addr || status.Code(s.err) != codes.Canceled {
+				t.Errorf("%v at %s, expected the one that is slow, %s", s.err, s.member, slow.addr)
+			}
+			return
+		}
+	}
+}
+
+// A caller's options may point to memory of its own, which no try may touch when the call is over.
+func TestOptionsOfHedgedCalls(t *testing.T) {
+	f := startFakes(t, 2)
+	c := f.client(f.addrs(), WithHedging(time.Millisecond))
+	f.warm(c)
+	for _, m := range f.members {
+		m.does(slowly(m, 2*time.Millisecond))
+	}
+	ids := snowraftv1.NewIdServiceClient(c.Conn())
+	req := new(snowraftv1.GenerateIdsRequest)
+	for n := range uint32(100) {
+		var trailer metadata.MD
+		req.Count = 1 + n%3
+		if resp, err := ids.GenerateIds(t.Context(), req, grpc.Trailer(&trailer)); err != nil || resp == nil {
+			t.Fatal(err)
+		}
+		trailer = nil
 	}
 }
