@@ -53,8 +53,7 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 			return ErrClosed
 		}
 		member, others := t.chosen()
-		e := newError(err, member)
-		e.explain(c.standing.known())
+		e := c.explained(err, member)
 		interrupted := ctx.Err()
 		if interrupted == nil || len(call.round) == 0 && call.before == nil {
 			call.note(e)
@@ -77,6 +76,13 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		call.nextRound()
 		patience, pause = 2*patience, min(2*pause, longestPause)
 	}
+}
+
+// explained is an error of gRPC in words of this package.
+func (c *caller) explained(err error, member string) *Error {
+	e := newError(err, member)
+	e.explain(c.standing.known())
+	return e
 }
 
 // rest waits before the next round; its error says why there is none.

@@ -72,6 +72,19 @@ func (ch *channel) Invoke(ctx context.Context, method string, req, reply any, op
 	return ch.caller.invoke(ctx, method, req, reply, opts...)
 }
 
+// NewStream implements grpc.ClientConnInterface.
+func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	stream, err := ch.ClientConn.NewStream(ctx, desc, method, opts...)
+	switch {
+	case err == nil:
+		return stream, nil
+	case ch.caller.life.Err() != nil:
+		return nil, ErrClosed
+	default:
+		return nil, ch.caller.explained(err, "")
+	}
+}
+
 // update tells where members are.
 func (ch *channel) update(seeds, learned []string) {
 	state := addresses(seeds, learned)

@@ -42,12 +42,16 @@ func (c conn) channel(method string) *channel {
 }
 
 // Ready is nil when there is a connection to a member that can issue IDs now; else it matches
-// ErrUnavailable. It begins to connect if that has not begun, and does not wait for it.
+// ErrUnavailable, or ErrClosed. It begins to connect if that has not begun, and does not wait for it.
 func (c *Client) Ready() error {
 	c.members.start()
 	c.ids.Connect()
-	if state := c.ids.GetState(); state != connectivity.Ready {
+	switch state := c.ids.GetState(); state {
+	case connectivity.Ready:
+		return nil
+	case connectivity.Shutdown:
+		return ErrClosed
+	default:
 		return fmt.Errorf("client: there is no connection to a member that can issue IDs, it is %v: %w", state, ErrUnavailable)
 	}
-	return nil
 }

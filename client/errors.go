@@ -146,7 +146,10 @@ func newError(err error, member string) *Error {
 // interrupted is the error of a caller whose context ended while it waited; last is what was
 // in the way until then, or nil.
 func interrupted(cause error, last *Error) error {
-	e := Error{message: "the caller stopped waiting before there was an answer"}
+	e := Error{message: "the caller stopped waiting before there was an answer", code: codes.Canceled}
+	if isTimeout(cause) {
+		e.code = codes.DeadlineExceeded
+	}
 	if last != nil {
 		e = *last
 	}
