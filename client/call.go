@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // call is one call over all its tries.
@@ -76,7 +78,10 @@ func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply an
 	if patience > 0 {
 		// So that time is left for another member, whatever the deadline.
 		if deadline, ok := ctx.Deadline(); ok {
-			patience = min(patience, time.Until(deadline)/2)
+			left := time.Until(deadline)
+			if patience > left/2 && !c.policy.large {
+				patience = left / 2
+			}
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, patience)
@@ -103,7 +108,7 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 	c.opts.hooks.try(c.method, member, took, err)
 	switch {
 	case member == "":
-	case err == nil:
+	case err == nil || rpc.FromError(err).Reason != "":
 		c.standing.trust(member)
 	case isTimeout(mine.Err()) && took >= c.policy.suspicious:
 		c.standing.suspect(member)

@@ -2,10 +2,9 @@ package client
 
 import (
 	"context"
-	"math"
+	"math/rand/v2"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
@@ -32,11 +31,11 @@ func (pickers) Build(info base.PickerBuildInfo) balancer.Picker {
 	return p
 }
 
-// picker takes the connections to healthy members in turn, passing over members that the
-// try of a call would rather not have.
+// picker chooses among the connections to healthy members. It passes over members that the try of a
+// call would rather not have, and prefers those with the fewest calls under way: one that
+// hangs, which nobody knows yet, soon has more than the others.
 type picker struct {
 	ready []connection
-	turn  atomic.Uint32
 }
 
 type connection struct {
@@ -47,36 +46,27 @@ type connection struct {
 // Pick implements balancer.Picker.
 func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	t, ok := info.Ctx.Value(tryKey{}).(*try)
-	turn := int(p.turn.Add(1) % math.MaxInt32)
 	if !ok {
-		return balancer.PickResult{SubConn: p.ready[turn%len(p.ready)].SubConn}, nil
+		return balancer.PickResult{SubConn: p.ready[rand.IntN(len(p.ready))].SubConn}, nil
 	}
-	least, equal, fresh := worst+1, 0, 0
+	var best connection
+	least, fewest, equal, fresh := worst+1, 0, 0, 0
 	for _, conn := range p.ready {
-		objection := t.objection(conn.addr)
+		objection, calls := t.objection(conn.addr)
 		if objection < avoided {
 			fresh++
 		}
-		switch {
-		case objection < least:
-			least, equal = objection, 1
-		case objection == least:
-			equal++
+		if objection < least || objection == least && calls < fewest {
+			least, fewest, equal = objection, calls, 0
 		}
-	}
-	// Those in turn are only the best ones, or who comes after a bad one would be asked twice as often.
-	best, skip := turn%len(p.ready), turn%equal
-	for at, conn := range p.ready {
-		if t.objection(conn.addr) == least {
-			if best = at; skip == 0 {
-				break
+		if objection == least && calls == fewest {
+			if equal++; rand.IntN(equal) == 0 {
+				best = conn
 			}
-			skip--
 		}
 	}
-	t.standing.take(p.ready[best].addr)
-	t.choose(p.ready[best].addr, least < avoided && fresh > 1)
-	return balancer.PickResult{SubConn: p.ready[best].SubConn}, nil
+	t.choose(best.addr, least < avoided && fresh > 1)
+	return balancer.PickResult{SubConn: best.SubConn, Done: t.standing.take(best.addr)}, nil
 }
 
 // What a try may have against a member, from the least to the worst; they add up.
@@ -101,12 +91,13 @@ type tryKey struct{}
 
 func (t *try) within(ctx context.Context) context.Context { return context.WithValue(ctx, tryKey{}, t) }
 
-func (t *try) objection(addr string) int {
-	objection := t.standing.objection(addr)
+// objection is what speaks against a member, and how many calls it has.
+func (t *try) objection(addr string) (objection, calls int) {
+	objection, calls = t.standing.objection(addr)
 	if slices.Contains(t.avoid, addr) {
 		objection += avoided
 	}
-	return objection
+	return objection, calls
 }
 
 func (t *try) choose(addr string, others bool) {

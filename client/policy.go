@@ -21,6 +21,8 @@ type policy struct {
 	hedged bool
 	// patience is how long a member may take before another is tried; 0: as long as the call.
 	patience time.Duration
+	// large: it may take all the time that is left, so none is kept for another member.
+	large bool
 	// suspicious is how long a member has to have been silent to be passed over for a while.
 	suspicious time.Duration
 	// fleeting: it carries the caller's clock, so the caller tries again itself, with a request of that moment.
@@ -88,19 +90,18 @@ var policies = map[string]policy{
 }
 
 const (
-	// patientCount is the most IDs that a member is expected to issue at once. More take as long as their
-	// ticks last, anywhere.
+	// patientCount is the most IDs that a member is expected to issue in half of a call's time. More take as
+	// long as their ticks last, anywhere.
 	patientCount = 4096
-	// perID is what fewer may take each, in layouts with few IDs a tick.
+	// perID is how long each may take, in layouts with few IDs a tick.
 	perID = 250 * time.Microsecond
 )
 
 // issuing is how count IDs are tried.
 func (p policy) issuing(count uint32) policy {
+	p.patience += time.Duration(count) * perID
 	if count > patientCount {
-		p.patience, p.hedged = 0, false
-	} else {
-		p.patience += time.Duration(count) * perID
+		p.large, p.hedged = true, false
 	}
 	return p
 }

@@ -154,7 +154,7 @@ func TestReasons(t *testing.T) {
 func TestLargeRequestsHavePatience(t *testing.T) {
 	small := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: maxShared})
 	large := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: maxCount})
-	if small.patience != memoryPatience+maxShared*perID || !small.hedged || large.patience != 0 || large.hedged {
+	if small.patience != memoryPatience+maxShared*perID || !small.hedged || large.patience != memoryPatience+maxCount*perID || !large.large || small.large || large.hedged {
 		t.Errorf("%+v and %+v", small, large)
 	}
 }

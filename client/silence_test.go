@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // A member that takes requests and does not answer costs one call some time, and then hardly any.
@@ -53,14 +58,19 @@ func TestSuspicionEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	standing := c.ids.caller.standing
-	if standing.objection(f.members[0].addr) != suspected {
+	if !standing.isSuspect(f.members[0].addr) {
 		t.Fatal("it is not suspected")
 	}
 	f.members[0].does(nil)
 	askAll(t, c, 1, 1)
-	if standing.objection(f.members[0].addr) != 0 {
+	if standing.isSuspect(f.members[0].addr) {
 		t.Error("it is still suspected")
 	}
+}
+
+func (s *standing) isSuspect(addr string) bool {
+	objection, _ := s.objection(addr)
+	return objection == suspected
 }
 
 func TestNobodyIsThere(t *testing.T) {
@@ -136,5 +146,57 @@ func TestInterruptedCalls(t *testing.T) {
 	}
 	for _, m := range f.members {
 		until(t, "the connections are gone", func() bool { return m.conns.open.Load() == 0 })
+	}
+}
+
+// A member that hangs gets no more calls than one that answers has at a time, so those that it holds up are few.
+func TestMemberThatHangsGetsFewCalls(t *testing.T) {
+	f := startFakes(t, 3)
+	c := f.client(f.addrs())
+	f.warm(c)
+	f.members[0].hangs()
+	const callers = 8
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range 100 {
+				if _, err := c.IDs("").Ranges(t.Context(), maxShared+1); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if asked := f.members[0].asked.Load(); asked == 0 || asked > callers/2 {
+		t.Errorf("%d calls went to the member that hangs", asked)
+	}
+}
+
+// A request for many IDs finds another member as well, if the time that it has is long for so many.
+func TestLargeRequestsAtMembersThatHang(t *testing.T) {
+	f := startFakes(t, 2)
+	c := f.client(f.addrs())
+	f.warm(c)
+	f.members[0].hangs()
+	for range 2 {
+		if _, err := c.IDs("").Ranges(within(t, 5*time.Second), patientCount+1); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Also a refusal is an answer.
+func TestMembersThatRefuseAreTrusted(t *testing.T) {
+	f := startFakes(t, 1)
+	c := f.client(f.addrs())
+	f.warm(c)
+	standing := c.ids.caller.standing
+	standing.suspect(f.members[0].addr)
+	f.members[0].refuses(codes.NotFound, rpc.UnknownLayout, 0)
+	if _, err := c.NextID(within(t, patience)); !errors.Is(err, ErrUnknownLayout) {
+		t.Error(err)
+	}
+	if standing.isSuspect(f.members[0].addr) {
+		t.Error("it is still suspected")
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/balancer"
 )
 
 // suspicion is how long a member that did not answer in time is asked only if no other is there.
@@ -15,10 +17,11 @@ type standing struct {
 	addrs    []string             // to which there are or should be connections
 	learned  map[string]bool      // those that members advertise; nil: nothing was learned yet
 	suspects map[string]time.Time // until when
+	calls    map[string]int       // under way
 }
 
 func newStanding(seeds []string) *standing {
-	return &standing{addrs: seeds, suspects: make(map[string]time.Time)}
+	return &standing{addrs: seeds, suspects: make(map[string]time.Time), calls: make(map[string]int)}
 }
 
 // learn tells all addresses that are in use, and which of them members advertise.
@@ -64,19 +67,28 @@ func (s *standing) trust(addr string) {
 	delete(s.suspects, addr)
 }
 
-// take says that a member is going to be asked. Of one whose suspicion has just ended, this is the
+// take says that a member is going to be asked, and returns what to call when it was. Of one whose suspicion has just ended, this is the
 // only call until it answers, so that no more than one has to wait if it still hangs.
-func (s *standing) take(addr string) {
-	s.mu.RLock()
-	_, ok := s.suspects[addr]
-	s.mu.RUnlock()
-	if ok {
-		s.suspect(addr)
+func (s *standing) take(addr string) (done func(balancer.DoneInfo)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[addr]++
+	if _, ok := s.suspects[addr]; ok {
+		s.suspects[addr] = time.Now().Add(suspicion)
+	}
+	return func(balancer.DoneInfo) { s.release(addr) }
+}
+
+func (s *standing) release(addr string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.calls[addr]--; s.calls[addr] == 0 {
+		delete(s.calls, addr)
 	}
 }
 
-// objection is what speaks against a member.
-func (s *standing) objection(addr string) (objection int) {
+// objection is what speaks against a member, and how many calls it has.
+func (s *standing) objection(addr string) (objection, calls int) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.learned != nil && !s.learned[addr] {
@@ -85,5 +97,5 @@ func (s *standing) objection(addr string) (objection int) {
 	if until, ok := s.suspects[addr]; ok && time.Now().Before(until) {
 		objection += suspected
 	}
-	return objection
+	return objection, s.calls[addr]
 }
