@@ -26,7 +26,7 @@ const (
 type members struct {
 	seeds    []string
 	learned  []string        // the addresses that are advertised, in order; nil: not known yet
-	ever     map[string]bool // the addresses that were advertised at some time
+	ever     map[string]bool // those of seeds that were advertised at some time
 	pause    time.Duration   // lookPause
 	every    time.Duration   // lookEvery
 	limit    time.Duration   // lookFor
@@ -102,7 +102,9 @@ func (m *members) look(ctx context.Context) {
 	for _, member := range resp.GetMembers() {
 		if a := member.GetApiAddress(); a != "" {
 			learned = append(learned, a)
-			m.ever[a] = true
+			if slices.Contains(m.seeds, a) {
+				m.ever[a] = true
+			}
 		}
 	}
 	if len(learned) == 0 {
