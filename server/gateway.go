@@ -68,7 +68,9 @@ func OpenGateway(ctx context.Context, cfg GatewayConfig) (*Gateway, error) {
 	g.buffers = buffers{open: func(layout string) (idSource, error) {
 		return client.NewBuffer(g.client.IDs(layout), client.WithBufferAge(bufferAge), client.WithBufferSize(minBuffer, maxBuffer))
 	}}
-	g.numbers = coalescer{flights: make(map[string]*flight), call: g.askNext}
+	g.numbers = coalescer{flights: make(map[string]*flight), call: func(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
+		return g.askNext(ctx, sequence, count, "")
+	}}
 	g.metrics = newMetrics(gatewayCollector{g, asked})
 	if g.grpc, err = g.newGRPC(); err == nil {
 		err = g.openDoors(gatewayDoors{doors{g, g.metrics}, g}, cfg.RedisCreate)
@@ -133,23 +135,27 @@ func (g *Gateway) ask(ctx context.Context, method string, req, reply any) error 
 }
 
 // next gives out numbers of a sequence. Those who come while a member is asked are served
-// together by the next call.
+// together by the next call; a request with an ID has an answer of its own, at the leader.
 func (g *Gateway) next(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
 	if err := checkNext(count, requestID); err != nil {
 		return n, err
 	}
-	n, err = g.numbers.next(ctx, sequence, count)
+	if requestID == "" {
+		n, err = g.numbers.next(ctx, sequence, count)
+	} else {
+		n, err = g.askNext(ctx, sequence, count, requestID)
+	}
 	if err == nil {
 		g.metrics.numbers.Add(float64(count))
 	}
 	return n, err
 }
 
-func (g *Gateway) askNext(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
+func (g *Gateway) askNext(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	mine, cancel := within(ctx, gatewayWait)
 	defer cancel()
 	reply := new(snowraftv1.NextResponse)
-	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count)} //nolint:gosec // at most maxCount
+	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most maxCount
 	if err := g.ask(mine, snowraftv1.SequenceService_Next_FullMethodName, req, reply); err != nil {
 		return member.Numbering{}, overdue(ctx, err)
 	}

@@ -3,6 +3,8 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"iter"
 	"sync"
 	"time"
@@ -94,8 +96,19 @@ func (g *Gateway) take(ctx context.Context, ids []allocator.Range, layout string
 	if err != nil {
 		return ids, err
 	}
+	return ranged(ids, resp, count)
+}
+
+// ranged appends what a member answered to a request for count IDs. More of them would be more than a
+// program can take in that reads them as text.
+func ranged(ids []allocator.Range, resp *snowraftv1.GenerateIdsResponse, count uint32) ([]allocator.Range, error) {
+	var sum uint64
 	for _, r := range resp.GetRanges() {
 		ids = append(ids, allocator.Range{First: r.GetFirst(), Count: r.GetCount(), Step: r.GetStep()})
+		sum += uint64(r.GetCount())
+	}
+	if sum != uint64(count) {
+		return ids, fmt.Errorf("the member answered with %d IDs instead of %d", sum, count)
 	}
 	return ids, nil
 }
@@ -117,6 +130,9 @@ func fromSource(ctx context.Context, source idSource, ids []allocator.Range, cou
 	defer cancel()
 	for range count {
 		id, err := source.Next(mine)
+		if errors.Is(err, client.ErrClosed) {
+			return ids, shuttingDown()
+		}
 		if err != nil {
 			return ids, overdue(ctx, err)
 		}

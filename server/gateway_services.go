@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,7 +11,6 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"github.com/snowraft/snowraft/client"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -21,11 +19,7 @@ func (g *Gateway) newGRPC() (*grpc.Server, error) {
 		if err := g.admit(ctx, info.FullMethod); err != nil {
 			return nil, err
 		}
-		resp, err := handler(ctx, req)
-		if errors.Is(err, client.ErrClosed) {
-			return nil, shuttingDown()
-		}
-		return resp, err
+		return handler(ctx, req)
 	})
 	for _, service := range []struct {
 		desc grpc.ServiceDesc
@@ -128,17 +122,9 @@ type gatewayNumbers struct {
 	g *Gateway
 }
 
-// Next gives out numbers. A request with an ID has an answer of its own, at the leader.
+// Next gives out numbers.
 func (q *gatewayNumbers) Next(ctx context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
-	if req.GetRequestId() != "" {
-		resp := new(snowraftv1.NextResponse)
-		if err := q.g.ask(ctx, snowraftv1.SequenceService_Next_FullMethodName, req, resp); err != nil {
-			return nil, err
-		}
-		q.g.metrics.numbers.Add(float64(resp.GetCount()))
-		return resp, nil
-	}
-	n, err := q.g.next(ctx, req.GetSequence(), uint64(req.GetCount()), "")
+	n, err := q.g.next(ctx, req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
 	if err != nil {
 		return nil, err
 	}
