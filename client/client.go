@@ -116,7 +116,7 @@ func (c *Client) Sequence(name string) *Sequence {
 }
 
 // Close ends the connections. Calls under way fail with ErrClosed, and so do later ones; closing twice is
-// harmless. Close generators, buffers and sequences first: they give back what they hold.
+// harmless. Close generators, buffers and blocks first: they give back what they hold.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	closed := c.closed

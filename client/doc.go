@@ -2,7 +2,8 @@
 //
 //   - Direct: a [Client] knows some members, learns the others, and asks whichever is
 //     healthy. [IDs] and [Sequence] put the requests of concurrent callers into one call.
-//   - Buffered: a [Buffer] fetches IDs ahead, so that Next takes nanoseconds.
+//   - Buffered: a [Buffer] fetches IDs ahead, and [Blocks] numbers of a relaxed sequence, so that
+//     Next takes nanoseconds.
 //   - Embedded: a [Generator] leases a worker from the cluster and issues IDs in this
 //     process, also while no member can be reached.
 //
