@@ -41,7 +41,7 @@ func ExampleSequence() {
 	}
 
 	// The same numbers however often the request is repeated, within 10 minutes.
-	numbers, err = orders.NextOnce(ctx, "invoice-run-2026-03", 100)
+	numbers, err = orders.TakeOnce(ctx, "invoice-run-2026-03", 100)
 	if err != nil {
 		log.Fatal(err)
 	}

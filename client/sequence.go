@@ -80,10 +80,10 @@ func (s *Sequence) Texts(ctx context.Context, n int) ([]string, error) {
 	return answer.texts(at, uint64(n))
 }
 
-// NextOnce is Take for a request that may be repeated: who asks again within 10 minutes under the same ID, 1 to 64
+// TakeOnce is Take for a request that may be repeated: who asks again within 10 minutes under the same ID, 1 to 64
 // bytes, through this process or another, gets the same numbers. For another n
 // the ID is refused with ErrInvalidArgument. It costs a write to the cluster's log, and travels alone.
-func (s *Sequence) NextOnce(ctx context.Context, requestID string, n int) (Numbers, error) {
+func (s *Sequence) TakeOnce(ctx context.Context, requestID string, n int) (Numbers, error) {
 	answer, err := s.once(ctx, requestID, n)
 	if err != nil {
 		return Numbers{}, err
@@ -91,7 +91,7 @@ func (s *Sequence) NextOnce(ctx context.Context, requestID string, n int) (Numbe
 	return answer.part(0, uint64(n)), nil
 }
 
-// TextsOnce is NextOnce with the numbers as text, in the sequence's format.
+// TextsOnce is TakeOnce with the numbers as text, in the sequence's format.
 func (s *Sequence) TextsOnce(ctx context.Context, requestID string, n int) ([]string, error) {
 	answer, err := s.once(ctx, requestID, n)
 	if err != nil {

@@ -7,8 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"github.com/snowraft/snowraft/client"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -19,97 +17,95 @@ const (
 )
 
 func TestSequencesOfACluster(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(), ofRaft)
-	t.Run("cluster", func(t *testing.T) { // whose members end before leaks are looked for
-		c := startNumberCluster(t, 3)
-		c.create(&snowraftv1.Sequence{Name: "strict", Mode: strict, Format: "ORD-{seq:05}"})
-		c.create(&snowraftv1.Sequence{Name: "relaxed", Mode: relaxed, Format: "{date:yyyy}{seq:05}", TimeZone: "Asia/Tokyo"})
-		top := int64(10)
-		c.create(&snowraftv1.Sequence{Name: "short", Mode: strict, Max: &top})
-		cl := c.client()
+	t.Parallel()
+	c := startNumberCluster(t, 3)
+	c.create(&snowraftv1.Sequence{Name: "strict", Mode: strict, Format: "ORD-{seq:05}"})
+	c.create(&snowraftv1.Sequence{Name: "relaxed", Mode: relaxed, Format: "{date:yyyy}{seq:05}", TimeZone: "Asia/Tokyo"})
+	top := int64(10)
+	c.create(&snowraftv1.Sequence{Name: "short", Mode: strict, Max: &top})
+	cl := c.client()
 
-		t.Run("strict order, many callers", func(t *testing.T) {
-			s := cl.Sequence("strict")
-			if cl.Sequence("strict") != s {
-				t.Error("callers of one sequence do not share their calls")
-			}
-			var done atomic.Int64 // the greatest number that a call returned
-			var given sync.Map
-			var all sync.WaitGroup
-			for range 300 {
-				all.Go(func() {
-					for range 10 {
-						floor := done.Load()
-						n, err := s.Next(t.Context())
-						if err != nil {
-							t.Error(err)
-							return
-						}
-						if _, twice := given.LoadOrStore(n, true); twice || n <= floor {
-							t.Errorf("%d after %d, given before: %t", n, floor, twice)
-						}
-						for last := done.Load(); n > last && !done.CompareAndSwap(last, n); last = done.Load() {
-						}
+	t.Run("strict order, many callers", func(t *testing.T) {
+		s := cl.Sequence("strict")
+		if cl.Sequence("strict") != s {
+			t.Error("callers of one sequence do not share their calls")
+		}
+		var done atomic.Int64 // the greatest number that a call returned
+		var given sync.Map
+		var all sync.WaitGroup
+		for range 300 {
+			all.Go(func() {
+				for range 10 {
+					floor := done.Load()
+					n, err := s.Next(t.Context())
+					if err != nil {
+						t.Error(err)
+						return
 					}
-				})
-			}
-			all.Wait()
-			if text, err := s.NextText(t.Context()); err != nil || text != fmt.Sprintf("ORD-%05d", done.Load()+1) {
-				t.Error(text, err)
-			}
-		})
-		t.Run("relaxed texts", func(t *testing.T) {
-			texts, err := cl.Sequence("relaxed").Texts(t.Context(), 2000) // more than members write
-			if err != nil || len(texts) != 2000 || len(texts[0]) != 9 || texts[1999][4:] != "02000" && texts[1999][4:] <= texts[0][4:] {
-				t.Error(len(texts), err)
-			}
-		})
-		t.Run("once", func(t *testing.T) {
-			for _, name := range []string{"strict", "relaxed"} {
-				s := cl.Sequence(name)
-				one, err := s.NextOnce(t.Context(), "order-7", 5)
-				if err != nil {
-					t.Fatal(err)
+					if _, twice := given.LoadOrStore(n, true); twice || n <= floor {
+						t.Errorf("%d after %d, given before: %t", n, floor, twice)
+					}
+					for last := done.Load(); n > last && !done.CompareAndSwap(last, n); last = done.Load() {
+					}
 				}
-				two, err := c.client().Sequence(name).NextOnce(t.Context(), "order-7", 5)
-				if err != nil || one != two || one.Count != 5 {
-					t.Errorf("%s: %v, then %v, %v", name, one, two, err)
-				}
-				if _, err := s.NextOnce(t.Context(), "order-7", 6); !errors.Is(err, client.ErrInvalidArgument) {
+			})
+		}
+		all.Wait()
+		if text, err := s.NextText(t.Context()); err != nil || text != fmt.Sprintf("ORD-%05d", done.Load()+1) {
+			t.Error(text, err)
+		}
+	})
+	t.Run("relaxed texts", func(t *testing.T) {
+		texts, err := cl.Sequence("relaxed").Texts(t.Context(), 2000) // more than members write
+		if err != nil || len(texts) != 2000 || len(texts[0]) != 9 || texts[1999][4:] != "02000" && texts[1999][4:] <= texts[0][4:] {
+			t.Error(len(texts), err)
+		}
+	})
+	t.Run("once", func(t *testing.T) {
+		for _, name := range []string{"strict", "relaxed"} {
+			s := cl.Sequence(name)
+			one, err := s.TakeOnce(t.Context(), "order-7", 5)
+			if err != nil {
+				t.Fatal(err)
+			}
+			two, err := c.client().Sequence(name).TakeOnce(t.Context(), "order-7", 5)
+			if err != nil || one != two || one.Count != 5 {
+				t.Errorf("%s: %v, then %v, %v", name, one, two, err)
+			}
+			if _, err := s.TakeOnce(t.Context(), "order-7", 6); !errors.Is(err, client.ErrInvalidArgument) {
+				t.Error(err)
+			}
+		}
+	})
+	t.Run("the end", func(t *testing.T) {
+		s := cl.Sequence("short")
+		var given atomic.Int64
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				if n, err := s.Take(t.Context(), 3); err == nil {
+					given.Add(int64(n.Count))
+				} else if !errors.Is(err, client.ErrSequenceExhausted) {
 					t.Error(err)
 				}
-			}
-		})
-		t.Run("the end", func(t *testing.T) {
-			s := cl.Sequence("short")
-			var given atomic.Int64
-			var all sync.WaitGroup
-			for range 20 {
-				all.Go(func() {
-					if n, err := s.Take(t.Context(), 3); err == nil {
-						given.Add(int64(n.Count))
-					} else if !errors.Is(err, client.ErrSequenceExhausted) {
-						t.Error(err)
-					}
-				})
-			}
-			all.Wait()
-			if n, err := s.Next(t.Context()); given.Load() != 9 || n != 10 || err != nil {
-				t.Errorf("%d given, then %d, %v", given.Load(), n, err)
-			}
-		})
-		t.Run("errors", func(t *testing.T) {
-			if _, err := cl.Sequence("none").Next(t.Context()); !errors.Is(err, client.ErrUnknownSequence) {
-				t.Error(err)
-			}
-			other := c.client()
-			if _, err := other.Sequence("strict").Next(t.Context()); err != nil {
-				t.Error(err)
-			}
-			_ = other.Close()
-			if _, err := other.Sequence("strict").Next(t.Context()); !errors.Is(err, client.ErrClosed) {
-				t.Error(err)
-			}
-		})
+			})
+		}
+		all.Wait()
+		if n, err := s.Next(t.Context()); given.Load() != 9 || n != 10 || err != nil {
+			t.Errorf("%d given, then %d, %v", given.Load(), n, err)
+		}
+	})
+	t.Run("errors", func(t *testing.T) {
+		if _, err := cl.Sequence("none").Next(t.Context()); !errors.Is(err, client.ErrUnknownSequence) {
+			t.Error(err)
+		}
+		other := c.client()
+		if _, err := other.Sequence("strict").Next(t.Context()); err != nil {
+			t.Error(err)
+		}
+		_ = other.Close()
+		if _, err := other.Sequence("strict").Next(t.Context()); !errors.Is(err, client.ErrClosed) {
+			t.Error(err)
+		}
 	})
 }

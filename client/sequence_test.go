@@ -215,24 +215,24 @@ func TestSequenceTexts(t *testing.T) {
 func TestSequenceOnce(t *testing.T) {
 	c := &counter{format: "{date:yyyy}-{seq:06}"}
 	s := c.sequence()
-	first, err := s.NextOnce(t.Context(), "order-1", 3)
+	first, err := s.TakeOnce(t.Context(), "order-1", 3)
 	if err != nil || first != (Numbers{First: 1, Count: 3, Increment: 1}) {
 		t.Error(first, err)
 	}
 	if n, err := s.Next(t.Context()); n != 4 || err != nil {
 		t.Error(n, err)
 	}
-	if again, err := s.NextOnce(t.Context(), "order-1", 3); again != first || err != nil {
+	if again, err := s.TakeOnce(t.Context(), "order-1", 3); again != first || err != nil {
 		t.Error(again, err)
 	}
 	if texts, err := s.TextsOnce(t.Context(), "order-1", 3); len(texts) != 3 || texts[2] != "1970-000003" || err != nil {
 		t.Error(texts, err)
 	}
-	if other, err := s.NextOnce(t.Context(), "order-1", 2); err == nil {
+	if other, err := s.TakeOnce(t.Context(), "order-1", 2); err == nil {
 		t.Errorf("%v: two numbers of an answer of three", other)
 	}
 	for _, id := range []string{"", strings.Repeat("x", 65)} {
-		if _, err := s.NextOnce(t.Context(), id, 1); !errors.Is(err, ErrInvalidArgument) {
+		if _, err := s.TakeOnce(t.Context(), id, 1); !errors.Is(err, ErrInvalidArgument) {
 			t.Error(err)
 		}
 	}
@@ -244,7 +244,7 @@ func TestSequenceLimits(t *testing.T) {
 	for _, n := range []int{-1, 0, maxCount + 1} {
 		_, err1 := s.Take(t.Context(), n)
 		_, err2 := s.Texts(t.Context(), n)
-		_, err3 := s.NextOnce(t.Context(), "x", n)
+		_, err3 := s.TakeOnce(t.Context(), "x", n)
 		for _, err := range []error{err1, err2, err3} {
 			if !errors.Is(err, ErrInvalidArgument) {
 				t.Errorf("%d: %v", n, err)
