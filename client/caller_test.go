@@ -15,6 +15,7 @@ import (
 
 // What keeps one member from issuing IDs costs no call and hardly any time.
 func TestAnotherMemberIsAsked(t *testing.T) {
+	t.Parallel()
 	for _, refusal := range []struct {
 		code   codes.Code
 		reason string
@@ -38,6 +39,7 @@ func TestAnotherMemberIsAsked(t *testing.T) {
 
 // A refusal that every member would make ends the call at once, and says which member made it.
 func TestRefusalsThatAreFinal(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 3)
 	c := f.client(f.addrs())
 	for _, m := range f.members {
@@ -62,6 +64,7 @@ func TestRefusalsThatAreFinal(t *testing.T) {
 
 // Where all members refuse, the error says what each of them said, and that the time was up.
 func TestAllMembersRefuse(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 3)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -98,6 +101,7 @@ func TestAllMembersRefuse(t *testing.T) {
 
 // What a member said is not forgotten because others, or it itself, say nothing later.
 func TestReasonsAreRemembered(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -108,7 +112,7 @@ func TestReasonsAreRemembered(t *testing.T) {
 		}
 		return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "told so by the test"}
 	})
-	_, err := c.NextID(within(t, 500*time.Millisecond))
+	_, err := c.NextID(within(t, 200*time.Millisecond))
 	if !errors.Is(err, ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
@@ -116,6 +120,7 @@ func TestReasonsAreRemembered(t *testing.T) {
 
 // Members that pass for unable to issue are asked when there is no other: they know why.
 func TestUnhealthyMembersSayWhy(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -123,7 +128,7 @@ func TestUnhealthyMembersSayWhy(t *testing.T) {
 		m.refuses(codes.Unavailable, rpc.WindowEnded, 50*time.Millisecond)
 		m.serving(false)
 	}
-	_, err := c.NextID(within(t, 500*time.Millisecond))
+	_, err := c.NextID(within(t, 200*time.Millisecond))
 	if !errors.Is(err, ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
@@ -143,6 +148,7 @@ func TestUnhealthyMembersSayWhy(t *testing.T) {
 
 // An answer that no member would give is refused; it is no reason to try again.
 func TestMalformedAnswerIsRefused(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
 	f.members[0].does(func(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {

@@ -14,6 +14,7 @@ import (
 
 // Whatever is asked of a client that was closed says so.
 func TestClosedClient(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -35,6 +36,7 @@ func TestClosedClient(t *testing.T) {
 
 // Programs that pass errors on over gRPC tell a caller who gave up from one whose time was over.
 func TestCodesOfInterruptedCalls(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
 	f.warm(c)

@@ -16,11 +16,12 @@ import (
 
 // A slow member holds back nobody who hedges, and no ID of the race reaches two callers.
 func TestHedging(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs(), WithHedging(20*time.Millisecond))
 	f.warm(c)
 	f.members[0].hangs()
-	if slowest := askAll(t, c, 8, 50); slowest >= memoryPatience {
+	if slowest := askAll(t, c, 8, 20); slowest >= memoryPatience {
 		t.Errorf("the slowest call took %v", slowest)
 	}
 	if f.members[0].asked.Load() == 0 {
@@ -30,11 +31,12 @@ func TestHedging(t *testing.T) {
 	for _, m := range f.members {
 		m.does(slowly(m, 20*time.Millisecond))
 	}
-	askAll(t, c, 8, 30)
+	askAll(t, c, 8, 10)
 }
 
 // That one fails does not end the race.
 func TestHedgingWhileOneFails(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs(), WithHedging(10*time.Millisecond))
 	f.warm(c)
@@ -62,6 +64,7 @@ func TestHedgingWhileOneFails(t *testing.T) {
 
 // Hooks are told which member lost a race, and only the slow one can come under suspicion.
 func TestHedgedTriesNameTheirMembers(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	type seen struct {
 		member string
@@ -94,6 +97,7 @@ func TestHedgedTriesNameTheirMembers(t *testing.T) {
 
 // A caller's options may point to memory of its own, which no try may touch when the call is over.
 func TestOptionsOfHedgedCalls(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs(), WithHedging(time.Millisecond))
 	f.warm(c)

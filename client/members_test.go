@@ -15,6 +15,7 @@ func hurry(c *Client) {
 // Members that come are asked, those that were removed are not and lose their connections, and those
 // who ask meanwhile notice nothing.
 func TestMembershipIsFollowed(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs()[:1]) // the other one is learned
 	hurry(c)
@@ -56,6 +57,7 @@ func TestMembershipIsFollowed(t *testing.T) {
 
 // A member that is known by two names is not asked twice as often.
 func TestOtherNamesOfMembers(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	_, port, err := net.SplitHostPort(f.members[0].addr)
 	if err != nil {
@@ -72,6 +74,7 @@ func TestOtherNamesOfMembers(t *testing.T) {
 
 // Where the addresses that members advertise lead nowhere, those that the client was given do.
 func TestAdvertisedAddressesThatLeadNowhere(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
 	hurry(c)
@@ -94,6 +97,7 @@ func TestAdvertisedAddressesThatLeadNowhere(t *testing.T) {
 
 // When all that was learned is gone, what the client was given is tried again.
 func TestGivenAddressesAreNotForgotten(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	first, second := f.members[0], f.members[1]
 	c := f.client([]string{first.addr})
@@ -112,6 +116,7 @@ func TestGivenAddressesAreNotForgotten(t *testing.T) {
 
 // Nothing is dialled before it is needed, and the first ID needs little time.
 func TestFirstID(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 3)
 	began := time.Now()
 	c := f.client(f.addrs())
@@ -129,6 +134,7 @@ func TestFirstID(t *testing.T) {
 }
 
 func TestAddressesOfMembers(t *testing.T) {
+	t.Parallel()
 	seeds, err := seedAddresses([]string{"a", "b:1", "::1", "[::1]:2", "[::1]"})
 	if err != nil || seeds[0] != "a:7700" || seeds[1] != "b:1" || seeds[2] != "[::1]:7700" || seeds[3] != "[::1]:2" || seeds[4] != "[::1]:7700" {
 		t.Errorf("%q, %v", seeds, err)

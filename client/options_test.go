@@ -25,6 +25,7 @@ type spanKey struct{}
 
 // Hooks and interceptors see each try, with the values of the caller; hooks see each call.
 func TestTriesAreObserved(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	var tries, failed, unnamed, batches, served, seen, spans atomic.Int64
 	c := f.client(f.addrs(),
@@ -100,6 +101,7 @@ func certificate(t *testing.T, hosts ...string) (tls.Certificate, *x509.CertPool
 
 // A certificate is checked for the host of the member's own address.
 func TestCertificatesNameMembers(t *testing.T) {
+	t.Parallel()
 	for _, host := range []string{"127.0.0.1", "localhost"} {
 		cert, pool := certificate(t, host)
 		f := startFakes(t, 0)
@@ -116,12 +118,12 @@ func TestCertificatesNameMembers(t *testing.T) {
 		f.members = nil // or it would be learned
 		f.mu.Unlock()
 		other := map[string]string{"127.0.0.1": "localhost", "localhost": "127.0.0.1"}[host]
-		_, err = f.client([]string{net.JoinHostPort(other, port)}, secure).NextID(within(t, 300*time.Millisecond))
+		_, err = f.client([]string{net.JoinHostPort(other, port)}, secure).NextID(within(t, 100*time.Millisecond))
 		if err == nil {
 			t.Errorf("a certificate for %s was taken for one of %s", host, other)
 		}
 		t.Log(err)
-		_, err = f.client([]string{net.JoinHostPort(host, port)}).NextID(within(t, 300*time.Millisecond))
+		_, err = f.client([]string{net.JoinHostPort(host, port)}).NextID(within(t, 100*time.Millisecond))
 		if err == nil {
 			t.Error("plain TCP was answered")
 		}

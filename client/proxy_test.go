@@ -38,6 +38,7 @@ func pages(t *testing.T, status int, http2 bool) string {
 // What is no member, such as a proxy or a member's own HTTP port, is told apart, and members beside it
 // serve all calls.
 func TestWhatIsNoMember(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		status int
 		http2  bool
@@ -52,7 +53,7 @@ func TestWhatIsNoMember(t *testing.T) {
 		addr := pages(t, c.status, c.http2)
 		f := startFakes(t, 0)
 		began := time.Now()
-		_, err := f.client([]string{addr}).NextID(within(t, 400*time.Millisecond))
+		_, err := f.client([]string{addr}).NextID(within(t, 150*time.Millisecond))
 		var e *Error
 		if !errors.As(err, &e) || time.Since(began) > 5*time.Second {
 			t.Fatalf("%d: %v", c.status, err)
@@ -68,6 +69,7 @@ func TestWhatIsNoMember(t *testing.T) {
 
 // Also what accepts connections and never says a word is passed over.
 func TestWhatSaysNothing(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts
 	if err != nil {
 		t.Fatal(err)

@@ -29,6 +29,7 @@ func behind(m *fake) answering {
 // IDs of a session increase, also over members that number on their own, one by one and many at
 // once, whether they were asked for at the same time or not.
 func TestSessionsIncrease(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 3)
 	f.members[0].does(behind(f.members[0]))
 	ids := f.client(f.addrs()).IDs("")
@@ -68,6 +69,7 @@ func TestSessionsIncrease(t *testing.T) {
 // A floor that no member can exceed is the trouble of who brought it, not of others who ask at the same
 // time; nor do floors that members wait for hold back who has none.
 func TestFloorsHarmNobodyElse(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -132,6 +134,7 @@ func TestFloorsHarmNobodyElse(t *testing.T) {
 
 // Also where IDs of several lanes interleave, those of a session come in order.
 func TestSessionsSort(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	s := f.client(f.addrs()).IDs("").Session(0)
 	f.members[0].does(func(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
@@ -145,6 +148,7 @@ func TestSessionsSort(t *testing.T) {
 
 // Several IDs are as many as were asked for, appended to what is there.
 func TestSeveralIDs(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	ids := f.client(f.addrs()).IDs("")
 	seen := map[uint64]bool{7: true}

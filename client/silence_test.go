@@ -15,6 +15,7 @@ import (
 
 // A member that takes requests and does not answer costs one call some time, and then hardly any.
 func TestMemberThatHangs(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 3)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -30,6 +31,7 @@ func TestMemberThatHangs(t *testing.T) {
 
 // Also when the deadline is shorter than the patience there is time for another member.
 func TestShortDeadlines(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -50,11 +52,12 @@ func TestShortDeadlines(t *testing.T) {
 
 // Of members that are all suspected those that answer are trusted again.
 func TestSuspicionEnds(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
 	f.warm(c)
 	f.members[0].hangs()
-	if _, err := c.NextID(within(t, 3*memoryPatience)); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.NextID(within(t, 3*memorySuspicious)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	standing := c.ids.caller.standing
@@ -74,6 +77,7 @@ func (s *standing) isSuspect(addr string) bool {
 }
 
 func TestNobodyIsThere(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 0)
 	addrs := []string{unused(t), unused(t)}
 	c := f.client(addrs)
@@ -99,6 +103,7 @@ func TestNobodyIsThere(t *testing.T) {
 
 // Who gives up or closes gets the error for that, whatever the members do.
 func TestInterruptedCalls(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -151,6 +156,7 @@ func TestInterruptedCalls(t *testing.T) {
 
 // A member that hangs gets no more calls than one that answers has at a time, so those that it holds up are few.
 func TestMemberThatHangsGetsFewCalls(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 3)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -174,6 +180,7 @@ func TestMemberThatHangsGetsFewCalls(t *testing.T) {
 
 // A request for many IDs finds another member as well, if the time that it has is long for so many.
 func TestLargeRequestsAtMembersThatHang(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 2)
 	c := f.client(f.addrs())
 	f.warm(c)
@@ -187,6 +194,7 @@ func TestLargeRequestsAtMembersThatHang(t *testing.T) {
 
 // Also a refusal is an answer.
 func TestMembersThatRefuseAreTrusted(t *testing.T) {
+	t.Parallel()
 	f := startFakes(t, 1)
 	c := f.client(f.addrs())
 	f.warm(c)
