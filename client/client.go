@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -70,11 +71,14 @@ func seedAddresses(addrs []string) ([]string, error) {
 	}
 	seeds := make([]string, len(addrs))
 	for i, addr := range addrs {
-		if host := strings.TrimSuffix(strings.TrimPrefix(addr, "["), "]"); net.ParseIP(host) != nil || !strings.Contains(addr, ":") {
-			addr = net.JoinHostPort(host, defaultPort)
+		switch {
+		case net.ParseIP(addr) != nil:
+			addr = net.JoinHostPort(addr, defaultPort)
+		case !strings.Contains(addr, ":"), strings.HasSuffix(addr, "]"):
+			addr += ":" + defaultPort
 		}
 		host, port, err := net.SplitHostPort(addr)
-		if err != nil || host == "" || port == "" || strings.Contains(addr, "/") {
+		if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n == 0 || host == "" || strings.Contains(host, "/") {
 			return nil, fmt.Errorf("client: %q is no address of a member: expected host:port", addrs[i])
 		}
 		seeds[i] = addr

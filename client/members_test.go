@@ -139,7 +139,7 @@ func TestAddressesOfMembers(t *testing.T) {
 	if err != nil || seeds[0] != "a:7700" || seeds[1] != "b:1" || seeds[2] != "[::1]:7700" || seeds[3] != "[::1]:2" || seeds[4] != "[::1]:7700" {
 		t.Errorf("%q, %v", seeds, err)
 	}
-	for _, wrong := range [][]string{nil, {""}, {":7700"}, {"a:"}, {"a:1", ""}, {"http://a:1"}, {"http://a"}, {"a:1:2"}} {
+	for _, wrong := range [][]string{nil, {""}, {":7700"}, {"a:"}, {"a:1", ""}, {"http://a:1"}, {"http://a"}, {"a:1:2"}, {"a:x"}, {"a:0"}, {"a:70000"}, {"[::1"}} {
 		if c, err := New(wrong); err == nil {
 			t.Errorf("%q was accepted", wrong)
 			_ = c.Close()

@@ -18,7 +18,7 @@ const maxRequestID = 64
 // Of a strict sequence a call that begins after another one returned gets the greater numbers (smaller ones, if the
 // increment is negative), whoever made it and wherever: a call to the cluster begins after all
 // requests that it serves. A relaxed sequence ascends for each member by itself, and
-// calls go to the members in turn.
+// calls go to all of them.
 //
 // Numbers are unique; there are gaps where calls failed, were given up, or were repeated at another member.
 //
