@@ -97,8 +97,8 @@ type promoter struct {
 func (p promoter) CalculatePromotionsAndDemotions(c *autopilot.Config, s *autopilot.State) autopilot.RaftChanges {
 	changes := p.StablePromoter.CalculatePromotionsAndDemotions(c, s)
 	changes.Promotions = slices.DeleteFunc(changes.Promotions, func(id raft.ServerID) bool {
-		peer, _ := p.n.gossip.peer(string(id))
-		return peer.meta.Nonvoter
+		peer, known := p.n.gossip.peer(string(id))
+		return !known || peer.meta.Nonvoter
 	})
 	return changes
 }
