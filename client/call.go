@@ -110,7 +110,7 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 	case member == "":
 	case err == nil || rpc.FromError(err).Reason != "":
 		c.standing.trust(member)
-	case isTimeout(mine.Err()) && took >= c.policy.suspicious:
+	case isTimeout(mine.Err()) && c.policy.suspicious > 0 && took >= c.policy.suspicious:
 		c.standing.suspect(member)
 	}
 	return err

@@ -23,7 +23,8 @@ type policy struct {
 	patience time.Duration
 	// large: it may take all the time that is left, so none is kept for another member.
 	large bool
-	// suspicious is how long a member has to have been silent to be passed over for a while.
+	// suspicious is how long a member has to have been silent to be passed over for a while; 0: it may be
+	// silent for as long as it likes.
 	suspicious time.Duration
 	// fleeting: it carries the caller's clock, so the caller tries again itself, with a request of that moment.
 	fleeting bool
@@ -41,13 +42,13 @@ var (
 	issues = policy{repeatable: true, blind: true, elsewhere: true, hedged: true, patience: memoryPatience, suspicious: memorySuspicious}
 	leads  = policy{repeatable: true, blind: true, elsewhere: true, patience: leaderPatience, suspicious: leaderPatience}
 	// settles: the same again changes nothing.
-	settles = policy{repeatable: true, blind: true}
+	settles = policy{repeatable: true, blind: true, suspicious: leaderPatience}
 	// once: again only if nothing was done.
-	once = policy{blind: true}
+	once = policy{blind: true, suspicious: leaderPatience}
 	// fleeting: a member that hangs is passed over by the caller's next try.
 	fleeting = policy{fleeting: true, patience: leaderPatience, suspicious: leaderPatience}
 	// looks: whether it still is what the caller wants only the caller can say.
-	looks = policy{}
+	looks = policy{suspicious: leaderPatience}
 )
 
 // policies of all methods that are no streams. A method that is not here is tried once.
@@ -74,7 +75,7 @@ var policies = map[string]policy{
 
 	snowraftv1.WorkerService_AcquireWorker_FullMethodName: fleeting,
 	snowraftv1.WorkerService_ExtendWindow_FullMethodName:  fleeting,
-	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: {blind: true, patience: leaderPatience, suspicious: leaderPatience},
+	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: once,
 	snowraftv1.WorkerService_ListWorkers_FullMethodName:   leads,
 
 	snowraftv1.ClusterService_GetStatus_FullMethodName:          memory,

@@ -1,0 +1,71 @@
+package client
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// silent is a connection to a member that says nothing; it notes how long it was asked last.
+type silent struct {
+	grpc.ClientConnInterface
+	waited time.Duration
+}
+
+func (s *silent) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.CallOption) error {
+	began := time.Now()
+	ctx.Value(tryKey{}).(*try).choose("m", false)
+	<-ctx.Done()
+	s.waited = time.Since(began)
+	return status.FromContextError(ctx.Err()).Err()
+}
+
+// Who gave a member no time, or asked it to wait, does not make it suspect.
+func TestSilenceThatIsNotSuspicious(t *testing.T) {
+	for _, c := range []struct {
+		method string
+		within time.Duration
+		guilty bool
+	}{
+		{snowraftv1.IdService_GenerateIds_FullMethodName, memorySuspicious / 2, false},
+		{snowraftv1.IdService_GenerateIds_FullMethodName, 3 * memorySuspicious, true},
+		{snowraftv1.SequenceService_SetNext_FullMethodName, time.Second, false},
+		{snowraftv1.SequenceService_SetNext_FullMethodName, time.Minute, true},
+		{snowraftv1.SequenceService_CreateSequence_FullMethodName, time.Second, false},
+		{snowraftv1.SequenceService_ReturnBlock_FullMethodName, time.Second, false},
+		{snowraftv1.ClusterService_AwaitIndex_FullMethodName, time.Minute, false},
+		{"/of.another.Service/Call", time.Minute, false},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), c.within)
+			defer cancel()
+			caller := &caller{opts: &options{}, standing: newStanding(nil), life: t.Context(), conn: new(silent)}
+			if err := caller.invoke(ctx, c.method, nil, nil); err == nil {
+				t.Error("somebody answered")
+			}
+			if guilty := caller.standing.isSuspect("m"); guilty != c.guilty {
+				t.Errorf("%s in %v: suspected is %v", c.method, c.within, guilty)
+			}
+		})
+	}
+}
+
+// What is not tried at another member has all the time at the first.
+func TestTimeOfWhatIsTriedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+		defer cancel()
+		conn := new(silent)
+		caller := &caller{opts: &options{}, standing: newStanding(nil), life: t.Context(), conn: conn}
+		err := caller.invoke(ctx, snowraftv1.WorkerService_ReleaseWorker_FullMethodName, nil, nil)
+		if err == nil || conn.waited != 3*time.Second {
+			t.Errorf("given up after %v: %v", conn.waited, err)
+		}
+	})
+}
