@@ -26,7 +26,7 @@ stalls is asked for nothing meanwhile. With --rate, calls are due at fixed times
 and latency counts from when a call was due.`,
 		Example: `  snowraft bench ids
   snowraft bench seq orders --clients 1000 --rate 20000 --duration 1m`,
-	}, a.benchIDsCommand(), a.benchSequenceCommand(), a.benchRedisCommand(), a.benchHTTPCommand()) // the embedded generator's goes here
+	}, a.benchIDsCommand(), a.benchSequenceCommand(), a.benchEmbeddedCommand(), a.benchRedisCommand(), a.benchHTTPCommand())
 }
 
 // benchConfig is what every bench command can be told.
@@ -53,7 +53,7 @@ type callTarget struct {
 // benchClients are the clients of a run.
 type benchClients struct {
 	callers     []load.Caller
-	connections int
+	connections int    // 0: as many as the Go client makes
 	step        uint64 // from one number of a run to the next
 	signed      bool   // numbers may be negative
 	close       func()

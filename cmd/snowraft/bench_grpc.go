@@ -17,8 +17,8 @@ const maxPackedPerCall = 500_000
 
 func (a *app) benchIDsCommand() *cobra.Command {
 	var (
-		layout string
-		packed bool
+		layout           string
+		packed, coalesce bool
 	)
 	cmd := &cobra.Command{
 		Use:   "ids",
@@ -27,21 +27,30 @@ func (a *app) benchIDsCommand() *cobra.Command {
 A member answers with ranges of IDs, which stay as small for many as for one; with
 --packed, with the IDs themselves.
 
+With --coalesce the clients are callers of one Go client, as in a program that uses
+it: those that ask at the same time share a call, which goes to whichever member is
+well.
+
 The check for duplicates holds all IDs as ranges. IDs that no other client of the
 cluster takes meanwhile join to few; where its memory ends, it says so.`,
 		Example: `  snowraft bench ids
   snowraft bench ids --batch 10000 --packed --layout orders
+  snowraft bench ids --coalesce --clients 1000
   snowraft bench ids --rate 5000 --duration 1m --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
 		Args: arguments(),
 	}
 	addLayoutFlag(cmd, &layout)
 	cmd.Flags().BoolVar(&packed, "packed", false, "ask for the IDs themselves instead of ranges")
+	cmd.Flags().BoolVar(&coalesce, "coalesce", false, "ask through one Go client, whose callers share calls")
 	return a.bench(cmd, callTarget{
 		noun: "IDs", port: apiPort, setting: true,
 		batch: maxIDsPerCall, batchHelp: fmt.Sprintf("how many IDs a call asks for, at most %d with --packed", maxPackedPerCall),
 		open: func(ctx context.Context, cfg benchConfig, _ []string) (*benchClients, error) {
 			if packed && cfg.batch > maxPackedPerCall {
 				return nil, usagef("--batch %d: expected at most %d with --packed", cfg.batch, maxPackedPerCall)
+			}
+			if packed && coalesce {
+				return nil, usagef("--packed: expected without --coalesce, which always asks for ranges")
 			}
 			clients := &benchClients{}
 			err := eachMember(cfg, func(c *client) error {
@@ -53,6 +62,9 @@ cluster takes meanwhile join to few; where its memory ends, it says so.`,
 			})
 			if err != nil {
 				return nil, err
+			}
+			if coalesce {
+				return clients, clients.share(cfg, layout)
 			}
 			req := &snowraftv1.GenerateIdsRequest{Layout: layout, Count: batchOf(cfg), Packed: packed}
 			return clients, clients.dial(cfg, func(conn *grpc.ClientConn) load.Caller {

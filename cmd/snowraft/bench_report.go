@@ -25,7 +25,7 @@ type benchDoc struct {
 	Command          string         `json:"command"`
 	Addresses        []string       `json:"addresses"`
 	Clients          int            `json:"clients"`
-	Connections      int            `json:"connections"`
+	Connections      int            `json:"connections"` // 0: as many as the Go client makes
 	Batch            int            `json:"batch"`
 	Rate             uint64         `json:"rate,string"` // due a second; 0 in the closed loop
 	ElapsedMillis    float64        `json:"elapsed_ms"`
@@ -94,7 +94,10 @@ func (r benchReport) print(out *printer) error {
 
 // record shows everything but the failures.
 func (r benchReport) record(d benchDoc) block {
-	unique, overdue, due, interrupted := "not checked", "", "", ""
+	unique, overdue, due, interrupted, connections := "not checked", "", "", "", ""
+	if d.Connections > 0 {
+		connections = ", " + plural(d.Connections, "connection")
+	}
 	if d.Check != nil {
 		switch {
 		case d.Check.Duplicates > 0:
@@ -120,7 +123,7 @@ func (r benchReport) record(d benchDoc) block {
 	}
 	l := d.LatencyMillis
 	return record(
-		pair{"Clients", fmt.Sprintf("%d, %s, %d in a call", d.Clients, plural(d.Connections, "connection"), d.Batch)},
+		pair{"Clients", fmt.Sprintf("%d%s, %d in a call", d.Clients, connections, d.Batch)},
 		pair{"Due", due},
 		pair{"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, interrupted)},
 		pair{"Calls", fmt.Sprintf("%d, %.0f a second", d.Calls, d.CallsPerSecond)},

@@ -30,6 +30,8 @@ func TestBenchReports(t *testing.T) {
 		command: "ids", noun: "IDs", cfg: cfg, connections: 2,
 		result: &load.Result{Elapsed: 10 * time.Second, Calls: 1000, Numbers: 10000, Latency: latency, Verdict: load.Verdict{Checked: 10000}},
 	}
+	embedded := clean
+	embedded.command, embedded.connections = "embedded", 0
 	bad := clean
 	bad.command, bad.noun, bad.signed, bad.interrupted, bad.connections, bad.cfg.rate = "seq", "numbers", true, true, 1, 500
 	bad.result = &load.Result{
@@ -42,7 +44,7 @@ func TestBenchReports(t *testing.T) {
 	full := clean
 	full.result = &load.Result{Latency: latency, Verdict: load.Verdict{Checked: 9000, Skipped: 1000}}
 	var text strings.Builder
-	for _, r := range []benchReport{clean, bad, unchecked, full} {
+	for _, r := range []benchReport{clean, embedded, bad, unchecked, full} {
 		for _, output := range []string{outputText, outputJSON} {
 			if err := r.print(&printer{w: &text, json: output == outputJSON}); err != nil {
 				t.Fatal(err)
@@ -183,7 +185,7 @@ func TestBenchWithoutAServer(t *testing.T) {
 	}
 	address := l.Addr().String()
 	l.Close()
-	for _, line := range []string{"ids", "seq a", "redis a", "http"} {
+	for _, line := range []string{"ids", "ids --coalesce", "seq a", "embedded", "redis a", "http"} {
 		stdout, stderr, code := command(t, append([]string{"bench", "--addr", address}, strings.Fields(line)...)...)
 		if code != exitFailed || stdout != "" || !strings.Contains(stderr, address) || !strings.Contains(stderr, "connection refused") {
 			t.Errorf("%s: exit code %d: %s%s", line, code, stdout, stderr)

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/snowraft/snowraft/server"
+)
+
+// startMember starts a real cluster of one member and returns its API address, once it issues IDs.
+func startMember(t *testing.T) string {
+	t.Helper()
+	cfg := memberDefaults()
+	cfg.Name, cfg.DataDir, cfg.BootstrapExpect, cfg.Version = "a", t.TempDir(), 1, "v0.0.0"
+	for _, address := range []*string{&cfg.APIAddr, &cfg.HTTPAddr, &cfg.RaftAddr, &cfg.GossipAddr} {
+		*address = localhost + ":0"
+	}
+	m, err := server.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := waitReady(t.Context(), m, nil); err != nil {
+		t.Fatal(err)
+	}
+	return m.APIAddr()
+}
+
+func TestBenchThroughTheGoClient(t *testing.T) {
+	t.Parallel()
+	address := startMember(t)
+	for line, batch := range map[string]uint64{
+		"embedded": 1, "embedded --lanes 3 -b 5000 -c 2": 5000, "embedded -r 500": 1,
+		"ids --coalesce": 1, "ids --coalesce -b 300 -c 100": 300, "ids --coalesce -r 500": 1,
+	} {
+		var doc benchDoc
+		decodeJSON(t, succeeds(t, append([]string{"bench", "--addr", address, "-d", "100ms", "-o", "json"}, strings.Fields(line)...)...), &doc)
+		if doc.Calls == 0 || doc.Numbers != batch*doc.Calls || doc.Failed != 0 || doc.Connections != 0 || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 {
+			t.Errorf("%s: %+v", line, doc)
+		}
+	}
+	var workers struct {
+		Layout, Capacity, Used string
+		Workers                []workerDoc
+	}
+	decodeJSON(t, succeeds(t, "worker", "list", "--addr", address, "-o", "json"), &workers)
+	ours := 0
+	for _, w := range workers.Workers {
+		if strings.HasPrefix(w.Holder, benchHolder) {
+			ours++
+			if w.State != "released" {
+				t.Errorf("worker %d of %s is %s, expected released", w.Worker, w.Holder, w.State)
+			}
+		}
+	}
+	if ours == 0 {
+		t.Error("no worker was leased")
+	}
+	_, stderr, code := command(t, "bench", "embedded", "--addr", address, "--layout", "nope")
+	if code != exitFailed || !strings.Contains(stderr, "[UNKNOWN_LAYOUT]") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}
+
+// A generator that gets no window is an error that says why.
+func TestBenchEmbeddedWithoutAWindow(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t) // grants no workers
+	_, stderr, code := command(t, "bench", "embedded", "--addr", f.address, "--timeout", "300ms")
+	if code != exitFailed || !strings.HasPrefix(stderr, "snowraft: the generator has no window: ") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+}

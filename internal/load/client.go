@@ -1,0 +1,63 @@
+package load
+
+import (
+	"context"
+
+	"github.com/snowraft/snowraft/client"
+)
+
+// Coalesced asks for IDs through the Go client, which puts requests that come at the
+// same time into one call. The client's timeout bounds a call.
+type Coalesced struct {
+	IDs   *client.IDs
+	Count int // at least 1
+}
+
+// Call implements Caller.
+func (c *Coalesced) Call(ctx context.Context, got *Receipt) error {
+	if c.Count == 1 {
+		return one(ctx, got, c.IDs.Next)
+	}
+	ranges, err := c.IDs.Ranges(ctx, c.Count)
+	return got.ranges(ranges, c.Count, err)
+}
+
+// Embedded takes IDs of a generator in this process.
+type Embedded struct {
+	Generator *client.Generator
+	Count     int // at least 1
+
+	buffer []client.Range
+}
+
+// Call implements Caller.
+func (c *Embedded) Call(ctx context.Context, got *Receipt) error {
+	if c.Count == 1 {
+		return one(ctx, got, c.Generator.Next)
+	}
+	ranges, err := c.Generator.AppendRanges(ctx, c.buffer[:0], c.Count)
+	c.buffer = ranges
+	return got.ranges(ranges, c.Count, err)
+}
+
+// one notes what next returns.
+func one(ctx context.Context, got *Receipt, next func(context.Context) (uint64, error)) error {
+	id, err := next(ctx)
+	if err != nil {
+		return refusal(err)
+	}
+	got.Number(id)
+	return nil
+}
+
+// ranges notes the answer of a call that asked for so many IDs.
+func (r *Receipt) ranges(ranges []client.Range, count int, err error) error {
+	if err != nil {
+		return refusal(err)
+	}
+	before := r.numbers
+	for _, of := range ranges {
+		r.Range(of.First, uint64(of.Count), of.Step)
+	}
+	return expected(r.numbers-before, uint64(count)) //nolint:gosec // it is at least 1
+}
