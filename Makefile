@@ -63,7 +63,7 @@ microbench: ## Run the Go benchmarks that match BENCH (.)
 	go test -run '^$$' -bench '$(BENCH)' -benchmem $(TESTFLAGS) ./...
 
 .PHONY: bench
-bench: build ## Measure, and write docs/performance.md's tables (BENCHFLAGS: --long, --only NAME)
+bench: build ## Measure, and write the tables of docs (BENCHFLAGS: --long, --only NAME)
 	go -C bench run . --write $(BENCHFLAGS)
 
 .PHONY: bench-check

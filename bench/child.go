@@ -25,9 +25,10 @@ type child struct {
 	done chan error
 }
 
-// start starts a program in a directory of its own. With lines, it gets standard
-// output line by line until the first false; all else goes to a log.
-func (e *env) start(name string, lines func(string) bool, program string, args ...string) (*child, error) {
+// start starts a program in a directory of its own, with more variables in its
+// environment. With lines, it gets standard output line by line until the first
+// false; all else goes to a log.
+func (e *env) start(name string, environ []string, lines func(string) bool, program string, args ...string) (*child, error) {
 	dir, err := e.temp(name)
 	if err != nil {
 		return nil, err
@@ -39,6 +40,7 @@ func (e *env) start(name string, lines func(string) bool, program string, args .
 	defer func() { _ = log.Close() }()                                                           // the process has its own
 	c := &child{cmd: exec.Command(program, args...), log: log.Name(), done: make(chan error, 1)} //nolint:gosec // a program of this repository
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr, c.cmd.SysProcAttr = dir, log, log, withParent()
+	c.cmd.Env = append(os.Environ(), environ...)
 	var out io.ReadCloser
 	if lines != nil {
 		c.cmd.Stdout = nil
@@ -73,6 +75,19 @@ func (c *child) stop() error {
 	}
 }
 
+// kill ends the process at once, and waits for its end.
+func (c *child) kill() error {
+	if err := c.cmd.Process.Kill(); err != nil {
+		return err
+	}
+	err := <-c.done
+	c.done <- nil // so that stop is done already
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return nil
+	}
+	return fmt.Errorf("%s ended by itself: %w", filepath.Base(c.cmd.Path), err)
+}
+
 // ended returns what the process has logged, if it has ended.
 func (c *child) ended() error {
 	select {
@@ -90,6 +105,23 @@ func (c *child) ended() error {
 
 // await calls ready until it succeeds, as long as the process runs.
 func (c *child) await(ctx context.Context, ready func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	err := until(ctx, func(ctx context.Context) error {
+		if ended := c.ended(); ended != nil {
+			cancel()
+			return ended
+		}
+		return ready(ctx)
+	})
+	if err != nil {
+		return fmt.Errorf("%s is not ready: %w", filepath.Base(c.cmd.Path), err)
+	}
+	return nil
+}
+
+// until calls ready until it succeeds; its error is that of the last call.
+func until(ctx context.Context, ready func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	for {
@@ -97,13 +129,10 @@ func (c *child) await(ctx context.Context, ready func(context.Context) error) er
 		if err == nil {
 			return nil
 		}
-		if ended := c.ended(); ended != nil {
-			return ended
-		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %w", filepath.Base(c.cmd.Path), err)
-		case <-time.After(20 * time.Millisecond):
+			return err
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
 }

@@ -15,49 +15,31 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// member is a member of a cluster, a process of its own.
+// member is a member of a cluster, or a gateway in front of one: a process of its own.
 type member struct {
 	*child
 	name                           string
 	api, http, raft, gossip, redis string
+	environ, args                  []string
 }
 
 // startCluster starts a new cluster with the program that is measured, of so many
-// members, and waits until all of them issue IDs.
-func (e *env) startCluster(ctx context.Context, size int, started *closers) ([]*member, error) {
+// members, and waits until all of them issue IDs. Environ are variables for them.
+func (e *env) startCluster(ctx context.Context, size int, started *closers, environ ...string) ([]*member, error) {
 	var members []*member
 	for i := range size {
-		m := &member{name: fmt.Sprintf("m%d", i+1)}
-		for _, address := range []*string{&m.api, &m.http, &m.raft, &m.gossip, &m.redis} {
-			var err error
-			if *address, err = freeAddress(ctx); err != nil {
-				return nil, err
-			}
-		}
-		members = append(members, m)
-	}
-	for _, m := range members {
-		data, err := e.temp(m.name)
+		m, err := e.newMember(ctx, fmt.Sprintf("m%d", i+1), environ)
 		if err != nil {
 			return nil, err
 		}
-		args := []string{
-			"serve", "--name", m.name, "--data-dir", data, "--bootstrap-expect", fmt.Sprint(size), "--log-level", "error",
-			"--api-addr", m.api, "--http-addr", m.http, "--raft-addr", m.raft, "--gossip-addr", m.gossip, "--redis-addr", m.redis,
-		}
-		var others []string
-		for _, other := range members {
-			if other != m {
-				others = append(others, other.gossip)
-			}
-		}
-		if len(others) > 0 {
-			args = append(args, "--join", strings.Join(others, ","))
-		}
-		if m.child, err = e.start(m.name, nil, e.snowraft, args...); err != nil {
+		m.args = append(m.args, "--bootstrap-expect", fmt.Sprint(size))
+		members = append(members, m)
+	}
+	for _, m := range members {
+		m.joins(members)
+		if err := m.launch(e, started); err != nil {
 			return nil, err
 		}
-		started.add(m.stop)
 	}
 	for _, m := range members {
 		if err := m.await(ctx, m.ready); err != nil {
@@ -65,6 +47,66 @@ func (e *env) startCluster(ctx context.Context, size int, started *closers) ([]*
 		}
 	}
 	return members, nil
+}
+
+// newMember is a member that is not started yet.
+func (e *env) newMember(ctx context.Context, name string, environ []string) (*member, error) {
+	m := &member{name: name, environ: environ}
+	for _, address := range []*string{&m.api, &m.http, &m.raft, &m.gossip, &m.redis} {
+		var err error
+		if *address, err = freeAddress(ctx); err != nil {
+			return nil, err
+		}
+	}
+	data, err := e.temp(name)
+	m.args = []string{
+		"serve", "--name", m.name, "--data-dir", data, "--log-level", "error",
+		"--api-addr", m.api, "--http-addr", m.http, "--raft-addr", m.raft, "--gossip-addr", m.gossip, "--redis-addr", m.redis,
+	}
+	return m, err
+}
+
+// newGateway is a gateway of members that is not started yet.
+func (e *env) newGateway(ctx context.Context, members []*member) (*member, error) {
+	m, err := e.newMember(ctx, "gateway", nil)
+	if err != nil {
+		return nil, err
+	}
+	m.args = []string{
+		"gateway", "--name", m.name, "--addr", strings.Join(apis(members), ","), "--log-level", "error",
+		"--api-addr", m.api, "--http-addr", m.http, "--redis-addr", m.redis,
+	}
+	return m, nil
+}
+
+// joins has the member join others, itself left out.
+func (m *member) joins(members []*member) {
+	var others []string
+	for _, other := range members {
+		if other != m {
+			others = append(others, other.gossip)
+		}
+	}
+	if len(others) > 0 {
+		m.args = append(m.args, "--join", strings.Join(others, ","))
+	}
+}
+
+// launch starts the process; again, after it has ended.
+func (m *member) launch(e *env, started *closers) (err error) {
+	again := m.child != nil
+	if m.child, err = e.start(m.name, m.environ, nil, e.snowraft, m.args...); err == nil && !again {
+		started.add(func() error { return m.stop() })
+	}
+	return err
+}
+
+// apis are the addresses that clients are given.
+func apis(members []*member) (all []string) {
+	for _, m := range members {
+		all = append(all, m.api)
+	}
+	return all
 }
 
 // ready asks whether the member issues IDs.
@@ -99,6 +141,21 @@ func (m *member) sequence(ctx context.Context, name string, mode snowraftv1.Sequ
 		_, err := snowraftv1.NewSequenceServiceClient(conn).CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{
 			Sequence: &snowraftv1.Sequence{Name: name, Mode: mode},
 		})
+		return err
+	})
+}
+
+// wide creates a layout that does not limit what is measured.
+func (m *member) wide(ctx context.Context) error {
+	return m.with(func(conn *grpc.ClientConn) error {
+		_, err := snowraftv1.NewLayoutServiceClient(conn).CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
+			Name: wideLayout,
+			Fields: []*snowraftv1.Field{
+				{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 38}, {Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
+				{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 22},
+			},
+			UnitMs: 1, EpochMs: wideEpoch.UnixMilli(),
+		}})
 		return err
 	})
 }

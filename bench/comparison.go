@@ -15,9 +15,11 @@ type contender struct {
 	name string
 	// against names the contender that ratios of this one are to; empty for none.
 	against string
-	// turn measures for about that long.
-	turn func(ctx context.Context, d time.Duration) (figures, error)
+	turn    turn
 }
+
+// turn measures for about that long.
+type turn func(ctx context.Context, d time.Duration) (figures, error)
 
 // comparison is a table with a row for each contender.
 type comparison struct {

@@ -1,6 +1,6 @@
 // Command bench measures Snowraft next to what else there is for the same work, and
-// writes the tables of docs/performance.md: numbers in the documentation come only
-// from it. "make bench" runs it.
+// writes the tables of docs/performance.md, and some of other pages: numbers in the
+// documentation come only from it. "make bench" runs it.
 //
 // Everything in a table is measured in one run on one machine. Contenders take turns,
 // round by round, so that what else the machine does falls on all of them; a table
@@ -10,7 +10,8 @@
 // # Adding a section
 //
 // Write a function that returns a section, in a file section_NAME.go; add it to
-// sections; put its markers where docs/performance.md shall have the table:
+// sections; put its markers where docs/performance.md, or the
+// page that the section names, shall have the table:
 //
 //	<!-- bench: NAME -->
 //	<!-- /bench -->

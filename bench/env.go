@@ -37,8 +37,8 @@ func newEnv(o options) (*env, error) {
 
 func (e *env) close() error { return os.RemoveAll(e.dir) }
 
-// document is the file with the tables.
-func (e *env) document() string { return filepath.Join(e.root, "docs", "performance.md") }
+// document is the file with a section's table.
+func (e *env) document(s section) string { return filepath.Join(e.root, "docs", s.file()) }
 
 // measureAll measures sections, prints their tables as they come and writes each one
 // at once, so that an end half way loses nothing.
@@ -62,7 +62,7 @@ func (e *env) measureAll(ctx context.Context, chosen []section) error {
 		body := t.markdown() + "\n" + e.caption(t) + "\n"
 		fmt.Fprintln(e.out, body)
 		if e.write {
-			if err := replaceIn(e.document(), s.name, body); err != nil {
+			if err := replaceIn(e.document(s), s.name, body); err != nil {
 				failed = errors.Join(failed, err)
 			}
 		}

@@ -44,7 +44,7 @@ func run(ctx context.Context, args []string) error {
 	flags.StringVar(&o.only, "only", "", "measure only these sections, separated by commas; also those that take long")
 	flags.StringVar(&o.except, "except", "", "do not measure these sections")
 	flags.BoolVar(&o.long, "long", false, "measure also what takes minutes")
-	flags.BoolVar(&o.write, "write", false, "write the tables into docs/performance.md")
+	flags.BoolVar(&o.write, "write", false, "write the tables into docs/performance.md and the other pages that have some")
 	flags.StringVar(&o.snowraft, "snowraft", "", "the program to measure (bin/snowraft, as make build makes it)")
 	flags.Usage = func() {
 		fmt.Fprint(flags.Output(), "usage: bench [flags]\n\nsections: ", strings.Join(names(), ", "), "\n\n")

@@ -73,7 +73,7 @@ func (e *env) startRole(role string, started *closers) (address string, err erro
 	if err != nil {
 		return "", err
 	}
-	c, err := e.start(role, func(line string) bool {
+	c, err := e.start(role, nil, func(line string) bool {
 		address = line
 		return false
 	}, self, roleArgument, role)

@@ -25,7 +25,7 @@ const callTimeout = 10 * time.Second
 
 // loadTurn returns a turn of clients that call in a closed loop. The turn fails
 // with the first call that does: what is compared is the same work.
-func loadTurn(callers []load.Caller) func(context.Context, time.Duration) (figures, error) {
+func loadTurn(callers []load.Caller) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		r := load.Run(ctx, load.Plan{Callers: callers, Duration: d})
 		if len(r.Failures) > 0 {
@@ -54,21 +54,32 @@ func overOne(address string, clients int, started *closers, caller func(*grpc.Cl
 
 // loopTurn returns a turn of one goroutine that does something over and over; do
 // does it n times.
-func loopTurn(do func(n int) error) func(context.Context, time.Duration) (figures, error) {
+func loopTurn(do func(n int) error) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {
-		elapsed, done, at := stopwatch(), 0, 16
-		for ctx.Err() == nil {
-			if err := do(at); err != nil {
-				return nil, err
-			}
-			done += at
-			took := elapsed()
-			if took >= d {
-				return figures{each: float64(took) / float64(done), numbers: float64(done) / took.Seconds()}, nil
-			}
-			// About a hundred looks at the clock a turn, whatever is done.
-			at = max(1, int(float64(done)*min(float64(d/100)/float64(max(took, 1)), 2)))
+		elapsed := stopwatch()
+		done, err := loop(ctx, d, do)
+		if err != nil {
+			return nil, err
 		}
-		return nil, ctx.Err()
+		took := elapsed()
+		return figures{each: float64(took) / float64(done), numbers: float64(done) / took.Seconds()}, nil
 	}
+}
+
+// loop does something over and over, and returns how often.
+func loop(ctx context.Context, d time.Duration, do func(n int) error) (done int, err error) {
+	elapsed, at := stopwatch(), 16
+	for ctx.Err() == nil {
+		if err := do(at); err != nil {
+			return done, err
+		}
+		done += at
+		took := elapsed()
+		if took >= d {
+			return done, nil
+		}
+		// About a hundred looks at the clock a turn, whatever is done.
+		at = max(1, int(float64(done)*min(float64(d/100)/float64(max(took, 1)), 2)))
+	}
+	return done, ctx.Err()
 }

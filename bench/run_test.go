@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,6 +23,17 @@ func TestTurns(t *testing.T) {
 	}
 	broken := errors.New("broken")
 	if _, err := loopTurn(func(int) error { return broken })(t.Context(), time.Hour); !errors.Is(err, broken) {
+		t.Errorf("%v, expected %v", err, broken)
+	}
+	var shared atomic.Int64
+	f, err = together(3, repeat(func() error { shared.Add(1); return nil }))(t.Context(), 10*time.Millisecond)
+	if rate := f[each] * f[numbers]; err != nil || shared.Load() == 0 || rate < 0.999e9 || rate > 1.001e9 {
+		t.Errorf("%v, %v after %d", f, err, shared.Load())
+	}
+	if counted, want := f[numbers]/float64(shared.Load()), 1/0.010; counted > want || counted < want/100 {
+		t.Errorf("%v a second of %d in 10 ms or more", f[numbers], shared.Load())
+	}
+	if _, err := together(3, func(int) error { return broken })(t.Context(), time.Hour); !errors.Is(err, broken) {
 		t.Errorf("%v, expected %v", err, broken)
 	}
 	failing := load.CallerFunc(func(context.Context, *load.Receipt) error { return &load.Refusal{Reason: "NOPE", Text: "refused"} })

@@ -2,11 +2,13 @@ package main
 
 import "context"
 
-// section is one table of docs/performance.md.
+// section is one table of the documentation.
 type section struct {
 	// name stands in the markers.
 	name  string
 	title string
+	// page is the file in docs that has them; empty for performance.md.
+	page string
 	// long sections take minutes: they have to be asked for.
 	long    bool
 	measure func(ctx context.Context, e *env) (*table, error)
@@ -17,13 +19,30 @@ func sections() []section {
 	return append([]section{
 		inProcess(),
 		unary(),
+		profile(),
+		collector(),
 		batches(),
 		startup(),
+		coalescing(),
+		strict(),
+		buffer(),
+		embedded(),
+		firstID(),
+		failover(),
+		gateways(),
+		modes(),
 		plainHTTP(),
 		redisProtocol(),
-		// Those with the Go client and the embedded generator go here.
 		idle(),
 	}, suites()...)
+}
+
+// file is the name of the page that has the section's table.
+func (s section) file() string {
+	if s.page == "" {
+		return "performance.md"
+	}
+	return s.page
 }
 
 func names() (all []string) {

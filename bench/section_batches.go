@@ -27,17 +27,7 @@ func batches() section {
 		if err != nil {
 			return nil, err
 		}
-		if err := members[0].with(func(conn *grpc.ClientConn) error {
-			_, err := snowraftv1.NewLayoutServiceClient(conn).CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
-				Name: wideLayout,
-				Fields: []*snowraftv1.Field{
-					{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 38}, {Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
-					{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 22},
-				},
-				UnitMs: 1, EpochMs: wideEpoch.UnixMilli(),
-			}})
-			return err
-		}); err != nil {
+		if err := members[0].wide(ctx); err != nil {
 			return nil, err
 		}
 		c := comparison{

@@ -89,7 +89,7 @@ func (e *env) startRedis(ctx context.Context, started *closers, args ...string) 
 	if err != nil {
 		return "", err
 	}
-	c, err := e.start("redis", nil, "redis-server", append([]string{"--bind", host, "--port", port, "--dir", data, "--save", ""}, args...)...)
+	c, err := e.start("redis", nil, nil, "redis-server", append([]string{"--bind", host, "--port", port, "--dir", data, "--save", ""}, args...)...)
 	if err != nil {
 		return "", err
 	}
@@ -107,7 +107,7 @@ func (e *env) startRedis(ctx context.Context, started *closers, args ...string) 
 // incr returns a turn of redis-benchmark: half of the time without pipelining, half
 // with it. How many requests fit into that is found out by the first turn, which does
 // not count.
-func incr(address, key string) func(context.Context, time.Duration) (figures, error) {
+func incr(address, key string) turn {
 	rates := figures{single: 20_000, pipelined: 100_000}
 	return func(ctx context.Context, d time.Duration) (figures, error) {
 		measured := figures{}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/snowraft/snowraft/internal/load"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -36,7 +35,7 @@ func startup() section {
 }
 
 // firstIDs returns a turn in which each call has a new connection.
-func firstIDs(address string) func(context.Context, time.Duration) (figures, error) {
+func firstIDs(address string) turn {
 	return loadTurn([]load.Caller{load.CallerFunc(func(ctx context.Context, got *load.Receipt) error {
 		conn, err := load.Dial(address)
 		if err != nil {

@@ -1,0 +1,47 @@
+package main
+
+import "context"
+
+// coalescing compares callers who share calls with callers who do not.
+func coalescing() section {
+	const (
+		unary      = "64 callers, `GenerateIds`, a call for each ID"
+		shared     = "1,000 callers, `client.IDs.Next`"
+		alone      = "1 caller, `GenerateIds`"
+		aloneByOur = "1 caller, `client.IDs.Next`"
+	)
+	return section{name: "coalescing", title: "Callers that share calls", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		members, err := e.startCluster(ctx, 1, &started)
+		if err != nil {
+			return nil, err
+		}
+		many, err := oneByOne(members[0].api, 64, &started)
+		if err != nil {
+			return nil, err
+		}
+		single, err := oneByOne(members[0].api, 1, &started)
+		if err != nil {
+			return nil, err
+		}
+		c, err := openClient(apis(members), &started)
+		if err != nil {
+			return nil, err
+		}
+		return comparison{
+			heading: "one ID at a time",
+			contenders: []contender{
+				{name: unary, turn: loadTurn(many)},
+				{name: shared, against: unary, turn: loadTurn(coalesced(c, 1000))},
+				{name: alone, turn: loadTurn(single)},
+				{name: aloneByOur, against: alone, turn: loadTurn(coalesced(c, 1))},
+			},
+			columns: []column{
+				{"IDs a second", calls, false, amount}, {"of those with a call each", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"of a call's", p50, true, ratio}, {"p99", p99, false, nanoseconds},
+			},
+			targets: []target{{text: "at least 10 times the rate of unary calls", of: shared, figure: calls, ratio: true, atLeast: 10, format: ratio}},
+		}.measure(ctx, e)
+	}}
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// The names of figures.
+const (
+	relaxedRate = "relaxed/s"
+	strictRate  = "strict/s"
+	firstStart  = "ns to the first ID, new"
+	nextStart   = "ns to the first ID, again"
+)
+
+// front is a process that callers ask, and what was measured of it once.
+type front struct {
+	*member
+	name string
+	once figures
+}
+
+// gateways compares a member, one without a vote, and a gateway, as callers see them.
+func gateways() section {
+	return section{name: "gateway", title: "Gateways, and members without a vote", page: "gateway.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		fronts, err := e.startFronts(ctx, &started)
+		if err != nil {
+			return nil, err
+		}
+		c := comparison{
+			heading: "64 callers over gRPC, a call for each ID or number",
+			columns: []column{
+				{"IDs a second", calls, false, amount}, {"of the member's", calls, true, ratio}, {"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds},
+				{"numbers a second, relaxed", relaxedRate, false, amount}, {"strict", strictRate, false, amount},
+				{"new, until its first ID", firstStart, false, nanoseconds}, {"started again, likewise", nextStart, false, nanoseconds},
+				{"resident", memory, false, times(1e-6, with(" MB", whole))},
+			},
+		}
+		for _, f := range fronts {
+			turn, err := f.turn(&started)
+			if err != nil {
+				return nil, err
+			}
+			next := contender{name: f.name, turn: turn}
+			if f != fronts[0] {
+				next.against = fronts[0].name
+			}
+			c.contenders = append(c.contenders, next)
+		}
+		return c.measure(ctx, e)
+	}}
+}
+
+// startFronts starts a cluster of three, a fourth member without a vote, and a gateway,
+// and creates the sequences that are asked for.
+func (e *env) startFronts(ctx context.Context, started *closers) ([]*front, error) {
+	members, err := e.startCluster(ctx, 3, started)
+	if err != nil {
+		return nil, err
+	}
+	if members, err = leaderFirst(ctx, members); err != nil {
+		return nil, err
+	}
+	for name, mode := range map[string]snowraftv1.SequenceMode{
+		relaxedRate: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, strictRate: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT,
+	} {
+		if err := members[0].sequence(ctx, sequenceNames[name], mode); err != nil {
+			return nil, err
+		}
+	}
+	nonvoter, err := e.newMember(ctx, "m4", nil)
+	if err != nil {
+		return nil, err
+	}
+	nonvoter.joins(members)
+	nonvoter.args = append(nonvoter.args, "--nonvoter")
+	gateway, err := e.newGateway(ctx, members)
+	if err != nil {
+		return nil, err
+	}
+	fronts := []*front{
+		{member: members[1], name: "a member, which does not lead", once: figures{}},
+		{member: nonvoter, name: "a member without a vote", once: figures{}},
+		{member: gateway, name: "a gateway", once: figures{}},
+	}
+	for _, f := range fronts {
+		if f.child == nil {
+			if err := f.firstID(ctx, e, started, firstStart); err != nil {
+				return nil, err
+			}
+		}
+		if err := f.stop(); err != nil {
+			return nil, err
+		}
+		if err := f.firstID(ctx, e, started, nextStart); err != nil {
+			return nil, err
+		}
+		if err := f.await(ctx, f.ready); err != nil {
+			return nil, err
+		}
+	}
+	return fronts, nil
+}
+
+// firstID starts the process and notes how long it takes until it has given an ID.
+func (f *front) firstID(ctx context.Context, e *env, started *closers, figure string) error {
+	elapsed := stopwatch()
+	if err := f.launch(e, started); err != nil {
+		return err
+	}
+	if err := until(ctx, func(ctx context.Context) error {
+		return f.with(func(conn *grpc.ClientConn) error {
+			_, err := snowraftv1.NewIdServiceClient(conn).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1})
+			return err
+		})
+	}); err != nil {
+		return err
+	}
+	f.once[figure] = float64(elapsed())
+	return nil
+}
+
+var sequenceNames = map[string]string{relaxedRate: "orders", strictRate: "invoices"}
+
+// turn asks for IDs, for numbers of a relaxed sequence and for numbers of a strict one,
+// a turn each.
+func (f *front) turn(started *closers) (turn, error) {
+	ids, err := oneByOne(f.api, 64, started)
+	if err != nil {
+		return nil, err
+	}
+	numbers := map[string][]load.Caller{}
+	for rate, name := range sequenceNames {
+		if numbers[rate], err = numbering(f.api, name, 64, started); err != nil {
+			return nil, err
+		}
+	}
+	return func(ctx context.Context, d time.Duration) (figures, error) {
+		all, err := f.withMemory(loadTurn(ids))(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		for rate, callers := range numbers {
+			of, err := loadTurn(callers)(ctx, d)
+			if err != nil {
+				return nil, err
+			}
+			all[rate] = of[calls]
+		}
+		maps.Copy(all, f.once)
+		return all, nil
+	}, nil
+}

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/snowraft/snowraft/client"
+)
+
+// modes measures each way in which a program can get IDs: what its caller waits for one,
+// and the most that a process gets.
+func modes() section {
+	return section{name: "modes", title: "Which mode for whom", page: "client.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		members, err := e.startCluster(ctx, 3, &started)
+		if err != nil {
+			return nil, err
+		}
+		gateway, err := e.newGateway(ctx, members)
+		if err != nil {
+			return nil, err
+		}
+		if err := gateway.launch(e, &started); err != nil {
+			return nil, err
+		}
+		if err := gateway.await(ctx, gateway.ready); err != nil {
+			return nil, err
+		}
+		c, err := openClient(apis(members), &started)
+		if err != nil {
+			return nil, err
+		}
+		generator, err := openGenerator(ctx, c, &started)
+		if err != nil {
+			return nil, err
+		}
+		ids, err := client.NewBuffer(c.IDs(""))
+		if err != nil {
+			return nil, err
+		}
+		started.add(ids.Close)
+		if err := ids.Ready(ctx); err != nil {
+			return nil, err
+		}
+		front, err := oneByOne(gateway.api, 64, &started)
+		if err != nil {
+			return nil, err
+		}
+		session := c.IDs("").Session(0)
+		inOrder := func(ctx context.Context) error { _, err := session.Next(ctx); return err }
+		embedded := func() error { _, err := generator.Next(ctx); return err }
+		buffered := func() error { _, err := ids.Next(ctx); return err }
+		return comparison{
+			heading: "layout `default`, three members",
+			contenders: []contender{
+				{name: "`Generator.Next`, one lane", turn: mode(burstTurn(embedded), issuing(generator, 1, 1))},
+				{name: "`Buffer.Next`", turn: mode(burstTurn(buffered), loopTurn(repeat(buffered)))},
+				{name: "`IDs.Next`, one caller", turn: loadTurn(coalesced(c, 1))},
+				{name: "`IDs.Next`, 1,000 callers", turn: loadTurn(coalesced(c, 1000))},
+				{name: "`Session.Next`, one caller", turn: loadTurn(singly(1, inOrder))},
+				{name: "`Session.Next`, 1,000 callers", turn: loadTurn(singly(1000, inOrder))},
+				{name: "a gateway over gRPC, one caller", turn: loadTurn(front[:1])},
+				{name: "a gateway over gRPC, 64 callers", turn: loadTurn(front)},
+			},
+			columns: []column{{"time for an ID, p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"the most a second", numbers, false, amount}},
+		}.measure(ctx, e)
+	}}
+}
+
+// mode makes a turn of two: of one that measures the time for an ID, when few are asked for,
+// and of one that measures how many there can be.
+func mode(latency, most turn) turn {
+	return func(ctx context.Context, d time.Duration) (figures, error) {
+		all, err := latency(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		rate, err := most(ctx, d)
+		if err != nil {
+			return nil, err
+		}
+		all[numbers] = rate[numbers]
+		return all, nil
+	}
+}

@@ -1,0 +1,35 @@
+package server_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"testing"
+)
+
+// BenchmarkServing only serves, until it is told to end: a server with an empty method, or a
+// member. Who wants its profile calls it from another process, so that the profile is the server's
+// alone:
+//
+//	SNOWRAFT_SERVING=1 go test ./server -run '^$' -bench Serving/member -benchtime 1x -timeout 0 -cpuprofile cpu.out
+func BenchmarkServing(b *testing.B) {
+	if os.Getenv("SNOWRAFT_SERVING") == "" {
+		b.Skip("it serves until SIGTERM, if SNOWRAFT_SERVING is set")
+	}
+	for _, of := range []struct {
+		name  string
+		start func(b *testing.B) (address string)
+	}{
+		{"empty", func(b *testing.B) string { return startEcho(b) }},
+		{"member", func(b *testing.B) string { return startCluster(b, 1)[0].server.APIAddr() }},
+	} {
+		b.Run(of.name, func(b *testing.B) {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			fmt.Fprintln(os.Stdout, "serving at", of.start(b))
+			<-ctx.Done()
+		})
+	}
+}
