@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -21,6 +22,8 @@ type app struct {
 	// signals starts to deliver SIGINT and SIGTERM; commands that don't ask for
 	// them are ended by them, as any program is.
 	signals func() (arrived <-chan os.Signal, stop func())
+	// collectAt sets by how many percent the heap grows between two collections of garbage.
+	collectAt func(percent int)
 	// open starts a member.
 	open func(context.Context, server.Config) (member, error)
 	// openGateway starts a gateway.
@@ -57,11 +60,12 @@ var (
 // system is the app of the real process.
 func system() *app {
 	return &app{
-		stdout:  os.Stdout,
-		stderr:  os.Stderr,
-		env:     os.Getenv,
-		now:     time.Now,
-		signals: processSignals,
+		stdout:    os.Stdout,
+		stderr:    os.Stderr,
+		env:       os.Getenv,
+		now:       time.Now,
+		signals:   processSignals,
+		collectAt: func(percent int) { debug.SetGCPercent(percent) },
 		open: func(ctx context.Context, cfg server.Config) (member, error) {
 			s, err := server.Open(ctx, cfg)
 			if err != nil {

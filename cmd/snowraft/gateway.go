@@ -77,6 +77,7 @@ func (c *gatewayConfig) finish() error {
 func (a *app) gateway(ctx context.Context, cfg gatewayConfig) error {
 	ctx, again, stop := a.interruptible(ctx)
 	defer stop()
+	a.collectSeldom()
 	logger := a.logger(logLevels[cfg.logLevel], cfg.logFormat)
 	g, err := a.openGateway(ctx, server.GatewayConfig{
 		Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,6 +47,26 @@ func TestGatewayUntilSignal(t *testing.T) {
 	for _, want := range []string{"gateway started", "api=127.0.0.1:1", "http=127.0.0.1:2", "redis=127.0.0.1:5", "gateway stops", "gateway stopped"} {
 		if !strings.Contains(a.err.String(), want) {
 			t.Errorf("the log has no %q: %s", want, a.err.String())
+		}
+	}
+}
+
+// Servers collect garbage less often than Go does by itself, unless they are told otherwise.
+func TestServersCollectSeldom(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		variable string
+		want     []int
+	}{{"", []int{gcPercent}}, {"GOGC", nil}, {"GOMEMLIMIT", nil}} {
+		for _, line := range []string{"serve --data-dir x", "gateway --addr a:1"} {
+			a := newTestApp() // whose servers do not start
+			if c.variable != "" {
+				a.environ[c.variable] = "1"
+			}
+			run(t.Context(), a.app, strings.Fields(line))
+			if !slices.Equal(a.percents, c.want) {
+				t.Errorf("%s with %q set: %v, expected %v", line, c.variable, a.percents, c.want)
+			}
 		}
 	}
 }

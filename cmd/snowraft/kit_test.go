@@ -24,6 +24,7 @@ type testApp struct {
 	out, err syncBuffer
 	environ  map[string]string
 	sent     chan os.Signal
+	percents []int // that were set for the garbage collector
 }
 
 // syncBuffer is a bytes.Buffer that may be read while it is written.
@@ -47,12 +48,13 @@ func (b *syncBuffer) String() string {
 func newTestApp() *testApp {
 	t := &testApp{environ: map[string]string{}, sent: make(chan os.Signal, 2)}
 	t.app = &app{
-		stdout:  &t.out,
-		stderr:  &t.err,
-		env:     func(name string) string { return t.environ[name] },
-		now:     func() time.Time { return time.Unix(0, 0) },
-		signals: func() (<-chan os.Signal, func()) { return t.sent, func() {} },
-		open:    func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
+		stdout:    &t.out,
+		stderr:    &t.err,
+		env:       func(name string) string { return t.environ[name] },
+		now:       func() time.Time { return time.Unix(0, 0) },
+		signals:   func() (<-chan os.Signal, func()) { return t.sent, func() {} },
+		collectAt: func(percent int) { t.percents = append(t.percents, percent) },
+		open:      func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
 		openGateway: func(context.Context, server.GatewayConfig) (process, error) {
 			return nil, errors.New("not to be opened")
 		},

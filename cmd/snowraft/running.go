@@ -15,6 +15,18 @@ type running struct {
 	ready  func() []any // what is said of it when it is ready
 }
 
+// gcPercent is by how much the heap of a server grows between two collections of garbage, unless
+// its environment says something of that: the heap is small, and every call leaves garbage, so that
+// by Go's default, 100, a sizable part of the time goes into collecting (docs/performance.md).
+const gcPercent = 400
+
+// collectSeldom trades some memory for that time.
+func (a *app) collectSeldom() {
+	if a.env("GOGC") == "" && a.env("GOMEMLIMIT") == "" {
+		a.collectAt(gcPercent)
+	}
+}
+
 // untilEnd runs it, and closes it in good order. ctx ends with the first signal; stop ends
 // ctx and lets signals go.
 func (a *app) untilEnd(ctx context.Context, again <-chan os.Signal, stop func(), r running) error {

@@ -79,6 +79,7 @@ func (a *app) loadSettings(flags *pflag.FlagSet, configPath *string) error {
 func (a *app) serve(ctx context.Context, cfg serveConfig) error {
 	ctx, again, stop := a.interruptible(ctx)
 	defer stop()
+	a.collectSeldom()
 	logger := a.logger(logLevels[cfg.logLevel], cfg.logFormat)
 	cfg.Logger = logger
 	cfg.Version = build().Version
