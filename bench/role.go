@@ -67,13 +67,14 @@ func (echo) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest) (*snowr
 	return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: constantID, Count: 1, Step: 1}}}, nil
 }
 
-// startRole starts this program in a role and returns its address.
-func (e *env) startRole(role string, started *closers) (address string, err error) {
+// startRole starts this program in a role, with more variables in its environment, and
+// returns its address.
+func (e *env) startRole(role string, started *closers, environ ...string) (address string, err error) {
 	self, err := os.Executable()
 	if err != nil {
 		return "", err
 	}
-	c, err := e.start(role, nil, func(line string) bool {
+	c, err := e.start(role, environ, func(line string) bool {
 		address = line
 		return false
 	}, self, roleArgument, role)

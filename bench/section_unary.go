@@ -1,19 +1,13 @@
 package main
 
-import (
-	"context"
-
-	"google.golang.org/grpc"
-
-	"github.com/snowraft/snowraft/internal/load"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-)
+import "context"
 
 // unary compares single IDs, each in a call of its own, with an empty gRPC method.
 func unary() section {
 	const (
 		clients = 64
 		bare    = "an empty gRPC method, messages of the same size"
+		seldom  = "the same, with garbage collected as in a member"
 		ours    = "`GenerateIds`, one ID a call"
 	)
 	return section{name: "unary", title: "Unary calls over gRPC", measure: func(ctx context.Context, e *env) (t *table, err error) {
@@ -23,17 +17,23 @@ func unary() section {
 		if err != nil {
 			return nil, err
 		}
+		tuned, err := e.startRole(roleEcho, &started, "GOGC=400")
+		if err != nil {
+			return nil, err
+		}
 		members, err := e.startCluster(ctx, 1, &started)
 		if err != nil {
 			return nil, err
 		}
 		turn := func(name, against, address string) (contender, error) {
-			callers, err := overOne(address, clients, &started, func(conn *grpc.ClientConn) load.Caller {
-				return &load.IDs{Client: snowraftv1.NewIdServiceClient(conn), Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Timeout: callTimeout}
-			})
+			callers, err := oneByOne(address, clients, &started)
 			return contender{name: name, against: against, turn: loadTurn(callers)}, err
 		}
 		them, err := turn(bare, "", echo)
+		if err != nil {
+			return nil, err
+		}
+		alike, err := turn(seldom, bare, tuned)
 		if err != nil {
 			return nil, err
 		}
@@ -43,7 +43,7 @@ func unary() section {
 		}
 		return comparison{
 			heading:    "64 callers, one connection",
-			contenders: []contender{them, us},
+			contenders: []contender{them, alike, us},
 			columns: []column{
 				{"calls a second", calls, false, amount}, {"of the empty method's", calls, true, ratio},
 				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the empty method's", p99, true, ratio},
