@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -54,7 +55,7 @@ func (e *env) newMember(ctx context.Context, name string, environ []string) (*me
 	m := &member{name: name, environ: environ}
 	for _, address := range []*string{&m.api, &m.http, &m.raft, &m.gossip, &m.redis} {
 		var err error
-		if *address, err = freeAddress(ctx); err != nil {
+		if *address, err = e.freeAddress(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -179,20 +180,26 @@ func leaderFirst(ctx context.Context, members []*member) ([]*member, error) {
 }
 
 // freeAddress returns an address of the loopback interface that is free now, for
-// TCP and UDP.
-func freeAddress(ctx context.Context) (string, error) {
+// TCP and UDP. Its port is below those that systems give to connections, so that it is free
+// still when a process that has ended is started again.
+func (e *env) freeAddress(ctx context.Context) (string, error) {
 	var lc net.ListenConfig
 	for range 100 {
-		l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
-		if err != nil {
-			return "", err
+		address := fmt.Sprintf("127.0.0.1:%d", 10_000+rand.IntN(20_000))
+		if e.given[address] {
+			continue
 		}
-		u, err := lc.ListenPacket(ctx, "udp", l.Addr().String())
+		l, err := lc.Listen(ctx, "tcp", address)
+		if err != nil {
+			continue // taken by others
+		}
+		u, err := lc.ListenPacket(ctx, "udp", address)
 		_ = l.Close()
 		if err == nil {
 			_ = u.Close()
-			return l.Addr().String(), nil
+			e.given[address] = true
+			return address, nil
 		}
 	}
-	return "", fmt.Errorf("no port is free for TCP and UDP")
+	return "", errors.New("no port is free for TCP and UDP")
 }

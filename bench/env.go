@@ -15,6 +15,8 @@ type env struct {
 	root string // of the repository
 	dir  string // for data, removed at the end
 	out  io.Writer
+	// given are addresses that processes were given.
+	given map[string]bool
 }
 
 func newEnv(o options) (*env, error) {
@@ -32,7 +34,7 @@ func newEnv(o options) (*env, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &env{options: o, root: repository, dir: dir, out: os.Stdout}, nil
+	return &env{options: o, root: repository, dir: dir, out: os.Stdout, given: map[string]bool{}}, nil
 }
 
 func (e *env) close() error { return os.RemoveAll(e.dir) }

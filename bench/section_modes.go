@@ -55,7 +55,7 @@ func modes() section {
 			heading: "layout `default`, three members",
 			contenders: []contender{
 				{name: "`Generator.Next`, one lane", turn: mode(burstTurn(embedded), issuing(generator, 1, 1))},
-				{name: "`Buffer.Next`", turn: mode(burstTurn(buffered), loopTurn(repeat(buffered)))},
+				{name: "`Buffer.Next`", turn: mode(burstTurn(buffered), drained(ids, loopTurn(repeat(buffered))))},
 				{name: "`IDs.Next`, one caller", turn: loadTurn(coalesced(c, 1))},
 				{name: "`IDs.Next`, 1,000 callers", turn: loadTurn(coalesced(c, 1000))},
 				{name: "`Session.Next`, one caller", turn: loadTurn(singly(1, inOrder))},
@@ -66,6 +66,19 @@ func modes() section {
 			columns: []column{{"time for an ID, p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"the most a second", numbers, false, amount}},
 		}.measure(ctx, e)
 	}}
+}
+
+// drained makes a turn of another one before which the buffer is emptied: what it holds
+// is a stock and not a rate.
+func drained(ids *client.Buffer, turn turn) turn {
+	return func(ctx context.Context, d time.Duration) (figures, error) {
+		for range ids.Stats().Level {
+			if _, err := ids.Next(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return turn(ctx, d)
+	}
 }
 
 // mode makes a turn of two: of one that measures the time for an ID, when few are asked for,

@@ -78,7 +78,7 @@ func redisProtocol() section {
 
 // startRedis starts a Redis.
 func (e *env) startRedis(ctx context.Context, started *closers, args ...string) (address string, err error) {
-	if address, err = freeAddress(ctx); err != nil {
+	if address, err = e.freeAddress(ctx); err != nil {
 		return "", err
 	}
 	host, port, err := net.SplitHostPort(address)
