@@ -67,6 +67,12 @@ func (c *coalescer[R]) do(ctx context.Context, count, after uint64) (answer R, o
 		answer, err = c.alone(ctx, count, after)
 		return answer, 0, err
 	}
+	if c.idle() {
+		// Nobody can join a call that has begun, so it is the caller's alone and needs no goroutine.
+		answer, err = c.alone(ctx, count, after)
+		c.landed()
+		return answer, 0, err
+	}
 	b, offset := c.join(ctx, count, after)
 	select {
 	case <-b.done:
@@ -170,6 +176,23 @@ func (c *coalescer[R]) fly(ctx context.Context, cancel context.CancelFunc, b *ba
 	b.answer, b.err = c.fetch(ctx, b.count, b.after)
 	close(b.done)
 	c.hooks.batch(b.joined, b.count, b.err)
+	c.landed()
+}
+
+// idle reports whether no call is under way; then there is one, the caller's.
+func (c *coalescer[R]) idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.flights > 0 {
+		return false
+	}
+	c.flights++
+	c.last = time.Now()
+	return true
+}
+
+// landed is the end of a call: who waited has the next.
+func (c *coalescer[R]) landed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.flights--
