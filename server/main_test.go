@@ -1,0 +1,16 @@
+package server_test
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	// Tests of whole clusters mostly wait, so that more may run at a time than there are processors.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		os.Exit(2)
+	}
+	os.Exit(m.Run())
+}
