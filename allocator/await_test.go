@@ -55,8 +55,9 @@ func TestPatience(t *testing.T) {
 // Who comes while the very first window is being taken waits for it, also with no patience for later ones.
 func TestPatienceForTheFirstWindow(t *testing.T) {
 	var taken chan error
+	var opened chan struct{}
 	run(t, func(r *rig) {
-		taken = make(chan error, 1)
+		taken, opened = make(chan error, 1), make(chan struct{})
 		r.cfg.Patience = func(_ context.Context, had bool) time.Duration {
 			if had {
 				return 0
@@ -65,12 +66,14 @@ func TestPatienceForTheFirstWindow(t *testing.T) {
 		}
 		r.cfg.Observe = func(int64) { // granted, and not to be had yet
 			go func() {
+				<-opened
 				_, err := r.issuer.Next(r.Context(), 0)
 				taken <- err
 			}()
 			time.Sleep(time.Millisecond)
 		}
 	}, func(r *rig) {
+		close(opened)
 		if err := <-taken; err != nil {
 			r.Error(err)
 		}

@@ -28,7 +28,7 @@ func TestAnotherMemberIsAsked(t *testing.T) {
 		c := f.client(f.addrs())
 		f.warm(c)
 		f.members[0].refuses(refusal.code, refusal.reason, time.Hour)
-		if slowest := askAll(t, c, 4, 20); slowest > time.Second {
+		if slowest := askAll(t, c, 4, 20); slowest > 5*time.Second {
 			t.Errorf("%v %s: a call took %v", refusal.code, refusal.reason, slowest)
 		}
 		if f.members[0].asked.Load() == 0 {
@@ -72,7 +72,7 @@ func TestAllMembersRefuse(t *testing.T) {
 		m.refuses(codes.Unavailable, rpc.ClockSkew, 50*time.Millisecond)
 	}
 	began := time.Now()
-	_, err := c.NextID(within(t, 300*time.Millisecond))
+	_, err := c.NextID(within(t, 1500*time.Millisecond))
 	if took := time.Since(began); !errors.Is(err, ErrClockSkew) || !errors.Is(err, context.DeadlineExceeded) || took < 150*time.Millisecond || took > 5*time.Second {
 		t.Errorf("%v after %v", err, took)
 	}
@@ -112,7 +112,7 @@ func TestReasonsAreRemembered(t *testing.T) {
 		}
 		return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.WindowEnded, Message: "told so by the test"}
 	})
-	_, err := c.NextID(within(t, 200*time.Millisecond))
+	_, err := c.NextID(within(t, time.Second))
 	if !errors.Is(err, ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
@@ -128,7 +128,7 @@ func TestUnhealthyMembersSayWhy(t *testing.T) {
 		m.refuses(codes.Unavailable, rpc.WindowEnded, 50*time.Millisecond)
 		m.serving(false)
 	}
-	_, err := c.NextID(within(t, 200*time.Millisecond))
+	_, err := c.NextID(within(t, time.Second))
 	if !errors.Is(err, ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}

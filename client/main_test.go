@@ -11,7 +11,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// Tests of whole clusters mostly wait, so that more may run at a time than there are processors.
-	if err := flag.Set("test.parallel", "8"); err != nil {
+	if !raceDetector && flag.Set("test.parallel", "4") != nil {
 		os.Exit(2)
 	}
 	goleak.VerifyTestMain(m, ofRaft)
