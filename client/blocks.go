@@ -76,10 +76,8 @@ func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error
 
 func newBlocks(members snowraftv1.SequenceServiceClient, begin func(), timeout time.Duration, sequence string, opts []BlocksOption) (*Blocks, error) {
 	o := blocksOptions{refresh: defaultRefresh}
-	for _, set := range opts {
-		if err := set(&o); err != nil {
-			return nil, err
-		}
+	if err := apply(&o, opts); err != nil {
+		return nil, err
 	}
 	granter := newBlockGranter(members)
 	w := newBlocksWatch(o.refresh, func(ctx context.Context) (*snowraftv1.Sequence, error) {

@@ -34,10 +34,8 @@ func newBufferOptions(opts []BufferOption) (bufferOptions, error) {
 		min: defaultMinBuffer, max: defaultMaxBuffer, span: defaultSpan, age: defaultAge,
 		threshold: defaultThreshold, topUp: defaultTopUp,
 	}
-	for _, set := range opts {
-		if err := set(&o); err != nil {
-			return bufferOptions{}, err
-		}
+	if err := apply(&o, opts); err != nil {
+		return bufferOptions{}, err
 	}
 	o.span = min(o.span, o.age/2)
 	return o, nil

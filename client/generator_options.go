@@ -34,10 +34,8 @@ type generatorOptions struct {
 
 func newGeneratorOptions(opts []GeneratorOption) (generatorOptions, error) {
 	o := generatorOptions{layout: snowflake.Default().Name(), lanes: 1, logger: slog.New(slog.DiscardHandler), clock: clock.System()}
-	for _, set := range opts {
-		if err := set(&o); err != nil {
-			return o, err
-		}
+	if err := apply(&o, opts); err != nil {
+		return o, err
 	}
 	if o.holder == "" {
 		name, err := os.Hostname()

@@ -26,12 +26,20 @@ type options struct {
 
 func newOptions(opts []Option) (options, error) {
 	o := options{timeout: defaultTimeout, credentials: insecure.NewCredentials()}
-	for _, set := range opts {
-		if err := set(&o); err != nil {
-			return options{}, err
-		}
+	if err := apply(&o, opts); err != nil {
+		return options{}, err
 	}
 	return o, nil
+}
+
+// apply sets what options say, in their order, up to the first that is wrong.
+func apply[O any, F ~func(*O) error](to *O, opts []F) error {
+	for _, set := range opts {
+		if err := set(to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // WithTimeout bounds calls whose context has no deadline; the default is 10 s. It covers
