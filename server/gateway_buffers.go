@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +47,7 @@ type buffers struct {
 
 // of is the source of a layout, nil if there is none yet.
 func (b *buffers) of(layout string) idSource {
-	if found, ok := b.all.Load(named(layout)); ok {
+	if found, ok := b.all.Load(layoutName(layout)); ok {
 		return found.(idSource)
 	}
 	return nil
@@ -61,9 +60,9 @@ func (b *buffers) add(layout string) error {
 	if b.closed || b.of(layout) != nil {
 		return nil
 	}
-	source, err := b.open(named(layout))
+	source, err := b.open(layoutName(layout))
 	if err == nil {
-		b.all.Store(named(layout), source)
+		b.all.Store(layoutName(layout), source)
 	}
 	return err
 }
@@ -83,9 +82,6 @@ func (b *buffers) each() iter.Seq2[string, idSource] {
 		b.all.Range(func(layout, source any) bool { return yield(layout.(string), source.(idSource)) })
 	}
 }
-
-// named is the name of a layout that may be left out.
-func named(layout string) string { return cmp.Or(layout, "default") }
 
 // take implements issuing.
 func (g *Gateway) take(ctx context.Context, ids []allocator.Range, layout string, count uint32) ([]allocator.Range, error) {
