@@ -146,6 +146,15 @@ func (m *member) sequence(ctx context.Context, name string, mode snowraftv1.Sequ
 	})
 }
 
+// startWide starts a member alone, with wideLayout.
+func (e *env) startWide(ctx context.Context, started *closers) (*member, error) {
+	members, err := e.startCluster(ctx, 1, started)
+	if err != nil {
+		return nil, err
+	}
+	return members[0], members[0].wide(ctx)
+}
+
 // wide creates a layout that does not limit what is measured.
 func (m *member) wide(ctx context.Context) error {
 	return m.with(func(conn *grpc.ClientConn) error {

@@ -23,11 +23,8 @@ func batches() section {
 	return section{name: "batches", title: "Batches of 10,000 IDs over gRPC", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
-		members, err := e.startCluster(ctx, 1, &started)
+		member, err := e.startWide(ctx, &started)
 		if err != nil {
-			return nil, err
-		}
-		if err := members[0].wide(ctx); err != nil {
 			return nil, err
 		}
 		c := comparison{
@@ -39,7 +36,7 @@ func batches() section {
 			},
 		}
 		for _, name := range []string{ranges, packed} {
-			callers, err := overOne(members[0].api, clients, &started, func(conn *grpc.ClientConn) load.Caller {
+			callers, err := overOne(member.api, clients, &started, func(conn *grpc.ClientConn) load.Caller {
 				return &load.IDs{
 					Client:  snowraftv1.NewIdServiceClient(conn),
 					Request: &snowraftv1.GenerateIdsRequest{Layout: wideLayout, Count: batch, Packed: name == packed}, Timeout: callTimeout,

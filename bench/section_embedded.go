@@ -24,14 +24,11 @@ func embedded() section {
 	return section{name: "embedded", title: "An embedded generator", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
-		members, err := e.startCluster(ctx, 1, &started)
+		member, err := e.startWide(ctx, &started)
 		if err != nil {
 			return nil, err
 		}
-		if err := members[0].wide(ctx); err != nil {
-			return nil, err
-		}
-		c, err := openClient(apis(members), &started)
+		c, err := openClient([]string{member.api}, &started)
 		if err != nil {
 			return nil, err
 		}
