@@ -121,14 +121,13 @@ func (r benchReport) record(d benchDoc) block {
 	if d.Failed > 0 {
 		failed = fmt.Sprintf("%d calls", d.Failed)
 	}
-	l := d.LatencyMillis
 	return record(
 		pair{"Clients", fmt.Sprintf("%d%s, %d in a call", d.Clients, connections, d.Batch)},
 		pair{"Due", due},
 		pair{"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, interrupted)},
 		pair{"Calls", fmt.Sprintf("%d, %.0f a second", d.Calls, d.CallsPerSecond)},
 		pair{strings.ToUpper(r.noun[:1]) + r.noun[1:], fmt.Sprintf("%d, %.0f a second", d.Numbers, d.NumbersPerSecond)},
-		pair{"Latency", fmt.Sprintf("p50 %s, p90 %s, p99 %s, p99.9 %s, max %s ms", digits3(l.P50), digits3(l.P90), digits3(l.P99), digits3(l.P999), digits3(l.Max))},
+		pair{"Latency", d.LatencyMillis.String()},
 		pair{"Overdue", overdue},
 		pair{"Failed", failed},
 		pair{"Unique", unique},
@@ -148,8 +147,23 @@ func (r benchReport) examples() []string {
 	return list
 }
 
-// inMillis is a duration in milliseconds, to the microsecond.
-func inMillis(d time.Duration) float64 { return float64(d.Round(time.Microsecond)) / 1e6 }
+// inMillis is a duration in milliseconds: to the microsecond, one below a millisecond to the nanosecond.
+func inMillis(d time.Duration) float64 {
+	if d >= time.Millisecond {
+		d = d.Round(time.Microsecond)
+	}
+	return float64(d) / 1e6
+}
+
+// String has the unit in which most of it has digits that count.
+func (l benchLatency) String() string {
+	unit, scale := "ms", 1.0
+	if l.P99 < 1 {
+		unit, scale = "µs", 1000
+	}
+	in := func(ms float64) string { return digits3(ms * scale) }
+	return fmt.Sprintf("p50 %s, p90 %s, p99 %s, p99.9 %s, max %s %s", in(l.P50), in(l.P90), in(l.P99), in(l.P999), in(l.Max), unit)
+}
 
 // rounded is a rate with one digit after the point.
 func rounded(rate float64) float64 { return math.Round(rate*10) / 10 }

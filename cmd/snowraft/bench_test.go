@@ -201,3 +201,19 @@ func TestProgressLine(t *testing.T) {
 		t.Errorf("%q, expected %q", got, want)
 	}
 }
+
+// What takes less than a microsecond is not written as nothing.
+func TestBenchLatencyHasDigits(t *testing.T) {
+	t.Parallel()
+	for want, l := range map[string]benchLatency{
+		"p50 0.141, p90 0.200, p99 0.541, p99.9 1.20, max 120000 µs": {
+			P50: inMillis(141), P90: inMillis(200), P99: inMillis(541), P999: inMillis(1200), Max: inMillis(120 * time.Millisecond)},
+		"p50 0.147, p90 0.306, p99 3.07, p99.9 7.57, max 11.2 ms": {
+			P50: inMillis(147 * time.Microsecond), P90: inMillis(306 * time.Microsecond), P99: inMillis(3070 * time.Microsecond),
+			P999: inMillis(7570 * time.Microsecond), Max: inMillis(11200 * time.Microsecond)},
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("%s, expected %s", got, want)
+		}
+	}
+}
