@@ -14,8 +14,11 @@ import (
 const (
 	// observeInterval is how often the leader commits its clock.
 	observeInterval = time.Second
-	// checkpointInterval is how often the replicas' states are compared.
+	// checkpointInterval is how often the replicas' states are compared, and firstCheckpoint
+	// how soon after a change of leadership: who leads now may differ from who led before,
+	// and a leader that has just been elected has other things to do.
 	checkpointInterval = 10 * time.Minute
+	firstCheckpoint    = 5 * time.Second
 	// dutyTimeout bounds one proposal of a duty.
 	dutyTimeout = 5 * time.Second
 )
@@ -36,7 +39,7 @@ func (m *Member) lead(ctx context.Context) {
 	}
 	observe := time.NewTicker(observeInterval)
 	defer observe.Stop()
-	checkpoint := time.NewTicker(checkpointInterval)
+	checkpoint := time.NewTicker(firstCheckpoint)
 	defer checkpoint.Stop()
 	for established := false; ; {
 		if !established {
@@ -48,6 +51,7 @@ func (m *Member) lead(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-checkpoint.C:
+			checkpoint.Reset(checkpointInterval)
 			m.duty(ctx, "compare the replicas", m.checkpoint)
 		case <-observe.C:
 		}

@@ -237,3 +237,25 @@ func (w *world) judge(asks []ask) {
 		w.Error("not all outcomes came up")
 	}
 }
+
+// TestReplicasAreComparedSoonAfterAnElection has leaders that do not last until the
+// next regular comparison.
+func TestReplicasAreComparedSoonAfterAnElection(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		var before uint64
+		for range 5 {
+			w.pass(10 * time.Second)
+			leader := w.leader()
+			var index uint64
+			leader.proc().member.State().View(func(s *fsm.State) { index, _ = s.LastCheckpoint() })
+			if index <= before {
+				t.Errorf("no comparison after index %d", before)
+			}
+			before = index
+			leader.crash()
+			w.pass(5 * time.Second)
+			leader.start()
+		}
+	})
+}
