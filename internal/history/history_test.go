@@ -1,9 +1,11 @@
 package history_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -147,6 +149,28 @@ func TestSlicesStartAnew(t *testing.T) {
 	}
 	if history.CheckOrder(calls) == nil || history.CheckLinear(calls, 4, time.Minute) == nil {
 		t.Error("the violation was not found")
+	}
+}
+
+func TestDraw(t *testing.T) {
+	t.Parallel()
+	calls := sound(rand.New(rand.NewPCG(1, 1)), 100)
+	for what, calls := range map[string][]history.Call{"sound": calls, "unsound": append(calls, calls[50])} {
+		var page strings.Builder
+		if err := history.Draw(&page, calls, time.Minute); err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+		if !strings.Contains(page.String(), "<html") || !strings.Contains(page.String(), calls[99].String()) {
+			t.Errorf("%s: %.200s", what, page.String())
+		}
+	}
+}
+
+func TestUndecided(t *testing.T) {
+	t.Parallel()
+	calls := sound(rand.New(rand.NewPCG(1, 1)), 2000)
+	if err := history.CheckLinear(calls, len(calls), 1); !errors.Is(err, history.ErrUndecided) {
+		t.Errorf("within a nanosecond: %v", err)
 	}
 }
 
