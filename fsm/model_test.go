@@ -111,6 +111,7 @@ type world struct {
 	audit     audit
 	issued    map[string]map[uint64]bool // by layout
 	given     map[given]bool
+	log       []*raft.Log
 	era       int            // of the block that was granted last
 	requests  int            // how many IDs were used
 	eras      map[string]int // by sequence
@@ -288,8 +289,9 @@ func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
 	w.index += uint64(1 + w.choose("gap", 2))
 	config, observed := w.machines[0].ConfigValue(), w.machines[0].Observed().Load()
 	var results []Result
+	w.log = append(w.log, &raft.Log{Index: w.index, Type: raft.LogCommand, Data: data})
 	for _, m := range w.machines {
-		result := m.Apply(&raft.Log{Index: w.index, Type: raft.LogCommand, Data: data}).(Result)
+		result := m.Apply(w.log[len(w.log)-1]).(Result)
 		if result.Halted != nil {
 			return result, violated("halted", "%v", result.Halted)
 		}

@@ -4,9 +4,15 @@ package fsm
 
 import (
 	"errors"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 
+	"github.com/hashicorp/raft"
+
 	"github.com/snowraft/snowraft/internal/mutant"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // A test that cannot fail shows nothing: here each planted bug must be caught, by the
@@ -43,6 +49,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		{mutant.WorkerOutOfRange, true, false},
 		{mutant.SnapshotForgets, false, false},
 		{mutant.NowInApply, false, false},
+		{mutant.NoClockCheck, false, false}, // the search has the policy swap
 		{mutant.BlockFromEnd, false, true},
 		{mutant.PeriodBack, false, true},
 		{mutant.SequenceOverflow, false, false},
@@ -156,6 +163,107 @@ func TestTokenCheckAlone(t *testing.T) {
 		t.Errorf("%v, expected a duplicate", err)
 	}
 	t.Log(err)
+}
+
+// TestReplayShowsPlantedBugs: a replica without the bug that applies the same log comes to another
+// state, or answers otherwise. Nothing else is looked at, so that is enough to find those that repeat
+// no ID by themselves.
+func TestReplayShowsPlantedBugs(t *testing.T) {
+	defer func(before func() int64) { wallMillis = before }(wallMillis)
+	for _, bug := range []mutant.Bug{
+		"", mutant.NoTokenCheck, mutant.NoExtendCAS, mutant.ReleaseTooLow, mutant.ResetHighWater, mutant.IgnoreHighWater,
+		mutant.WorkerOutOfRange, mutant.NoClockCheck, mutant.NowInApply,
+	} {
+		t.Run("bug="+string(bug), func(t *testing.T) {
+			tick := modelEpoch
+			wallMillis = func() int64 { tick += 7; return tick }
+			for seed := range uint64(mutantWalks) {
+				undo := mutant.Plant(bug)
+				w := newWorld(seeded{rand.New(rand.NewPCG(seed, 0))}, adversary{idsOnly: true, noRepeat: true, noForge: true}, 1)
+				_ = w.run(walkSteps) // to the first ID that comes twice, if any does
+				undo()
+				if err := replay(w.log, bug); err != nil {
+					if bug == "" {
+						t.Fatalf("found %v, and there is nothing", err)
+					}
+					t.Logf("walk %d: %v", seed, err)
+					return
+				}
+			}
+			if bug != "" {
+				t.Errorf("not found in %d walks", mutantWalks)
+			}
+		})
+	}
+}
+
+// TestReplayShowsStaleClaims is the least that it takes: a holder that was away too long extends, and
+// one that does not know of its own extension.
+func TestReplayShowsStaleClaims(t *testing.T) {
+	for _, test := range []struct {
+		bug   mutant.Bug
+		claim func(first, second Grant) *commandv1.Command
+	}{
+		{mutant.NoTokenCheck, func(first, second Grant) *commandv1.Command {
+			first.Until = second.Until // by chance, and the second holder's
+			return extend(first, nonce('a'), first.Until, 2000)
+		}},
+		{mutant.NoTokenCheck, func(first, second Grant) *commandv1.Command {
+			first.Until = second.Until
+			return release(first, nonce('a'), second.From+1)
+		}},
+		{mutant.NoExtendCAS, func(_, second Grant) *commandv1.Command {
+			return extend(second, nonce('b'), second.Until-1, 2000)
+		}},
+	} {
+		l := newLog(t)
+		var entries []*raft.Log
+		add := func(cmd *commandv1.Command) Grant {
+			entries = append(entries, entryAt(t, uint64(len(entries)+1), cmd))
+			return l.must(cmd).Grant
+		}
+		add(at(epoch, createLayout(tiny)))
+		add(at(epoch, acquire("c/0", 60_000)))
+		first, second := add(at(epoch, acquire("a/0", 1000))), add(at(epoch+1000, acquire("b/0", 1000)))
+		if first.Worker != second.Worker {
+			t.Fatalf("%+v and %+v are of two workers", first, second)
+		}
+		if err := replay(entries, test.bug); err != nil {
+			t.Errorf("%s: %v before the claim", test.bug, err)
+		}
+		err := replay(append(entries, entryAt(t, 5, at(epoch+1500, test.claim(first, second)))), test.bug)
+		if violatedWhat(err) != "results" {
+			t.Errorf("%s: %v, expected another result", test.bug, err)
+		}
+		t.Log(err)
+	}
+}
+
+// replay applies a log with and without a bug, and returns the first difference.
+func replay(entries []*raft.Log, bug mutant.Bug) error {
+	with, without := New(Options{}), New(Options{})
+	apply := func(m *Machine, e *raft.Log, bugs ...mutant.Bug) (Result, [32]byte) {
+		defer mutant.Plant(bugs...)()
+		r := m.Apply(e).(Result)
+		r.Layout, r.Config = nil, nil
+		if r.Err != nil {
+			r.Err = &Refused{Reason: r.Err.Reason}
+		}
+		var digest [32]byte
+		m.View(func(s *State) { digest = s.Digest() })
+		return r, digest
+	}
+	for _, e := range entries {
+		r1, d1 := apply(with, e, bug)
+		r2, d2 := apply(without, e)
+		switch {
+		case !reflect.DeepEqual(r1, r2): //nolint:govet // as in commit
+			return violated("results", "index %d: %+v, and without the bug %+v", e.Index, r1, r2)
+		case d1 != d2:
+			return violated("digest", "the states differ after index %d", e.Index)
+		}
+	}
+	return nil
 }
 
 func violatedWhat(err error) string {

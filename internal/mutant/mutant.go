@@ -28,6 +28,9 @@ const (
 	SnapshotForgets Bug = "snapshot-forgets"
 	// WorkerOutOfRange grants workers beyond the layout's worker field.
 	WorkerOutOfRange Bug = "worker-out-of-range"
+	// NoClockCheck grants a worker to a proposer whose clock is behind the observed clock, so that a
+	// cluster that started again with its clocks set back goes on in the past.
+	NoClockCheck Bug = "no-clock-check"
 	// NowInApply takes the time in Apply instead of from the command.
 	NowInApply Bug = "now-in-apply"
 	// BlockFromEnd derives the start of a block from its end, after the end was cut off at the bounds.
