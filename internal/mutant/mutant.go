@@ -14,8 +14,19 @@ const (
 	NoTokenCheck Bug = "no-token-check"
 	// NoExtendCAS accepts an extension whatever end the holder believes its window has.
 	NoExtendCAS Bug = "no-extend-cas"
-	// ReuseWindow goes on in the previous process's window after a restart.
+	// ReuseWindow goes on in the previous process's window after a restart. The window is kept in a
+	// file of the directory SNOWRAFT_MUTANT_DIR, by default the working directory.
 	ReuseWindow Bug = "reuse-window"
+	// AssumeExtended takes an extension that nobody answered for granted, and goes on to the end that
+	// was asked for: an extension is hardly ever refused, so what got lost must have been the answer.
+	// If it was the request, the lane is in cells that nobody granted, and that somebody else is
+	// granted once the high-water is in the past.
+	AssumeExtended Bug = "assume-extended"
+	// ResetBeforeCheck begins the sequence of a lane's tick anew before it refuses a clock that went
+	// back. When the clock is in that tick again, so are the sequences (twitter/snowflake, issue 6).
+	ResetBeforeCheck Bug = "reset-before-check"
+	// SequenceWraps begins a full tick anew instead of going on with the next.
+	SequenceWraps Bug = "sequence-wraps"
 	// ReleaseTooLow lowers the high-water below the last tick that was used.
 	ReleaseTooLow Bug = "release-too-low"
 	// ResetHighWater forgets a high-water once its window has passed.
@@ -26,7 +37,7 @@ const (
 	IgnoreAfter Bug = "ignore-after"
 	// SnapshotForgets leaves one worker's high-water out of the snapshot.
 	SnapshotForgets Bug = "snapshot-forgets"
-	// WorkerOutOfRange grants workers beyond the layout's worker field.
+	// WorkerOutOfRange grants workers beyond the layout's worker field, and lanes take them.
 	WorkerOutOfRange Bug = "worker-out-of-range"
 	// NoClockCheck grants a worker to a proposer whose clock is behind the observed clock, so that a
 	// cluster that started again with its clocks set back goes on in the past.
