@@ -140,7 +140,7 @@ func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end 
 	if fresh := uint64(tick) << bits; position < fresh+l.spread {
 		start = max(position, fresh+l.layout.StartSequence(tick))
 	}
-	if mutant.On(mutant.SequenceWraps) {
+	if after == 0 && mutant.On(mutant.SequenceWraps) {
 		start, bound = l.wrap(start, bound, tick)
 	}
 	v = early
