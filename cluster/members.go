@@ -136,22 +136,26 @@ func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 	if _, ok := n.server(id); !ok {
 		return fmt.Errorf("%w: %s", ErrUnknownMember, id)
 	}
-	var voters, live int
-	for _, m := range n.Members() {
-		if m.Voter && m.ID != id {
-			voters++
-			if m.Alive {
-				live++
-			}
-		}
-	}
-	if !force && live <= voters/2 {
+	if live, voters := without(n.Members(), id); !force && live <= voters/2 {
 		return fmt.Errorf("%w: %d of %d voters would be alive", ErrQuorum, live, voters)
 	}
 	if err := n.cfg.Removed.Remove(ctx, id); err != nil {
 		return err
 	}
 	return proposalError(n.raft.RemoveServer(raft.ServerID(id), 0, enqueueTimeout).Error())
+}
+
+// without is how many voters there are without one member, and how many of them are alive.
+func without(members []Member, id string) (live, voters int) {
+	for _, m := range members {
+		if votes(m.Voter) && m.ID != id {
+			voters++
+			if m.Alive {
+				live++
+			}
+		}
+	}
+	return live, voters
 }
 
 // Commands is the newest command version that this node supports.

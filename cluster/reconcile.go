@@ -8,6 +8,8 @@ import (
 
 	"github.com/hashicorp/raft"
 	autopilot "github.com/hashicorp/raft-autopilot"
+
+	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // handOverPause is how long a leader whose clock is off leads, if it is elected
@@ -59,7 +61,7 @@ func (n *Node) reconcile() {
 	}
 	for _, p := range n.gossip.all() {
 		if !p.alive || servers[p.meta.ID] || len(servers) >= maxMembers ||
-			(p.meta.Cluster != "" && p.meta.Cluster != n.id.cluster()) || n.cfg.Removed.IsRemoved(p.meta.ID) {
+			(p.meta.Cluster != "" && p.meta.Cluster != n.id.cluster() && !mutant.On(mutant.NoClusterCheck)) || n.cfg.Removed.IsRemoved(p.meta.ID) {
 			continue
 		}
 		n.logger.Info("adding a member", "name", p.meta.Name, "id", p.meta.ID, "address", p.meta.Raft)

@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
+
+	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 const (
@@ -84,7 +86,8 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 		return nil, err
 	}
 	b, err = raftboltdb.New(raftboltdb.Options{
-		Path: path,
+		Path:   path,
+		NoSync: mutant.On(mutant.NoSync),
 		BoltOptions: &bbolt.Options{
 			Timeout:        time.Second,
 			NoFreelistSync: true, // rebuilt at start; saves a write each commit

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // hedgeAfter is how long a majority may take to answer until all others are asked too.
@@ -25,6 +27,9 @@ const hedgeAfter = 5 * time.Millisecond
 func (n *Node) Verify(ctx context.Context, term uint64) error {
 	if term == 0 || n.leads.Load() != term || n.Term() != term {
 		return ErrNotLeader
+	}
+	if mutant.On(mutant.OldAcknowledgement) && n.answered.Load() != nil {
+		return nil
 	}
 	others, need := n.otherVoters()
 	ctx, cancel := context.WithTimeout(ctx, transportTimeout)
@@ -96,13 +101,24 @@ func (n *Node) askTerm(ctx context.Context, id raft.ServerID) (uint64, error) {
 // otherVoters is the voters beside this node, the one that answered last first, and how many of
 // them make a majority together with this node, if it is a voter.
 func (n *Node) otherVoters() (others []raft.ServerID, need int) {
+	others, need = majority(n.servers(), raft.ServerID(n.ID()))
+	last, _ := n.answered.Load().(raft.ServerID)
+	if i := slices.Index(others, last); i > 0 {
+		others[0], others[i] = others[i], others[0]
+	}
+	return others, need
+}
+
+// majority is the voters among servers beside one node, and how many of them make a majority
+// together with it, if it is a voter.
+func majority(servers []raft.Server, self raft.ServerID) (others []raft.ServerID, need int) {
 	voters := 0
-	for _, s := range n.servers() {
-		if s.Suffrage != raft.Voter {
+	for _, s := range servers {
+		if !votes(s.Suffrage == raft.Voter) {
 			continue
 		}
 		voters++
-		if string(s.ID) != n.ID() {
+		if s.ID != self {
 			others = append(others, s.ID)
 		}
 	}
@@ -110,9 +126,8 @@ func (n *Node) otherVoters() (others []raft.ServerID, need int) {
 	if voters == len(others) { // this node is none of them
 		need++
 	}
-	last, _ := n.answered.Load().(raft.ServerID)
-	if i := slices.Index(others, last); i > 0 {
-		others[0], others[i] = others[i], others[0]
-	}
 	return others, need
 }
+
+// votes reports whether a server counts where the majority of the voters is meant.
+func votes(voter bool) bool { return voter || mutant.On(mutant.CountNonvoters) }

@@ -76,6 +76,19 @@ const (
 	NoConfirm Bug = "no-confirm"
 	// JoinVerification gives callers the result of a verification that began before they came.
 	JoinVerification Bug = "join-verification"
+	// OldAcknowledgement counts what a voter answered to an earlier verification as its answer to
+	// this one, however long this leader was stopped in between.
+	OldAcknowledgement Bug = "old-acknowledgement"
+	// CountNonvoters counts nonvoters where a majority of the voters is meant: to verify leadership,
+	// and to tell whether a removal leaves a majority.
+	CountNonvoters Bug = "count-nonvoters"
+	// NoBarrier serves as the leader before what earlier leaders committed was applied.
+	NoBarrier Bug = "no-barrier"
+	// NoClusterCheck lets members of two clusters talk to each other, which makes them one.
+	NoClusterCheck Bug = "no-cluster-check"
+	// NoSync does not wait until Raft's log, term and vote are on the disk. It takes a machine that
+	// crashes to show: what a process wrote that is killed is not lost.
+	NoSync Bug = "no-sync"
 	// TrustAnyBlock uses a block that repeats numbers.
 	TrustAnyBlock Bug = "trust-any-block"
 	// SweepOpen drops old IDs of a client's buffer without closing them to callers.

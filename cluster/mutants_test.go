@@ -1,0 +1,151 @@
+//go:build mutants
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/bits"
+	"path/filepath"
+	"reflect"
+	"testing"
+	"testing/synctest"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+)
+
+// Each look returns what it finds wrong, which must be nothing without a bug.
+func TestPlantedBugsAreCaught(t *testing.T) {
+	for _, c := range []struct {
+		bug  mutant.Bug
+		name string
+		look func(t *testing.T) error
+	}{
+		{mutant.CountNonvoters, "verification", confirmedByAMinority},
+		{mutant.CountNonvoters, "removal", leftByAMinority},
+		{mutant.NoClusterCheck, "handshake", greetedByOthers},
+		{mutant.NoClusterCheck, "gossip", heardByOthers},
+		{mutant.NoSync, "log", unsynced},
+	} {
+		for _, bug := range []mutant.Bug{"", c.bug} {
+			t.Run(fmt.Sprintf("%s of %s/bug=%s", c.name, c.bug, bug), func(t *testing.T) {
+				defer mutant.Plant(bug)()
+				err := c.look(t)
+				if (err != nil) != (bug != "") {
+					t.Errorf("found %v", err)
+				}
+				t.Log(err)
+			})
+		}
+	}
+}
+
+// confirmedByAMinority asks, in a cluster of up to five voters and three nonvoters, with each set of
+// servers that answers that there is no later term. A leader must be confirmed if, and only if, a
+// majority of the voters is among them, itself included.
+func confirmedByAMinority(t *testing.T) (wrong error) {
+	for voters := 1; voters <= 5; voters++ {
+		for all := voters; all <= voters+3; all++ {
+			var servers []raft.Server
+			for i := range all {
+				s := raft.Server{ID: raft.ServerID(fmt.Sprint(i))}
+				if i >= voters {
+					s.Suffrage = raft.Nonvoter
+				}
+				servers = append(servers, s)
+			}
+			for answering := range 1 << all {
+				var err error
+				synctest.Test(t, func(t *testing.T) {
+					others, need := majority(servers, "0")
+					_, err = confirm(t.Context(), 5, others, need, func(_ context.Context, id raft.ServerID) (uint64, error) {
+						var i int
+						fmt.Sscan(string(id), &i)
+						if answering>>i&1 == 0 {
+							return 0, errFull
+						}
+						return 5, nil
+					})
+				})
+				of := bits.OnesCount(uint(answering|1) & (1<<voters - 1))
+				found := fmt.Errorf("with %d of %d voters and %d nonvoters, answers %b: %v", of, voters, all-voters, answering, err)
+				switch {
+				case err == nil && of <= voters/2:
+					return found // the worse of the two
+				case err != nil && of > voters/2:
+					wrong = found
+				}
+			}
+		}
+	}
+	return wrong
+}
+
+// leftByAMinority removes a member of which the rest has no majority of live voters.
+func leftByAMinority(*testing.T) error {
+	members := []Member{
+		{ID: "a", Voter: true, Alive: true}, {ID: "b", Voter: true, Alive: true}, {ID: "c", Voter: true},
+		{ID: "d", Alive: true}, {ID: "e", Alive: true},
+	}
+	if live, voters := without(members, "b"); live != 1 || voters != 2 {
+		return fmt.Errorf("%d of %d voters would be alive, expected 1 of 2", live, voters)
+	}
+	return nil
+}
+
+// ofCluster is as much of a node as judges others.
+func ofCluster(t *testing.T) *Node {
+	n := &Node{logger: slog.New(slog.DiscardHandler)}
+	n.id = &identity{data: identityData{NodeID: uuid.NewString(), ClusterID: uuid.NewString(), Starts: 1}}
+	n.cfg = Config{Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger}
+	n.gossip = newGossip(&n.cfg, n.meta, n.stats, func(string) bool { return false })
+	if v := n.judge(hello{From: sameCluster(n), To: n.ID()}); v.err() != nil {
+		t.Fatalf("one of its own is refused: %+v", v)
+	}
+	return n
+}
+
+func sameCluster(n *Node) meta {
+	m := someMeta()
+	m.Cluster = n.ClusterID()
+	return m
+}
+
+// greetedByOthers shakes hands with a member of another cluster.
+func greetedByOthers(t *testing.T) error {
+	n := ofCluster(t)
+	if err := n.judge(hello{From: someMeta(), To: n.ID()}).err(); !errors.Is(err, ErrOtherCluster) {
+		return fmt.Errorf("a member of another cluster was answered with %v", err)
+	}
+	return nil
+}
+
+// heardByOthers gossips with one.
+func heardByOthers(t *testing.T) error {
+	if err := ofCluster(t).gossip.compatible(someMeta()); !errors.Is(err, ErrOtherCluster) {
+		return fmt.Errorf("gossip of a member of another cluster was judged with %v", err)
+	}
+	return nil
+}
+
+// unsynced looks whether what a store has taken is on the disk. How the product opens it is what is
+// looked at: nobody can tell from outside what a disk would hold after a power cut.
+func unsynced(t *testing.T) error {
+	bolt, err := openBolt(filepath.Join(t.TempDir(), logFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer bolt.Close()
+	db := reflect.ValueOf(bolt).Elem().FieldByName("conn").Elem()
+	for _, field := range []string{"NoSync", "NoGrowSync"} {
+		if db.FieldByName(field).Bool() {
+			return fmt.Errorf("bbolt was opened with %s", field)
+		}
+	}
+	return nil
+}

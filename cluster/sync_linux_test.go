@@ -1,0 +1,77 @@
+package cluster
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// dirty is how many pages of a file the kernel has not written to the disk; ok is false where it
+// does not tell.
+func dirty(t *testing.T, path string) (pages uint64, ok bool) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var s unix.Cachestat_t
+	if err := unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &s, 0); err != nil {
+		return 0, false // before Linux 6.5
+	}
+	return s.Dirty + s.Writeback, true
+}
+
+// unwritten is how many pages of a store are not on the disk after it has taken an entry, a term and a
+// vote. The test is skipped where that can't be seen.
+func unwritten(t *testing.T) (pages uint64) {
+	t.Helper()
+	plain := filepath.Join(t.TempDir(), "plain")
+	for _, sync := range []bool{false, true} {
+		f, err := os.Create(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.WriteString("x"); err != nil {
+			t.Fatal(err)
+		}
+		if sync {
+			if err := f.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_ = f.Close()
+		if pages, ok := dirty(t, plain); !ok || (pages > 0) == sync {
+			t.Skip("this system does not tell what of a file is on the disk")
+		}
+	}
+
+	dir := t.TempDir()
+	var told []error
+	s, id, err := openTestStore(t, dir, &told)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.close(); _ = id.close() }()
+	for _, write := range []func() error{
+		func() error { return s.Logs.StoreLog(entry(1, 1, "a")) },
+		func() error { return s.Stable.SetUint64([]byte("CurrentTerm"), 7) },
+		func() error { return s.Stable.Set([]byte("LastVoteCand"), []byte("a")) },
+	} {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+		n, _ := dirty(t, filepath.Join(dir, logFile))
+		pages += n
+	}
+	return pages
+}
+
+// What a store has taken is on the disk: Raft answers others by that.
+func TestStoresWaitForTheDisk(t *testing.T) {
+	if pages := unwritten(t); pages > 0 {
+		t.Errorf("%d pages were not written", pages)
+	}
+}
