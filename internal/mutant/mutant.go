@@ -17,6 +17,10 @@ const (
 	// ReuseWindow goes on in the previous process's window after a restart. The window is kept in a
 	// file of the directory SNOWRAFT_MUTANT_DIR, by default the working directory.
 	ReuseWindow Bug = "reuse-window"
+	// TrustReplica goes on, after a restart, in the window that the member's own replica says its
+	// predecessor has, and asks nobody. The replica may be a snapshot that is older than the
+	// predecessor's release, and than the window that somebody else was granted after that.
+	TrustReplica Bug = "trust-replica"
 	// AssumeExtended takes an extension that nobody answered for granted, and goes on to the end that
 	// was asked for: an extension is hardly ever refused, so what got lost must have been the answer.
 	// If it was the request, the lane is in cells that nobody granted, and that somebody else is

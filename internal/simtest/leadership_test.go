@@ -147,6 +147,50 @@ func (w *world) staleLeaders(rounds int) {
 	}
 }
 
+// A leader that has just been elected has not applied all that earlier ones committed, and must not
+// answer from that.
+func TestFreshLeadersKnowTheLastNumber(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true, sequences: []rules{{spec: plain("s", strict)}}}, func(w *world) {
+		w.freshLeaders(20)
+	})
+}
+
+// freshLeaders asks leaders for the last number in the moment in which they take leadership over.
+func (w *world) freshLeaders(rounds int) {
+	w.Helper()
+	answered := 0
+	s := w.numbers.of("s")
+	for i := range rounds {
+		from := w.leader()
+		to := w.others(from)[0]
+		r := s.open(fmt.Sprint("request-", i), 10) // it goes through the log, and nothing does after it
+		w.until(recovery, "it gives more than it had in memory", func() bool {
+			n, err := from.proc().member.NextAtLeader(w.Context(), "s", r.count, r.id)
+			if err == nil {
+				s.answered(from.name, r, n)
+			}
+			return err == nil
+		})
+		go func() { _, _ = from.proc().member.Node().TransferLeadership(w.Context(), to.name) }()
+		for end := time.Now().Add(time.Second); time.Now().Before(end); w.pass(500 * time.Microsecond) {
+			a := s.ask(position{})
+			last, ok, err := to.proc().member.LastAtLeader(w.Context(), "s")
+			if err != nil {
+				continue
+			}
+			s.told(to.name, a, last, ok)
+			answered++
+			break
+		}
+		w.untilAllIssue(recovery)
+	}
+	w.Logf("%d of %d leaders answered", answered, rounds)
+	if answered < rounds/2 {
+		w.Errorf("only %d leaders answered", answered)
+	}
+}
+
 // What a proposal's error says must be true: nothing was appended, or nobody knows.
 func TestOutcomesUnderPartitions(t *testing.T) {
 	t.Parallel()

@@ -25,6 +25,11 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		{mutant.NowInApply},
 		{mutant.AnswerForgotten},
 		{mutant.KeepOutdatedBlock},
+		{mutant.TrustReplica},
+		{mutant.AssumeExtended},
+		{mutant.SequenceWraps},
+		{mutant.ResetBeforeCheck},
+		{mutant.WorkerOutOfRange},
 	} {
 		var names []string
 		for _, b := range bugs {
@@ -32,8 +37,9 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		}
 		t.Run("bugs="+strings.Join(names, "+"), func(t *testing.T) {
 			defer mutant.Plant(bugs...)()
+			t.Setenv("SNOWRAFT_MUTANT_DIR", t.TempDir())
 			o := scarce
-			o.planted, o.prefix = true, "m"+strings.Join(names, "")+"-" // ReuseWindow knows windows by names
+			o.planted = true
 			var w *world
 			simulate(t, o, func(in *world) { w = in; w.havoc(60) })
 			if (w.found > 0) != (len(bugs) > 0) {
@@ -44,7 +50,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 }
 
 func TestPlantedBugsOfLeadersAreCaught(t *testing.T) {
-	for _, bugs := range [][]mutant.Bug{nil, {mutant.NoConfirm}, {mutant.KeepReign}} {
+	for _, bugs := range [][]mutant.Bug{nil, {mutant.NoConfirm}, {mutant.KeepReign}, {mutant.OldAcknowledgement}} {
 		t.Run(fmt.Sprint("bugs=", bugs), func(t *testing.T) {
 			defer mutant.Plant(bugs...)()
 			var w *world
@@ -53,6 +59,22 @@ func TestPlantedBugsOfLeadersAreCaught(t *testing.T) {
 				w.staleLeaders(5)
 			})
 			if (w.found > 0) != (len(bugs) > 0) {
+				t.Errorf("%d faults found", w.found)
+			}
+		})
+	}
+}
+
+func TestPlantedBugsOfFreshLeadersAreCaught(t *testing.T) {
+	for _, bug := range []mutant.Bug{"", mutant.NoBarrier} {
+		t.Run("bug="+string(bug), func(t *testing.T) {
+			defer mutant.Plant(bug)()
+			var w *world
+			simulate(t, options{idle: true, planted: true, sequences: []rules{{spec: plain("s", strict)}}}, func(in *world) {
+				w = in
+				w.freshLeaders(10)
+			})
+			if (w.found > 0) != (bug != "") {
 				t.Errorf("%d faults found", w.found)
 			}
 		})
