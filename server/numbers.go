@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/sequence"
@@ -97,6 +98,9 @@ var nextCall = leaderCall{reply: replies[snowraftv1.NextResponse](), repeatable:
 // nextAtLeader is next at the leader, be that this member or another.
 func (s *Server) nextAtLeader(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error) {
 	req := &snowraftv1.NextRequest{Sequence: name, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most maxCount
+	if mutant.On(mutant.ForwardWithoutID) {
+		req.RequestId = ""
+	}
 	var here member.Numbering
 	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_Next_FullMethodName, req, nextCall, func(ctx context.Context, _ any) (any, error) {
 		var err error

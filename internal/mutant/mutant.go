@@ -93,6 +93,9 @@ const (
 	// NoSync does not wait until Raft's log, term and vote are on the disk. It takes a machine that
 	// crashes to show: what a process wrote that is killed is not lost.
 	NoSync Bug = "no-sync"
+	// ForwardWithoutID forwards a request for numbers to the leader without its ID: what is repeated,
+	// by its caller or by the member that forwards it, is done twice, with other numbers.
+	ForwardWithoutID Bug = "forward-without-id"
 	// TrustAnyBlock uses a block that repeats numbers.
 	TrustAnyBlock Bug = "trust-any-block"
 	// SweepOpen drops old IDs of a client's buffer without closing them to callers.
