@@ -107,10 +107,10 @@ func (l *look) silence() {
 	})
 	for range 50 {
 		l.pass(100 * time.Millisecond)
-		var ended *allocator.WindowEndedError
-		if id, err := l.issuer.Next(l.Context(), 0); err == nil {
+		id, err := l.issuer.Next(l.Context(), 0)
+		if err == nil {
 			l.judge(id, 0)
-		} else if !errors.As(err, &ended) {
+		} else if _, ended := errors.AsType[*allocator.WindowEndedError](err); !ended {
 			l.Fatal(err)
 		}
 	}

@@ -13,7 +13,7 @@ func (m *Member) inherited(r allocator.AcquireRequest) (g allocator.Grant, ok bo
 		return g, false
 	}
 	m.fsm.View(func(s *fsm.State) {
-		for _, w := range s.Workers(r.Layout, 0, int(min(l.Workers(), 1<<20))) { //nolint:gosec // at most 2^20
+		for _, w := range s.Workers(r.Layout, 0, int(min(l.Workers(), 1<<20))) {
 			if w.Holder == r.Holder && w.Nonce != r.Nonce && !w.Released && w.HighWater > l.TickAt(r.NowMillis) {
 				g, ok = allocator.Grant{Worker: w.Worker, Token: w.Token, From: w.From, Until: w.HighWater}, true
 			}
