@@ -56,7 +56,7 @@ func TestPlantedBugsOfLeadersAreCaught(t *testing.T) {
 			var w *world
 			simulate(t, options{idle: true, planted: true, sequences: []rules{{spec: plain("s", strict)}}}, func(in *world) {
 				w = in
-				w.staleLeaders(5)
+				w.staleLeaders(10)
 			})
 			if (w.found > 0) != (len(bugs) > 0) {
 				t.Errorf("%d faults found", w.found)
