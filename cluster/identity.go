@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ type identityData struct {
 	// Starts counts the starts of the process: of two gossiped addresses for
 	// one node the one with more starts is the present one.
 	Starts uint64 `json:"starts"`
-	// Term and Log say that the store held a term, and log entries, once: a
-	// store without them has lost them.
+	// Term and Log say that the store held a term above 0 or a vote, and log
+	// entries, once: a store without them has lost them.
 	Term bool   `json:"term,omitempty"`
 	Log  bool   `json:"log,omitempty"`
 	Sum  uint32 `json:"sum"`
@@ -134,23 +135,30 @@ func (id *identity) found(cluster string, start func() error) (bool, error) {
 	return true, nil
 }
 
-// sawTerm and sawLog remember that the store holds a term, and log entries. A
-// failure is harmless: the next write remembers it.
-func (id *identity) sawTerm() { id.remember(func(d *identityData) *bool { return &d.Term }) }
+// sawTerm and sawLog remember, durably, that the store holds a term, and log
+// entries. Until they return nil nobody may be answered on the strength of those:
+// a store of which nothing is remembered may be replaced by an empty one.
+func (id *identity) sawTerm() error {
+	return id.remember(func(d *identityData) *bool { return &d.Term })
+}
 
-func (id *identity) sawLog() { id.remember(func(d *identityData) *bool { return &d.Log }) }
+func (id *identity) sawLog() error {
+	return id.remember(func(d *identityData) *bool { return &d.Log })
+}
 
-func (id *identity) remember(field func(*identityData) *bool) {
+func (id *identity) remember(field func(*identityData) *bool) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	f := field(&id.data)
 	if *f {
-		return
+		return nil
 	}
 	*f = true
-	if id.save() != nil {
+	if err := id.save(); err != nil {
 		*f = false
+		return &DiskError{Path: id.path, Err: err}
 	}
+	return nil
 }
 
 // lost compares the store with what this node remembers of it.
@@ -158,12 +166,16 @@ func (id *identity) lost(s *store) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.data.Term {
-		if term, err := s.Stable.GetUint64([]byte("CurrentTerm")); err != nil || term == 0 {
+		// A term of 0 that is there was stored before any other, by a node that
+		// remembers a term for nothing more or that took its bootstrap back. One
+		// that also has a log had a later term.
+		term, err := s.stable.Get([]byte("CurrentTerm"))
+		if err != nil || len(term) != 8 || (id.data.Log && binary.BigEndian.Uint64(term) == 0) {
 			return &CorruptError{Path: s.log.path, Reason: "the term and vote that it held are gone"}
 		}
 	}
 	if id.data.Log {
-		last, err := s.Logs.LastIndex()
+		last, err := s.log.LastIndex()
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/crc32"
@@ -21,8 +22,8 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 type checkedLog struct {
 	raft.LogStore
 	path    string
-	corrupt func(error) // told of damage found, and of writes that failed, while running
-	stored  func()      // told after entries were stored
+	corrupt func(error)  // told of damage found, and of writes that failed, while running
+	stored  func() error // told after entries were stored
 
 	// writing is when the write now under way began, in Unix nanoseconds; 0
 	// when there is none. The watchdog reads it.
@@ -45,7 +46,10 @@ func (c *checkedLog) StoreLogs(logs []*raft.Log) error {
 	if err := c.LogStore.StoreLogs(logs); err != nil {
 		return c.unwritten(err)
 	}
-	c.stored()
+	if err := c.stored(); err != nil {
+		c.corrupt(err)
+		return err
+	}
 	return nil
 }
 
@@ -103,11 +107,11 @@ func (c *checkedLog) verify(l *raft.Log) error {
 
 // scan reads the whole log once, so that damage shows at start and not when the entry is needed.
 func (c *checkedLog) scan() error {
-	first, err := c.FirstIndex()
+	first, err := c.LogStore.FirstIndex()
 	if err != nil {
 		return &CorruptError{Path: c.path, Reason: err.Error()}
 	}
-	last, err := c.LastIndex()
+	last, err := c.LogStore.LastIndex()
 	if err != nil {
 		return &CorruptError{Path: c.path, Reason: err.Error()}
 	}
@@ -144,8 +148,8 @@ func logSum(l *raft.Log) uint32 {
 type checkedStable struct {
 	raft.StableStore
 	path    string
-	corrupt func(error) // told of writes that failed
-	stored  func()      // told after a value was stored
+	corrupt func(error)  // told of writes that failed
+	stored  func() error // told after a value was stored that is not zero
 }
 
 func (c *checkedStable) Set(key, val []byte) error {
@@ -155,7 +159,13 @@ func (c *checkedStable) Set(key, val []byte) error {
 		c.corrupt(err)
 		return err
 	}
-	c.stored()
+	if len(bytes.Trim(val, "\x00")) == 0 {
+		return nil // raft stores a term of 0 when it finds none
+	}
+	if err := c.stored(); err != nil {
+		c.corrupt(err)
+		return err
+	}
 	return nil
 }
 

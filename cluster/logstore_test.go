@@ -15,7 +15,7 @@ func entry(index, term uint64, data string) *raft.Log {
 func newCheckedLog(told *[]error) (*checkedLog, *raft.InmemStore) {
 	in := raft.NewInmemStore()
 	return &checkedLog{
-		LogStore: in, path: "log", stored: func() {},
+		LogStore: in, path: "log", stored: func() error { return nil },
 		corrupt: func(err error) { *told = append(*told, err) },
 	}, in
 }
@@ -107,7 +107,7 @@ func TestCheckedLogRefusesDamageFromTheLeader(t *testing.T) {
 
 func TestCheckedStable(t *testing.T) {
 	in := raft.NewInmemStore()
-	c := &checkedStable{StableStore: in, path: "log", stored: func() {}, corrupt: func(err error) { t.Error(err) }}
+	c := &checkedStable{StableStore: in, path: "log", stored: func() error { return nil }, corrupt: func(err error) { t.Error(err) }}
 	if _, err := c.GetUint64([]byte("CurrentTerm")); err == nil || err.Error() != "not found" {
 		t.Errorf("raft knows an absent value by this very text: %v", err)
 	}

@@ -33,8 +33,9 @@ type Storage struct {
 // store is an opened data directory with its checks in front.
 type store struct {
 	Storage
-	log  *checkedLog
-	bolt *raftboltdb.BoltStore // nil in simulations
+	log    *checkedLog
+	stable *checkedStable
+	bolt   *raftboltdb.BoltStore // nil in simulations
 }
 
 func hasRaftState(dir string) bool {
@@ -60,10 +61,10 @@ func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corru
 		in = &Storage{Logs: bolt, Stable: bolt, Snapshots: snaps}
 	}
 	s.log = &checkedLog{LogStore: in.Logs, path: path, corrupt: corrupt, stored: id.sawLog}
-	stable := &checkedStable{StableStore: in.Stable, path: path, corrupt: corrupt, stored: id.sawTerm}
+	s.stable = &checkedStable{StableStore: in.Stable, path: path, corrupt: corrupt, stored: id.sawTerm}
 	snaps := &checkedSnapshots{SnapshotStore: in.Snapshots, path: filepath.Join(dir, snapshotDir), corrupt: corrupt}
 	if s.bolt != nil {
-		if err := verify(path, s.log, stable, snaps); err != nil {
+		if err := verify(path, s.log, s.stable, snaps); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
@@ -71,7 +72,7 @@ func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corru
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	s.Storage = Storage{Logs: cache, Stable: stable, Snapshots: snaps}
+	s.Storage = Storage{Logs: cache, Stable: s.stable, Snapshots: snaps}
 	if s.bolt != nil {
 		if err := id.lost(s); err != nil {
 			return nil, errors.Join(err, s.close())

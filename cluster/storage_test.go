@@ -65,8 +65,8 @@ func TestFailedWritesEndTheMember(t *testing.T) {
 	var told []error
 	tell := func(err error) { told = append(told, err) }
 	broken := brokenStore{raft.NewInmemStore()}
-	logs := &checkedLog{LogStore: broken, path: "x", corrupt: tell, stored: func() { t.Error("stored") }}
-	stable := &checkedStable{StableStore: broken, path: "x", corrupt: tell, stored: func() { t.Error("stored") }}
+	logs := &checkedLog{LogStore: broken, path: "x", corrupt: tell, stored: func() error { t.Error("stored"); return nil }}
+	stable := &checkedStable{StableStore: broken, path: "x", corrupt: tell, stored: func() error { t.Error("stored"); return nil }}
 	for i, write := range []func() error{
 		func() error { return logs.StoreLog(entry(1, 1, "a")) },
 		func() error { return logs.DeleteRange(1, 2) },
@@ -76,5 +76,84 @@ func TestFailedWritesEndTheMember(t *testing.T) {
 		if _, ok := errors.AsType[*DiskError](err); !ok || !errors.Is(err, errFull) || len(told) != i+1 {
 			t.Errorf("write %d: %v, told %d times", i, err, len(told))
 		}
+	}
+}
+
+// reopen closes a store and opens its directory again.
+func reopen(t *testing.T, dir string, s *store, id *identity) (*store, *identity, error) {
+	t.Helper()
+	if err := errors.Join(s.close(), id.close()); err != nil {
+		t.Fatal(err)
+	}
+	return openTestStore(t, dir, new([]error))
+}
+
+// TestStoreWithoutTermIsNotLost: raft stores a term of 0 as soon as it starts.
+func TestStoreWithoutTermIsNotLost(t *testing.T) {
+	for name, c := range map[string]struct {
+		remembered func(*identity) // what an earlier start left there
+		lost       bool
+	}{
+		"nothing":                   {func(*identity) {}, false},
+		"a term, as if it were one": {func(id *identity) { _ = id.sawTerm() }, false},
+		"a log":                     {func(id *identity) { _, _ = id.sawTerm(), id.sawLog() }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, id, err := openTestStore(t, dir, new([]error))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Stable.SetUint64([]byte("CurrentTerm"), 0); err != nil {
+				t.Fatal(err)
+			}
+			if id.data.Term {
+				t.Error("a term of 0 is remembered")
+			}
+			c.remembered(id)
+			s, id, err = reopen(t, dir, s, id)
+			if _, lost := errors.AsType[*CorruptError](err); lost != c.lost {
+				t.Fatalf("opened again: %v", err)
+			}
+			if c.lost {
+				return
+			}
+			if err := s.Stable.SetUint64([]byte("CurrentTerm"), 1); err != nil {
+				t.Fatal(err)
+			}
+			if !id.data.Term {
+				t.Error("a term is not remembered")
+			}
+			if err := errors.Join(s.close(), os.Remove(filepath.Join(dir, logFile))); err != nil {
+				t.Fatal(err)
+			}
+			if err := id.close(); err != nil {
+				t.Fatal(err)
+			}
+			_, _, err = openTestStore(t, dir, new([]error))
+			if _, lost := errors.AsType[*CorruptError](err); !lost {
+				t.Errorf("the store is gone: %v", err)
+			}
+		})
+	}
+}
+
+// TestWhatIsNotRememberedIsNotAnswered: an answer rests on what is stored, and a
+// store of which nothing is remembered may be replaced.
+func TestWhatIsNotRememberedIsNotAnswered(t *testing.T) {
+	var told []error
+	tell := func(err error) { told = append(told, err) }
+	forgetful := func() error { return errFull }
+	in := raft.NewInmemStore()
+	logs := &checkedLog{LogStore: in, path: "x", corrupt: tell, stored: forgetful}
+	stable := &checkedStable{StableStore: in, path: "x", corrupt: tell, stored: forgetful}
+	if err := logs.StoreLog(entry(1, 1, "a")); !errors.Is(err, errFull) || len(told) != 1 {
+		t.Errorf("an entry: %v, told %v", err, told)
+	}
+	if err := stable.Set([]byte("LastVoteCand"), []byte("a")); !errors.Is(err, errFull) || len(told) != 2 {
+		t.Errorf("a vote: %v, told %v", err, told)
+	}
+	if err := stable.SetUint64([]byte("CurrentTerm"), 0); err != nil || len(told) != 2 {
+		t.Errorf("no term: %v, told %v", err, told)
 	}
 }
