@@ -111,7 +111,12 @@ func (n *Node) bootstrapWith(set []meta) {
 		})
 	}
 	n.startCluster(func() error {
-		return n.raft.BootstrapCluster(raft.Configuration{Servers: servers}).Error()
+		select {
+		case err := <-outcome(n.raft.BootstrapCluster(raft.Configuration{Servers: servers})):
+			return err
+		case <-n.failed: // raft does not answer if the disk failed
+			return n.Failure()
+		}
 	})
 }
 

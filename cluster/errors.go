@@ -46,18 +46,32 @@ func (e *CorruptError) Error() string {
 		"Remove the old member with 'snowraft member remove'", e.Path, e.Reason)
 }
 
-// DiskError says that something could not be written.
+// DiskError says that something could not be written, or not read.
 type DiskError struct {
 	Path string
 	Err  error
+	// Reading says that it could not be read; what is there may be sound.
+	Reading bool
 }
 
 func (e *DiskError) Error() string {
+	if e.Reading {
+		return fmt.Sprintf("reading %s failed (%v): this member must not go on without it. "+
+			"Check the disk for errors, then start the member again", e.Path, e.Err)
+	}
 	return fmt.Sprintf("writing %s failed (%v): what is on disk is not known, so this member must not go on. "+
 		"Check the disk for space and errors, then start the member again", e.Path, e.Err)
 }
 
 func (e *DiskError) Unwrap() error { return e.Err }
+
+// readError is what it means that a store can't be read.
+func readError(path string, err error) error {
+	if _, ok := errors.AsType[*CorruptError](err); ok {
+		return err
+	}
+	return &DiskError{Path: path, Err: err, Reading: true}
+}
 
 // proposalError sorts raft's errors by the only question that matters: can the entry have been appended?
 func proposalError(err error) error {

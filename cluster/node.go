@@ -113,8 +113,7 @@ func (n *Node) openRaft() error {
 			Timeout:               transportTimeout,
 		})
 	}
-	r, err := raft.NewRaft(n.cfg.raftConfig(n.id.node(), n.notify, n.logger), n.cfg.FSM,
-		n.store.Logs, n.store.Stable, n.store.Snapshots, noFastHeartbeat{trans})
+	r, err := n.newRaft(trans)
 	if err != nil {
 		return errors.Join(fmt.Errorf("raft: %w", err), trans.Close())
 	}
@@ -122,6 +121,21 @@ func (n *Node) openRaft() error {
 	n.startIndex = r.LastIndex()
 	close(n.opened)
 	return nil
+}
+
+// newRaft starts raft from a goroutine of its own, which ends half-way when the store fails.
+func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		r, err = raft.NewRaft(n.cfg.raftConfig(n.id.node(), n.notify, n.logger), n.cfg.FSM,
+			n.store.Logs, n.store.Stable, n.store.Snapshots, noFastHeartbeat{trans})
+	}()
+	<-done
+	if r == nil && err == nil {
+		err = n.Failure()
+	}
+	return r, err
 }
 
 func (n *Node) start() {

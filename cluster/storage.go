@@ -44,7 +44,9 @@ func hasRaftState(dir string) bool {
 }
 
 // openStore opens a data directory and verifies everything in it; in is used
-// in its place when it is given. corrupt is told of damage found later.
+// in its place when it is given. corrupt is told of damage found later, and of
+// failures of the disk; from then on whoever calls the store's Logs and Stable
+// ends, see failStop.
 func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corrupt func(error)) (*store, error) {
 	s := &store{}
 	path := filepath.Join(dir, logFile)
@@ -58,11 +60,12 @@ func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corru
 			return nil, errors.Join(fmt.Errorf("data directory: %w", err), bolt.Close())
 		}
 		s.bolt = bolt
-		in = &Storage{Logs: bolt, Stable: bolt, Snapshots: snaps}
+		in = &Storage{Logs: s.bolt, Stable: s.bolt, Snapshots: snaps}
 	}
-	s.log = &checkedLog{LogStore: in.Logs, path: path, corrupt: corrupt, stored: id.sawLog}
-	s.stable = &checkedStable{StableStore: in.Stable, path: path, corrupt: corrupt, stored: id.sawTerm}
-	snaps := &checkedSnapshots{SnapshotStore: in.Snapshots, path: filepath.Join(dir, snapshotDir), corrupt: corrupt}
+	stop := &failStop{tell: corrupt}
+	s.log = &checkedLog{LogStore: in.Logs, path: path, corrupt: stop.fail, stored: id.sawLog}
+	s.stable = &checkedStable{StableStore: in.Stable, path: path, corrupt: stop.fail, stored: id.sawTerm}
+	snaps := &checkedSnapshots{SnapshotStore: in.Snapshots, path: filepath.Join(dir, snapshotDir), corrupt: stop.fail}
 	if s.bolt != nil {
 		if err := verify(path, s.log, s.stable, snaps); err != nil {
 			return nil, errors.Join(err, s.close())
@@ -72,7 +75,11 @@ func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corru
 	if err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	s.Storage = Storage{Logs: cache, Stable: s.stable, Snapshots: snaps}
+	s.Storage = Storage{
+		Logs:      &stopLog{LogStore: cache, path: path, stop: stop},
+		Stable:    &stopStable{StableStore: s.stable, path: path, stop: stop},
+		Snapshots: snaps,
+	}
 	if s.bolt != nil {
 		if err := id.lost(s); err != nil {
 			return nil, errors.Join(err, s.close())

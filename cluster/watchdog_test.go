@@ -45,14 +45,13 @@ func (s *stallingLog) StoreLogs(l []*raft.Log) error {
 
 func (s *stallingLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
-func TestLeaderWithAStalledDiskStops(t *testing.T) {
-	t.Parallel()
+// openAlone opens a node that starts a cluster alone, on this disk.
+func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore) *Node {
+	t.Helper()
 	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: gossipLogger(slog.New(slog.DiscardHandler))})
 	if err != nil {
 		t.Fatal(err)
 	}
-	mem := raft.NewInmemStore()
-	disk := &stallingLog{LogStore: mem, free: make(chan struct{})}
 	_, trans := raft.NewInmemTransport("")
 	n, err := Open(Config{
 		Name: "a", Gossip: gossip, GossipHost: "127.0.0.1", GossipPort: gossip.GetAutoBindPort(), RaftAddress: string(trans.LocalAddr()),
@@ -61,11 +60,19 @@ func TestLeaderWithAStalledDiskStops(t *testing.T) {
 		Logger:    slog.New(slog.DiscardHandler),
 		Timing:    Timing{Heartbeat: 50 * time.Millisecond, DiskStall: 100 * time.Millisecond},
 		Transport: trans,
-		Storage:   &Storage{Logs: disk, Stable: mem, Snapshots: raft.NewInmemSnapshotStore()},
+		Storage:   &Storage{Logs: logs, Stable: stable, Snapshots: raft.NewInmemSnapshotStore()},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return n
+}
+
+func TestLeaderWithAStalledDiskStops(t *testing.T) {
+	t.Parallel()
+	mem := raft.NewInmemStore()
+	disk := &stallingLog{LogStore: mem, free: make(chan struct{})}
+	n := openAlone(t, disk, mem)
 	deadline := time.After(20 * time.Second)
 	for !n.IsLeader() {
 		select {

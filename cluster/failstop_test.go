@@ -1,0 +1,227 @@
+package cluster
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// failingStore is a disk that fails when told to.
+type failingStore struct {
+	*raft.InmemStore
+	mu    sync.Mutex
+	fails map[string]bool // by what it is asked
+}
+
+func (s *failingStore) fail(what ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = map[string]bool{}
+	for _, w := range what {
+		s.fails[w] = true
+	}
+}
+
+func (s *failingStore) err(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails[what] {
+		return io.ErrUnexpectedEOF
+	}
+	return nil
+}
+
+func (s *failingStore) StoreLogs(l []*raft.Log) error {
+	return errors.Join(s.err("store"), s.InmemStore.StoreLogs(l))
+}
+
+func (s *failingStore) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
+
+func (s *failingStore) GetLog(i uint64, l *raft.Log) error {
+	if err := s.err("get log"); err != nil {
+		return err
+	}
+	return s.InmemStore.GetLog(i, l)
+}
+
+func (s *failingStore) Set(k, v []byte) error {
+	return errors.Join(s.err("set"), s.err("set "+string(k)), s.InmemStore.Set(k, v))
+}
+
+func (s *failingStore) Get(k []byte) ([]byte, error) {
+	if err := s.err("get"); err != nil {
+		return nil, err
+	}
+	return s.InmemStore.Get(k)
+}
+
+// bare is a node that consists of a disk and what raft needs.
+func bare(t *testing.T) (*Node, *failingStore) {
+	t.Helper()
+	disk := &failingStore{InmemStore: raft.NewInmemStore()}
+	id, err := openIdentity("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &Node{
+		cfg: Config{FSM: emptyFSM{}, Timing: Timing{}.withDefaults()}, id: id, logger: slog.New(slog.DiscardHandler),
+		notify: make(chan bool, 8), failed: make(chan struct{}),
+	}
+	n.store, err = openStore("", &Storage{Logs: disk, Stable: disk, Snapshots: raft.NewInmemSnapshotStore()}, id, n.logger, n.Fail)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, disk
+}
+
+// TestRaftEndsWhenItsStoreFails: by itself it would panic, or go on.
+func TestRaftEndsWhenItsStoreFails(t *testing.T) {
+	t.Parallel()
+	lead := func(t *testing.T, n *Node) {
+		if !<-n.notify {
+			t.Fatal("not leading")
+		}
+		if err := n.raft.Barrier(0).Error(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		before []string // what fails from the start
+		run    func(t *testing.T, n *Node, disk *failingStore, peer *raft.InmemTransport)
+	}{
+		"the term, when it stands for election": {[]string{"set"}, nil},
+		"the vote for itself":                   {[]string{"set LastVoteCand"}, nil},
+		"a committed entry can't be read":       {[]string{"get log"}, nil},
+		"a proposal of a leader": {nil, func(t *testing.T, n *Node, disk *failingStore, _ *raft.InmemTransport) {
+			lead(t, n)
+			disk.fail("store", "set")
+			if err := n.raft.Apply([]byte("x"), 0).Error(); !errors.Is(proposalError(err), ErrUnknownOutcome) {
+				t.Errorf("the proposal: %v", err)
+			}
+			if <-n.notify {
+				t.Error("it leads again")
+			}
+		}},
+		"a later term from another leader": {nil, func(t *testing.T, n *Node, disk *failingStore, peer *raft.InmemTransport) {
+			lead(t, n)
+			disk.fail("set")
+			req := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: 3, Addr: []byte("b")}, Term: 100}
+			var resp raft.AppendEntriesResponse
+			if err := peer.AppendEntries("", "a", req, &resp); err == nil && (resp.Success || resp.Term >= 100) {
+				t.Errorf("answered %+v", resp)
+			}
+		}},
+		"an entry of another leader": {nil, func(t *testing.T, n *Node, disk *failingStore, peer *raft.InmemTransport) {
+			lead(t, n)
+			disk.fail("store")
+			last := n.raft.LastIndex()
+			req := &raft.AppendEntriesRequest{
+				RPCHeader: raft.RPCHeader{ProtocolVersion: 3, Addr: []byte("b")}, Term: 100,
+				PrevLogEntry: last, PrevLogTerm: n.raft.CurrentTerm(), Entries: []*raft.Log{entry(last+1, 100, "x")},
+			}
+			var resp raft.AppendEntriesResponse
+			if err := peer.AppendEntries("", "a", req, &resp); err == nil && resp.Success {
+				t.Errorf("answered %+v", resp)
+			}
+			if n.raft.LastIndex() != last {
+				t.Error("it counts an entry that it does not have")
+			}
+		}},
+		"a vote for another": {nil, func(t *testing.T, n *Node, disk *failingStore, peer *raft.InmemTransport) {
+			lead(t, n)
+			disk.fail("set LastVoteTerm")
+			req := &raft.RequestVoteRequest{
+				RPCHeader: raft.RPCHeader{ProtocolVersion: 3, ID: []byte(n.ID()), Addr: []byte("b")}, Term: 100,
+				LastLogIndex: 1000, LastLogTerm: 99, LeadershipTransfer: true,
+			}
+			var resp raft.RequestVoteResponse
+			if err := peer.RequestVote("", "a", req, &resp); err == nil && resp.Granted {
+				t.Errorf("answered %+v", resp)
+			}
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, disk := bare(t)
+				_, trans := raft.NewInmemTransport("a")
+				_, peer := raft.NewInmemTransport("b")
+				peer.Connect("a", trans)
+				conf := n.cfg.raftConfig(n.ID(), n.notify, n.logger)
+				servers := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(n.ID()), Address: "a"}}}
+				if err := raft.BootstrapCluster(conf, n.store.Logs, n.store.Stable, n.store.Snapshots, trans, servers); err != nil {
+					t.Fatal(err)
+				}
+				if err := n.store.Logs.StoreLog(entry(2, 1, "old")); err != nil {
+					t.Fatal(err)
+				}
+				if c.before != nil {
+					n.store.Logs.(*stopLog).LogStore = disk // without the cache
+				}
+				r, err := n.newRaft(trans)
+				if err != nil {
+					t.Fatal(err)
+				}
+				n.raft = r
+				disk.fail(c.before...)
+				if c.run != nil {
+					c.run(t, n, disk, peer)
+				}
+				<-n.Failed()
+				if failure, ok := errors.AsType[*DiskError](n.Failure()); !ok || !errors.Is(failure, io.ErrUnexpectedEOF) {
+					t.Errorf("it says %v", n.Failure())
+				}
+				synctest.Wait()
+				term := r.CurrentTerm()
+				<-time.After(time.Minute) // elections would be held
+				if r.CurrentTerm() != term {
+					t.Errorf("it goes on, in term %d after %d", r.CurrentTerm(), term)
+				}
+				began := time.Now()
+				if err := n.stopRaft(); err != nil || time.Since(began) > 0 {
+					t.Errorf("it stops after %v: %v", time.Since(began), err)
+				}
+			})
+		})
+	}
+}
+
+// TestRaftDoesNotStartOnAFailedStore: it would panic.
+func TestRaftDoesNotStartOnAFailedStore(t *testing.T) {
+	t.Parallel()
+	for _, what := range []string{"set", "get", "get log"} {
+		n, disk := bare(t)
+		if err := n.store.Logs.StoreLog(entry(1, 1, "x")); err != nil {
+			t.Fatal(err)
+		}
+		n.store.Logs.(*stopLog).LogStore = disk
+		disk.fail(what)
+		_, trans := raft.NewInmemTransport("a")
+		_, err := n.newRaft(trans)
+		if _, ok := errors.AsType[*DiskError](err); !ok {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+// TestBootstrapOnAFailedDisk: raft does not answer any more.
+func TestBootstrapOnAFailedDisk(t *testing.T) {
+	t.Parallel()
+	disk := &failingStore{InmemStore: raft.NewInmemStore()}
+	disk.fail("store")
+	n := openAlone(t, disk, disk)
+	<-n.Failed()
+	began := time.Now()
+	err := n.Close(t.Context())
+	if _, ok := errors.AsType[*DiskError](n.Failure()); !ok || err != nil || time.Since(began) >= stuckTimeout {
+		t.Errorf("it fails with %v, and closes in %v with %v", n.Failure(), time.Since(began), err)
+	}
+	if n.ClusterID() != "" {
+		t.Error("it is of a cluster")
+	}
+}
