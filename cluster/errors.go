@@ -70,6 +70,9 @@ func readError(path string, err error) error {
 	if _, ok := errors.AsType[*CorruptError](err); ok {
 		return err
 	}
+	if pages, ok := errors.AsType[*brokenPages](err); ok && !pages.unreadable {
+		return &CorruptError{Path: path, Reason: pages.reason}
+	}
 	return &DiskError{Path: path, Err: err, Reading: true}
 }
 

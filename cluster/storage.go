@@ -35,7 +35,7 @@ type store struct {
 	Storage
 	log    *checkedLog
 	stable *checkedStable
-	bolt   *raftboltdb.BoltStore // nil in simulations
+	bolt   *guardedBolt // nil in simulations
 }
 
 func hasRaftState(dir string) bool {
@@ -59,7 +59,7 @@ func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corru
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("data directory: %w", err), bolt.Close())
 		}
-		s.bolt = bolt
+		s.bolt = &guardedBolt{bolt: bolt}
 		in = &Storage{Logs: s.bolt, Stable: s.bolt, Snapshots: snaps}
 	}
 	stop := &failStop{tell: corrupt}
@@ -148,5 +148,5 @@ func (s *store) close() error {
 	if s.bolt == nil {
 		return nil
 	}
-	return s.bolt.Close()
+	return s.bolt.close()
 }
