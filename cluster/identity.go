@@ -161,6 +161,13 @@ func (id *identity) remember(field func(*identityData) *bool) error {
 	return nil
 }
 
+// held reports whether the store held something once that others may rely on.
+func (id *identity) held() bool {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.data.Term || id.data.Log
+}
+
 // lost compares the store with what this node remembers of it.
 func (id *identity) lost(s *store) error {
 	id.mu.Lock()

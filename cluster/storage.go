@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"syscall"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -48,6 +49,17 @@ func hasRaftState(dir string) bool {
 // failures of the disk; from then on whoever calls the store's Logs and Stable
 // ends, see failStop.
 func openStore(dir string, in *Storage, id *identity, logger *slog.Logger, corrupt func(error)) (*store, error) {
+	s, err := openOnce(dir, in, id, logger, corrupt)
+	if err == nil || in != nil {
+		return s, err
+	}
+	if err := setAside(dir, id, err, logger); err != nil {
+		return nil, err
+	}
+	return openOnce(dir, in, id, logger, corrupt)
+}
+
+func openOnce(dir string, in *Storage, id *identity, logger *slog.Logger, corrupt func(error)) (*store, error) {
 	s := &store{}
 	path := filepath.Join(dir, logFile)
 	if in == nil {
@@ -108,6 +120,9 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	case errors.Is(err, bbolt.ErrInvalid), errors.Is(err, bbolt.ErrChecksum), errors.Is(err, bbolt.ErrVersionMismatch): //nolint:staticcheck // likewise
 		return nil, &CorruptError{Path: path, Reason: err.Error()}
 	case err != nil:
+		if _, ok := errors.AsType[syscall.Errno](err); !ok { // "file size too small", say: nothing that the system refuses
+			return nil, &CorruptError{Path: path, Reason: err.Error()}
+		}
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return b, nil

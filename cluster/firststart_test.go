@@ -1,0 +1,128 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+)
+
+// TestTornFirstWrite leaves of the first writes to the file what a power loss can.
+func TestTornFirstWrite(t *testing.T) {
+	t.Parallel()
+	const sector = 512
+	whole := t.TempDir()
+	s, id, err := openTestStore(t, whole, new([]error))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(s.close(), id.close()); err != nil {
+		t.Fatal(err)
+	}
+	member, err := os.ReadFile(id.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := os.ReadFile(filepath.Join(whole, logFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	empty := filepath.Join(t.TempDir(), logFile)
+	db, err := bbolt.Open(empty, 0o600, &bbolt.Options{NoFreelistSync: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	first, err := os.ReadFile(empty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 4 * os.Getpagesize() // what bbolt initializes
+	for name, raw := range map[string]func(stored int) []byte{
+		"cut off":              func(stored int) []byte { return first[:stored] },
+		"zeroes":               func(stored int) []byte { return append(bytes.Clone(first[:stored]), make([]byte, size-stored)...) },
+		"cut off later":        func(stored int) []byte { return second[:stored] },
+		"zeroes instead later": func(stored int) []byte { return append(bytes.Clone(second[:stored]), make([]byte, size-stored)...) },
+	} {
+		for stored := sector; stored < size; stored += sector {
+			for _, held := range []bool{false, true} {
+				dir := t.TempDir()
+				path := filepath.Join(dir, logFile)
+				if err := errors.Join(os.WriteFile(filepath.Join(dir, identityFile), member, 0o600),
+					os.WriteFile(path, raw(stored), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+				if held {
+					id := mustOpen(t, dir)
+					if err := errors.Join(id.sawTerm(), id.close()); err != nil {
+						t.Fatal(err)
+					}
+				}
+				s, _, err := openTestStore(t, dir, new([]error))
+				if held {
+					if _, ok := errors.AsType[*CorruptError](err); !ok {
+						t.Errorf("%s, %d bytes of a file that held a term: %v", name, stored, err)
+					}
+					continue
+				}
+				if err != nil {
+					t.Errorf("%s, %d bytes: %v", name, stored, err)
+					continue
+				}
+				if err := errors.Join(s.Stable.SetUint64([]byte("CurrentTerm"), 1), s.close()); err != nil {
+					t.Errorf("%s, %d bytes: %v", name, stored, err)
+				}
+				kept, err := os.ReadFile(path + asideSuffix)
+				if errors.Is(err, os.ErrNotExist) && stored > size-os.Getpagesize() {
+					continue // the last page is an empty one, so that nothing is missing
+				}
+				if err != nil || !bytes.Equal(kept, raw(stored)) {
+					t.Errorf("%s, %d bytes: set aside %d, %v", name, stored, len(kept), err)
+				}
+			}
+		}
+	}
+}
+
+// TestOnlyALogThatNeverHeldAnythingIsSetAside.
+func TestOnlyALogThatNeverHeldAnythingIsSetAside(t *testing.T) {
+	for name, c := range map[string]struct {
+		prepare func(dir string, id *identity) error
+		aside   bool
+	}{
+		"new":          {func(string, *identity) error { return nil }, true},
+		"of a cluster": {func(_ string, id *identity) error { _, err := id.adopt("c"); return err }, true},
+		"held a term":  {func(_ string, id *identity) error { return id.sawTerm() }, false},
+		"held a log":   {func(_ string, id *identity) error { return id.sawLog() }, false},
+		"a snapshot": {func(dir string, _ *identity) error {
+			return os.MkdirAll(filepath.Join(dir, snapshotDir, "2-9-1"), 0o700)
+		}, false},
+		"no file to be": {func(dir string, _ *identity) error { return os.MkdirAll(filepath.Join(dir, logFile, "x"), 0o700) }, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			id := mustOpen(t, dir)
+			if err := errors.Join(c.prepare(dir, id), id.close()); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(dir, logFile)
+			_ = os.WriteFile(path, []byte(strings.Repeat("torn", 999)), 0o600)
+			s, _, err := openTestStore(t, dir, new([]error))
+			if (err == nil) != c.aside {
+				t.Fatalf("opened: %v", err)
+			}
+			if err == nil {
+				_ = s.close()
+			}
+			if _, err := os.Stat(path + asideSuffix); (err == nil) != c.aside {
+				t.Errorf("set aside: %v", err)
+			}
+		})
+	}
+}
