@@ -1,14 +1,19 @@
 package cluster
 
 import (
+	"encoding/binary"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 )
 
-// asideSuffix is appended to the name of a damaged log that nothing was lost with.
-const asideSuffix = ".damaged"
+const (
+	// asideSuffix is appended to the name of a damaged log that nothing was lost with.
+	asideSuffix = ".damaged"
+	// bootstrapTerm is the term that raft stores first when it bootstraps a node.
+	bootstrapTerm = 1
+)
 
 // A first start that ends half-way, with the power say, leaves remains that the
 // next one must not mistake for the loss of something. What makes the difference
@@ -33,4 +38,30 @@ func setAside(dir string, id *identity, damage error, logger *slog.Logger) error
 	logger.Warn("an earlier start ended while it made the Raft log; nothing was in it, so this one makes another",
 		"set_aside", path+asideSuffix, "damage", damage)
 	return nil
+}
+
+// takeBootstrapBack makes a node new again that stored the term of its bootstrap
+// and nothing more: otherwise Raft refuses to bootstrap it. Nobody has heard of that
+// term, as a node that is of no cluster sends and answers nothing of Raft's.
+func (s *store) takeBootstrapBack(id *identity, logger *slog.Logger) error {
+	term, err := s.stable.Get([]byte("CurrentTerm"))
+	if err != nil || len(term) != 8 || binary.BigEndian.Uint64(term) != bootstrapTerm || id.cluster() != "" {
+		return nil //nolint:nilerr // there is no term, as in any new node
+	}
+	if vote, err := s.stable.Get([]byte("LastVoteTerm")); err == nil || len(vote) > 0 {
+		return nil
+	}
+	last, err := s.log.LastIndex()
+	if err != nil {
+		return err
+	}
+	snapshots, err := s.Snapshots.List()
+	if err != nil {
+		return err
+	}
+	if last > 0 || len(snapshots) > 0 {
+		return nil // the bootstrap goes on from there
+	}
+	logger.Warn("an earlier start ended half-way through the bootstrap; nobody was told, so it is taken back")
+	return s.stable.SetUint64([]byte("CurrentTerm"), 0)
 }

@@ -3,11 +3,13 @@ package cluster
 import (
 	"bytes"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/hashicorp/raft"
 	"go.etcd.io/bbolt"
 )
 
@@ -122,6 +124,60 @@ func TestOnlyALogThatNeverHeldAnythingIsSetAside(t *testing.T) {
 			}
 			if _, err := os.Stat(path + asideSuffix); (err == nil) != c.aside {
 				t.Errorf("set aside: %v", err)
+			}
+		})
+	}
+}
+
+// TestBootstrapThatWasCutOff: raft refuses to bootstrap a node that has a term.
+func TestBootstrapThatWasCutOff(t *testing.T) {
+	set := func(s *store, key string, val uint64) error { return s.Stable.SetUint64([]byte(key), val) }
+	for name, c := range map[string]struct {
+		stored func(s *store, id *identity) error
+		back   bool
+	}{
+		"the term only": {func(s *store, _ *identity) error { return set(s, "CurrentTerm", 1) }, true},
+		"of a cluster": {func(s *store, id *identity) error {
+			_, err := id.adopt("c")
+			return errors.Join(err, set(s, "CurrentTerm", 1))
+		}, false},
+		"another term": {func(s *store, _ *identity) error { return set(s, "CurrentTerm", 2) }, false},
+		"a vote": {func(s *store, _ *identity) error {
+			return errors.Join(set(s, "CurrentTerm", 1), set(s, "LastVoteTerm", 1))
+		}, false},
+		"the configuration too": {func(s *store, _ *identity) error {
+			return errors.Join(set(s, "CurrentTerm", 1), s.Logs.StoreLog(entry(1, 1, "x")))
+		}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s, id, err := openTestStore(t, dir, new([]error))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(set(s, "CurrentTerm", 0), c.stored(s, id)); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if s, id, err = reopen(t, dir, s, id); err != nil {
+					t.Fatal(err)
+				}
+				term, err := s.Stable.GetUint64([]byte("CurrentTerm"))
+				if err != nil || (term == 0) != c.back {
+					t.Errorf("term %d, %v", term, err)
+				}
+			}
+			if !c.back {
+				return
+			}
+			_, trans := raft.NewInmemTransport("a")
+			conf := (&Config{Timing: Timing{}.withDefaults()}).raftConfig(id.node(), nil, slog.New(slog.DiscardHandler))
+			servers := raft.Configuration{Servers: []raft.Server{{ID: conf.LocalID, Address: "a"}}}
+			if err := raft.BootstrapCluster(conf, s.Logs, s.Stable, s.Snapshots, trans, servers); err != nil {
+				t.Error(err)
+			}
+			if err := s.close(); err != nil {
+				t.Error(err)
 			}
 		})
 	}

@@ -96,6 +96,9 @@ func openOnce(dir string, in *Storage, id *identity, logger *slog.Logger, corrup
 		if err := id.lost(s); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
+		if err := s.takeBootstrapBack(id, logger); err != nil {
+			return nil, errors.Join(err, s.close())
+		}
 	}
 	return s, nil
 }
