@@ -105,17 +105,15 @@ func openOnce(dir string, in *Storage, id *identity, logger *slog.Logger, corrup
 
 func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	defer catchDamage(path, &err)()
-	if err := checkMetaPages(path); err != nil {
+	if err := checkBolt(path); err != nil {
 		return nil, err
 	}
 	b, err = raftboltdb.New(raftboltdb.Options{
 		Path:   path,
 		NoSync: mutant.On(mutant.NoSync),
-		BoltOptions: &bbolt.Options{
-			Timeout:        time.Second,
-			NoFreelistSync: true, // rebuilt at start; saves a write each commit
-			FreelistType:   bbolt.FreelistMapType,
-		},
+		// The list of free pages is written with each commit, by default: beside
+		// it a wrong page number shows, see boltFile.free.
+		BoltOptions: &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType},
 	})
 	switch {
 	case errors.Is(err, bbolt.ErrTimeout): //nolint:staticcheck // bbolt returns this very value

@@ -1,0 +1,193 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+)
+
+// openUnsynced opens a log file as a node does, but does not wait for the disk.
+func openUnsynced(t *testing.T, path string, noFreelist bool) *raftboltdb.BoltStore {
+	t.Helper()
+	b, err := raftboltdb.New(raftboltdb.Options{Path: path, NoSync: true, BoltOptions: &bbolt.Options{
+		NoSync: true, NoGrowSync: true, NoFreelistSync: noFreelist, FreelistType: bbolt.FreelistMapType,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func checkBytes(raw []byte) error {
+	c := &boltFile{path: "raft.db", file: bytes.NewReader(raw), size: uint64(len(raw))}
+	if err := c.readMetas(); err != nil {
+		return err
+	}
+	return c.check()
+}
+
+// TestSoundFilesAreAccepted: whatever raft does to a log, after each transaction.
+func TestSoundFilesAreAccepted(t *testing.T) {
+	t.Parallel()
+	rng := rand.New(rand.NewPCG(1, 2))
+	path := filepath.Join(t.TempDir(), logFile)
+	var first, last uint64 = 1, 0
+	b := openUnsynced(t, path, false)
+	for step := range 3000 {
+		var err error
+		switch n := rng.IntN(100); {
+		case n < 80:
+			var logs []*raft.Log
+			for range 1 + rng.IntN(20) {
+				size := rng.IntN(200)
+				switch rng.IntN(50) {
+				case 0:
+					size = rng.IntN(5000)
+				case 1:
+					size = rng.IntN(60000)
+				}
+				last++
+				logs = append(logs, &raft.Log{Index: last, Term: 1, Data: make([]byte, size)})
+			}
+			err = b.StoreLogs(logs)
+		case n < 90:
+			err = b.SetUint64([]byte([]string{"CurrentTerm", "LastVoteTerm"}[rng.IntN(2)]), uint64(step))
+		case n < 92:
+			err = b.Set([]byte("LastVoteCand"), make([]byte, 36))
+		case n < 94 && last >= first: // a conflict
+			to := first + rng.Uint64N(last-first+1)
+			if err = b.DeleteRange(to, last); err == nil {
+				last = to - 1
+			}
+		case n < 96 && last > first: // after a snapshot
+			to := first + rng.Uint64N(last-first)
+			if err = b.DeleteRange(first, to); err == nil {
+				first = to + 1
+			}
+		case n < 97:
+			err = b.DeleteRange(1, last)
+			first = last + 1
+		default:
+			if err = b.Close(); err == nil {
+				b = openUnsynced(t, path, rng.IntN(4) == 0)
+			}
+		}
+		if err == nil {
+			err = checkBolt(path)
+		}
+		if err != nil {
+			t.Fatalf("step %d: %v", step, err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNewFilesAreAccepted(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), logFile)
+	if err := checkBolt(path); err != nil {
+		t.Errorf("absent: %v", err)
+	}
+	for _, size := range []int{0, 1024, 16384, 65536} {
+		b, err := bbolt.Open(path, 0o600, &bbolt.Options{PageSize: size})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkBolt(path); err != nil {
+			t.Errorf("without buckets, pages of %d: %v", size, err)
+		}
+		if err := openUnsynced(t, path, false).Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkBolt(path); err != nil {
+			t.Errorf("without entries, pages of %d: %v", size, err)
+		}
+		if err := os.Truncate(path, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := checkBolt(path); err != nil {
+			t.Errorf("empty: %v", err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestFilesWithoutAFreeListAreTakenOver: versions before it was written.
+func TestFilesWithoutAFreeListAreTakenOver(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), logFile)
+	b := openUnsynced(t, path, true)
+	for i := range uint64(50) {
+		if err := b.StoreLog(entry(i+1, 1, "x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := openBolt(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := b.LastIndex()
+	if err := errors.Join(err, b.Close()); err != nil || last != 50 {
+		t.Errorf("last %d, %v", last, err)
+	}
+	c := &boltFile{path: path}
+	if raw, err := os.ReadFile(path); err != nil {
+		t.Fatal(err)
+	} else if c.file, c.size = bytes.NewReader(raw), uint64(len(raw)); c.readMetas() != nil || c.freelist == boltNoFreelist {
+		t.Error("the free list is still not written")
+	}
+}
+
+func BenchmarkCheckBolt(b *testing.B) {
+	for _, mb := range []int{1, 100} {
+		b.Run(fmt.Sprintf("%dMB", mb), func(b *testing.B) {
+			path := filepath.Join(b.TempDir(), logFile)
+			s, err := raftboltdb.New(raftboltdb.Options{Path: path, NoSync: true, BoltOptions: &bbolt.Options{NoSync: true, NoGrowSync: true}})
+			if err != nil {
+				b.Fatal(err)
+			}
+			for i, size := uint64(0), int64(0); size < int64(mb)<<20; {
+				var logs []*raft.Log
+				for range 1000 {
+					i++
+					logs = append(logs, &raft.Log{Index: i, Term: 1, Data: make([]byte, 100)})
+				}
+				if err := s.StoreLogs(logs); err != nil {
+					b.Fatal(err)
+				}
+				info, err := os.Stat(path)
+				if err != nil {
+					b.Fatal(err)
+				}
+				size = info.Size()
+			}
+			if err := s.Close(); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := checkBolt(path); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
