@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
@@ -105,8 +106,11 @@ func (c *checkedLog) verify(l *raft.Log) error {
 	return nil
 }
 
-// scan reads the whole log once, so that damage shows at start and not when the entry is needed.
-func (c *checkedLog) scan() error {
+// scan reads the whole log once, so that damage shows at start and not when the
+// entry is needed. Up to the index that the newest snapshot covers entries may be
+// absent: raft keeps what there was when it receives a snapshot from the leader,
+// and goes on behind the snapshot.
+func (c *checkedLog) scan(covered uint64) error {
 	first, err := c.LogStore.FirstIndex()
 	if err != nil {
 		return &CorruptError{Path: c.path, Reason: err.Error()}
@@ -121,7 +125,12 @@ func (c *checkedLog) scan() error {
 	var term uint64
 	for i := first; i <= last; i++ {
 		var l raft.Log
-		if err := c.LogStore.GetLog(i, &l); err != nil {
+		err := c.LogStore.GetLog(i, &l)
+		if errors.Is(err, raft.ErrLogNotFound) && i <= covered {
+			term = 0
+			continue
+		}
+		if err != nil {
 			return &CorruptError{Path: c.path, Reason: fmt.Sprintf("log entry %d of %d to %d: %v", i, first, last, err)}
 		}
 		if err := c.verify(&l); err != nil {

@@ -35,7 +35,7 @@ func TestCheckedLogDetectsWhatChanged(t *testing.T) {
 			if err := c.StoreLogs([]*raft.Log{entry(1, 1, "one"), entry(2, 1, "two"), entry(3, 1, "three")}); err != nil {
 				t.Fatal(err)
 			}
-			if err := c.scan(); err != nil {
+			if err := c.scan(0); err != nil {
 				t.Fatal(err)
 			}
 			var l raft.Log
@@ -48,7 +48,7 @@ func TestCheckedLogDetectsWhatChanged(t *testing.T) {
 				t.Fatal(err)
 			}
 			var corrupt *CorruptError
-			if err := c.scan(); !errors.As(err, &corrupt) {
+			if err := c.scan(0); !errors.As(err, &corrupt) {
 				t.Errorf("scan: %v", err)
 			}
 			if err := c.GetLog(2, &l); !errors.As(err, &corrupt) || len(told) != 1 {
@@ -73,13 +73,13 @@ func TestCheckedLogDetectsGapsAndForeignOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	var corrupt *CorruptError
-	if err := c.scan(); !errors.As(err, &corrupt) {
+	if err := c.scan(0); !errors.As(err, &corrupt) {
 		t.Errorf("a gap: %v", err)
 	}
 	if err := c.StoreLog(entry(3, 1, "an older term")); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.scan(); !errors.As(err, &corrupt) {
+	if err := c.scan(0); !errors.As(err, &corrupt) {
 		t.Errorf("a term that goes back: %v", err)
 	}
 }

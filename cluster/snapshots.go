@@ -22,7 +22,12 @@ type checkedSnapshots struct {
 	corrupt func(error) // told of damage found while running
 }
 
-const snapshotHeaderSize = 4
+const (
+	snapshotHeaderSize = 4
+	// snapshotVersion is the one that raft writes: in those of version 0 it
+	// looks for the members elsewhere.
+	snapshotVersion = 1
+)
 
 func (c *checkedSnapshots) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
 	configurationIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
@@ -69,7 +74,7 @@ func (c *checkedSnapshots) open(id string) (*raft.SnapshotMeta, io.ReadCloser, e
 	if _, err := io.ReadFull(content, header[:]); err != nil {
 		return nil, nil, errors.Join(damaged(err.Error()), content.Close())
 	}
-	if binary.BigEndian.Uint32(header[:]) != snapshotSum(meta) {
+	if binary.BigEndian.Uint32(header[:]) != snapshotSum(meta) || meta.Version != snapshotVersion {
 		return nil, nil, errors.Join(damaged("checksum mismatch in its metadata"), content.Close())
 	}
 	meta.Size -= snapshotHeaderSize
@@ -77,33 +82,45 @@ func (c *checkedSnapshots) open(id string) (*raft.SnapshotMeta, io.ReadCloser, e
 }
 
 // scan opens every snapshot on disk. The file store skips what it can't read
-// and raft falls back to an older snapshot, behind which the log may be gone.
-func (c *checkedSnapshots) scan() error {
+// and raft falls back to an older snapshot, behind which the log may be gone. covered is
+// the index of the newest one; 0 when there is none.
+func (c *checkedSnapshots) scan() (covered uint64, err error) {
 	metas, err := c.SnapshotStore.List()
 	if err != nil {
-		return &CorruptError{Path: c.path, Reason: err.Error()}
+		return 0, &CorruptError{Path: c.path, Reason: err.Error()}
 	}
 	listed := make(map[string]bool, len(metas))
 	for _, m := range metas {
-		listed[m.ID] = true
-		_, content, err := c.open(m.ID)
-		if err != nil {
-			return err
+		if listed[m.ID] {
+			return 0, &CorruptError{Path: c.path, Reason: fmt.Sprintf("two snapshots say that they are %s", m.ID)}
 		}
-		if err := content.Close(); err != nil {
-			return err
+		listed[m.ID] = true
+		covered = max(covered, m.Index)
+		meta, content, err := c.open(m.ID)
+		if errors.Is(err, os.ErrNotExist) { // nothing replaces it at start
+			return 0, &CorruptError{Path: c.path, Reason: err.Error()}
+		}
+		if err != nil {
+			return 0, err
+		}
+		size, err := io.Copy(io.Discard, content)
+		if err := errors.Join(err, content.Close()); err != nil {
+			return 0, fmt.Errorf("snapshots: %w", err)
+		}
+		if size != meta.Size {
+			return 0, &CorruptError{Path: filepath.Join(c.path, m.ID), Reason: fmt.Sprintf("%d bytes of %d", size, meta.Size)}
 		}
 	}
 	entries, err := os.ReadDir(c.path)
 	if err != nil {
-		return fmt.Errorf("snapshots: %w", err)
+		return 0, fmt.Errorf("snapshots: %w", err)
 	}
 	for _, e := range entries {
 		if e.IsDir() && !strings.HasSuffix(e.Name(), ".tmp") && !listed[e.Name()] && len(metas) < snapshotsRetained {
-			return &CorruptError{Path: filepath.Join(c.path, e.Name()), Reason: "its metadata can't be read"}
+			return 0, &CorruptError{Path: filepath.Join(c.path, e.Name()), Reason: "its metadata can't be read"}
 		}
 	}
-	return nil
+	return covered, nil
 }
 
 func snapshotSum(m *raft.SnapshotMeta) uint32 {

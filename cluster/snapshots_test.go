@@ -39,8 +39,8 @@ func TestCheckedSnapshots(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	_ = content.Close()
-	if err := c.scan(); err != nil {
-		t.Error(err)
+	if covered, err := c.scan(); covered != 42 || err != nil {
+		t.Errorf("up to %d, %v", covered, err)
 	}
 }
 

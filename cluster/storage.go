@@ -132,7 +132,11 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 // verify reads all that is on disk once.
 func verify(path string, logs *checkedLog, stable *checkedStable, snaps *checkedSnapshots) (err error) {
 	defer catchDamage(path, &err)()
-	if err := logs.scan(); err != nil {
+	covered, err := snaps.scan()
+	if err != nil {
+		return err
+	}
+	if err := logs.scan(covered); err != nil {
 		return err
 	}
 	for _, key := range []string{"CurrentTerm", "LastVoteTerm"} {
@@ -145,7 +149,7 @@ func verify(path string, logs *checkedLog, stable *checkedStable, snaps *checked
 	if _, err := stable.Get([]byte("LastVoteCand")); errors.As(err, &corrupt) {
 		return err
 	}
-	return snaps.scan()
+	return nil
 }
 
 // catchDamage turns a panic or a memory fault that damaged pages cause inside
