@@ -2,11 +2,13 @@ package cluster
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -15,7 +17,7 @@ import (
 )
 
 // openUnsynced opens a log file as a node does, but does not wait for the disk.
-func openUnsynced(t *testing.T, path string, noFreelist bool) *raftboltdb.BoltStore {
+func openUnsynced(t testing.TB, path string, noFreelist bool) *raftboltdb.BoltStore {
 	t.Helper()
 	b, err := raftboltdb.New(raftboltdb.Options{Path: path, NoSync: true, BoltOptions: &bbolt.Options{
 		NoSync: true, NoGrowSync: true, NoFreelistSync: noFreelist, FreelistType: bbolt.FreelistMapType,
@@ -190,4 +192,70 @@ func BenchmarkCheckBolt(b *testing.B) {
 			}
 		})
 	}
+}
+
+// TestDamagedFileWithoutAFreeList: here bbolt looks at all pages when it opens
+// the file, and panics in a goroutine of its own.
+func TestDamagedFileWithoutAFreeList(t *testing.T) {
+	t.Parallel()
+	trial, child := inChild(t)
+	if !child {
+		return
+	}
+	path := filepath.Join(t.TempDir(), logFile)
+	b := openUnsynced(t, path, true)
+	for i := range uint64(20) {
+		if err := b.StoreLog(entry(i+1, 1, strings.Repeat("x", 1000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := binary.BigEndian.AppendUint64(nil, 12)
+	trial("key 12 is damaged wherever it is")
+	if err := os.WriteFile(path, bytes.ReplaceAll(raw, key, append([]byte{0x80}, key[1:]...)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = openBolt(path)
+	if _, ok := errors.AsType[*CorruptError](err); !ok {
+		t.Errorf("opened: %v", err)
+	}
+}
+
+// FuzzBoltFile damages a file in several places at once, each 4 bytes for where
+// and 1 for what: bbolt must get along with what was accepted.
+func FuzzBoltFile(f *testing.F) {
+	path := filepath.Join(f.TempDir(), logFile)
+	whole := fill(f)
+	raw, err := os.ReadFile(filepath.Join(whole.dir, logFile))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{0, 0, 0x40, 9, 1, 0, 0, 0x50, 20, 0xff})
+	f.Fuzz(func(t *testing.T, edits []byte) {
+		bad := bytes.Clone(raw)
+		for ; len(edits) >= 5; edits = edits[5:] {
+			bad[int(binary.BigEndian.Uint32(edits))%len(bad)] ^= edits[4]
+		}
+		err := checkBytes(bad)
+		if err != nil {
+			if _, ok := errors.AsType[*CorruptError](err); !ok {
+				t.Error(err)
+			}
+			return
+		}
+		if err := os.WriteFile(path, bad, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := whole.read(path); err != nil {
+			if _, ok := errors.AsType[*CorruptError](err); !ok {
+				t.Error(err)
+			}
+		}
+	})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 )
 
-func mustOpen(t *testing.T, dir string) *identity {
+func mustOpen(t testing.TB, dir string) *identity {
 	t.Helper()
 	id, err := openIdentity(dir)
 	if err != nil {

@@ -52,6 +52,30 @@ func TestDamagedMetaPageIsDetected(t *testing.T) {
 	}
 }
 
+// TestLogGoesOnBehindASnapshotOfTheLeader: raft keeps the entries from before,
+// and entries that nobody needs are missing in between.
+func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
+	held := &stored{dir: t.TempDir()}
+	var told []error
+	store := func(i uint64) error {
+		s, id, err := openTestStore(t, held.dir, &told)
+		if err != nil {
+			return err
+		}
+		return errors.Join(s.Logs.StoreLog(entry(i, 6, "x")), s.close(), id.close())
+	}
+	if err := errors.Join(store(8), store(9)); err != nil {
+		t.Fatal(err)
+	}
+	addSnapshots(t, held) // up to 500
+	if err := errors.Join(store(501), store(502), store(504)); err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := errors.AsType[*CorruptError](store(505)); !ok {
+		t.Error("entry 503 is missing, and in no snapshot")
+	}
+}
+
 // brokenStore is a disk that takes no more writes.
 type brokenStore struct{ *raft.InmemStore }
 
