@@ -71,11 +71,11 @@ func fill(t testing.TB) *stored {
 	t.Helper()
 	s := &stored{dir: t.TempDir(), values: map[string][]byte{}}
 	id := mustOpen(t, s.dir)
-	id.sawTerm()
-	id.sawLog()
+	_ = id.sawTerm()
+	_ = id.sawLog()
 	path := filepath.Join(s.dir, logFile)
 	bolt := openUnsynced(t, path, false)
-	ignore := func() {}
+	ignore := func() error { return nil }
 	fail := func(err error) { t.Error(err) }
 	logs := &checkedLog{LogStore: bolt, path: path, corrupt: fail, stored: ignore}
 	stable := &checkedStable{StableStore: bolt, path: path, corrupt: fail, stored: ignore}
@@ -167,8 +167,8 @@ func (s *stored) read(path string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bolt.Close()) }()
-	log := &checkedLog{LogStore: bolt, path: path, corrupt: func(error) {}, stored: func() {}}
-	stable := &checkedStable{StableStore: bolt, path: path, corrupt: func(error) {}, stored: func() {}}
+	log := &checkedLog{LogStore: bolt, path: path, corrupt: func(error) {}, stored: func() error { return nil }}
+	stable := &checkedStable{StableStore: bolt, path: path, corrupt: func(error) {}, stored: func() error { return nil }}
 	if err := verify(path, log, stable, &checkedSnapshots{SnapshotStore: raft.NewDiscardSnapshotStore(), path: filepath.Dir(path)}); err != nil {
 		return err
 	}

@@ -106,10 +106,11 @@ func (c *checkedLog) verify(l *raft.Log) error {
 	return nil
 }
 
-// scan reads the whole log once, so that damage shows at start and not when the
-// entry is needed. Up to the index that the newest snapshot covers entries may be
-// absent: raft keeps what there was when it receives a snapshot from the leader,
-// and goes on behind the snapshot.
+// scan reads the whole log once, so that damage shows at start and not when the entry is
+// needed. covered is the index up to which the newest snapshot goes.
+//
+// What the snapshot took the place of is removed: entries with a gap after them that it
+// covers, see gaplessLog.
 func (c *checkedLog) scan(covered uint64) error {
 	first, err := c.LogStore.FirstIndex()
 	if err != nil {
@@ -122,12 +123,14 @@ func (c *checkedLog) scan(covered uint64) error {
 	if first == 0 && last == 0 {
 		return nil
 	}
-	var term uint64
+	var term, replaced uint64 // replaced is the last index before a gap
 	for i := first; i <= last; i++ {
 		var l raft.Log
 		err := c.LogStore.GetLog(i, &l)
 		if errors.Is(err, raft.ErrLogNotFound) && i <= covered {
-			term = 0
+			if term != 0 {
+				replaced, term = i-1, 0
+			}
 			continue
 		}
 		if err != nil {
@@ -140,6 +143,15 @@ func (c *checkedLog) scan(covered uint64) error {
 			return &CorruptError{Path: c.path, Reason: fmt.Sprintf("log entry %d of term %d stands at index %d after term %d", l.Index, l.Term, i, term)}
 		}
 		term = l.Term
+	}
+	if last < covered {
+		replaced = last
+	}
+	if replaced == 0 {
+		return nil
+	}
+	if err := c.LogStore.DeleteRange(first, replaced); err != nil {
+		return &DiskError{Path: c.path, Err: err}
 	}
 	return nil
 }

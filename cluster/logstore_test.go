@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -82,6 +83,112 @@ func TestCheckedLogDetectsGapsAndForeignOrder(t *testing.T) {
 	if err := c.scan(0); !errors.As(err, &corrupt) {
 		t.Errorf("a term that goes back: %v", err)
 	}
+}
+
+// indexes are those of the entries of a log.
+func indexes(t *testing.T, logs raft.LogStore) (found []uint64) {
+	t.Helper()
+	for i := uint64(1); i < 20; i++ {
+		var l raft.Log
+		if err := logs.GetLog(i, &l); err == nil {
+			found = append(found, i)
+		} else if !errors.Is(err, raft.ErrLogNotFound) {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+func TestLogLosesWhatASnapshotTookThePlaceOf(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		stored  []uint64
+		covered uint64
+		want    []uint64 // nil: damage
+	}{
+		{"no snapshot", []uint64{1, 2, 3}, 0, []uint64{1, 2, 3}},
+		{"a snapshot within", []uint64{3, 4, 5}, 4, []uint64{3, 4, 5}},
+		{"a snapshot up to the end", []uint64{3, 4, 5}, 5, []uint64{3, 4, 5}},
+		{"a snapshot beyond the end", []uint64{3, 4, 5}, 6, []uint64{}},
+		{"a gap that a snapshot covers", []uint64{1, 2, 9, 10}, 8, []uint64{9, 10}},
+		{"a gap within what a snapshot covers", []uint64{1, 2, 7, 8, 9, 10}, 8, []uint64{7, 8, 9, 10}},
+		{"two gaps", []uint64{1, 4, 5, 7, 8}, 6, []uint64{7, 8}},
+		{"a gap that a snapshot does not cover wholly", []uint64{1, 2, 9, 10}, 7, nil},
+		{"a gap behind a snapshot", []uint64{3, 4, 9, 10}, 4, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var told []error
+			c, in := newCheckedLog(&told)
+			for _, i := range tc.stored {
+				if err := c.StoreLog(entry(i, i, "x")); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := c.scan(tc.covered)
+			var corrupt *CorruptError
+			switch {
+			case tc.want == nil:
+				if !errors.As(err, &corrupt) {
+					t.Errorf("%v", err)
+				}
+			case err != nil:
+				t.Error(err)
+			default:
+				if got := indexes(t, in); !slices.Equal(got, tc.want) {
+					t.Errorf("left: %v, expected %v", got, tc.want)
+				}
+			}
+		})
+	}
+}
+
+// upTo are snapshots of which the newest one goes up to an index.
+type upTo struct {
+	raft.SnapshotStore
+	index uint64
+}
+
+func (u upTo) List() ([]*raft.SnapshotMeta, error) {
+	return []*raft.SnapshotMeta{{Index: u.index}, {}}, nil
+}
+
+func TestGaplessLog(t *testing.T) {
+	var told []error
+	c, _ := newCheckedLog(&told)
+	cache, err := raft.NewLogCache(8, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	logs := &gaplessLog{LogStore: cache, snapshots: upTo{index: 8}}
+	store := func(all ...uint64) error {
+		var entries []*raft.Log
+		for _, i := range all {
+			entries = append(entries, entry(i, i, "x"))
+		}
+		return logs.StoreLogs(entries)
+	}
+	has := func(what string, want ...uint64) {
+		t.Helper()
+		if got := indexes(t, logs); !slices.Equal(got, want) {
+			t.Errorf("%s: %v, expected %v", what, got, want)
+		}
+	}
+	if err := errors.Join(store(), store(1, 2), store(3)); err != nil {
+		t.Fatal(err)
+	}
+	has("entries that follow each other", 1, 2, 3)
+	if _, ok := errors.AsType[*CorruptError](store(10)); !ok {
+		t.Error("entry 9 is missing, and in no snapshot")
+	}
+	has("after a refusal", 1, 2, 3)
+	if err := store(9, 10); err != nil {
+		t.Fatal(err)
+	}
+	has("entries behind a snapshot", 9, 10)
+	if err := errors.Join(logs.DeleteRange(10, 10), store(10, 11)); err != nil {
+		t.Fatal(err)
+	}
+	has("entries in place of others", 9, 10, 11)
 }
 
 func TestCheckedLogRefusesDamageFromTheLeader(t *testing.T) {

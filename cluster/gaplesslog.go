@@ -1,0 +1,66 @@
+package cluster
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/raft"
+)
+
+// gaplessLog keeps a log without gaps: before entries are stored that do not follow the
+// last one, all older ones are removed. It takes such entries only if the newest snapshot
+// covers what is missing.
+//
+// Raft leaves them where they are when it installs a leader's snapshot that goes beyond
+// them, and stores the entries behind the snapshot next. But some of the old ones may never
+// have been committed, and if this node led it would send them to a node that has none.
+//
+// Like raft's own cache it is used by raft's main goroutine alone when it writes.
+type gaplessLog struct {
+	raft.LogStore
+	path      string
+	snapshots raft.SnapshotStore
+}
+
+func (g *gaplessLog) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }
+
+func (g *gaplessLog) StoreLogs(logs []*raft.Log) error {
+	if len(logs) == 0 {
+		return nil
+	}
+	last, err := g.LastIndex()
+	if err != nil {
+		return err
+	}
+	if last != 0 && logs[0].Index > last+1 {
+		if err := g.replace(last, logs[0].Index); err != nil {
+			return err
+		}
+	}
+	return g.LogStore.StoreLogs(logs)
+}
+
+// replace removes the log up to last, if a snapshot goes from there to next at least.
+func (g *gaplessLog) replace(last, next uint64) error {
+	snapshots, err := g.snapshots.List()
+	if err != nil {
+		return err
+	}
+	covered := uint64(0)
+	for _, s := range snapshots {
+		covered = max(covered, s.Index)
+	}
+	if covered+1 < next {
+		return &CorruptError{Path: g.path, Reason: fmt.Sprintf("entry %d was to be stored after entry %d, and snapshots go up to %d only", next, last, covered)}
+	}
+	first, err := g.FirstIndex()
+	if err != nil {
+		return err
+	}
+	return g.DeleteRange(first, last)
+}
+
+// IsMonotonic implements raft.MonotonicLogStore.
+func (g *gaplessLog) IsMonotonic() bool {
+	m, ok := g.LogStore.(raft.MonotonicLogStore)
+	return ok && m.IsMonotonic()
+}
