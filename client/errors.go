@@ -52,7 +52,8 @@ type condition string
 
 func (c condition) Error() string { return "client: " + string(c) }
 
-// Error is why a call failed.
+// Error is why a call failed. It tells of the try that told most. What may be done twice
+// without harm is tried several times, and an earlier try may have been done all the same.
 type Error struct {
 	// Reason is that of the member, such as "NO_LEADER" (see docs/grpc.md); empty if no member gave one.
 	Reason string

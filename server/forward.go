@@ -134,12 +134,50 @@ func (s *Server) atLeader(ctx context.Context, method string, req proto.Message,
 		}
 	}
 	var reply any
+	var o outcome
 	err := s.hold(ctx, func() (err error) {
 		again()
 		reply, err = s.tryLeader(ctx, method, req, call, handler)
+		o.see(err)
 		return err
 	}, func(err error) bool { return s.retryable(err, call) })
-	return reply, err
+	return reply, o.of(err)
+}
+
+// outcome is what the tries of one call tell of it.
+type outcome struct{ unknown error } // of a try that may have been done
+
+func (o *outcome) see(err error) {
+	if reasonOf(err) == rpc.CommitUnknown {
+		o.unknown = err
+	}
+}
+
+// of is the error of the call, given that of its last try: that nobody leads now undoes
+// nothing of what an earlier try may have done.
+func (o *outcome) of(err error) error {
+	if o.unknown != nil && foundNoLeader(err) {
+		return o.unknown
+	}
+	return err
+}
+
+// reasonOf is an error's reason, empty without an error.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return rpc.FromError(toStatus(err)).Reason
+}
+
+// foundNoLeader reports whether an error says that nobody was found who leads.
+func foundNoLeader(err error) bool {
+	switch reasonOf(err) {
+	case rpc.NotLeader, rpc.NoLeader:
+		return true
+	default:
+		return false
+	}
 }
 
 // hold tries until there is no error that a leader would mend, for as long as calls
@@ -232,15 +270,5 @@ func whileLeading(ctx context.Context, of leadership, leaderID string) (context.
 
 // retryable reports whether a call may be tried again.
 func (s *Server) retryable(err error, call leaderCall) bool {
-	if err == nil {
-		return false
-	}
-	switch rpc.FromError(toStatus(err)).Reason {
-	case rpc.NotLeader, rpc.NoLeader:
-		return true
-	case rpc.CommitUnknown:
-		return call.repeatable
-	default:
-		return false
-	}
+	return foundNoLeader(err) || call.repeatable && reasonOf(err) == rpc.CommitUnknown
 }

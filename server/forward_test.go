@@ -3,11 +3,16 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -75,6 +80,31 @@ func TestForcedCreationsAreNotRepeated(t *testing.T) {
 	for _, force := range []bool{false, true} {
 		if got := call.of(&snowraftv1.CreateSequenceRequest{Force: force}).repeatable; got == force {
 			t.Errorf("with force %v the call is repeatable: %v", force, got)
+		}
+	}
+}
+
+func TestALostLeaderUndoesNothing(t *testing.T) {
+	t.Parallel()
+	unknown := fmt.Errorf("%w: leadership was lost", cluster.ErrUnknownOutcome)
+	exhausted := &rpc.Error{Code: codes.OutOfRange, Reason: rpc.SequenceExhausted}
+	for _, tc := range []struct {
+		name  string
+		tries []error
+		want  error
+	}{
+		{"never a leader", []error{member.ErrNoLeader, cluster.ErrNotLeader}, cluster.ErrNotLeader},
+		{"an unknown outcome, then no leader", []error{unknown, member.ErrNoLeader}, unknown},
+		{"another leader took over", []error{errReplaced, cluster.ErrNotLeader, member.ErrNoLeader}, errReplaced},
+		{"an unknown outcome, then a refusal", []error{unknown, member.ErrNoLeader, exhausted}, exhausted},
+		{"an unknown outcome, then an answer", []error{unknown, nil}, nil},
+	} {
+		var o outcome
+		for _, err := range tc.tries {
+			o.see(err)
+		}
+		if got := o.of(tc.tries[len(tc.tries)-1]); !errors.Is(got, tc.want) {
+			t.Errorf("%s: %v, expected %v", tc.name, got, tc.want)
 		}
 	}
 }

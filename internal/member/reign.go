@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"sync"
 
@@ -160,7 +161,8 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 		return Numbering{}, err
 	}
 	if err := s.r.current(); err != nil {
-		return Numbering{}, err // the present reign does not know of these numbers; a repetition finds them
+		// The present reign does not know of these numbers; a repetition finds them.
+		return Numbering{}, fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, err)
 	}
 	// The same goes for what was granted meanwhile.
 	s.numbers.DropBefore(granted.index)

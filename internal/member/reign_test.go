@@ -57,6 +57,10 @@ func TestReignEndsWithItsTerm(t *testing.T) {
 	if n, err := s.next(t.Context(), 1); !errors.Is(err, cluster.ErrNotLeader) {
 		t.Errorf("a number: %+v, %v", n, err)
 	}
+	// With an ID the numbers were granted, and a repetition gets them.
+	if n, err := s.record(t.Context(), 1, "r"); !errors.Is(err, cluster.ErrUnknownOutcome) {
+		t.Errorf("a number for a request with an ID: %+v, %v", n, err)
+	}
 	if last, ok, err := s.last(t.Context()); !errors.Is(err, cluster.ErrNotLeader) {
 		t.Errorf("the last number: %d, %v, %v", last, ok, err)
 	}
