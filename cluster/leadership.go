@@ -156,10 +156,6 @@ func (n *Node) CommitIndex() uint64 { return n.raft.CommitIndex() }
 // AppliedIndex is how far the log is applied here.
 func (n *Node) AppliedIndex() uint64 { return n.raft.AppliedIndex() }
 
-// StartIndex is how far the log went when the node started. It applies that only when it
-// hears from a leader how much of it is committed.
-func (n *Node) StartIndex() uint64 { return n.startIndex }
-
 // Leader is the member that leads as far as this node knows.
 func (n *Node) Leader() (Member, bool) {
 	_, id := n.raft.LeaderWithID()

@@ -31,11 +31,9 @@ type Node struct {
 	terms   *terms       // nil in simulations
 	asker   TermAsker
 	raft    *raft.Raft
-	opened  chan struct{} // closed once raft and startIndex are set
+	opened  chan struct{} // closed once raft is set
 	gossip  *gossip
 	pilot   *autopilot.Autopilot
-
-	startIndex uint64 // raft's last index when the node started
 
 	notify     chan bool
 	leads      atomic.Uint64          // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
@@ -118,7 +116,6 @@ func (n *Node) openRaft() error {
 		return errors.Join(fmt.Errorf("raft: %w", err), trans.Close())
 	}
 	n.raft = r
-	n.startIndex = r.LastIndex()
 	close(n.opened)
 	return nil
 }

@@ -82,8 +82,11 @@ func (d memberDoors) Last(ctx context.Context, sequence string) (int64, bool, er
 }
 
 // Exists reports whether there is such a sequence.
-func (d memberDoors) Exists(_ context.Context, sequence string) (bool, error) {
-	_, err := d.s.member.Sequence(sequence)
+func (d memberDoors) Exists(ctx context.Context, sequence string) (bool, error) {
+	err := d.s.hold(ctx, func() error {
+		_, err := d.s.member.Sequence(ctx, sequence)
+		return err
+	}, leaderless)
 	if _, unknown := errors.AsType[*member.UnknownSequenceError](err); unknown {
 		return false, nil
 	}

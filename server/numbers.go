@@ -163,7 +163,13 @@ var lastCall = leaderCall{reply: replies[snowraftv1.GetLastResponse](), repeatab
 
 // last is the last number given out: of a strict sequence linearizably.
 func (s *Server) last(ctx context.Context, name string) (int64, bool, error) {
-	last, ok, err := s.member.Last(name)
+	last, ok, err := s.member.Last(ctx, name)
+	if err != nil && leaderless(err) {
+		err = s.hold(ctx, func() (err error) {
+			last, ok, err = s.member.Last(ctx, name)
+			return err
+		}, leaderless)
+	}
 	if !errors.Is(err, member.ErrStrict) {
 		return last, ok, err
 	}

@@ -75,3 +75,9 @@ func (p *peers) close() {
 		_ = c.Close()
 	}
 }
+
+// leader is how a member asks the one that leads.
+type leader struct {
+	rpc.Granter
+	rpc.Finder
+}

@@ -28,8 +28,13 @@ func (q *sequenceService) CreateSequence(ctx context.Context, req *snowraftv1.Cr
 	}, nil
 }
 
-func (q *sequenceService) GetSequence(_ context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
-	found, err := q.s.member.Sequence(req.GetName())
+// GetSequence answers a member that asks for sure, as one does that has no such sequence, as the leader.
+func (q *sequenceService) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
+	look := q.s.member.Sequence
+	if forwarded(ctx) {
+		look = q.s.member.SequenceAtLeader
+	}
+	found, err := look(ctx, req.GetName())
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -407,7 +408,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 		return map[string]error{"Next": next, "GetSequence": get, "GetLast": last}
 	}
 	for call, err := range ask() {
-		if reason(err) != rpc.NoLeader || status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "just started") {
+		if reason(err) != rpc.NoLeader || status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "the leader did not say") {
 			t.Errorf("%s without a quorum: %v", call, err)
 		}
 	}
@@ -448,6 +449,56 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	if _, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "nosuch"}); reason(err) != rpc.UnknownSequence {
 		t.Errorf("another sequence: %v", err)
 	}
+}
+
+// A member of no cluster yet can't know what there is, and says so at all doors.
+func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "alone", func(c *server.Config) {
+		c.RedisAddr, c.Join = "127.0.0.1:0", []string{"127.0.0.1:1"}
+	}).start()
+	client := redis.NewClient(&redis.Options{Addr: n.server.RedisAddr(), MaxRetries: -1})
+	defer client.Close()
+	var all sync.WaitGroup // each waits for a leader
+	for call, ask := range map[string]func() error{
+		"Next": func() error {
+			_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 1})
+			return err
+		},
+		"GetSequence": func() error {
+			_, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "s"})
+			return err
+		},
+		"GetLast": func() error {
+			_, err := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "s"})
+			return err
+		},
+	} {
+		all.Go(func() {
+			if err := ask(); reason(err) != rpc.NoLeader {
+				t.Errorf("%s: %v", call, err)
+			}
+		})
+	}
+	for _, command := range []string{"GET", "EXISTS", "INCR"} {
+		all.Go(func() {
+			if got, err := client.Do(t.Context(), command, "s").Result(); err == nil || !strings.HasPrefix(err.Error(), "LOADING ") {
+				t.Errorf("%s: %v, %v", command, got, err)
+			}
+		})
+	}
+	all.Go(func() {
+		resp, err := http.Get("http://" + n.server.HTTPAddr() + "/seq/s")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("/seq: %s", resp.Status)
+		}
+	})
+	all.Wait()
 }
 
 // A member of another cluster forwards to an address that is this member's now.

@@ -60,8 +60,10 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			if err != nil {
 				return nil, err
 			}
-			return rpc.Granter{
-				Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: snowraftv1.NewSequenceServiceClient(conn),
+			sequences := snowraftv1.NewSequenceServiceClient(conn)
+			return leader{
+				rpc.Granter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},
+				rpc.Finder{Sequences: sequences},
 			}, nil
 		},
 		Logger: s.logger,

@@ -47,7 +47,7 @@ func (m *Member) creation(spec *commandv1.SequenceSpec, force bool, now int64) (
 // numbers would repeat.
 func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*commandv1.SequenceSpec) error, next *int64, force bool) (Changed, error) {
 	for look := 1; ; look++ {
-		s, err := m.Sequence(name)
+		s, err := m.Sequence(ctx, name)
 		if err != nil {
 			return Changed{}, err
 		}
@@ -72,7 +72,7 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*c
 // DeleteSequence deletes a sequence as it is now; only the leader can. If somebody changes it
 // meanwhile it stays: whoever asked did not know what that is good for.
 func (m *Member) DeleteSequence(ctx context.Context, name string) (Changed, error) {
-	cmd, err := m.deletion(name)
+	cmd, err := m.deletion(ctx, name)
 	if err != nil {
 		return Changed{}, err
 	}
@@ -81,8 +81,8 @@ func (m *Member) DeleteSequence(ctx context.Context, name string) (Changed, erro
 }
 
 // deletion is the command to delete a sequence as it is now.
-func (m *Member) deletion(name string) (*commandv1.Command, error) {
-	s, err := m.Sequence(name)
+func (m *Member) deletion(ctx context.Context, name string) (*commandv1.Command, error) {
+	s, err := m.Sequence(ctx, name)
 	if err != nil {
 		return nil, err
 	}

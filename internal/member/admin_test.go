@@ -17,11 +17,11 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	deletion, err := m.deletion("s")
+	deletion, err := m.deletion(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Sequence("s")
+	s, err := m.Sequence(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}

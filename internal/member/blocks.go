@@ -50,7 +50,7 @@ type grantedBlock struct {
 // after each look and before the proposal.
 func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, requestID string, prepare func(*definition) error) (allocator.Block, grantedBlock, error) {
 	for look := 1; ; look++ {
-		s, err := m.Sequence(name)
+		s, err := m.Sequence(ctx, name)
 		if err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}
@@ -88,7 +88,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 // ReturnBlock gives the unused end of a relaxed sequence's block back, if it is the last; only
 // the leader can.
 func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
-	_, d, err := m.counter(name)
+	_, d, err := m.counter(ctx, name)
 	if err != nil {
 		return err
 	}

@@ -121,7 +121,25 @@ func (c *counters) close() []*allocator.Sequence {
 
 // counter finds a sequence and what is known of it now. It fails with an
 // [UnknownSequenceError], or, while this member can't tell, with [ErrNoLeader].
-func (m *Member) counter(name string) (*counter, *definition, error) {
+func (m *Member) counter(ctx context.Context, name string) (*counter, *definition, error) {
+	c, d, err := m.counterHere(name)
+	if !errors.Is(err, errNotHere) {
+		return c, d, err
+	}
+	if err := m.settleSequence(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	if c, d, err = m.counterHere(name); errors.Is(err, errNotHere) {
+		err = m.unknownSequence(name)
+	}
+	return c, d, err
+}
+
+// errNotHere is that this member's replica does not have a sequence, which may exist.
+var errNotHere = errors.New("this member does not know the sequence")
+
+// counterHere is counter as far as this member's replica knows; it does not wait.
+func (m *Member) counterHere(name string) (*counter, *definition, error) {
 	// Read before the sequence: should it change in between, it is looked at again.
 	revision := m.fsm.SequenceRevision().Load()
 	c := m.counters.get(name)
@@ -135,7 +153,7 @@ func (m *Member) counter(name string) (*counter, *definition, error) {
 		if c != nil {
 			m.counters.remove(name)
 		}
-		return nil, nil, m.unknownSequence(name)
+		return nil, nil, errNotHere
 	}
 	d, err := define(s.Spec, s.Generation)
 	if err != nil {
@@ -166,18 +184,23 @@ func (m *Member) SequenceStats() allocator.SequenceStats { return m.counters.sta
 
 // Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError],
 // or, while this member can't tell, with [ErrNoLeader].
-func (m *Member) Sequence(name string) (fsm.Sequence, error) {
-	s, ok := m.fsm.Sequence(name)
-	if !ok {
-		return s, m.unknownSequence(name)
+func (m *Member) Sequence(ctx context.Context, name string) (fsm.Sequence, error) {
+	if s, ok := m.fsm.Sequence(name); ok {
+		return s, nil
 	}
-	return s, nil
+	if err := m.settleSequence(ctx, name); err != nil {
+		return fsm.Sequence{}, err
+	}
+	if s, ok := m.fsm.Sequence(name); ok {
+		return s, nil
+	}
+	return fsm.Sequence{}, m.unknownSequence(name)
 }
 
 // Next gives out the next count numbers of a relaxed sequence from this member's blocks.
 // Of a strict one it gives none: [ErrStrict]; see [Member.NextAtLeader].
 func (m *Member) Next(ctx context.Context, name string, count uint64) (Numbering, error) {
-	c, d, err := m.counter(name)
+	c, d, err := m.counter(ctx, name)
 	if err != nil {
 		return Numbering{}, err
 	}
@@ -200,7 +223,7 @@ func (m *Member) written(ctx context.Context, name string, d *definition, n allo
 			return Numbering{}, err
 		}
 		var err error
-		if _, d, err = m.counter(name); err != nil {
+		if _, d, err = m.counter(ctx, name); err != nil {
 			return Numbering{}, err
 		}
 	}
@@ -216,7 +239,7 @@ func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 	if m.counters.get(name) == nil {
 		return Numbering{}, false // not used yet, or unknown, of which the error takes long to word
 	}
-	c, d, err := m.counter(name)
+	c, d, err := m.counterHere(name)
 	if err != nil || d.strict {
 		return Numbering{}, false
 	}
@@ -229,8 +252,8 @@ func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 
 // Last is the last number of a relaxed sequence that this member gave out, or, as
 // long as it has given out none, the last one that was granted to anybody.
-func (m *Member) Last(name string) (last int64, ok bool, err error) {
-	c, d, err := m.counter(name)
+func (m *Member) Last(ctx context.Context, name string) (last int64, ok bool, err error) {
+	c, d, err := m.counter(ctx, name)
 	if err != nil {
 		return 0, false, err
 	}
@@ -240,7 +263,7 @@ func (m *Member) Last(name string) (last int64, ok bool, err error) {
 	if last, ok := c.numbers.Last(); ok {
 		return last, true, nil
 	}
-	s, err := m.Sequence(name)
+	s, err := m.Sequence(ctx, name)
 	return s.Last, s.HasLast, err
 }
 
@@ -253,7 +276,7 @@ func (m *Member) NextAtLeader(ctx context.Context, name string, count uint64, re
 	if r == nil {
 		return Numbering{}, cluster.ErrNotLeader
 	}
-	_, d, err := m.counter(name)
+	_, d, err := m.counter(ctx, name)
 	switch {
 	case err != nil:
 		return Numbering{}, err
@@ -276,12 +299,12 @@ func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok 
 	if r == nil {
 		return 0, false, cluster.ErrNotLeader
 	}
-	_, d, err := m.counter(name)
+	_, d, err := m.counter(ctx, name)
 	switch {
 	case err != nil:
 		return 0, false, err
 	case !d.strict:
-		return m.Last(name)
+		return m.Last(ctx, name)
 	}
 	return r.sequence(name).last(ctx)
 }

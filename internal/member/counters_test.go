@@ -30,7 +30,7 @@ func TestFirstCallersOfASequence(t *testing.T) {
 						panics.Add(1)
 					}
 				}()
-				if _, d, err := m.counter("s"); err != nil || !d.strict {
+				if _, d, err := m.counter(t.Context(), "s"); err != nil || !d.strict {
 					t.Errorf("%+v, %v", d, err)
 				}
 			})
@@ -79,7 +79,7 @@ func TestNextBesideRequestsWithIDs(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	s, err := m.Sequence("s")
+	s, err := m.Sequence(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestGoneSequencesAreForgotten(t *testing.T) {
 func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
-	_, before, err := m.counter("s")
+	_, before, err := m.counter(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 	if n, err := m.written(t.Context(), "s", before, of(changed.Sequence.Generation)); err != nil || string(n.Append(nil, 0)) != "S7" {
 		t.Errorf("%+v, %v", n, err)
 	}
-	_, after, err := m.counter("s")
+	_, after, err := m.counter(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}

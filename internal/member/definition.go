@@ -134,17 +134,11 @@ func (e *UnknownSequenceError) Error() string {
 	return fmt.Sprintf("there is no sequence %q, did you mean %s?", e.Sequence, strings.Join(near, " or "))
 }
 
-// errCatchingUp is that a member can't tell yet what there is.
-var errCatchingUp = fmt.Errorf("this member has just started and does not have all again that it had before: %w", ErrNoLeader)
-
-// unknownSequence is that this member's replica has no such sequence. It looks for names that
-// may have been meant.
+// unknownSequence is that there is no such sequence, which settleSequence or the log has settled. It
+// looks for names that may have been meant.
 func (m *Member) unknownSequence(name string) error {
 	if fsm.CheckSequenceName(name) != nil {
 		return &UnknownSequenceError{Sequence: name, NoName: true}
-	}
-	if m.fsm.Applied() < m.node.StartIndex() {
-		return errCatchingUp
 	}
 	const neighbours = 500 // on each side: names that are alike mostly begin alike
 	var around []string

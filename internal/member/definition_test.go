@@ -22,7 +22,7 @@ func TestUnknownSequences(t *testing.T) {
 		if _, ok := errors.AsType[*UnknownSequenceError](err); !ok || err.Error() != want {
 			t.Errorf("%q: %v, expected %s", name, err, want)
 		}
-		if _, ofSequence := m.Sequence(name); ofSequence == nil || ofSequence.Error() != want {
+		if _, ofSequence := m.Sequence(t.Context(), name); ofSequence == nil || ofSequence.Error() != want {
 			t.Errorf("%q: %v", name, ofSequence)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/internal/mutant"
 )
 
-// leader is whom this member asks for workers and blocks: itself while it leads.
+// leader is whom this member asks for workers and blocks, and what there is: itself while it leads.
 func (m *Member) leader() (Leader, error) {
 	if m.node.IsLeader() {
 		return m, nil

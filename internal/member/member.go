@@ -34,7 +34,7 @@ type Config struct {
 	Lanes int
 	// Supported is the newest fsm_version that this member applies; 0: fsm.Version.
 	Supported uint32
-	// Leader returns how to ask another member, the leader, for workers and blocks.
+	// Leader returns how to ask another member, the leader, for workers and blocks, and what there is.
 	Leader func(cluster.Member) (Leader, error)
 	Logger *slog.Logger
 }
@@ -43,6 +43,7 @@ type Config struct {
 type Leader interface {
 	allocator.Granter
 	allocator.BlockGranter
+	Finder
 }
 
 // Member is a running member. Its methods may be called from any goroutine.
@@ -60,6 +61,7 @@ type Member struct {
 	byName atomic.Pointer[map[string]*allocator.Issuer] // the map is never changed, only replaced, under mu
 	closed bool
 
+	asking   chan struct{} // has room for those who ask the leader what there is
 	counters counters
 	reign    atomic.Pointer[reign] // nil while this member does not lead
 
@@ -75,7 +77,7 @@ func Open(cfg Config) (*Member, error) {
 	if cfg.Supported == 0 {
 		cfg.Supported = fsm.Version
 	}
-	m := &Member{cfg: cfg, logger: cfg.Logger, opened: make(chan struct{})}
+	m := &Member{cfg: cfg, logger: cfg.Logger, opened: make(chan struct{}), asking: make(chan struct{}, maxAsking)}
 	m.byName.Store(&map[string]*allocator.Issuer{})
 	m.counters.byName = make(map[string]*counter)
 	if _, err := rand.Read(m.nonce[:]); err != nil {

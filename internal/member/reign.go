@@ -191,9 +191,9 @@ func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err e
 func (s *strictSequence) look(*definition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, err := s.r.m.Sequence(s.name)
-	if err != nil {
-		return err
+	now, ok := s.r.m.fsm.Sequence(s.name)
+	if !ok {
+		return s.r.m.unknownSequence(s.name) // it was there when the call began
 	}
 	if s.gave.generation < now.Generation {
 		s.gave = position{known: now.HasLast, generation: now.Generation, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}

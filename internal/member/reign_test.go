@@ -70,7 +70,7 @@ func TestReignEndsWithItsTerm(t *testing.T) {
 	if err := s.ReturnBlock(t.Context(), "s", 1, 1); !errors.Is(err, cluster.ErrNotLeader) {
 		t.Errorf("a block given back: %v", err)
 	}
-	granted, err := m.Sequence("s")
+	granted, err := m.Sequence(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}

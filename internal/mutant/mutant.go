@@ -96,6 +96,8 @@ const (
 	// ForwardWithoutID forwards a request for numbers to the leader without its ID: what is repeated,
 	// by its caller or by the member that forwards it, is done twice, with other numbers.
 	ForwardWithoutID Bug = "forward-without-id"
+	// TrustAbsence says of what a member's replica does not have that it does not exist.
+	TrustAbsence Bug = "trust-absence"
 	// TrustAnyBlock uses a block that repeats numbers.
 	TrustAnyBlock Bug = "trust-any-block"
 	// SweepOpen drops old IDs of a client's buffer without closing them to callers.

@@ -135,3 +135,17 @@ func (a *apiPort) DeleteSequence(ctx context.Context, name string) (member.Chang
 		return m.DeleteSequence(ctx, name)
 	})
 }
+
+func (a *apiPort) SequenceGeneration(ctx context.Context, name string) (generation uint64, ok bool, err error) {
+	found, err := call(ctx, a, func(ctx context.Context, m *member.Member) (*uint64, error) {
+		generation, ok, err := m.SequenceGeneration(ctx, name)
+		if !ok {
+			return nil, err
+		}
+		return &generation, nil
+	})
+	if found == nil {
+		return 0, false, err
+	}
+	return *found, true, nil
+}

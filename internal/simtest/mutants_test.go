@@ -81,6 +81,15 @@ func TestPlantedBugsOfFreshLeadersAreCaught(t *testing.T) {
 	}
 }
 
+func TestPlantedBugsOfAbsenceAreCaught(t *testing.T) {
+	defer mutant.Plant(mutant.TrustAbsence)()
+	var w *world
+	simulate(t, options{idle: true, planted: true}, func(in *world) { w = in; w.absences() })
+	if w.found == 0 {
+		t.Error("no faults found")
+	}
+}
+
 func TestPlantedBugsOfPeriodsAreCaught(t *testing.T) {
 	for _, bug := range []mutant.Bug{mutant.PeriodBack, mutant.KeepOutdatedBlock} {
 		t.Run("bug="+string(bug), func(t *testing.T) {

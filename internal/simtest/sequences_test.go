@@ -175,7 +175,7 @@ func (c *client) relaxed() {
 	switch {
 	case s.modes && errors.Is(err, member.ErrStrict):
 		c.modal(ctx, s, count)
-	case !c.isSpent(0, s, err) && c.answers(0, err):
+	case !c.isSpent(0, s, err) && c.answers(0, s, err):
 		c.seen[name] = s.give(c.name, a, n)
 	}
 }
@@ -184,7 +184,7 @@ func (c *client) relaxed() {
 func (c *client) modal(ctx context.Context, s *series, count uint64) {
 	a := s.askModal()
 	n, err := c.nextAtLeader(ctx, s, count, "")
-	if !c.isSpent(0, s, err) && !errors.Is(err, member.ErrStrict) && c.answers(0, err) {
+	if !c.isSpent(0, s, err) && !errors.Is(err, member.ErrStrict) && c.answers(0, s, err) {
 		s.give(c.name, a, n)
 	}
 }
@@ -207,13 +207,13 @@ func (c *client) strict() {
 		if err == nil {
 			last, ok, err = l.LastAtLeader(ctx, s.spec.GetName())
 		}
-		if c.answers(1, err) {
+		if c.answers(1, s, err) {
 			s.told(c.name, a, last, ok)
 		}
 		return
 	}
 	n, err := c.nextAtLeader(ctx, s, count, "")
-	if !c.isSpent(1, s, err) && c.answers(1, err) {
+	if !c.isSpent(1, s, err) && c.answers(1, s, err) {
 		s.give(c.name, a, n)
 	}
 }
@@ -228,7 +228,7 @@ func (c *client) identified(s *series, count uint64) {
 		r = s.open(fmt.Sprintf("%s-%d-%d", c.name, c.start, c.sent), count)
 	}
 	n, err := c.nextAtLeader(ctx, s, r.count, r.id)
-	if c.answers(-1, err) {
+	if c.answers(-1, s, err) {
 		s.answered(c.name, r, n)
 	}
 }
@@ -256,7 +256,7 @@ func (p *process) timeout() (context.Context, context.CancelFunc) {
 }
 
 // answers reports whether a request was answered, to somebody who is there.
-func (p *process) answers(kind int, err error) bool {
+func (p *process) answers(kind int, s *series, err error) bool {
 	switch {
 	case p.dead.Load():
 		return false // nobody got it
@@ -267,7 +267,7 @@ func (p *process) answers(kind int, err error) bool {
 		return true
 	}
 	p.refusedNumbers.Store(&err)
-	if !expectedOfSequences(err) {
+	if !expectedOfSequences(err) || isUnknown(err) && !s.changes { // what is not changed exists all the time
 		p.audit.fault("%s refused numbers in a way that it never should: %v", p.name, err)
 	}
 	return false
@@ -299,8 +299,8 @@ func expectedOfSequences(err error) bool {
 			return true
 		}
 	}
-	if unknown, ok := errors.AsType[*member.UnknownSequenceError](err); ok {
-		return unknown != nil // deleted, or this replica is behind
+	if isUnknown(err) {
+		return true // it was deleted
 	}
 	if refused, ok := errors.AsType[*fsm.Refused](err); ok {
 		return refused.Reason == commandv1.Refusal_REFUSAL_GENERATION_MISMATCH
@@ -316,12 +316,12 @@ func (p *process) askOne(name string) error {
 	s := p.numbers.of(name)
 	a := s.ask(position{})
 	n, err := p.member.NextAtLeader(ctx, name, 1, "")
-	if p.answers(-1, err) {
+	if p.answers(-1, s, err) {
 		s.give(p.name, a, n)
 	}
 	a = s.ask(position{})
 	last, ok, lastErr := p.member.LastAtLeader(ctx, name)
-	if p.answers(-1, lastErr) {
+	if p.answers(-1, s, lastErr) {
 		s.told(p.name, a, last, ok)
 	}
 	return errors.Join(err, lastErr)

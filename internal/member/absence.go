@@ -1,0 +1,117 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/mutant"
+)
+
+const (
+	// absenceWait is how long the leader may take to say whether there is something that this
+	// member's replica does not have, and the replica to get it then.
+	absenceWait = 500 * time.Millisecond
+	// maxAsking is how many calls ask the leader that at once, the others after them: whoever can
+	// reach a member can ask it for any names, and must not keep the leader busy with them.
+	maxAsking = 64
+)
+
+// Finder says what there is for sure: as it was at some moment after the call. A replica alone can
+// say that of what it has, as nobody minds a moment, and not of what it does not have: it may have been
+// created long ago, and this member be new, or have just started, or be cut off.
+type Finder interface {
+	// SequenceGeneration is the generation of a sequence, which is its place in the log; not ok if
+	// there is none.
+	SequenceGeneration(ctx context.Context, name string) (generation uint64, ok bool, err error)
+}
+
+// UnsettledError says that this member does not know something and could not ask the leader whether it
+// exists. It is an [ErrNoLeader].
+type UnsettledError struct {
+	Noun, Name string
+	Cause      error
+}
+
+func (e *UnsettledError) Error() string {
+	return fmt.Sprintf("this member knows no %s %q, and the leader did not say whether there is one: %v", e.Noun, e.Name, e.Cause)
+}
+
+// Is makes it an ErrNoLeader. What caused it is not in its chain, as nothing was done.
+func (e *UnsettledError) Is(target error) bool { return target == ErrNoLeader }
+
+// settleSequence makes sure that this member's replica is right about a sequence which it did not have:
+// if it still does not, there was none at some moment after the call began. The error is an
+// [UnsettledError], or that of ctx.
+func (m *Member) settleSequence(ctx context.Context, name string) error {
+	if never := fsm.CheckSequenceName(name); never != nil || mutant.On(mutant.TrustAbsence) {
+		return nil //nolint:nilerr // there can be none of that name
+	}
+	return m.settle(ctx, "sequence", name, func(ctx context.Context, l Leader) error {
+		generation, ok, err := l.SequenceGeneration(ctx, name)
+		if err != nil || !ok {
+			return err
+		}
+		// If it is not there even then, it was deleted after the leader looked.
+		return m.fsm.AwaitApplied(ctx, generation)
+	})
+}
+
+// settle asks the leader about a name.
+func (m *Member) settle(ctx context.Context, noun, name string, ask func(context.Context, Leader) error) error {
+	bounded, cancel := context.WithTimeout(ctx, absenceWait)
+	defer cancel()
+	err := m.inTurn(bounded, ask)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
+	default:
+		return &UnsettledError{Noun: noun, Name: name, Cause: err}
+	}
+}
+
+// inTurn asks the leader when fewer than maxAsking do.
+func (m *Member) inTurn(ctx context.Context, ask func(context.Context, Leader) error) error {
+	l, err := m.leader()
+	if err != nil {
+		return err
+	}
+	select {
+	case m.asking <- struct{}{}:
+		defer func() { <-m.asking }()
+	case <-ctx.Done():
+		return fmt.Errorf("%d others ask it: %w", maxAsking, ctx.Err())
+	}
+	return ask(ctx, l)
+}
+
+// SequenceAtLeader is a sequence as it is at some moment after the call; only the leader can tell. It fails
+// with an [UnknownSequenceError], which names no others, or with [cluster.ErrNotLeader].
+func (m *Member) SequenceAtLeader(ctx context.Context, name string) (fsm.Sequence, error) {
+	r := m.reign.Load()
+	if r == nil {
+		return fsm.Sequence{}, cluster.ErrNotLeader
+	}
+	s, ok := m.fsm.Sequence(name)
+	if err := r.confirm(ctx); err != nil {
+		return fsm.Sequence{}, err
+	}
+	if !ok {
+		return fsm.Sequence{}, &UnknownSequenceError{Sequence: name}
+	}
+	return s, nil
+}
+
+// SequenceGeneration implements Finder; only the leader can.
+func (m *Member) SequenceGeneration(ctx context.Context, name string) (uint64, bool, error) {
+	s, err := m.SequenceAtLeader(ctx, name)
+	if _, unknown := errors.AsType[*UnknownSequenceError](err); unknown {
+		return 0, false, nil
+	}
+	return s.Generation, err == nil, err
+}

@@ -1,0 +1,115 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+// Whatever a member's replica lacks, nobody hears that something does not exist which does.
+func TestAbsenceIsNeverGuessed(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, (*world).absences)
+}
+
+// absences asks members that lack something for it.
+func (w *world) absences() {
+	w.Helper()
+	w.Log("a member that the log does not reach")
+	behind := w.follower()
+	w.net.part([]*node{behind}, w.others(behind), raftPlane)
+	w.create("a")
+	if _, absent := w.look(behind, "none"); !absent {
+		w.audit.fault("it can ask the leader, and says nothing")
+	}
+	if here, _ := w.look(behind, "a"); here {
+		w.audit.fault("it has what it can't have")
+	}
+	w.pass(time.Second) // it no longer knows a leader
+	if _, absent := w.look(behind, "none"); absent {
+		w.audit.fault("it can ask nobody, and knows")
+	}
+	w.net.heal()
+	w.untilKnown(behind, "a")
+
+	w.Log("a member that has just started")
+	behind.crash()
+	w.net.part([]*node{behind}, w.others(behind))
+	behind.start()
+	w.look(behind, "a")
+	w.pass(time.Second)
+	w.look(behind, "a")
+	w.net.heal()
+	w.untilKnown(behind, "a")
+
+	w.Log("a new one")
+	nodes := w.live()
+	added := w.addNode(0)
+	w.net.part([]*node{added}, nodes)
+	added.start()
+	w.pass(time.Second)
+	w.look(added, "a")
+	w.net.heal()
+	w.untilKnown(added, "a")
+
+	w.Log("a leader that was replaced")
+	stale := w.leader()
+	w.net.part([]*node{stale}, w.others(stale), raftPlane, gossipPlane)
+	w.until(recovery, "there is another leader", func() bool { return w.leaderNow() != stale && w.leaderNow() != nil })
+	w.create("b")
+	for range 10 {
+		w.look(stale, "b")
+		w.pass(100 * time.Millisecond)
+	}
+	w.net.heal()
+	w.untilKnown(stale, "b")
+}
+
+func (w *world) create(name string) {
+	w.Helper()
+	w.until(recovery, name+" is created", func() bool {
+		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
+		defer cancel()
+		_, err := w.leader().proc().member.CreateSequence(ctx, plain(name, strict), false)
+		return err == nil
+	})
+}
+
+// look asks a member for a strict sequence in all ways; it may say that there is none only of the name "none".
+func (w *world) look(n *node, name string) (here, absent bool) {
+	w.Helper()
+	m := n.proc().member
+	for what, ask := range map[string]func(context.Context) error{
+		"Sequence":       func(ctx context.Context) error { _, err := m.Sequence(ctx, name); return err },
+		"Next":           func(ctx context.Context) error { _, err := m.Next(ctx, name, 1); return err },
+		"Last":           func(ctx context.Context) error { _, _, err := m.Last(ctx, name); return err },
+		"NextAtLeader":   func(ctx context.Context) error { _, err := m.NextAtLeader(ctx, name, 1, ""); return err },
+		"LastAtLeader":   func(ctx context.Context) error { _, _, err := m.LastAtLeader(ctx, name); return err },
+		"DeleteSequence": func(ctx context.Context) error { _, err := m.DeleteSequence(ctx, "none"); return err },
+	} {
+		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
+		err := ask(ctx)
+		cancel()
+		switch {
+		case err == nil || errors.Is(err, member.ErrStrict):
+			here = true
+		case errors.Is(err, member.ErrNoLeader), errors.Is(err, cluster.ErrNotLeader):
+		case !isUnknown(err):
+			w.audit.fault("%s at %s refused in a way that it never should: %v", what, n.name, err)
+		case name == "none":
+			absent = true
+		case what != "DeleteSequence":
+			w.audit.fault("%s at %s: %v", what, n.name, err)
+		}
+	}
+	return here, absent
+}
+
+func (w *world) untilKnown(n *node, name string) {
+	w.Helper()
+	w.until(recovery, n.name+" knows "+name, func() bool { here, _ := w.look(n, name); return here })
+}
