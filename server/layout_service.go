@@ -27,8 +27,13 @@ func (l *layoutService) CreateLayout(ctx context.Context, req *snowraftv1.Create
 	return &snowraftv1.CreateLayoutResponse{Layout: layoutMessage(created)}, nil
 }
 
+// GetLayout answers a member that has no such layout as the leader.
 func (l *layoutService) GetLayout(ctx context.Context, req *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
-	found, err := l.s.member.Layout(ctx, req.GetName())
+	look := l.s.member.Layout
+	if forwarded(ctx) {
+		look = l.s.member.LayoutAtLeader
+	}
+	found, err := look(ctx, req.GetName())
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,7 @@ func (q *sequenceService) CreateSequence(ctx context.Context, req *snowraftv1.Cr
 	}, nil
 }
 
-// GetSequence answers a member that asks for sure, as one does that has no such sequence, as the leader.
+// GetSequence answers a member that has no such sequence as the leader.
 func (q *sequenceService) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
 	look := q.s.member.Sequence
 	if forwarded(ctx) {

@@ -473,6 +473,14 @@ func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
 			_, err := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "s"})
 			return err
 		},
+		"GetLayout": func() error {
+			_, err := n.layouts.GetLayout(t.Context(), &snowraftv1.GetLayoutRequest{Name: "s"})
+			return err
+		},
+		"GenerateIds": func() error {
+			_, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Layout: "s", Count: 1})
+			return err
+		},
 	} {
 		all.Go(func() {
 			if err := ask(); reason(err) != rpc.NoLeader {

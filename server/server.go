@@ -63,7 +63,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			sequences := snowraftv1.NewSequenceServiceClient(conn)
 			return leader{
 				rpc.Granter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},
-				rpc.Finder{Sequences: sequences},
+				rpc.Finder{Sequences: sequences, Layouts: snowraftv1.NewLayoutServiceClient(conn)},
 			}, nil
 		},
 		Logger: s.logger,

@@ -9,6 +9,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/mutant"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 const (
@@ -27,6 +28,8 @@ type Finder interface {
 	// SequenceGeneration is the generation of a sequence, which is its place in the log; not ok if
 	// there is none.
 	SequenceGeneration(ctx context.Context, name string) (generation uint64, ok bool, err error)
+	// LayoutExists reports whether there is a layout of this name.
+	LayoutExists(ctx context.Context, name string) (bool, error)
 }
 
 // UnsettledError says that this member does not know something and could not ask the leader whether it
@@ -56,8 +59,41 @@ func (m *Member) settleSequence(ctx context.Context, name string) error {
 			return err
 		}
 		// If it is not there even then, it was deleted after the leader looked.
-		return m.fsm.AwaitApplied(ctx, generation)
+		if err := m.fsm.AwaitApplied(ctx, generation); err != nil {
+			return fmt.Errorf("it exists, and has not arrived here yet: %w", err)
+		}
+		return nil
 	})
+}
+
+// settleLayout is settleSequence of a layout.
+func (m *Member) settleLayout(ctx context.Context, name string) error {
+	if mutant.On(mutant.TrustReplica) {
+		return nil
+	}
+	return m.settle(ctx, "layout", name, func(ctx context.Context, l Leader) error {
+		exists, err := l.LayoutExists(ctx, name)
+		// Every cluster has the default layout, from a moment after its first election on.
+		if err != nil || !exists && name != snowflake.Default().Name() {
+			return err
+		}
+		return m.awaitLayout(ctx, name)
+	})
+}
+
+// awaitLayout waits until this member's replica has a layout; they are never deleted.
+func (m *Member) awaitLayout(ctx context.Context, name string) error {
+	for {
+		changed := m.fsm.Changed()
+		if _, ok := m.fsm.Layout(name); ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return fmt.Errorf("it exists, and has not arrived here yet: %w", ctx.Err())
+		}
+	}
 }
 
 // settle asks the leader about a name.
@@ -77,7 +113,7 @@ func (m *Member) settle(ctx context.Context, noun, name string, ask func(context
 
 // inTurn asks the leader when fewer than maxAsking do.
 func (m *Member) inTurn(ctx context.Context, ask func(context.Context, Leader) error) error {
-	l, err := m.leader()
+	l, err := m.awaitLeader(ctx)
 	if err != nil {
 		return err
 	}
@@ -88,6 +124,22 @@ func (m *Member) inTurn(ctx context.Context, ask func(context.Context, Leader) e
 		return fmt.Errorf("%d others ask it: %w", maxAsking, ctx.Err())
 	}
 	return ask(ctx, l)
+}
+
+// awaitLeader waits until somebody leads.
+func (m *Member) awaitLeader(ctx context.Context) (Leader, error) {
+	for {
+		changed := m.node.LeaderChanged()
+		l, err := m.leader()
+		if err == nil {
+			return l, nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // SequenceAtLeader is a sequence as it is at some moment after the call; only the leader can tell. It fails
@@ -114,4 +166,30 @@ func (m *Member) SequenceGeneration(ctx context.Context, name string) (uint64, b
 		return 0, false, nil
 	}
 	return s.Generation, err == nil, err
+}
+
+// LayoutAtLeader is a layout as of some moment after the call; only the leader can tell. It fails with an
+// [UnknownLayoutError], or with [cluster.ErrNotLeader].
+func (m *Member) LayoutAtLeader(ctx context.Context, name string) (*snowflake.Layout, error) {
+	r := m.reign.Load()
+	if r == nil {
+		return nil, cluster.ErrNotLeader
+	}
+	l, ok := m.fsm.Layout(name)
+	if err := r.confirm(ctx); err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, &UnknownLayoutError{name}
+	}
+	return l, nil
+}
+
+// LayoutExists implements Finder; only the leader can.
+func (m *Member) LayoutExists(ctx context.Context, name string) (bool, error) {
+	_, err := m.LayoutAtLeader(ctx, name)
+	if _, unknown := errors.AsType[*UnknownLayoutError](err); unknown {
+		return false, nil
+	}
+	return err == nil, err
 }

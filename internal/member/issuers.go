@@ -2,19 +2,16 @@ package member
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// layoutWait is how long to wait for a layout that another member may just have created.
-const layoutWait = 500 * time.Millisecond
-
 // Issuer returns the lanes of a layout, opening them at first use; an empty
-// name is the default layout. It fails with an [UnknownLayoutError].
+// name is the default layout. It fails as [Member.Layout] does.
 func (m *Member) Issuer(ctx context.Context, layout string) (*allocator.Issuer, error) {
 	if layout == "" {
 		layout = snowflake.Default().Name()
@@ -29,33 +26,25 @@ func (m *Member) Issuer(ctx context.Context, layout string) (*allocator.Issuer, 
 	return m.openIssuer(l)
 }
 
-// Layout finds a layout in this member's replica; if there is none it waits a
-// little, since the replica may be a moment behind the leader's.
+// Layout finds a layout in this member's replica; an empty name is the default layout. It fails with an
+// [UnknownLayoutError], or, while this member can't tell, with [ErrNoLeader].
 func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, error) {
 	if name == "" {
 		name = snowflake.Default().Name()
 	}
-	timeout := time.NewTimer(layoutWait)
-	defer timeout.Stop()
-	for {
-		changed := m.fsm.Changed()
-		if l, ok := m.fsm.Layout(name); ok {
-			return l, nil
-		}
-		unknown := error(&UnknownLayoutError{name})
-		if name == snowflake.Default().Name() {
-			unknown = ErrNoLeader // every cluster has it, from the first leader on
-		} else if m.node.IsLeader() {
-			return nil, unknown
-		}
-		select {
-		case <-changed:
-		case <-timeout.C:
-			return nil, unknown
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		}
+	if l, ok := m.fsm.Layout(name); ok {
+		return l, nil
 	}
+	switch err := m.settleLayout(ctx, name); {
+	case errors.Is(err, ErrNoLeader) && name == snowflake.Default().Name():
+		return nil, ErrNoLeader // everybody knows that it exists
+	case err != nil:
+		return nil, err
+	}
+	if l, ok := m.fsm.Layout(name); ok {
+		return l, nil
+	}
+	return nil, &UnknownLayoutError{name}
 }
 
 func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {

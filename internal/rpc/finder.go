@@ -10,6 +10,7 @@ import (
 // Its errors are an [*Error].
 type Finder struct {
 	Sequences snowraftv1.SequenceServiceClient
+	Layouts   snowraftv1.LayoutServiceClient
 }
 
 // SequenceGeneration is the generation of a sequence; not ok if there is none.
@@ -23,4 +24,17 @@ func (f Finder) SequenceGeneration(ctx context.Context, name string) (generation
 		return 0, false, nil
 	}
 	return 0, false, e
+}
+
+// LayoutExists reports whether there is a layout of this name.
+func (f Finder) LayoutExists(ctx context.Context, name string) (bool, error) {
+	_, err := f.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})
+	if err == nil {
+		return true, nil
+	}
+	e := FromError(err)
+	if e.Reason == UnknownLayout {
+		return false, nil
+	}
+	return false, e
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // Whatever a member's replica lacks, nobody hears that something does not exist which does.
@@ -75,11 +76,17 @@ func (w *world) create(name string) {
 		ctx, cancel := context.WithTimeout(w.Context(), time.Second)
 		defer cancel()
 		_, err := w.leader().proc().member.CreateSequence(ctx, plain(name, strict), false)
+		if err != nil {
+			return false
+		}
+		spec := snowflake.Default().Spec()
+		spec.Name = name
+		_, err = w.leader().proc().member.CreateLayout(ctx, spec)
 		return err == nil
 	})
 }
 
-// look asks a member for a strict sequence in all ways; it may say that there is none only of the name "none".
+// look asks a member for a strict sequence, in all ways, and for a layout; it may say that there is none only of the name "none".
 func (w *world) look(n *node, name string) (here, absent bool) {
 	w.Helper()
 	m := n.proc().member
@@ -89,6 +96,8 @@ func (w *world) look(n *node, name string) (here, absent bool) {
 		"Last":           func(ctx context.Context) error { _, _, err := m.Last(ctx, name); return err },
 		"NextAtLeader":   func(ctx context.Context) error { _, err := m.NextAtLeader(ctx, name, 1, ""); return err },
 		"LastAtLeader":   func(ctx context.Context) error { _, _, err := m.LastAtLeader(ctx, name); return err },
+		"Layout":         func(ctx context.Context) error { _, err := m.Layout(ctx, name); return err },
+		"Issuer":         func(ctx context.Context) error { _, err := m.Issuer(ctx, name); return err },
 		"DeleteSequence": func(ctx context.Context) error { _, err := m.DeleteSequence(ctx, "none"); return err },
 	} {
 		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
@@ -98,7 +107,7 @@ func (w *world) look(n *node, name string) (here, absent bool) {
 		case err == nil || errors.Is(err, member.ErrStrict):
 			here = true
 		case errors.Is(err, member.ErrNoLeader), errors.Is(err, cluster.ErrNotLeader):
-		case !isUnknown(err):
+		case !isAbsent(err):
 			w.audit.fault("%s at %s refused in a way that it never should: %v", what, n.name, err)
 		case name == "none":
 			absent = true
@@ -107,6 +116,11 @@ func (w *world) look(n *node, name string) (here, absent bool) {
 		}
 	}
 	return here, absent
+}
+
+func isAbsent(err error) bool {
+	_, layout := errors.AsType[*member.UnknownLayoutError](err)
+	return layout || isUnknown(err)
 }
 
 func (w *world) untilKnown(n *node, name string) {

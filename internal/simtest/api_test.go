@@ -149,3 +149,7 @@ func (a *apiPort) SequenceGeneration(ctx context.Context, name string) (generati
 	}
 	return *found, true, nil
 }
+
+func (a *apiPort) LayoutExists(ctx context.Context, name string) (bool, error) {
+	return call(ctx, a, func(ctx context.Context, m *member.Member) (bool, error) { return m.LayoutExists(ctx, name) })
+}
