@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -177,6 +178,9 @@ func (n *Node) hasSuccessor() bool {
 
 // TransferLeadership hands leadership to a voter, or to the best one when id is
 // empty, and returns the new leader. Only the leader can.
+//
+// Errors: ErrNotLeader when nothing came of it; ErrUnknownOutcome when the other may still
+// take over; ErrNoSuccessor; ErrUnreachable for one that is not alive; those of Member; that of ctx.
 func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error) {
 	term := n.raft.CurrentTerm()
 	var f raft.Future
@@ -196,15 +200,15 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 		if !m.Voter {
 			return Member{}, fmt.Errorf("%w: %s is a nonvoter", ErrNoSuccessor, m.Name)
 		}
+		if !m.Alive {
+			return Member{}, fmt.Errorf("%w: %s is not alive, name another voter, or none", ErrUnreachable, cmp.Or(m.Name, m.ID))
+		}
 		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), raftAddress(m.ID, m.Address))
 	}
 	select {
 	case err := <-outcome(f):
 		if err != nil {
-			if n.raft.State() != raft.Leader {
-				return Member{}, fmt.Errorf("%w: %w", ErrNotLeader, err)
-			}
-			return Member{}, fmt.Errorf("leadership transfer: %w", err)
+			return Member{}, transferError(err)
 		}
 	case <-ctx.Done():
 		return Member{}, ctx.Err()
@@ -215,7 +219,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 			return m, nil
 		}
 		if n.raft.State() == raft.Leader && n.raft.CurrentTerm() > term {
-			return Member{}, fmt.Errorf("leadership transfer: this member was elected again")
+			return Member{}, fmt.Errorf("%w: leadership was handed over, but this member was elected again", ErrNotLeader)
 		}
 		select {
 		case <-changed:
@@ -223,4 +227,14 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 			return Member{}, ctx.Err()
 		}
 	}
+}
+
+// transferError sorts raft's errors as proposalError does. Whoever was told to take over, or may have been,
+// can do so after raft has given up.
+func transferError(err error) error {
+	err = proposalError(err)
+	if errors.Is(err, ErrUnknownOutcome) {
+		err = fmt.Errorf("leadership was not handed over in time, and may be yet ('snowraft leader show' tells who leads): %w", err)
+	}
+	return err
 }

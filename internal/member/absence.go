@@ -68,7 +68,7 @@ func (m *Member) settleSequence(ctx context.Context, name string) error {
 
 // settleLayout is settleSequence of a layout.
 func (m *Member) settleLayout(ctx context.Context, name string) error {
-	if mutant.On(mutant.TrustReplica) && name != snowflake.Default().Name() {
+	if mutant.On(mutant.TrustAbsence) && name != snowflake.Default().Name() {
 		return nil
 	}
 	return m.settle(ctx, "layout", name, func(ctx context.Context, l Leader) error {

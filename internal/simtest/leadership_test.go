@@ -303,3 +303,41 @@ func TestReplicasAreComparedSoonAfterAnElection(t *testing.T) {
 		}
 	})
 }
+
+// A transfer that fails says whether leadership may change hands all the same.
+func TestTransfersThatFail(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{members: 5, idle: true}, func(w *world) {
+		leader := w.leader()
+		transfer := func(to string) error {
+			ctx, cancel := context.WithTimeout(w.Context(), 5*time.Second)
+			defer cancel()
+			_, err := leader.proc().member.Node().TransferLeadership(ctx, to)
+			return err
+		}
+		deaf := w.others(leader)[0]
+		w.net.block([]*node{leader}, []*node{deaf}, raftPlane)
+		began := make(chan error)
+		go func() { began <- transfer(deaf.name) }()
+		w.pass(50 * time.Millisecond)
+		if err := transfer(w.others(leader)[1].name); !errors.Is(err, cluster.ErrNotLeader) {
+			t.Errorf("while another one goes on: %v", err)
+		}
+		if err := <-began; !errors.Is(err, cluster.ErrUnknownOutcome) {
+			t.Errorf("to a member that does not hear of it: %v", err)
+		}
+		w.net.heal()
+		w.untilAllIssue(recovery)
+		w.pass(transportTimeout + time.Second) // see staleLeaders
+
+		leader = w.leader()
+		dead := w.others(leader)[0]
+		dead.crash()
+		w.until(recovery, "a member is known to be down", func() bool {
+			return slices.ContainsFunc(leader.proc().member.Node().Members(), func(m cluster.Member) bool { return !m.Alive })
+		})
+		if err := transfer(dead.name); !errors.Is(err, cluster.ErrUnreachable) {
+			t.Errorf("to a member that is down: %v", err)
+		}
+	})
+}
