@@ -139,7 +139,7 @@ func (p policy) again(e *Error, sent bool) bool {
 		return p.blind
 	case rpc.WindowEnded, rpc.ClockBehind, rpc.ClockSkew, rpc.WorkersExhausted:
 		return p.elsewhere
-	case rpc.LimitReached:
+	case rpc.LimitReached, rpc.Unreachable:
 		return e.RetryAfter > 0
 	case rpc.CommitUnknown:
 		return p.repeatable

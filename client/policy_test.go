@@ -130,6 +130,7 @@ func TestReasons(t *testing.T) {
 		{Error{Reason: rpc.UnknownMember, code: codes.NotFound}, false, false, false},
 		{Error{Reason: rpc.OtherCluster, code: codes.FailedPrecondition}, false, false, false},
 		{Error{Reason: rpc.Unreachable, code: codes.Unavailable}, false, false, false},
+		{Error{Reason: rpc.Unreachable, code: codes.Unavailable, RetryAfter: time.Second}, true, true, true},
 		{Error{Reason: rpc.NoSuccessor, code: codes.FailedPrecondition}, false, false, false},
 		{Error{Reason: rpc.QuorumAtRisk, code: codes.FailedPrecondition}, false, false, false},
 		{Error{Reason: rpc.VersionTooLow, code: codes.FailedPrecondition}, false, false, false},

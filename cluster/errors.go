@@ -23,6 +23,8 @@ var (
 	ErrQuorum = errors.New("refused: too few live voters would remain")
 	// ErrAmbiguousMember says that a name does not tell which member is meant.
 	ErrAmbiguousMember = errors.New("that name does not say which member is meant: use its ID")
+	// ErrNamesUnknown says that it is not known yet which member has a name.
+	ErrNamesUnknown = errors.New("not all members' names are known yet")
 	// ErrNoSuccessor says that there is nobody to hand leadership to.
 	ErrNoSuccessor = errors.New("there is no other voter to hand leadership to")
 	// ErrUnreachable says that a node can't be contacted.

@@ -61,12 +61,16 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	return m
 }
 
-// Member finds a member by ID or name. Names are not unique, and that of a
-// member that is down may not be known; the error is ErrUnknownMember, or
-// ErrAmbiguousMember when the name could mean more than one.
-func (n *Node) Member(idOrName string) (Member, error) {
+// Member finds a member by ID or name. Names are not unique, and that of a member
+// which has not been heard of since this node started is not known. The error is
+// ErrUnknownMember; ErrAmbiguousMember when several have the name; or ErrNamesUnknown
+// when one that is not known by name may be meant, also beside one that is.
+func (n *Node) Member(idOrName string) (Member, error) { return find(n.Members(), idOrName) }
+
+// find is Member among these.
+func find(members []Member, idOrName string) (Member, error) {
 	var named, nameless []Member
-	for _, m := range n.Members() {
+	for _, m := range members {
 		switch {
 		case m.ID == idOrName:
 			return m, nil
@@ -77,16 +81,23 @@ func (n *Node) Member(idOrName string) (Member, error) {
 		}
 	}
 	switch {
+	case len(named) > 1:
+		return Member{}, fmt.Errorf("%w: %q could be any of %s", ErrAmbiguousMember, idOrName, ids(named))
+	case len(nameless) > 0: // who is known to have the name need not be who is meant
+		return Member{}, fmt.Errorf("%w: %q could be any of %s; try again when all members are alive, or use the ID",
+			ErrNamesUnknown, idOrName, ids(append(named, nameless...)))
 	case len(named) == 0:
 		return Member{}, fmt.Errorf("%w: %q; 'snowraft member list' shows them", ErrUnknownMember, idOrName)
-	case len(named)+len(nameless) > 1:
-		var ids []string
-		for _, m := range append(named, nameless...) {
-			ids = append(ids, m.ID)
-		}
-		return Member{}, fmt.Errorf("%w: %q could be any of %s", ErrAmbiguousMember, idOrName, strings.Join(ids, ", "))
 	}
 	return named[0], nil
+}
+
+func ids(members []Member) string {
+	var ids []string
+	for _, m := range members {
+		ids = append(ids, m.ID)
+	}
+	return strings.Join(ids, ", ")
 }
 
 // IsMember reports whether this node is in its own Raft configuration, and whether it votes.

@@ -67,6 +67,7 @@ func classify(err error) *rpc.Error {
 		{cluster.ErrUnknownMember, codes.NotFound, rpc.UnknownMember, 0},
 		{cluster.ErrQuorum, codes.FailedPrecondition, rpc.QuorumAtRisk, 0},
 		{cluster.ErrAmbiguousMember, codes.InvalidArgument, rpc.InvalidArgument, 0},
+		{cluster.ErrNamesUnknown, codes.Unavailable, rpc.Unreachable, rpc.RetrySoon},
 		{cluster.ErrOtherCluster, codes.FailedPrecondition, rpc.OtherCluster, 0},
 		{cluster.ErrUnreachable, codes.Unavailable, rpc.Unreachable, 0},
 		{cluster.ErrNoSuccessor, codes.FailedPrecondition, rpc.NoSuccessor, 0},

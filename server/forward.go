@@ -58,7 +58,7 @@ func ageing(_ *Server, req proto.Message) (func(), error) {
 // byID settles which member is meant, so that a repetition means the same one
 // and is recognized when the first try removed it.
 func byID(s *Server, req proto.Message) (func(), error) {
-	if r, ok := req.(*snowraftv1.RemoveMemberRequest); ok {
+	if r, ok := req.(*snowraftv1.RemoveMemberRequest); ok && !s.member.IsRemoved(r.GetMember()) {
 		m, err := s.member.Node().Member(r.GetMember())
 		switch {
 		case err == nil:
