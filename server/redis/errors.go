@@ -22,13 +22,26 @@ func errorText(err error) string {
 	if message == "" {
 		message = "the member gave no reason"
 	}
-	if e.Reason == rpc.CommitUnknown {
+	if uncertain(err) {
 		message += "; trying again may skip numbers and never repeats one"
 	}
 	if passes(err) {
 		return retry + message
 	}
 	return "ERR " + message
+}
+
+// uncertain reports whether what failed, and passes, may have been done all the same.
+func uncertain(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		return true
+	}
+	e := rpc.FromError(err)
+	switch e.Code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		return e.Reason == "" || e.Reason == rpc.CommitUnknown
+	}
+	return e.Reason == rpc.CommitUnknown
 }
 
 // passes reports whether what failed may succeed when it is tried again.
