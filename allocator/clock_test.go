@@ -221,6 +221,28 @@ func TestObservedClockStaysAhead(t *testing.T) {
 	})
 }
 
+// A member that has just started does not know the observed clock yet, but the cluster
+// that grants it a worker does.
+func TestObservedClockIsKnownWithTheGrant(t *testing.T) {
+	for behind, waits := range map[time.Duration]bool{300 * time.Millisecond: true, -300 * time.Millisecond: false} {
+		var observed int64
+		run(t, func(r *rig) {
+			observed = r.clock.read().Wall + behind.Milliseconds()
+			r.cluster = newCluster(r.layout)
+			r.cluster.forge = func(g *allocator.Grant) { g.ObservedMillis = observed }
+		}, func(r *rig) {
+			var id uint64
+			took := timed(func() { id = r.next(0) })
+			if waits != (took > 290*time.Millisecond) || took > 310*time.Millisecond {
+				r.Errorf("%v behind: waited %v", behind, took)
+			}
+			if parts, _ := r.layout.Unpack(id); r.layout.MillisAt(parts.Tick) <= observed {
+				r.Errorf("%v behind: issued at %d, when %d had been observed", behind, r.layout.MillisAt(parts.Tick), observed)
+			}
+		})
+	}
+}
+
 func TestClockBeforeTheEpoch(t *testing.T) {
 	run(t, func(r *rig) { r.clock.jump(-30 * 365 * 24 * time.Hour) }, func(r *rig) {
 		r.settle()

@@ -71,7 +71,13 @@ func (l *lane) plausible(g Grant) bool {
 func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.issuer.observe(g.ObservedMillis)
 	now := l.issuer.watch.Now()
-	held := newLease(l.issuer.layout, g, l.floor, l.issuer.maxAhead)
+	first := l.floor
+	// The grant may tell more of the observed clock than was known here when it was asked for, as
+	// soon after a start. The lane waits for that clock likewise, at its first tick.
+	if behind := g.ObservedMillis - now.Wall; !l.waited && behind > 0 && behind <= limits.WaitThreshold.Milliseconds() {
+		first = max(first, l.issuer.layout.TickAt(g.ObservedMillis)+1)
+	}
+	held := newLease(l.issuer.layout, g, first, l.issuer.maxAhead)
 	if limits.Swap && held.isBehind(held.first, now.Wall, limits.WaitThreshold) {
 		held = newLease(l.issuer.layout, g, 0, l.issuer.maxAhead) // the clock went back in between
 	}
