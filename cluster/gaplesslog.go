@@ -19,6 +19,7 @@ type gaplessLog struct {
 	raft.LogStore
 	path      string
 	snapshots raft.SnapshotStore
+	fail      func(error) // told of what keeps entries from being stored, but for writes that failed
 }
 
 func (g *gaplessLog) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }
@@ -29,7 +30,7 @@ func (g *gaplessLog) StoreLogs(logs []*raft.Log) error {
 	}
 	last, err := g.LastIndex()
 	if err != nil {
-		return err
+		return g.unread(err)
 	}
 	if last != 0 && logs[0].Index > last+1 {
 		if err := g.replace(last, logs[0].Index); err != nil {
@@ -43,20 +44,30 @@ func (g *gaplessLog) StoreLogs(logs []*raft.Log) error {
 func (g *gaplessLog) replace(last, next uint64) error {
 	snapshots, err := g.snapshots.List()
 	if err != nil {
-		return err
+		return g.unread(err)
 	}
 	covered := uint64(0)
 	for _, s := range snapshots {
 		covered = max(covered, s.Index)
 	}
 	if covered+1 < next {
-		return &CorruptError{Path: g.path, Reason: fmt.Sprintf("entry %d was to be stored after entry %d, and snapshots go up to %d only", next, last, covered)}
+		err := &CorruptError{Path: g.path, Reason: fmt.Sprintf("entry %d was to be stored after entry %d, and snapshots go up to %d only", next, last, covered)}
+		g.fail(err)
+		return err
 	}
 	first, err := g.FirstIndex()
 	if err != nil {
-		return err
+		return g.unread(err)
 	}
 	return g.DeleteRange(first, last)
+}
+
+// unread says that the log or the snapshots can't be read, and tells of it: raft takes an error
+// of StoreLogs for a refusal, and goes on.
+func (g *gaplessLog) unread(err error) error {
+	err = readError(g.path, err)
+	g.fail(err)
+	return err
 }
 
 // IsMonotonic implements raft.MonotonicLogStore.

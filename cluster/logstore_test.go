@@ -159,7 +159,7 @@ func TestGaplessLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	logs := &gaplessLog{LogStore: cache, snapshots: upTo{index: 8}}
+	logs := &gaplessLog{LogStore: cache, snapshots: upTo{index: 8}, fail: func(err error) { told = append(told, err) }}
 	store := func(all ...uint64) error {
 		var entries []*raft.Log
 		for _, i := range all {
@@ -180,6 +180,9 @@ func TestGaplessLog(t *testing.T) {
 	if _, ok := errors.AsType[*CorruptError](store(10)); !ok {
 		t.Error("entry 9 is missing, and in no snapshot")
 	}
+	if len(told) != 1 {
+		t.Errorf("told of the gap: %v", told)
+	}
 	has("after a refusal", 1, 2, 3)
 	if err := store(9, 10); err != nil {
 		t.Fatal(err)
@@ -189,6 +192,25 @@ func TestGaplessLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	has("entries in place of others", 9, 10, 11)
+}
+
+// unreadableLog can't say where it begins and ends.
+type unreadableLog struct{ raft.LogStore }
+
+func (unreadableLog) LastIndex() (uint64, error) {
+	return 0, &brokenPages{reason: "page fault", unreadable: true}
+}
+
+// TestGaplessLogTellsWhatItCannotRead: raft takes an error of StoreLogs for a refusal and goes on.
+func TestGaplessLogTellsWhatItCannotRead(t *testing.T) {
+	var told error
+	logs := &gaplessLog{LogStore: unreadableLog{raft.NewInmemStore()}, fail: func(err error) { told = err }}
+	if err := logs.StoreLog(entry(1, 1, "x")); err == nil {
+		t.Error("stored")
+	}
+	if e, ok := errors.AsType[*DiskError](told); !ok || !e.Reading {
+		t.Errorf("told: %v", told)
+	}
 }
 
 func TestCheckedLogRefusesDamageFromTheLeader(t *testing.T) {

@@ -88,7 +88,7 @@ func openOnce(dir string, in *Storage, id *identity, logger *slog.Logger, corrup
 		return nil, errors.Join(err, s.close())
 	}
 	s.Storage = Storage{
-		Logs:      &stopLog{LogStore: &gaplessLog{LogStore: cache, path: path, snapshots: snaps}, path: path, stop: stop},
+		Logs:      &stopLog{LogStore: &gaplessLog{LogStore: cache, path: path, snapshots: snaps, fail: stop.fail}, path: path, stop: stop},
 		Stable:    &stopStable{StableStore: s.stable, path: path, stop: stop},
 		Snapshots: snaps,
 	}

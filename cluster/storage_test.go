@@ -71,8 +71,17 @@ func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 	if err := errors.Join(store(501), store(502)); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := errors.AsType[*CorruptError](store(504)); !ok {
-		t.Error("entry 503 is missing, and in no snapshot")
+	done := make(chan struct{})
+	go func() { // whoever stores it ends, as raft would go on
+		defer close(done)
+		t.Errorf("it returned: %v", store(504))
+	}()
+	<-done
+	if len(told) != 1 {
+		t.Fatalf("entry 503 is missing, and in no snapshot: %v", told)
+	}
+	if _, ok := errors.AsType[*CorruptError](told[0]); !ok {
+		t.Error(told)
 	}
 }
 
