@@ -153,13 +153,23 @@ func (o *outcome) see(err error) {
 	}
 }
 
-// of is the error of the call, given that of its last try: that nobody leads now undoes
-// nothing of what an earlier try may have done.
+// of is the error of the call, given that of its last try: that nobody leads now, or that the
+// leader ends or is too busy, undoes nothing of what an earlier try may have done.
 func (o *outcome) of(err error) error {
-	if o.unknown != nil && foundNoLeader(err) {
+	if o.unknown != nil && turnedAway(err) {
 		return o.unknown
 	}
 	return err
+}
+
+// turnedAway reports whether an error only says that a try was not made, and nothing of those before it.
+func turnedAway(err error) bool {
+	switch reasonOf(err) {
+	case rpc.ShuttingDown, rpc.LimitReached, rpc.ClockSkew, rpc.ClockBehind:
+		return true
+	default:
+		return foundNoLeader(err)
+	}
 }
 
 // reasonOf is an error's reason, empty without an error.

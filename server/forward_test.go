@@ -88,6 +88,7 @@ func TestALostLeaderUndoesNothing(t *testing.T) {
 	t.Parallel()
 	unknown := fmt.Errorf("%w: leadership was lost", cluster.ErrUnknownOutcome)
 	exhausted := &rpc.Error{Code: codes.OutOfRange, Reason: rpc.SequenceExhausted}
+	busy := &rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.LimitReached, RetryAfter: time.Second}
 	for _, tc := range []struct {
 		name  string
 		tries []error
@@ -96,6 +97,9 @@ func TestALostLeaderUndoesNothing(t *testing.T) {
 		{"never a leader", []error{member.ErrNoLeader, cluster.ErrNotLeader}, cluster.ErrNotLeader},
 		{"an unknown outcome, then no leader", []error{unknown, member.ErrNoLeader}, unknown},
 		{"another leader took over", []error{errReplaced, cluster.ErrNotLeader, member.ErrNoLeader}, errReplaced},
+		{"the next leader ends", []error{unknown, cluster.ErrClosed}, unknown},
+		{"the next leader is too busy", []error{unknown, busy}, unknown},
+		{"a busy leader", []error{busy}, busy},
 		{"an unknown outcome, then a refusal", []error{unknown, member.ErrNoLeader, exhausted}, exhausted},
 		{"an unknown outcome, then an answer", []error{unknown, nil}, nil},
 	} {
