@@ -6,12 +6,14 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/snowraft/snowraft/internal/race"
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// Tests of whole clusters mostly wait, so that more may run at a time than there are processors.
-	if !raceDetector && flag.Set("test.parallel", "4") != nil {
+	if !race.Enabled && flag.Set("test.parallel", "4") != nil {
 		os.Exit(2)
 	}
 	goleak.VerifyTestMain(m, ofRaft)

@@ -4,12 +4,14 @@ import (
 	"flag"
 	"os"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/race"
 )
 
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// Tests of whole clusters mostly wait, so that more may run at a time than there are processors.
-	if !raceDetector && flag.Set("test.parallel", "4") != nil {
+	if !race.Enabled && flag.Set("test.parallel", "4") != nil {
 		os.Exit(2)
 	}
 	os.Exit(m.Run())

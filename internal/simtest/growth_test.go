@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/race"
 )
 
 // Whatever happened before, disks hold a bounded number of entries and two snapshots.
@@ -13,7 +14,7 @@ func TestLogAndSnapshotsStayBounded(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, func(w *world) {
 		total, batch, most := 100_000, 100, 0
-		if raceDetector {
+		if race.Enabled {
 			total /= 5
 		}
 		m := w.leader().proc().member

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/race"
 )
 
 // recovery is how soon after the last fault every member issues again.
@@ -21,7 +23,7 @@ func TestHourOfPartitions(t *testing.T) {
 		}
 	}
 	span := time.Duration(hours * float64(time.Hour))
-	if raceDetector {
+	if race.Enabled {
 		span /= 4
 	}
 	t.Run("long windows", func(t *testing.T) {

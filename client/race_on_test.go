@@ -1,6 +1,0 @@
-//go:build race
-
-package client_test
-
-// raceDetector: then tests keep the processors busy.
-const raceDetector = true
