@@ -8,7 +8,6 @@ import (
 	"hash/crc32"
 	"slices"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -26,9 +25,9 @@ type checkedLog struct {
 	corrupt func(error)  // told of damage found, and of writes that failed, while running
 	stored  func() error // told after entries were stored
 
-	// writing is when the write now under way began, in Unix nanoseconds; 0
-	// when there is none. The watchdog reads it.
-	writing atomic.Int64
+	// writes counts the begins and the ends of writes: while one is under way it
+	// is odd. The watchdog reads it; raft writes from one goroutine.
+	writes atomic.Uint64
 }
 
 func (c *checkedLog) StoreLog(l *raft.Log) error { return c.StoreLogs([]*raft.Log{l}) }
@@ -42,8 +41,8 @@ func (c *checkedLog) StoreLogs(logs []*raft.Log) error {
 			return err
 		}
 	}
-	c.writing.Store(time.Now().UnixNano())
-	defer c.writing.Store(0)
+	c.writes.Add(1)
+	defer c.writes.Add(1)
 	if err := c.LogStore.StoreLogs(logs); err != nil {
 		return c.unwritten(err)
 	}
@@ -90,13 +89,10 @@ func (c *checkedLog) IsMonotonic() bool {
 	return ok && m.IsMonotonic()
 }
 
-// stalled is how long the write now under way has taken; 0 when there is none.
-func (c *checkedLog) stalled(now time.Time) time.Duration {
-	began := c.writing.Load()
-	if began == 0 {
-		return 0
-	}
-	return now.Sub(time.Unix(0, began))
+// writing numbers the write now under way; 0 when there is none.
+func (c *checkedLog) writing() uint64 {
+	n := c.writes.Load()
+	return n * (n % 2)
 }
 
 func (c *checkedLog) verify(l *raft.Log) error {

@@ -6,17 +6,20 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // watch looks after the clock, the disk and this node's own membership.
 func (n *Node) watch() {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
+	var write stall
 	for {
 		changed := n.LeaderChanged() // a new leader wants to know at once whether it is alone
 		n.cfg.Watch.Update()
 		n.cfg.Watch.SetAlone(len(n.servers()) == 1)
-		if d := n.store.log.stalled(time.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
+		if d := write.lasts(n.store.log.writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
 			// Its heartbeats go on, so that nobody else would be elected (hashicorp/raft#503).
 			n.Fail(fmt.Errorf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+
 				"Check the disk and start the member again", n.cfg.DataDir, d.Round(time.Second)))
@@ -31,6 +34,31 @@ func (n *Node) watch() {
 		case <-changed:
 		}
 	}
+}
+
+// stall is how long a write has been under way, as far as who looks now and then can
+// tell. It goes by the monotonic clock: a wall clock that jumps makes no disk slow. Nor
+// does a process that was stopped, of which only so much counts as there is between two
+// looks.
+type stall struct {
+	write  uint64
+	lasted time.Duration
+	looked int64 // as [clock.Reading] counts Mono
+}
+
+// mostBetweenLooks is what counts of the time between two looks.
+const mostBetweenLooks = 2 * time.Second
+
+// lasts is how long the write of that number has been seen; 0 is no write.
+func (s *stall) lasts(write uint64, now clock.Reading) time.Duration {
+	passed := time.Duration(now.Mono-s.looked) * time.Millisecond
+	s.looked = now.Mono
+	if write == 0 || write != s.write {
+		s.write, s.lasted = write, 0
+	} else {
+		s.lasted += min(passed, mostBetweenLooks)
+	}
+	return s.lasted
 }
 
 // rejoin contacts seeds and lost members at intervals: memberlist itself does

@@ -104,3 +104,30 @@ func TestLeaderWithAStalledDiskStops(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestStallIsMeasuredByTheMonotonicClock has the wall clock jump by an hour while
+// the disk writes, and the process stopped for half a minute.
+func TestStallIsMeasuredByTheMonotonicClock(t *testing.T) {
+	t.Parallel()
+	const hour = 3_600_000
+	var s stall
+	for _, c := range []struct {
+		write uint64
+		now   clock.Reading
+		lasts time.Duration
+	}{
+		{0, clock.Reading{Wall: 0, Mono: 0}, 0},
+		{1, clock.Reading{Wall: 10, Mono: 10}, 0},
+		{1, clock.Reading{Wall: hour, Mono: 30}, 20 * time.Millisecond},
+		{1, clock.Reading{Wall: -hour, Mono: 1010}, time.Second},
+		{1, clock.Reading{Wall: -hour, Mono: 31010}, 3 * time.Second},
+		{1, clock.Reading{Wall: -hour, Mono: 32010}, 4 * time.Second},
+		{3, clock.Reading{Wall: -hour, Mono: 32020}, 0},
+		{0, clock.Reading{Wall: -hour, Mono: 32030}, 0},
+		{5, clock.Reading{Wall: -hour, Mono: 32040}, 0},
+	} {
+		if d := s.lasts(c.write, c.now); d != c.lasts {
+			t.Errorf("write %d at %+v lasts %v, want %v", c.write, c.now, d, c.lasts)
+		}
+	}
+}
