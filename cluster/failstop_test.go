@@ -17,6 +17,7 @@ type failingStore struct {
 	*raft.InmemStore
 	mu    sync.Mutex
 	fails map[string]bool // by what it is asked
+	hang  chan struct{}   // if not nil, entries are stored once it is closed
 }
 
 func (s *failingStore) fail(what ...string) {
@@ -38,6 +39,12 @@ func (s *failingStore) err(what string) error {
 }
 
 func (s *failingStore) StoreLogs(l []*raft.Log) error {
+	s.mu.Lock()
+	hang := s.hang
+	s.mu.Unlock()
+	if hang != nil {
+		<-hang
+	}
 	return errors.Join(s.err("store"), s.InmemStore.StoreLogs(l))
 }
 
@@ -224,4 +231,48 @@ func TestBootstrapOnAFailedDisk(t *testing.T) {
 	if n.ClusterID() != "" {
 		t.Error("it is of a cluster")
 	}
+}
+
+// TestProposalsEndWhenTheDiskFails at once: nobody takes the next out of raft's queue.
+func TestProposalsEndWhenTheDiskFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n, disk := bare(t)
+		_, trans := raft.NewInmemTransport("a")
+		conf := n.cfg.raftConfig(n.ID(), n.notify, n.logger)
+		servers := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(n.ID()), Address: "a"}}}
+		if err := raft.BootstrapCluster(conf, n.store.Logs, n.store.Stable, n.store.Snapshots, trans, servers); err != nil {
+			t.Fatal(err)
+		}
+		r, err := n.newRaft(trans)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.raft = r
+		<-n.notify
+		n.leads.Store(r.CurrentTerm())
+		disk.fail("store")
+		hang := make(chan struct{})
+		disk.mu.Lock()
+		disk.hang = hang
+		disk.mu.Unlock()
+		began := time.Now()
+		var wg sync.WaitGroup
+		for range 3 {
+			wg.Go(func() {
+				if _, err := n.Propose(t.Context(), []byte("x")); !errors.Is(err, ErrUnknownOutcome) {
+					t.Errorf("the proposal: %v", err)
+				}
+			})
+			synctest.Wait() // one is being written, the others wait
+		}
+		close(hang)
+		wg.Wait()
+		if time.Since(began) > 0 {
+			t.Errorf("they took %v", time.Since(began))
+		}
+		if err := n.stopRaft(); err != nil {
+			t.Error(err)
+		}
+	})
 }

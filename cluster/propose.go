@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 // enqueueTimeout bounds only the way into raft's queue; the commit is waited for in Propose.
@@ -20,10 +22,15 @@ func (n *Node) Propose(ctx context.Context, command []byte) (any, error) {
 	if !n.IsLeader() {
 		return nil, ErrNotLeader
 	}
-	f := n.raft.Apply(command, enqueueTimeout)
+	done := make(chan raft.ApplyFuture, 1)
+	go func() { // also the way into the queue can take long: after a failure nobody takes from it
+		f := n.raft.Apply(command, enqueueTimeout)
+		_ = f.Error() // it is asked again
+		done <- f
+	}()
 	select {
-	case err := <-outcome(f):
-		if err != nil {
+	case f := <-done:
+		if err := f.Error(); err != nil {
 			return nil, proposalError(err)
 		}
 		return f.Response(), nil
