@@ -141,7 +141,7 @@ func (g *guardedBolt) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUn
 // too. It gives up after stuckTimeout, as a write that hangs has the lock.
 func (g *guardedBolt) close() error {
 	if g.err() != nil {
-		return nil
+		return nil //nolint:nilerr // why was told already
 	}
 	done := make(chan error, 1)
 	go func() {

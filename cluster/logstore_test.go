@@ -125,10 +125,9 @@ func TestLogLosesWhatASnapshotTookThePlaceOf(t *testing.T) {
 				}
 			}
 			err := c.scan(tc.covered)
-			var corrupt *CorruptError
 			switch {
 			case tc.want == nil:
-				if !errors.As(err, &corrupt) {
+				if _, ok := errors.AsType[*CorruptError](err); !ok {
 					t.Errorf("%v", err)
 				}
 			case err != nil:
