@@ -1,0 +1,91 @@
+package history
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// journalName is the journal's file in a run's directory.
+const journalName = "history.jsonl"
+
+// Journal writes the lines of a run. Its methods may be called from any goroutine; the
+// lines stand in the order of the calls.
+type Journal struct {
+	mu   sync.Mutex
+	file *os.File
+	w    *bufio.Writer
+	err  error
+}
+
+// Create makes the journal of a run, whose directory has to exist and to have none yet.
+func Create(dir string) (*Journal, error) {
+	f, err := os.OpenFile(filepath.Join(dir, journalName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("the history: %w", err)
+	}
+	return &Journal{file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+}
+
+// Add writes a line. What went wrong is told by Close.
+func (j *Journal) Add(l Line) {
+	raw, err := json.Marshal(l)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err == nil {
+		_, err = j.w.Write(append(raw, '\n'))
+	}
+	if j.err == nil {
+		j.err = err
+	}
+}
+
+// Close writes what is left, and returns the first error of all writing.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := errors.Join(j.err, j.w.Flush(), j.file.Close()); err != nil {
+		return fmt.Errorf("the history: %w", err)
+	}
+	return nil
+}
+
+// longestLine bounds what is read as one line.
+const longestLine = 16 << 20
+
+// Lines reads the journal of a run. After an error there is nothing more.
+func Lines(dir string) iter.Seq2[Line, error] {
+	return func(yield func(Line, error) bool) {
+		f, err := os.Open(filepath.Join(dir, journalName))
+		if err != nil {
+			yield(Line{}, fmt.Errorf("the history: %w", err))
+			return
+		}
+		defer f.Close() //nolint:errcheck // read only
+		readLines(f, yield)
+	}
+}
+
+func readLines(r io.Reader, yield func(Line, error) bool) {
+	s := bufio.NewScanner(r)
+	s.Buffer(make([]byte, 1<<16), longestLine)
+	for number := 1; s.Scan(); number++ {
+		var l Line
+		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
+			yield(Line{}, fmt.Errorf("the history, line %d: %w", number, err))
+			return
+		}
+		if !yield(l, nil) {
+			return
+		}
+	}
+	if err := s.Err(); err != nil {
+		yield(Line{}, fmt.Errorf("the history: %w", err))
+	}
+}

@@ -1,0 +1,71 @@
+package schedule_test
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/snowraft/snowraft/jepsen/schedule"
+)
+
+// plan has that many events, named by their numbers.
+func plan(events int) schedule.Plan {
+	var p schedule.Plan
+	for i := range events {
+		p.Events = append(p.Events, schedule.Event{Fault: fmt.Sprint(i)})
+	}
+	return p
+}
+
+// has reports whether all of these events are in a plan.
+func has(p schedule.Plan, faults []string) bool {
+	for _, f := range faults {
+		if !slices.ContainsFunc(p.Events, func(e schedule.Event) bool { return e.Fault == f }) {
+			return false
+		}
+	}
+	return true
+}
+
+func TestShrinkFindsWhatFails(t *testing.T) {
+	t.Parallel()
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		whole := plan(1 + r.IntN(40))
+		var needed []string
+		for _, i := range r.Perm(len(whole.Events))[:min(r.IntN(4), len(whole.Events))] {
+			needed = append(needed, fmt.Sprint(i))
+		}
+		tries := 0
+		got, err := schedule.Shrink(whole, func(p schedule.Plan) (bool, error) {
+			tries++
+			if len(p.Events) == len(whole.Events) {
+				t.Error("the whole plan was tried again")
+			}
+			return has(p, needed), nil
+		})
+		if err != nil || len(got.Events) != len(needed) || !has(got, needed) {
+			t.Errorf("of %d events, of which %v fail: %v, %v", len(whole.Events), needed, got.Events, err)
+		}
+		if tries > 40+20*(1+len(needed)) {
+			t.Errorf("%d tries for %d of %d events", tries, len(needed), len(whole.Events))
+		}
+	}
+}
+
+func TestShrinkKeepsWhatItHasFound(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("broken")
+	tries := 0
+	got, err := schedule.Shrink(plan(8), func(schedule.Plan) (bool, error) {
+		if tries++; tries > 1 {
+			return false, broken
+		}
+		return true, nil
+	})
+	if !errors.Is(err, broken) || len(got.Events) != 4 {
+		t.Errorf("%d events, %v", len(got.Events), err)
+	}
+}
