@@ -1,0 +1,75 @@
+//go:build linux
+
+package network
+
+import (
+	"context"
+	"fmt"
+)
+
+// Cut keeps packets from arriving: the given traffic, in the given directions. Each
+// pair is one-way, so that both have to be given to cut hosts off from each other.
+// It is the receiver that does not let them in: the sender sees what it would see
+// in a real network.
+func (n *Net) Cut(ctx context.Context, pairs []Pair, traffic Traffic, how How) (*Fault, error) {
+	return n.refuse(ctx, pairs, traffic, "", how)
+}
+
+// Loss loses packets at random: each with the given probability, from 0 to 1, of
+// the given traffic in the given directions.
+func (n *Net) Loss(ctx context.Context, pairs []Pair, traffic Traffic, probability float64) (*Fault, error) {
+	if !(probability >= 0 && probability <= 1) {
+		return nil, fmt.Errorf("packets can't be lost with the probability %g: it must be from 0 to 1", probability)
+	}
+	return n.refuse(ctx, pairs, traffic, fmt.Sprintf(" -m statistic --mode random --probability %.9f", probability), Drop)
+}
+
+// refuse has receivers refuse packets for which the matches hold as well.
+func (n *Net) refuse(ctx context.Context, pairs []Pair, traffic Traffic, matches string, how How) (*Fault, error) {
+	ways, err := traffic.matches()
+	if err != nil {
+		return nil, err
+	}
+	chains := map[*Host]*chain{}
+	for _, p := range pairs {
+		from, to, err := n.ends(p)
+		if err != nil {
+			return nil, err
+		}
+		if chains[to] == nil {
+			chains[to] = n.newChain("filter", "INPUT")
+		}
+		for _, way := range ways {
+			targets, err := how.targets(way)
+			if err != nil {
+				return nil, err
+			}
+			for _, target := range targets {
+				chains[to].rules = append(chains[to].rules, "-s "+from.IP+way.arguments()+matches+target)
+			}
+		}
+	}
+	var parts []part
+	for h, c := range chains {
+		parts = append(parts, part{
+			begin: func(ctx context.Context) error { return c.make(ctx, h) },
+			end:   func(ctx context.Context) error { return c.remove(ctx, h) },
+			hits:  func(ctx context.Context) (int64, error) { return c.packets(ctx, h) },
+		})
+	}
+	return n.begin(ctx, parts)
+}
+
+// ends returns the hosts of a pair.
+func (n *Net) ends(p Pair) (from, to *Host, err error) {
+	if from, err = n.Host(p.From); err != nil {
+		return nil, nil, err
+	}
+	if to, err = n.Host(p.To); err != nil {
+		return nil, nil, err
+	}
+	if from == to {
+		return nil, nil, fmt.Errorf("there is no network between %s and itself", from.Name)
+	}
+	return from, to, nil
+}

@@ -1,0 +1,197 @@
+//go:build root && linux
+
+package network
+
+import (
+	"errors"
+	"io"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// roundTrip dials and returns how long a word takes there and back.
+func roundTrip(t *testing.T, from, to *Host, port int) time.Duration {
+	t.Helper()
+	conn, err := dial(from, to, "tcp", port)
+	ok(t, err)
+	defer conn.Close()
+	start := time.Now()
+	ok(t, ask(conn, 10*time.Second))
+	return time.Since(start)
+}
+
+// broken tells whether a connection ends with an error, and soon.
+func broken(conn net.Conn) bool {
+	_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+	_, err := conn.Read(make([]byte, 1))
+	timeout, isTimeout := errors.AsType[net.Error](err)
+	return err != nil && !errors.Is(err, io.EOF) && !(isTimeout && timeout.Timeout())
+}
+
+func TestDelay(t *testing.T) {
+	n, h := newNet(t, 3)
+	for _, port := range []int{7700, 7702} {
+		for _, host := range h {
+			listenTCP(t, host, port)
+		}
+	}
+	before, err := dial(h[0], h[1], "tcp", 7702)
+	ok(t, err)
+	defer before.Close()
+	ok(t, ask(before, patience))
+	aside, err := dial(h[0], h[1], "tcp", 7700)
+	ok(t, err)
+	defer aside.Close()
+
+	const delay = 200 * time.Millisecond
+	f, err := n.Delay(t.Context(), []Pair{{"n1", "n2"}, {"harness", "n1"}, {"n1", "n3"}}, 7702, delay, delay/2)
+	ok(t, err)
+	if !broken(before) {
+		t.Error("the connection from before goes on")
+	}
+	ok(t, ask(aside, patience))
+	for _, test := range []struct {
+		from, to *Host
+		port     int
+		delayed  bool
+	}{
+		{h[0], h[1], 7702, true}, {h[0], h[2], 7702, true}, {n.harness, h[0], 7702, true},
+		{h[0], h[1], 7700, false}, {h[1], h[0], 7702, false}, {n.harness, h[1], 7702, false},
+	} {
+		took := roundTrip(t, test.from, test.to, test.port)
+		if test.delayed && (took < 2*delay || took > 10*delay) || !test.delayed && took >= 2*delay {
+			t.Errorf("%s to %s:%d took %s", test.from.Name, test.to.Name, test.port, took)
+		}
+	}
+
+	during, err := dial(h[0], h[1], "tcp", 7702)
+	ok(t, err)
+	defer during.Close()
+	ok(t, f.Heal(t.Context()))
+	if !broken(during) {
+		t.Error("the connection of the time goes on")
+	}
+	if took := roundTrip(t, h[0], h[1], 7702); took >= 2*delay {
+		t.Errorf("healed: it took %s", took)
+	}
+	if after := state(t, n); after != "" || n.slots != 0 {
+		t.Errorf("left behind:\n%s", after)
+	}
+}
+
+// TestDelayIsNoThrottle sends many words before the first has come back, each of
+// which would take the whole delay, and a large one.
+func TestDelayIsNoThrottle(t *testing.T) {
+	n, h := newNet(t, 2)
+	listenTCP(t, h[1], 7702)
+	const delay = 100 * time.Millisecond
+	_, err := n.Delay(t.Context(), []Pair{{"n1", "n2"}}, 7702, delay, delay/10)
+	ok(t, err)
+	conn, err := dial(h[0], h[1], "tcp", 7702)
+	ok(t, err)
+	defer conn.Close()
+	start := time.Now()
+	ok(t, conn.SetDeadline(start.Add(10*time.Second)))
+	const words, size = 2000, 1000
+	go func() {
+		for i := range words {
+			word := make([]byte, size)
+			word[0], word[1] = byte(i), byte(i>>8)
+			_, _ = conn.Write(word)
+		}
+		_ = conn.(*net.TCPConn).CloseWrite()
+	}()
+	got, err := io.ReadAll(conn)
+	ok(t, err)
+	if took := time.Since(start); took < 2*delay || took > 50*delay {
+		t.Errorf("it took %s", took)
+	}
+	if len(got) != words*size {
+		t.Fatalf("%d bytes came back", len(got))
+	}
+	for i := range words {
+		if got[i*size] != byte(i) || got[i*size+1] != byte(i>>8) {
+			t.Fatalf("the word %d is not in its place", i)
+		}
+	}
+}
+
+// TestDelayGoesThroughTheNetwork: with the sender's address, and with other faults.
+func TestDelayGoesThroughTheNetwork(t *testing.T) {
+	n, h := newNet(t, 2)
+	listenTCP(t, h[1], 7703)
+	var l net.Listener
+	ok(t, h[1].Do(func() (err error) { l, err = net.Listen("tcp", h[1].IP+":7702"); return err }))
+	defer l.Close()
+	for _, port := range []int{7702, 7703} {
+		_, err := n.Delay(t.Context(), []Pair{{"n1", "n2"}}, port, 10*time.Millisecond, 0)
+		ok(t, err)
+	}
+	conn, err := dial(h[0], h[1], "tcp", 7702)
+	ok(t, err)
+	defer conn.Close()
+	peer, err := l.Accept()
+	ok(t, err)
+	defer peer.Close()
+	if got := peer.RemoteAddr().(*net.TCPAddr).IP.String(); got != h[0].IP {
+		t.Errorf("the connection comes from %s", got)
+	}
+	ok(t, reaches(h[0], h[1], 7703))
+	f, err := n.Cut(t.Context(), []Pair{{"n1", "n2"}}, Gossip, Drop)
+	ok(t, err)
+	if reaches(h[0], h[1], 7703) == nil {
+		t.Error("a cut does not hold for a delayed connection")
+	}
+	ok(t, f.Heal(t.Context()))
+	// Nobody listens there: the sender gets to know.
+	l.Close()
+	refused, err := dial(h[0], h[1], "tcp", 7702)
+	if err == nil {
+		defer refused.Close()
+		if !broken(refused) {
+			t.Error("a connection to nobody stays open")
+		}
+	} else if !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("a connection to nobody: %v", err)
+	}
+}
+
+func TestDelaysAddUpAndHealInBothOrders(t *testing.T) {
+	n, h := newNet(t, 2)
+	listenTCP(t, h[1], 7702)
+	const short, long = 150 * time.Millisecond, 450 * time.Millisecond
+	begin := func(d time.Duration) *Fault {
+		f, err := n.Delay(t.Context(), []Pair{{"n1", "n2"}}, 7702, d, 0)
+		ok(t, err)
+		return f
+	}
+	check := func(want time.Duration) {
+		t.Helper()
+		if took := roundTrip(t, h[0], h[1], 7702); took < want || took > want+2*short {
+			t.Errorf("it took %s, want %s", took, want)
+		}
+	}
+	for _, firstGoesFirst := range []bool{true, false} {
+		first, second := begin(short), begin(long)
+		check(2 * (short + long))
+		if firstGoesFirst {
+			ok(t, first.Heal(t.Context()))
+			check(2 * long)
+			first = begin(short)
+			check(2 * (short + long))
+			ok(t, second.Heal(t.Context()))
+			check(2 * short)
+			ok(t, first.Heal(t.Context()))
+		} else {
+			ok(t, second.Heal(t.Context()))
+			check(2 * short)
+			ok(t, first.Heal(t.Context()))
+		}
+		check(0)
+		if after := state(t, n); after != "" || n.slots != 0 {
+			t.Errorf("left behind:\n%s", after)
+		}
+	}
+}

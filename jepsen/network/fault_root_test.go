@@ -1,0 +1,139 @@
+//go:build root && linux
+
+package network
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestOverlappingFaults begins two faults and heals them in both orders: each time
+// the one left is as if the other had never been.
+func TestOverlappingFaults(t *testing.T) {
+	n, _ := newNet(t, 3)
+	kinds := map[string]func() (*Fault, error){
+		"cut": func() (*Fault, error) { return n.Cut(t.Context(), Isolate("n1", hosts(3)), All, Drop) },
+		"reject": func() (*Fault, error) {
+			return n.Cut(t.Context(), Between([]string{"n1", "n2"}, []string{"n3", Harness}), Raft, Reject)
+		},
+		"loss": func() (*Fault, error) { return n.Loss(t.Context(), OneWay(hosts(2), hosts(3)), Gossip, 0.5) },
+		"delay": func() (*Fault, error) {
+			return n.Delay(t.Context(), []Pair{{"n1", "n2"}, {Harness, "n2"}}, 7702, time.Millisecond, 0)
+		},
+		"slow":   func() (*Fault, error) { return n.Slow(t.Context(), []string{"n1", "n2"}, 64_000) },
+		"slower": func() (*Fault, error) { return n.Slow(t.Context(), []string{"n2", Harness}, 32_000) },
+	}
+	normal := state(t, n)
+	for first, beginFirst := range kinds {
+		for second, beginSecond := range kinds {
+			for _, firstGoesFirst := range []bool{true, false} {
+				a, err := beginFirst()
+				ok(t, err)
+				onlyFirst := state(t, n)
+				b, err := beginSecond()
+				ok(t, err)
+				both := state(t, n)
+				if onlyFirst == normal || both == onlyFirst && first != "slow" && first != "slower" {
+					t.Errorf("%s and %s: nothing has begun", first, second)
+				}
+				if firstGoesFirst {
+					ok(t, a.Heal(t.Context()))
+					onlySecond := state(t, n)
+					ok(t, b.Heal(t.Context()))
+					again, err := beginSecond()
+					ok(t, err)
+					if fresh := state(t, n); anonymous(fresh) != anonymous(onlySecond) {
+						t.Errorf("%s healed under %s leaves\n%s\nwant\n%s", first, second, onlySecond, fresh)
+					}
+					ok(t, again.Heal(t.Context()))
+				} else {
+					ok(t, b.Heal(t.Context()))
+					if left := state(t, n); left != onlyFirst {
+						t.Errorf("%s healed over %s leaves\n%s\nwant\n%s", second, first, left, onlyFirst)
+					}
+					ok(t, n.HealAll(t.Context()))
+				}
+				if after := state(t, n); after != normal {
+					t.Fatalf("%s and %s leave\n%s", first, second, after)
+				}
+			}
+		}
+	}
+}
+
+// TestFailedFaultLeavesNothing has one of two hosts refuse.
+func TestFailedFaultLeavesNothing(t *testing.T) {
+	n, h := newNet(t, 3)
+	normal := state(t, n)
+	broken, err := newSpace()
+	ok(t, err)
+	ok(t, broken.close())
+	n.hosts["n2"] = &Host{Name: "n2", IP: h[1].IP, space: broken, device: h[1].device}
+	if f, err := n.Cut(t.Context(), Between(hosts(3), hosts(3)), All, Drop); err == nil || f != nil {
+		t.Error("cut a host that is closed")
+	}
+	if f, err := n.Slow(t.Context(), hosts(3), 64_000); err == nil || f != nil {
+		t.Error("slowed a host that is closed")
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if f, err := n.Slow(done, []string{"n1"}, 64_000); err == nil || f != nil {
+		t.Error("began a fault that nobody waits for")
+	}
+	n.hosts["n2"] = h[1]
+	if after := state(t, n); after != normal || len(n.faults) != 0 {
+		t.Errorf("%d faults and\n%s", len(n.faults), after)
+	}
+}
+
+func TestSlow(t *testing.T) {
+	n, h := newNet(t, 2)
+	listenTCP(t, h[1], 9000)
+	const size = 100_000 // takes 0.8 s at 1 Mbit/s
+	send := func() time.Duration {
+		conn, err := dial(h[0], h[1], "tcp", 9000)
+		ok(t, err)
+		defer conn.Close()
+		ok(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+		start := time.Now()
+		go func() { _, _ = conn.Write(make([]byte, size)) }()
+		_, err = io.ReadFull(conn, make([]byte, size))
+		ok(t, err)
+		return time.Since(start)
+	}
+	fast := send()
+	f, err := n.Slow(t.Context(), []string{"n1"}, 1_000_000)
+	ok(t, err)
+	if took := send(); took < 600*time.Millisecond || took > 8*time.Second {
+		t.Errorf("100 kB at 1 Mbit/s took %s", took)
+	}
+	ok(t, f.Heal(t.Context()))
+	if took := send(); took > 600*time.Millisecond {
+		t.Errorf("healed: it took %s, before %s", took, fast)
+	}
+}
+
+func TestTheLowestLimitHolds(t *testing.T) {
+	n, _ := newNet(t, 1)
+	rates := []int64{64_000, 32_000, 128_000}
+	var faults []*Fault
+	for i, want := range []string{"64Kbit", "32Kbit", "32Kbit"} {
+		f, err := n.Slow(t.Context(), []string{"n1", "n1"}, rates[i])
+		ok(t, err)
+		faults = append(faults, f)
+		if got := state(t, n); !strings.Contains(got, want) {
+			t.Errorf("with %v: %s", rates[:i+1], got)
+		}
+	}
+	ok(t, faults[1].Heal(t.Context()))
+	if got := state(t, n); !strings.Contains(got, "64Kbit") {
+		t.Error(got)
+	}
+	ok(t, n.HealAll(t.Context()))
+	if got := state(t, n); got != "" {
+		t.Error(got)
+	}
+}

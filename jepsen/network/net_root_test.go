@@ -1,0 +1,187 @@
+//go:build root && linux
+
+package network
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// newNet returns a network with hosts n1, n2 and so on.
+func newNet(t *testing.T, hosts int) (*Net, []*Host) {
+	t.Helper()
+	n, err := New(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	var made []*Host
+	for i := range hosts {
+		h, err := n.AddHost(t.Context(), "n"+string(rune('1'+i)), i+1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made = append(made, h)
+	}
+	return n, made
+}
+
+func TestHostsReachEachOtherAndTheHarness(t *testing.T) {
+	n, hosts := newNet(t, 3)
+	for _, from := range append(hosts, n.harness) {
+		for _, to := range append(hosts, n.harness) {
+			if err := from.Run(t.Context(), "ip", "route", "get", to.IP); err != nil {
+				t.Fatal(err)
+			}
+			var l net.Listener
+			err := to.Do(func() (err error) { l, err = net.Listen("tcp", to.IP+":7702"); return err })
+			if err != nil {
+				t.Fatal(err)
+			}
+			var conn net.Conn
+			err = from.Do(func() (err error) { conn, err = net.DialTimeout("tcp", l.Addr().String(), time.Second); return err })
+			if err != nil {
+				t.Fatalf("%s to %s: %v", from.Name, to.Name, err)
+			}
+			if got := conn.LocalAddr().(*net.TCPAddr).IP.String(); got != from.IP {
+				t.Errorf("%s to %s comes from %s", from.Name, to.Name, got)
+			}
+			conn.Close()
+			l.Close()
+		}
+	}
+}
+
+// TestHostsAreReady makes networks and uses them at once: what is lost would be sent
+// again after a second.
+func TestHostsAreReady(t *testing.T) {
+	for range 10 {
+		n, hosts := newNet(t, 2)
+		listenTCP(t, hosts[1], 7702)
+		ok(t, reaches(hosts[0], hosts[1], 7702))
+		ok(t, n.Close())
+	}
+}
+
+// abroad returns how many threads are in another namespace than the main one.
+func abroad(t *testing.T) (n int) {
+	t.Helper()
+	home, err := os.Readlink("/proc/self/ns/net")
+	ok(t, err)
+	tasks, err := filepath.Glob("/proc/self/task/*/ns/net")
+	ok(t, err)
+	for _, task := range tasks {
+		if there, err := os.Readlink(task); err == nil && there != home {
+			n++
+		}
+	}
+	return n
+}
+
+func threadsGoHome(t *testing.T) {
+	t.Helper()
+	poll, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
+	defer poll.Stop()
+	for abroad(t) > 0 {
+		select {
+		case <-poll.C:
+		case <-deadline:
+			t.Fatalf("%d threads are still in the hosts", abroad(t))
+		}
+	}
+}
+
+// TestTheMainThreadStays makes many namespaces, so that some would get the main thread.
+func TestTheMainThreadStays(t *testing.T) {
+	home, err := os.Readlink("/proc/self/ns/net")
+	ok(t, err)
+	for range 300 {
+		s, err := newSpace()
+		ok(t, err)
+		ok(t, s.do(func() error {
+			there, err := os.Readlink(ownSpace)
+			if err == nil && there == home {
+				err = errors.New("it runs at home")
+			}
+			if unix.Gettid() == unix.Getpid() {
+				err = errors.New("it runs on the main thread")
+			}
+			return err
+		}))
+		ok(t, s.close())
+	}
+}
+
+func TestChildrenOutliveTheCallThatStartedThem(t *testing.T) {
+	n, hosts := newNet(t, 1)
+	cmd := exec.Command("cat")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	in, _ := cmd.StdinPipe()
+	out, _ := cmd.StdoutPipe()
+	if err := hosts[0].Do(cmd.Start); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	threadsGoHome(t)
+	for range 100 {
+		if _, err := io.WriteString(in, "x"); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatACommandSaysIsInTheError(t *testing.T) {
+	_, hosts := newNet(t, 1)
+	err := hosts[0].Run(t.Context(), "ip", "link", "show", "nothing")
+	if err == nil || !strings.Contains(err.Error(), `host n1: ip link show nothing: exit status 1: Device "nothing"`) {
+		t.Fatal(err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	n, hosts := newNet(t, 1)
+	if _, err := New(t.Context()); err == nil || !strings.Contains(err.Error(), "br0") {
+		t.Errorf("a second network: %v", err)
+	}
+	for name, number := range map[string]int{"n1": 2, "n2": 1, "n3": 0, "n4": 201} {
+		if _, err := n.AddHost(t.Context(), name, number); err == nil {
+			t.Errorf("added %s with number %d", name, number)
+		}
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	threadsGoHome(t)
+	if err := hosts[0].Do(func() error { return nil }); !errors.Is(err, errClosed) {
+		t.Errorf("a closed host did something: %v", err)
+	}
+	if _, err := n.AddHost(t.Context(), "n5", 5); !errors.Is(err, errClosed) {
+		t.Errorf("added a host to a closed network: %v", err)
+	}
+	if _, err := n.Slow(t.Context(), []string{"n1"}, 64_000); !errors.Is(err, errClosed) {
+		t.Errorf("slowed down a closed network: %v", err)
+	}
+}

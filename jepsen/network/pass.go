@@ -1,0 +1,79 @@
+//go:build linux
+
+package network
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+const (
+	chunkSize = 32 << 10
+	// maxBytes may be on their way in one direction of a connection, far above what
+	// members send within any delay.
+	maxBytes = 64 << 20
+)
+
+// A chunk is what was read at once, and when it is due.
+type chunk struct {
+	due   <-chan time.Time
+	bytes []byte
+	err   error // what came after the bytes
+}
+
+// pass writes to dst what is read from src, each byte later by itself: the next are
+// read in the meantime. The end of src is passed on as well, and is no error.
+func (r *relay) pass(dst, src *net.TCPConn) error {
+	fresh, gone := make(chan chunk, 64), make(chan struct{})
+	defer close(gone)
+	r.carrying.Go(func() { r.read(src, fresh, gone) })
+	var waiting []chunk
+	var size int
+	for {
+		in := fresh
+		if size >= maxBytes {
+			in = nil
+		}
+		var due <-chan time.Time
+		if len(waiting) > 0 {
+			due = waiting[0].due // one that is due before is written after it
+		}
+		select {
+		case c := <-in:
+			waiting, size = append(waiting, c), size+len(c.bytes)
+		case <-due:
+			c := waiting[0]
+			waiting, size = waiting[1:], size-len(c.bytes)
+			if _, err := dst.Write(c.bytes); err != nil {
+				return err
+			}
+			if errors.Is(c.err, io.EOF) {
+				return dst.CloseWrite()
+			}
+			if c.err != nil {
+				return c.err
+			}
+		case <-r.stopping.Done():
+			return errStopped
+		}
+	}
+}
+
+// read puts what it reads into the channel, an error last.
+func (r *relay) read(src *net.TCPConn, fresh chan<- chunk, gone <-chan struct{}) {
+	buffer := make([]byte, chunkSize)
+	for {
+		n, err := src.Read(buffer)
+		select {
+		case fresh <- chunk{due: time.NewTimer(r.wait()).C, bytes: bytes.Clone(buffer[:n]), err: err}:
+		case <-gone:
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
