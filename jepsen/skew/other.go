@@ -1,0 +1,31 @@
+//go:build !(linux && amd64)
+
+package skew
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"runtime"
+	"time"
+)
+
+var errPlatform = fmt.Errorf("a clock of its own for a process needs Linux on amd64, this is %s on %s: %w", runtime.GOOS, runtime.GOARCH, errors.ErrUnsupported)
+
+// Clock is not to be had on this platform.
+type Clock struct{}
+
+// Start fails on this platform.
+func Start(*exec.Cmd, time.Duration) (*Clock, error) { return nil, errPlatform }
+
+// Check fails on this platform.
+func Check() error { return errPlatform }
+
+// Set fails on this platform.
+func (*Clock) Set(time.Duration) error { return errPlatform }
+
+// Offset is 0 on this platform.
+func (*Clock) Offset() time.Duration { return 0 }
+
+// Close does nothing on this platform.
+func (*Clock) Close() error { return nil }
