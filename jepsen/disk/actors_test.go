@@ -1,0 +1,183 @@
+//go:build root && linux
+
+package disk
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"go.etcd.io/bbolt"
+	"golang.org/x/sys/unix"
+)
+
+// actors are the processes that use a disk in tests, by their role.
+var actors = map[string]func(args []string) error{
+	"commit": commitForever,
+	"hold":   holdOpen,
+	"open":   openOnce,
+	"do":     do,
+}
+
+// commitForever commits the numbers from 1 on to a database, each in a transaction
+// of its own with some ballast, and prints each when its commit has returned.
+func commitForever(args []string) error {
+	db, err := bbolt.Open(args[0], 0o600, &bbolt.Options{Timeout: 1, NoFreelistSync: true})
+	if err != nil {
+		return err
+	}
+	for n := uint64(1); ; n++ {
+		err := db.Update(func(tx *bbolt.Tx) error {
+			b, err := tx.CreateBucketIfNotExists(numbers)
+			if err != nil {
+				return err
+			}
+			return b.Put(binary.BigEndian.AppendUint64(nil, n), make([]byte, 3000))
+		})
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintln(os.Stdout, n); err != nil {
+			return err
+		}
+	}
+}
+
+// holdOpen opens a database, says so and keeps it until it is killed.
+func holdOpen(args []string) error {
+	if _, err := bbolt.Open(args[0], 0o600, nil); err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, "open")
+	select {}
+}
+
+// openOnce opens a database and closes it.
+func openOnce(args []string) error {
+	db, err := bbolt.Open(args[0], 0o600, &bbolt.Options{Timeout: 1})
+	if err != nil {
+		return err
+	}
+	return db.Close()
+}
+
+// do does one thing after the other and prints what became of each: "write PATH
+// OFFSET SIZE LETTER", "sync PATH", "cut PATH SIZE", "read PATH".
+func do(args []string) error {
+	for _, arg := range args {
+		said, err := one(strings.Fields(arg))
+		if err != nil {
+			said = err.Error()
+		}
+		if _, err := fmt.Fprintln(os.Stdout, said); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func one(words []string) (_ string, err error) {
+	f, err := os.OpenFile(words[1], os.O_CREATE|os.O_RDWR, 0o600)
+	if errors.Is(err, unix.EISDIR) {
+		f, err = os.Open(words[1])
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var n []int64
+	for _, word := range words[2:] {
+		if i, err := strconv.ParseInt(word, 10, 64); err == nil {
+			n = append(n, i)
+		}
+	}
+	switch words[0] {
+	case "write":
+		_, err = f.WriteAt(bytes.Repeat([]byte(words[4]), int(n[1])), n[0])
+	case "sync":
+		err = f.Sync()
+	case "cut":
+		err = f.Truncate(n[0])
+	case "read":
+		raw, err := io.ReadAll(f)
+		return fmt.Sprintf("%d %.3s", len(raw), raw), err
+	}
+	return "ok", err
+}
+
+var numbers = []byte("numbers")
+
+// actor is a process of a role that has been started.
+type actor struct {
+	cmd   *exec.Cmd
+	lines *bufio.Scanner
+}
+
+func start(t *testing.T, role string, args ...string) *actor {
+	t.Helper()
+	cmd := exec.Command("/proc/self/exe", args...)
+	cmd.Env = append(os.Environ(), "DISK_TEST_ROLE="+role)
+	cmd.Stderr = t.Output()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	a := &actor{cmd: cmd, lines: bufio.NewScanner(out)}
+	t.Cleanup(a.kill)
+	return a
+}
+
+// line is the next line that the process prints, "" at its end.
+func (a *actor) line() string {
+	if !a.lines.Scan() {
+		return ""
+	}
+	return a.lines.Text()
+}
+
+func (a *actor) kill() {
+	_ = a.cmd.Process.Kill()
+	_ = a.cmd.Wait()
+}
+
+// committed is the last of the numbers from 1 on that a database holds without a gap.
+func committed(t *testing.T, path string) uint64 {
+	t.Helper()
+	db, err := bbolt.Open(filepath.Clean(path), 0o600, &bbolt.Options{ReadOnly: true, Timeout: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	var last uint64
+	err = db.View(func(tx *bbolt.Tx) error {
+		b := tx.Bucket(numbers)
+		if b == nil {
+			return nil
+		}
+		return b.ForEach(func(k, _ []byte) error {
+			if n := binary.BigEndian.Uint64(k); n != last+1 {
+				return fmt.Errorf("%d follows %d", n, last)
+			}
+			last++
+			return nil
+		})
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return last
+}
+
+func pid(a *actor) string { return strconv.Itoa(a.cmd.Process.Pid) }

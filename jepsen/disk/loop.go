@@ -1,0 +1,62 @@
+//go:build linux
+
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+const (
+	loopControl = "/dev/loop-control"
+	// loopTries is how often another device is asked for, when somebody else took
+	// the one that was free.
+	loopTries = 100
+)
+
+// attach puts an image behind a free loop device. The kernel frees the device as
+// soon as nobody has it open or mounted, which is why it is returned open.
+func attach(image string) (_ *os.File, err error) {
+	f, err := os.OpenFile(image, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }() // the device has it open by itself
+	control, err := os.OpenFile(loopControl, os.O_RDWR, 0)
+	if err != nil {
+		return nil, fmt.Errorf("loop devices are not available: %w", err)
+	}
+	defer func() { _ = control.Close() }()
+	for range loopTries {
+		var loop *os.File
+		if loop, err = attachTo(control, f); err == nil {
+			return loop, nil
+		}
+		if !errors.Is(err, unix.EBUSY) {
+			break
+		}
+	}
+	return nil, err
+}
+
+// attachTo puts a file behind the device that is free now. EBUSY: it is not any more.
+func attachTo(control, f *os.File) (_ *os.File, err error) {
+	n, err := unix.IoctlRetInt(int(control.Fd()), unix.LOOP_CTL_GET_FREE)
+	if err != nil {
+		return nil, fmt.Errorf("no loop device is free: %w", err)
+	}
+	loop, err := os.OpenFile(loopDevice(n), os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	config := unix.LoopConfig{Fd: uint32(f.Fd()), Info: unix.LoopInfo64{Flags: unix.LO_FLAGS_AUTOCLEAR}} //nolint:gosec // a descriptor is small
+	copy(config.Info.File_name[:len(config.Info.File_name)-1], f.Name())
+	if err := unix.IoctlLoopConfigure(int(loop.Fd()), &config); err != nil {
+		_ = loop.Close()
+		return nil, fmt.Errorf("%s: %w", loop.Name(), err)
+	}
+	return loop, nil
+}

@@ -1,0 +1,69 @@
+//go:build root && linux
+
+package disk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// role is the environment variable that says what this program is for: to run the
+// tests in a mount namespace of their own, or to be a process that uses a disk.
+const role = "DISK_TEST_ROLE"
+
+// TestMain runs the tests where their mounts are seen by nobody else, and go away
+// with the process.
+func TestMain(m *testing.M) {
+	var code int
+	var err error
+	switch r := os.Getenv(role); r {
+	case "":
+		code, err = inNamespaces()
+	case "tests":
+		if err = isolate(); err == nil {
+			code = m.Run()
+		}
+	default:
+		code, err = 1, actors[r](os.Args[1:])
+		if err == nil {
+			code = 0
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
+}
+
+func inNamespaces() (int, error) {
+	cmd := exec.Command("/proc/self/exe", os.Args[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), role+"=tests")
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWNET,
+		Pdeathsig:  unix.SIGKILL,
+	}
+	err := cmd.Run()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+func isolate() error {
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("private mounts: %w", err)
+	}
+	if err := unix.Mount("proc", "/proc", "proc", 0, ""); err != nil {
+		return fmt.Errorf("/proc: %w", err)
+	}
+	// A network namespace begins without even this.
+	return exec.Command("ip", "link", "set", "lo", "up").Run()
+}
