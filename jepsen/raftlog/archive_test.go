@@ -1,0 +1,280 @@
+package raftlog_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"hash/crc32"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+func TestDamagedEntriesAreLeftOut(t *testing.T) {
+	t.Parallel()
+	r := newRun(t)
+	logs := terms(1, 1, 1, 1, 1)
+	logs[1].Extensions = []byte{1, 2, 3, 4}
+	logs[2].Extensions = []byte{}
+	s := r.harvest("n1", dataDir(t, logs...))
+	if s.Damaged != 2 || s.FirstDamaged != 2 || s.Entries != 2 || s.Last != 4 {
+		t.Errorf("%+v", s)
+	}
+	r.harvest("n2", dataDir(t, terms(1, 1, 1, 1, 1)...))
+	clean(t, r.open(), 1, 1, 1, 1)
+}
+
+func TestDamagedPages(t *testing.T) {
+	t.Parallel()
+	var ones []uint64
+	for range 1000 {
+		ones = append(ones, 1)
+	}
+	whole, err := os.ReadFile(filepath.Join(dataDir(t, terms(1, ones...)...), "raft.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRun(t)
+	for at := 0; at < len(whole); at += 8192 {
+		damaged := append([]byte(nil), whole...)
+		for i := range damaged[at:min(at+4096, len(damaged))] {
+			damaged[at+i] ^= 0xa5
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "raft.db"), damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r.harvest("n1", dir) // may find anything, but not stumble
+	}
+	cut := t.TempDir()
+	if err := os.WriteFile(filepath.Join(cut, "raft.db"), whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.harvest("n1", cut); s.Problem == "" && s.Damaged == 0 {
+		t.Errorf("half a file: %+v", s)
+	}
+	r.harvest("n1", dataDir(t, terms(1, ones...)...))
+	clean(t, r.open(), ones...)
+}
+
+func TestNothingToHarvest(t *testing.T) {
+	t.Parallel()
+	r := newRun(t)
+	if s := r.harvest("n1", t.TempDir()); s.Entries != 0 || s.Problem != "" {
+		t.Errorf("%+v", s)
+	}
+	if _, err := r.Harvest("n1", 1, filepath.Join(t.TempDir(), "x")); err == nil {
+		t.Error("a copy that is not there was harvested")
+	}
+	if _, err := raftlog.Create(r.dir); err == nil {
+		t.Error("an archive was written over")
+	}
+}
+
+func TestDamagedSnapshots(t *testing.T) {
+	t.Parallel()
+	r := newRun(t)
+	dir := dataDir(t, terms(1, 1, 1)...)
+	bad := snapshot(t, dir, 2, 9)
+	if err := os.WriteFile(filepath.Join(bad, "state.bin"), []byte("four and more"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "snapshots", "1-1-1.tmp"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.harvest("n1", dir); s.DamagedSnapshots != 1 || len(s.Snapshots) != 0 {
+		t.Errorf("%+v", s)
+	}
+}
+
+// Of a snapshot with all of its content the state is read, and what is damaged is none.
+func TestStatesOfSnapshots(t *testing.T) {
+	t.Parallel()
+	dir := dataDir(t, terms(1, 1, 1)...)
+	store, err := raft.NewFileSnapshotStore(dir, 2, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, trans := raft.NewInmemTransport("")
+	sink, err := store.Create(1, 2, 1, raft.Configuration{}, 1, trans)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sink.Write(binary.BigEndian.AppendUint32(nil, crc32.Checksum([]byte("2 1 1"), crc32.MakeTable(crc32.Castagnoli)))); err != nil {
+		t.Fatal(err)
+	}
+	state := fsm.NewState()
+	if _, err := state.WriteTo(sink); err != nil {
+		t.Fatal(err)
+	}
+	if err := sink.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := newRun(t)
+	digest := state.Digest()
+	want := []raftlog.State{{Index: 2, Digest: hex.EncodeToString(digest[:])}}
+	for range 2 { // the second time from memory
+		if s := r.harvest("n1", dir); !slices.Equal(s.States, want) || len(s.Snapshots) != 1 || s.DamagedSnapshots+s.DamagedStates != 0 {
+			t.Errorf("%+v", s)
+		}
+	}
+	contents, err := filepath.Glob(filepath.Join(dir, "snapshots", "*", "state.bin"))
+	if err != nil || len(contents) != 1 {
+		t.Fatal(contents, err)
+	}
+	raw, err := os.ReadFile(contents[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[len(raw)-1] ^= 1
+	if err := os.WriteFile(contents[0], raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.harvest("n2", dir); len(s.States) != 0 || len(s.Snapshots) != 1 || s.DamagedStates != 1 {
+		t.Errorf("%+v", s)
+	}
+	if err := os.Truncate(contents[0], 4); err != nil {
+		t.Fatal(err)
+	}
+	if s := r.harvest("n3", dir); len(s.States) != 0 || len(s.Snapshots) != 1 || s.DamagedSnapshots+s.DamagedStates != 0 {
+		t.Errorf("%+v", s)
+	}
+	digests := 0
+	for a, err := range r.open().Replay() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Digest != "" {
+			digests++
+			if a.Index != 2 || a.Digest != want[0].Digest {
+				t.Errorf("%+v", a)
+			}
+		}
+	}
+	if digests != 1 {
+		t.Errorf("%d digests", digests)
+	}
+}
+
+// A harness that was killed leaves the last record cut off.
+func TestArchiveOfAKilledHarness(t *testing.T) {
+	t.Parallel()
+	r := newRun(t)
+	r.harvest("n1", dataDir(t, terms(1, 1, 1)...))
+	path := filepath.Join(r.dir, "raft", "entries.bin")
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.harvest("n1", dataDir(t, terms(1, 1, 1, 2)...))
+	if err := r.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, info.Size()+20); err != nil {
+		t.Fatal(err)
+	}
+	l, err := raftlog.Open(r.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clean(t, l, 1, 1)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[30] ^= 1
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raftlog.Open(r.dir); err == nil {
+		t.Error("a damaged archive was read")
+	}
+}
+
+// A copy of what a real member wrote is read, and replayed to what it granted.
+func TestHarvestOfAMember(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{
+		BindAddrs: []string{"127.0.0.1"}, Logger: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := member.Open(member.Config{
+		Cluster: cluster.Config{
+			Name: "a", DataDir: dir, RaftListener: l, RaftAddress: l.Addr().String(),
+			Gossip: gossip, GossipHost: "127.0.0.1", GossipPort: gossip.GetAutoBindPort(), BootstrapExpect: 1,
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); m.Ready() != nil; {
+		if time.Now().After(deadline) {
+			t.Fatal(m.Ready())
+		}
+		select {
+		case <-m.State().Changed():
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if err := m.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r := newRun(t)
+	s := r.harvest("a", dir)
+	if s.Problem != "" || s.Damaged != 0 || s.First != 1 {
+		t.Fatalf("%+v", s)
+	}
+	got := r.open()
+	if len(got.Violations) > 0 || len(got.Incomplete) > 0 || got.Final != s.Last {
+		t.Fatalf("%+v", got)
+	}
+	kinds := map[raft.LogType]int{}
+	for e, err := range got.Entries() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		kinds[e.Type]++
+		if e.Type != raft.LogConfiguration {
+			continue
+		}
+		if c, err := e.Configuration(); err != nil || len(c.Servers) != 1 || c.Servers[0].Suffrage != raft.Voter {
+			t.Errorf("%+v, %v", c, err)
+		}
+	}
+	if kinds[raft.LogConfiguration] == 0 || kinds[raft.LogNoop] == 0 || kinds[raft.LogCommand] < 4 {
+		t.Errorf("%v", kinds)
+	}
+	g, err := got.Grants()
+	if err != nil {
+		t.Fatal(err)
+	}
+	windows := g.Windows[raftlog.Lane{Layout: snowflake.Default().Name()}]
+	if len(windows) != 1 || windows[0].Holder != "a/0" || !windows[0].Released {
+		t.Errorf("%+v", windows)
+	}
+	if _, err := (raftlog.Entry{Type: raft.LogConfiguration, Data: []byte{1}}).Configuration(); err == nil || errors.Is(err, raftlog.ErrIncomplete) {
+		t.Error("nonsense is a configuration")
+	}
+}
