@@ -1,0 +1,98 @@
+package check
+
+import (
+	"math"
+
+	"google.golang.org/protobuf/proto"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// layoutModel is what the rules need of a layout.
+type layoutModel struct {
+	epoch, unit int64
+	ticks       int64
+	workers     uint64
+}
+
+// The configuration until one is set, in milliseconds.
+const (
+	defaultMaxWindow = 600_000
+	defaultThreshold = 1_000
+)
+
+// tickAt rounds down, and saturates.
+func (l *layoutModel) tickAt(millis int64) int64 {
+	since := millis - l.epoch
+	if (millis >= l.epoch) != (since >= 0) { // beyond an int64
+		if millis >= l.epoch {
+			return math.MaxInt64
+		}
+		return math.MinInt64
+	}
+	tick := since / l.unit
+	if since%l.unit < 0 {
+		tick--
+	}
+	return tick
+}
+
+// ticksIn rounds up.
+func (l *layoutModel) ticksIn(millis int64) int64 { return (millis + l.unit - 1) / l.unit }
+
+func (m *windowModel) maxWindow() int64 {
+	if m.config == nil {
+		return defaultMaxWindow
+	}
+	return m.config.GetMaxWindowMs()
+}
+
+func (m *windowModel) createLayout(e *raftlog.Applied, spec *commandv1.LayoutSpec) {
+	if e.Result.Failure() != nil {
+		return
+	}
+	l := layoutModel{epoch: spec.GetEpochMs(), unit: spec.GetUnitMs()}
+	for _, f := range spec.GetFields() {
+		switch f.GetKind() {
+		case commandv1.FieldKind_FIELD_KIND_TIME:
+			l.ticks = 1 << f.GetBits()
+		case commandv1.FieldKind_FIELD_KIND_WORKER:
+			l.workers = 1 << f.GetBits()
+		case commandv1.FieldKind_FIELD_KIND_SEQUENCE, commandv1.FieldKind_FIELD_KIND_DATACENTER, commandv1.FieldKind_FIELD_KIND_UNSPECIFIED:
+		}
+	}
+	if had, ok := m.layouts[spec.GetName()]; ok && had != l {
+		m.v.fail("layout %q is created at index %d with another specification", spec.GetName(), e.Index)
+	}
+	m.layouts[spec.GetName()] = l
+}
+
+func (m *windowModel) setConfig(e *raftlog.Applied, c *commandv1.SetConfig) {
+	if e.Result.Failure() != nil {
+		return
+	}
+	if !c.GetOnlyIfUnset() || m.config == nil {
+		m.config = c.GetConfig()
+	}
+	if !proto.Equal(m.config, e.Result.Config) {
+		m.v.fail("after index %d the configuration is %v, expected %v", e.Index, e.Result.Config, m.config)
+	}
+}
+
+func (m *windowModel) observe(e *raftlog.Applied, c *commandv1.ObserveClock) {
+	now := e.Command.GetNowMs()
+	if e.Result.Failure() == nil && (now > m.observed || c.GetForce()) {
+		m.observed = now
+	}
+}
+
+// behind reports whether a proposer's clock is too far behind to be granted anything.
+func (m *windowModel) behind(now int64) bool {
+	threshold := int64(defaultThreshold)
+	if m.config != nil {
+		threshold = m.config.GetWaitThresholdMs()
+	}
+	return m.config.GetRollback() != commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP && now < m.observed && m.observed-now > threshold
+}

@@ -1,0 +1,180 @@
+package check
+
+import (
+	"bytes"
+	"math"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// windowModel is the rules of layouts, windows, configuration and observed clock, told a
+// second time.
+type windowModel struct {
+	v        *Verdict
+	layouts  map[string]layoutModel
+	workers  map[raftlog.Lane]*workerModel
+	grants   map[grantKey]*grantModel
+	config   *commandv1.Config // nil until set
+	observed int64
+}
+
+// workerModel is a worker that was granted.
+type workerModel struct {
+	high     int64 // the tick before which everything was granted
+	from     int64 // the begin of the present window
+	token    uint64
+	nonce    []byte
+	released bool
+	windows  [][2]int64 // all of them, as they ended
+}
+
+func newWindowModel(v *Verdict) *windowModel {
+	return &windowModel{v: v, layouts: map[string]layoutModel{}, workers: map[raftlog.Lane]*workerModel{}, grants: map[grantKey]*grantModel{}}
+}
+
+func (m *windowModel) take(e *raftlog.Applied) {
+	switch body := e.Command.GetBody().(type) {
+	case *commandv1.Command_CreateLayout:
+		m.createLayout(e, body.CreateLayout.GetSpec())
+	case *commandv1.Command_AcquireWorker:
+		m.acquire(e, body.AcquireWorker)
+	case *commandv1.Command_ExtendWindow:
+		m.extend(e, body.ExtendWindow)
+	case *commandv1.Command_ReleaseWorker:
+		m.release(e, body.ReleaseWorker)
+	case *commandv1.Command_SetConfig:
+		m.setConfig(e, body.SetConfig)
+	case *commandv1.Command_ObserveClock:
+		m.observe(e, body.ObserveClock)
+	}
+	if e.Result.Observed != m.observed && e.Result.Halted == nil {
+		m.v.fail("after index %d the observed clock is %d ms, expected %d", e.Index, e.Result.Observed, m.observed)
+		m.observed = e.Result.Observed
+	}
+}
+
+// acquire checks a grant: it begins at the high-water or the proposer's clock, whichever is
+// later, and is not longer than windows may be from that clock on.
+func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
+	if e.Result.Failure() != nil {
+		return
+	}
+	grant, now := e.Result.Grant, e.Command.GetNowMs()
+	l, ok := m.layouts[c.GetLayout()]
+	if !ok {
+		m.v.fail("index %d grants worker %d of layout %q, which does not exist", e.Index, grant.Worker, c.GetLayout())
+		return
+	}
+	lane := raftlog.Lane{Layout: c.GetLayout(), Worker: grant.Worker}
+	w := m.workers[lane]
+	if w == nil {
+		w = &workerModel{}
+		m.workers[lane] = w
+	}
+	m.v.Facts[factWindows]++
+	wrong := func(why string, args ...any) {
+		m.v.fail("index %d grants worker %d of layout %q to %s, ticks %d to %d: "+why,
+			append([]any{e.Index, grant.Worker, c.GetLayout(), c.GetHolder(), grant.From, grant.Until}, args...)...)
+	}
+	nowTick := l.tickAt(now)
+	switch {
+	case grant.Token != e.Index:
+		wrong("under token %d", grant.Token)
+	case grant.Worker >= l.workers:
+		wrong("the layout has %d workers", l.workers)
+	case grant.From < w.high:
+		wrong("everything below %d was granted already", w.high)
+	case grant.From != max(w.high, nowTick):
+		wrong("expected from %d on, the later of the high-water %d and the proposer's %d", max(w.high, nowTick), w.high, nowTick)
+	case grant.Until <= grant.From || grant.Until > l.ticks:
+		wrong("expected some ticks, up to %d", l.ticks)
+	case grant.Until > nowTick+l.ticksIn(m.maxWindow()):
+		wrong("longer than %d ms after the proposer's clock, which is at tick %d", m.maxWindow(), nowTick)
+	case m.behind(now):
+		wrong("the proposer's clock is %d ms behind the observed one", m.observed-now)
+	}
+	w.high, w.from, w.token, w.nonce, w.released = grant.Until, grant.From, grant.Token, c.GetNonce(), false
+	w.windows = append(w.windows, [2]int64{grant.From, grant.Until})
+	g := &grantModel{from: grant.From, holder: c.GetHolder(), ends: []int64{grant.Until}}
+	copy(g.nonce[:], c.GetNonce())
+	m.grants[grantKey{lane, grant.Token}] = g
+}
+
+// claim is what a command says of a window.
+type claim interface {
+	GetLayout() string
+	GetWorker() uint64
+	GetToken() uint64
+	GetNonce() []byte
+	GetUntil() int64
+}
+
+// claimed returns the worker of a claim that is true, nil of another. It compares that with what
+// the state machine made of it.
+func (m *windowModel) claimed(e *raftlog.Applied, do string, c claim) *workerModel {
+	w := m.workers[raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}]
+	isTrue := w != nil && !w.released && w.token == c.GetToken() && bytes.Equal(w.nonce, c.GetNonce()) && w.high == c.GetUntil()
+	switch refused := e.Result.Err; {
+	case refused == nil && !isTrue:
+		m.v.fail("index %d %s worker %d of layout %q under token %d with an end of %d: that is not its window",
+			e.Index, do, c.GetWorker(), c.GetLayout(), c.GetToken(), c.GetUntil())
+	case refused == nil:
+		return w
+	case refused.Reason == commandv1.Refusal_REFUSAL_WINDOW_MISMATCH && isTrue:
+		m.v.fail("index %d refuses what %s worker %d of layout %q under token %d, which is its window",
+			e.Index, do, c.GetWorker(), c.GetLayout(), c.GetToken())
+	}
+	return nil
+}
+
+func (m *windowModel) extend(e *raftlog.Applied, c *commandv1.ExtendWindow) {
+	w, l := m.claimed(e, "extends", c), m.layouts[c.GetLayout()]
+	if w == nil {
+		return
+	}
+	end := min(min(l.tickAt(e.Command.GetNowMs()), l.ticks)+l.ticksIn(min(c.GetWindowMs(), m.maxWindow())), l.ticks)
+	if want := max(w.high, end); e.Result.Grant.Until != want || e.Result.Grant.From != w.from {
+		m.v.fail("index %d extends the window of worker %d of layout %q to ticks %d to %d, expected %d to %d",
+			e.Index, c.GetWorker(), c.GetLayout(), e.Result.Grant.From, e.Result.Grant.Until, w.from, want)
+	}
+	w.end(e.Result.Grant.Until)
+	g := m.grants[grantKey{raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}, w.token}]
+	g.ends = append(g.ends, e.Result.Grant.Until)
+}
+
+// release is the only thing that lowers a high-water.
+func (m *windowModel) release(e *raftlog.Applied, c *commandv1.ReleaseWorker) {
+	w := m.claimed(e, "releases", c)
+	if w == nil {
+		return
+	}
+	if c.GetNext() < w.from || c.GetNext() > w.high {
+		m.v.fail("index %d releases worker %d of layout %q at tick %d, which is not in its window, %d to %d",
+			e.Index, c.GetWorker(), c.GetLayout(), c.GetNext(), w.from, w.high)
+	}
+	w.released = true
+	w.end(c.GetNext())
+}
+
+func (w *workerModel) end(until int64) {
+	w.high = until
+	w.windows[len(w.windows)-1][1] = until
+}
+
+// checkDisjoint compares all windows of each worker as they were in the end.
+func (m *windowModel) checkDisjoint() {
+	for lane, w := range m.workers {
+		end := int64(math.MinInt64)
+		for _, window := range w.windows {
+			if window[0] >= window[1] {
+				continue // all of it was given back
+			}
+			if window[0] < end {
+				m.v.fail("worker %d of layout %q was granted ticks %d to %d after all below %d", lane.Worker, lane.Layout, window[0], window[1], end)
+			}
+			end = max(end, window[1])
+		}
+	}
+}

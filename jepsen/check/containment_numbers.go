@@ -1,0 +1,116 @@
+package check
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// blockClass is numbers that are a multiple of a step apart.
+type blockClass struct{ step, residue uint64 }
+
+// blockSets is the numbers of each sequence that the log granted and nobody gave back: in
+// each class intervals that are ascending, disjoint and as long as they can be.
+type blockSets map[string]map[blockClass][]interval
+
+// ordinal maps int64 to uint64 in its order, so that residues go on across 0.
+func ordinal(n int64) uint64 { return uint64(n) ^ 1<<63 } //nolint:gosec // G115: wraps as it should
+
+func stepOf(increment int64) uint64 {
+	if increment < 0 {
+		return -uint64(increment) //nolint:gosec // G115: wraps as it should
+	}
+	return uint64(increment)
+}
+
+func classOf(n, increment int64) blockClass {
+	step := stepOf(increment)
+	return blockClass{step, ordinal(n) % step}
+}
+
+// blocksOf collects what was granted under each name, in whichever incarnation and period.
+func blocksOf(grants *raftlog.Grants) blockSets {
+	sets := blockSets{}
+	for name, blocks := range grants.Blocks {
+		sets[name] = map[blockClass][]interval{}
+		for i := range blocks {
+			b := &blocks[i]
+			if numbers, ok := span(b.First, b.Count-b.Returned, b.Increment); ok && !b.Repeated {
+				class := classOf(b.First, b.Increment)
+				sets[name][class] = append(sets[name][class], numbers)
+			}
+		}
+		for class, all := range sets[name] {
+			sets[name][class] = joined(all, class.step)
+		}
+	}
+	return sets
+}
+
+// joined sorts intervals of one class and joins those that meet.
+func joined(all []interval, step uint64) []interval {
+	slices.SortFunc(all, func(a, b interval) int { return cmp.Compare(a.low, b.low) })
+	kept := all[:1]
+	for _, next := range all[1:] {
+		if last := &kept[len(kept)-1]; next.low <= last.high || ordinal(next.low)-ordinal(last.high) == step {
+			last.high = max(last.high, next.high)
+		} else {
+			kept = append(kept, next)
+		}
+	}
+	return kept
+}
+
+// granted reports whether the log granted all of some numbers.
+func (s blockSets) granted(name string, numbers interval, class blockClass) bool {
+	all := s[name][class]
+	at, _ := slices.BinarySearchFunc(all, numbers.low, func(i interval, low int64) int {
+		if i.high < low {
+			return -1
+		}
+		return 1
+	})
+	return at < len(all) && all[at].low <= numbers.low && numbers.high <= all[at].high
+}
+
+// one reports whether the log granted a number, in steps of whatever length.
+func (s blockSets) one(name string, n int64) bool {
+	for class := range s[name] {
+		if ordinal(n)%class.step == class.residue && s.granted(name, interval{n, n}, class) {
+			return true
+		}
+	}
+	return false
+}
+
+// numbers checks that the numbers that clients were given of sequences are of blocks that the log
+// granted. Whether one was given twice is Uniqueness's and Order's to tell.
+func (c *containment) numbers(grants *raftlog.Grants) error {
+	sets := blocksOf(grants)
+	for op, err := range c.of.Ops() {
+		if err != nil {
+			return err
+		}
+		if op.Outcome == history.OK && (op.Do == history.DoNext || op.Do == history.DoIncr) {
+			c.numbered(sets, &op)
+		}
+	}
+	return nil
+}
+
+func (c *containment) numbered(sets blockSets, op *history.Op) {
+	count := uint64(max(op.Count, 1))
+	c.v.Facts[factNumbers] += int64(count) //nolint:gosec // G115: at most 2^32
+	ok := false
+	if count == 1 {
+		ok = sets.one(op.Key, op.First)
+	} else if numbers, some := span(op.First, count, op.Increment); some {
+		ok = sets.granted(op.Key, numbers, classOf(op.First, op.Increment))
+	}
+	if !ok {
+		c.v.fail("operation %d (client %d, answered by %s, start %d) got %d numbers of sequence %q from %d on in steps of %d, "+
+			"and the log did not grant all of them", op.ID, op.Client, op.Member, op.Start, count, op.Key, op.First, op.Increment)
+	}
+}

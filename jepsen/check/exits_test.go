@@ -1,0 +1,79 @@
+package check
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+)
+
+func TestExits(t *testing.T) {
+	t.Parallel()
+	for exit, want := range map[string]Outcome{
+		"exit status 0":                   Pass,
+		"exit status 1":                   Pass,
+		"signal: killed":                  Pass,
+		"exit status 2":                   Fail, // a panic
+		"signal: bus error (core dumped)": Fail,
+		"signal: segmentation fault":      Fail,
+		"waitid: something that was never seen until now": Fail,
+	} {
+		r, err := Open(journal(t,
+			history.Line{Run: &history.Run{Seed: 7, Members: []string{"n2"}}},
+			history.Line{Process: &history.Process{Start: 1, Member: "n1", At: 4}},
+			history.Line{Process: &history.Process{Start: 1, Member: "n1", At: 9, Ended: true, Exit: exit}},
+			history.Line{Process: &history.Process{Start: 2, Member: "n1", At: 10}},
+		))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v := Exits(r); v.Outcome != want || v.Facts["ended"] != 1 {
+			t.Errorf("%q: %+v", exit, v)
+		}
+	}
+}
+
+func TestExitsOfFounders(t *testing.T) {
+	t.Parallel()
+	fault := func(family, host string, from, to int64) []history.Line {
+		begun := history.Fault{Name: "x", Family: family, Hosts: []string{host}, At: from * second}
+		ended := begun
+		ended.At, ended.Ended = to*second, true
+		return []history.Line{{Fault: &begun}, {Fault: &ended}}
+	}
+	for _, c := range []struct {
+		name    string
+		exit    string
+		faults  []history.Line
+		outcome Outcome
+		log     string
+	}{
+		{"without a reason", exitRefused, nil, Fail, "snowraft: no"},
+		{"in good order", "exit status 0", nil, Pass, "snowraft: no"},
+		{"killed", exitKilled, nil, Pass, "snowraft: no"},
+		{"for its disk", exitRefused, fault("disk", "n1", 100, 200), Pass, "snowraft: no"},
+		{"for what its disk had done", exitRefused, fault("disk", "n1", 130, 145), Pass, "snowraft: no"},
+		{"long after its disk failed", exitRefused, fault("disk", "n1", 100, 130), Fail, "snowraft: no"},
+		{"before its disk failed", exitRefused, fault("disk", "n1", 160, 170), Fail, "snowraft: no"},
+		{"for another's disk", exitRefused, fault("disk", "n2", 100, 200), Fail, "snowraft: no"},
+		{"for its clock", exitRefused, fault("clock", "n1", 100, 200), Fail, "snowraft: no"},
+		{"stuck in a transfer", exitRefused, nil, Pass, "snowraft: raft is stuck in a transfer of leadership that failed"},
+		{"without a log", exitRefused, nil, Invalid, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			scene := newScene(process(1, "n1", 50*second))
+			scene.add(history.Line{Process: &history.Process{Start: 1, Member: "n1", At: 150 * second, Ended: true, Exit: c.exit}})
+			scene.add(c.faults...)
+			r := scene.open(t)
+			if c.log != "" {
+				if err := errors.Join(os.Mkdir(filepath.Join(r.Dir, "logs"), 0o700), os.WriteFile(filepath.Join(r.Dir, "logs", "n1.1.log"), []byte(c.log), 0o600)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			wants(t, Exits(r), c.outcome)
+		})
+	}
+}

@@ -1,0 +1,37 @@
+package check
+
+import (
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+)
+
+func TestFloorsFollowFromTheSchedule(t *testing.T) {
+	t.Parallel()
+	for4 := schedule.Duration(4 * time.Second)
+	var events []schedule.Event
+	for range 4 {
+		events = append(events, schedule.Event{Fault: "kill", On: "leader", For: for4})
+	}
+	events = append(events,
+		schedule.Event{Fault: "kill", On: "leader", For: schedule.Duration(time.Second)}, schedule.Event{Fault: "pause", On: "follower", For: for4},
+		schedule.Event{Fault: "clock-bump", On: "leader", Amount: "-5s", For: for4}, schedule.Event{Fault: "clock-bump", On: "leader", Amount: "1500ms", For: for4},
+		schedule.Event{Fault: "clock-all", On: "all", Amount: "5s", For: for4}, schedule.Event{Fault: "wipe", On: "leader", For: for4})
+	r := &Run{Header: history.Run{Rate: 200, WaitThresholdMillis: 1000}}
+	for _, c := range []struct {
+		length    time.Duration
+		workloads []string
+		want      Floors
+	}{
+		{10 * time.Minute, []string{"ids", "strict"}, Floors{LeaderChanges: 2, Refusals: 5, SnapshotsInstalled: 1, Ambiguous: 4, Rate: 60}},
+		{time.Minute, []string{"ids", "redis"}, Floors{LeaderChanges: 2, Refusals: 5, Ambiguous: 4, Rate: 60}},
+		{10 * time.Minute, []string{"relaxed", "churn"}, Floors{LeaderChanges: 2, HandedOver: 100}},
+	} {
+		p := schedule.Plan{Header: schedule.Header{Duration: schedule.Duration(c.length), Workloads: c.workloads}, Events: events}
+		if got := floorsFor(r, p); got != c.want {
+			t.Errorf("%v of %v: %+v, expected %+v", c.length, c.workloads, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package check
+
+import (
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+)
+
+// Judge lets all checkers look at a run, the strongest first. The error means that there is
+// nothing to judge.
+func Judge(dir string) (*Run, []Verdict, error) {
+	r, err := Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := schedule.Read(planFile(dir))
+	if err != nil {
+		return nil, nil, err
+	}
+	log, err := raftlog.Open(dir)
+	if err != nil {
+		return nil, nil, err
+	}
+	// What the log does not tell makes the checkers that need it say so themselves.
+	held, seen := Held(nil), Seen{SnapshotsInstalled: installs(log)}
+	if grants, err := log.Grants(); err == nil {
+		held, seen.HandedOver = heldAtEnd(r, grants), handovers(grants)
+	}
+	return r, []Verdict{
+		Containment(r, log),
+		LogAudit(r, log),
+		Uniqueness(r),
+		Order(r),
+		Refusal(r),
+		Liveness(r, held),
+		Exits(r),
+		SkewBites(r),
+		Vacuity(r, plan.Events, seen, floorsFor(r, plan)),
+	}, nil
+}
+
+// heldAtEnd counts workers whose windows have not passed when clients ended.
+func heldAtEnd(r *Run, g *raftlog.Grants) Held {
+	end := r.Header.WallNanos + r.Phases[history.PhaseEnd] - r.Header.At
+	return func(layout string) int {
+		l, held := r.Layouts[layout], 0
+		for lane, windows := range g.Windows {
+			if lane.Layout != layout || len(windows) == 0 {
+				continue
+			}
+			last := windows[len(windows)-1]
+			if !last.Released && l.MillisAt(last.Until) > end/int64(time.Millisecond) {
+				held++
+			}
+		}
+		return held
+	}
+}
+
+// handovers counts how often a worker went from one process to another.
+func handovers(g *raftlog.Grants) int {
+	n := 0
+	for _, windows := range g.Windows {
+		for i := 1; i < len(windows); i++ {
+			if windows[i].Nonce != windows[i-1].Nonce {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// installs counts snapshots that members got from the leader: behind one of their own, which
+// they took themselves, they keep some of the entries that it covers.
+func installs(log *raftlog.Log) int {
+	type install struct {
+		member string
+		index  uint64
+	}
+	seen := make(map[install]bool)
+	for _, h := range log.Harvests {
+		if s := h.Snapshot(); s.Index > 0 && h.Problem == "" && (h.Last == 0 || h.First > s.Index) {
+			seen[install{h.Member, s.Index}] = true
+		}
+	}
+	return len(seen)
+}

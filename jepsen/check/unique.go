@@ -1,0 +1,170 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"math/bits"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// Uniqueness fails if an ID or a number of a sequence was given out twice: over everything
+// that clients were given, and in [DefaultBudget] bytes of memory.
+func Uniqueness(r *Run) Verdict { return UniquenessWithin(r, DefaultBudget) }
+
+// UniquenessWithin is [Uniqueness] in about budget bytes of memory; what does not fit is
+// sorted in files in the run's directory, which are removed.
+func UniquenessWithin(r *Run, budget int) Verdict {
+	v := newVerdict("uniqueness")
+	if err := errors.Join(r.uniqueIDs(v, budget), r.uniqueNumbers(v, budget)); err != nil {
+		v.invalid("%v", err)
+	}
+	v.Summary = fmt.Sprintf("%d IDs in %d ranges and %d numbers of sequences, %d duplicates",
+		v.Facts["ids"], v.Facts["ranges"], v.Facts["numbers"], v.Facts["duplicates"])
+	return *v
+}
+
+// uniqueIDs looks at each layout by itself.
+func (r *Run) uniqueIDs(v *Verdict, budget int) error {
+	files, err := history.IDFiles(r.Dir)
+	if err != nil {
+		return err
+	}
+	for name := range files {
+		layout, ok := r.Layouts[name]
+		if !ok {
+			return fmt.Errorf("there are IDs of layout %q, which the history does not describe", name)
+		}
+		err := sorting(r.Dir, budget, func(s *sorter) error {
+			for i, err := range readAll(files[name]) {
+				if err != nil {
+					return err
+				}
+				v.Facts["ranges"]++
+				v.Facts["ids"] += int64(i.Count)
+				if err := r.addCells(v, s, layout, i); err != nil {
+					return err
+				}
+			}
+			return r.findDuplicates(v, s, func(e entry) string { return fmt.Sprintf("ID %d of layout %q", e.First, name) })
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foreign is the group of IDs that are not of their layout.
+const foreign = math.MaxUint64
+
+// addCells adds a range with its place among the cells: the worker, with the data center above
+// it, and the tick with the sequence. Unlike IDs, cells of one worker and tick follow each other
+// without a gap in every layout. A range that is of several cells is taken apart.
+func (r *Run) addCells(v *Verdict, s *sorter, layout *snowflake.Layout, i history.Issued) error {
+	first, err := layout.Unpack(i.First)
+	last, errLast := layout.Unpack(i.Last())
+	first.Sequence, last.Sequence = 0, first.Sequence
+	same := first == snowflake.Parts{Tick: last.Tick, Datacenter: last.Datacenter, Worker: last.Worker}
+	if err == nil && errLast == nil && i.First != 0 && (i.Count == 1 || i.Step == layout.Step() && same) {
+		workerBits := max(bits.Len64(layout.Workers()), 1) - 1
+		return s.add(entry{
+			hi:     first.Datacenter<<workerBits | first.Worker,
+			lo:     uint64(first.Tick)<<layout.SequenceBits() | last.Sequence, //nolint:gosec // G115: a tick of an ID is not negative
+			Issued: i,
+		})
+	}
+	if i.Count > 1 {
+		for k := range i.Count {
+			one := i
+			one.First, one.Count = i.First+uint64(k)*i.Step, 1
+			if err := r.addCells(v, s, layout, one); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if i.First == 0 {
+		v.fail("ID 0 of layout %q, which is none, was issued: %v", layout.Name(), given{r, i})
+	} else {
+		v.fail("ID %d was issued, which is not of layout %q: %v: %v", i.First, layout.Name(), given{r, i}, err)
+	}
+	return s.add(entry{hi: foreign, lo: i.First, Issued: i})
+}
+
+// findDuplicates fails for entries that overlap: each covers its count from lo on. what names
+// the first of an entry.
+func (r *Run) findDuplicates(v *Verdict, s *sorter, what func(entry) string) error {
+	var top entry // of those before, in the same group, that reaches furthest
+	begun := false
+	for e, err := range s.sorted() {
+		if err != nil {
+			return err
+		}
+		reach := top.lo + uint64(top.Count) - 1 // never beyond 64 bits: a range does not wrap
+		if begun && e.hi == top.hi && e.lo <= reach {
+			v.Facts["duplicates"]++
+			v.fail("%v was given out twice: %v, and %v", lazily(func() string { return what(e) }), given{r, top.Issued}, given{r, e.Issued})
+			if e.lo+uint64(e.Count)-1 <= reach {
+				continue
+			}
+		}
+		top, begun = e, true
+	}
+	return nil
+}
+
+// sorting runs f with a sorter, and removes its files.
+func sorting(runDir string, budget int, f func(*sorter) error) error {
+	s, err := newSorter(runDir, budget)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(s), s.close())
+}
+
+// readAll reads files with IDs, one after the other. After an error there is nothing more.
+func readAll(paths []string) iter.Seq2[history.Issued, error] {
+	return func(yield func(history.Issued, error) bool) {
+		for _, path := range paths {
+			for i, err := range history.ReadIDs(path) {
+				if !yield(i, err) || err != nil {
+					return
+				}
+			}
+		}
+	}
+}
+
+// given tells who was given something, when, and by whom.
+type given struct {
+	run *Run
+	history.Issued
+}
+
+func (g given) String() string {
+	text := fmt.Sprintf("%d from %d on, by operation %d of client %d, from %s to %s", g.Count, g.First, g.Op, g.Client, g.run.clock(g.Call), g.run.clock(g.Return))
+	if g.Step > 1 {
+		text = fmt.Sprintf("%s, in steps of %d", text, g.Step)
+	}
+	return text + ", " + g.run.process(g.Start)
+}
+
+// clock is a moment, since the run's beginning.
+func (r *Run) clock(at int64) string { return fmt.Sprintf("%.6f s", float64(at-r.Header.At)/1e9) }
+
+// process names the process of a start.
+func (r *Run) process(start uint32) string {
+	if p, ok := r.Process(start); ok {
+		return fmt.Sprintf("start %d of %s", start, p.Member)
+	}
+	return fmt.Sprintf("start %d", start)
+}
+
+// lazily is text that is only made if it is printed.
+type lazily func() string
+
+func (l lazily) String() string { return l() }

@@ -1,0 +1,42 @@
+package check
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/snowraft/snowraft/jepsen/schedule"
+)
+
+// planned says which faults failed, did not end, or did not begin though they stand in the schedule.
+func (r *Run) planned(v *Verdict, events []schedule.Event) {
+	begun := make(map[int]bool)
+	made, idle := make(map[string]int), make(map[string]int)
+	for _, f := range r.Faults {
+		begun[f.Event] = true
+		made[f.Name]++
+		if f.Idle {
+			idle[f.Name]++
+			v.Facts["faults_idle"]++
+		}
+		v.Facts["faults"]++
+		v.Facts["faults_"+f.Family]++
+		switch {
+		case f.Failed != "":
+			v.invalid("fault %d (%s) could not be made: %s", f.Event, f.Name, f.Failed)
+		case f.To == math.MaxInt64:
+			v.invalid("fault %d (%s), which began at %s, did not end", f.Event, f.Name, r.clock(f.From))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(idle)) {
+		if idle[name] == made[name] {
+			v.invalid("none of %d faults of the kind %s hit anything", made[name], name)
+		}
+	}
+	for event, e := range events {
+		v.Facts["events"]++
+		if !begun[event] {
+			v.invalid("fault %d (%s) did not begin, though it was planned", event, e.Fault)
+		}
+	}
+}
