@@ -1,0 +1,63 @@
+package report
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+)
+
+const (
+	clockHeight = 160
+	// mostLines is how many members' clocks are told apart by how they are painted.
+	mostLines = 8
+)
+
+// offset is how far a member's clock was from the harness's when it was asked, as seen
+// from the middle of the question.
+func offset(s history.Status) time.Duration {
+	asked := time.Duration(s.Return-s.Call) / 2
+	return time.Duration(s.ClockMillis)*time.Millisecond - time.Duration(s.WallNanos) + asked
+}
+
+// clocks draws how far each member's clock was off: of each bucket the greatest distance.
+func (d *digest) clocks() *figure {
+	f := &figure{Title: "Clocks", About: "how far each member's clock was from the harness's, by its own word; by decades beyond 10 ms"}
+	offsets := make(map[string]map[int]time.Duration) // by member and bucket
+	greatest, last := time.Duration(0), 0
+	for _, s := range d.Statuses {
+		if s.Error != "" || s.ClockMillis == 0 {
+			continue
+		}
+		if offsets[s.Member] == nil {
+			offsets[s.Member] = make(map[int]time.Duration)
+		}
+		i := d.series.index(s.Return)
+		if off := offset(s); off.Abs() >= offsets[s.Member][i].Abs() {
+			offsets[s.Member][i] = off
+		}
+		greatest, last = max(greatest, offset(s).Abs()), max(last, i)
+	}
+	p := f.pane(clockHeight)
+	scale := signed(greatest)
+	p.scale(scale)
+	for n, name := range d.hosts() {
+		var line stairs
+		hold := int(time.Second/d.series.width) + 1 // asked every half second, so a gap is longer
+		for i := 0; i <= last; i++ {
+			for back := range hold {
+				if off, ok := offsets[name][i-back]; ok {
+					line.add(d, i, scale.y(float64(off)))
+					break
+				}
+			}
+		}
+		if line.b.Len() == 0 {
+			continue
+		}
+		class := fmt.Sprintf("m%d", n%mostLines)
+		p.Paths = append(p.Paths, path{line.b.String(), "line " + class})
+		f.Legend = append(f.Legend, key{"line " + class, plain(name), true})
+	}
+	return f
+}

@@ -1,0 +1,101 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+)
+
+// mostKinds bounds how many kinds of outcomes are told apart, whatever the history holds.
+const mostKinds = 500
+
+// kind is what operations that are counted together have in common.
+type kind struct {
+	Workload string
+	Outcome  history.Outcome
+	Reason   string
+}
+
+// count is a number of operations of a kind.
+type count struct {
+	kind
+	Operations uint64
+	// Share is that of the workload's operations, in percent.
+	Share float64
+}
+
+// tally counts operations.
+type tally struct {
+	kinds map[kind]uint64
+	all   uint64
+	// ids and numbers are how many were given to clients that wrote an operation down.
+	ids, numbers uint64
+}
+
+func newTally() *tally { return &tally{kinds: make(map[kind]uint64)} }
+
+func (t *tally) add(op history.Op) {
+	t.all++
+	k := kind{op.Workload, op.Outcome, op.Reason}
+	if _, known := t.kinds[k]; !known && len(t.kinds) >= mostKinds {
+		k = kind{elsewhere, op.Outcome, elsewhere}
+	}
+	t.kinds[k]++
+	if op.Outcome != history.OK {
+		return
+	}
+	switch op.Do {
+	case history.DoIDs:
+		t.ids += uint64(op.Count)
+	case history.DoNext, history.DoIncr:
+		t.numbers += max(uint64(op.Count), 1)
+	}
+}
+
+// of is how many operations had an outcome.
+func (t *tally) of(o history.Outcome) uint64 {
+	n := uint64(0)
+	for k, operations := range t.kinds {
+		if k.Outcome == o {
+			n += operations
+		}
+	}
+	return n
+}
+
+// counts are all kinds: by workload, what was done first, then what was most often.
+func (t *tally) counts() []count {
+	whole := make(map[string]uint64)
+	for k, n := range t.kinds {
+		whole[k.Workload] += n
+	}
+	var all []count
+	for k, n := range t.kinds {
+		all = append(all, count{k, n, 100 * float64(n) / float64(whole[k.Workload])})
+	}
+	rank := map[history.Outcome]int{history.OK: 0, history.Fail: 1, history.Info: 2}
+	slices.SortFunc(all, func(a, b count) int {
+		return cmp.Or(
+			cmp.Compare(a.Workload, b.Workload), cmp.Compare(rank[a.Outcome], rank[b.Outcome]),
+			cmp.Compare(b.Operations, a.Operations), cmp.Compare(a.Reason, b.Reason))
+	})
+	return all
+}
+
+// named is a number of something that has a name.
+type named struct {
+	Name  string
+	Count int
+}
+
+// most lists numbers by name, the greatest first.
+func most(counts map[string]int) []named {
+	var all []named
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		all = append(all, named{name, counts[name]})
+	}
+	slices.SortStableFunc(all, func(a, b named) int { return cmp.Compare(b.Count, a.Count) })
+	return all
+}
