@@ -1,0 +1,259 @@
+//go:build linux
+
+// Package lab is a small data centre: members of a cluster, each a host in a network
+// namespace of its own, with a disk of its own and a wall clock of its own, on which the
+// unmodified program runs. It notes each start and each end of a process in the history.
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/disk"
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/network"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// The ports of a member.
+const (
+	PortAPI    = 7700
+	PortHTTP   = 7701
+	PortRaft   = 7702
+	PortGossip = 7703
+	PortRedis  = 7704
+)
+
+// diskBytes is the size of a member's disk.
+const diskBytes = 256 << 20
+
+// Config is what a lab is made of.
+type Config struct {
+	// Dir is the run's directory.
+	Dir string
+	// Binary is the program of members, Upgrade another build of it.
+	Binary, Upgrade string
+	// Members start the cluster together; they are n1, n2, ...
+	Members int
+	// Spares are hosts without a member at first, for workloads, and Twins such hosts for
+	// faults; their names follow. Strays are hosts for members that are not of this cluster,
+	// x1, x2, ...: no client asks them.
+	Spares, Twins, Strays int
+	// Flags are added to "snowraft serve" of each member, Env to its environment.
+	Flags, Env []string
+	// Interposed puts a file system that can be made to fail in front of each disk.
+	Interposed bool
+	Journal    *history.Journal
+}
+
+// Lab is the data centre. Its methods may be called from any goroutine.
+type Lab struct {
+	cfg     Config
+	Net     *network.Net
+	Members []*Member // with spares and twins, without strays
+	Archive *raftlog.Archive
+	strays  []*Member
+
+	starts atomic.Uint32
+	calls  sync.Map // the addresses of a connection, a string -> uint32, the start that it leads to
+
+	mu     sync.Mutex
+	latest map[string]history.Status // by member
+	nodes  map[string]string         // the node ID that each said it has, by member
+	guests []*Guest
+}
+
+// Open makes the hosts and their disks. Nothing is started. The sandbox of this process
+// takes all of it away when it ends; Close ends processes in good order before.
+func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
+	l := &Lab{cfg: cfg, latest: make(map[string]history.Status), nodes: make(map[string]string)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, l.Close())
+		}
+	}()
+	for _, dir := range []string{l.disks(), l.logs()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if l.Archive, err = raftlog.Create(cfg.Dir); err != nil {
+		return nil, err
+	}
+	if l.Net, err = network.New(ctx); err != nil {
+		return nil, err
+	}
+	for i := range cfg.Members + cfg.Spares + cfg.Twins {
+		m, err := l.addMember(ctx, fmt.Sprintf("n%d", i+1), i+1)
+		if err != nil {
+			return nil, err
+		}
+		m.founder = i < cfg.Members
+		l.Members = append(l.Members, m)
+	}
+	for i := range cfg.Strays {
+		m, err := l.addMember(ctx, fmt.Sprintf("x%d", i+1), firstStray+i)
+		if err != nil {
+			return nil, err
+		}
+		l.strays = append(l.strays, m)
+	}
+	return l, nil
+}
+
+// firstStray is the last part of the first stray's address.
+const firstStray = 150
+
+func (l *Lab) disks() string { return filepath.Join(l.cfg.Dir, "disks") }
+
+func (l *Lab) logs() string { return filepath.Join(l.cfg.Dir, "logs") }
+
+func (l *Lab) addMember(ctx context.Context, name string, number int) (*Member, error) {
+	host, err := l.Net.AddHost(ctx, name, number)
+	if err != nil {
+		return nil, err
+	}
+	d, err := disk.New(ctx, l.disks(), name, diskBytes)
+	if err != nil {
+		return nil, err
+	}
+	if l.cfg.Interposed {
+		if err := d.Interpose(ctx); err != nil {
+			return nil, errors.Join(err, d.Close())
+		}
+	}
+	return &Member{machine: machine{Name: name, Host: host, lab: l}, Disk: d, binary: l.cfg.Binary}, nil
+}
+
+// Boot starts the founding members that do not run.
+func (l *Lab) Boot(ctx context.Context) error { return Start(ctx, l.Founders()...) }
+
+// Start starts members that do not run.
+func Start(ctx context.Context, members ...*Member) error {
+	for _, m := range members {
+		if err := m.Start(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Founders are the members that start the cluster together.
+func (l *Lab) Founders() []*Member { return l.Members[:l.cfg.Members] }
+
+// Spares are the hosts after the founders.
+func (l *Lab) Spares() []*Member {
+	return l.Members[l.cfg.Members : l.cfg.Members+l.cfg.Spares]
+}
+
+// Twins are the hosts after the spares.
+func (l *Lab) Twins() []*Member { return l.Members[l.cfg.Members+l.cfg.Spares:] }
+
+// Strays are the hosts for members of other clusters.
+func (l *Lab) Strays() []*Member { return l.strays }
+
+// Running are the members whose processes run.
+func (l *Lab) Running() []*Member {
+	var running []*Member
+	for _, m := range l.Members {
+		if m.Running() {
+			running = append(running, m)
+		}
+	}
+	return running
+}
+
+// Member returns the member of that name, nil if there is none.
+func (l *Lab) Member(name string) *Member {
+	for _, m := range l.Members {
+		if m.Name == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// at returns the member with that address, nil if there is none.
+func (l *Lab) at(address string) *Member {
+	ip, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil
+	}
+	for _, m := range slices.Concat(l.Members, l.strays) {
+		if m.Host.IP == ip {
+			return m
+		}
+	}
+	return nil
+}
+
+// Dial connects to a member as a client. The connection leads to one start of its
+// process for as long as it lasts, which StartOf tells.
+func (l *Lab) Dial(ctx context.Context, address string) (net.Conn, error) {
+	m := l.at(address)
+	if m == nil {
+		return nil, fmt.Errorf("%s is no member's address", address)
+	}
+	before := m.Current()
+	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if now := m.Current(); now != before {
+		return nil, errors.Join(fmt.Errorf("%s was restarted meanwhile", m.Name), conn.Close())
+	}
+	l.calls.Store(callKey(conn.LocalAddr(), conn.RemoteAddr()), before)
+	return conn, nil
+}
+
+// StartOf tells which start of a process the connection between these two addresses,
+// which Dial made, leads to; 0 if it is not known. The local one alone does not tell: the
+// kernel gives the same port to connections to several hosts.
+func (l *Lab) StartOf(local, remote net.Addr) uint32 {
+	if local == nil || remote == nil {
+		return 0
+	}
+	start, _ := l.calls.Load(callKey(local, remote))
+	number, _ := start.(uint32)
+	return number
+}
+
+func callKey(local, remote net.Addr) string { return local.String() + " " + remote.String() }
+
+// Note writes a note into the history.
+func (l *Lab) Note(member, what, detail string) {
+	l.cfg.Journal.Add(history.Line{Note: &history.Note{At: history.Now(), Member: member, What: what, Detail: detail}})
+}
+
+// NextStart numbers a process.
+func (l *Lab) NextStart() uint32 { return l.starts.Add(1) }
+
+// Close kills what runs and takes the hosts and disks down.
+func (l *Lab) Close() error {
+	var errs []error
+	for _, g := range l.Guests() {
+		g.Kill()
+	}
+	for _, m := range slices.Concat(l.Members, l.strays) {
+		m.Kill()
+		errs = append(errs, m.Disk.Close())
+	}
+	if l.Net != nil {
+		errs = append(errs, l.Net.Close())
+	}
+	if l.Archive != nil {
+		errs = append(errs, l.Archive.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.disks()))...)
+}
+
+// Upgrade is another build of the members' program.
+func (l *Lab) Upgrade() string { return l.cfg.Upgrade }

@@ -1,0 +1,135 @@
+//go:build linux
+
+package lab
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// observeEvery is how often a member is asked how it is.
+	observeEvery = 500 * time.Millisecond
+	// observeWithin is how long it may take to say so.
+	observeWithin = time.Second
+)
+
+// Connect returns a connection to a member's API that comes back soon after a restart.
+func (l *Lab) Connect(m *Member) (*grpc.ClientConn, error) {
+	reconnect := backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond}
+	return grpc.NewClient("passthrough:///"+m.Address(PortAPI),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(l.Dial),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))
+}
+
+// Observe asks all members how they are, about every half second until ctx ends, and
+// writes that into the history.
+func (l *Lab) Observe(ctx context.Context) error {
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for _, m := range l.Members {
+		conn, err := l.Connect(m)
+		if err != nil {
+			return err
+		}
+		wg.Go(func() {
+			defer conn.Close() //nolint:errcheck // nothing is under way
+			l.observe(ctx, m, snowraftv1.NewClusterServiceClient(conn))
+		})
+	}
+	return nil
+}
+
+func (l *Lab) observe(ctx context.Context, m *Member, cluster snowraftv1.ClusterServiceClient) {
+	tick := time.NewTicker(observeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !m.Running() {
+			continue
+		}
+		s := l.ask(ctx, m, cluster)
+		if ctx.Err() != nil {
+			return
+		}
+		l.mu.Lock()
+		l.latest[m.Name] = s
+		if s.Node != "" {
+			l.nodes[m.Name] = s.Node
+		}
+		l.mu.Unlock()
+		l.cfg.Journal.Add(history.Line{Status: &s})
+	}
+}
+
+// ask asks a member for its status.
+func (l *Lab) ask(ctx context.Context, m *Member, cluster snowraftv1.ClusterServiceClient) history.Status {
+	ctx, cancel := context.WithTimeout(ctx, observeWithin)
+	defer cancel()
+	var p peer.Peer
+	s := history.Status{Member: m.Name, SkewCallNanos: int64(m.Offset()), Call: history.Now()}
+	got, err := cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{}, grpc.Peer(&p))
+	// In this order a pause in between only makes the answer seem to have taken longer.
+	s.WallNanos = history.Wall()
+	s.Return = history.Now()
+	s.SkewReturnNanos = int64(m.Offset())
+	s.Start = l.StartOf(p.LocalAddr, p.Addr)
+	if err != nil {
+		s.Error = err.Error()
+		return s
+	}
+	s.Node, s.Leader, s.Term = got.GetNodeId(), got.GetLeaderId(), got.GetTerm()
+	s.Commit, s.Applied = got.GetCommitIndex(), got.GetAppliedIndex()
+	s.ObservedMillis, s.ClockMillis, s.OffsetMillis = got.GetObservedClockMs(), got.GetClockMs(), got.GetClockOffsetMs()
+	s.Problem, s.Voter = got.GetProblem(), got.GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER
+	for _, lane := range got.GetLanes() {
+		s.Lanes = append(s.Lanes, history.Lane{
+			Layout: lane.GetLayout(), Worker: lane.GetWorker(), Token: lane.GetToken(), From: lane.GetFrom(), Until: lane.GetUntil(),
+		})
+	}
+	return s
+}
+
+// Status is what a member said of itself last, at most about a second ago, in the start
+// that runs now; false if it has not.
+func (l *Lab) Status(m *Member) (history.Status, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, ok := l.latest[m.Name]
+	fresh := ok && s.Error == "" && s.Start == m.Current() && history.Now()-s.Return < int64(2*observeEvery+observeWithin)
+	return s, fresh
+}
+
+// Leader is the running member that leads, as far as the members' last statuses tell;
+// nil if none does.
+func (l *Lab) Leader() *Member {
+	var leader *Member
+	var term uint64
+	for _, m := range l.Running() {
+		if s, ok := l.Status(m); ok && s.Leader == s.Node && s.Node != "" && s.Term > term {
+			leader, term = m, s.Term
+		}
+	}
+	return leader
+}
+
+// Node is the ID that a member last said it has, empty if it never did.
+func (l *Lab) Node(m *Member) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.nodes[m.Name]
+}

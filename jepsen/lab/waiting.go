@@ -1,0 +1,50 @@
+//go:build linux
+
+package lab
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Waiting is how many bytes have come over connections to one of the member's ports and were
+// not read by it yet: what a process that is stopped will read first.
+func (m *Member) Waiting(port int) (waiting int64, err error) {
+	err = m.Host.Do(func() error {
+		f, err := os.Open("/proc/thread-self/net/tcp") // of the thread's network namespace
+		if err != nil {
+			return err
+		}
+		defer f.Close() //nolint:errcheck // read only
+		for s := bufio.NewScanner(f); ; {
+			if !s.Scan() {
+				return s.Err()
+			}
+			n, err := unread(s.Text(), port)
+			if err != nil {
+				return err
+			}
+			waiting += n
+		}
+	})
+	return waiting, err
+}
+
+// unread is how many bytes a line of /proc/net/tcp says are not read yet, of an established
+// connection to that port; 0 for other lines.
+func unread(line string, port int) (int64, error) {
+	const established = "01"
+	fields := strings.Fields(line)
+	if len(fields) < 5 || fields[3] != established || !strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", port)) {
+		return 0, nil
+	}
+	_, received, _ := strings.Cut(fields[4], ":")
+	n, err := strconv.ParseInt(received, 16, 64)
+	if err != nil {
+		return 0, fmt.Errorf("a connection of /proc/net/tcp: %w", err)
+	}
+	return n, nil
+}
