@@ -1,0 +1,150 @@
+//go:build linux
+
+package workload
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+
+	product "github.com/snowraft/snowraft/client"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// churn has more holders than there are workers: embedded generators in this process that
+// come and go, members, and holders that only acquire, extend and release. So workers go
+// from hand to hand all the time, and are exhausted now and then.
+func churn() Workload {
+	return Workload{
+		Name:  "churn",
+		About: "more holders than workers, which come and go",
+		Prepare: func(ctx context.Context, w *World) error {
+			return w.CreateLayout(ctx, &snowraftv1.Layout{
+				Name: smallLayout, UnitMs: 1, EpochMs: 1577836800000,
+				Fields: []*snowraftv1.Field{
+					{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 41},
+					{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
+					{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 12},
+				},
+			})
+		},
+		Run: runChurn,
+	}
+}
+
+const (
+	smallLayout = "small" // of 8 workers
+	churners    = 16      // generators
+	idlers      = 4       // that issue nothing
+)
+
+func runChurn(ctx context.Context, w *World) error {
+	out, err := w.IDs(smallLayout)
+	if err != nil {
+		return err
+	}
+	ids, err := connect(w, snowraftv1.NewIdServiceClient)
+	if err != nil {
+		return err
+	}
+	defer ids.close()
+	workers, err := connect(w, snowraftv1.NewWorkerServiceClient)
+	if err != nil {
+		return err
+	}
+	defer workers.close()
+	own, err := w.product()
+	if err != nil {
+		return err
+	}
+	defer own.Close() //nolint:errcheck // nothing is under way
+
+	var wg sync.WaitGroup
+	errs := make([]error, churners)
+	for i := range churners {
+		c := &churner{client: w.client("churn"), own: own, out: out, holder: fmt.Sprintf("churn-%d", i+1), rate: w.Rate * 0.7 / churners}
+		wg.Go(func() { errs[i] = c.live(ctx) })
+	}
+	for i := range idlers {
+		c := &idler{client: w.client("churn"), of: workers.of, holder: fmt.Sprintf("idle-%d", i+1)}
+		wg.Go(func() { c.live(ctx) })
+	}
+	// Members take a worker of a layout that they are asked for, and keep it.
+	c := idClient{client: w.client("churn"), layout: smallLayout, out: out}
+	wg.Go(func() {
+		pace(ctx, w.Rate*0.3, func(ctx context.Context) {
+			if m, ok := w.someone(); ok {
+				c.ask(ctx, m, ids.of[m], 0, 0)
+			}
+		})
+	})
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// churner is one generator after another, under the same name.
+type churner struct {
+	*client
+	own    *product.Client
+	out    *history.Writer
+	holder string
+	rate   float64
+}
+
+func (c *churner) live(ctx context.Context) error {
+	for history.Sleep(ctx, rand.N(2*time.Second)) {
+		if err := c.once(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// once is the life of a generator. At its end it gives its worker back, or disappears.
+func (c *churner) once(ctx context.Context) error {
+	options := []product.GeneratorOption{product.WithLayout(smallLayout), product.WithHolder(c.holder)}
+	if rand.IntN(2) == 0 {
+		options = append(options, product.WithoutWaiting())
+	}
+	process := history.Process{Start: c.w.Lab.NextStart(), Member: c.holder, Generator: true, PID: os.Getpid(), At: history.Now()}
+	c.w.Journal.Add(history.Line{Process: &process})
+	gen, err := product.NewGenerator(c.own, options...)
+	if err != nil {
+		return err
+	}
+	u := &user{
+		own: gen, ids: c.out, number: c.w.NextOp,
+		like: history.Op{
+			Workload: c.workload, Client: c.number, Do: history.DoIDs, Key: smallLayout, Member: c.holder, Start: process.Start,
+			Session: c.w.NextSession(),
+		},
+		write: func(op history.Op) { c.w.Journal.Add(history.Line{Op: &op}) },
+	}
+	life, end := context.WithTimeout(ctx, within(500*time.Millisecond, 6*time.Second))
+	defer end()
+	pace(life, c.rate, u.ask)
+	ended := process
+	ended.Exit = c.end(ctx, gen)
+	ended.Ended, ended.At = true, history.Now()
+	c.w.Journal.Add(history.Line{Process: &ended})
+	return nil
+}
+
+// end ends a generator, and says how.
+func (c *churner) end(ctx context.Context, gen *product.Generator) string {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
+	defer cancel()
+	if rand.IntN(3) == 0 {
+		cancel() // no time to tell anybody
+	}
+	if err := gen.Close(ctx); err != nil {
+		return "abandoned: " + err.Error()
+	}
+	return "closed"
+}

@@ -1,0 +1,178 @@
+//go:build linux
+
+package workload
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/snowflake"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// embedded has processes that embed the product's generator, each on a host of its own
+// (gen-1, gen-2, ...). They are killed, paused, closed and started again under the same
+// name. What a process that is killed has issued and not yet written is lost.
+func embedded() Workload {
+	return Workload{
+		Name:    "embedded",
+		About:   "embedded generators in processes of their own, which are killed, paused, closed and started again",
+		Prepare: prepareEmbedded,
+		Run:     runEmbedded,
+	}
+}
+
+const (
+	generators = 4
+	// embeddedLayout is the layout of every other generator; the others have the default one
+	// in common with members.
+	embeddedLayout = "embedded"
+)
+
+func prepareEmbedded(ctx context.Context, w *World) error {
+	return w.CreateLayout(ctx, &snowraftv1.Layout{
+		Name: embeddedLayout, UnitMs: 10, EpochMs: 1577836800000, Spread: 7,
+		Fields: []*snowraftv1.Field{
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 39},
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 8},
+			{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 16},
+		},
+	})
+}
+
+func runEmbedded(ctx context.Context, w *World) error {
+	errs := make([]error, generators)
+	var wg sync.WaitGroup
+	for i := range generators {
+		guest, err := w.Lab.AddGuest(ctx, fmt.Sprintf("gen-%d", i+1), i+1)
+		if err != nil {
+			return err
+		}
+		h := &host{w: w, guest: guest, client: w.NextClient(), layout: snowflake.Default().Name(), rate: w.Rate / generators}
+		if i%2 == 1 {
+			h.layout = embeddedLayout
+		}
+		wg.Go(func() { errs[i] = h.live(ctx) })
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// host is where one generator after another lives.
+type host struct {
+	w      *World
+	guest  *lab.Guest
+	client uint32
+	layout string
+	rate   float64
+
+	readers sync.WaitGroup
+}
+
+// live starts generators, and does to them what may happen to programs, until ctx ends.
+func (h *host) live(ctx context.Context) error {
+	defer h.readers.Wait()
+	defer h.guest.Stop(2 * closeWithin)
+	for {
+		if err := h.start(ctx); err != nil {
+			return err
+		}
+		if !history.Sleep(ctx, within(time.Second, 10*time.Second)) {
+			return nil
+		}
+		release, ok := h.guest.Reserve()
+		if !ok {
+			continue // something else is being done to it
+		}
+		h.disturb(ctx)
+		release()
+	}
+}
+
+// disturb ends the process in some way, or pauses it.
+func (h *host) disturb(ctx context.Context) {
+	switch rand.IntN(6) {
+	case 0, 1:
+		h.guest.Kill()
+		history.Sleep(ctx, rand.N(2*time.Second))
+	case 2:
+		h.guest.Kill() // and is back at once
+	case 3:
+		h.guest.Stop(2 * closeWithin)
+		history.Sleep(ctx, rand.N(2*time.Second))
+	default:
+		h.guest.Pause()
+		history.Sleep(ctx, within(200*time.Millisecond, 12*time.Second))
+		h.guest.Continue()
+	}
+}
+
+// start starts a process if none runs, and copies what it tells into the journal.
+func (h *host) start(ctx context.Context) error {
+	if h.guest.Running() {
+		return nil
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer write.Close() //nolint:errcheck // the process has its own
+	g := Generator{
+		Dir: h.w.Dir, File: h.w.IDFile(h.layout), Members: h.w.addresses(), Layout: h.layout, Holder: h.guest.Name, Rate: h.rate,
+		Client: h.client, Session: h.w.NextSession(),
+	}
+	log, err := os.OpenFile(filepath.Join(h.w.Dir, "logs", fmt.Sprintf("%s.%d.log", h.guest.Name, g.Session)), os.O_WRONLY|os.O_CREATE, 0o644)
+	if err != nil {
+		return errors.Join(err, read.Close())
+	}
+	defer log.Close() //nolint:errcheck // the process has its own
+	started, err := h.guest.Start(func(start uint32) *exec.Cmd {
+		g.Start, g.LastOp = start, lastOpBefore(start)
+		raw, _ := json.Marshal(g) // of strings and numbers
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), h.w.Self, "generator", string(raw))
+		cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+		cmd.Stdout, cmd.Stderr = write, log
+		return cmd
+	})
+	if err != nil || !started {
+		return errors.Join(err, read.Close())
+	}
+	h.readers.Go(func() { h.merge(read) })
+	return nil
+}
+
+// lastOpBefore is the number that the operations of a process follow, by its start: World
+// counts from 1 and never gets there.
+func lastOpBefore(start uint32) uint64 { return uint64(start) << 32 }
+
+// merge copies the lines of a process into the journal until it ends. A line that was cut
+// off is left out.
+func (h *host) merge(from io.ReadCloser) {
+	defer from.Close() //nolint:errcheck // read only
+	r := bufio.NewReader(from)
+	for {
+		raw, err := r.ReadBytes('\n')
+		if err != nil {
+			return
+		}
+		var line history.Line
+		if err := json.Unmarshal(raw, &line); err != nil {
+			h.w.Lab.Note(h.guest.Name, "not-merged", err.Error())
+			continue
+		}
+		h.w.Journal.Add(line)
+	}
+}

@@ -1,0 +1,136 @@
+//go:build linux
+
+package workload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// nonvoters has two spare hosts with members that have no vote, and stay.
+//
+// It is for a run without other spares. So it is not among all workloads.
+func nonvoters() Workload {
+	return Workload{
+		Name:   "nonvoters",
+		About:  "members without a vote",
+		Spares: 2,
+		Run: func(ctx context.Context, w *World) error {
+			return withNonvoters(ctx, w, "nonvoters", func(*administrator) error { return nil })
+		},
+	}
+}
+
+// removals has the same members, and asks, while a founder is down, to remove another one:
+// without that there would be no majority of voters, however many nonvoters are there, so that
+// it has to be refused.
+//
+// It is for three founders that nobody else starts or stops.
+func removals() Workload {
+	return Workload{
+		Name:   "removals",
+		About:  "removals that would leave no majority of the voters, with nonvoters about",
+		Spares: 2,
+		Run: func(ctx context.Context, w *World) error {
+			return withNonvoters(ctx, w, "removals", func(c *administrator) error {
+				for n := 0; history.Sleep(ctx, rare); n++ {
+					if err := c.needed(ctx, n); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+}
+
+const (
+	// removalWithin is how long a removal may take that waits for a voter.
+	removalWithin = 8 * time.Second
+	// unaware is how long a member that was killed stays down after the others have noticed.
+	unaware = time.Second
+	// rare is how often a round begins.
+	rare = 3 * time.Second
+)
+
+// withNonvoters has all spares join without a vote, and calls f then.
+func withNonvoters(ctx context.Context, w *World, workload string, f func(*administrator) error) error {
+	s, err := connect(w, snowraftv1.NewClusterServiceClient)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	c := &administrator{client: w.client(workload), of: s.of}
+	for _, m := range w.Lab.Spares() {
+		m.With("--nonvoter")
+		if err := c.joinAs(ctx, m, false); err != nil {
+			return err
+		}
+	}
+	return f(c)
+}
+
+// needed kills a follower, waits until the leader misses it, and asks to remove the other.
+func (c *administrator) needed(ctx context.Context, n int) error {
+	leader := c.w.Lab.Leader()
+	var followers []*lab.Member
+	for _, m := range c.w.Lab.Founders() {
+		if m != leader {
+			followers = append(followers, m)
+		}
+	}
+	if leader == nil || len(followers) != 2 {
+		return nil
+	}
+	down, other := followers[n%2], followers[(n+1)%2]
+	status, known := c.w.Lab.Status(other)
+	if !known {
+		return nil
+	}
+	down.Kill()
+	for !c.misses(ctx, leader, down) {
+		if !history.Sleep(ctx, look) {
+			return down.Start(context.WithoutCancel(ctx))
+		}
+	}
+	asked := make(chan struct{})
+	go func() {
+		defer close(asked)
+		_, _ = c.within(ctx, removalWithin, leader, history.Op{Do: history.DoAdmin, Key: history.NeededRemoval + other.Name}, // it is written down
+			func(ctx context.Context, _ *history.Op, opts ...grpc.CallOption) error {
+				_, err := c.of[leader].RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: status.Node}, opts...)
+				return err
+			})
+	}()
+	history.Sleep(context.WithoutCancel(ctx), unaware)
+	err := down.Start(context.WithoutCancel(ctx)) // with it, what was begun can be completed
+	<-asked
+	if err != nil {
+		return fmt.Errorf("starting %s again: %w", down.Name, err)
+	}
+	return nil
+}
+
+// misses reports whether a leader knows that a member is down.
+func (c *administrator) misses(ctx context.Context, leader, down *lab.Member) bool {
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	resp, err := c.of[leader].ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	if err != nil {
+		return false
+	}
+	for _, m := range resp.GetMembers() {
+		if m.GetAddress() == down.Address(lab.PortRaft) {
+			return !m.GetAlive()
+		}
+	}
+	return false
+}

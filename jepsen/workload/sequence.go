@@ -1,0 +1,119 @@
+//go:build linux
+
+package workload
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+
+	product "github.com/snowraft/snowraft/client"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// tryEvery is how long it takes until what a load needs is asked for again.
+const tryEvery = 200 * time.Millisecond
+
+// Create makes sequences that every running member knows afterwards, and writes them down.
+func (w *World) Create(ctx context.Context, sequences ...*snowraftv1.Sequence) error {
+	s, err := connect(w, snowraftv1.NewSequenceServiceClient)
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	for _, spec := range sequences {
+		// Before it exists, so that no number can come before this line.
+		w.noteSequence(spec.GetName(), spec.GetMode())
+		err := w.insist(ctx, func(ctx context.Context, m *lab.Member) error {
+			resp, err := s.of[m].CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec})
+			if err == nil && len(resp.GetUnreachedMembers()) > 0 {
+				err = fmt.Errorf("%v do not know it yet", resp.GetUnreachedMembers())
+			}
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("sequence %s: %w", spec.GetName(), err)
+		}
+	}
+	return nil
+}
+
+func (w *World) noteSequence(name string, mode snowraftv1.SequenceMode) {
+	line := history.Sequence{Name: name, Mode: history.ModeRelaxed}
+	if mode == snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT {
+		line.Mode = history.ModeStrict
+	}
+	w.Journal.Add(history.Line{Sequence: &line})
+}
+
+// insist calls f, which may be repeated, with members that run until it succeeds or ctx ends.
+func (w *World) insist(ctx context.Context, f func(ctx context.Context, m *lab.Member) error) error {
+	var last error
+	for {
+		if m, ok := w.someone(); ok {
+			try, cancel := context.WithTimeout(ctx, callTimeout)
+			last = f(try, m)
+			cancel()
+			if last == nil {
+				return nil
+			}
+		}
+		if !history.Sleep(ctx, tryEvery) {
+			return fmt.Errorf("%w; at last: %w", ctx.Err(), last)
+		}
+	}
+}
+
+// numberer takes numbers of sequences.
+type numberer struct {
+	*client
+	of map[*lab.Member]snowraftv1.SequenceServiceClient
+}
+
+// next asks a member for numbers; with an ID the request may be repeated.
+func (c numberer) next(ctx context.Context, m *lab.Member, key string, count uint32, id string) history.Op {
+	op, _ := c.call(ctx, m, history.Op{Do: history.DoNext, Key: key, Count: count, RequestID: id},
+		func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error {
+			resp, err := c.of[m].Next(ctx, &snowraftv1.NextRequest{Sequence: key, Count: count, RequestId: id}, opts...)
+			if err == nil {
+				op.First, op.Count, op.Increment = resp.GetFirst(), resp.GetCount(), resp.GetIncrement()
+			}
+			return err
+		})
+	return op
+}
+
+// read asks a member for the last number that was given out; 0 is none.
+func (c numberer) read(ctx context.Context, m *lab.Member, key string) history.Op {
+	op, _ := c.call(ctx, m, history.Op{Do: history.DoRead, Key: key},
+		func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error {
+			resp, err := c.of[m].GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: key}, opts...)
+			op.First = resp.GetLast()
+			return err
+		})
+	return op
+}
+
+// take asks whomever the product's client asks; with an ID the request may be repeated.
+func (c *client) take(ctx context.Context, s *product.Sequence, key string, count uint32, id string) history.Op {
+	op, _ := c.through(ctx, history.Op{Do: history.DoNext, Key: key, Count: count, RequestID: id},
+		func(ctx context.Context, op *history.Op) error {
+			var got product.Numbers
+			var err error
+			if id == "" {
+				got, err = s.Take(ctx, int(count))
+			} else {
+				got, err = s.TakeOnce(ctx, id, int(count))
+			}
+			if err == nil {
+				op.First, op.Count, op.Increment = got.First, uint32(got.Count), got.Increment
+			}
+			return err
+		})
+	return op
+}

@@ -1,0 +1,173 @@
+//go:build linux
+
+package workload
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	joinWithin  = 30 * time.Second // a new member becomes a voter, if nothing is in its way
+	leaveWithin = 12 * time.Second // a member that was let go ends
+	goWithin    = 10 * time.Second // after the end of the load a removal is completed
+	look        = 100 * time.Millisecond
+)
+
+// live lets one member after another join on a spare host and go again.
+func (c *administrator) live(ctx context.Context, m *lab.Member) error {
+	for history.Sleep(ctx, rand.N(3*time.Second)) {
+		if err := c.reserved(ctx, m, func() error { return c.join(ctx, m) }); err != nil {
+			return err
+		}
+		if !history.Sleep(ctx, within(2*time.Second, 15*time.Second)) {
+			return nil
+		}
+		if err := c.reserved(ctx, m, func() error { return c.goes(ctx, m) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reserved calls f when nobody else has to do with the member, unless ctx ends earlier.
+func (c *administrator) reserved(ctx context.Context, m *lab.Member, f func() error) error {
+	for {
+		if release, ok := m.Reserve(); ok {
+			defer release()
+			return f()
+		}
+		if !history.Sleep(ctx, look) {
+			return nil
+		}
+	}
+}
+
+// join starts a member and waits until it is a voter.
+func (c *administrator) join(ctx context.Context, m *lab.Member) error {
+	return c.joinAs(ctx, m, true)
+}
+
+// joinAs starts a member and waits until it is a voter, or one of the cluster without a vote.
+func (c *administrator) joinAs(ctx context.Context, m *lab.Member, voter bool) error {
+	op := history.Op{
+		ID: c.w.NextOp(), Workload: c.workload, Client: c.number, Do: history.DoAdmin, Key: "join " + m.Name, Member: m.Name,
+		Call: history.Now(), Outcome: history.Info, Reason: "DEADLINE",
+	}
+	if err := m.Start(ctx); err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, joinWithin)
+	defer cancel()
+	for history.Sleep(waiting, look) {
+		if s, ok := c.w.Lab.Status(m); ok && s.Voter == voter && s.Leader != "" {
+			op.Outcome, op.Reason, op.Start = history.OK, "", s.Start
+			break
+		}
+	}
+	if op.Outcome != history.OK && ctx.Err() != nil {
+		op.Reason = "LOAD_ENDED"
+	}
+	op.Return = history.Now()
+	c.w.Journal.Add(history.Line{Op: &op})
+	return nil
+}
+
+// goes lets a member leave, or kills and removes it, and wipes its data when it is out.
+func (c *administrator) goes(ctx context.Context, m *lab.Member) error {
+	c.going.Lock()
+	defer c.going.Unlock()
+	if ctx.Err() != nil {
+		return nil
+	}
+	status, known := c.w.Lab.Status(m)
+	out := false
+	if rand.IntN(2) == 0 {
+		out = c.leave(ctx, m)
+	}
+	m.Kill()
+	bounded, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { history.Sleep(bounded, goWithin); cancel() })()
+	for !out {
+		ids := []string{status.Node}
+		if !known {
+			ids = c.at(bounded, m)
+		}
+		out = c.remove(bounded, m, ids)
+		if !out && !history.Sleep(bounded, tryEvery) {
+			return nil
+		}
+	}
+	return m.Wipe()
+}
+
+// leave asks a member to leave, and reports whether it is out. Then it ends by itself.
+func (c *administrator) leave(ctx context.Context, m *lab.Member) bool {
+	m.Expire()
+	op := c.ask(ctx, m, "leave "+m.Name, func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error {
+		_, err := cluster.Leave(ctx, &snowraftv1.LeaveRequest{}, opts...)
+		return err
+	})
+	if op.Outcome != history.OK {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, leaveWithin)
+	defer cancel()
+	for m.Running() && history.Sleep(ctx, look) {
+	}
+	return true
+}
+
+// remove removes members that are down, and reports whether all of them are out, or were
+// none.
+func (c *administrator) remove(ctx context.Context, m *lab.Member, ids []string) bool {
+	if ids == nil {
+		return false
+	}
+	for _, id := range ids {
+		whom, ok := c.w.someone()
+		if !ok {
+			return false
+		}
+		op := c.ask(ctx, whom, "remove "+m.Name, func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error {
+			_, err := cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: id}, opts...)
+			return err
+		})
+		// One who is unknown was down before the leader had added it.
+		if op.Outcome != history.OK && op.Reason != "UNKNOWN_MEMBER" {
+			return false
+		}
+	}
+	return true
+}
+
+// at are the IDs of the members on a host, as the leader knows them; nil if that is not
+// known. They are found by the address, as a member that is down may have no name.
+func (c *administrator) at(ctx context.Context, host *lab.Member) []string {
+	leader := c.w.Lab.Leader()
+	if leader == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	resp, err := c.of[leader].ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	if err != nil {
+		return nil
+	}
+	ids := []string{}
+	for _, m := range resp.GetMembers() {
+		if m.GetAddress() == host.Address(lab.PortRaft) {
+			ids = append(ids, m.GetId())
+		}
+	}
+	return ids
+}
