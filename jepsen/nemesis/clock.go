@@ -1,0 +1,179 @@
+//go:build linux
+
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func clockKinds() []Kind {
+	return []Kind{
+		{
+			Name: "clock-bump", Family: Clock, About: "the clock of a member jumps by 10 ms to an hour, and back",
+			Draw:  drawClock(append(bumps(""), bumps("-")...), Leader, Leader, Follower, Minority),
+			Begin: bump,
+		},
+		{
+			Name: "clock-strobe", Family: Clock, About: "the clock of a member jumps there and back many times a second",
+			Draw:  drawClock(append(bumps(""), bumps("-")...), Leader, Follower),
+			Begin: strobe,
+		},
+		{
+			Name: "clock-drift", Family: Clock, About: "the clock of a member goes faster or slower",
+			Draw:  drawClock([]string{"5ms", "50ms", "300ms", "-5ms", "-50ms", "-300ms"}, Leader, Follower, All),
+			Begin: drift,
+		},
+		{
+			Name: "clock-rollback", Family: Clock, About: "a member is killed and comes back with a clock that is behind",
+			Draw:  drawClock(bumps("-"), Leader, Follower, Follower),
+			Begin: rollback,
+		},
+		{
+			Name: "clock-all", Family: Clock, About: "the clocks of all members jump together, and back",
+			Draw:  drawClock(append(bumps(""), bumps("-")...), All),
+			Alone: true, // an operator has to set it right, who needs a cluster
+			Begin: bumpAll,
+		},
+	}
+}
+
+// bumps are by how much clocks jump.
+func bumps(sign string) []string {
+	var all []string
+	for _, d := range []string{"10ms", "200ms", "700ms", "1500ms", "5s", "1m", "1h"} {
+		all = append(all, sign+d)
+	}
+	return all
+}
+
+func drawClock(amounts []string, whom ...string) func(*rand.Rand) schedule.Event {
+	return func(r *rand.Rand) schedule.Event {
+		return schedule.Event{On: one(r, whom...), Amount: one(r, amounts...), For: between(r, 3*time.Second, 15*time.Second)}
+	}
+}
+
+// clocks are whose clocks an event changes, and by how much.
+func (w *World) clocks(e schedule.Event) ([]*lab.Member, time.Duration, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return nil, 0, err
+	}
+	amount, err := time.ParseDuration(e.Amount)
+	if err != nil {
+		return nil, 0, fmt.Errorf("the amount of a fault of clocks is a time, such as -5s, and not %q", e.Amount)
+	}
+	return hit, amount, nil
+}
+
+func set(members []*lab.Member, offset time.Duration) error {
+	for _, m := range members {
+		if err := m.Skew(offset); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// right sets clocks right.
+func right(members []*lab.Member) func(context.Context) error {
+	return func(context.Context) error { return set(members, 0) }
+}
+
+func bump(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, amount, err := w.clocks(e)
+	if err != nil {
+		return Made{}, err
+	}
+	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: right(hit)}, set(hit, amount)
+}
+
+func strobe(ctx context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, amount, err := w.clocks(e)
+	if err != nil {
+		return Made{}, err
+	}
+	undo := repeat(ctx, 20*time.Millisecond, func(_ context.Context, n int) error {
+		return set(hit, amount*time.Duration(n%2))
+	})
+	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: then(undo, right(hit))}, nil
+}
+
+// drift moves clocks on by the amount, each second, in small steps.
+func drift(ctx context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, amount, err := w.clocks(e)
+	if err != nil {
+		return Made{}, err
+	}
+	const steps = 20 // a second
+	undo := repeat(ctx, time.Second/steps, func(_ context.Context, n int) error {
+		return set(hit, amount*time.Duration(n)/steps)
+	})
+	return Made{Hosts: names(hit), Detail: e.Amount + " a second", Undo: then(undo, right(hit))}, nil
+}
+
+func rollback(ctx context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, amount, err := w.clocks(e)
+	if err != nil {
+		return Made{}, err
+	}
+	for _, m := range hit {
+		m.Kill()
+	}
+	if err := set(hit, amount); err != nil {
+		return Made{}, err
+	}
+	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: right(hit)}, starts(hit)(ctx)
+}
+
+// bumpAll sets all clocks off and right again. A clock that was ahead has raised the
+// observed clock, and lanes have issued in the future: undoing it does what the runbook
+// tells operators to do then.
+func bumpAll(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, amount, err := w.clocks(e)
+	if err != nil {
+		return Made{}, err
+	}
+	undo := right(hit)
+	if amount > 0 {
+		undo = then(undo, w.resetClock, func(ctx context.Context) error {
+			for _, m := range hit {
+				m.Kill()
+				if err := m.Start(ctx); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return Made{Hosts: names(hit), Offset: amount, Detail: e.Amount, Undo: undo}, set(hit, amount)
+}
+
+// resetClock lowers the observed clock to the leader's.
+func (w *World) resetClock(ctx context.Context) error {
+	return w.operate(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
+		_, err := snowraftv1.NewClusterServiceClient(conn).ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
+		return err
+	})
+}
+
+// then does one thing after the other until one fails.
+func then(things ...func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, do := range things {
+			if err := do(ctx); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}

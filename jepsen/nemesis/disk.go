@@ -1,0 +1,213 @@
+//go:build linux
+
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/disk"
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+)
+
+func diskKinds() []Kind {
+	return []Kind{
+		{
+			Name: "power-loss", Family: Disk, About: "one member, a majority or all lose power: what was not synced is gone",
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Follower, Majority, All), For: between(r, 200*time.Millisecond, 5*time.Second)}
+			},
+			Begin: powerLoss,
+		},
+		{
+			Name: "dead-disk", Family: Disk, About: "a disk fails while its member runs",
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Follower), For: between(r, 2*time.Second, 15*time.Second)}
+			},
+			Begin: deadDisk,
+		},
+		{
+			Name: "full-disk", Family: Disk, About: "a disk is full",
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Follower, All), Amount: one(r, "0", "4096", "65536"), For: between(r, 2*time.Second, 15*time.Second)}
+			},
+			Begin: fullDisk,
+		},
+		{
+			Name: "slow-sync", Family: Disk, About: "each sync of a disk takes longer", Interposed: true,
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Follower, All), Amount: one(r, "20ms", "200ms", "3s"), For: between(r, 3*time.Second, 15*time.Second)}
+			},
+			Begin: slowSync,
+		},
+		{
+			Name: "failed-write", Family: Disk, About: "a write to a disk fails, and all later ones do", Interposed: true,
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Follower), Amount: strconv.Itoa(1 + r.IntN(20)), For: between(r, 2*time.Second, 10*time.Second)}
+			},
+			Begin: failedWrite,
+		},
+		{
+			Name: "torn-write", Family: Disk, About: "a part of a write reaches the disk, then the member is killed", Interposed: true, Alone: true,
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Follower), Amount: strconv.Itoa(1 + r.IntN(20)), For: between(r, time.Second, 5*time.Second)}
+			},
+			Begin: tornWrite,
+		},
+		{
+			Name: "lying-sync", Family: Disk, About: "one disk says that it has synced and has not, then loses power", Interposed: true, Alone: true,
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Follower), For: between(r, 2*time.Second, 10*time.Second)}
+			},
+			Begin: lyingSync,
+		},
+	}
+}
+
+func powerLoss(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return Made{}, err
+	}
+	if err := powerOff(hit); err != nil {
+		return Made{}, err
+	}
+	for _, m := range hit {
+		m.Kill()
+	}
+	return Made{Hosts: names(hit), Undo: then(powerOn(hit), starts(hit))}, nil
+}
+
+func powerOff(members []*lab.Member) error {
+	for _, m := range members {
+		if err := m.Disk.PowerOff(); err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// powerOn mounts disks anew. Their members must be down.
+func powerOn(members []*lab.Member) func(context.Context) error {
+	return func(ctx context.Context) error {
+		for _, m := range members {
+			m.Kill() // another fault may have started it meanwhile
+			if err := m.Disk.PowerOn(ctx); err != nil {
+				return fmt.Errorf("%s: %w", m.Name, err)
+			}
+		}
+		return nil
+	}
+}
+
+func deadDisk(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return Made{}, err
+	}
+	return Made{Hosts: names(hit), Undo: then(powerOn(hit), starts(hit))}, powerOff(hit)
+}
+
+func fullDisk(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return Made{}, err
+	}
+	leave, err := strconv.ParseInt(e.Amount, 10, 64)
+	if err != nil {
+		return Made{}, fmt.Errorf("a full disk's amount is how many bytes are left, and not %q", e.Amount)
+	}
+	for _, m := range hit {
+		if err := m.Disk.Fill(leave); err != nil {
+			return Made{}, fmt.Errorf("%s: %w", m.Name, err)
+		}
+	}
+	return Made{Hosts: names(hit), Detail: e.Amount + " bytes left", Undo: func(ctx context.Context) error {
+		for _, m := range hit {
+			if err := m.Disk.Free(); err != nil {
+				return err
+			}
+		}
+		return starts(hit)(ctx)
+	}}, nil
+}
+
+// inject makes disks fail, and heals them when it is undone.
+func (w *World) inject(e schedule.Event, faults func(m *lab.Member) (disk.Faults, error)) (Made, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return Made{}, err
+	}
+	for _, m := range hit {
+		f, err := faults(m)
+		if err != nil {
+			return Made{}, err
+		}
+		m.Disk.Inject(f)
+	}
+	untouched := func() bool { return !slices.ContainsFunc(hit, func(m *lab.Member) bool { return m.Disk.Hit() }) }
+	return Made{Hosts: names(hit), Detail: e.Amount, Idle: untouched, Undo: func(ctx context.Context) error {
+		for _, m := range hit {
+			m.Disk.Inject(disk.Faults{})
+		}
+		return starts(hit)(ctx)
+	}}, nil
+}
+
+func slowSync(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	return w.inject(e, func(*lab.Member) (disk.Faults, error) {
+		d, err := time.ParseDuration(e.Amount)
+		return disk.Faults{SyncDelay: d}, err
+	})
+}
+
+func failedWrite(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	return w.inject(e, func(*lab.Member) (disk.Faults, error) {
+		n, err := strconv.Atoi(e.Amount)
+		return disk.Faults{FailWrite: n}, err
+	})
+}
+
+func tornWrite(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	var hit *lab.Member
+	made, err := w.inject(e, func(m *lab.Member) (disk.Faults, error) {
+		hit = m
+		n, err := strconv.Atoi(e.Amount)
+		// The write that is torn returns only when this does.
+		return disk.Faults{TornWrite: n, OnTorn: m.Crash}, err
+	})
+	if err != nil {
+		return Made{}, err
+	}
+	// Whatever a write that was torn left, the member goes on from there: nothing was promised.
+	made.Undo = then(made.Undo, func(ctx context.Context) error { return w.UntilWell(ctx, hit) })
+	return made, nil
+}
+
+// lyingSync takes the power from a disk after it lied for a while. What the member had
+// promised to keep is gone then; the others have it.
+func lyingSync(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	var hit *lab.Member
+	made, err := w.inject(e, func(m *lab.Member) (disk.Faults, error) {
+		hit = m
+		return disk.Faults{SyncLies: true}, nil
+	})
+	if err != nil {
+		return Made{}, err
+	}
+	hits := []*lab.Member{hit}
+	made.Undo = func(ctx context.Context) error {
+		if err := powerOff(hits); err != nil {
+			return err
+		}
+		hit.Kill()
+		hit.Disk.Inject(disk.Faults{})
+		return then(powerOn(hits), starts(hits), func(ctx context.Context) error { return w.recovered(ctx, hit) })(ctx)
+	}
+	return made, nil
+}

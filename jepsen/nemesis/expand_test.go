@@ -1,0 +1,96 @@
+//go:build linux
+
+package nemesis_test
+
+import (
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/nemesis"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+)
+
+func end(e schedule.Event) time.Duration { return time.Duration(e.At + e.For) }
+
+// TestSchedules looks at what every schedule promises.
+func TestSchedules(t *testing.T) {
+	t.Parallel()
+	length := 10 * time.Minute
+	for seed := range uint64(50) {
+		members := 3 + 2*int(seed%2)
+		events := nemesis.Expand(seed, nemesis.Kinds(), length, members, []string{"embedded"})
+		if again := nemesis.Expand(seed, nemesis.Kinds(), length, members, []string{"embedded"}); !reflect.DeepEqual(events, again) {
+			t.Fatalf("seed %d gives two schedules", seed)
+		}
+		seen := make(map[string]int)
+		for i, e := range events {
+			seen[e.Fault]++
+			if end(e) > length {
+				t.Errorf("seed %d: %+v ends after the run", seed, e)
+			}
+			if i > 0 && e.At < events[i-1].At {
+				t.Errorf("seed %d: %+v is out of order", seed, e)
+			}
+			kind, err := nemesis.Named(e.Fault)
+			if err != nil {
+				t.Fatal(err)
+			}
+			overlap := 0
+			for _, other := range events[:i] {
+				if end(other) > time.Duration(e.At) {
+					overlap++
+					if before, _ := nemesis.Named(other.Fault); kind.Alone || before.Alone {
+						t.Errorf("seed %d: %+v is not alone beside %+v", seed, e, other)
+					}
+				}
+			}
+			if overlap > 1 {
+				t.Errorf("seed %d: at %+v there are %d other faults", seed, e, overlap)
+			}
+		}
+		for _, k := range nemesis.Kinds() {
+			if fits := k.Fits(members, []string{"embedded"}) == nil; fits != (seen[k.Name] > 0) {
+				t.Errorf("seed %d: %d of %s in %v with %d members", seed, seen[k.Name], k.Name, length, members)
+			}
+		}
+	}
+}
+
+func TestSchedulesLeaveOutWhatCannotBe(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		for _, e := range nemesis.Expand(seed, nemesis.Kinds(), 5*time.Minute, 3, []string{"ids"}) {
+			switch e.Fault {
+			case "ring", "bridge":
+				t.Errorf("%s with three members", e.Fault)
+			case "generator-cut", "generator-clock":
+				t.Errorf("%s without generators", e.Fault)
+			}
+		}
+	}
+	if events := nemesis.Expand(1, nil, time.Minute, 3, nil); len(events) > 0 {
+		t.Errorf("without kinds: %v", events)
+	}
+	kinds, err := nemesis.Choose("upgrade")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if events := nemesis.Expand(1, kinds, time.Second, 3, nil); len(events) > 0 {
+		t.Errorf("in a run that is too short: %v", events)
+	}
+}
+
+func TestChoose(t *testing.T) {
+	t.Parallel()
+	for names, want := range map[string]int{"all": len(nemesis.Kinds()), "none": 0, "kill": 1, "kill,clock": 1 + 6} {
+		if got, err := nemesis.Choose(names); err != nil || len(got) != want {
+			t.Errorf("%s: %d kinds, %v", names, len(got), err)
+		}
+	}
+	for _, names := range []string{"", "kil", "kill,"} {
+		if got, err := nemesis.Choose(names); err == nil {
+			t.Errorf("%q: %v", names, got)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+//go:build linux
+
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+)
+
+// undoWithin is how long it may take to undo a fault.
+const undoWithin = 3 * time.Minute
+
+// Play makes the events of a schedule at their times, or when it is their turn, and undoes them, until all are
+// undone or ctx ends; then it undoes what is left. It writes down what it does, also what
+// it could not do: the error is of this kind, and makes the run worth nothing, so that it
+// begins no more then.
+func (w *World) Play(ctx context.Context, journal *history.Journal, events []schedule.Event) error {
+	begun := history.Now()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	var wg sync.WaitGroup
+	errs := make([]error, len(events))
+	turns := newTurns()
+	for number, e := range events {
+		wg.Go(func() {
+			if err := until(ctx, begun+int64(e.At)); err != nil {
+				return
+			}
+			kind, err := Named(e.Fault)
+			if err != nil {
+				errs[number] = err
+				return
+			}
+			defer turns.take(kind.Alone)()
+			if ctx.Err() != nil {
+				return
+			}
+			if errs[number] = w.play(ctx, journal, kind, number, e); errs[number] != nil {
+				stop()
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
+// play makes one fault, and undoes it when its time is over.
+func (w *World) play(ctx context.Context, journal *history.Journal, kind Kind, number int, e schedule.Event) error {
+	line := history.Fault{Event: number, Name: e.Fault, Family: kind.Family}
+	if kind.Alone {
+		release, err := w.reserve(ctx)
+		if err == nil {
+			defer release()
+			err = w.UntilWell(ctx, w.Lab.Founders()...)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil
+			}
+			line.At, line.Failed = history.Now(), err.Error()
+			journal.Add(history.Line{Fault: &line})
+			return fmt.Errorf("%s: before it began: %w", e.Fault, err)
+		}
+	}
+	line.At = history.Now()
+	made, err := kind.Begin(ctx, w, e)
+	line.Hosts, line.OffsetNanos, line.Detail = made.Hosts, int64(made.Offset), made.Detail
+	if err != nil {
+		line.Failed = err.Error()
+	}
+	journal.Add(history.Line{Fault: &line})
+	if err != nil {
+		return fmt.Errorf("%s: %w", e.Fault, err)
+	}
+	_ = until(ctx, history.Now()+int64(e.For)) // an end of the run undoes it earlier
+	idle := made.Idle != nil && made.Idle()
+	if made.Undo != nil {
+		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
+		defer cancel()
+		err = made.Undo(undo)
+	}
+	end := line
+	end.At, end.Ended, end.Idle = history.Now(), true, idle
+	if err != nil {
+		end.Failed = err.Error()
+		err = fmt.Errorf("undoing %s: %w", e.Fault, err)
+	}
+	journal.Add(history.Line{Fault: &end})
+	return err
+}
+
+// until waits until that moment; it fails if ctx ends earlier.
+func until(ctx context.Context, moment int64) error {
+	wait := time.NewTimer(time.Duration(moment - history.Now()))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

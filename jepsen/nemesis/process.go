@@ -1,0 +1,160 @@
+//go:build linux
+
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+)
+
+func processKinds() []Kind {
+	return append(handoverKinds(), []Kind{
+		{
+			Name: "kill", Family: Process, About: "SIGKILL of one member, of a majority or of all, and a later start",
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Leader, Follower, Follower, Majority, All), For: between(r, 100*time.Millisecond, 8*time.Second)}
+			},
+			Begin: kill,
+		},
+		{
+			Name: "pause", Family: Process, About: "SIGSTOP for 0.1 to 30 s, then SIGCONT",
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: one(r, Leader, Leader, Follower, Majority), For: between(r, 100*time.Millisecond, 30*time.Second)}
+			},
+			Begin: pause,
+		},
+		{
+			Name: "storm", Family: Process, About: "one member after another killed and started again at once",
+			Draw: func(r *rand.Rand) schedule.Event {
+				return schedule.Event{On: All, For: between(r, 2*time.Second, 10*time.Second), Amount: one(r, "300ms", "1s", "2s")}
+			},
+			Begin: storm,
+		},
+		{
+			Name: "upgrade", Family: Process, About: "one member after another stopped in good order and started with another build",
+			Alone: true,
+			Draw: func(*rand.Rand) schedule.Event {
+				return schedule.Event{On: All, For: schedule.Duration(20 * time.Second)}
+			},
+			Begin: upgrade,
+		},
+	}...)
+}
+
+func kill(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return Made{}, err
+	}
+	for _, m := range hit {
+		m.Kill()
+	}
+	return Made{Hosts: names(hit), Undo: starts(hit)}, nil
+}
+
+// starts returns what starts members again.
+func starts(members []*lab.Member) func(context.Context) error {
+	return func(ctx context.Context) error { return lab.Start(ctx, members...) }
+}
+
+func pause(_ context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return Made{}, err
+	}
+	for _, m := range hit {
+		m.Pause()
+	}
+	return Made{Hosts: names(hit), Undo: func(context.Context) error {
+		for _, m := range hit {
+			m.Continue()
+		}
+		return nil
+	}}, nil
+}
+
+// storm goes around the members until it is undone.
+func storm(ctx context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return Made{}, err
+	}
+	every, err := time.ParseDuration(e.Amount)
+	if err != nil || every <= 0 {
+		return Made{}, fmt.Errorf("a storm's amount is the time from kill to kill, such as 1s, and not %q", e.Amount)
+	}
+	undo := repeat(ctx, every, func(ctx context.Context, n int) error {
+		m := hit[n%len(hit)]
+		m.Kill()
+		return m.Start(ctx)
+	})
+	return Made{Hosts: names(hit), Undo: func(ctx context.Context) error {
+		if err := undo(ctx); err != nil {
+			return err
+		}
+		return starts(hit)(ctx)
+	}}, nil
+}
+
+// repeat calls f again and again, n counting from 0, until the returned function is
+// called, which returns the first error.
+func repeat(ctx context.Context, interval time.Duration, f func(ctx context.Context, n int) error) func(context.Context) error {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() {
+		tick := time.NewTicker(interval)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			select {
+			case <-ctx.Done():
+				ended <- nil
+				return
+			case <-tick.C:
+			}
+			if err := f(ctx, n); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	return func(context.Context) error {
+		cancel()
+		return <-ended
+	}
+}
+
+// upgrade stops one member after another in good order and starts it with the other
+// build, each when the one before leads or follows again; undoing it goes back.
+func upgrade(ctx context.Context, w *World, e schedule.Event) (Made, error) {
+	hit, err := w.targets(e)
+	if err != nil {
+		return Made{}, err
+	}
+	all := func(ctx context.Context, binary string) error {
+		for _, m := range hit {
+			m.Stop(stopWithin)
+			m.Use(binary)
+			if err := m.Start(ctx); err != nil {
+				return err
+			}
+			if err := w.UntilWell(ctx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	back := func(ctx context.Context) error { return all(ctx, "") }
+	if err := all(ctx, w.Lab.Upgrade()); err != nil {
+		return Made{}, errors.Join(err, back(context.WithoutCancel(ctx)))
+	}
+	return Made{Hosts: names(hit), Undo: back}, nil
+}
+
+// stopWithin is how long a member may take to stop: what "snowraft serve" promises and a little.
+const stopWithin = 12 * time.Second

@@ -1,0 +1,40 @@
+//go:build linux
+
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// reserve makes all members the caller's, so that no workload kills one meanwhile, or has
+// one leave. It waits for those that somebody has.
+func (w *World) reserve(ctx context.Context) (release func(), err error) {
+	ctx, cancel := context.WithTimeout(ctx, wellWithin)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	var releases []func()
+	release = func() {
+		for _, f := range releases {
+			f()
+		}
+	}
+	for _, m := range w.Lab.Members {
+		for {
+			one, ok := m.Reserve()
+			if ok {
+				releases = append(releases, one)
+				break
+			}
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+				release()
+				return nil, fmt.Errorf("%s is in somebody else's hands: %w", m.Name, ctx.Err())
+			}
+		}
+	}
+	return release, nil
+}

@@ -1,0 +1,28 @@
+//go:build linux
+
+package nemesis
+
+import "sync"
+
+// turns lets faults begin: mostOverlap at a time, or one that is to be alone. A schedule has no more
+// at a time either, but what waited for one that is alone comes when that is over.
+type turns struct {
+	alone sync.RWMutex // held for writing by faults that are to be alone
+	slots chan struct{}
+}
+
+func newTurns() *turns { return &turns{slots: make(chan struct{}, mostOverlap)} }
+
+// take waits for a fault's turn, which lasts until release is called.
+func (t *turns) take(alone bool) (release func()) {
+	if alone {
+		t.alone.Lock()
+		return t.alone.Unlock
+	}
+	t.slots <- struct{}{}
+	t.alone.RLock()
+	return func() {
+		t.alone.RUnlock()
+		<-t.slots
+	}
+}

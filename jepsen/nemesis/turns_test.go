@@ -1,0 +1,36 @@
+//go:build linux
+
+package nemesis
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	turns := newTurns()
+	var now, most atomic.Int64
+	var wg sync.WaitGroup
+	for n := range 200 {
+		wg.Go(func() {
+			alone := n%10 == 0
+			defer turns.take(alone)()
+			at := now.Add(1)
+			if alone && at != 1 {
+				t.Errorf("%d faults at once, of which one was to be alone", at)
+			}
+			for range 100 {
+				runtime.Gosched() // others have their chance
+				most.Store(max(most.Load(), now.Load()))
+			}
+			now.Add(-1)
+		})
+	}
+	wg.Wait()
+	if most.Load() != mostOverlap {
+		t.Errorf("%d faults at once, expected %d", most.Load(), mostOverlap)
+	}
+}

@@ -1,0 +1,74 @@
+//go:build linux
+
+package nemesis
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/jepsen/lab"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// wellWithin is how long a member may take to be well again when no fault is in its way: a
+// new one becomes a voter when one leader has seen it well for some seconds, and workloads
+// hand leadership over.
+const wellWithin = time.Minute
+
+// UntilWell waits until members run, know a leader and have nothing to complain about.
+func (w *World) UntilWell(ctx context.Context, members ...*lab.Member) error {
+	return w.untilWell(ctx, func() error { return nil }, members...)
+}
+
+// untilWell does what UntilWell does, until hope fails.
+func (w *World) untilWell(ctx context.Context, hope func() error, members ...*lab.Member) error {
+	ctx, cancel := context.WithTimeout(ctx, wellWithin)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ill := ""
+		for _, m := range members {
+			if s, ok := w.Lab.Status(m); !ok || s.Leader == "" || s.Problem != "" || !s.Voter {
+				ill = fmt.Sprintf("%s (answers: %t, leader %q, voter: %t, problem %q)", m.Name, ok, s.Leader, s.Voter, s.Problem)
+			}
+		}
+		if ill == "" {
+			return nil
+		}
+		if err := hope(); err != nil {
+			return err
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("not well within %v: %s", wellWithin, ill)
+		}
+	}
+}
+
+// untilAnswers waits until a member issues an ID, to whomever.
+func (w *World) untilAnswers(ctx context.Context, m *lab.Member) error {
+	ctx, cancel := context.WithTimeout(ctx, wellWithin)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := w.try(ctx, m, func(ctx context.Context, conn *grpc.ClientConn) error {
+			_, err := snowraftv1.NewIdServiceClient(conn).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{})
+			return err
+		})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer within %v: %w", m.Name, wellWithin, err)
+		}
+	}
+}
