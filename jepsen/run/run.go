@@ -1,0 +1,285 @@
+//go:build linux
+
+// Package run makes one run: a cluster, clients, faults, and a history of it all.
+package run
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/jepsen/nemesis"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+	"github.com/snowraft/snowraft/jepsen/workload"
+)
+
+const (
+	// warmUp is how long clients go on before the first fault.
+	warmUp = 3 * time.Second
+	// coolDown is how long they go on after the last one: what a cluster may take to recover,
+	// and a little to see that it has.
+	coolDown = 15 * time.Second
+	// harvestEvery is how often each member's log is read, before it forgets its beginning.
+	harvestEvery = 5 * time.Second
+	// The cluster's settings. Windows are short, so that many are granted and many end.
+	maxWindow     = 20 * time.Second
+	waitThreshold = time.Second
+	maxOffset     = 500 * time.Millisecond
+)
+
+// Options are what a run is made of.
+type Options struct {
+	// Dir is where all of it goes; it exists, and is empty but for the binaries.
+	Dir string
+	// Programs is the directory that Build filled; Self is the path of this harness.
+	Programs, Self string
+	Plan           schedule.Plan
+	// Script, if there is one, is played instead of the plan's events; it takes back what it does.
+	Script *Script
+	// Progress is told how the run gets on.
+	Progress io.Writer
+}
+
+// run is a run under way.
+type run struct {
+	Options
+	journal *history.Journal
+	lab     *lab.Lab
+	world   *workload.World
+	loads   []workload.Workload
+}
+
+// Do makes a run. It returns when the history is complete. An error means that there is
+// no run to judge, and is never the fault of the program that is tested.
+func Do(ctx context.Context, o Options) (err error) {
+	r := &run{Options: o}
+	for _, name := range o.Plan.Workloads {
+		chosen, err := workload.Choose(name)
+		if err != nil {
+			return err
+		}
+		r.loads = append(r.loads, chosen...)
+	}
+	if r.journal, err = history.Create(o.Dir); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.journal.Close()) }()
+	if err := r.header(ctx); err != nil {
+		return err
+	}
+	if err := r.open(ctx); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.lab.Close()) }()
+	return r.do(ctx)
+}
+
+// header writes the first line.
+func (r *run) header(ctx context.Context) error {
+	version, err := exec.CommandContext(ctx, program(r.Programs), "version", "-o", "json").Output()
+	if err != nil {
+		return fmt.Errorf("the program under test: %w", err)
+	}
+	var nemeses []string
+	for _, e := range r.Plan.Events {
+		if !slices.Contains(nemeses, e.Fault) {
+			nemeses = append(nemeses, e.Fault)
+		}
+	}
+	h := history.Run{
+		Seed: r.Plan.Seed, Workloads: r.Plan.Workloads, Nemeses: nemeses, Binary: strings.TrimSpace(string(version)), Mutants: r.Plan.Mutants,
+		WallNanos: history.Wall(), At: history.Now(),
+		Rate: r.rate(), MaxWindowMillis: r.maxWindow().Milliseconds(),
+		WaitThresholdMillis: r.waitThreshold().Milliseconds(), MaxOffsetMillis: maxOffset.Milliseconds(),
+	}
+	for i := range r.Plan.Members {
+		h.Members = append(h.Members, fmt.Sprintf("n%d", i+1))
+	}
+	r.journal.Add(history.Line{Run: &h})
+	return nil
+}
+
+// rate is how many requests a second each workload is to make, roughly.
+func (r *run) rate() float64 { return cmp.Or(r.Plan.Rate, schedule.DefaultRate) }
+
+// open makes the lab.
+func (r *run) open(ctx context.Context) (err error) {
+	cfg := lab.Config{
+		Dir: r.Dir, Binary: program(r.Programs), Upgrade: nextProgram(r.Programs), Members: r.Plan.Members, Journal: r.journal,
+		Flags: []string{
+			"--max-window", r.maxWindow().String(), "--wait-threshold", r.waitThreshold().String(), "--max-clock-offset", maxOffset.String(),
+		},
+	}
+	if len(r.Plan.Mutants) > 0 {
+		cfg.Env = append(cfg.Env, "SNOWRAFT_MUTANTS="+strings.Join(r.Plan.Mutants, ","))
+	}
+	cfg.Flags = append(cfg.Flags, r.Plan.Flags...)
+	if r.Script != nil {
+		cfg.Strays = r.Script.Strays
+	}
+	for _, w := range r.loads {
+		cfg.Flags = append(cfg.Flags, w.Flags...)
+		cfg.Spares = max(cfg.Spares, w.Spares)
+	}
+	for _, e := range r.Plan.Events {
+		kind, err := nemesis.Named(e.Fault)
+		if err != nil {
+			return err
+		}
+		cfg.Interposed = cfg.Interposed || kind.Interposed
+		cfg.Twins, cfg.Strays = max(cfg.Twins, kind.Twins), max(cfg.Strays, kind.Strays)
+	}
+	r.say("hosts: %d, disks through FUSE: %t", cfg.Members+cfg.Spares, cfg.Interposed)
+	r.lab, err = lab.Open(ctx, cfg)
+	return err
+}
+
+// do lets clients and faults loose on the lab.
+func (r *run) do(ctx context.Context) error {
+	background, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	if err := r.lab.Boot(ctx); err != nil {
+		return err
+	}
+	failed := make(chan error, 1+len(r.loads))
+	wg.Go(func() {
+		if err := r.lab.Observe(background); err != nil {
+			failed <- err
+		}
+	})
+	faults := &nemesis.World{Lab: r.lab}
+	if err := faults.UntilWell(ctx, r.lab.Founders()...); err != nil {
+		return fmt.Errorf("the cluster does not come up, see %s: %w", filepath.Join(r.Dir, "logs"), err)
+	}
+	calm := make(chan struct{})
+	r.world = &workload.World{Lab: r.lab, Journal: r.journal, Dir: r.Dir, Rate: r.rate(), Self: r.Self, Calm: calm}
+	defer r.world.Close() //nolint:errcheck // closed with its error below
+	if err := r.prepare(ctx); err != nil {
+		return err
+	}
+	wg.Go(func() { r.harvest(background) })
+
+	r.phase(history.PhaseLoad)
+	loading, endLoad := context.WithCancel(ctx)
+	defer endLoad()
+	var loads sync.WaitGroup
+	for _, w := range r.loads {
+		loads.Go(func() {
+			if err := w.Run(loading, r.world); err != nil {
+				failed <- fmt.Errorf("workload %s: %w", w.Name, err)
+			}
+		})
+	}
+	if err := r.wait(ctx, r.warmUp(), failed); err != nil {
+		return err
+	}
+	r.phase(history.PhaseFaults)
+	if err := r.play(ctx, faults, failed); err != nil {
+		return err
+	}
+	if err := r.lab.Boot(ctx); err != nil { // who is down still
+		return err
+	}
+	close(calm)
+	r.phase(history.PhaseHealed)
+	if err := r.wait(ctx, r.coolDown(), failed); err != nil {
+		return err
+	}
+	endLoad()
+	loads.Wait()
+	r.phase(history.PhaseEnd)
+	select {
+	case err := <-failed: // as the load ended, which nobody waits for any more
+		return err
+	default:
+		return r.finish(ctx, stop, &wg)
+	}
+}
+
+// prepare makes what the workloads need.
+func (r *run) prepare(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	if err := r.world.Layout(ctx, ""); err != nil {
+		return err
+	}
+	for _, w := range r.loads {
+		if w.Prepare == nil {
+			continue
+		}
+		if err := w.Prepare(ctx, r.world); err != nil {
+			return fmt.Errorf("workload %s: %w", w.Name, err)
+		}
+	}
+	return nil
+}
+
+// harvest reads the members' logs again and again until ctx ends. It is a goroutine.
+func (r *run) harvest(ctx context.Context) {
+	tick := time.NewTicker(harvestEvery / time.Duration(len(r.lab.Members)))
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		m := r.lab.Members[n%len(r.lab.Members)]
+		if err := m.Harvest(ctx); err != nil && ctx.Err() == nil {
+			r.lab.Note(m.Name, "not-harvested", err.Error()) // its disk may be dead just now
+		}
+	}
+}
+
+// finish reads the logs for the last time and completes the history.
+func (r *run) finish(ctx context.Context, stop context.CancelFunc, wg *sync.WaitGroup) error {
+	stop()
+	wg.Wait()
+	for _, m := range r.lab.Members {
+		m.Kill()
+		if err := m.Harvest(ctx); err != nil {
+			return fmt.Errorf("the last look at the log: %w", err)
+		}
+	}
+	return r.world.Close()
+}
+
+// wait waits; it fails early if something fails.
+func (r *run) wait(ctx context.Context, d time.Duration, failed <-chan error) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r *run) phase(name string) {
+	r.journal.Add(history.Line{Phase: &history.Phase{Name: name, At: history.Now()}})
+	r.say("%s", map[string]string{
+		history.PhaseLoad:   "the cluster is up, clients begin",
+		history.PhaseFaults: fmt.Sprintf("faults begin: %d within %v", len(r.Plan.Events), time.Duration(r.Plan.Duration)),
+		history.PhaseHealed: "all faults are undone",
+		history.PhaseEnd:    "clients have ended",
+	}[name])
+}
+
+func (r *run) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(r.Progress, format+"\n", args...) // nothing depends on it
+}
