@@ -1,0 +1,99 @@
+//go:build linux
+
+package mutants
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"unicode/utf8"
+)
+
+// longestWhy is how much of a failure a line shows.
+const longestWhy = 160
+
+// Table writes the results for people.
+func Table(w io.Writer, results []Result) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "mutant\tcaught by\trounds\toperations\tseconds")
+	for i := range results {
+		r := &results[i]
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.0f\n", r.Mutant, r.verdict(), r.Rounds, r.Operations, r.Seconds)
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(w, slowest(results))
+	return err
+}
+
+// verdict says in a few words what became of a row.
+func (r *Result) verdict() string {
+	switch {
+	case r.Control && r.OK:
+		return "nobody, as it should be"
+	case r.Control && len(r.By) > 0:
+		return "FAILED: " + strings.Join(r.By, ", ")
+	case r.Control:
+		return "FAILED: no round shows anything"
+	case !r.OK && r.Invalid == r.Rounds:
+		return "NOBODY: no round shows anything"
+	case !r.OK && len(r.By) > 0:
+		return "NOBODY (" + strings.Join(r.By, ", ") + " does not count)"
+	case !r.OK:
+		return "NOBODY"
+	case !r.asExpected():
+		return strings.Join(r.By, ", ") + " (expected " + strings.Join(r.Expected, " or ") + ")"
+	default:
+		return strings.Join(r.By, ", ")
+	}
+}
+
+// told is the verdict and the first failure, in a line.
+func (r *Result) told() string {
+	text := r.verdict()
+	if r.Why != "" {
+		text += ": " + r.Why
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if utf8.RuneCountInString(text) > longestWhy {
+		text = string([]rune(text)[:longestWhy-3]) + "..."
+	}
+	return text
+}
+
+// slowest says who took longest of those who were caught, and how many were not.
+func slowest(results []Result) string {
+	caught, bugs := 0, 0
+	var last *Result
+	for i := range results {
+		r := &results[i]
+		if r.Control {
+			continue
+		}
+		bugs++
+		if !r.OK {
+			continue
+		}
+		caught++
+		if last == nil || r.Seconds > last.Seconds {
+			last = r
+		}
+	}
+	text := fmt.Sprintf("%d of %d mutants were caught", caught, bugs)
+	if last != nil {
+		text += fmt.Sprintf("; the slowest was %s, after %.0f s and %d operations", last.Mutant, last.Seconds, last.Operations)
+	}
+	return text + "."
+}
+
+// AllOK reports whether all bugs were caught, and the control passed.
+func AllOK(results []Result) bool {
+	for i := range results {
+		if !results[i].OK {
+			return false
+		}
+	}
+	return true
+}
