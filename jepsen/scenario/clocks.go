@@ -1,0 +1,52 @@
+//go:build linux
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/jepsen/nemesis"
+)
+
+// clockTolerance is how far a clock may be from where it was set to, in milliseconds.
+const clockTolerance = 100
+
+// setBack sets the clocks of members back; the returned function sets them right.
+func (s *stage) setBack(by time.Duration, members ...*lab.Member) (right func() error, err error) {
+	end := s.begin("clock-rollback", nemesis.Clock, -by, (-by).String(), members...)
+	right = s.later(func(context.Context) error {
+		defer end()
+		return skewAll(members, 0)
+	})
+	return right, skewAll(members, -by)
+}
+
+func skewAll(members []*lab.Member, offset time.Duration) error {
+	var errs []error
+	for _, m := range members {
+		errs = append(errs, m.Skew(offset))
+	}
+	return errors.Join(errs...)
+}
+
+// isBack makes sure that a member's clock is back by so much, and says how far it was behind
+// the observed clock when the member knew that first, in milliseconds.
+func (s *stage) isBack(m *lab.Member, by time.Duration) (behind int64, err error) {
+	err = s.until("the status of "+m.Name, func(ctx context.Context) bool {
+		got, err := s.status(ctx, m)
+		if err != nil || got.GetObservedClockMs() == 0 {
+			return false
+		}
+		off := history.Wall()/int64(time.Millisecond) - got.GetClockMs() - by.Milliseconds()
+		if off < -clockTolerance || off > clockTolerance {
+			return false
+		}
+		behind = got.GetObservedClockMs() - got.GetClockMs()
+		return true
+	})
+	return behind, err
+}

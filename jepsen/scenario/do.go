@@ -1,0 +1,99 @@
+//go:build linux
+
+package scenario
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/check"
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/report"
+	"github.com/snowraft/snowraft/jepsen/run"
+	"github.com/snowraft/snowraft/jepsen/schedule"
+	"github.com/snowraft/snowraft/jepsen/workload"
+)
+
+// rate is how many requests a second each workload makes beside the script, roughly.
+const rate = 60
+
+// Options are what a scenario is played with.
+type Options struct {
+	// Dir is where all of it goes; it must not exist.
+	Dir string
+	// Programs is the directory that run.Build filled; Self is the path of this harness.
+	Programs, Self string
+	Mutants        []string // planted in the members
+	// Progress is told how it gets on; it may be io.Discard.
+	Progress io.Writer
+}
+
+// Result is what came out of a scenario.
+type Result struct {
+	Scenario Scenario
+	Outcome  check.Outcome
+	// Seen is what was seen, in one line.
+	Seen string
+	// Failures are of all checkers: what was violated or, of an invalid one, what is missing.
+	Failures []string
+	// Took is how long it took, from the first process to the verdict.
+	Took time.Duration
+}
+
+// Do plays a scenario and judges it. An error means that there is nothing to judge, and is
+// never the fault of the program that is tested.
+func Do(ctx context.Context, sc Scenario, o Options) (Result, error) {
+	result := Result{Scenario: sc}
+	if err := os.Mkdir(o.Dir, 0o755); err != nil {
+		return result, err
+	}
+	plan := schedule.Plan{Header: schedule.Header{Members: 3, Workloads: sc.Loads, Rate: rate, Mutants: o.Mutants}}
+	if err := schedule.Write(filepath.Join(o.Dir, "schedule.jsonl"), plan); err != nil {
+		return result, err
+	}
+	s, begun := &stage{}, history.Now()
+	err := run.Do(ctx, run.Options{
+		Dir: o.Dir, Programs: o.Programs, Self: o.Self, Plan: plan, Progress: o.Progress,
+		Script: &run.Script{
+			WaitThreshold: sc.WaitThreshold, MaxWindow: sc.MaxWindow, Strays: sc.Strays,
+			Play: func(ctx context.Context, w *workload.World) error { return s.play(ctx, w, sc.script) },
+		},
+	})
+	if err != nil {
+		return result, fmt.Errorf("%s: %w", sc.Name, err)
+	}
+	err = result.judge(o.Dir, &s.finding)
+	result.Took = time.Duration(history.Now() - begun)
+	return result, err
+}
+
+// judge lets all checkers look at a run, and writes their reports.
+func (r *Result) judge(dir string, f *finding) error {
+	judged, verdicts, err := check.Judge(dir)
+	if err != nil {
+		return err
+	}
+	verdicts = append([]check.Verdict{f.verdict()}, verdicts...)
+	if err := report.Write(io.Discard, judged, verdicts); err != nil {
+		return err
+	}
+	r.conclude(f.summary(), verdicts)
+	return nil
+}
+
+// conclude takes what all verdicts say together.
+func (r *Result) conclude(seen string, verdicts []check.Verdict) {
+	r.Outcome, r.Seen = check.Overall(verdicts), seen
+	for _, v := range verdicts {
+		if v.Outcome == check.Pass || r.Outcome == check.Fail && v.Outcome != check.Fail {
+			continue
+		}
+		for _, failure := range v.Failures {
+			r.Failures = append(r.Failures, v.Checker+": "+failure)
+		}
+	}
+}

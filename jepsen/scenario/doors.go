@@ -1,0 +1,109 @@
+//go:build linux
+
+package scenario
+
+import (
+	"context"
+	"net"
+	"slices"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/snowraft/snowraft/jepsen/lab"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// door is a connection to whatever answers at a member's address.
+type door struct {
+	name string
+	conn *grpc.ClientConn
+	err  error
+}
+
+func (s *stage) door(m *lab.Member) door {
+	conn, err := s.conn(m)
+	return door{m.Name, conn, err}
+}
+
+// doorFrom is a connection from another host, which the harness's own may be cut off from. It
+// is closed when the script ends.
+func (s *stage) doorFrom(from, to *lab.Member) door {
+	dial := func(ctx context.Context, address string) (conn net.Conn, err error) {
+		err = from.Host.Do(func() (err error) {
+			conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
+			return err
+		})
+		return conn, err
+	}
+	conn, err := grpc.NewClient("passthrough:///"+to.Address(lab.PortAPI),
+		grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(dial))
+	if err == nil {
+		_ = s.later(func(context.Context) error { return conn.Close() })
+	}
+	return door{to.Name, conn, err}
+}
+
+// view is what a member says of itself and of its cluster.
+type view struct {
+	cluster, node, leader string
+	members               string // their IDs
+}
+
+// look asks a member until it answers, knows a leader, and good, if it is not nil, says so.
+func (s *stage) look(d door, good func(v *view) bool) (v *view, err error) {
+	if d.err != nil {
+		return nil, d.err
+	}
+	err = s.until("what "+d.name+" says of its cluster", func(ctx context.Context) bool {
+		v = d.view(ctx)
+		return v != nil && v.leader != "" && (good == nil || good(v))
+	})
+	return v, err
+}
+
+// view asks a member once; it is nil if there is no answer.
+func (d door) view(ctx context.Context) *view {
+	if d.err != nil {
+		return nil
+	}
+	cluster := snowraftv1.NewClusterServiceClient(d.conn)
+	ctx, cancel := context.WithTimeout(ctx, statusWithin)
+	defer cancel()
+	status, err := cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+	if err != nil {
+		return nil
+	}
+	list, err := cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	if err != nil {
+		return nil
+	}
+	var ids []string
+	for _, m := range list.GetMembers() {
+		ids = append(ids, m.GetId())
+	}
+	slices.Sort(ids)
+	return &view{status.GetClusterId(), status.GetNodeId(), status.GetLeaderId(), strings.Join(ids, " ")}
+}
+
+// foreign takes so many numbers, of which it returns the first, and IDs, without writing
+// them down.
+func (s *stage) foreign(d door, count uint32) (first int64, ids []uint64, err error) {
+	if d.err != nil {
+		return 0, nil, d.err
+	}
+	err = s.until("numbers and IDs of "+d.name, func(ctx context.Context) bool {
+		ctx, cancel := context.WithTimeout(ctx, statusWithin)
+		defer cancel()
+		numbers, err := snowraftv1.NewSequenceServiceClient(d.conn).Next(ctx, &snowraftv1.NextRequest{Sequence: orders, Count: count})
+		if err != nil {
+			return false
+		}
+		got, err := snowraftv1.NewIdServiceClient(d.conn).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 100, Packed: true})
+		first, ids = numbers.GetFirst(), got.GetIds()
+		return err == nil
+	})
+	return first, ids, err
+}

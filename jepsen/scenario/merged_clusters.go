@@ -1,0 +1,219 @@
+//go:build linux
+
+package scenario
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+	"github.com/snowraft/snowraft/jepsen/disk"
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/jepsen/nemesis"
+	"github.com/snowraft/snowraft/jepsen/network"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// mergedClusters gives a member of a second cluster the address of a member of the first
+// one that is down, and has it seek members of both.
+func mergedClusters() Scenario {
+	return Scenario{
+		Name: "merged-clusters", Source: "known of systems that tell peers by their addresses alone", Bug: mutant.NoClusterCheck,
+		Other:  "Clusters that told peers by their addresses alone became one when an address was used again",
+		Loads:  []string{"ids", "strict"},
+		Strays: 3,
+		script: func(s *stage) error {
+			r := &reuse{s: s, first: s.Lab.Founders(), second: s.Lab.Strays()}
+			for _, step := range []func() error{r.found, r.move, r.refused, r.apart} {
+				if err := step(); err != nil {
+					return err
+				}
+			}
+			return r.restore()
+		},
+	}
+}
+
+// reuse is two clusters, of which the second one's first member moves to the address of the
+// first one's last.
+type reuse struct {
+	s             *stage
+	first, second []*lab.Member
+	ours, theirs  *view // before the move
+	given, taken  int64 // the last numbers of both
+	ids           map[uint64]bool
+	restore       func() error
+}
+
+// found starts the second cluster and gives both a sequence of the same name.
+func (r *reuse) found() (err error) {
+	s := r.s
+	for _, m := range r.second {
+		m.Seek(len(r.second), r.second...)
+	}
+	if err := lab.Start(s.ctx, r.second...); err != nil {
+		return err
+	}
+	_ = s.later(func(context.Context) error { down(r.second); return nil })
+	if err := s.strict(100); err != nil {
+		return err
+	}
+	if r.ours, err = s.look(s.door(r.first[0]), nil); err != nil {
+		return err
+	}
+	if r.theirs, err = s.look(s.door(r.second[0]), nil); err != nil {
+		return err
+	}
+	if r.ours.cluster == r.theirs.cluster {
+		return unreached("both clusters are %s before anything was done", r.ours.cluster)
+	}
+	mode := snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
+	err = s.until("a sequence in the second cluster", func(ctx context.Context) bool {
+		d := s.door(r.second[0])
+		if d.err != nil {
+			return false
+		}
+		_, err := snowraftv1.NewSequenceServiceClient(d.conn).CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{
+			Sequence: &snowraftv1.Sequence{Name: orders, Mode: mode},
+		})
+		return err == nil
+	})
+	r.ids = make(map[uint64]bool)
+	return errors.Join(err, r.take(r.second[1]))
+}
+
+// take takes numbers and IDs of both clusters: those of ours are written down, those of the
+// other one are not, as no checker knows it.
+func (r *reuse) take(theirs *lab.Member) error {
+	s := r.s
+	op, err := s.numbers(r.first[0], orders, 5)
+	if err != nil {
+		return err
+	}
+	if op.First <= r.given {
+		s.violation("%s gave %s after %d", r.first[0].Name, told(op), r.given)
+	}
+	r.given = highest(op)
+	number, ids, err := s.foreign(s.door(theirs), 50)
+	if err != nil {
+		return err
+	}
+	if number <= r.taken {
+		s.violation("%s of the other cluster gave %d after %d", theirs.Name, number, r.taken)
+	}
+	r.taken = number + 50 - 1
+	for _, id := range ids {
+		if r.ids[id] {
+			s.violation("%s of the other cluster issued %d twice", theirs.Name, id)
+		}
+		r.ids[id] = true
+	}
+	return nil
+}
+
+// move puts the data of the second cluster's first member on the host of ours' last. The
+// clients of all other scenarios do not reach it there.
+func (r *reuse) move() error {
+	s, host, mover := r.s, r.first[2], r.second[0]
+	end := s.begin("address-reused", nemesis.Process, 0, mover.Name+"'s member on the host of "+host.Name, host)
+	fault, err := s.Lab.Net.Cut(s.ctx, network.OneWay([]string{network.Harness}, []string{host.Name}), network.All, network.Reject)
+	if err != nil {
+		end()
+		return err
+	}
+	r.restore = s.later(func(ctx context.Context) error {
+		defer end()
+		host.Kill()
+		host.Seek(0)
+		if err := errors.Join(disk.CopyDir(host.Side(), host.Files()), disk.Wipe(host.Side()), fault.Heal(ctx)); err != nil {
+			return err
+		}
+		host.Damaged(false)
+		return host.Start(ctx)
+	})
+	host.Kill()
+	mover.Kill()
+	if err := errors.Join(host.Harvest(s.ctx), disk.CopyDir(host.Files(), host.Side())); err != nil {
+		return err
+	}
+	host.Damaged(true) // what is there now is of no log of ours
+	if err := disk.CopyDir(mover.Files(), host.Files()); err != nil {
+		return err
+	}
+	host.Seek(len(r.second), r.first[0], r.first[1], r.second[1], r.second[2])
+	return host.Start(s.ctx)
+}
+
+// refused waits until both sides have met, and have said so.
+func (r *reuse) refused() error {
+	s, together := r.s, false
+	said := make(map[string]int)
+	err := s.until("members refuse those of the other cluster", func(ctx context.Context) bool {
+		if together = !r.same(ctx); together {
+			return true
+		}
+		met := true
+		for _, m := range r.first {
+			n, err := m.Logged("belongs to another cluster")
+			said[m.Name] = n
+			met = met && err == nil && n > 0
+		}
+		return met
+	})
+	if err != nil {
+		return err
+	}
+	if together {
+		return unreached("the clusters are no longer two")
+	}
+	s.see("the other cluster's %s at the address of %s met ours, and was refused as of another cluster (%d lines in logs of %d members)",
+		r.second[0].Name, r.first[2].Name, said[r.first[0].Name]+said[r.first[1].Name]+said[r.first[2].Name], len(said))
+	return nil
+}
+
+// same reports whether all that answer, but for the one who moved, are of the cluster that
+// they were of, with the same members.
+func (r *reuse) same(ctx context.Context) bool {
+	same := true
+	for _, side := range []struct {
+		members []*lab.Member
+		was     *view
+	}{{r.first[:2], r.ours}, {r.second[1:], r.theirs}} {
+		for _, m := range side.members {
+			now := r.s.door(m).view(ctx)
+			if now == nil || now.cluster == side.was.cluster && now.members == side.was.members {
+				continue
+			}
+			r.s.violation("%s was of cluster %s with the members %s, and is of %s with %s", m.Name, side.was.cluster, side.was.members, now.cluster, now.members)
+			same = false
+		}
+	}
+	return same
+}
+
+// apart makes sure that both clusters are what they were, and go on.
+func (r *reuse) apart() error {
+	s, host := r.s, r.first[2]
+	moved, err := s.look(s.doorFrom(r.second[1], host), func(v *view) bool { return v.leader != "" })
+	if err != nil {
+		return err
+	}
+	if moved.cluster != r.theirs.cluster || moved.node != r.theirs.node {
+		s.violation("%s at the address of %s was node %s of cluster %s, and is %s of %s", r.second[0].Name, host.Name, r.theirs.node, r.theirs.cluster, moved.node, moved.cluster)
+	}
+	for range 3 {
+		if err := r.take(r.second[1]); err != nil {
+			return err
+		}
+	}
+	r.same(s.ctx)
+	number, ids, err := s.foreign(s.doorFrom(r.second[1], host), 1)
+	if err != nil {
+		return err
+	}
+	r.taken = number
+	s.see("both clusters went on with their own members and numbers (%d and %d); a client of ours that asks at that address gets the other cluster's number %d and %d IDs: clients do not check whose member answers",
+		r.given, r.taken, number, len(ids))
+	return nil
+}

@@ -1,0 +1,235 @@
+//go:build linux
+
+package scenario
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/jepsen/nemesis"
+	"github.com/snowraft/snowraft/jepsen/workload"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// scriptWithin is how long a script may take.
+	scriptWithin = 90 * time.Second
+	// reachWithin is how long it waits for one condition.
+	reachWithin = 20 * time.Second
+	// pollEvery is how often it looks.
+	pollEvery = 10 * time.Millisecond
+	// statusWithin is how long a member may take to say how it is.
+	statusWithin = time.Second
+)
+
+// stage is where a script is played.
+type stage struct {
+	*workload.World
+	finding
+
+	ctx    context.Context // all that a script does is within one call
+	client *workload.Caller
+	faults nemesis.World
+	undo   []func(ctx context.Context) error
+	events int
+	turn   int
+
+	mu    sync.Mutex
+	conns map[*lab.Member]*grpc.ClientConn
+}
+
+// play plays a script and takes back what it did. An error is the harness's.
+func (s *stage) play(ctx context.Context, w *workload.World, script func(*stage) error) (err error) {
+	s.World, s.faults, s.conns = w, nemesis.World{Lab: w.Lab}, make(map[*lab.Member]*grpc.ClientConn)
+	if s.client, err = w.Caller("scenario"); err != nil {
+		return err
+	}
+	defer s.close()
+	bounded, cancel := context.WithTimeout(ctx, scriptWithin)
+	defer cancel()
+	s.ctx = bounded
+	err = script(s)
+	if e, ok := errors.AsType[unreachedError](err); ok {
+		s.vain("%v", e)
+		err = nil
+	}
+	s.ctx = ctx
+	if err = errors.Join(err, s.heal()); err != nil {
+		return err
+	}
+	for _, m := range w.Lab.Founders() {
+		if err := m.Start(ctx); err != nil {
+			return err
+		}
+	}
+	if err := s.faults.UntilWell(ctx, w.Lab.Founders()...); err != nil {
+		s.vain("after the script: %v", err)
+		return nil
+	}
+	if err := s.observed(); err != nil {
+		s.vain("after the script: %v", err)
+	}
+	return nil
+}
+
+// lagging is how far the observed clock may be behind, in milliseconds, when a script is over:
+// it is raised once a second, by leaders that have compared their clocks with others' first.
+const lagging = 2000
+
+// observed waits until all founders know an observed clock of late.
+func (s *stage) observed() error {
+	return s.until("an observed clock of late", func(ctx context.Context) bool {
+		for _, m := range s.Lab.Founders() {
+			got, err := s.status(ctx, m)
+			if err != nil || history.Wall()/int64(time.Millisecond)-got.GetObservedClockMs() > lagging {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func (s *stage) close() {
+	s.client.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, conn := range s.conns {
+		_ = conn.Close() // nothing is under way
+	}
+}
+
+// conn is a connection to a member's API.
+func (s *stage) conn(m *lab.Member) (*grpc.ClientConn, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if conn := s.conns[m]; conn != nil {
+		return conn, nil
+	}
+	conn, err := s.Lab.Connect(m)
+	if err == nil {
+		s.conns[m] = conn
+	}
+	return conn, err
+}
+
+// status asks a member how it is, right now.
+func (s *stage) status(ctx context.Context, m *lab.Member) (*snowraftv1.GetStatusResponse, error) {
+	conn, err := s.conn(m)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, statusWithin)
+	defer cancel()
+	return snowraftv1.NewClusterServiceClient(conn).GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+}
+
+// until waits for a condition; it is not reached if it is not met in time.
+func (s *stage) until(what string, met func(ctx context.Context) bool) error {
+	ctx, cancel := context.WithTimeout(s.ctx, reachWithin)
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for !met(ctx) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return unreached("not reached within %v: %s", reachWithin, what)
+		}
+	}
+	return nil
+}
+
+// well waits until all founders are well.
+func (s *stage) well() error {
+	if err := s.faults.UntilWell(s.ctx, s.Lab.Founders()...); err != nil {
+		return unreachedError(err.Error())
+	}
+	return nil
+}
+
+// begin writes down that a fault begins; the returned function writes down that it ended.
+func (s *stage) begin(name, family string, offset time.Duration, detail string, hosts ...*lab.Member) (end func()) {
+	line := history.Fault{Event: s.events, Name: name, Family: family, At: history.Now(), OffsetNanos: int64(offset), Detail: detail}
+	for _, m := range hosts {
+		line.Hosts = append(line.Hosts, m.Name)
+	}
+	s.events++
+	s.Journal.Add(history.Line{Fault: &line})
+	return sync.OnceFunc(func() {
+		ended := line
+		ended.At, ended.Ended = history.Now(), true
+		s.Journal.Add(history.Line{Fault: &ended})
+	})
+}
+
+// later has something done when the script ends, unless the returned function did it before.
+func (s *stage) later(do func(ctx context.Context) error) (now func() error) {
+	var once sync.Once
+	s.undo = append(s.undo, func(ctx context.Context) (err error) {
+		once.Do(func() { err = do(ctx) })
+		return err
+	})
+	return func() (err error) {
+		once.Do(func() { err = do(s.ctx) })
+		return err
+	}
+}
+
+// heal takes back what is left, the last first.
+func (s *stage) heal() error {
+	var errs []error
+	for _, undo := range slices.Backward(s.undo) {
+		errs = append(errs, undo(context.WithoutCancel(s.ctx)))
+	}
+	return errors.Join(errs...)
+}
+
+// load lets clients ask members without a pause until the script ends, or the returned
+// function is called, which waits for them.
+func (s *stage) load(layout, key string, most uint32, members ...*lab.Member) (stop func() error) {
+	ctx, cancel := context.WithCancel(s.ctx)
+	var clients sync.WaitGroup
+	for _, m := range members {
+		clients.Go(func() { s.client.Load(ctx, m, layout, key, most) })
+	}
+	return s.later(func(context.Context) error {
+		cancel()
+		clients.Wait()
+		return nil
+	})
+}
+
+// others are the founders without one.
+func (s *stage) others(without *lab.Member) []*lab.Member {
+	return slices.DeleteFunc(slices.Clone(s.Lab.Founders()), func(m *lab.Member) bool { return m == without })
+}
+
+// orders is the strict sequence of scripts.
+const orders = "orders"
+
+// strict makes the strict sequence, whose leader keeps so many numbers in memory.
+func (s *stage) strict(block uint64) error {
+	return s.Create(s.ctx, &snowraftv1.Sequence{
+		Name: orders, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, MinBlock: block, MaxBlock: block,
+	})
+}
+
+// highest is the greatest number of an answer.
+func highest(op history.Op) int64 { return op.First + int64(op.Count-1)*op.Increment }
+
+// told says of an operation what became of it.
+func told(op history.Op) string {
+	if op.Outcome == history.OK {
+		return fmt.Sprintf("%d, %d of them", op.First, op.Count)
+	}
+	return fmt.Sprintf("%s %s", op.Reason, op.Error)
+}

@@ -1,0 +1,116 @@
+//go:build linux
+
+package scenario
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowraft/snowraft/internal/mutant"
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// staleRange lets a leader with numbers in memory lose leadership, another one give numbers
+// out, and the first one lead again: in good order, cut off from the others, and stopped.
+func staleRange() Scenario {
+	return Scenario{
+		Name: "pd-3305", Source: "tikv/pd#3305", Bug: mutant.KeepReign,
+		Other: "TiKV PD: a leader that was elected again went on with the range that it still had in memory",
+		Loads: []string{"ids", "strict"},
+		script: func(s *stage) error {
+			const key = orders
+			if err := s.strict(1000); err != nil {
+				return err
+			}
+			first, term, err := s.leader(0, s.Lab.Founders()...)
+			if err != nil {
+				return err
+			}
+			for _, way := range []struct {
+				name string
+				lose func(s *stage, m *lab.Member, term uint64) (back func() error, err error)
+			}{{"transferred", handOver}, {"cut off", cutOff}, {"stopped", stop}} {
+				if term, err = s.thereAndBack(key, way.name, first, term, way.lose); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+// thereAndBack takes numbers of a leader, of another one after it, and of the first one again.
+func (s *stage) thereAndBack(key, way string, first *lab.Member, term uint64, lose func(*stage, *lab.Member, uint64) (func() error, error)) (uint64, error) {
+	before, err := s.numbers(first, key, 5)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.inMemory(first, key, before); err != nil {
+		return 0, err
+	}
+	back, err := lose(s, first, term)
+	if err != nil {
+		return 0, err
+	}
+	second, later, err := s.leader(term, s.others(first)...)
+	if err != nil {
+		return 0, err
+	}
+	between, err := s.numbers(second, key, 5)
+	if err != nil {
+		return 0, err
+	}
+	if between.First <= highest(before) {
+		s.violation("%s gave %s in term %d after %s gave %s in term %d", second.Name, told(between), later, first.Name, told(before), term)
+	}
+	if err := back(); err != nil {
+		return 0, err
+	}
+	if err := s.well(); err != nil {
+		return 0, err
+	}
+	again, err := s.transfer(first, later)
+	if err != nil {
+		return 0, err
+	}
+	after, err := s.numbers(first, key, 5)
+	if err != nil {
+		return 0, err
+	}
+	if after.First <= highest(between) {
+		s.violation("%s, %s in term %d, leads again in term %d and gave %s after %s gave %s", first.Name, way, term, again, told(after), second.Name, told(between))
+	}
+	s.see("%s: %s gave %d, %s %d, %s again %d", way, first.Name, highest(before), second.Name, highest(between), first.Name, after.First)
+	return again, nil
+}
+
+// inMemory makes sure that after an answer the leader has numbers left: more were granted to it.
+func (s *stage) inMemory(m *lab.Member, key string, answer history.Op) error {
+	conn, err := s.conn(m)
+	if err != nil {
+		return err
+	}
+	var next int64
+	err = s.until(fmt.Sprintf("a range of %s in the memory of %s", key, m.Name), func(ctx context.Context) bool {
+		resp, err := snowraftv1.NewSequenceServiceClient(conn).GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: key})
+		next = resp.GetSequence().GetNext()
+		return err == nil && next > highest(answer)+1
+	})
+	return err
+}
+
+func handOver(s *stage, m *lab.Member, term uint64) (back func() error, err error) {
+	_, err = s.transfer(s.others(m)[0], term)
+	return func() error { return nil }, err
+}
+
+func cutOff(s *stage, m *lab.Member, _ uint64) (back func() error, err error) {
+	return s.isolate(m)
+}
+
+func stop(s *stage, m *lab.Member, _ uint64) (back func() error, err error) {
+	return s.pause(m), nil
+}
