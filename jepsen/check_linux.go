@@ -1,0 +1,40 @@
+package main
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/jepsen/check"
+	"github.com/snowraft/snowraft/jepsen/report"
+)
+
+func checkCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "check DIR",
+		Short:   "Judge a run once more",
+		Long:    "Judges a run that was made earlier, and writes its reports anew. This needs no root.",
+		Example: "  go run ./jepsen check jepsen-runs/1",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(cmd *cobra.Command, args []string) error { return judge(args[0], cmd.OutOrStdout()) },
+	}
+}
+
+// judge lets all checkers look at a run, and writes the reports.
+func judge(dir string, out io.Writer) error {
+	r, verdicts, err := check.Judge(dir)
+	if err != nil {
+		return err
+	}
+	if err := report.Write(out, r, verdicts); err != nil {
+		return err
+	}
+	switch check.Overall(verdicts) {
+	case check.Pass:
+		return nil
+	case check.Invalid:
+		return verdict(exitInvalid)
+	default:
+		return verdict(exitFail)
+	}
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/jepsen/sandbox"
+)
+
+// verdict is the error of a run that was made and did not pass, or of a process in the sandbox
+// that has said itself what is wrong: the exit code.
+type verdict int
+
+func (v verdict) Error() string {
+	return map[verdict]string{exitFail: "FAIL", exitInvalid: "INVALID"}[v]
+}
+
+func execute() (code int) {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if sandbox.Inside() {
+		defer func() { code = sandbox.Said(code) }()
+	}
+	err := root().ExecuteContext(ctx)
+	if v, ok := errors.AsType[verdict](err); ok {
+		return int(v)
+	}
+	if err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "jepsen:", err)
+		return exitCannot
+	}
+	return exitPass
+}
+
+func root() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "jepsen",
+		Short: "Prove Snowraft under chaos",
+		Long: `Runs real members on hosts whose network, processes, clocks and disks fail, writes
+down what clients saw, and judges it.
+
+Exit codes: 0 PASS, 1 FAIL, 2 INVALID (the run shows nothing), 3 no run could be made.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	c.AddCommand(runCommand(), checkCommand(), scheduleCommand(), listCommand(), mutantsCommand(), scenarioCommand(), generatorCommand())
+	return c
+}
+
+var errNoRoot = errors.New("this needs root: hosts are network namespaces, and disks are mounted")
+
+// inSandbox runs f in a sandbox: this process runs itself again there, and prepare
+// happens before, outside.
+func inSandbox(ctx context.Context, prepare, f func(context.Context) error) error {
+	if !sandbox.Inside() {
+		if os.Geteuid() != 0 {
+			return errNoRoot
+		}
+		if err := prepare(ctx); err != nil {
+			return err
+		}
+		code, err := sandbox.Run()
+		if err != nil {
+			return err
+		}
+		if code != exitPass {
+			return verdict(code) // what was wrong has been said inside
+		}
+		return nil
+	}
+	if err := sandbox.Settle(); err != nil {
+		return err
+	}
+	return f(ctx)
+}
