@@ -26,7 +26,7 @@ help: ## Print this help
 
 .PHONY: build
 build: ## Build bin/snowraft
-	go build -ldflags '-X main.version=$(VERSION)' -o bin/snowraft ./cmd/snowraft
+	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o bin/snowraft ./cmd/snowraft
 
 .PHONY: cross
 cross: ## Check that it builds for other platforms
@@ -54,6 +54,30 @@ mutants: ## Plant bugs and check that the tests catch them
 smoke: ## Run the tests that start the real program as processes
 	@internal/tools/tagged-tests.sh process $(TESTFLAGS)
 
+.PHONY: root
+root: ## Run the tests that need root: networks, disks and clocks that fail
+	@internal/tools/tagged-tests.sh root $(TESTFLAGS)
+
+.PHONY: chaos
+chaos: ## Run members under chaos for 10 minutes (root; CHAOSFLAGS: --seed 2)
+	go run ./jepsen run --workload all --nemesis all --duration 10m $(CHAOSFLAGS)
+
+.PHONY: chaos-smoke
+chaos-smoke: ## The same for 90 seconds
+	go run ./jepsen run --workload all --nemesis all --duration 90s $(CHAOSFLAGS)
+
+.PHONY: chaos-mutants
+chaos-mutants: ## Plant bugs in members and check that runs under chaos catch them (root)
+	go run ./jepsen mutants $(CHAOSFLAGS)
+
+.PHONY: chaos-scenarios
+chaos-scenarios: ## Play what went wrong in other systems (root)
+	go run ./jepsen scenario all $(CHAOSFLAGS)
+
+.PHONY: chaos-nightly
+chaos-nightly: ## Run all of chaos for hours, with seeds of the day (root)
+	jepsen/nightly.sh
+
 .PHONY: fuzz
 fuzz: ## Fuzz with each Fuzz function for FUZZTIME (10s)
 	@internal/tools/fuzz.sh $(FUZZTIME) $(TESTFLAGS)
@@ -77,7 +101,7 @@ bench-check: build ## Check that what measures works, without believing its numb
 .PHONY: lint
 lint: bin/.tools ## Lint, with and without what the build tags add
 	bin/golangci-lint run
-	bin/golangci-lint run --build-tags mutants,process
+	bin/golangci-lint run --build-tags mutants,process,root
 	cd bench && ../bin/golangci-lint run
 
 .PHONY: fmt
