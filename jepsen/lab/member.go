@@ -33,6 +33,7 @@ type Member struct {
 
 	founder bool
 	binary  string   // guarded by machine.mu
+	latest  uint32   // likewise: its last start
 	alone   bool     // likewise: it is started as a cluster of its own
 	broken  bool     // likewise: its data was damaged, its log is not to be believed
 	seek    *seek    // likewise: whom it seeks instead of the founders
@@ -103,7 +104,8 @@ func (m *Member) launch(ctx context.Context) error {
 	cmd.Env = append(cmd.Env, m.lab.cfg.Env...)
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = log, log
-	return m.run(start, cmd, func() { m.again(context.WithoutCancel(ctx)) })
+	m.latest = start
+	return m.run(start, cmd, func() { m.again(context.WithoutCancel(ctx), start) })
 }
 
 // args are those of "snowraft serve"; mu is held.
@@ -145,8 +147,9 @@ func (m *Member) With(flags ...string) {
 	m.flags = flags
 }
 
-// again starts the member again after its process has ended, unless it was to end.
-func (m *Member) again(ctx context.Context) {
+// again starts the member again after its process has ended, unless it was to end, or somebody else
+// has started it since.
+func (m *Member) again(ctx context.Context, ended uint32) {
 	if !m.kept() {
 		return
 	}
@@ -155,7 +158,7 @@ func (m *Member) again(ctx context.Context) {
 	<-wait.C
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.kept() {
+	if m.kept() && m.latest == ended {
 		if err := m.launch(ctx); err != nil {
 			m.lab.Note(m.Name, "not-restarted", err.Error())
 		}
