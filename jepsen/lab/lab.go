@@ -9,13 +9,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/snowraft/snowraft/jepsen/disk"
 	"github.com/snowraft/snowraft/jepsen/history"
@@ -180,53 +178,6 @@ func (l *Lab) Member(name string) *Member {
 	}
 	return nil
 }
-
-// at returns the member with that address, nil if there is none.
-func (l *Lab) at(address string) *Member {
-	ip, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil
-	}
-	for _, m := range slices.Concat(l.Members, l.strays) {
-		if m.Host.IP == ip {
-			return m
-		}
-	}
-	return nil
-}
-
-// Dial connects to a member as a client. The connection leads to one start of its
-// process for as long as it lasts, which StartOf tells.
-func (l *Lab) Dial(ctx context.Context, address string) (net.Conn, error) {
-	m := l.at(address)
-	if m == nil {
-		return nil, fmt.Errorf("%s is no member's address", address)
-	}
-	before := m.Current()
-	conn, err := (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, "tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	if now := m.Current(); now != before {
-		return nil, errors.Join(fmt.Errorf("%s was restarted meanwhile", m.Name), conn.Close())
-	}
-	l.calls.Store(callKey(conn.LocalAddr(), conn.RemoteAddr()), before)
-	return conn, nil
-}
-
-// StartOf tells which start of a process the connection between these two addresses,
-// which Dial made, leads to; 0 if it is not known. The local one alone does not tell: the
-// kernel gives the same port to connections to several hosts.
-func (l *Lab) StartOf(local, remote net.Addr) uint32 {
-	if local == nil || remote == nil {
-		return 0
-	}
-	start, _ := l.calls.Load(callKey(local, remote))
-	number, _ := start.(uint32)
-	return number
-}
-
-func callKey(local, remote net.Addr) string { return local.String() + " " + remote.String() }
 
 // Note writes a note into the history.
 func (l *Lab) Note(member, what, detail string) {

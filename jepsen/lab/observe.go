@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
 
 	"github.com/snowraft/snowraft/jepsen/history"
@@ -22,15 +20,6 @@ const (
 	// observeWithin is how long it may take to say so.
 	observeWithin = time.Second
 )
-
-// Connect returns a connection to a member's API that comes back soon after a restart.
-func (l *Lab) Connect(m *Member) (*grpc.ClientConn, error) {
-	reconnect := backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond}
-	return grpc.NewClient("passthrough:///"+m.Address(PortAPI),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(l.Dial),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))
-}
 
 // Observe asks all members how they are, about every half second until ctx ends, and
 // writes that into the history.

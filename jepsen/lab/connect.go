@@ -1,0 +1,97 @@
+//go:build linux
+
+package lab
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
+)
+
+const (
+	dialWithin = 2 * time.Second
+	// deadAfter is how long a connection lasts of which nothing is acknowledged. TCP itself would send
+	// again ever more rarely, and find out long after the network is whole.
+	deadAfter = 3 * time.Second
+)
+
+// Connect returns a connection to a member's API that comes back soon after a restart, and after the
+// network was cut.
+func (l *Lab) Connect(m *Member) (*grpc.ClientConn, error) {
+	reconnect := backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond}
+	return grpc.NewClient("passthrough:///"+m.Address(PortAPI),
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			return l.dial(ctx, address, &net.Dialer{Timeout: dialWithin, Control: dieSoon})
+		}),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))
+}
+
+// dieSoon makes a connection end when nothing of it is acknowledged any more.
+func dieSoon(_, _ string, conn syscall.RawConn) error {
+	var set error
+	err := conn.Control(func(fd uintptr) {
+		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(deadAfter.Milliseconds()))
+	})
+	return errors.Join(err, set)
+}
+
+// at returns the member with that address, nil if there is none.
+func (l *Lab) at(address string) *Member {
+	ip, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil
+	}
+	for _, m := range slices.Concat(l.Members, l.strays) {
+		if m.Host.IP == ip {
+			return m
+		}
+	}
+	return nil
+}
+
+// Dial connects to a member as a client. The connection leads to one start of its
+// process for as long as it lasts, which StartOf tells.
+func (l *Lab) Dial(ctx context.Context, address string) (net.Conn, error) {
+	return l.dial(ctx, address, &net.Dialer{Timeout: dialWithin})
+}
+
+func (l *Lab) dial(ctx context.Context, address string, dialer *net.Dialer) (net.Conn, error) {
+	m := l.at(address)
+	if m == nil {
+		return nil, fmt.Errorf("%s is no member's address", address)
+	}
+	before := m.Current()
+	conn, err := dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	if now := m.Current(); now != before {
+		return nil, errors.Join(fmt.Errorf("%s was restarted meanwhile", m.Name), conn.Close())
+	}
+	l.calls.Store(callKey(conn.LocalAddr(), conn.RemoteAddr()), before)
+	return conn, nil
+}
+
+// StartOf tells which start of a process the connection between these two addresses,
+// which Dial made, leads to; 0 if it is not known. The local one alone does not tell: the
+// kernel gives the same port to connections to several hosts.
+func (l *Lab) StartOf(local, remote net.Addr) uint32 {
+	if local == nil || remote == nil {
+		return 0
+	}
+	start, _ := l.calls.Load(callKey(local, remote))
+	number, _ := start.(uint32)
+	return number
+}
+
+func callKey(local, remote net.Addr) string { return local.String() + " " + remote.String() }
