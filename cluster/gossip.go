@@ -41,6 +41,7 @@ type gossip struct {
 	peers map[string]peerInfo // by node ID, this node excluded
 	told  map[string]bool     // refusals that were logged
 	veto  error               // why a join was refused last
+	asked map[uint64]clockAsked
 
 	changed chan struct{} // has room for one: somebody came, went or changed
 }
@@ -92,7 +93,9 @@ func (g *gossip) open(cfg *Config) error {
 	if err != nil {
 		return fmt.Errorf("gossip: %w", err)
 	}
-	g.list = list
+	g.mu.Lock()
+	g.list = list // memberlist hands messages on already
+	g.mu.Unlock()
 	return nil
 }
 
@@ -221,8 +224,7 @@ func (g *gossip) NodeMeta(limit int) []byte {
 	return raw
 }
 
-// NotifyMsg, GetBroadcasts, LocalState and MergeRemoteState implement memberlist.Delegate.
-func (g *gossip) NotifyMsg([]byte)                {}
+// GetBroadcasts, LocalState and MergeRemoteState implement memberlist.Delegate.
 func (g *gossip) GetBroadcasts(int, int) [][]byte { return nil }
 func (g *gossip) LocalState(bool) []byte          { return nil }
 func (g *gossip) MergeRemoteState([]byte, bool)   {}

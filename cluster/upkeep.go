@@ -19,6 +19,9 @@ func (n *Node) watch() {
 		changed := n.LeaderChanged() // a new leader wants to know at once whether it is alone
 		n.cfg.Watch.Update()
 		n.cfg.Watch.SetAlone(len(n.servers()) == 1)
+		if !n.cfg.Watch.Settled() {
+			n.gossip.askClocks()
+		}
 		if d := write.lasts(n.store.log.writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
 			// Its heartbeats go on, so that nobody else would be elected (hashicorp/raft#503).
 			n.Fail(fmt.Errorf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+

@@ -1,0 +1,84 @@
+package cluster
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+)
+
+// A node that has just started asks the others for their clocks itself. memberlist probes one
+// name a second, in turns, and after restarts most names are of earlier starts, which do not
+// answer: it could take long until a leader knows what time the others have, and without that
+// it grants itself nothing.
+//
+// The question is its kind, a number of the asker's choice and the asker's ID; the answer is its
+// kind, that number and a wall clock in Unix milliseconds. Both are user messages of memberlist's.
+const (
+	clockQuestion = 'q'
+	clockAnswer   = 'a'
+
+	questionHead = 1 + 8
+	answerSize   = 1 + 8 + 8
+)
+
+// clockAsked is a question under way.
+type clockAsked struct {
+	id string
+	at int64 // as clock.Reading counts Mono
+}
+
+// askClocks asks all members that gossip, and forgets earlier questions: an answer that takes so long
+// says little.
+func (g *gossip) askClocks() {
+	asked := make(map[uint64]clockAsked)
+	to := make(map[uint64]memberlist.Address)
+	g.mu.Lock()
+	for id, p := range g.peers {
+		if p.alive && g.isServer(id) {
+			number := rand.Uint64()
+			asked[number] = clockAsked{id: id, at: g.watch.Now().Mono}
+			to[number] = memberlist.Address{Addr: p.meta.Gossip, Name: p.meta.gossipName()}
+		}
+	}
+	g.asked = asked
+	g.mu.Unlock()
+	for number, address := range to {
+		question := binary.BigEndian.AppendUint64([]byte{clockQuestion}, number)
+		g.tell(address, append(question, g.self().ID...))
+	}
+}
+
+// tell sends a message that may get lost.
+func (g *gossip) tell(to memberlist.Address, message []byte) {
+	if err := g.list.SendToAddress(to, message); err != nil {
+		g.logger.Debug("a message was not sent", "address", to.Addr, "error", err)
+	}
+}
+
+// NotifyMsg implements memberlist.Delegate: questions for our clock, and answers to ours.
+func (g *gossip) NotifyMsg(message []byte) {
+	switch {
+	case len(message) > questionHead && message[0] == clockQuestion:
+		g.mu.Lock()
+		p, known := g.peers[string(message[questionHead:])]
+		open := g.list != nil
+		g.mu.Unlock()
+		if known && open {
+			answer := append([]byte{clockAnswer}, message[1:questionHead]...)
+			answer = binary.BigEndian.AppendUint64(answer, uint64(g.watch.Now().Wall)) //nolint:gosec // the bits are what matters
+			g.tell(memberlist.Address{Addr: p.meta.Gossip, Name: p.meta.gossipName()}, answer)
+		}
+	case len(message) == answerSize && message[0] == clockAnswer:
+		number := binary.BigEndian.Uint64(message[1:])
+		g.mu.Lock()
+		q, ours := g.asked[number]
+		delete(g.asked, number)
+		g.mu.Unlock()
+		if ours {
+			wall := int64(binary.BigEndian.Uint64(message[questionHead:])) //nolint:gosec // likewise
+			g.watch.ObservePeer(q.id, wall, time.Duration(g.watch.Now().Mono-q.at)*time.Millisecond)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// gossiping is a node that gossips, and whose clock is ahead by so much. It probes nobody.
+func gossiping(t *testing.T, number int, ahead time.Duration, isServer func(string) bool) *Node {
+	t.Helper()
+	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: gossipLogger(slog.New(slog.DiscardHandler))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := waiting(nodeID(number), 3)
+	n.cfg.Gossip, n.cfg.GossipHost, n.cfg.GossipPort = transport, "127.0.0.1", transport.GetAutoBindPort()
+	n.cfg.Timing.GossipProbe = time.Hour
+	system := clock.System()
+	n.cfg.Watch = clock.NewWatch(func() clock.Reading {
+		r := system()
+		r.Wall += ahead.Milliseconds()
+		return r
+	}, nil, clock.Limits{MaxOffset: time.Second})
+	n.gossip = newGossip(&n.cfg, n.meta, n.stats, isServer)
+	if err := n.gossip.open(&n.cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.gossip.list.Shutdown(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+func TestAskClocks(t *testing.T) {
+	t.Parallel()
+	member := func(id string) bool { return id != nodeID(3) }
+	a, b, stranger := gossiping(t, 1, 0, member), gossiping(t, 2, 5*time.Second, member), gossiping(t, 3, time.Hour, member)
+	for _, n := range []*Node{b, stranger} {
+		if err := a.gossip.join(n.meta().Gossip); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if a.cfg.Watch.Settled() {
+		t.Fatal("settled before anybody was asked")
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for ; !a.cfg.Watch.Settled(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nobody answered")
+		}
+		a.gossip.askClocks()
+	}
+	if d, ok := a.cfg.Watch.PeerOffset(b.ID()); !ok || (d-5*time.Second).Abs() > 500*time.Millisecond {
+		t.Errorf("the clock of b is ahead by %v, %t", d, ok)
+	}
+	if d, ok := a.cfg.Watch.PeerOffset(stranger.ID()); ok {
+		t.Errorf("a node that is no member has a say in what time it is: %v", d)
+	}
+}
+
+// TestForeignClockMessages: nobody's clock is taken that was not asked for.
+func TestForeignClockMessages(t *testing.T) {
+	t.Parallel()
+	n := waiting(nodeID(1), 3)
+	answer := append([]byte{clockAnswer}, make([]byte, 16)...)
+	for _, message := range [][]byte{
+		nil, {clockQuestion}, {clockAnswer}, append([]byte{clockQuestion}, make([]byte, 8)...),
+		append([]byte{clockQuestion}, "12345678nobody"...), answer, append(answer, 0), []byte("something else"),
+	} {
+		n.gossip.NotifyMsg(message)
+	}
+	if n.cfg.Watch.Settled() {
+		t.Error("a clock was taken that nobody was asked for")
+	}
+	n.gossip.asked = map[uint64]clockAsked{0: {id: nodeID(2)}}
+	n.gossip.NotifyMsg(answer)
+	if !n.cfg.Watch.Settled() || len(n.gossip.asked) > 0 {
+		t.Error("the answer to a question was not taken, or can come twice")
+	}
+}
