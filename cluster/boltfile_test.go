@@ -29,11 +29,30 @@ func openUnsynced(t testing.TB, path string, noFreelist bool) *raftboltdb.BoltSt
 }
 
 func checkBytes(raw []byte) error {
-	c := &boltFile{path: "raft.db", file: bytes.NewReader(raw), size: uint64(len(raw))}
-	if err := c.readMetas(); err != nil {
+	c, err := openBytes(raw)
+	if err != nil {
 		return err
 	}
 	return c.check()
+}
+
+// openBytes reads the metadata of a file, and no other page.
+func openBytes(raw []byte) (*boltFile, error) {
+	c := &boltFile{path: logFile, file: bytes.NewReader(raw), size: uint64(len(raw))}
+	return c, c.readMetas()
+}
+
+// soundFile opens what a node has stored, of which all pages are as they should be.
+func soundFile(t *testing.T, raw []byte) *boltFile {
+	t.Helper()
+	c, err := openBytes(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.check(); err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // TestSoundFilesAreAccepted: whatever raft does to a log, after each transaction.

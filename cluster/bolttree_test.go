@@ -18,10 +18,7 @@ func TestDamagedPagesAreDetected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &boltFile{path: logFile, file: bytes.NewReader(raw), size: uint64(len(raw))}
-	if err := errors.Join(c.readMetas(), c.check()); err != nil {
-		t.Fatal(err)
-	}
+	c := soundFile(t, raw)
 	page := func(kind uint16, id uint64) boltPage {
 		data := raw[id*c.pageSize:]
 		h := readBoltHeader(data)

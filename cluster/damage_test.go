@@ -297,10 +297,7 @@ func TestChangedPageNumbersAreDetected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &boltFile{path: logFile, file: bytes.NewReader(raw), size: uint64(len(raw))}
-	if err := errors.Join(c.readMetas(), c.check()); err != nil {
-		t.Fatal(err)
-	}
+	c := soundFile(t, raw)
 	page := func(id uint64) boltPage { return boltPage{kind: boltBranch, data: raw[id*c.pageSize:]} }
 	var pages []uint64 // in use, with page numbers
 	free := page(c.freelist)
@@ -355,8 +352,8 @@ func TestCutOffLogFileIsDetected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &boltFile{path: logFile, file: bytes.NewReader(raw), size: uint64(len(raw))}
-	if err := c.readMetas(); err != nil {
+	c, err := openBytes(raw)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for size := len(raw) - 1; size >= 0; size -= 1009 {

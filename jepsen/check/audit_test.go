@@ -239,12 +239,8 @@ func TestAuditOfSnapshots(t *testing.T) {
 			c.change(w)
 			w.append(raft.LogNoop, nil)
 			w.acquire(200, "n1/0", 3)
-			outcome := Pass
-			if c.want != "" {
-				outcome = Fail
-			}
 			v := LogAudit(w.finish())
-			wantVerdict(t, v, outcome, c.want)
+			wantVerdict(t, v, failsIf(c.want != ""), c.want)
 			if v.Facts[factStates] != 3 {
 				t.Errorf("%v", v.Facts)
 			}
@@ -298,11 +294,7 @@ func TestAuditOfLanes(t *testing.T) {
 			w.status(history.Status{Member: "n1", Start: 1, Lanes: []history.Lane{known}})
 			c.lane.Layout = "tiny"
 			w.status(history.Status{Member: cmp.Or(c.from, "n1"), Start: 1, Call: 1, Return: max(c.at, 1), Lanes: []history.Lane{c.lane}})
-			outcome := Pass
-			if c.want != "" {
-				outcome = Fail
-			}
-			wantVerdict(t, LogAudit(w.finish()), outcome, c.want)
+			wantVerdict(t, LogAudit(w.finish()), failsIf(c.want != ""), c.want)
 		})
 	}
 }
@@ -335,11 +327,7 @@ func TestAuditOfWhatClientsWereTold(t *testing.T) {
 			w.line(history.Line{Op: &history.Op{
 				ID: 1, Do: history.DoExtend, Outcome: cmp.Or(c.outcome, history.OK), Return: max(c.at, 1), Grant: &c.grant,
 			}})
-			outcome := Pass
-			if c.want != "" {
-				outcome = Fail
-			}
-			wantVerdict(t, LogAudit(w.finish()), outcome, c.want)
+			wantVerdict(t, LogAudit(w.finish()), failsIf(c.want != ""), c.want)
 		})
 	}
 }

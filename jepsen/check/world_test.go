@@ -226,6 +226,14 @@ func (w *world) finish() (*Run, *raftlog.Log) {
 	return r, log
 }
 
+// failsIf is the outcome of a history in which something is wrong, or nothing.
+func failsIf(wrong bool) Outcome {
+	if wrong {
+		return Fail
+	}
+	return Pass
+}
+
 // wantVerdict checks that a verdict passes if want is empty, and else that its first failure has it.
 func wantVerdict(t *testing.T, v Verdict, outcome Outcome, want string) {
 	t.Helper()
