@@ -16,14 +16,14 @@ const manySequences = 100_000
 
 // sequenceEntries are the log entries that create so many sequences.
 func sequenceEntries(t testing.TB, n int, changes ...func(int, *commandv1.SequenceSpec)) []*raft.Log {
-	logs := []*raft.Log{entryAt(t, 1, raise(2))}
+	var logs []*raft.Log
 	for i := range n {
 		spec := plain(fmt.Sprintf("shop/%d/orders", i), func(s *commandv1.SequenceSpec) { s.Format = "ORD{seq:08}" })
 		for _, change := range changes {
 			change(i, spec)
 		}
 		cmd := create(spec, 0)
-		logs = append(logs, entryAt(t, uint64(i+2), at(epoch, cmd)))
+		logs = append(logs, entryAt(t, uint64(i+1), at(epoch, cmd)))
 	}
 	return logs
 }

@@ -144,7 +144,6 @@ func FuzzDecode(f *testing.F) {
 				t.Fatalf("%v, %v, expected %v", back, err, cmd)
 			}
 			s := newLog(t, tiny)
-			s.must(raise(2))
 			s.must(create(plain("s"), 0))
 			s.take("s", 10, 0)
 			s.do(cmd)

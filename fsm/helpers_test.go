@@ -158,8 +158,8 @@ func sample(t testing.TB) *State {
 	return l.State
 }
 
-// sample2 is a state with something of everything that came with fsm_version 2.
-func sample2(t testing.TB) *State {
+// sampleSequences is a state with something of everything that sequences have.
+func sampleSequences(t testing.TB) *State {
 	t.Helper()
 	l := newSequenceLog(t, plain("orders"), plain("zebra", numbers(-5, -3, -100, 100)))
 	l.must(at(epoch, observe(false)))

@@ -14,7 +14,6 @@ import (
 
 func TestMachineSequences(t *testing.T) {
 	m := New(Options{})
-	mustApply(t, m, 1, raise(2))
 	daily := plain("s", resetting(resetDaily))
 	for i, step := range []struct {
 		cmd     *commandv1.Command
@@ -64,7 +63,6 @@ func TestMachineSequences(t *testing.T) {
 // TestSnapshotOfSequencesStays: commands go on before a snapshot is persisted.
 func TestSnapshotOfSequencesStays(t *testing.T) {
 	m := New(Options{})
-	mustApply(t, m, 1, raise(2))
 	index := uint64(1)
 	next := func(cmd *commandv1.Command) Result {
 		index++
@@ -118,7 +116,6 @@ func TestSnapshotOfSequencesStays(t *testing.T) {
 // TestSequenceReaders is for the race detector.
 func TestSequenceReaders(t *testing.T) {
 	m := New(Options{})
-	mustApply(t, m, 1, raise(2))
 	var readers sync.WaitGroup
 	done := make(chan struct{})
 	for range 2 {
@@ -163,7 +160,7 @@ func TestSequenceReaders(t *testing.T) {
 func TestAwaitApplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(Options{})
-		mustApply(t, m, 1, raise(2))
+		mustApply(t, m, 1, observeAt(1))
 		if err := m.AwaitApplied(t.Context(), 1); err != nil {
 			t.Error(err)
 		}
@@ -195,7 +192,6 @@ func TestAwaitApplied(t *testing.T) {
 
 		// A snapshot tells by what it holds that it is past an index.
 		other := New(Options{})
-		mustApply(t, other, 1, raise(2))
 		mustApply(t, other, 20, create(plain("s"), 0))
 		twentieth, later := wait(t.Context(), 20), wait(t.Context(), 21)
 		if err := m.Restore(readerOf(snapshotBytes(t, other.state))); err != nil {
@@ -227,7 +223,6 @@ func observeAt(ms int64) *commandv1.Command { return at(ms, observe(false)) }
 // TestAwaitedIsPublished: who was told that a command is applied sees what it did.
 func TestAwaitedIsPublished(t *testing.T) {
 	m := New(Options{})
-	mustApply(t, m, 1, raise(2))
 	before := m.SequenceRevision().Load()
 	var waiters sync.WaitGroup
 	for i := range uint64(2000) {

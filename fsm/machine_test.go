@@ -66,8 +66,8 @@ func TestMachinePublishes(t *testing.T) {
 		t.Errorf("layout %v, %v, another %v", layout, ok, other)
 	}
 	c := m.Changed()
-	newer := New(Options{Supported: 2})
-	mustApply(t, newer, 1, raise(2))
+	newer := New(Options{Supported: Version + 1})
+	mustApply(t, newer, 1, raise(Version+1))
 	if changed(c) {
 		t.Error("changed by another machine")
 	}

@@ -150,9 +150,6 @@ func (w *world) run(steps int) error {
 	if err := w.setConfig(); err != nil {
 		return err
 	}
-	if err := w.propose(raise(2)); err != nil {
-		return err
-	}
 	for range steps {
 		if err := w.step(); err != nil {
 			return err

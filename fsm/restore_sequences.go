@@ -6,9 +6,6 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// sequencesSince is the fsm_version that introduced sequences.
-const sequencesSince = 2
-
 func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
 	if err := r.enter(atSequence, atMeta, atSequence); err != nil {
 		return err
@@ -17,8 +14,8 @@ func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
 		return corrupt("%w", refused)
 	}
 	s, name := r.state, m.GetSpec().GetName()
-	if name <= r.sequence || s.sequences.len() >= maxSequences || s.version < sequencesSince {
-		return corrupt("sequence %q is out of order, one too many, or of a later fsm_version", name)
+	if name <= r.sequence || s.sequences.len() >= maxSequences {
+		return corrupt("sequence %q is out of order or one too many", name)
 	}
 	r.sequence = name
 	q := &sequence{
@@ -88,8 +85,8 @@ func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
 		return err
 	}
 	t := &r.state.answers
-	if len(t.queue) == maxAnswers || r.state.version < sequencesSince {
-		return corrupt("an answer too many, or of a later fsm_version")
+	if len(t.queue) == maxAnswers {
+		return corrupt("an answer too many")
 	}
 	if err := checkIdentifier(m.GetSequence()); err != nil {
 		return corrupt("an answer of a sequence's name %w", err)

@@ -63,9 +63,8 @@ type seqAction struct {
 
 func exploreSequences(depth int) (nodes int, err error) {
 	root := &seqNode{fsm: NewState()}
-	root.fsm.Apply(1, raise(2))
 	s := &seqSearch{seen: map[seqKey]int{}, actions: seqActions()}
-	err = s.visit(root, 2, depth)
+	err = s.visit(root, 1, depth)
 	return len(s.seen), err
 }
 

@@ -103,7 +103,6 @@ func giveBack(name string, token, unused uint64) *commandv1.Command {
 // newSequenceLog accepts the commands of sequences.
 func newSequenceLog(t testing.TB, specs ...*commandv1.SequenceSpec) *log {
 	l := newLog(t)
-	l.must(raise(2))
 	for _, spec := range specs {
 		l.must(create(spec, 0))
 	}

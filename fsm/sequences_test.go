@@ -15,8 +15,6 @@ import (
 
 func TestCreateSequence(t *testing.T) {
 	l := newLog(t)
-	l.refused(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW, create(plain("orders"), 0))
-	l.must(raise(2))
 	spec := plain("orders", func(s *commandv1.SequenceSpec) { s.Format, s.Description = "ORD{seq}", "what we sold" })
 	r := l.must(at(epoch, create(spec, 0)))
 	want := Sequence{

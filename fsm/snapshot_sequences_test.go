@@ -12,10 +12,10 @@ import (
 
 // TestDigestCoversSequences changes one thing at a time.
 func TestDigestCoversSequences(t *testing.T) {
-	seen := map[[32]byte]string{sample2(t).Digest(): "the sample"}
+	seen := map[[32]byte]string{sampleSequences(t).Digest(): "the sample"}
 	covers := func(name string, edit func(*State)) {
 		t.Helper()
-		s := sample2(t)
+		s := sampleSequences(t)
 		edit(s)
 		digest := s.Digest()
 		if other, ok := seen[digest]; ok {
@@ -78,7 +78,7 @@ func TestDigestCoversSequences(t *testing.T) {
 
 // TestSnapshotRefusesSequencesThatNoStateWrites gives it snapshots whose checksums are right.
 func TestSnapshotRefusesSequencesThatNoStateWrites(t *testing.T) {
-	data := snapshotBytes(t, sample2(t))
+	data := snapshotBytes(t, sampleSequences(t))
 	type records = []*commandv1.SnapshotRecord
 	// The records: meta, a member, the sequences invoices, orders, unused and zebra, two answers.
 	const invoices, orders, unused, zebra, first = 2, 3, 4, 5, 6
@@ -89,8 +89,6 @@ func TestSnapshotRefusesSequencesThatNoStateWrites(t *testing.T) {
 		return func(r records) records { edit(r[first].GetAnswer()); return r }
 	}
 	for name, edit := range map[string]func(r records) records{
-		"an old fsm_version":           func(r records) records { r[0].GetMeta().FsmVersion = 1; return r },
-		"answers in an old one":        func(r records) records { r[0].GetMeta().FsmVersion = 1; return append(r[:2:2], r[6:]...) },
 		"sequences out of order":       func(r records) records { r[orders], r[unused] = r[unused], r[orders]; return r },
 		"a sequence twice":             func(r records) records { return append(r[:4:4], r[3:]...) },
 		"a sequence before the member": func(r records) records { r[1], r[2] = r[2], r[1]; return r },

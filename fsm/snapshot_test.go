@@ -21,7 +21,7 @@ var update = flag.Bool("fsm.update", false, "write the golden snapshot anew")
 
 func TestSnapshotGolden(t *testing.T) {
 	// These bytes are on disks: they never change while the format stays the same.
-	for name, s := range map[string]*State{"snapshot.golden": sample(t), "snapshot2.golden": sample2(t)} {
+	for name, s := range map[string]*State{"snapshot.golden": sample(t), "snapshot_sequences.golden": sampleSequences(t)} {
 		file := filepath.Join("testdata", name)
 		got := snapshotBytes(t, s)
 		if *update {
@@ -43,7 +43,7 @@ func TestSnapshotGolden(t *testing.T) {
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
-	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sample2": sample2(t)} {
+	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sampleSequences": sampleSequences(t)} {
 		data := snapshotBytes(t, s)
 		back, err := ReadState(bytes.NewReader(data), Version)
 		if err != nil {
@@ -57,7 +57,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 
 func TestSnapshotFindsEveryDamage(t *testing.T) {
 	findsEveryDamage(t, snapshotBytes(t, sample(t)))
-	findsEveryDamage(t, snapshotBytes(t, sample2(t)))
+	findsEveryDamage(t, snapshotBytes(t, sampleSequences(t)))
 }
 
 func findsEveryDamage(t *testing.T, data []byte) {
@@ -276,7 +276,7 @@ func TestHistoryRing(t *testing.T) {
 func FuzzRestore(f *testing.F) {
 	f.Add(snapshotBytes(f, NewState()))
 	f.Add(snapshotBytes(f, sample(f)))
-	f.Add(snapshotBytes(f, sample2(f)))
+	f.Add(snapshotBytes(f, sampleSequences(f)))
 	f.Add(snapshotBytes(f, newLog(f, tiny, wide).State))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, in := range [][]byte{data, checksummed(data)} {

@@ -9,7 +9,7 @@ import (
 )
 
 // Version is the newest fsm_version that this build knows.
-const Version = 2
+const Version = 1
 
 // firstVersion is the fsm_version of a state that no RaiseVersion was applied to.
 const firstVersion = 1
@@ -31,11 +31,11 @@ var kinds = map[protoreflect.FieldNumber]kind{
 	16: {1, (*State).raiseVersion},
 	17: {1, (*State).checkpoint},
 	18: {1, (*State).removeMember},
-	19: {2, (*State).createSequence},
-	20: {2, (*State).updateSequence},
-	21: {2, (*State).deleteSequence},
-	22: {2, (*State).allocateBlock},
-	23: {2, (*State).returnBlock},
+	19: {1, (*State).createSequence},
+	20: {1, (*State).updateSequence},
+	21: {1, (*State).deleteSequence},
+	22: {1, (*State).allocateBlock},
+	23: {1, (*State).returnBlock},
 }
 
 var commandBody = (&commandv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("body")

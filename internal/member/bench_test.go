@@ -58,7 +58,8 @@ func BenchmarkCommands(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "commands/s")
 }
 
-func openOne(tb testing.TB) *Member {
+// openOne opens a member that is a cluster of its own.
+func openOne(tb testing.TB, changes ...func(*Config)) *Member {
 	tb.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,13 +71,17 @@ func openOne(tb testing.TB) *Member {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	m, err := Open(Config{
+	cfg := Config{
 		Cluster: cluster.Config{
 			Name: "a", DataDir: tb.TempDir(), RaftListener: l, RaftAddress: l.Addr().String(),
 			Gossip: gossip, GossipHost: "127.0.0.1", GossipPort: gossip.GetAutoBindPort(), BootstrapExpect: 1,
 		},
 		Logger: slog.New(slog.DiscardHandler),
-	})
+	}
+	for _, change := range changes {
+		change(&cfg)
+	}
+	m, err := Open(cfg)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -1,7 +1,10 @@
 package member
 
 import (
+	"errors"
 	"testing"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
 )
@@ -22,5 +25,25 @@ func TestCheckpointsFollowEachOther(t *testing.T) {
 	}
 	if err := m.node.Failure(); err != nil {
 		t.Errorf("replicas that agree stopped the member: %v", err)
+	}
+}
+
+// The leader proposes a command of a newer fsm_version once all members support it, and no earlier.
+func TestProposalOfNewerVersion(t *testing.T) {
+	const next = fsm.Version + 1
+	propose := func(m *Member) error {
+		_, err := m.propose(t.Context(), m.clock.Now().Wall, &commandv1.Command{
+			Version: next, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}},
+		})
+		return err
+	}
+	old := openOne(t)
+	refused, ok := errors.AsType[*VersionError](propose(old))
+	if !ok || *refused != (VersionError{Need: next, Have: fsm.Version}) || old.node.Failure() != nil {
+		t.Errorf("propose() = %v, want a VersionError; the member failed with %v", refused, old.node.Failure())
+	}
+	newer := openOne(t, func(c *Config) { c.Supported = next })
+	if err := propose(newer); err != nil || newer.fsmVersion() != next {
+		t.Errorf("propose() = %v at fsm_version %d, want nil at %d", err, newer.fsmVersion(), next)
 	}
 }

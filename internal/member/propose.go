@@ -21,14 +21,15 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("this needs fsm_version %d and the cluster is at %d: upgrade every member first, or remove those that are gone", e.Need, e.Have)
 }
 
-// propose replicates a command stamped with now, in Unix milliseconds. Refusals
-// by the state machine come back as [*fsm.Refused]; the rest as in cluster.Propose.
+// propose replicates a command stamped with now, in Unix milliseconds. A command that uses a newer
+// field than its kind has that field's fsm_version already. Refusals by the state machine come back
+// as [*fsm.Refused]; other errors are those of cluster.Propose.
 func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command) (fsm.Result, error) {
 	if skew, ok := errors.AsType[*clock.SkewError](m.clock.Check(m.clock.Now())); ok {
 		return fsm.Result{}, skew // whatever this leader proposes could poison the state
 	}
 	cmd.NowMs = now
-	cmd.Version = fsm.MinVersion(cmd)
+	cmd.Version = max(cmd.GetVersion(), fsm.MinVersion(cmd))
 	if err := m.allow(ctx, cmd.GetVersion()); err != nil {
 		return fsm.Result{}, err
 	}

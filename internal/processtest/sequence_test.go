@@ -16,7 +16,6 @@ func TestNumbersWaitForTheNextLeader(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)
 	l := leader(t, members)
-	until(t, "the log takes sequences", func() bool { return l.status().GetFsmVersion() >= 2 })
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	resp, err := l.numbers.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}})

@@ -100,7 +100,6 @@ func newReader(t *testing.T, root string) *reader {
 	t.Helper()
 	redis := freeAddress(t)
 	m := startCluster(t, 1, "--redis-addr", redis)[0]
-	until(t, "the log takes sequences", func() bool { return m.status().GetFsmVersion() >= 2 })
 	r := &reader{member: m, dir: t.TempDir(), toMember: make(map[string]string), toText: make(map[string]string)}
 	for i, address := range []string{m.api, m.http, m.raft, m.gossip, redis} {
 		_, actual, _ := strings.Cut(address, ":")

@@ -8,7 +8,6 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/member"
 )
 
 // next is a version that this build's successor would support.
@@ -101,53 +100,6 @@ func TestVersionIsRaisedWhenTheLastOldMemberIsRemoved(t *testing.T) {
 		w.until(recovery, "it stopped", func() bool { return old.failed() != nil })
 		w.untilVersion(next)
 		undisturbed(w.live(), time.Minute)
-	})
-}
-
-// A member of before there were sequences would halt at the first one: until all know them
-// there is none, whoever leads.
-func TestSequencesWaitForTheLastMember(t *testing.T) {
-	t.Parallel()
-	const before = 1
-	simulate(t, options{supported: []uint32{0, before, 0}}, func(w *world) {
-		old := w.nodes[1]
-		w.versionStays(before, 10*time.Second)
-		for _, to := range w.nodes {
-			w.until(recovery, to.name+" leads", func() bool {
-				l := w.leader()
-				if l != to {
-					_, _ = l.proc().member.Node().TransferLeadership(w.Context(), to.name)
-				}
-				return w.leaderNow() == to
-			})
-			for _, n := range w.nodes {
-				var refused *member.VersionError
-				w.until(recovery, "it is refused", func() bool {
-					l, err := n.proc().leads()
-					if err == nil {
-						_, err = l.CreateSequence(w.Context(), plain("s", strict), false)
-					}
-					if err == nil {
-						t.Fatalf("created at %s while %s leads", n.name, to.name)
-					}
-					return errors.As(err, &refused)
-				})
-				if refused.Need != 2 || refused.Have != before {
-					t.Errorf("%+v", refused)
-				}
-			}
-		}
-		undisturbed(w.live(), 10*time.Second)
-		if err := old.stop(); err != nil {
-			t.Error(err)
-		}
-		old.supported = fsm.Version
-		old.start()
-		w.sequences = ofAllKinds()
-		w.createSequences()
-		w.untilAllIssue(recovery)
-		w.pass(time.Minute)
-		w.untilAllIssue(recovery)
 	})
 }
 

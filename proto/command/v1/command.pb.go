@@ -583,7 +583,6 @@ type Command_RemoveMember struct {
 }
 
 type Command_CreateSequence struct {
-	// Since fsm_version 2.
 	CreateSequence *CreateSequence `protobuf:"bytes,19,opt,name=create_sequence,json=createSequence,proto3,oneof"`
 }
 
