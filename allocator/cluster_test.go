@@ -129,7 +129,8 @@ func (c *cluster) AcquireWorker(ctx context.Context, r allocator.AcquireRequest)
 		}
 		c.token++
 		from := max(w.highWater, now)
-		until := c.until(from, r.NowMillis, r.Window)
+		until := c.until(max(r.NowMillis, c.layout.MillisAt(from)), r.Window)
+		until = min(until, c.until(r.NowMillis, c.maxWindow))
 		if from >= until {
 			return fmt.Errorf("refused: %w", allocator.ErrTimeExhausted)
 		}
@@ -146,7 +147,7 @@ func (c *cluster) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (
 		if w == nil || w.token != r.Token || w.nonce != r.Nonce || w.highWater != r.Until {
 			return fmt.Errorf("refused: %w", allocator.ErrWindowMismatch)
 		}
-		w.highWater = max(w.highWater, c.until(c.layout.TickAt(r.NowMillis), r.NowMillis, r.Window))
+		w.highWater = max(w.highWater, c.until(r.NowMillis, r.Window))
 		g = c.grant(r.Worker, r.Token, r.Until, w.highWater, r.Nonce)
 		return nil
 	})
@@ -164,9 +165,9 @@ func (c *cluster) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest)
 	})
 }
 
-func (c *cluster) until(from, nowMillis int64, window time.Duration) int64 {
-	until := c.layout.TickAt(nowMillis + min(window, c.maxWindow).Milliseconds())
-	return min(max(until, from+1), int64(c.layout.Ticks()))
+// until is the end of a window that covers that much from a moment on.
+func (c *cluster) until(start int64, window time.Duration) int64 {
+	return min(c.layout.TickAt(start+min(window, c.maxWindow).Milliseconds()-1)+1, int64(c.layout.Ticks()))
 }
 
 func (c *cluster) grant(id, token uint64, from, until int64, nonce allocator.Nonce) allocator.Grant {

@@ -51,7 +51,7 @@ func (g *soleGranter) ExtendWindow(_ context.Context, r allocator.ExtendRequest)
 func (g *soleGranter) ReleaseWorker(context.Context, allocator.ReleaseRequest) error { return nil }
 
 func (g *soleGranter) grant(from, nowMillis int64, window time.Duration, token uint64) allocator.Grant {
-	until := max(from+1, g.layout.TickAt(nowMillis+window.Milliseconds()))
+	until := max(from+1, g.layout.TickAt(nowMillis+window.Milliseconds()-1)+1)
 	g.until.Store(until)
 	return allocator.Grant{Token: token, From: from, Until: until, ObservedMillis: nowMillis}
 }

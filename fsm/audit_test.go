@@ -17,7 +17,6 @@ type audit struct {
 
 type auditLayout struct {
 	layout  *snowflake.Layout
-	unit    int64
 	workers []auditWorker
 	cells   map[cell]owner // granted and not given back
 	burned  map[cell]bool  // an ID was issued in it
@@ -47,7 +46,7 @@ func newAudit() audit {
 	for _, spec := range modelSpecs {
 		l := snowflake.MustNew(spec)
 		a.layouts[spec.Name] = &auditLayout{
-			layout: l, unit: spec.UnitMillis, workers: make([]auditWorker, l.Workers()),
+			layout: l, workers: make([]auditWorker, l.Workers()),
 			cells: map[cell]owner{}, burned: map[cell]bool{},
 		}
 	}
@@ -74,7 +73,14 @@ func (a *audit) check(index uint64, cmd *commandv1.Command, config *commandv1.Co
 	return nil
 }
 
-func (l *auditLayout) ticksIn(millis int64) int64 { return (millis + l.unit - 1) / l.unit }
+// covering is the end of a window until the millisecond end, in whole ticks of the layout.
+func (l *auditLayout) covering(end int64) int64 {
+	tick := l.layout.TickAt(end)
+	if l.layout.MillisAt(tick) < end {
+		tick++
+	}
+	return min(tick, int64(l.layout.Ticks()))
+}
 
 func (l *auditLayout) acquire(index uint64, now int64, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64, r Result) error {
 	worker, from, until, reason, retry := l.expect(now, c, config, observed)
@@ -115,7 +121,7 @@ func (l *auditLayout) expect(now int64, c *commandv1.AcquireWorker, config *comm
 	case tick >= ticks:
 		return 0, 0, 0, commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, 0
 	}
-	horizon := min(ticks, tick+l.ticksIn(config.GetMaxWindowMs()))
+	horizon := l.covering(now + config.GetMaxWindowMs())
 	best, ok := l.best(c.GetHolder(), tick)
 	if !ok {
 		best, ok = l.best(c.GetHolder(), min(l.layout.TickAt(now+config.GetWaitThresholdMs()), horizon-1))
@@ -131,7 +137,7 @@ func (l *auditLayout) expect(now int64, c *commandv1.AcquireWorker, config *comm
 		return 0, 0, 0, commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED, l.layout.MillisAt(soonest)
 	}
 	from = max(tick, l.workers[best].high)
-	until = min(from+l.ticksIn(min(c.GetWindowMs(), config.GetMaxWindowMs())), horizon)
+	until = min(l.covering(max(now, l.layout.MillisAt(from))+min(c.GetWindowMs(), config.GetMaxWindowMs())), horizon)
 	return uint64(best), from, until, 0, 0
 }
 
@@ -186,7 +192,7 @@ func (l *auditLayout) extend(now int64, c *commandv1.ExtendWindow, config *comma
 		return nil
 	}
 	k, ticks := &l.workers[c.GetWorker()], int64(l.layout.Ticks())
-	end := min(ticks, l.layout.TickAt(now)+l.ticksIn(min(c.GetWindowMs(), config.GetMaxWindowMs())))
+	end := l.covering(now + min(c.GetWindowMs(), config.GetMaxWindowMs()))
 	switch {
 	case end <= k.high && k.high == ticks:
 		if reason != commandv1.Refusal_REFUSAL_TIME_EXHAUSTED {

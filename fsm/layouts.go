@@ -18,7 +18,6 @@ type layout struct {
 	name    string
 	layout  *snowflake.Layout
 	created int64 // Unix ms
-	unit    int64 // ms per tick
 	ticks   int64 // ticks are [0, ticks); fits, since a layout that issues has at most 63 bits
 	workers workers
 	history history
@@ -30,15 +29,21 @@ func newLayout(l *snowflake.Layout, created int64) *layout {
 		name:    spec.Name,
 		layout:  l,
 		created: created,
-		unit:    spec.UnitMillis,
 		ticks:   int64(l.Ticks()),
 		workers: workers{size: l.Workers(), held: map[string]span{}},
 	}
 }
 
-// ticksIn returns how many ticks cover a number of milliseconds: at least 1. millis
-// is 1 to maxWindowMillis.
-func (l *layout) ticksIn(millis int64) int64 { return (millis + l.unit - 1) / l.unit }
+// endAfter returns the end of a window that covers millis, at least 1, from the Unix
+// millisecond start on: the first tick that begins at start + millis or later, or the
+// end of the time field if that is before.
+//
+// A window so ends less than one tick after start + millis, and its last tick contains
+// start + millis - 1 or an earlier instant. Windows that were granted until a proposer's
+// now therefore have no tick after that of now plus the greatest maximum window until then.
+func (l *layout) endAfter(start, millis int64) int64 {
+	return min(l.layout.TickAt(plus(start, millis-1)), l.ticks-1) + 1
+}
 
 // LayoutInfo is a layout and how much of it is used.
 type LayoutInfo struct {

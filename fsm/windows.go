@@ -10,8 +10,9 @@ import (
 
 // acquireWorker grants a free worker: one whose high-water is not after now, or, if
 // there is none, not after now plus the wait threshold. The window begins at the
-// high-water or now, whichever is later, has the length asked for, at least one
-// tick, and ends at most the maximum window after now.
+// high-water or now, whichever is later, and covers the length asked for from there,
+// rounded up to whole ticks. No window ends later than [layout.endAfter] of now and the
+// maximum window.
 func (s *State) acquireWorker(e entry) Result {
 	c := e.cmd.GetAcquireWorker()
 	l, refused := s.layoutNamed(c.GetLayout())
@@ -33,10 +34,8 @@ func (s *State) acquireWorker(e entry) Result {
 	if nowTick >= l.ticks {
 		return Result{Err: l.full()}
 	}
-	// Both are at most 2^61 plus a day of milliseconds: a layout that issues has at
-	// least one bit each for worker and sequence.
-	longest := l.ticksIn(s.Config().GetMaxWindowMs())
-	horizon := min(nowTick+longest, l.ticks)
+	longest := s.Config().GetMaxWindowMs()
+	horizon := l.endAfter(e.now, longest)
 
 	if mutant.On(mutant.ResetHighWater) {
 		for number := range l.workers.used {
@@ -57,8 +56,7 @@ func (s *State) acquireWorker(e entry) Result {
 	if mutant.On(mutant.IgnoreHighWater) {
 		from = nowTick
 	}
-	asked := l.ticksIn(min(c.GetWindowMs(), s.Config().GetMaxWindowMs()))
-	until := min(from+asked, horizon)
+	until := min(l.endAfter(max(e.now, l.layout.MillisAt(from)), min(c.GetWindowMs(), longest)), horizon)
 
 	l.workers.grant(number, c.GetHolder(), nonce, e.index, from, until)
 	l.history.add(GrantRecord{
@@ -69,7 +67,7 @@ func (s *State) acquireWorker(e entry) Result {
 }
 
 // extendWindow moves the end of the holder's window, if the window is what the
-// holder believes it is. An end that would not be later stays as it is. A window
+// holder believes it is: to cover the length asked for from now on. An end that would not be later stays as it is. A window
 // that passed can be extended as long as nobody else took the worker.
 func (s *State) extendWindow(e entry) Result {
 	c := e.cmd.GetExtendWindow()
@@ -84,8 +82,7 @@ func (s *State) extendWindow(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	asked := l.ticksIn(min(c.GetWindowMs(), s.Config().GetMaxWindowMs()))
-	end := min(min(l.layout.TickAt(e.now), l.ticks)+asked, l.ticks)
+	end := l.endAfter(e.now, min(c.GetWindowMs(), s.Config().GetMaxWindowMs()))
 	if before := l.workers.highWater(number); end > before {
 		l.workers.extend(number, end)
 		l.history.setUntil(l.workers.used[number].token, end)

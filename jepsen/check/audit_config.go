@@ -39,8 +39,8 @@ func (l *layoutModel) tickAt(millis int64) int64 {
 	return tick
 }
 
-// ticksIn rounds up.
-func (l *layoutModel) ticksIn(millis int64) int64 { return (millis + l.unit - 1) / l.unit }
+// covering is the end of a window that reaches up to a millisecond, in whole ticks.
+func (l *layoutModel) covering(millis int64) int64 { return min(l.tickAt(millis-1), l.ticks-1) + 1 }
 
 func (m *windowModel) maxWindow() int64 {
 	if m.config == nil {

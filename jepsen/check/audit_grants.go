@@ -90,7 +90,7 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 		wrong("expected from %d on, the later of the high-water %d and the proposer's %d", max(w.high, nowTick), w.high, nowTick)
 	case grant.Until <= grant.From || grant.Until > l.ticks:
 		wrong("expected some ticks, up to %d", l.ticks)
-	case grant.Until > nowTick+l.ticksIn(m.maxWindow()):
+	case grant.Until > l.covering(now+m.maxWindow()):
 		wrong("longer than %d ms after the proposer's clock, which is at tick %d", m.maxWindow(), nowTick)
 	case m.behind(now):
 		wrong("the proposer's clock is %d ms behind the observed one", m.observed-now)
@@ -134,7 +134,7 @@ func (m *windowModel) extend(e *raftlog.Applied, c *commandv1.ExtendWindow) {
 	if w == nil {
 		return
 	}
-	end := min(min(l.tickAt(e.Command.GetNowMs()), l.ticks)+l.ticksIn(min(c.GetWindowMs(), m.maxWindow())), l.ticks)
+	end := l.covering(e.Command.GetNowMs() + min(c.GetWindowMs(), m.maxWindow()))
 	if want := max(w.high, end); e.Result.Grant.Until != want || e.Result.Grant.From != w.from {
 		m.v.fail("index %d extends the window of worker %d of layout %q to ticks %d to %d, expected %d to %d",
 			e.Index, c.GetWorker(), c.GetLayout(), e.Result.Grant.From, e.Result.Grant.Until, w.from, want)

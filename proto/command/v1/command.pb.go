@@ -821,7 +821,7 @@ type AcquireWorker struct {
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	// Drawn at random at each process start, 16 bytes.
 	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	// The length of the window asked for.
+	// The length of the window asked for; the grant covers it, rounded up to whole ticks.
 	WindowMs      int64 `protobuf:"varint,4,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -88,7 +88,8 @@ type AcquireWorkerRequest struct {
 	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The caller's clock, in Unix milliseconds.
 	NowMs int64 `protobuf:"varint,4,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
-	// The length of the window asked for, in milliseconds; the grant may be shorter.
+	// The length of the window asked for, in milliseconds. The grant covers it, rounded up to
+	// whole ticks, up to the longest window that the cluster grants.
 	WindowMs      int64 `protobuf:"varint,5,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -321,7 +322,7 @@ type ExtendWindowRequest struct {
 	Until int64 `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"`
 	// The caller's clock, in Unix milliseconds.
 	NowMs int64 `protobuf:"varint,6,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
-	// How far from now the window shall reach, in milliseconds.
+	// The distance from now that the window is to reach, in milliseconds; rounded up to whole ticks.
 	WindowMs      int64 `protobuf:"varint,7,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

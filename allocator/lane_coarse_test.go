@@ -1,0 +1,33 @@
+package allocator_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// TestCoarseTicks: a lane of a layout with ticks of a minute begins late in one, and the cluster is down for
+// the begin of the next. The window reaches as far as in any other layout.
+func TestCoarseTicks(t *testing.T) {
+	run(t, func(r *rig) {
+		r.layout = snowflake.MustNew(snowflake.Spec{
+			Name: "minutes", UnitMillis: 60_000, EpochMillis: someDay.Add(-24*time.Hour - 59*time.Second - 990*time.Millisecond).UnixMilli(), Fields: []snowflake.FieldBits{
+				{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 8}, {Field: snowflake.Sequence, Bits: 20},
+			},
+		})
+	}, func(r *rig) {
+		r.next(0)
+		r.cluster.set(func() { r.cluster.before = func(call) error { return errDown } })
+		r.pass(100 * time.Millisecond)
+		r.next(0)
+		r.cluster.set(func() { r.cluster.before = nil })
+		r.pass(6*time.Minute + 50*time.Second)
+		if left := r.lane().ServeUntil.Sub(time.UnixMilli(r.clock.read().Wall)); left < 2*time.Minute {
+			r.Fatalf("serves for %v after 7 minutes, want at least 2m", left)
+		}
+		if n := len(r.cluster.calls("acquire")); n != 1 {
+			r.Fatalf("%d acquisitions, want 1", n)
+		}
+	})
+}
