@@ -1,10 +1,6 @@
 package client
 
-import (
-	"sync/atomic"
-
-	"github.com/snowraft/snowraft/internal/mutant"
-)
+import "sync/atomic"
 
 const (
 	// closedChunk is the position of a closed chunk. No position reaches it by additions of 1, nor
@@ -41,9 +37,6 @@ func (c *chunk) id(index uint64) uint64 {
 
 // close ends the chunk and returns how many IDs were not taken: none is afterwards.
 func (c *chunk) close() (left uint64) {
-	if mutant.On(mutant.SweepOpen) {
-		return c.count - min(c.position.Load(), c.count)
-	}
 	return c.count - min(c.position.Swap(closedChunk), c.count)
 }
 

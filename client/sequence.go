@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -113,9 +112,6 @@ func (s *Sequence) once(ctx context.Context, requestID string, n int) (*numberin
 // get gets n numbers: those of the answer from an index on.
 func (s *Sequence) get(ctx context.Context, n uint64) (answer *numbering, at uint64, err error) {
 	answer, at, err = s.calls.do(ctx, n, 0)
-	if mutant.On(mutant.SharePart) {
-		at = 0
-	}
 	var together *exhaustedError
 	if !errors.As(err, &together) {
 		return answer, at, err

@@ -100,8 +100,4 @@ const (
 	TrustAbsence Bug = "trust-absence"
 	// TrustAnyBlock uses a block that repeats numbers.
 	TrustAnyBlock Bug = "trust-any-block"
-	// SweepOpen drops old IDs of a client's buffer without closing them to callers.
-	SweepOpen Bug = "sweep-open"
-	// SharePart gives all callers of one call for numbers the first ones of its answer.
-	SharePart Bug = "share-part"
 )
