@@ -1410,7 +1410,7 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\"\x12\n" +
+	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
 	"\x10GetStatusRequest\"\xf0\x01\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
@@ -1502,22 +1502,22 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x0eRollbackPolicy\x12\x1f\n" +
 	"\x1bROLLBACK_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ROLLBACK_POLICY_REFUSE\x10\x01\x12\x18\n" +
-	"\x14ROLLBACK_POLICY_SWAP\x10\x022\xce\b\n" +
-	"\x0eClusterService\x12^\n" +
-	"\tGetStatus\x12\x1d.snowraft.v1.GetStatusRequest\x1a\x1e.snowraft.v1.GetStatusResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/status\x12e\n" +
-	"\vListMembers\x12\x1f.snowraft.v1.ListMembersRequest\x1a .snowraft.v1.ListMembersResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/members\x12b\n" +
-	"\tAddMember\x12\x1d.snowraft.v1.AddMemberRequest\x1a\x1e.snowraft.v1.AddMemberResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/members\x12q\n" +
-	"\fRemoveMember\x12 .snowraft.v1.RemoveMemberRequest\x1a!.snowraft.v1.RemoveMemberResponse\"\x1c\x82\xd3\xe4\x93\x02\x16*\x14/v1/members/{member}\x12\x85\x01\n" +
-	"\x12TransferLeadership\x12&.snowraft.v1.TransferLeadershipRequest\x1a'.snowraft.v1.TransferLeadershipResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/leader:transfer\x12[\n" +
-	"\x05Leave\x12\x19.snowraft.v1.LeaveRequest\x1a\x1a.snowraft.v1.LeaveResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/member:leave\x12^\n" +
-	"\tGetConfig\x12\x1d.snowraft.v1.GetConfigRequest\x1a\x1e.snowraft.v1.GetConfigResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/config\x12j\n" +
-	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*2\n" +
-	"/v1/config\x12\x81\x01\n" +
-	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:reset\x12i\n" +
+	"\x14ROLLBACK_POLICY_SWAP\x10\x022\x9e\t\n" +
+	"\x0eClusterService\x12f\n" +
+	"\tGetStatus\x12\x1d.snowraft.v1.GetStatusRequest\x1a\x1e.snowraft.v1.GetStatusResponse\"\x1a\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/status\x12m\n" +
+	"\vListMembers\x12\x1f.snowraft.v1.ListMembersRequest\x1a .snowraft.v1.ListMembersResponse\"\x1b\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/members\x12j\n" +
+	"\tAddMember\x12\x1d.snowraft.v1.AddMemberRequest\x1a\x1e.snowraft.v1.AddMemberResponse\"\x1e\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/members\x12y\n" +
+	"\fRemoveMember\x12 .snowraft.v1.RemoveMemberRequest\x1a!.snowraft.v1.RemoveMemberResponse\"$\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x16*\x14/v1/members/{member}\x12\x8d\x01\n" +
+	"\x12TransferLeadership\x12&.snowraft.v1.TransferLeadershipRequest\x1a'.snowraft.v1.TransferLeadershipResponse\"&\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/leader:transfer\x12c\n" +
+	"\x05Leave\x12\x19.snowraft.v1.LeaveRequest\x1a\x1a.snowraft.v1.LeaveResponse\"#\xa2\x96\x1c\x04\b\x01\x10\x03\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/member:leave\x12f\n" +
+	"\tGetConfig\x12\x1d.snowraft.v1.GetConfigRequest\x1a\x1e.snowraft.v1.GetConfigResponse\"\x1a\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/config\x12r\n" +
+	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\"\x1d\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\x0f:\x01*2\n" +
+	"/v1/config\x12\x89\x01\n" +
+	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"\"\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:reset\x12q\n" +
 	"\n" +
-	"AwaitIndex\x12\x1e.snowraft.v1.AwaitIndexRequest\x1a\x1f.snowraft.v1.AwaitIndexResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/index:awaitB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"AwaitIndex\x12\x1e.snowraft.v1.AwaitIndexRequest\x1a\x1f.snowraft.v1.AwaitIndexResponse\"\"\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/index:awaitB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_cluster_proto_rawDescOnce sync.Once
@@ -1604,6 +1604,7 @@ func file_snowraft_v1_cluster_proto_init() {
 	if File_snowraft_v1_cluster_proto != nil {
 		return
 	}
+	file_snowraft_v1_rule_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

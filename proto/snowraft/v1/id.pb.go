@@ -644,7 +644,7 @@ var File_snowraft_v1_id_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\n" +
-	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x18snowraft/v1/worker.proto\"p\n" +
+	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/worker.proto\"p\n" +
 	"\x12GenerateIdsRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x14\n" +
@@ -683,13 +683,13 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\"?\n" +
 	"\rWhoIsResponse\x12.\n" +
-	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant2\xfc\x03\n" +
-	"\tIdService\x12m\n" +
-	"\vGenerateIds\x12\x1f.snowraft.v1.GenerateIdsRequest\x1a .snowraft.v1.GenerateIdsResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/ids:generate\x12u\n" +
-	"\rGenerateUuids\x12!.snowraft.v1.GenerateUuidsRequest\x1a\".snowraft.v1.GenerateUuidsResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/uuids:generate\x12N\n" +
-	"\tStreamIds\x12\x1d.snowraft.v1.StreamIdsRequest\x1a\x1e.snowraft.v1.StreamIdsResponse(\x010\x01\x12]\n" +
-	"\bDecodeId\x12\x1c.snowraft.v1.DecodeIdRequest\x1a\x1d.snowraft.v1.DecodeIdResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/ids/{id}\x12Z\n" +
-	"\x05WhoIs\x12\x19.snowraft.v1.WhoIsRequest\x1a\x1a.snowraft.v1.WhoIsResponse\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/ids/{id}/grantB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant2\xa6\x04\n" +
+	"\tIdService\x12u\n" +
+	"\vGenerateIds\x12\x1f.snowraft.v1.GenerateIdsRequest\x1a .snowraft.v1.GenerateIdsResponse\"#\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/ids:generate\x12}\n" +
+	"\rGenerateUuids\x12!.snowraft.v1.GenerateUuidsRequest\x1a\".snowraft.v1.GenerateUuidsResponse\"%\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/uuids:generate\x12X\n" +
+	"\tStreamIds\x12\x1d.snowraft.v1.StreamIdsRequest\x1a\x1e.snowraft.v1.StreamIdsResponse\"\b\xa2\x96\x1c\x04\b\x01\x10\x01(\x010\x01\x12e\n" +
+	"\bDecodeId\x12\x1c.snowraft.v1.DecodeIdRequest\x1a\x1d.snowraft.v1.DecodeIdResponse\"\x1c\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/ids/{id}\x12b\n" +
+	"\x05WhoIs\x12\x19.snowraft.v1.WhoIsRequest\x1a\x1a.snowraft.v1.WhoIsResponse\"\"\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/ids/{id}/grantB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_id_proto_rawDescOnce sync.Once
@@ -745,6 +745,7 @@ func file_snowraft_v1_id_proto_init() {
 	if File_snowraft_v1_id_proto != nil {
 		return
 	}
+	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_worker_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -1555,7 +1555,7 @@ var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\"\xe7\x04\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\xe7\x04\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\x05start\x18\x02 \x01(\x03H\x00R\x05start\x88\x01\x01\x12!\n" +
@@ -1677,18 +1677,18 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x042\x82\t\n" +
-	"\x0fSequenceService\x12s\n" +
-	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"\x18\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/sequences\x12q\n" +
-	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12m\n" +
-	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\x8d\x01\n" +
-	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\"2\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12z\n" +
-	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\"\x1f\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12f\n" +
-	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\" \x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12Z\n" +
-	"\x04Next\x12\x18.snowraft.v1.NextRequest\x1a\x19.snowraft.v1.NextResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12`\n" +
-	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"\x1a\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12v\n" +
-	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12n\n" +
-	"\vReturnBlock\x12\x1f.snowraft.v1.ReturnBlockRequest\x1a .snowraft.v1.ReturnBlockResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/blocks:returnB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xdb\t\n" +
+	"\x0fSequenceService\x12\x82\x01\n" +
+	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"'\xa2\x96\x1c\v\b\x02\x10\x01\x1a\x05force\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/sequences\x12y\n" +
+	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"'\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12u\n" +
+	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"\x1d\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\x95\x01\n" +
+	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\":\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12\x82\x01\n" +
+	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\"'\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12n\n" +
+	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"(\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12b\n" +
+	"\x04Next\x12\x18.snowraft.v1.NextRequest\x1a\x19.snowraft.v1.NextResponse\"%\xa2\x96\x1c\x04\b\x03\x10\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12h\n" +
+	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"\"\xa2\x96\x1c\x04\b\x03\x10\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12~\n" +
+	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"&\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12v\n" +
+	"\vReturnBlock\x12\x1f.snowraft.v1.ReturnBlockRequest\x1a .snowraft.v1.ReturnBlockResponse\"$\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/blocks:returnB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_sequence_proto_rawDescOnce sync.Once
@@ -1775,6 +1775,7 @@ func file_snowraft_v1_sequence_proto_init() {
 	if File_snowraft_v1_sequence_proto != nil {
 		return
 	}
+	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_sequence_proto_msgTypes[0].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}

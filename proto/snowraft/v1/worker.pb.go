@@ -821,7 +821,7 @@ var File_snowraft_v1_worker_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\n" +
-	"\x18snowraft/v1/worker.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\"\x90\x01\n" +
+	"\x18snowraft/v1/worker.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\x90\x01\n" +
 	"\x14AcquireWorkerRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
@@ -881,12 +881,12 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WORKER_STATE_HELD\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_EXPIRED\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_RELEASED\x10\x032\xda\x03\n" +
-	"\rWorkerService\x12v\n" +
-	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12r\n" +
-	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12v\n" +
-	"\rReleaseWorker\x12!.snowraft.v1.ReleaseWorkerRequest\x1a\".snowraft.v1.ReleaseWorkerResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:release\x12e\n" +
-	"\vListWorkers\x12\x1f.snowraft.v1.ListWorkersRequest\x1a .snowraft.v1.ListWorkersResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/workersB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x15WORKER_STATE_RELEASED\x10\x032\x8c\x04\n" +
+	"\rWorkerService\x12\x86\x01\n" +
+	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\".\xa2\x96\x1c\f\b\x02\x10\x03\"\x06now_ms\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12\x82\x01\n" +
+	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"-\xa2\x96\x1c\f\b\x02\x10\x03\"\x06now_ms\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12~\n" +
+	"\rReleaseWorker\x12!.snowraft.v1.ReleaseWorkerRequest\x1a\".snowraft.v1.ReleaseWorkerResponse\"&\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:release\x12m\n" +
+	"\vListWorkers\x12\x1f.snowraft.v1.ListWorkersRequest\x1a .snowraft.v1.ListWorkersResponse\"\x1b\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/workersB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_worker_proto_rawDescOnce sync.Once
@@ -940,6 +940,7 @@ func file_snowraft_v1_worker_proto_init() {
 	if File_snowraft_v1_worker_proto != nil {
 		return
 	}
+	file_snowraft_v1_rule_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -1,0 +1,84 @@
+package rpc
+
+import (
+	"iter"
+	"maps"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Rule is the rule of a method, from the option of its descriptor. The rule of an unknown method is nil.
+type Rule struct {
+	*snowraftv1.MethodRule
+	Method string // full name, as in "/snowraft.v1.IdService/GenerateIds"
+
+	reply         protoreflect.MessageType
+	unless, clock protoreflect.FieldDescriptor // nil if the rule names none
+}
+
+var rules = readRules()
+
+// RuleOf returns the rule of a method, given its full name.
+func RuleOf(method string) *Rule { return rules[method] }
+
+// Rules returns the rules of all methods.
+func Rules() iter.Seq[*Rule] { return maps.Values(rules) }
+
+func readRules() map[string]*Rule {
+	all := make(map[string]*Rule)
+	protoregistry.GlobalFiles.RangeFilesByPackage("snowraft.v1", func(file protoreflect.FileDescriptor) bool {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				r := readRule(service.Methods().Get(j))
+				all[r.Method] = r
+			}
+		}
+		return true
+	})
+	return all
+}
+
+func readRule(m protoreflect.MethodDescriptor) *Rule {
+	option, _ := proto.GetExtension(m.Options(), snowraftv1.E_Rule).(*snowraftv1.MethodRule)
+	r := &Rule{MethodRule: option, Method: "/" + string(m.Parent().FullName()) + "/" + string(m.Name())}
+	r.reply, _ = protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
+	fields := m.Input().Fields()
+	r.unless, r.clock = fields.ByName(protoreflect.Name(option.GetUnless())), fields.ByName(protoreflect.Name(option.GetClock()))
+	return r
+}
+
+// AtLeader reports whether only the leader serves the method.
+func (r *Rule) AtLeader() bool {
+	return r != nil && r.GetWhere() == snowraftv1.MethodRule_WHERE_LEADER
+}
+
+// Harmless reports whether a request may be sent again after an unknown outcome.
+func (r *Rule) Harmless(req any) bool {
+	if r == nil || r.GetRepeat() != snowraftv1.MethodRule_REPEAT_HARMLESS {
+		return false
+	}
+	if r.unless == nil {
+		return true
+	}
+	m, ok := req.(proto.Message)
+	return ok && !m.ProtoReflect().Get(r.unless).Bool()
+}
+
+// Reply returns an empty reply.
+func (r *Rule) Reply() proto.Message { return r.reply.New().Interface() }
+
+// Hold returns a function that sets the caller's clock in req to its present value, given the time since Hold.
+func (r *Rule) Hold(req proto.Message) (aged func(time.Duration)) {
+	if r.clock == nil {
+		return func(time.Duration) {}
+	}
+	m := req.ProtoReflect()
+	sent := m.Get(r.clock).Int()
+	return func(held time.Duration) { m.Set(r.clock, protoreflect.ValueOfInt64(sent+held.Milliseconds())) }
+}

@@ -1,0 +1,170 @@
+package rpc
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+var update = flag.Bool("update", false, "rewrite the table of docs/grpc.md")
+
+func TestEveryMethodHasRule(t *testing.T) {
+	services := []struct {
+		name    string
+		methods int
+	}{
+		{"IdService", len(snowraftv1.IdService_ServiceDesc.Methods) + len(snowraftv1.IdService_ServiceDesc.Streams)},
+		{"SequenceService", len(snowraftv1.SequenceService_ServiceDesc.Methods)},
+		{"LayoutService", len(snowraftv1.LayoutService_ServiceDesc.Methods)},
+		{"WorkerService", len(snowraftv1.WorkerService_ServiceDesc.Methods)},
+		{"ClusterService", len(snowraftv1.ClusterService_ServiceDesc.Methods)},
+	}
+	found := make(map[string]int)
+	for r := range Rules() {
+		service, _, _ := strings.Cut(strings.TrimPrefix(r.Method, "/snowraft.v1."), "/")
+		found[service]++
+		if err := r.check(); err != "" {
+			t.Errorf("%s: %s", r.Method, err)
+		}
+	}
+	for _, s := range services {
+		if found[s.name] != s.methods {
+			t.Errorf("%s: %d rules for %d methods", s.name, found[s.name], s.methods)
+		}
+		delete(found, s.name)
+	}
+	if len(found) > 0 {
+		t.Errorf("services %v: missing in this test", found)
+	}
+}
+
+// check returns the mistake of a rule; empty if there is none.
+func (r *Rule) check() string {
+	switch {
+	case r.GetWhere() == snowraftv1.MethodRule_WHERE_UNSPECIFIED || r.GetRepeat() == snowraftv1.MethodRule_REPEAT_UNSPECIFIED:
+		return "no (rule) with where and repeat in its .proto"
+	case r.GetUnless() != "" && (r.unless == nil || r.unless.Kind() != protoreflect.BoolKind):
+		return "unless names no boolean field"
+	case r.GetUnless() != "" && r.GetRepeat() != snowraftv1.MethodRule_REPEAT_HARMLESS:
+		return "unless has no effect"
+	case r.GetClock() != "" && (r.clock == nil || r.clock.Kind() != protoreflect.Int64Kind):
+		return "clock names no int64 field"
+	case r.reply == nil:
+		return "its reply has no Go type"
+	}
+	return ""
+}
+
+func TestRuleCheckFindsMistakes(t *testing.T) {
+	good := *RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
+	if err := good.check(); err != "" {
+		t.Fatal(err)
+	}
+	for name, option := range map[string]*snowraftv1.MethodRule{
+		"no rule":                nil,
+		"no where":               {Repeat: snowraftv1.MethodRule_REPEAT_HARMLESS},
+		"no repeat":              {Where: snowraftv1.MethodRule_WHERE_LEADER},
+		"unless without effect":  {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_UNDONE, Unless: "force"},
+		"clock of another kind":  {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_NEVER, Clock: "force"},
+		"unless of another kind": {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_HARMLESS, Unless: "sequence"},
+	} {
+		r := good
+		r.MethodRule = option
+		fields := (&snowraftv1.CreateSequenceRequest{}).ProtoReflect().Descriptor().Fields()
+		r.unless, r.clock = fields.ByName(protoreflect.Name(option.GetUnless())), fields.ByName(protoreflect.Name(option.GetClock()))
+		if r.check() == "" {
+			t.Errorf("%s: no mistake found", name)
+		}
+	}
+}
+
+func TestForcedCreationIsNotHarmless(t *testing.T) {
+	r := RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
+	for _, force := range []bool{false, true} {
+		if got := r.Harmless(&snowraftv1.CreateSequenceRequest{Force: force}); got == force {
+			t.Errorf("Harmless(force: %v) = %v", force, got)
+		}
+	}
+}
+
+func TestUnknownMethodIsNotHarmless(t *testing.T) {
+	r := RuleOf("/another.Service/Call")
+	if r != nil || r.Harmless(nil) || r.AtLeader() {
+		t.Errorf("rule %v, harmless %v, at the leader %v", r, r.Harmless(nil), r.AtLeader())
+	}
+}
+
+func TestHeldRequestClockAdvances(t *testing.T) {
+	acquire, extend := &snowraftv1.AcquireWorkerRequest{NowMs: 1000}, &snowraftv1.ExtendWindowRequest{NowMs: 2000}
+	heldAcquire := RuleOf(snowraftv1.WorkerService_AcquireWorker_FullMethodName).Hold(acquire)
+	heldExtend := RuleOf(snowraftv1.WorkerService_ExtendWindow_FullMethodName).Hold(extend)
+	for _, held := range []time.Duration{0, 1500 * time.Millisecond, 2 * time.Second} {
+		heldAcquire(held)
+		heldExtend(held)
+		if acquire.GetNowMs() != 1000+held.Milliseconds() || extend.GetNowMs() != 2000+held.Milliseconds() {
+			t.Errorf("after %v the clocks are %d and %d", held, acquire.GetNowMs(), extend.GetNowMs())
+		}
+	}
+	RuleOf(snowraftv1.WorkerService_ReleaseWorker_FullMethodName).Hold(&snowraftv1.ReleaseWorkerRequest{})(time.Second)
+}
+
+func TestReplyHasType(t *testing.T) {
+	if _, ok := RuleOf(snowraftv1.IdService_WhoIs_FullMethodName).Reply().(*snowraftv1.WhoIsResponse); !ok {
+		t.Error("the reply of WhoIs is of another type")
+	}
+}
+
+// The table of rules in docs/grpc.md is the one of the protos. "go test ./internal/rpc -update" rewrites it.
+func TestDocsHaveRules(t *testing.T) {
+	const path, begin, end = "../../docs/grpc.md", "<!-- rules -->\n", "<!-- end of rules -->\n"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, _ := strings.Cut(string(page), begin)
+	table, after, ok := strings.Cut(rest, end)
+	if !ok {
+		t.Fatalf("%s has no table of rules", path)
+	}
+	want := ruleTable()
+	switch {
+	case table == want:
+	case *update:
+		if err := os.WriteFile(path, []byte(before+begin+want+end+after), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("the table of rules in %s is old: run \"go test ./internal/rpc -update\"; expected:\n%s", path, want)
+	}
+}
+
+func ruleTable() string {
+	where := map[snowraftv1.MethodRule_Where]string{
+		snowraftv1.MethodRule_WHERE_ANY:     "any member",
+		snowraftv1.MethodRule_WHERE_LEADER:  "leader",
+		snowraftv1.MethodRule_WHERE_BY_MODE: "relaxed: any member; strict: leader",
+	}
+	repeat := map[snowraftv1.MethodRule_Repeat]string{
+		snowraftv1.MethodRule_REPEAT_HARMLESS: "yes",
+		snowraftv1.MethodRule_REPEAT_UNDONE:   "no",
+		snowraftv1.MethodRule_REPEAT_NEVER:    "never",
+	}
+	var rows []string
+	for r := range Rules() {
+		again := repeat[r.GetRepeat()]
+		if r.GetUnless() != "" {
+			again += "; with `" + r.GetUnless() + "`: no"
+		}
+		service, method, _ := strings.Cut(strings.TrimPrefix(r.Method, "/snowraft.v1."), "/")
+		rows = append(rows, "| `"+service+"` | `"+method+"` | "+where[r.GetWhere()]+" | "+again+" |\n")
+	}
+	slices.Sort(rows)
+	return "\n| service | method | served by | repeatable |\n|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
+}
