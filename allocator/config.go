@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-const (
-	maxLanes        = 64
-	defaultMaxAhead = 5 * time.Millisecond
-)
+// defaultMaxAhead bounds how far ahead of the clock a lane issues, unless the configuration says otherwise.
+const defaultMaxAhead = 5 * time.Millisecond
 
 // Config is what an [Issuer] needs.
 type Config struct {
@@ -53,8 +52,8 @@ func (c *Config) check() error {
 		return fmt.Errorf("%w: layout, granter and watch are required", ErrInvalidArgument)
 	case c.Holder == "":
 		return fmt.Errorf("%w: the holder needs a name", ErrInvalidArgument)
-	case c.Lanes < 0 || c.Lanes > maxLanes:
-		return fmt.Errorf("%w: %d lanes, expected 1 to %d", ErrInvalidArgument, c.Lanes, maxLanes)
+	case c.Lanes < 0 || c.Lanes > limits.Lanes:
+		return fmt.Errorf("%w: %d lanes, expected 1 to %d", ErrInvalidArgument, c.Lanes, limits.Lanes)
 	}
 	// A clock that is before the epoch is wrong and may become right.
 	if err := c.Layout.CanIssue(max(c.Watch.Now().Wall, c.Layout.MillisAt(0))); err != nil {

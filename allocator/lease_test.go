@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -211,7 +212,7 @@ func TestSlowStart(t *testing.T) {
 	}
 	s.extended(time.Minute)
 	s.extended(0)
-	if s.next() != 2*time.Minute || s.max != defaultMaxWindow {
+	if s.next() != 2*time.Minute || s.max != limits.DefaultWindow {
 		t.Fatalf("where no maximum is told: %v of %v", s.next(), s.max)
 	}
 	if d := s.extendAfter(-time.Second); d != minBackoff {

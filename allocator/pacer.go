@@ -2,15 +2,13 @@ package allocator
 
 import (
 	"math"
-	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 const (
-	defaultFirstBlock    = 100 // numbers to ask for when nothing is known yet
-	defaultBlockDuration = 10 * time.Second
-	maxBlockDuration     = 24 * time.Hour
+	defaultFirstBlock = 100 // numbers to ask for when nothing is known yet
 
 	// looks is how often the pace is looked at during a block.
 	looks = 16
@@ -85,9 +83,9 @@ func (p *pacer) measure(mono int64, given uint64) {
 func (p *pacer) granted(b Block, took int64) {
 	d := b.Duration
 	if d <= 0 {
-		d = defaultBlockDuration
+		d = limits.DefaultBlockDuration
 	}
-	p.duration = float64(max(1, min(d, maxBlockDuration).Milliseconds()))
+	p.duration = float64(max(1, min(d, limits.MaxBlockDuration).Milliseconds()))
 	if p.max = min(b.MaxCount, maxStock); p.max == 0 {
 		p.max = maxStock
 	}

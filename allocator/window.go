@@ -3,11 +3,12 @@ package allocator
 import (
 	"math/rand/v2"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 const (
-	firstWindow      = 2 * time.Second
-	defaultMaxWindow = 10 * time.Minute // where a grant does not tell
+	firstWindow = 2 * time.Second
 
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = time.Second
@@ -43,7 +44,7 @@ func (s *slowStart) extended(grantMax time.Duration) {
 }
 
 func (s *slowStart) limit(grantMax time.Duration) {
-	s.max = defaultMaxWindow
+	s.max = limits.DefaultWindow
 	if grantMax > 0 {
 		s.max = grantMax
 	}

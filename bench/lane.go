@@ -8,6 +8,7 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -15,7 +16,7 @@ import (
 func openLane(ctx context.Context, layout *snowflake.Layout, started *closers) (*allocator.Issuer, error) {
 	cfg := allocator.Config{
 		Layout: layout, Holder: "bench", Granter: &soleGranter{layout: layout},
-		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{WaitThreshold: time.Second, MaxOffset: 500 * time.Millisecond}),
+		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{WaitThreshold: limits.DefaultThreshold, MaxOffset: limits.DefaultOffset}),
 	}
 	if _, err := rand.Read(cfg.Nonce[:]); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -60,8 +61,8 @@ func WithRefresh(d time.Duration) BlocksOption {
 // many as the rate needs, in the bounds of the sequence.
 func WithFirstBlock(n int) BlocksOption {
 	return func(o *blocksOptions) error {
-		if n < 1 || n > maxCount {
-			return fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", n, maxCount)
+		if n < 1 || n > limits.Count {
+			return fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", n, limits.Count)
 		}
 		o.first = uint64(n)
 		return nil

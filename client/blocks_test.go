@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -97,7 +98,7 @@ func (w *ward) looked() int {
 
 func openBlocks(t *testing.T, w *ward, opts ...BlocksOption) *Blocks {
 	t.Helper()
-	b, err := newBlocks(w, func() {}, defaultTimeout, "s", opts)
+	b, err := newBlocks(w, func() {}, limits.CallTimeout, "s", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func TestBlocksErrors(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
 		b := openBlocks(t, w)
-		for _, n := range []int{-1, 0, maxCount + 1} {
+		for _, n := range []int{-1, 0, limits.Count + 1} {
 			if _, err := b.Take(t.Context(), n); !errors.Is(err, ErrInvalidArgument) {
 				t.Error(err)
 			}
@@ -248,7 +249,7 @@ func TestBlocksErrors(t *testing.T) {
 		if n, err := b.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(n, err)
 		}
-		for _, o := range []BlocksOption{WithRefresh(time.Millisecond), WithFirstBlock(0), WithFirstBlock(maxCount + 1)} {
+		for _, o := range []BlocksOption{WithRefresh(time.Millisecond), WithFirstBlock(0), WithFirstBlock(limits.Count + 1)} {
 			if _, err := newBlocks(w, func() {}, time.Second, "s", []BlocksOption{o}); err == nil {
 				t.Error("a wrong option was taken")
 			}
@@ -258,7 +259,7 @@ func TestBlocksErrors(t *testing.T) {
 
 func BenchmarkBlocksNext(b *testing.B) {
 	w := &ward{max: 100_000_000, generation: 1, next: 1}
-	blocks, err := newBlocks(w, func() {}, defaultTimeout, "s", []BlocksOption{WithFirstBlock(maxCount)})
+	blocks, err := newBlocks(w, func() {}, limits.CallTimeout, "s", []BlocksOption{WithFirstBlock(limits.Count)})
 	if err != nil {
 		b.Fatal(err)
 	}

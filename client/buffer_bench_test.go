@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 // plenty is a source that always has IDs at once.
@@ -23,7 +25,7 @@ func plenty() func(context.Context, uint64) ([]Range, error) {
 }
 
 func benchmarkBuffer(b *testing.B, goroutines int) {
-	buffer, err := newBuffer(plenty(), defaultTimeout, []BufferOption{WithBufferSize(10_000_000, 100_000_000)})
+	buffer, err := newBuffer(plenty(), limits.CallTimeout, []BufferOption{WithBufferSize(10_000_000, 100_000_000)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 const (
@@ -148,7 +149,7 @@ func (f *filler) take(a fillAnswer) {
 		return
 	}
 	f.pause = refillPause
-	f.batch = min(2*f.batch, max(usualFetch, min(maxCount, uint64(f.rate*rateWindow))))
+	f.batch = min(2*f.batch, max(usualFetch, min(limits.Count, uint64(f.rate*rateWindow))))
 	b.mu.Lock()
 	for _, c := range chunks(a.ranges, f.asked) {
 		c.start = f.put

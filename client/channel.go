@@ -14,11 +14,9 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
-)
 
-// maxAnswer is how large an answer may be: a million IDs take that much when a layout's
-// sequence is so narrow that each range holds one or two.
-const maxAnswer = 64 << 20
+	"github.com/snowraft/snowraft/internal/limits"
+)
 
 // channel is connections to the members whose service of a name is healthy. It is a
 // grpc.ClientConnInterface whose calls are tried again where that is safe.
@@ -50,7 +48,7 @@ func newChannel(service string, seeds []string, o *options, onBreak func()) (*ch
 		grpc.WithDefaultServiceConfig(string(config)),
 		grpc.WithDisableServiceConfig(), // of DNS
 		grpc.WithDisableRetry(),         // caller knows reasons, gRPC only codes
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 			MinConnectTimeout: 2 * time.Second,

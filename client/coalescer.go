@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 const (
-	// maxCount is how many IDs or numbers one call may ask for.
-	maxCount = 1_000_000
 	// stagger is between the beginnings of two calls while one is under way. So a
 	// member that answers slowly holds nobody back for longer.
 	stagger = time.Millisecond
@@ -103,7 +103,7 @@ func (c *coalescer[R]) join(ctx context.Context, count, after uint64) (b *batch[
 	deadline, bounded := ctx.Deadline()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.open != nil && c.open.count+count > maxCount {
+	if c.open != nil && c.open.count+count > limits.Count {
 		c.launch()
 	}
 	if c.open == nil {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -102,7 +103,7 @@ func (g *Generator) Ranges(ctx context.Context, n int) ([]Range, error) {
 
 // AppendRanges appends n IDs to dst, as Ranges returns them. With an error it returns dst as it was.
 func (g *Generator) AppendRanges(ctx context.Context, dst []Range, n int) ([]Range, error) {
-	if n < 1 || n > maxCount {
+	if n < 1 || n > limits.Count {
 		return dst, errCount(n)
 	}
 	i, err := g.await(ctx)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -36,7 +37,7 @@ type judge struct {
 }
 
 // Limits until the cluster tells its own: its defaults.
-var firstLimits = clock.Limits{WaitThreshold: time.Second, MaxOffset: 500 * time.Millisecond}
+var firstLimits = clock.Limits{WaitThreshold: limits.DefaultThreshold, MaxOffset: limits.DefaultOffset}
 
 func newJudge(cluster snowraftv1.ClusterServiceClient, source clock.Source) *judge {
 	j := &judge{cluster: cluster}

@@ -10,13 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/snowflake"
-)
-
-const (
-	maxLanes = 64
-	// maxHolder is how many bytes a holder's name may have; lanes add up to three, "/63", to 128.
-	maxHolder = 125
 )
 
 // GeneratorOption changes what [NewGenerator] makes.
@@ -73,9 +68,9 @@ func WithHolder(name string) GeneratorOption {
 
 // checkHolder refuses what members would, so that no generator waits for a worker that it never gets.
 func checkHolder(name string) error {
-	if name == "" || len(name) > maxHolder || !utf8.ValidString(name) ||
+	if name == "" || len(name) > limits.ProcessBytes || !utf8.ValidString(name) ||
 		strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }) {
-		return fmt.Errorf("client: a holder named %q: expected 1 to %d bytes of what can be seen, without spaces", name, maxHolder)
+		return fmt.Errorf("client: a holder named %q: expected 1 to %d bytes of what can be seen, without spaces", name, limits.ProcessBytes)
 	}
 	return nil
 }
@@ -85,8 +80,8 @@ func checkHolder(name string) error {
 // no order.
 func WithLanes(n int) GeneratorOption {
 	return func(o *generatorOptions) error {
-		if n < 1 || n > maxLanes {
-			return fmt.Errorf("client: %d lanes: expected 1 to %d", n, maxLanes)
+		if n < 1 || n > limits.Lanes {
+			return fmt.Errorf("client: %d lanes: expected 1 to %d", n, limits.Lanes)
 		}
 		o.lanes = n
 		return nil

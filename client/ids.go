@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -73,7 +74,7 @@ func (i *IDs) expand(ctx context.Context, dst []uint64, n int, after uint64) ([]
 
 // take gets n IDs: those of the answer from the offset on.
 func (i *IDs) take(ctx context.Context, n int, after uint64) (answer []Range, offset uint64, err error) {
-	if n < 1 || n > maxCount {
+	if n < 1 || n > limits.Count {
 		return nil, 0, errCount(n)
 	}
 	switch {
@@ -114,5 +115,5 @@ func raise(what *atomic.Uint64, id uint64) {
 
 // errCount refuses to ask for n IDs.
 func errCount(n int) error {
-	return invalid(fmt.Sprintf("%d IDs were asked for, expected 1 to %d", n, maxCount))
+	return invalid(fmt.Sprintf("%d IDs were asked for, expected 1 to %d", n, limits.Count))
 }

@@ -8,10 +8,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
-)
 
-// defaultTimeout bounds calls whose context has no deadline.
-const defaultTimeout = 10 * time.Second
+	"github.com/snowraft/snowraft/internal/limits"
+)
 
 // Option changes what [New] makes.
 type Option func(*options) error
@@ -25,7 +24,7 @@ type options struct {
 }
 
 func newOptions(opts []Option) (options, error) {
-	o := options{timeout: defaultTimeout, credentials: insecure.NewCredentials()}
+	o := options{timeout: limits.CallTimeout, credentials: insecure.NewCredentials()}
 	if err := apply(&o, opts); err != nil {
 		return options{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -154,8 +155,8 @@ func TestReasons(t *testing.T) {
 // A request for many IDs takes as long as their ticks last: it is not given up for that.
 func TestLargeRequestsHavePatience(t *testing.T) {
 	small := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: maxShared})
-	large := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: maxCount})
-	if small.patience != memoryPatience+maxShared*perID || !small.hedged || large.patience != memoryPatience+maxCount*perID || !large.large || small.large || large.hedged {
+	large := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Count: limits.Count})
+	if small.patience != memoryPatience+maxShared*perID || !small.hedged || large.patience != memoryPatience+limits.Count*perID || !large.large || small.large || large.hedged {
 		t.Errorf("%+v and %+v", small, large)
 	}
 }

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
-
-// maxRequestID is how many bytes a request's ID has at most.
-const maxRequestID = 64
 
 // Sequence gives out the numbers of one sequence, strict or relaxed, asking members for them. Requests that
 // come at the same time travel in one call. Its methods may be called from any goroutine.
@@ -103,8 +101,8 @@ func (s *Sequence) once(ctx context.Context, requestID string, n int) (*numberin
 	if err := checkCount(n); err != nil {
 		return nil, err
 	}
-	if requestID == "" || len(requestID) > maxRequestID {
-		return nil, invalid(fmt.Sprintf("a request ID of %d bytes, expected 1 to %d", len(requestID), maxRequestID))
+	if requestID == "" || len(requestID) > limits.RequestIDBytes {
+		return nil, invalid(fmt.Sprintf("a request ID of %d bytes, expected 1 to %d", len(requestID), limits.RequestIDBytes))
 	}
 	return s.ask(ctx, uint64(n), requestID)
 }
@@ -151,8 +149,8 @@ func (e *exhaustedError) Error() string { return e.cause.Error() }
 func (e *exhaustedError) Unwrap() error { return e.cause }
 
 func checkCount(n int) error {
-	if n < 1 || n > maxCount {
-		return invalid(fmt.Sprintf("%d numbers were asked for, expected 1 to %d", n, maxCount))
+	if n < 1 || n > limits.Count {
+		return invalid(fmt.Sprintf("%d numbers were asked for, expected 1 to %d", n, limits.Count))
 	}
 	return nil
 }

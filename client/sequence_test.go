@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -77,7 +78,7 @@ func (c *counter) sequence() *Sequence {
 		c.max = 1 << 40
 	}
 	s := &Sequence{name: "s", rpc: c, begin: func() {}}
-	s.calls = coalescer[*numbering]{fetch: s.fetch, timeout: defaultTimeout, hooks: new(Hooks)}
+	s.calls = coalescer[*numbering]{fetch: s.fetch, timeout: limits.CallTimeout, hooks: new(Hooks)}
 	return s
 }
 
@@ -241,7 +242,7 @@ func TestSequenceOnce(t *testing.T) {
 func TestSequenceLimits(t *testing.T) {
 	c := new(counter)
 	s := c.sequence()
-	for _, n := range []int{-1, 0, maxCount + 1} {
+	for _, n := range []int{-1, 0, limits.Count + 1} {
 		_, err1 := s.Take(t.Context(), n)
 		_, err2 := s.Texts(t.Context(), n)
 		_, err3 := s.TakeOnce(t.Context(), "x", n)
@@ -254,7 +255,7 @@ func TestSequenceLimits(t *testing.T) {
 	if c.calls != 0 {
 		t.Errorf("%d calls", c.calls)
 	}
-	if n, err := s.Take(t.Context(), maxCount); n.Count != maxCount || err != nil {
+	if n, err := s.Take(t.Context(), limits.Count); n.Count != limits.Count || err != nil {
 		t.Error(n, err)
 	}
 }

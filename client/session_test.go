@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -153,7 +154,7 @@ func TestSeveralIDs(t *testing.T) {
 	ids := f.client(f.addrs()).IDs("")
 	seen := map[uint64]bool{7: true}
 	all := []uint64{7}
-	for _, n := range []int{1, 3, maxShared, maxShared + 1, maxCount} {
+	for _, n := range []int{1, 3, maxShared, maxShared + 1, limits.Count} {
 		have := len(all)
 		var err error
 		if all, err = ids.Append(t.Context(), all, n); err != nil || len(all) != have+n || all[0] != 7 {
@@ -174,7 +175,7 @@ func TestSeveralIDs(t *testing.T) {
 			t.Fatalf("%d IDs in ranges, expected %d: %v", sum, n, err)
 		}
 	}
-	for _, n := range []int{-1, 0, maxCount + 1} {
+	for _, n := range []int{-1, 0, limits.Count + 1} {
 		if got, err := ids.Append(t.Context(), all[:1], n); !errors.Is(err, ErrInvalidArgument) || len(got) != 1 {
 			t.Errorf("%d: %v, %v", n, got, err)
 		}

@@ -9,9 +9,8 @@ import (
 )
 
 const (
-	maxAnswers      = 1 << 18
-	maxRequestBytes = 64
-	answerMillis    = 600_000 // how long an answer is remembered, on the observed clock
+	maxAnswers   = 1 << 18
+	answerMillis = 600_000 // how long an answer is remembered, on the observed clock
 )
 
 // answer is the block that a request with an ID got. Never changed.

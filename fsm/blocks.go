@@ -3,6 +3,7 @@ package fsm
 import (
 	"fmt"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/mutant"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -108,8 +109,8 @@ func checkAllocate(c *commandv1.AllocateBlock) *Refused {
 	switch n := len(c.GetRequestId()); {
 	case c.GetCount() == 0 || c.GetCount() > maxBlock:
 		return invalid("a block of %d numbers, expected 1 to %d", c.GetCount(), uint64(maxBlock))
-	case n > maxRequestBytes:
-		return invalid("a request ID of %d bytes, expected at most %d", n, maxRequestBytes)
+	case n > limits.RequestIDBytes:
+		return invalid("a request ID of %d bytes, expected at most %d", n, limits.RequestIDBytes)
 	}
 	return nil
 }

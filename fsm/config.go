@@ -5,24 +5,15 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-)
-
-// The ranges of a configuration, in milliseconds, both ends included.
-const (
-	minWindowMillis    = 1_000
-	maxWindowMillis    = 86_400_000
-	minThresholdMillis = 1
-	maxThresholdMillis = 60_000
-	minOffsetMillis    = 1
-	maxOffsetMillis    = 60_000
 )
 
 // defaultConfig holds until a SetConfig is applied. Never changed.
 var defaultConfig = &commandv1.Config{
-	MaxWindowMs:      600_000,
-	WaitThresholdMs:  1_000,
-	MaxClockOffsetMs: 500,
+	MaxWindowMs:      limits.DefaultWindow.Milliseconds(),
+	WaitThresholdMs:  limits.DefaultThreshold.Milliseconds(),
+	MaxClockOffsetMs: limits.DefaultOffset.Milliseconds(),
 	Rollback:         commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 }
 
@@ -57,9 +48,9 @@ func checkConfig(c *commandv1.Config) error {
 		name            string
 		value, min, max int64
 	}{
-		{"maximum window", c.GetMaxWindowMs(), minWindowMillis, maxWindowMillis},
-		{"wait threshold", c.GetWaitThresholdMs(), minThresholdMillis, maxThresholdMillis},
-		{"maximum clock offset", c.GetMaxClockOffsetMs(), minOffsetMillis, maxOffsetMillis},
+		{"maximum window", c.GetMaxWindowMs(), limits.MinWindow.Milliseconds(), limits.MaxWindow.Milliseconds()},
+		{"wait threshold", c.GetWaitThresholdMs(), limits.MinThreshold.Milliseconds(), limits.MaxThreshold.Milliseconds()},
+		{"maximum clock offset", c.GetMaxClockOffsetMs(), limits.MinOffset.Milliseconds(), limits.MaxOffset.Milliseconds()},
 	} {
 		if setting.value < setting.min || setting.value > setting.max {
 			return fmt.Errorf("a %s of %d ms, expected %d to %d", setting.name, setting.value, setting.min, setting.max)

@@ -3,12 +3,11 @@ package fsm
 import (
 	"fmt"
 	"unicode/utf8"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
-const (
-	maxIdentifierBytes = 128
-	nonceBytes         = 16
-)
+const nonceBytes = 16
 
 // CheckHolder says whether AcquireWorker takes a name for a holder's.
 func CheckHolder(name string) error {
@@ -36,8 +35,8 @@ func checkMember(id string) error {
 // checkIdentifier checks the name of a holder or a sequence, or the ID of a member: 1 to 128 bytes
 // of UTF-8 that a person can see.
 func checkIdentifier(s string) error {
-	if s == "" || len(s) > maxIdentifierBytes {
-		return fmt.Errorf("of %d bytes, expected 1 to %d", len(s), maxIdentifierBytes)
+	if s == "" || len(s) > limits.NameBytes {
+		return fmt.Errorf("of %d bytes, expected 1 to %d", len(s), limits.NameBytes)
 	}
 	if !utf8.ValidString(s) {
 		return fmt.Errorf("%q, expected UTF-8", s)

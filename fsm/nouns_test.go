@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -148,7 +149,7 @@ func TestRaiseVersion(t *testing.T) {
 
 func TestRemoveMember(t *testing.T) {
 	l := newLog(t)
-	for _, id := range []string{"", "a b", strings.Repeat("x", maxIdentifierBytes+1)} {
+	for _, id := range []string{"", "a b", strings.Repeat("x", limits.NameBytes+1)} {
 		l.refused(invalidArgument, removeMember(id))
 	}
 	for i := range maxRemoved + 1 {

@@ -3,6 +3,7 @@ package fsm
 import (
 	"math"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -91,8 +92,8 @@ func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
 	if err := checkIdentifier(m.GetSequence()); err != nil {
 		return corrupt("an answer of a sequence's name %w", err)
 	}
-	if n := len(m.GetRequestId()); n < 1 || n > maxRequestBytes || m.GetIncarnation() == 0 {
-		return corrupt("an answer to a request ID of %d bytes, expected 1 to %d, or of no sequence", n, maxRequestBytes)
+	if n := len(m.GetRequestId()); n < 1 || n > limits.RequestIDBytes || m.GetIncarnation() == 0 {
+		return corrupt("an answer to a request ID of %d bytes, expected 1 to %d, or of no sequence", n, limits.RequestIDBytes)
 	}
 	switch {
 	case m.GetCount() < 1 || m.GetCount() > maxBlock || m.GetIncrement() == 0,

@@ -4,15 +4,12 @@ import (
 	"fmt"
 	"unicode/utf8"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// The ranges of a sequence's specification, both ends included.
+// The lengths of a sequence's longest texts.
 const (
-	minBlockMillis      = 100
-	maxBlockMillis      = 3_600_000
-	maxBlockNumbers     = 100_000_000
-	maxTimeZoneBytes    = 64
 	maxFormatBytes      = 256
 	maxDescriptionBytes = 256
 )
@@ -60,17 +57,18 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 	default:
 		return invalid("a reset of %v, expected none, daily, monthly or yearly", spec.GetReset_())
 	}
-	if ms := spec.GetBlockMs(); ms < minBlockMillis || ms > maxBlockMillis {
-		return invalid("blocks of %d ms, expected %d to %d", ms, minBlockMillis, maxBlockMillis)
+	least, most := limits.MinBlockDuration.Milliseconds(), limits.MaxBlockDuration.Milliseconds()
+	if ms := spec.GetBlockMs(); ms < least || ms > most {
+		return invalid("blocks of %d ms, expected %d to %d", ms, least, most)
 	}
-	if least, most := spec.GetMinBlock(), spec.GetMaxBlock(); least < 1 || least > most || most > maxBlockNumbers {
-		return invalid("blocks of %d to %d numbers, expected 1 to %d, and no less at most than at least", least, most, maxBlockNumbers)
+	if least, most := spec.GetMinBlock(), spec.GetMaxBlock(); least < 1 || least > most || most > limits.MaxBlock {
+		return invalid("blocks of %d to %d numbers, expected 1 to %d, and no less at most than at least", least, most, limits.MaxBlock)
 	}
 	for _, text := range []struct {
 		name, value string
 		bytes       int
 	}{
-		{"time zone", spec.GetTimeZone(), maxTimeZoneBytes},
+		{"time zone", spec.GetTimeZone(), limits.ZoneBytes},
 		{"format", spec.GetFormat(), maxFormatBytes},
 		{"description", spec.GetDescription(), maxDescriptionBytes},
 	} {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -94,7 +95,7 @@ func TestAcquireEndsAtTheMaximum(t *testing.T) {
 
 func TestAcquireRefuses(t *testing.T) {
 	l := newLog(t, tiny)
-	long := strings.Repeat("x", maxIdentifierBytes)
+	long := strings.Repeat("x", limits.NameBytes)
 	l.must(at(epoch, acquire(long, 10)))
 	for name, spoil := range map[string]func(*commandv1.AcquireWorker){
 		"no holder":         func(c *commandv1.AcquireWorker) { c.Holder = "" },
@@ -322,7 +323,7 @@ func TestHostileValues(t *testing.T) {
 	for _, spec := range specs {
 		l := newLog(t, spec)
 		l.must(at(epoch, setConfig(&commandv1.Config{
-			MaxWindowMs: maxWindowMillis, WaitThresholdMs: maxThresholdMillis, MaxClockOffsetMs: 1,
+			MaxWindowMs: limits.MaxWindow.Milliseconds(), WaitThresholdMs: limits.MaxThreshold.Milliseconds(), MaxClockOffsetMs: 1,
 			Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 		}, false)))
 		ticks := int64(snowflakeOf(t, spec).Ticks())

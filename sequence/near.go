@@ -4,12 +4,11 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
-const (
-	maxNear      = 3
-	maxNearBytes = 128 // longer names have no typing errors that we look for
-)
+const maxNear = 3
 
 // Near returns up to 3 of the candidates that somebody who wrote name may have meant,
 // the likeliest first: those that differ in case only, then in a few characters, then
@@ -68,10 +67,10 @@ func mistakes(name string) int {
 // Levenshtein's table, beyond which the distance is greater anyway.
 func distance(a, b string, most int) int {
 	far := most + 1
-	if len(a) > maxNearBytes || len(b) > maxNearBytes || max(len(a)-len(b), len(b)-len(a)) > most {
+	if len(a) > limits.NameBytes || len(b) > limits.NameBytes || max(len(a)-len(b), len(b)-len(a)) > most {
 		return far
 	}
-	var rows [2][maxNearBytes + 1]int
+	var rows [2][limits.NameBytes + 1]int
 	above, row := &rows[0], &rows[1]
 	for j := range len(b) + 1 {
 		above[j] = j

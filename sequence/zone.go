@@ -5,9 +5,9 @@ import (
 	"strings"
 	"sync"
 	"time"
-)
 
-const maxZoneBytes = 64
+	"github.com/snowraft/snowraft/internal/limits"
+)
 
 // LoadLocation returns the time zone of that name in the IANA database, such as
 // "Europe/Berlin"; "" and "UTC" are UTC. Any other text is an [ErrUnknownZone], also
@@ -17,8 +17,8 @@ func LoadLocation(name string) (*time.Location, error) {
 	if name == "" || name == "UTC" {
 		return time.UTC, nil
 	}
-	if len(name) > maxZoneBytes {
-		return nil, fmt.Errorf("%w: name of %d bytes, expected at most %d, for example Europe/Berlin", ErrUnknownZone, len(name), maxZoneBytes)
+	if len(name) > limits.ZoneBytes {
+		return nil, fmt.Errorf("%w: name of %d bytes, expected at most %d, for example Europe/Berlin", ErrUnknownZone, len(name), limits.ZoneBytes)
 	}
 	if loc, ok := locations.Load(name); ok {
 		return loc.(*time.Location), nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -92,7 +93,7 @@ func (c *coalescer) eachAlone(sequence string, aboard []*passenger) {
 }
 
 func (c *coalescer) fetch(sequence string, count uint64) (member.Numbering, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), defaultTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), limits.CallTimeout)
 	defer cancel()
 	return c.call(ctx, sequence, count)
 }
@@ -101,7 +102,7 @@ func (c *coalescer) fetch(sequence string, count uint64) (member.Numbering, erro
 func (f *flight) board() (aboard []*passenger, total uint64) {
 	for len(aboard) < len(f.waiting) {
 		p := f.waiting[len(aboard)]
-		if len(aboard) > 0 && total+p.count > maxCount {
+		if len(aboard) > 0 && total+p.count > limits.Count {
 			break
 		}
 		aboard, total = append(aboard, p), total+p.count

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -124,20 +125,20 @@ func TestSharedCallsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFerry(t)
 		var told []<-chan ferryAnswer
-		for _, count := range []uint64{1, 600_000, 600_000, 400_000, 1, maxCount} {
+		for _, count := range []uint64{1, 600_000, 600_000, 400_000, 1, limits.Count} {
 			told = append(told, f.come(t.Context(), "s", count))
 		}
 		f.sail(1, 0)
 		f.sail(600_000, -10)
-		f.sail(maxCount, -20) // 600,000 and 400,000
+		f.sail(limits.Count, -20) // 600,000 and 400,000
 		f.sail(1, -30)
-		f.sail(maxCount, -40)
+		f.sail(limits.Count, -40)
 		f.gets(told[0], 0, 1)
 		f.gets(told[1], -10, 600_000)
 		f.gets(told[2], -20, 600_000)
 		f.gets(told[3], -20-3*600_000, 400_000)
 		f.gets(told[4], -30, 1)
-		f.gets(told[5], -40, maxCount)
+		f.gets(told[5], -40, limits.Count)
 		f.over()
 	})
 }
@@ -189,7 +190,7 @@ func TestSharedCallsThatFail(t *testing.T) {
 		f.gets(third, 4, 2)
 		// A leader that does not answer keeps nobody for ever.
 		began := time.Now()
-		if a := <-f.come(t.Context(), "s", 1); !errors.Is(a.err, context.DeadlineExceeded) || time.Since(began) != defaultTimeout {
+		if a := <-f.come(t.Context(), "s", 1); !errors.Is(a.err, context.DeadlineExceeded) || time.Since(began) != limits.CallTimeout {
 			t.Errorf("%+v, %v after %v", a.numbers, a.err, time.Since(began))
 		}
 		f.over()

@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/server/redis"
 )
@@ -66,14 +67,6 @@ type Config struct {
 	Clock clock.Source
 }
 
-// The limits of the replicated configuration, and of lanes.
-const (
-	defaultMaxWindow      = 10 * time.Minute
-	defaultWaitThreshold  = time.Second
-	defaultMaxClockOffset = 500 * time.Millisecond
-	maxLanes              = 64
-)
-
 func (c Config) withDefaults() (Config, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -89,15 +82,15 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("name is %q: %w", c.Name, err)
 	}
 	c.Lanes = cmp.Or(c.Lanes, 1)
-	if c.Lanes < 1 || c.Lanes > maxLanes {
-		return c, fmt.Errorf("lanes is %d, expected 1 to %d", c.Lanes, maxLanes)
+	if c.Lanes < 1 || c.Lanes > limits.Lanes {
+		return c, fmt.Errorf("lanes is %d, expected 1 to %d", c.Lanes, limits.Lanes)
 	}
 	if c.DataDir == "" {
 		return c, errors.New("data-dir is empty")
 	}
-	c.MaxWindow = cmp.Or(c.MaxWindow, defaultMaxWindow)
-	c.WaitThreshold = cmp.Or(c.WaitThreshold, defaultWaitThreshold)
-	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, defaultMaxClockOffset)
+	c.MaxWindow = cmp.Or(c.MaxWindow, limits.DefaultWindow)
+	c.WaitThreshold = cmp.Or(c.WaitThreshold, limits.DefaultThreshold)
+	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, limits.DefaultOffset)
 	if _, err := rollbackPolicy(c.Rollback); err != nil {
 		return c, err
 	}

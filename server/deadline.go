@@ -4,9 +4,11 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
-// patience is the context of a call that brought no deadline: it has one, defaultTimeout
+// patience is the context of a call that brought no deadline: it has one, limits.CallTimeout
 // after the call began. Most calls never wait, so its timer is started by the first who asks for
 // Done: that is a good part of what an interceptor costs.
 type patience struct {
@@ -19,7 +21,7 @@ type patience struct {
 }
 
 func newPatience(call context.Context, began time.Time) *patience {
-	return &patience{Context: call, until: began.Add(defaultTimeout)}
+	return &patience{Context: call, until: began.Add(limits.CallTimeout)}
 }
 
 // Deadline implements context.Context.

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 func TestPatience(t *testing.T) {
@@ -13,7 +15,7 @@ func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPatience(t.Context(), time.Now())
 		defer p.end()
-		if until, ok := p.Deadline(); !ok || time.Until(until) != defaultTimeout {
+		if until, ok := p.Deadline(); !ok || time.Until(until) != limits.CallTimeout {
 			t.Errorf("the deadline is in %v", time.Until(until))
 		}
 		if p.timed != nil || p.Err() != nil {
@@ -22,7 +24,7 @@ func TestPatience(t *testing.T) {
 		derived, cancel := context.WithCancel(p)
 		defer cancel()
 		<-derived.Done()
-		if took := defaultTimeout - time.Until(p.until); took != defaultTimeout {
+		if took := limits.CallTimeout - time.Until(p.until); took != limits.CallTimeout {
 			t.Errorf("it ended after %v", took)
 		}
 		if !errors.Is(p.Err(), context.DeadlineExceeded) || !errors.Is(derived.Err(), context.DeadlineExceeded) {

@@ -20,7 +20,7 @@ import (
 
 // issuing gives out IDs and numbers.
 type issuing interface {
-	// next gives out count numbers, at most maxCount. The error need not be one that travels.
+	// next gives out count numbers, at most limits.Count. The error need not be one that travels.
 	next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error)
 	// take appends count IDs of a layout to ids.
 	take(ctx context.Context, ids []allocator.Range, layout string, count uint32) ([]allocator.Range, error)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -58,7 +59,7 @@ func OpenGateway(ctx context.Context, cfg GatewayConfig) (*Gateway, error) {
 	g := &Gateway{front: newFront("gateway", cfg.Logger.With("gateway", cfg.Name), p), cfg: cfg, id: uuid.NewString(), clock: clock.System()}
 	g.began = g.clock().Mono
 	asked := newAsked()
-	g.client, err = client.New(cfg.Members, client.WithTimeout(defaultTimeout), client.WithHooks(client.Hooks{Try: asked.try}),
+	g.client, err = client.New(cfg.Members, client.WithTimeout(limits.CallTimeout), client.WithHooks(client.Hooks{Try: asked.try}),
 		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(g.sign)))
 	if err != nil {
 		p.close()
@@ -155,7 +156,7 @@ func (g *Gateway) askNext(ctx context.Context, sequence string, count uint64, re
 	mine, cancel := within(ctx, gatewayWait)
 	defer cancel()
 	reply := new(snowraftv1.NextResponse)
-	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most maxCount
+	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
 	if err := g.ask(mine, snowraftv1.SequenceService_Next_FullMethodName, req, reply); err != nil {
 		return member.Numbering{}, overdue(ctx, err)
 	}

@@ -13,15 +13,13 @@ import (
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/reflection"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 const (
-	maxRequestBytes      = 64 << 10
 	maxConcurrentStreams = 1000
-	// defaultTimeout is the deadline of calls that bring none.
-	defaultTimeout = 10 * time.Second
 	// workersPerProcessor is how many goroutines for each processor take calls again and again.
 	// A new one for each call would spend a tenth of the call's time on growing its stack. Long
 	// streams occupy one each, and gRPC has no way to keep them off: where many clients watch
@@ -35,7 +33,7 @@ const (
 func (s *front) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	s.handle = handle
 	return grpc.NewServer(
-		grpc.MaxRecvMsgSize(maxRequestBytes),
+		grpc.MaxRecvMsgSize(limits.RequestBytes),
 		grpc.MaxConcurrentStreams(maxConcurrentStreams),
 		grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),

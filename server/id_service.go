@@ -11,16 +11,10 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
-)
-
-const (
-	maxCount = 1_000_000
-	// maxPacked keeps an answer of packed IDs, 8 bytes each, below the 4 MiB
-	// that gRPC clients take by default.
-	maxPacked = 500_000
 )
 
 type idService struct {
@@ -30,11 +24,11 @@ type idService struct {
 
 func (i *idService) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 	count := max(req.GetCount(), 1)
-	if limit := uint32(maxCount); count > limit {
+	if limit := uint32(limits.Count); count > limit {
 		return nil, invalid(fmt.Sprintf("count is %d, at most %d IDs are issued a call", count, limit))
 	}
-	if req.GetPacked() && count > maxPacked {
-		return nil, invalid(fmt.Sprintf("count is %d, at most %d packed IDs fit into an answer: ask for ranges, or for fewer", count, maxPacked))
+	if req.GetPacked() && count > limits.Packed {
+		return nil, invalid(fmt.Sprintf("count is %d, at most %d packed IDs fit into an answer: ask for ranges, or for fewer", count, limits.Packed))
 	}
 	issuer, err := i.s.member.Issuer(ctx, req.GetLayout())
 	if err != nil {
@@ -101,7 +95,7 @@ func streamIDs(stream snowraftv1.IdService_StreamIdsServer,
 		if err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(stream.Context(), defaultTimeout)
+		ctx, cancel := context.WithTimeout(stream.Context(), limits.CallTimeout)
 		resp, err := generate(ctx, req.GetRequest())
 		cancel()
 		if err != nil {

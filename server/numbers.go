@@ -9,18 +9,12 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/sequence"
-)
-
-const (
-	// maxTexts is how many numbers an answer has as texts too.
-	maxTexts = 1000
-	// maxRequestID is how many bytes a request's ID has at most.
-	maxRequestID = 64
 )
 
 // next gives out numbers of a sequence, for every door: of a relaxed one from this
@@ -78,15 +72,15 @@ func (s *Server) nextStrict(ctx context.Context, name string, count uint64) (mem
 }
 
 func checkNext(count uint64, requestID string) error {
-	if count < 1 || count > maxCount {
-		return invalid(fmt.Sprintf("count is %d, expected 1 to %d numbers a call", count, maxCount))
+	if count < 1 || count > limits.Count {
+		return invalid(fmt.Sprintf("count is %d, expected 1 to %d numbers a call", count, limits.Count))
 	}
 	return checkRequestID(requestID)
 }
 
 func checkRequestID(requestID string) error {
-	if len(requestID) > maxRequestID {
-		return invalid(fmt.Sprintf("the request ID has %d bytes, at most %d are allowed", len(requestID), maxRequestID))
+	if len(requestID) > limits.RequestIDBytes {
+		return invalid(fmt.Sprintf("the request ID has %d bytes, at most %d are allowed", len(requestID), limits.RequestIDBytes))
 	}
 	return nil
 }
@@ -97,7 +91,7 @@ var nextCall = leaderCall{reply: replies[snowraftv1.NextResponse](), repeatable:
 
 // nextAtLeader is next at the leader, be that this member or another.
 func (s *Server) nextAtLeader(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error) {
-	req := &snowraftv1.NextRequest{Sequence: name, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most maxCount
+	req := &snowraftv1.NextRequest{Sequence: name, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
 	if mutant.On(mutant.ForwardWithoutID) {
 		req.RequestId = ""
 	}
@@ -141,13 +135,13 @@ func numbering(m *snowraftv1.NextResponse, count uint64) (member.Numbering, erro
 // them itself.
 func nextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextResponse {
 	m := &snowraftv1.NextResponse{
-		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, Period: n.Period, //nolint:gosec // at most maxCount
+		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, Period: n.Period, //nolint:gosec // at most limits.Count
 	}
 	if n.Format == nil {
 		return m
 	}
 	m.Format, m.TimeZone, m.TimeMs = n.Format.String(), n.At.Location().String(), n.At.UnixMilli()
-	if !texts || n.Count > maxTexts {
+	if !texts || n.Count > limits.Formatted {
 		return m
 	}
 	var text []byte

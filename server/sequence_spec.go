@@ -8,15 +8,9 @@ import (
 	"strings"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-)
-
-// What a sequence has that says nothing else.
-const (
-	defaultBlockMillis = 10_000
-	defaultMinBlock    = 100
-	defaultMaxBlock    = 10_000_000
 )
 
 // sequenceField is a field that an operator decides about: whether a message sets it, and how it
@@ -89,21 +83,21 @@ var sequenceFields = []sequenceField{
 		"block_duration_ms",
 		func(m *snowraftv1.Sequence) bool { return m.GetBlockDurationMs() != 0 },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), defaultBlockMillis)
+			spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())
 		},
 	},
 	{
 		"min_block",
 		func(m *snowraftv1.Sequence) bool { return m.GetMinBlock() != 0 },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.MinBlock = cmp.Or(m.GetMinBlock(), defaultMinBlock)
+			spec.MinBlock = cmp.Or(m.GetMinBlock(), limits.DefaultMinBlock)
 		},
 	},
 	{
 		"max_block",
 		func(m *snowraftv1.Sequence) bool { return m.GetMaxBlock() != 0 },
 		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.MaxBlock = cmp.Or(m.GetMaxBlock(), max(defaultMaxBlock, spec.GetMinBlock()))
+			spec.MaxBlock = cmp.Or(m.GetMaxBlock(), max(limits.DefaultMaxBlock, spec.GetMinBlock()))
 		},
 	},
 	{

@@ -5,22 +5,19 @@ import (
 	"fmt"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-const (
-	// maxUUIDs keeps an answer, 38 bytes for each UUID, below the 4 MiB that gRPC
-	// clients take by default.
-	maxUUIDs      = 100_000
-	uuidTextBytes = 36
-)
+// uuidTextBytes is the length of a UUID as text.
+const uuidTextBytes = 36
 
 // GenerateUuids issues IDs and writes them as UUIDs.
 func (i *idService) GenerateUuids(ctx context.Context, req *snowraftv1.GenerateUuidsRequest) (*snowraftv1.GenerateUuidsResponse, error) {
 	count := max(req.GetCount(), 1)
-	if limit := uint32(maxUUIDs); count > limit {
+	if limit := uint32(limits.Texts); count > limit {
 		return nil, invalid(fmt.Sprintf("count is %d, at most %d UUIDs are issued a call", count, limit))
 	}
 	layout, err := i.s.member.Layout(ctx, req.GetLayout())

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	goclient "github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/load"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -36,7 +37,7 @@ in a call (--batch). At the end the workers are given back.`,
 	addFlag(cmd, "", "lanes", "", intValue(&lanes, 1, 64), "how many workers to lease")
 	return a.bench(cmd, callTarget{
 		noun: "IDs", port: apiPort, setting: true,
-		batch: maxIDsPerCall, batchHelp: "how many IDs a call takes",
+		batch: limits.Count, batchHelp: "how many IDs a call takes",
 		open: func(ctx context.Context, cfg benchConfig, _ []string) (*benchClients, error) {
 			if err := eachMember(cfg, func(c *client) error { // says at once what a generator would wait for
 				_, err := snowraftv1.NewLayoutServiceClient(c).GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: layout})

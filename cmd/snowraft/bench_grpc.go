@@ -8,12 +8,10 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/load"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
-
-// maxPackedPerCall is the most IDs that a member answers with in packed form.
-const maxPackedPerCall = 500_000
 
 func (a *app) benchIDsCommand() *cobra.Command {
 	var (
@@ -44,10 +42,10 @@ cluster takes meanwhile join to few; where its memory ends, it says so.`,
 	cmd.Flags().BoolVar(&coalesce, "coalesce", false, "ask through one Go client, whose callers share calls")
 	return a.bench(cmd, callTarget{
 		noun: "IDs", port: apiPort, setting: true,
-		batch: maxIDsPerCall, batchHelp: fmt.Sprintf("how many IDs a call asks for, at most %d with --packed", maxPackedPerCall),
+		batch: limits.Count, batchHelp: fmt.Sprintf("how many IDs a call asks for, at most %d with --packed", limits.Packed),
 		open: func(ctx context.Context, cfg benchConfig, _ []string) (*benchClients, error) {
-			if packed && cfg.batch > maxPackedPerCall {
-				return nil, usagef("--batch %d: expected at most %d with --packed", cfg.batch, maxPackedPerCall)
+			if packed && cfg.batch > limits.Packed {
+				return nil, usagef("--batch %d: expected at most %d with --packed", cfg.batch, limits.Packed)
 			}
 			if packed && coalesce {
 				return nil, usagef("--packed: expected without --coalesce, which always asks for ranges")
@@ -88,7 +86,7 @@ it should: --check=false, then.`,
 		Args: sequenceArguments(),
 	}, callTarget{
 		noun: "numbers", port: apiPort, setting: true,
-		batch: maxNumbersPerCall, batchHelp: "how many numbers a call asks for",
+		batch: limits.Count, batchHelp: "how many numbers a call asks for",
 		open: func(ctx context.Context, cfg benchConfig, args []string) (*benchClients, error) {
 			clients := &benchClients{signed: true}
 			err := eachMember(cfg, func(c *client) error {

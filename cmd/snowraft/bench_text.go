@@ -11,14 +11,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/load"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-const (
-	maxTextsPerCall = 100_000 // that a member answers with in plain text
-	maxPipeline     = 10_000
-)
+// maxPipeline is the most commands that a client sends at once.
+const maxPipeline = 10_000
 
 func (a *app) benchRedisCommand() *cobra.Command {
 	return a.bench(&cobra.Command{
@@ -65,7 +64,7 @@ Numbers of a sequence with a format can't be checked for duplicates.`,
 	cmd.Flags().BoolVar(&post, "post", false, "ask with POST instead of GET")
 	return a.bench(cmd, callTarget{
 		noun: "numbers", port: httpPort,
-		batch: maxTextsPerCall, batchHelp: "how many IDs or numbers a request asks for",
+		batch: limits.Texts, batchHelp: "how many IDs or numbers a request asks for",
 		open: func(ctx context.Context, cfg benchConfig, args []string) (*benchClients, error) {
 			path, method, query := "/id", http.MethodGet, url.Values{}
 			if layout != snowflake.Default().Name() {

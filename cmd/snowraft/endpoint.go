@@ -10,15 +10,12 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
-const (
-	// connectLimit is how long a member may take to accept a connection.
-	connectLimit = time.Second
-	// maxAnswer is how large an answer may be: a million IDs take that much when
-	// a layout's sequence is so narrow that each range holds one or two.
-	maxAnswer = 64 << 20
-)
+// connectLimit is how long a member may take to accept a connection.
+const connectLimit = time.Second
 
 // connectError says that there is no connection to a member, so that a call had no effect.
 type connectError struct{ err error }
@@ -95,7 +92,7 @@ func (e *endpoint) dial() (*grpc.ClientConn, error) {
 			e.dialErr.Store(&err)
 			return conn, err
 		}),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)),
 	)
 }
 

@@ -7,12 +7,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
-
-// maxIDsPerCall is the most that a member issues in one call.
-const maxIDsPerCall = 1_000_000
 
 func (a *app) idCommand() *cobra.Command {
 	var (
@@ -65,7 +63,7 @@ then is for at most 100,000.`,
 		}
 		w := newIDWriter(r.out, encoding)
 		for count > 0 && w.err == nil {
-			req.Count = uint32(min(count, maxIDsPerCall))
+			req.Count = uint32(min(count, limits.Count))
 			resp, err := r.ids().GenerateIds(ctx, req)
 			if err != nil {
 				return err

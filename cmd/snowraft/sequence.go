@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -42,8 +43,8 @@ func newSequenceDoc(s *snowraftv1.Sequence) sequenceDoc {
 	d := sequenceDoc{
 		Name: s.GetName(), Mode: cmp.Or(enumName(s.GetMode().String(), sequenceModePrefix), defaultMode),
 		Start: 1, Increment: 1, Min: math.MinInt64, Max: math.MaxInt64,
-		BlockDuration: milliseconds(cmp.Or(s.GetBlockDurationMs(), defaultBlockDuration.Milliseconds())),
-		MinBlock:      cmp.Or(s.GetMinBlock(), defaultMinBlock), MaxBlock: cmp.Or(s.GetMaxBlock(), defaultMaxBlock),
+		BlockDuration: milliseconds(cmp.Or(s.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())),
+		MinBlock:      cmp.Or(s.GetMinBlock(), uint64(limits.DefaultMinBlock)), MaxBlock: cmp.Or(s.GetMaxBlock(), uint64(limits.DefaultMaxBlock)),
 		Reset: cmp.Or(enumName(s.GetReset_().String(), sequenceResetPrefix), defaultReset), TimeZone: cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		Format: s.GetFormat(), Description: s.GetDescription(),
 		Created: stampKnown(s.GetCreatedMs()), Generation: s.GetGeneration(), Period: day(s.GetPeriod()),

@@ -6,17 +6,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // What a sequence is where nothing is said; 0 and "" mean these in the API.
 const (
-	defaultMode          = "relaxed"
-	defaultBlockDuration = 10 * time.Second
-	defaultMinBlock      = uint64(100)
-	defaultMaxBlock      = uint64(10_000_000)
-	defaultReset         = "none"
-	defaultTimeZone      = "UTC"
+	defaultMode     = "relaxed"
+	defaultReset    = "none"
+	defaultTimeZone = "UTC"
 )
 
 var sequenceModes = map[string]snowraftv1.SequenceMode{
@@ -51,7 +49,7 @@ type sequenceFlags struct {
 // show no defaults, as what is not given stays as it is.
 func addSequenceFlags(cmd *cobra.Command, update bool) *sequenceFlags {
 	f := &sequenceFlags{
-		mode: defaultMode, blockDuration: defaultBlockDuration, minBlock: defaultMinBlock, maxBlock: defaultMaxBlock,
+		mode: defaultMode, blockDuration: limits.DefaultBlockDuration, minBlock: limits.DefaultMinBlock, maxBlock: limits.DefaultMaxBlock,
 		reset: defaultReset, timeZone: defaultTimeZone,
 	}
 	cmd.Flags().SortFlags = false
@@ -71,7 +69,7 @@ func addSequenceFlags(cmd *cobra.Command, update bool) *sequenceFlags {
 	add("time-zone", zone, "the IANA time zone in which days begin and dates are written")
 	add("format", freeTextValue(&f.format, "FORMAT"), "how numbers are written, such as ORD{date:yyyyMMdd}{seq:06}; empty: as plain numbers")
 	add("description", freeTextValue(&f.description, "TEXT"), "what the sequence is for")
-	add("block-duration", durationValue(&f.blockDuration, 100*time.Millisecond, time.Hour), "how long a block should last a member")
+	add("block-duration", durationValue(&f.blockDuration, limits.MinBlockDuration, limits.MaxBlockDuration), "how long a block should last a member")
 	add("min-block", uintValue(&f.minBlock, 1), "the least numbers of a block")
 	add("max-block", uintValue(&f.maxBlock, 1), "the most numbers of a block, up to 100000000")
 	return f

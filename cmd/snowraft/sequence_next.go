@@ -7,11 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
-
-// maxNumbersPerCall is the most that a member gives out in one call.
-const maxNumbersPerCall = 1_000_000
 
 func (a *app) sequenceNextCommand() *cobra.Command {
 	var (
@@ -36,13 +34,13 @@ request within 10 minutes gets the same numbers, from whichever member.`,
 	addFlag(cmd, "", "count", "n", uintValue(&count, 1), "how many numbers")
 	addFlag(cmd, "", "request-id", "", wordsValue(&requestID, "ID"), "what names this request, 1 to 64 bytes: repeated, it gets the same numbers")
 	return a.sequenceClient(cmd, func(ctx context.Context, r *remote, args []string) error {
-		if requestID != "" && count > maxNumbersPerCall {
-			return usagef("--count %d: expected at most %d with --request-id, as that is one call", count, maxNumbersPerCall)
+		if requestID != "" && count > limits.Count {
+			return usagef("--count %d: expected at most %d with --request-id, as that is one call", count, limits.Count)
 		}
 		req := &snowraftv1.NextRequest{Sequence: args[0], RequestId: requestID}
 		w := newNumberWriter(r.out, count)
 		for count > 0 && w.err == nil {
-			req.Count = uint32(min(count, maxNumbersPerCall))
+			req.Count = uint32(min(count, limits.Count))
 			resp, err := r.sequences().Next(ctx, req)
 			if err != nil {
 				return err

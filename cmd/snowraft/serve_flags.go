@@ -4,17 +4,16 @@ import (
 	"net"
 	"os"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/server"
 )
 
 const (
 	configFlag = "config"
-	maxLanes   = 64
 	localhost  = "127.0.0.1"
 )
 
@@ -55,9 +54,9 @@ type serveConfig struct {
 func memberDefaults() server.Config {
 	return server.Config{
 		Lanes:          1,
-		MaxWindow:      10 * time.Minute,
-		WaitThreshold:  time.Second,
-		MaxClockOffset: 500 * time.Millisecond,
+		MaxWindow:      limits.DefaultWindow,
+		WaitThreshold:  limits.DefaultThreshold,
+		MaxClockOffset: limits.DefaultOffset,
 		Rollback:       "refuse",
 		RedisCreate:    "strict",
 	}
@@ -84,7 +83,7 @@ func addServeFlags(cmd *cobra.Command, c *serveConfig) {
 		"join as a member that never votes: it issues IDs as the others do, and no quorum waits for it")
 	cmd.Flags().Lookup("nonvoter").NoOptDefVal = "true"
 
-	addSetting(cmd, "Issuing", "lanes", intValue(&c.Lanes, 1, maxLanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
+	addSetting(cmd, "Issuing", "lanes", intValue(&c.Lanes, 1, limits.Lanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
 	addConfigFlags(&c.Config, func(group, name string, v *value, help string) {
 		addSetting(cmd, group, name, v, help+"; of a NEW cluster, later changed with \"snowraft config set\"")
 	})
@@ -117,13 +116,13 @@ func addNetworkFlags(cmd *cobra.Command, c *server.Config, doors bool) {
 
 // addConfigFlags adds the flags of what all members of a cluster agree on.
 func addConfigFlags(c *server.Config, add func(group, name string, v *value, help string)) {
-	add("Issuing", "max-window", durationValue(&c.MaxWindow, time.Second, 24*time.Hour),
+	add("Issuing", "max-window", durationValue(&c.MaxWindow, limits.MinWindow, limits.MaxWindow),
 		"the longest window granted: how long a member can go on issuing without a quorum")
-	add("Clock", "wait-threshold", durationValue(&c.WaitThreshold, time.Millisecond, time.Minute),
+	add("Clock", "wait-threshold", durationValue(&c.WaitThreshold, limits.MinThreshold, limits.MaxThreshold),
 		"how far a clock may be behind before issuing is refused instead of delayed")
 	add("Clock", "rollback", choiceValue(&c.Rollback, "refuse", "swap"),
 		"what happens when a clock is behind by more: refuse to issue, or swap to another worker and go on out of time order")
-	add("Clock", "max-clock-offset", durationValue(&c.MaxClockOffset, time.Millisecond, time.Minute),
+	add("Clock", "max-clock-offset", durationValue(&c.MaxClockOffset, limits.MinOffset, limits.MaxOffset),
 		"how far a clock may be ahead of the majority's before its member issues nothing")
 }
 

@@ -5,19 +5,17 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// maxUUIDsPerCall is the most that a member issues in one call.
-const maxUUIDsPerCall = 100_000
-
 // printUUIDs asks for UUIDs and prints them as they come.
 func (r *remote) printUUIDs(ctx context.Context, layout string, count uint64) error {
 	w := newUUIDWriter(r.out)
 	for count > 0 && w.err == nil {
-		n := min(count, maxUUIDsPerCall)
+		n := min(count, limits.Texts)
 		resp, err := r.ids().GenerateUuids(ctx, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: uint32(n)})
 		if err != nil {
 			return err

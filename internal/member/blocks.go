@@ -6,15 +6,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
 )
-
-// mostInOneCall is how many numbers one call of the API may want, so that a block may have as
-// many whatever the sequence says of its blocks.
-const mostInOneCall = 1_000_000
 
 // AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. Whoever asks for
 // more than the sequence's blocks have, or one call may want, gets a block of that size: nobody uses a
@@ -61,7 +58,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 		if err := prepare(d); err != nil {
 			return allocator.Block{}, grantedBlock{}, err
 		}
-		most := max(s.Spec.GetMaxBlock(), mostInOneCall)
+		most := max(s.Spec.GetMaxBlock(), limits.Count)
 		if count > most && requestID != "" {
 			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: a block of %d numbers, expected at most %d", allocator.ErrInvalidArgument, count, most)
 		}

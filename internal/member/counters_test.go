@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/allocator"
@@ -158,7 +159,7 @@ func TestBlocksAreBounded(t *testing.T) {
 		if _, err := m.CreateSequence(t.Context(), spec, false); err != nil {
 			t.Fatal(err)
 		}
-		want := max(most, mostInOneCall)
+		want := max(most, limits.Count)
 		for _, count := range []uint64{want + 1, 1 << 63, math.MaxUint64} {
 			if b, err := m.AllocateBlock(t.Context(), name, count); err != nil || b.Count != want {
 				t.Errorf("%s, asked for %d: %d, %v", name, count, b.Count, err)

@@ -84,7 +84,7 @@ func Open(cfg Config) (*Member, error) {
 		return nil, err
 	}
 	m.fsm = fsm.New(fsm.Options{Supported: cfg.Supported, Halt: m.halt.set})
-	m.clock = clock.NewWatch(cfg.Clock, m.fsm.Observed(), limits(m.fsm.ConfigValue()))
+	m.clock = clock.NewWatch(cfg.Clock, m.fsm.Observed(), clockLimits(m.fsm.ConfigValue()))
 
 	cc := cfg.Cluster
 	cc.FSM, cc.Commands, cc.Watch, cc.Logger = m.fsm, cfg.Supported, m.clock, cfg.Logger
@@ -139,7 +139,7 @@ func (h *haltLatch) then(call func(error)) {
 func (m *Member) follow(ctx context.Context) {
 	for {
 		changed := m.fsm.Changed()
-		m.clock.SetLimits(limits(m.fsm.ConfigValue()))
+		m.clock.SetLimits(clockLimits(m.fsm.ConfigValue()))
 		m.sweep()
 		if _, ok := m.fsm.Layout(snowflake.Default().Name()); ok {
 			if _, err := m.Issuer(ctx, ""); err != nil && ctx.Err() == nil {
@@ -168,7 +168,7 @@ func (m *Member) sweep() {
 	}
 }
 
-func limits(c *commandv1.Config) clock.Limits {
+func clockLimits(c *commandv1.Config) clock.Limits {
 	return clock.Limits{
 		WaitThreshold: time.Duration(c.GetWaitThresholdMs()) * time.Millisecond,
 		MaxOffset:     time.Duration(c.GetMaxClockOffsetMs()) * time.Millisecond,

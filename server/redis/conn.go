@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/tidwall/redcon"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 // maxAnswerBytes is how much is answered before it is sent.
@@ -189,7 +191,7 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 		}
 		args, n, err := parse(c.in[used:c.have], c.args[:0])
 		if errors.Is(err, errIncomplete) {
-			if c.have-used < maxCommandBytes {
+			if c.have-used < limits.RequestBytes {
 				break
 			}
 			err = errTooBig
@@ -255,7 +257,7 @@ func (c *conn) flush() error {
 func (c *conn) keepRest(used int) {
 	rest := c.in[used:c.have]
 	switch size := len(c.in); {
-	case c.have == size && size < maxCommandBytes:
+	case c.have == size && size < limits.RequestBytes:
 		// It was filled: there is more to come.
 		c.in = make([]byte, 2*size)
 	case c.have < size/4 && size > minBufferBytes:

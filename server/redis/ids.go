@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/tidwall/redcon"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 const (
-	maxIDs     = 100_000 // of one command
-	maxKeptIDs = 1024    // that a connection keeps the room for
+	maxKeptIDs = 1024 // that a connection keeps the room for
 
 	idBytes     = 8  // in memory
 	maxIntBytes = 22 // of an ID in an answer: a colon, 19 digits, the end of the line
@@ -33,7 +34,7 @@ func (c *conn) generate(args [][]byte) {
 			c.refuse("ERR value is not an integer or out of range")
 			return
 		}
-		if n < 1 || n > maxIDs {
+		if n < 1 || n > limits.Texts {
 			c.refuse("ERR COUNT is out of range, expected 1 to 100000")
 			return
 		}
@@ -62,7 +63,7 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 		}
 		ids := c.ids[:0]
 		err := c.call(func(ctx context.Context, b Backend) (err error) {
-			ids, err = b.Ids(ctx, ids, layout, uint32(part)) //nolint:gosec // at most maxIDs
+			ids, err = b.Ids(ctx, ids, layout, uint32(part)) //nolint:gosec // at most limits.Texts
 			return err
 		})
 		if c.ids = ids; cap(ids) > maxKeptIDs {

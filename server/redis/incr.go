@@ -7,14 +7,14 @@ import (
 
 	"github.com/tidwall/redcon"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// The limits of what is taken together. Only maxCount concerns clients.
+// The limits of one joint call.
 const (
-	maxCount   = 1_000_000 // numbers of one call
-	maxPending = 4096      // commands
-	maxGroups  = 32        // keys, few enough to look at each
+	maxPending = 4096 // commands
+	maxGroups  = 32   // keys, few enough to look at each
 )
 
 // pending is the INCRs and INCRBYs of a pipeline that follow one another: those
@@ -74,7 +74,7 @@ func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string)
 		case n < 1:
 			return "", 0, "ERR a sequence only goes on: INCRBY takes 1 or more numbers, and " + strconv.FormatInt(n, 10) +
 				" is not that many. For numbers that decrease: snowraft seq create NAME --increment -1, then INCR"
-		case n > maxCount:
+		case n > limits.Count:
 			return "", 0, "ERR INCRBY takes at most 1000000 numbers at once, and " + strconv.FormatInt(n, 10) +
 				" are more: ask several times, or move the sequence with: snowraft seq set NAME VALUE"
 		}
@@ -90,7 +90,7 @@ func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string)
 // add puts a command with those that wait if there is room.
 func (p *pending) add(name string, count uint64) bool {
 	at := p.find(name)
-	if len(p.incrs) == maxPending || at < 0 && len(p.groups) == maxGroups || at >= 0 && p.groups[at].count+count > maxCount {
+	if len(p.incrs) == maxPending || at < 0 && len(p.groups) == maxGroups || at >= 0 && p.groups[at].count+count > limits.Count {
 		return false
 	}
 	if at < 0 {
@@ -162,7 +162,7 @@ func (c *conn) answerPending() {
 			continue
 		}
 		// Both ends were given out, so what overflows on the way comes back.
-		steps := int64(incr.count) //nolint:gosec // at most maxCount
+		steps := int64(incr.count) //nolint:gosec // at most limits.Count
 		c.out = redcon.AppendInt(c.out, first+(steps-1)*increment)
 		g.next = first + steps*increment
 	}
@@ -209,7 +209,7 @@ func (c *conn) overflows(g *group, count uint64) bool {
 			return err
 		})
 	}
-	return *g.last > math.MaxInt64-int64(count) //nolint:gosec // at most maxCount
+	return *g.last > math.MaxInt64-int64(count) //nolint:gosec // at most limits.Count
 }
 
 func (c *conn) get(args [][]byte) {

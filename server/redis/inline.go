@@ -3,6 +3,8 @@ package redis
 import (
 	"bytes"
 	"strconv"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 // parseInline reads a command that a person typed: words in one line, in which
@@ -10,7 +12,7 @@ import (
 func parseInline(b []byte, args [][]byte) ([][]byte, int, error) {
 	end := bytes.IndexByte(b, '\n')
 	if end < 0 {
-		if len(b) >= maxCommandBytes {
+		if len(b) >= limits.RequestBytes {
 			return args, 0, protocolError("too big inline request")
 		}
 		return args, 0, errIncomplete

@@ -3,6 +3,7 @@ package redis
 import (
 	"errors"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -73,7 +74,7 @@ func (q *queue) board() *grant {
 	g := &grant{queue: q}
 	for len(g.conns) < len(q.waiting) {
 		n := q.waiting[len(g.conns)].pending.groups[0].count
-		if len(g.conns) > 0 && g.count+n > maxCount {
+		if len(g.conns) > 0 && g.count+n > limits.Count {
 			break
 		}
 		g.conns, g.count = q.waiting[:len(g.conns)+1], g.count+n
@@ -104,7 +105,7 @@ func (l *loop) answer(g *grant) {
 	for _, c := range g.conns {
 		own := &c.pending.groups[0]
 		own.next, own.increment, own.err, own.asked = next, g.increment, g.err, !askAgain(g.err)
-		next += int64(own.count) * g.increment //nolint:gosec // at most maxCount; past the last one's last it is not used
+		next += int64(own.count) * g.increment //nolint:gosec // at most limits.Count; past the last one's last it is not used
 		c.waiting = false
 		switch {
 		case g.err != nil:

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
-const (
-	maxKeyBytes = 128
-	maxKeys     = 64
-)
+const maxKeys = 64
 
 // keys makes strings of keys, and the same string of the same key most times, so
 // that a command in steady state allocates nothing.
@@ -40,8 +39,8 @@ func (k *keys) get(key []byte) (string, error) {
 
 // checkKey refuses what is not the name of any sequence.
 func checkKey(key []byte) error {
-	if len(key) == 0 || len(key) > maxKeyBytes {
-		return fmt.Errorf("a key is the name of a sequence, of 1 to %d bytes: this one has %d", maxKeyBytes, len(key))
+	if len(key) == 0 || len(key) > limits.NameBytes {
+		return fmt.Errorf("a key is the name of a sequence, of 1 to %d bytes: this one has %d", limits.NameBytes, len(key))
 	}
 	if !utf8.Valid(key) {
 		return fmt.Errorf("a key is the name of a sequence, in UTF-8: this one is not UTF-8")

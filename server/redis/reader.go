@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+
+	"github.com/snowraft/snowraft/internal/limits"
 )
 
 // The limits of what a client may send. A Redis takes more; nothing that is
 // served here needs it.
 const (
-	minBufferBytes  = 4 << 10
-	maxCommandBytes = 64 << 10 // of one command, as it travels
-	maxArguments    = 1024
-	maxNumberBytes  = 20 // of a count or length
+	minBufferBytes = 4 << 10
+	maxArguments   = 1024
+	maxNumberBytes = 20 // of a count or length
 )
 
 // errIncomplete is a command whose rest has not arrived.
@@ -59,7 +60,7 @@ func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 		if err != nil {
 			return args, 0, err
 		}
-		if size < 0 || size > maxCommandBytes-int64(from)-2 {
+		if size < 0 || size > limits.RequestBytes-int64(from)-2 {
 			return args, 0, protocolError("invalid bulk length")
 		}
 		until := from + int(size)

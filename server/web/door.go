@@ -14,11 +14,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
-
-// maxBodyBytes is the longest body that a request may have.
-const maxBodyBytes = 64 << 10
 
 // Backend is what the short paths need of a member. Errors are readable with
 // rpc.FromError. Contexts come without a deadline: how long a call may take is up to it.
@@ -144,7 +142,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		defer d.cfg.Gate.Leave()
 	}
 	if r.ContentLength != 0 && r.Body != nil {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
+		r.Body = http.MaxBytesReader(w, r.Body, limits.RequestBytes)
 	}
 	route, status = f.serve(d, w, r)
 }

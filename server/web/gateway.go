@@ -15,13 +15,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 const (
-	// defaultTimeout is the deadline of calls that bring none.
-	defaultTimeout = 10 * time.Second
 	// maxTimeout is the longest that a call may ask for: the port cuts answers off after 30 s.
 	maxTimeout = 25 * time.Second
 )
@@ -122,7 +121,7 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) (route string, statu
 
 func timeout(h http.Header) time.Duration {
 	if h.Get(grpcTimeout) == "" {
-		return defaultTimeout
+		return limits.CallTimeout
 	}
 	return maxTimeout // at most: the gateway reads the header
 }

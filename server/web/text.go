@@ -9,13 +9,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 const (
 	seqPrefix = "/seq/"
-	// maxText is how many numbers a plain answer has at most.
-	maxText = 100_000
 	// pieceBytes is from how many bytes on text is written out while the rest of
 	// the answer is still to come; a piece is longer by at most one number.
 	pieceBytes = 32 << 10
@@ -162,8 +161,8 @@ func (p *params) parse(query string, layouts bool) *rpc.Error {
 		switch {
 		case key == "n":
 			n, err := strconv.ParseUint(value, 10, 32)
-			if err != nil || n < 1 || n > maxText {
-				return invalid(fmt.Sprintf("n is %s, expected 1 to %d", value, maxText))
+			if err != nil || n < 1 || n > limits.Texts {
+				return invalid(fmt.Sprintf("n is %s, expected 1 to %d", value, limits.Texts))
 			}
 			p.n = uint32(n)
 			again, p.given[0] = p.given[0], true

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -14,9 +15,6 @@ const (
 	nextIDPath       = "/tinyid/id/nextId"
 	nextIDSimplePath = "/tinyid/id/nextIdSimple"
 )
-
-// maxBatch is how many numbers tinyid answers with at most, whatever is asked for.
-const maxBatch = 100_000
 
 // The codes of tinyid, which are not the status: that is always 200.
 const (
@@ -110,7 +108,7 @@ func tinyidRequest(w http.ResponseWriter, r *http.Request) (bizType string, coun
 				fmt.Sprintf("Failed to convert value of type 'java.lang.String' to required type 'java.lang.Integer'; nested exception is java.lang.NumberFormatException: For input string: %q", size))
 		}
 	}
-	return r.Form.Get("bizType"), min(count, maxBatch), 0
+	return r.Form.Get("bizType"), min(count, limits.Texts), 0
 }
 
 func refuseTinyid(w http.ResponseWriter, r *http.Request, _ int, e *rpc.Error) int {

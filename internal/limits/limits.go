@@ -1,0 +1,70 @@
+// Package limits holds the numbers that several packages must agree on: the limits of one call, and
+// the ranges and defaults of a cluster's configuration and of sequences. A number that one package
+// alone uses stays in that package.
+package limits
+
+import "time"
+
+// The limits of one call, over every protocol.
+const (
+	// Count is the most IDs or numbers of a call. Their ranges are a small answer, however many IDs
+	// the ranges hold.
+	Count = 1_000_000
+	// Packed is the most IDs of an answer in packed form. At 8 bytes each, the answer stays below
+	// the 4 MiB that gRPC clients accept by default.
+	Packed = 500_000
+	// Texts is the most IDs or numbers of an answer that holds each as text: UUIDs over gRPC, plain
+	// text over HTTP, arrays over Redis. A UUID takes 38 bytes, so the answer stays below 4 MiB too.
+	Texts = 100_000
+	// Formatted is the most numbers of an answer that holds each in the format of its sequence too.
+	Formatted = 1000
+	// RequestIDBytes is the length of the longest request ID.
+	RequestIDBytes = 64
+	// RequestBytes is the size of the largest request: a gRPC message, an HTTP body, a Redis command.
+	RequestBytes = 64 << 10
+	// CallTimeout is the deadline of a call that brings none, in the server as in the Go client.
+	CallTimeout = 10 * time.Second
+	// AnswerBytes is the size of the largest answer that a client reads. A million IDs take that much
+	// where a layout's sequence is so narrow that each range holds one or two.
+	AnswerBytes = 64 << 20
+)
+
+// Lanes and names.
+const (
+	// Lanes is the most workers that one process holds per layout.
+	Lanes = 64
+	// NameBytes is the length of the longest name of a holder or a sequence, and of a member's ID.
+	NameBytes = 128
+	// ProcessBytes is the length of the longest name of a process. Its lanes append at most "/63".
+	ProcessBytes = NameBytes - len("/63")
+	// ZoneBytes is the length of the longest name of a time zone.
+	ZoneBytes = 64
+)
+
+// The ranges of a cluster's configuration, both ends included, and its defaults.
+const (
+	MinWindow     = time.Second
+	DefaultWindow = 10 * time.Minute
+	MaxWindow     = 24 * time.Hour
+
+	MinThreshold     = time.Millisecond
+	DefaultThreshold = time.Second
+	MaxThreshold     = time.Minute
+
+	MinOffset     = time.Millisecond
+	DefaultOffset = 500 * time.Millisecond
+	MaxOffset     = time.Minute
+)
+
+// The ranges of a sequence's blocks, both ends included, and their defaults.
+const (
+	MinBlockDuration     = 100 * time.Millisecond
+	DefaultBlockDuration = 10 * time.Second
+	MaxBlockDuration     = time.Hour
+
+	// DefaultMinBlock and DefaultMaxBlock bound how many numbers a block has.
+	DefaultMinBlock = 100
+	DefaultMaxBlock = 10_000_000
+	// MaxBlock is the greatest value of either bound.
+	MaxBlock = 100_000_000
+)
