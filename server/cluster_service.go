@@ -145,8 +145,7 @@ func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) 
 	if !c.s.leaving.CompareAndSwap(false, true) {
 		return nil, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.ShuttingDown, Message: "this member is leaving already"}
 	}
-	const method = snowraftv1.ClusterService_RemoveMember_FullMethodName
-	_, err := c.s.atLeader(ctx, method, &snowraftv1.RemoveMemberRequest{Member: node.ID()}, leaderCalls[method],
+	_, err := c.s.atLeader(ctx, snowraftv1.ClusterService_RemoveMember_FullMethodName, &snowraftv1.RemoveMemberRequest{Member: node.ID()},
 		func(ctx context.Context, req any) (any, error) {
 			return c.RemoveMember(ctx, req.(*snowraftv1.RemoveMemberRequest))
 		})

@@ -95,9 +95,8 @@ func (d memberDoors) Exists(ctx context.Context, sequence string) (bool, error) 
 
 // Create creates a sequence that starts at 1, unless there is one of that name.
 func (d memberDoors) Create(ctx context.Context, sequence string, strict bool) error {
-	method := snowraftv1.SequenceService_CreateSequence_FullMethodName
 	req := creation(sequence, strict)
-	reply, err := d.s.atLeader(ctx, method, req, leaderCalls[method], func(ctx context.Context, _ any) (any, error) {
+	reply, err := d.s.atLeader(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
 		return (&sequenceService{s: d.s}).CreateSequence(ctx, req)
 	})
 	if rpc.FromError(toStatus(err)).Reason == rpc.SequenceExists {

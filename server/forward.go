@@ -14,98 +14,18 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // leaderWait is how long a call waits for a leader.
 const leaderWait = 2 * time.Second
 
-// leaderCall is a call that only the leader serves.
-type leaderCall struct {
-	reply func() proto.Message
-	// repeatable calls do the same when they are done twice, so that one whose
-	// outcome is unknown may be tried again.
-	repeatable bool
-	// prepare, if not nil, makes a request ready to be tried again and again;
-	// the function it returns is called before each try.
-	prepare func(s *Server, req proto.Message) (again func(), err error)
-}
-
-// of is the call with a certain request: what is created by force would, the second time, go
-// over what was deleted in between.
-func (c leaderCall) of(req proto.Message) leaderCall {
-	if create, ok := req.(*snowraftv1.CreateSequenceRequest); ok && create.GetForce() {
-		c.repeatable = false
-	}
-	return c
-}
-
-// ageing keeps the caller's clock in a request going while the request is held.
-func ageing(_ *Server, req proto.Message) (func(), error) {
-	began := time.Now()
-	aged := func(now int64) int64 { return now + time.Since(began).Milliseconds() }
-	switch r := req.(type) {
-	case *snowraftv1.AcquireWorkerRequest:
-		now := r.GetNowMs()
-		return func() { r.NowMs = aged(now) }, nil
-	case *snowraftv1.ExtendWindowRequest:
-		now := r.GetNowMs()
-		return func() { r.NowMs = aged(now) }, nil
-	}
-	return func() {}, nil
-}
-
-// byID settles which member is meant, so that a repetition means the same one
-// and is recognized when the first try removed it.
-func byID(s *Server, req proto.Message) (func(), error) {
-	if r, ok := req.(*snowraftv1.RemoveMemberRequest); ok && !s.member.IsRemoved(r.GetMember()) {
-		m, err := s.member.Node().Member(r.GetMember())
-		switch {
-		case err == nil:
-			r.Member = m.ID
-		case !errors.Is(err, cluster.ErrUnknownMember):
-			return nil, err
-		}
-		// Whom this member does not know may be removed already: the leader knows.
-	}
-	return func() {}, nil
-}
-
-func replies[T any, M interface {
-	*T
-	proto.Message
-}]() func() proto.Message {
-	return func() proto.Message { return M(new(T)) }
-}
-
-var leaderCalls = map[string]leaderCall{
-	snowraftv1.IdService_WhoIs_FullMethodName:             {replies[snowraftv1.WhoIsResponse](), true, nil},
-	snowraftv1.LayoutService_CreateLayout_FullMethodName:  {replies[snowraftv1.CreateLayoutResponse](), true, nil},
-	snowraftv1.WorkerService_AcquireWorker_FullMethodName: {replies[snowraftv1.AcquireWorkerResponse](), false, ageing},
-	snowraftv1.WorkerService_ExtendWindow_FullMethodName:  {replies[snowraftv1.ExtendWindowResponse](), false, ageing},
-	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: {replies[snowraftv1.ReleaseWorkerResponse](), false, nil},
-	snowraftv1.WorkerService_ListWorkers_FullMethodName:   {replies[snowraftv1.ListWorkersResponse](), true, nil},
-	// Updates and deletions are not repeated, nor creations by force: what was done in between
-	// would be undone.
-	snowraftv1.SequenceService_CreateSequence_FullMethodName:    {replies[snowraftv1.CreateSequenceResponse](), true, nil},
-	snowraftv1.SequenceService_UpdateSequence_FullMethodName:    {replies[snowraftv1.UpdateSequenceResponse](), false, nil},
-	snowraftv1.SequenceService_DeleteSequence_FullMethodName:    {replies[snowraftv1.DeleteSequenceResponse](), false, nil},
-	snowraftv1.SequenceService_SetNext_FullMethodName:           {replies[snowraftv1.SetNextResponse](), false, nil},
-	snowraftv1.SequenceService_AllocateBlock_FullMethodName:     {replies[snowraftv1.AllocateBlockResponse](), true, nil},
-	snowraftv1.SequenceService_ReturnBlock_FullMethodName:       {replies[snowraftv1.ReturnBlockResponse](), false, nil},
-	snowraftv1.ClusterService_RemoveMember_FullMethodName:       {replies[snowraftv1.RemoveMemberResponse](), true, byID},
-	snowraftv1.ClusterService_TransferLeadership_FullMethodName: {replies[snowraftv1.TransferLeadershipResponse](), false, nil},
-	snowraftv1.ClusterService_UpdateConfig_FullMethodName:       {replies[snowraftv1.UpdateConfigResponse](), true, nil},
-	snowraftv1.ClusterService_ResetObservedClock_FullMethodName: {replies[snowraftv1.ResetObservedClockResponse](), true, nil},
-}
-
 // forward brings a leader-only call to the leader: this member serves it itself while
 // it leads, and else forwards it. A call that was forwarded already is not forwarded again.
-func (s *Server) forward(ctx context.Context, req any, method string, call leaderCall, handler grpc.UnaryHandler) (any, error) {
+func (s *Server) forward(ctx context.Context, req any, method string, handler grpc.UnaryHandler) (any, error) {
 	if forwarded(ctx) {
 		return handler(ctx, req)
 	}
-	return s.atLeader(ctx, method, req.(proto.Message), call, handler)
+	return s.atLeader(ctx, method, req.(proto.Message), handler)
 }
 
 // admit refuses calls that a member of another cluster forwards: its leader's address may
@@ -124,23 +44,18 @@ func forwarded(ctx context.Context) bool {
 
 // atLeader tries here, by handler, or at the leader until somebody answers as
 // the leader.
-func (s *Server) atLeader(ctx context.Context, method string, req proto.Message, call leaderCall, handler grpc.UnaryHandler) (any, error) {
-	call = call.of(req)
-	again := func() {}
-	if call.prepare != nil {
-		var err error
-		if again, err = call.prepare(s, req); err != nil {
-			return nil, err
-		}
-	}
+func (s *Server) atLeader(ctx context.Context, method string, req proto.Message, handler grpc.UnaryHandler) (any, error) {
+	rule := rpc.RuleOf(method)
+	harmless := rule.Harmless(req)
+	began, aged := time.Now(), rule.Hold(req)
 	var reply any
 	var o outcome
 	err := s.hold(ctx, func() (err error) {
-		again()
-		reply, err = s.tryLeader(ctx, method, req, call, handler)
+		aged(time.Since(began))
+		reply, err = s.tryLeader(ctx, rule, req, harmless, handler)
 		o.see(err)
 		return err
-	}, func(err error) bool { return s.retryable(err, call) })
+	}, func(err error) bool { return retryable(err, harmless) })
 	return reply, o.of(err)
 }
 
@@ -217,7 +132,7 @@ func (s *Server) hold(ctx context.Context, try func() error, mends func(error) b
 	}
 }
 
-func (s *Server) tryLeader(ctx context.Context, method string, req proto.Message, call leaderCall, handler grpc.UnaryHandler) (any, error) {
+func (s *Server) tryLeader(ctx context.Context, rule *rpc.Rule, req proto.Message, harmless bool, handler grpc.UnaryHandler) (any, error) {
 	node := s.member.Node()
 	if node.IsLeader() {
 		return handler(ctx, req)
@@ -230,13 +145,13 @@ func (s *Server) tryLeader(ctx context.Context, method string, req proto.Message
 	if err != nil {
 		return nil, err
 	}
-	if call.repeatable {
+	if harmless {
 		var cancel context.CancelFunc
 		ctx, cancel = whileLeading(ctx, node, leader.ID)
 		defer cancel()
 	}
-	reply := call.reply()
-	if err := callLeader(ctx, conn, method, req, reply); err != nil {
+	reply := rule.Reply()
+	if err := callLeader(ctx, conn, rule.Method, req, reply); err != nil {
 		if errors.Is(context.Cause(ctx), errReplaced) {
 			return nil, errReplaced
 		}
@@ -278,7 +193,7 @@ func whileLeading(ctx context.Context, of leadership, leaderID string) (context.
 	return ctx, func() { cancel(nil) }
 }
 
-// retryable reports whether a call may be tried again.
-func (s *Server) retryable(err error, call leaderCall) bool {
-	return foundNoLeader(err) || call.repeatable && reasonOf(err) == rpc.CommitUnknown
+// retryable reports whether a call may be tried again, given whether that is harmless.
+func retryable(err error, harmless bool) bool {
+	return foundNoLeader(err) || harmless && reasonOf(err) == rpc.CommitUnknown
 }

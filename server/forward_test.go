@@ -13,7 +13,6 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // throne tells who leads; "" is nobody.
@@ -74,12 +73,21 @@ func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
 	})
 }
 
-func TestForcedCreationsAreNotRepeated(t *testing.T) {
+func TestForwardingRepeatsUnknownOutcomesOnlyIfHarmless(t *testing.T) {
 	t.Parallel()
-	call := leaderCalls[snowraftv1.SequenceService_CreateSequence_FullMethodName]
-	for _, force := range []bool{false, true} {
-		if got := call.of(&snowraftv1.CreateSequenceRequest{Force: force}).repeatable; got == force {
-			t.Errorf("with force %v the call is repeatable: %v", force, got)
+	unknown := fmt.Errorf("%w: leadership was lost", cluster.ErrUnknownOutcome)
+	for _, tc := range []struct {
+		err               error
+		harmful, harmless bool
+	}{
+		{member.ErrNoLeader, true, true},
+		{cluster.ErrNotLeader, true, true},
+		{unknown, false, true},
+		{errReplaced, false, true},
+		{cluster.ErrClosed, false, false},
+	} {
+		if a, b := retryable(tc.err, false), retryable(tc.err, true); a != tc.harmful || b != tc.harmless {
+			t.Errorf("%v: retryable is %v, and %v if that is harmless; want %v and %v", tc.err, a, b, tc.harmful, tc.harmless)
 		}
 	}
 }

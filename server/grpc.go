@@ -79,8 +79,8 @@ func (s *Server) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	if err := s.admit(ctx); err != nil {
 		return nil, err
 	}
-	if call, ok := leaderCalls[info.FullMethod]; ok {
-		return s.forward(ctx, req, info.FullMethod, call, handler)
+	if rpc.RuleOf(info.FullMethod).AtLeader() {
+		return s.forward(ctx, req, info.FullMethod, handler)
 	}
 	return handler(ctx, req)
 }

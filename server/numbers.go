@@ -85,10 +85,6 @@ func checkRequestID(requestID string) error {
 	return nil
 }
 
-// nextCall may be repeated: what a first try gave out is lost, or, with a
-// request ID, found again.
-var nextCall = leaderCall{reply: replies[snowraftv1.NextResponse](), repeatable: true}
-
 // nextAtLeader is next at the leader, be that this member or another.
 func (s *Server) nextAtLeader(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error) {
 	req := &snowraftv1.NextRequest{Sequence: name, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
@@ -96,7 +92,7 @@ func (s *Server) nextAtLeader(ctx context.Context, name string, count uint64, re
 		req.RequestId = ""
 	}
 	var here member.Numbering
-	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_Next_FullMethodName, req, nextCall, func(ctx context.Context, _ any) (any, error) {
+	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_Next_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
 		var err error
 		here, err = s.member.NextAtLeader(ctx, name, count, requestID)
 		return nil, err
@@ -153,8 +149,6 @@ func nextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextR
 	return m
 }
 
-var lastCall = leaderCall{reply: replies[snowraftv1.GetLastResponse](), repeatable: true}
-
 // last is the last number given out: of a strict sequence linearizably.
 func (s *Server) last(ctx context.Context, name string) (int64, bool, error) {
 	last, ok, err := s.member.Last(ctx, name)
@@ -167,7 +161,7 @@ func (s *Server) last(ctx context.Context, name string) (int64, bool, error) {
 	if !errors.Is(err, member.ErrStrict) {
 		return last, ok, err
 	}
-	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_GetLast_FullMethodName, &snowraftv1.GetLastRequest{Sequence: name}, lastCall,
+	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_GetLast_FullMethodName, &snowraftv1.GetLastRequest{Sequence: name},
 		func(ctx context.Context, _ any) (any, error) {
 			var err error
 			last, ok, err = s.member.LastAtLeader(ctx, name)
