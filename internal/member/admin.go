@@ -20,7 +20,10 @@ type Changed struct {
 // CreateSequence adds a sequence; only the leader can. With force also when numbers of a
 // deleted sequence of that name would repeat, but not of one that is deleted meanwhile.
 func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (Changed, error) {
-	now := m.clock.Now().Wall
+	now, err := m.comparedNow()
+	if err != nil {
+		return Changed{}, err
+	}
 	cmd, err := m.creation(spec, force, now)
 	if err != nil {
 		return Changed{}, err

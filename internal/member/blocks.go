@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/sequence"
 )
 
 // AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. Whoever asks for
@@ -63,6 +64,11 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: a block of %d numbers, expected at most %d", allocator.ErrInvalidArgument, count, most)
 		}
 		now := m.clock.Now().Wall
+		if d.reset != sequence.None || requestID != "" { // its period, or the time of the remembered answer, lasts
+			if now, err = m.comparedNow(); err != nil {
+				return allocator.Block{}, grantedBlock{}, err
+			}
+		}
 		result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
 			Name: name, Count: min(count, most), Generation: s.Generation, Period: d.period(now),
 			RequestId: []byte(requestID), Whole: requestID != "",

@@ -35,7 +35,7 @@ func (g granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) 
 		return allocator.Grant{}, err
 	}
 	if l == Leader(g.m) && !g.m.clock.Settled() {
-		return allocator.Grant{}, errNotCompared
+		return allocator.Grant{}, notComparedError{} // another member's clock is compared with this leader's
 	}
 	return l.AcquireWorker(ctx, r)
 }
@@ -55,11 +55,6 @@ func (g granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) 
 	}
 	return l.ReleaseWorker(ctx, r)
 }
-
-// errNotCompared keeps a member that is elected right after its start from
-// judging its own clock by itself. What it grants to others is compared with
-// theirs, and a window that it has was granted by somebody who compared.
-var errNotCompared = errors.New("this member leads and has not compared its clock with another member's yet")
 
 // ErrNoLeader says that no member is known to lead: there is no quorum now, or
 // an election is under way.

@@ -25,8 +25,8 @@ func (e *VersionError) Error() string {
 // field than its kind has that field's fsm_version already. Refusals by the state machine come back
 // as [*fsm.Refused]; other errors are those of cluster.Propose.
 func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command) (fsm.Result, error) {
-	if skew, ok := errors.AsType[*clock.SkewError](m.clock.Check(m.clock.Now())); ok {
-		return fsm.Result{}, skew // whatever this leader proposes could poison the state
+	if err := m.ahead(m.clock.Now()); err != nil {
+		return fsm.Result{}, err // any command of this leader could poison the state
 	}
 	cmd.NowMs = now
 	cmd.Version = max(cmd.GetVersion(), fsm.MinVersion(cmd))
@@ -66,19 +66,6 @@ func (m *Member) allow(ctx context.Context, need uint32) error {
 func (m *Member) fsmVersion() (version uint32) {
 	m.fsm.View(func(s *fsm.State) { version = s.FSMVersion() })
 	return version
-}
-
-// plausible judges the clock of who asks for a grant by this leader's clock.
-func (m *Member) plausible(now int64) error {
-	l := m.clock.Limits()
-	off := clock.Between(m.clock.Now().Wall, now)
-	switch {
-	case off > l.MaxOffset:
-		return &clock.SkewError{Ahead: off, Limit: l.MaxOffset}
-	case -off > max(l.WaitThreshold, l.MaxOffset) && !l.Swap:
-		return &clock.BehindError{Behind: -off, Limit: l.WaitThreshold}
-	}
-	return nil
 }
 
 // AcquireWorker grants a worker; only the leader can.
@@ -162,7 +149,11 @@ func (m *Member) SetConfig(ctx context.Context, c *commandv1.Config, onlyIfUnset
 
 // ObserveClock raises the observed clock to this leader's, or sets it when forced.
 func (m *Member) ObserveClock(ctx context.Context, force bool) (int64, error) {
-	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ObserveClock{
+	now, err := m.comparedNow()
+	if err != nil {
+		return 0, err
+	}
+	result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_ObserveClock{
 		ObserveClock: &commandv1.ObserveClock{Force: force},
 	}})
 	return result.Observed, err
