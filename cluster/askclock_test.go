@@ -7,13 +7,14 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
+	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // gossiping is a node that gossips, and whose clock is ahead by so much. It probes nobody.
 func gossiping(t *testing.T, number int, ahead time.Duration, isServer func(string) bool) *Node {
 	t.Helper()
-	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: gossipLogger(slog.New(slog.DiscardHandler))})
+	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
 	if err != nil {
 		t.Fatal(err)
 	}

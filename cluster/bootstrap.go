@@ -31,13 +31,13 @@ const (
 // the cluster, with all of the set as voters, once all of them announce the
 // same set. Whoever sees a cluster, started by whomever, waits to be added.
 func (n *Node) bootstrap() {
-	if n.id.cluster() == "" && n.raft.LastIndex() > 0 {
+	if n.id.Cluster() == "" && n.raft.LastIndex() > 0 {
 		n.startCluster(func() error { return nil }) // the process ended half-way through
 		return
 	}
 	tick := time.NewTicker(bootstrapInterval)
 	defer tick.Stop()
-	for pass := 1; n.id.cluster() == ""; pass++ {
+	for pass := 1; n.id.Cluster() == ""; pass++ {
 		if n.cfg.BootstrapExpect > 0 {
 			if set := n.agreedSet(); set != nil {
 				n.bootstrapWith(set)
@@ -53,7 +53,7 @@ func (n *Node) bootstrap() {
 		case <-tick.C:
 		}
 	}
-	n.logger.Info("of a cluster", "cluster", n.id.cluster())
+	n.logger.Info("of a cluster", "cluster", n.id.Cluster())
 	n.gossip.announce()
 }
 
@@ -122,7 +122,7 @@ func (n *Node) bootstrapWith(set []meta) {
 
 func (n *Node) startCluster(start func() error) {
 	cluster := uuid.NewString()
-	first, err := n.id.found(cluster, start)
+	first, err := n.id.Found(cluster, start)
 	if errors.Is(err, raft.ErrCantBootstrap) {
 		err = fmt.Errorf("%w: an earlier start ended half-way through; nothing was issued, so empty the data directory %s and start again", err, n.cfg.DataDir)
 	}

@@ -5,12 +5,13 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // waiting is a node of a set that waits for each other, without network.
 func waiting(id string, expect int) *Node {
-	n := &Node{id: &identity{data: identityData{NodeID: id, Starts: 1}}, cfg: Config{
+	n := &Node{id: storage.NewIdentity(id, "", 1), cfg: Config{
 		BootstrapExpect: expect, RaftAddress: id + ":1",
 		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler),
 	}}
@@ -95,7 +96,7 @@ func TestBootstrapGivesWayToACluster(t *testing.T) {
 		t.Fatal("no agreement")
 	}
 	old := waiting(nodeID(9), 0)
-	old.id.data.ClusterID = nodeID(77)
+	old.id = storage.NewIdentity(nodeID(9), nodeID(77), 1)
 	a.hear(old)
 	if a.agreedSet() != nil {
 		t.Error("started beside a cluster")
@@ -116,9 +117,9 @@ func TestOneNodeOfDifferentExpectationDoesNotCount(t *testing.T) {
 
 func TestAnOlderStartIsNotHeard(t *testing.T) {
 	a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
-	b.id.data.Starts = 5
+	b.id = storage.NewIdentity(nodeID(2), "", 5)
 	a.hear(b)
-	b.id.data.Starts, b.cfg.RaftAddress = 4, "old:1"
+	b.id, b.cfg.RaftAddress = storage.NewIdentity(nodeID(2), "", 4), "old:1"
 	a.hear(b)
 	if p, _ := a.gossip.peer(b.ID()); p.meta.Raft == "old:1" {
 		t.Error("an older start's address replaced the present one")

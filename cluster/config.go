@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
@@ -63,7 +65,7 @@ type Config struct {
 
 	// Transport and Storage replace network and disk in simulations.
 	Transport Transport
-	Storage   *Storage
+	Storage   *storage.Stores
 }
 
 // RemovedMembers is the replicated memory of who was removed.
@@ -144,7 +146,7 @@ func (c *Config) raftConfig(id string, notify chan<- bool, logger *slog.Logger) 
 	rc.TrailingLogs = trailingLogs
 	rc.ShutdownOnRemove = false // the node itself decides what a removal means
 	rc.NotifyCh = notify
-	rc.Logger = hashicorpLogger(logger, "raft")
+	rc.Logger = logging.Hashicorp(logger, "raft")
 	rc.NoLegacyTelemetry = true
 	return rc
 }

@@ -33,51 +33,6 @@ var (
 	ErrOtherCluster = errors.New("that member belongs to another cluster")
 )
 
-// CorruptError says that something on disk is not what was written there.
-type CorruptError struct {
-	// Path of the damaged file or directory.
-	Path string
-	// What exactly is wrong.
-	Reason string
-}
-
-func (e *CorruptError) Error() string {
-	return fmt.Sprintf("%s is damaged (%s): this member must not go on with it. "+
-		"Check the disk, move the data directory away, and start again with an empty one: "+
-		"the member then joins as a new one and gets the state from the others. "+
-		"Remove the old member with 'snowraft member remove'", e.Path, e.Reason)
-}
-
-// DiskError says that something could not be written, or not read.
-type DiskError struct {
-	Path string
-	Err  error
-	// Reading says that it could not be read; what is there may be sound.
-	Reading bool
-}
-
-func (e *DiskError) Error() string {
-	if e.Reading {
-		return fmt.Sprintf("reading %s failed (%v): this member must not go on without it. "+
-			"Check the disk for errors, then start the member again", e.Path, e.Err)
-	}
-	return fmt.Sprintf("writing %s failed (%v): what is on disk is not known, so this member must not go on. "+
-		"Check the disk for space and errors, then start the member again", e.Path, e.Err)
-}
-
-func (e *DiskError) Unwrap() error { return e.Err }
-
-// readError is what it means that a store can't be read.
-func readError(path string, err error) error {
-	if _, ok := errors.AsType[*CorruptError](err); ok {
-		return err
-	}
-	if pages, ok := errors.AsType[*brokenPages](err); ok && !pages.unreadable {
-		return &CorruptError{Path: path, Reason: pages.reason}
-	}
-	return &DiskError{Path: path, Err: err, Reading: true}
-}
-
 // proposalError sorts raft's errors by the only question that matters: can the entry have been appended?
 func proposalError(err error) error {
 	switch {

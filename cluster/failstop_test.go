@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/storage"
 )
 
 // failingStore is a disk that fails when told to.
@@ -72,7 +74,7 @@ func (s *failingStore) Get(k []byte) ([]byte, error) {
 func bare(t *testing.T) (*Node, *failingStore) {
 	t.Helper()
 	disk := &failingStore{InmemStore: raft.NewInmemStore()}
-	id, err := openIdentity("")
+	id, err := storage.OpenIdentity("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,11 +82,22 @@ func bare(t *testing.T) (*Node, *failingStore) {
 		cfg: Config{FSM: emptyFSM{}, Timing: Timing{}.withDefaults()}, id: id, logger: slog.New(slog.DiscardHandler),
 		notify: make(chan bool, 8), failed: make(chan struct{}),
 	}
-	n.store, err = openStore("", &Storage{Logs: disk, Stable: disk, Snapshots: raft.NewInmemSnapshotStore()}, id, n.logger, n.Fail)
+	n.guard(t, disk)
+	return n, disk
+}
+
+// guard opens the node's store on a disk, with nothing in its cache.
+func (n *Node) guard(t *testing.T, disk *failingStore) {
+	t.Helper()
+	var err error
+	n.store, err = storage.Guard(storage.Stores{Logs: disk, Stable: disk, Snapshots: raft.NewInmemSnapshotStore()}, n.id, n.Fail)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n, disk
+}
+
+func entry(index, term uint64, data string) *raft.Log {
+	return &raft.Log{Index: index, Term: term, Type: raft.LogCommand, Data: []byte(data)}
 }
 
 // TestRaftEndsWhenItsStoreFails: by itself it would panic, or go on.
@@ -167,9 +180,7 @@ func TestRaftEndsWhenItsStoreFails(t *testing.T) {
 				if err := n.store.Logs.StoreLog(entry(2, 1, "old")); err != nil {
 					t.Fatal(err)
 				}
-				if c.before != nil {
-					n.store.Logs.(*stopLog).LogStore = disk // without the cache
-				}
+				n.guard(t, disk) // the cache would hide a failure
 				r, err := n.newRaft(trans)
 				if err != nil {
 					t.Fatal(err)
@@ -180,7 +191,7 @@ func TestRaftEndsWhenItsStoreFails(t *testing.T) {
 					c.run(t, n, disk, peer)
 				}
 				<-n.Failed()
-				if failure, ok := errors.AsType[*DiskError](n.Failure()); !ok || !errors.Is(failure, io.ErrUnexpectedEOF) {
+				if failure, ok := errors.AsType[*storage.DiskError](n.Failure()); !ok || !errors.Is(failure, io.ErrUnexpectedEOF) {
 					t.Errorf("it says %v", n.Failure())
 				}
 				synctest.Wait()
@@ -206,11 +217,11 @@ func TestRaftDoesNotStartOnAFailedStore(t *testing.T) {
 		if err := n.store.Logs.StoreLog(entry(1, 1, "x")); err != nil {
 			t.Fatal(err)
 		}
-		n.store.Logs.(*stopLog).LogStore = disk
+		n.guard(t, disk)
 		disk.fail(what)
 		_, trans := raft.NewInmemTransport("a")
 		_, err := n.newRaft(trans)
-		if _, ok := errors.AsType[*DiskError](err); !ok {
+		if _, ok := errors.AsType[*storage.DiskError](err); !ok {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
@@ -225,7 +236,7 @@ func TestBootstrapOnAFailedDisk(t *testing.T) {
 	<-n.Failed()
 	began := time.Now()
 	err := n.Close(t.Context())
-	if _, ok := errors.AsType[*DiskError](n.Failure()); !ok || err != nil || time.Since(began) >= stuckTimeout {
+	if _, ok := errors.AsType[*storage.DiskError](n.Failure()); !ok || err != nil || time.Since(began) >= storage.StuckTimeout {
 		t.Errorf("it fails with %v, and closes in %v with %v", n.Failure(), time.Since(began), err)
 	}
 	if n.ClusterID() != "" {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
+	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/mutant"
 )
@@ -83,7 +84,7 @@ func (g *gossip) open(cfg *Config) error {
 	mc.ProbeTimeout = cfg.Timing.GossipProbe / 2
 	mc.EnableCompression = false // the messages are small
 	mc.LogOutput = nil
-	mc.Logger = gossipLogger(cfg.Logger)
+	mc.Logger = logging.Standard(cfg.Logger, "gossip")
 	mc.Delegate = g
 	mc.Events = g
 	mc.Alive = g

@@ -8,14 +8,13 @@ import (
 	"fmt"
 	"log/slog"
 	"math/bits"
-	"path/filepath"
-	"reflect"
 	"testing"
 	"testing/synctest"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/mutant"
 )
 
@@ -30,7 +29,6 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 		{mutant.CountNonvoters, "removal", leftByAMinority},
 		{mutant.NoClusterCheck, "handshake", greetedByOthers},
 		{mutant.NoClusterCheck, "gossip", heardByOthers},
-		{mutant.NoSync, "log", unsynced},
 	} {
 		for _, bug := range []mutant.Bug{"", c.bug} {
 			t.Run(fmt.Sprintf("%s of %s/bug=%s", c.name, c.bug, bug), func(t *testing.T) {
@@ -67,7 +65,7 @@ func confirmedByAMinority(t *testing.T) (wrong error) {
 						var i int
 						fmt.Sscan(string(id), &i)
 						if answering>>i&1 == 0 {
-							return 0, errFull
+							return 0, errors.ErrUnsupported
 						}
 						return 5, nil
 					})
@@ -101,7 +99,7 @@ func leftByAMinority(*testing.T) error {
 // ofCluster is as much of a node as judges others.
 func ofCluster(t *testing.T) *Node {
 	n := &Node{logger: slog.New(slog.DiscardHandler)}
-	n.id = &identity{data: identityData{NodeID: uuid.NewString(), ClusterID: uuid.NewString(), Starts: 1}}
+	n.id = storage.NewIdentity(uuid.NewString(), uuid.NewString(), 1)
 	n.cfg = Config{Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger}
 	n.gossip = newGossip(&n.cfg, n.meta, n.stats, func(string) bool { return false })
 	if v := n.judge(hello{From: sameCluster(n), To: n.ID()}); v.err() != nil {
@@ -133,21 +131,4 @@ func heardByOthers(t *testing.T) error {
 		return nil
 	}
 	return errors.New("a member of another cluster is not refused")
-}
-
-// unsynced looks whether what a store has taken is on the disk. How the product opens it is what is
-// looked at: nobody can tell from outside what a disk would hold after a power cut.
-func unsynced(t *testing.T) error {
-	bolt, err := openBolt(filepath.Join(t.TempDir(), logFile))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer bolt.Close()
-	db := reflect.ValueOf(bolt).Elem().FieldByName("conn").Elem()
-	for _, field := range []string{"NoSync", "NoGrowSync"} {
-		if db.FieldByName(field).Bool() {
-			return fmt.Errorf("bbolt was opened with %s", field)
-		}
-	}
-	return nil
 }

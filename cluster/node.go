@@ -14,6 +14,9 @@ import (
 	autopilot "github.com/hashicorp/raft-autopilot"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/storage"
 )
 
 // Node is one running node. Its methods may be called from any goroutine.
@@ -24,8 +27,8 @@ import (
 type Node struct {
 	cfg     Config
 	logger  *slog.Logger
-	id      *identity
-	store   *store
+	id      *storage.Identity
+	store   *storage.Store
 	stream  *streamLayer // nil in simulations
 	greeter Greeter      // nil in simulations whose transport is none
 	terms   *terms       // nil in simulations
@@ -72,14 +75,19 @@ func Open(cfg Config) (_ *Node, err error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	if n.id, err = openIdentity(cfg.DataDir); err != nil {
+	if n.id, err = storage.OpenIdentity(cfg.DataDir); err != nil {
 		return nil, err
 	}
 	if len(n.meta().encode()) > maxMeta-100 {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", len(n.meta().encode()), maxMeta-100)
 	}
 	n.gossip = newGossip(&n.cfg, n.meta, n.stats, n.isServer)
-	if n.store, err = openStore(cfg.DataDir, cfg.Storage, n.id, n.logger, n.Fail); err != nil {
+	if cfg.Storage != nil {
+		n.store, err = storage.Guard(*cfg.Storage, n.id, n.Fail)
+	} else {
+		n.store, err = storage.Open(n.id, n.logger, n.Fail)
+	}
+	if err != nil {
 		return nil, err
 	}
 	if err := n.openRaft(); err != nil {
@@ -104,7 +112,7 @@ func (n *Node) openRaft() error {
 		n.asker = n.terms
 		trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			ServerAddressProvider: n,
-			Logger:                hashicorpLogger(n.logger, "transport"),
+			Logger:                logging.Hashicorp(n.logger, "transport"),
 			Stream:                n.stream,
 			MaxPool:               transportPool,
 			MaxRPCsInFlight:       1, // a wedged pipeline looks healthy (hashicorp/raft#612)
@@ -125,7 +133,7 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r, err = raft.NewRaft(n.cfg.raftConfig(n.id.node(), n.notify, n.logger), n.cfg.FSM,
+		r, err = raft.NewRaft(n.cfg.raftConfig(n.id.Node(), n.notify, n.logger), n.cfg.FSM,
 			n.store.Logs, n.store.Stable, n.store.Snapshots, noFastHeartbeat{trans})
 	}()
 	<-done
@@ -163,7 +171,7 @@ func (n *Node) start() {
 func (n *Node) meta() meta {
 	m := meta{
 		Gossip: net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)),
-		ID:     n.id.node(), Name: n.cfg.Name, Cluster: n.id.cluster(), Starts: n.id.starts(),
+		ID:     n.id.Node(), Name: n.cfg.Name, Cluster: n.id.Cluster(), Starts: n.id.Starts(),
 		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, Version: n.cfg.Version, Commands: n.cfg.Commands,
 		Expect: n.cfg.BootstrapExpect, Nonvoter: n.cfg.Nonvoter,
 	}
@@ -174,10 +182,10 @@ func (n *Node) meta() meta {
 }
 
 // ID is the node's ID: a UUID that lives in its data directory.
-func (n *Node) ID() string { return n.id.node() }
+func (n *Node) ID() string { return n.id.Node() }
 
 // ClusterID is the ID of the node's cluster; empty while it is of none.
-func (n *Node) ClusterID() string { return n.id.cluster() }
+func (n *Node) ClusterID() string { return n.id.Cluster() }
 
 // Fail ends the node's usefulness: Failed closes, and whoever owns the node shall close it.
 func (n *Node) Fail(err error) {
@@ -221,10 +229,6 @@ func (n *Node) Close(ctx context.Context) error {
 	return n.closeErr
 }
 
-// stuckTimeout is how long to wait for raft when the node failed: its disk may
-// never answer.
-const stuckTimeout = 2 * time.Second
-
 // stopRaft also closes the transport.
 func (n *Node) stopRaft() error {
 	f := n.raft.Shutdown()
@@ -234,7 +238,7 @@ func (n *Node) stopRaft() error {
 	select {
 	case err := <-outcome(f):
 		return err
-	case <-time.After(stuckTimeout):
+	case <-time.After(storage.StuckTimeout):
 		return errors.New("raft does not stop: its disk does not answer")
 	}
 }
@@ -259,10 +263,10 @@ func (n *Node) abandon() error {
 	}
 	n.wg.Wait()
 	if n.store != nil {
-		errs = append(errs, n.store.close())
+		errs = append(errs, n.store.Close())
 	}
 	if n.id != nil {
-		errs = append(errs, n.id.close())
+		errs = append(errs, n.id.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -16,18 +16,18 @@ func (n *Node) judge(h hello) verdict {
 	if _, err := decodeMeta(raw); err != nil {
 		return verdict{handshakeError, err.Error()}
 	}
-	if h.To != n.id.node() {
-		return verdict{otherNode, fmt.Sprintf("this is member %s, not %s", n.id.node(), h.To)}
+	if h.To != n.id.Node() {
+		return verdict{otherNode, fmt.Sprintf("this is member %s, not %s", n.id.Node(), h.To)}
 	}
 	if h.From.Cluster == "" {
 		return verdict{otherCluster, "the caller is of no cluster yet"}
 	}
-	ours, err := n.id.adopt(h.From.Cluster)
+	ours, err := n.id.Adopt(h.From.Cluster)
 	if err != nil {
 		return verdict{handshakeError, err.Error()}
 	}
 	if !ours && !mutant.On(mutant.NoClusterCheck) {
-		return verdict{otherCluster, fmt.Sprintf("this member is of cluster %s, not %s", n.id.cluster(), h.From.Cluster)}
+		return verdict{otherCluster, fmt.Sprintf("this member is of cluster %s, not %s", n.id.Cluster(), h.From.Cluster)}
 	}
 	if n.cfg.Removed.IsRemoved(h.From.ID) {
 		return verdict{memberRemoved, fmt.Sprintf("member %s was removed", h.From.ID)}

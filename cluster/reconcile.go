@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 	autopilot "github.com/hashicorp/raft-autopilot"
 
+	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/internal/mutant"
 )
 
@@ -61,7 +62,7 @@ func (n *Node) reconcile() {
 	}
 	for _, p := range n.gossip.all() {
 		if !p.alive || servers[p.meta.ID] || len(servers) >= maxMembers ||
-			(p.meta.Cluster != "" && p.meta.Cluster != n.id.cluster() && !mutant.On(mutant.NoClusterCheck)) || n.cfg.Removed.IsRemoved(p.meta.ID) {
+			(p.meta.Cluster != "" && p.meta.Cluster != n.id.Cluster() && !mutant.On(mutant.NoClusterCheck)) || n.cfg.Removed.IsRemoved(p.meta.ID) {
 			continue
 		}
 		n.logger.Info("adding a member", "name", p.meta.Name, "id", p.meta.ID, "address", p.meta.Raft)
@@ -110,7 +111,7 @@ func (p promoter) CalculatePromotionsAndDemotions(c *autopilot.Config, s *autopi
 func (n *Node) newAutopilot() *autopilot.Autopilot {
 	return autopilot.New(n.raft, pilotDelegate{n},
 		autopilot.WithPromoter(promoter{new(autopilot.StablePromoter), n}),
-		autopilot.WithLogger(hashicorpLogger(n.logger, "autopilot")),
+		autopilot.WithLogger(logging.Hashicorp(n.logger, "autopilot")),
 		autopilot.WithUpdateInterval(n.cfg.Timing.Reconcile),
 		autopilot.WithReconcileInterval(n.cfg.Timing.Reconcile))
 }

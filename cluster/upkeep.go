@@ -22,7 +22,7 @@ func (n *Node) watch() {
 		if !n.cfg.Watch.Settled() {
 			n.gossip.askClocks()
 		}
-		if d := write.lasts(n.store.log.writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
+		if d := write.lasts(n.store.Writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
 			// Its heartbeats go on, so that nobody else would be elected (hashicorp/raft#503).
 			n.Fail(fmt.Errorf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+
 				"Check the disk and start the member again", n.cfg.DataDir, d.Round(time.Second)))
@@ -96,11 +96,11 @@ func (n *Node) rejoin() {
 // that was removed while it was down does not stand for election, so that it
 // would never hear of its removal from anybody.
 func (n *Node) askAfterRemoval() {
-	if n.greeter == nil || n.id.cluster() == "" {
+	if n.greeter == nil || n.id.Cluster() == "" {
 		return
 	}
 	for _, p := range n.gossip.all() {
-		if !p.alive || p.meta.Cluster != n.id.cluster() {
+		if !p.alive || p.meta.Cluster != n.id.Cluster() {
 			continue
 		}
 		if err := n.greeter.Greet(raft.ServerID(p.meta.ID), raft.ServerAddress(p.meta.Raft)); err != nil {

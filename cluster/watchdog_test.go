@@ -12,6 +12,8 @@ import (
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
@@ -48,7 +50,7 @@ func (s *stallingLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.L
 // openAlone opens a node that starts a cluster alone, on this disk.
 func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore) *Node {
 	t.Helper()
-	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: gossipLogger(slog.New(slog.DiscardHandler))})
+	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +62,7 @@ func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore) *Node 
 		Logger:    slog.New(slog.DiscardHandler),
 		Timing:    Timing{Heartbeat: 50 * time.Millisecond, DiskStall: 100 * time.Millisecond},
 		Transport: trans,
-		Storage:   &Storage{Logs: logs, Stable: stable, Snapshots: raft.NewInmemSnapshotStore()},
+		Storage:   &storage.Stores{Logs: logs, Stable: stable, Snapshots: raft.NewInmemSnapshotStore()},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/server"
 )
 
@@ -163,7 +163,7 @@ func refusesToStart(t *testing.T, n *node, what string) {
 		_ = s.Close(t.Context())
 		t.Fatal("started with a damaged data directory")
 	}
-	var corrupt *cluster.CorruptError
+	var corrupt *storage.CorruptError
 	if !errors.As(err, &corrupt) || !strings.Contains(err.Error(), what) || !strings.Contains(err.Error(), "empty") {
 		t.Fatalf("the error does not say what is damaged (%s) and what to do: %v", what, err)
 	}

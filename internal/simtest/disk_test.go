@@ -11,7 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
-	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cluster/storage"
 )
 
 // disk keeps a node's log, vote and snapshots. Whatever was written is there
@@ -45,8 +45,8 @@ func (d *disk) clone() *disk {
 	}
 }
 
-func (d *disk) storage() *cluster.Storage {
-	return &cluster.Storage{Logs: d, Stable: d, Snapshots: d}
+func (d *disk) storage() *storage.Stores {
+	return &storage.Stores{Logs: d, Stable: d, Snapshots: d}
 }
 
 // usage is how much a disk holds.

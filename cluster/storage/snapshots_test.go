@@ -1,7 +1,6 @@
-package cluster
+package storage
 
 import (
-	"errors"
 	"io"
 	"testing"
 
@@ -64,21 +63,5 @@ func TestSnapshotSumCoversWhoVotes(t *testing.T) {
 		if snapshotSum(m) == want {
 			t.Errorf("%s is not covered", name)
 		}
-	}
-}
-
-func TestProposalErrors(t *testing.T) {
-	for _, never := range []error{raft.ErrNotLeader, raft.ErrLeadershipTransferInProgress, raft.ErrEnqueueTimeout} {
-		if err := proposalError(never); !errors.Is(err, ErrNotLeader) || errors.Is(err, ErrUnknownOutcome) || !errors.Is(err, never) {
-			t.Errorf("%v became %v", never, err)
-		}
-	}
-	for _, unknown := range []error{raft.ErrLeadershipLost, raft.ErrRaftShutdown, raft.ErrAbortedByRestore, io.EOF} {
-		if err := proposalError(unknown); !errors.Is(err, ErrUnknownOutcome) || errors.Is(err, ErrNotLeader) {
-			t.Errorf("%v became %v", unknown, err)
-		}
-	}
-	if proposalError(nil) != nil {
-		t.Error("nil became an error")
 	}
 }

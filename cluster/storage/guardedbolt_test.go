@@ -1,4 +1,4 @@
-package cluster
+package storage
 
 import (
 	"errors"
@@ -27,14 +27,14 @@ func TestPagesThatCannotBeRead(t *testing.T) {
 		"senseless":       {func(path string) error { return zeroes(path, 0) }, senseless},
 		"senseless tree":  {func(path string) error { return zeroes(path, tree) }, senseless},
 	} {
-		for what, use := range map[string]func(*store) error{
-			"first index": func(s *store) error { _, err := s.bolt.FirstIndex(); return err },
-			"last index":  func(s *store) error { _, err := s.bolt.LastIndex(); return err },
-			"get log":     func(s *store) error { return s.log.GetLog(1, new(raft.Log)) },
-			"store":       func(s *store) error { return s.log.StoreLog(entry(1001, 1, "x")) },
-			"delete":      func(s *store) error { return s.log.DeleteRange(1, 10) },
-			"set":         func(s *store) error { return s.stable.SetUint64([]byte("CurrentTerm"), 2) },
-			"get":         func(s *store) error { _, err := s.stable.Get([]byte("CurrentTerm")); return err },
+		for what, use := range map[string]func(*Store) error{
+			"first index": func(s *Store) error { _, err := s.bolt.FirstIndex(); return err },
+			"last index":  func(s *Store) error { _, err := s.bolt.LastIndex(); return err },
+			"get log":     func(s *Store) error { return s.log.GetLog(1, new(raft.Log)) },
+			"store":       func(s *Store) error { return s.log.StoreLog(entry(1001, 1, "x")) },
+			"delete":      func(s *Store) error { return s.log.DeleteRange(1, 10) },
+			"set":         func(s *Store) error { return s.stable.SetUint64([]byte("CurrentTerm"), 2) },
+			"get":         func(s *Store) error { _, err := s.stable.Get([]byte("CurrentTerm")); return err },
 		} {
 			t.Run(name+"/"+what, func(t *testing.T) {
 				t.Parallel()
@@ -65,7 +65,7 @@ func TestPagesThatCannotBeRead(t *testing.T) {
 					t.Errorf("then it says %v", again)
 				}
 				began := time.Now()
-				if err := s.close(); err != nil || time.Since(began) > stuckTimeout/2 {
+				if err := s.Close(); err != nil || time.Since(began) > StuckTimeout/2 {
 					t.Errorf("closed in %v: %v", time.Since(began), err)
 				}
 			})
@@ -102,7 +102,7 @@ func TestCloseOfAStoreWhoseDiskFails(t *testing.T) {
 		took  time.Duration
 		says  string
 	}{
-		"the lock is held": {func(end chan struct{}) error { <-end; return nil }, stuckTimeout, "does not answer"},
+		"the lock is held": {func(end chan struct{}) error { <-end; return nil }, StuckTimeout, "does not answer"},
 		"it panics":        {func(chan struct{}) error { panic("page 7") }, 0, "page 7"},
 		"it fails":         {func(chan struct{}) error { return errFull }, 0, errFull.Error()},
 	} {

@@ -1,4 +1,4 @@
-package cluster
+package storage
 
 import (
 	"encoding/binary"
@@ -16,12 +16,12 @@ import (
 
 const identityFile = "member.json"
 
-// identity is who a node is, kept in its data directory: an empty directory is
+// Identity identifies a node, and holds the lock of its data directory: an empty directory is
 // a new node. The cluster ID is set once, by bootstrap or by the first node of
-// a cluster that contacts this one, and never changes.
-type identity struct {
-	path string // empty in simulations
-	lock *os.File
+// a cluster that contacts this one, and never changes. Its methods may be called from any goroutine.
+type Identity struct {
+	dir  string   // empty: in memory only
+	lock *os.File // nil without a directory
 
 	joining sync.Mutex // held while the node becomes one of a cluster; taken before mu
 
@@ -46,10 +46,18 @@ func (d identityData) sum() uint32 {
 	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s\n%d\n%t %t", d.NodeID, d.ClusterID, d.Starts, d.Term, d.Log), castagnoli)
 }
 
-// openIdentity locks a data directory, creating it if need be, and reads or draws the identity.
-func openIdentity(dir string) (_ *identity, err error) {
+// NewIdentity returns an identity that is kept in memory only.
+func NewIdentity(node, cluster string, starts uint64) *Identity {
+	return &Identity{data: identityData{NodeID: node, ClusterID: cluster, Starts: starts}}
+}
+
+// OpenIdentity locks a data directory until Close, creates it if need be, reads or draws the
+// identity, and counts a start. An empty dir means an identity in memory.
+//
+// It fails with a *CorruptError, while another process has the lock, and when the system refuses.
+func OpenIdentity(dir string) (_ *Identity, err error) {
 	if dir == "" {
-		return &identity{data: identityData{NodeID: uuid.NewString(), Starts: 1}}, nil
+		return NewIdentity(uuid.NewString(), "", 1), nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
@@ -66,22 +74,22 @@ func openIdentity(dir string) (_ *identity, err error) {
 	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		return nil, fmt.Errorf("data directory %s is in use by another process (%w)", dir, err)
 	}
-	id := &identity{path: filepath.Join(dir, identityFile), lock: lock}
-	raw, err := os.ReadFile(id.path)
+	id := &Identity{dir: dir, lock: lock}
+	raw, err := os.ReadFile(id.path())
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		if hasRaftState(dir) {
-			return nil, &CorruptError{Path: id.path, Reason: "the file is missing beside a Raft log"}
+		if _, err := os.Stat(filepath.Join(dir, logFile)); err == nil {
+			return nil, &CorruptError{Path: id.path(), Reason: "the file is missing beside a Raft log"}
 		}
 		id.data = identityData{NodeID: uuid.NewString()}
 	case err != nil:
 		return nil, fmt.Errorf("data directory: %w", err)
 	default:
 		if err := json.Unmarshal(raw, &id.data); err != nil {
-			return nil, &CorruptError{Path: id.path, Reason: err.Error()}
+			return nil, &CorruptError{Path: id.path(), Reason: err.Error()}
 		}
 		if id.data.Sum != id.data.sum() || uuid.Validate(id.data.NodeID) != nil {
-			return nil, &CorruptError{Path: id.path, Reason: "checksum mismatch"}
+			return nil, &CorruptError{Path: id.path(), Reason: "checksum mismatch"}
 		}
 	}
 	id.data.Starts++
@@ -91,33 +99,38 @@ func openIdentity(dir string) (_ *identity, err error) {
 	return id, nil
 }
 
-func (id *identity) node() string { return id.data.NodeID }
+func (id *Identity) path() string { return filepath.Join(id.dir, identityFile) }
 
-func (id *identity) starts() uint64 { return id.data.Starts }
+// Node returns the node's ID, a UUID.
+func (id *Identity) Node() string { return id.data.NodeID }
 
-func (id *identity) cluster() string {
+// Starts returns how many times the directory was opened.
+func (id *Identity) Starts() uint64 { return id.data.Starts }
+
+// Cluster returns the ID of the node's cluster; empty before it has joined one.
+func (id *Identity) Cluster() string {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	return id.data.ClusterID
 }
 
-// adopt makes this node one of a cluster, durably, if it is of none yet; it
+// Adopt makes this node one of a cluster, durably, if it is of none yet; it
 // reports whether the node is of that cluster now.
-func (id *identity) adopt(cluster string) (bool, error) {
-	if own := id.cluster(); own != "" {
+func (id *Identity) Adopt(cluster string) (bool, error) {
+	if own := id.Cluster(); own != "" {
 		return own == cluster, nil
 	}
-	first, err := id.found(cluster, func() error { return nil })
-	return first || (err == nil && id.cluster() == cluster), err
+	first, err := id.Found(cluster, func() error { return nil })
+	return first || (err == nil && id.Cluster() == cluster), err
 }
 
-// found makes this node the first of a new cluster: start is called while no
+// Found makes this node the first of a new cluster: start is called while no
 // other cluster can adopt the node. It reports false, and calls nothing, when
 // the node is of a cluster already.
-func (id *identity) found(cluster string, start func() error) (bool, error) {
+func (id *Identity) Found(cluster string, start func() error) (bool, error) {
 	id.joining.Lock()
 	defer id.joining.Unlock()
-	if id.cluster() != "" {
+	if id.Cluster() != "" {
 		return false, nil
 	}
 	// In this order: a crash in between leaves a Raft configuration without a
@@ -138,15 +151,15 @@ func (id *identity) found(cluster string, start func() error) (bool, error) {
 // sawTerm and sawLog remember, durably, that the store holds a term, and log
 // entries. Until they return nil nobody may be answered on the strength of those:
 // a store of which nothing is remembered may be replaced by an empty one.
-func (id *identity) sawTerm() error {
+func (id *Identity) sawTerm() error {
 	return id.remember(func(d *identityData) *bool { return &d.Term })
 }
 
-func (id *identity) sawLog() error {
+func (id *Identity) sawLog() error {
 	return id.remember(func(d *identityData) *bool { return &d.Log })
 }
 
-func (id *identity) remember(field func(*identityData) *bool) error {
+func (id *Identity) remember(field func(*identityData) *bool) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	f := field(&id.data)
@@ -156,20 +169,20 @@ func (id *identity) remember(field func(*identityData) *bool) error {
 	*f = true
 	if err := id.save(); err != nil {
 		*f = false
-		return &DiskError{Path: id.path, Err: err}
+		return &DiskError{Path: id.path(), Err: err}
 	}
 	return nil
 }
 
 // held reports whether the store held something once that others may rely on.
-func (id *identity) held() bool {
+func (id *Identity) held() bool {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	return id.data.Term || id.data.Log
 }
 
 // lost compares the store with what this node remembers of it.
-func (id *identity) lost(s *store) error {
+func (id *Identity) lost(s *Store) error {
 	id.mu.Lock()
 	defer id.mu.Unlock()
 	if id.data.Term {
@@ -198,8 +211,8 @@ func (id *identity) lost(s *store) error {
 }
 
 // save replaces the file atomically and durably. mu is held, or nobody else knows id yet.
-func (id *identity) save() error {
-	if id.path == "" {
+func (id *Identity) save() error {
+	if id.dir == "" {
 		return nil
 	}
 	id.data.Sum = id.data.sum()
@@ -207,7 +220,7 @@ func (id *identity) save() error {
 	if err != nil {
 		return err
 	}
-	tmp := id.path + ".new"
+	tmp := id.path() + ".new"
 	f, err := os.OpenFile(tmp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -216,17 +229,18 @@ func (id *identity) save() error {
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.Rename(tmp, id.path); err != nil {
+	if err := os.Rename(tmp, id.path()); err != nil {
 		return err
 	}
-	dir, err := os.Open(filepath.Dir(id.path))
+	dir, err := os.Open(id.dir)
 	if err != nil {
 		return err
 	}
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-func (id *identity) close() error {
+// Close unlocks the data directory.
+func (id *Identity) Close() error {
 	if id.lock == nil {
 		return nil
 	}

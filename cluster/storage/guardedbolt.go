@@ -1,4 +1,4 @@
-package cluster
+package storage
 
 import (
 	"errors"
@@ -10,6 +10,9 @@ import (
 
 	"github.com/hashicorp/raft"
 )
+
+// StuckTimeout is how long to wait for a disk that may never answer.
+const StuckTimeout = 2 * time.Second
 
 // guardedBolt returns an error where bbolt panics. It maps its file into memory: a
 // page that the disk does not give is a memory fault there and not an error of a
@@ -138,7 +141,7 @@ func (g *guardedBolt) SetUint64([]byte, uint64) error { return errors.ErrUnsuppo
 func (g *guardedBolt) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUnsupported }
 
 // close closes the file, unless bbolt panicked: the end of the process does that
-// too. It gives up after stuckTimeout, as a write that hangs has the lock.
+// too. It gives up after StuckTimeout, as a write that hangs has the lock.
 func (g *guardedBolt) close() error {
 	if g.err() != nil {
 		return nil //nolint:nilerr // why was told already
@@ -153,7 +156,7 @@ func (g *guardedBolt) close() error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(stuckTimeout):
+	case <-time.After(StuckTimeout):
 		return errors.New("the Raft log can't be closed: its disk does not answer")
 	}
 }

@@ -1,9 +1,9 @@
-package cluster
+package storage
 
 import (
 	"bytes"
 	"errors"
-	"log/slog"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,10 +22,10 @@ func TestTornFirstWrite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(s.close(), id.close()); err != nil {
+	if err := errors.Join(s.Close(), id.Close()); err != nil {
 		t.Fatal(err)
 	}
-	member, err := os.ReadFile(id.path)
+	member, err := os.ReadFile(id.path())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestTornFirstWrite(t *testing.T) {
 				}
 				if held {
 					id := mustOpen(t, dir)
-					if err := errors.Join(id.sawTerm(), id.close()); err != nil {
+					if err := errors.Join(id.sawTerm(), id.Close()); err != nil {
 						t.Fatal(err)
 					}
 				}
@@ -77,7 +77,7 @@ func TestTornFirstWrite(t *testing.T) {
 					t.Errorf("%s, %d bytes: %v", name, stored, err)
 					continue
 				}
-				if err := errors.Join(s.Stable.SetUint64([]byte("CurrentTerm"), 1), s.close()); err != nil {
+				if err := errors.Join(s.Stable.SetUint64([]byte("CurrentTerm"), 1), s.Close()); err != nil {
 					t.Errorf("%s, %d bytes: %v", name, stored, err)
 				}
 				kept, err := os.ReadFile(path + asideSuffix)
@@ -95,22 +95,22 @@ func TestTornFirstWrite(t *testing.T) {
 // TestOnlyALogThatNeverHeldAnythingIsSetAside.
 func TestOnlyALogThatNeverHeldAnythingIsSetAside(t *testing.T) {
 	for name, c := range map[string]struct {
-		prepare func(dir string, id *identity) error
+		prepare func(dir string, id *Identity) error
 		aside   bool
 	}{
-		"new":          {func(string, *identity) error { return nil }, true},
-		"of a cluster": {func(_ string, id *identity) error { _, err := id.adopt("c"); return err }, true},
-		"held a term":  {func(_ string, id *identity) error { return id.sawTerm() }, false},
-		"held a log":   {func(_ string, id *identity) error { return id.sawLog() }, false},
-		"a snapshot": {func(dir string, _ *identity) error {
+		"new":          {func(string, *Identity) error { return nil }, true},
+		"of a cluster": {func(_ string, id *Identity) error { _, err := id.Adopt("c"); return err }, true},
+		"held a term":  {func(_ string, id *Identity) error { return id.sawTerm() }, false},
+		"held a log":   {func(_ string, id *Identity) error { return id.sawLog() }, false},
+		"a snapshot": {func(dir string, _ *Identity) error {
 			return os.MkdirAll(filepath.Join(dir, snapshotDir, "2-9-1"), 0o700)
 		}, false},
-		"no file to be": {func(dir string, _ *identity) error { return os.MkdirAll(filepath.Join(dir, logFile, "x"), 0o700) }, false},
+		"no file to be": {func(dir string, _ *Identity) error { return os.MkdirAll(filepath.Join(dir, logFile, "x"), 0o700) }, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			id := mustOpen(t, dir)
-			if err := errors.Join(c.prepare(dir, id), id.close()); err != nil {
+			if err := errors.Join(c.prepare(dir, id), id.Close()); err != nil {
 				t.Fatal(err)
 			}
 			path := filepath.Join(dir, logFile)
@@ -120,7 +120,7 @@ func TestOnlyALogThatNeverHeldAnythingIsSetAside(t *testing.T) {
 				t.Fatalf("opened: %v", err)
 			}
 			if err == nil {
-				_ = s.close()
+				_ = s.Close()
 			}
 			if _, err := os.Stat(path + asideSuffix); (err == nil) != c.aside {
 				t.Errorf("set aside: %v", err)
@@ -131,21 +131,21 @@ func TestOnlyALogThatNeverHeldAnythingIsSetAside(t *testing.T) {
 
 // TestBootstrapThatWasCutOff: raft refuses to bootstrap a node that has a term.
 func TestBootstrapThatWasCutOff(t *testing.T) {
-	set := func(s *store, key string, val uint64) error { return s.Stable.SetUint64([]byte(key), val) }
+	set := func(s *Store, key string, val uint64) error { return s.Stable.SetUint64([]byte(key), val) }
 	for name, c := range map[string]struct {
-		stored func(s *store, id *identity) error
+		stored func(s *Store, id *Identity) error
 		back   bool
 	}{
-		"the term only": {func(s *store, _ *identity) error { return set(s, "CurrentTerm", 1) }, true},
-		"of a cluster": {func(s *store, id *identity) error {
-			_, err := id.adopt("c")
+		"the term only": {func(s *Store, _ *Identity) error { return set(s, "CurrentTerm", 1) }, true},
+		"of a cluster": {func(s *Store, id *Identity) error {
+			_, err := id.Adopt("c")
 			return errors.Join(err, set(s, "CurrentTerm", 1))
 		}, false},
-		"another term": {func(s *store, _ *identity) error { return set(s, "CurrentTerm", 2) }, false},
-		"a vote": {func(s *store, _ *identity) error {
+		"another term": {func(s *Store, _ *Identity) error { return set(s, "CurrentTerm", 2) }, false},
+		"a vote": {func(s *Store, _ *Identity) error {
 			return errors.Join(set(s, "CurrentTerm", 1), set(s, "LastVoteTerm", 1))
 		}, false},
-		"the configuration too": {func(s *store, _ *identity) error {
+		"the configuration too": {func(s *Store, _ *Identity) error {
 			return errors.Join(set(s, "CurrentTerm", 1), s.Logs.StoreLog(entry(1, 1, "x")))
 		}, false},
 	} {
@@ -171,12 +171,13 @@ func TestBootstrapThatWasCutOff(t *testing.T) {
 				return
 			}
 			_, trans := raft.NewInmemTransport("a")
-			conf := (&Config{Timing: Timing{}.withDefaults()}).raftConfig(id.node(), nil, slog.New(slog.DiscardHandler))
+			conf := raft.DefaultConfig()
+			conf.LocalID, conf.LogOutput = raft.ServerID(id.Node()), io.Discard
 			servers := raft.Configuration{Servers: []raft.Server{{ID: conf.LocalID, Address: "a"}}}
 			if err := raft.BootstrapCluster(conf, s.Logs, s.Stable, s.Snapshots, trans, servers); err != nil {
 				t.Error(err)
 			}
-			if err := s.close(); err != nil {
+			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
 		})

@@ -1,4 +1,5 @@
-package cluster
+// Package logging passes what hashicorp's libraries log on to slog.
+package logging
 
 import (
 	"context"
@@ -58,12 +59,15 @@ func (s *slogSink) repeated(key string) bool {
 	return false
 }
 
-func hashicorpLogger(logger *slog.Logger, name string) hclog.InterceptLogger {
+// Hashicorp returns a logger for one component. Its records arrive one level lower, and a repeated
+// message at most once in logPause.
+func Hashicorp(logger *slog.Logger, name string) hclog.InterceptLogger {
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: name, Level: hclog.Off, Output: io.Discard})
 	l.RegisterSink(&slogSink{logger: logger, last: make(map[string]time.Time)})
 	return l
 }
 
-func gossipLogger(logger *slog.Logger) *log.Logger {
-	return hashicorpLogger(logger, "gossip").StandardLogger(&hclog.StandardLoggerOptions{InferLevels: true})
+// Standard returns the same for a component that takes a logger of the standard library.
+func Standard(logger *slog.Logger, name string) *log.Logger {
+	return Hashicorp(logger, name).StandardLogger(&hclog.StandardLoggerOptions{InferLevels: true})
 }

@@ -1,4 +1,4 @@
-package cluster
+package storage
 
 import (
 	"bytes"
@@ -11,9 +11,9 @@ import (
 	"github.com/google/uuid"
 )
 
-func mustOpen(t testing.TB, dir string) *identity {
+func mustOpen(t testing.TB, dir string) *Identity {
 	t.Helper()
-	id, err := openIdentity(dir)
+	id, err := OpenIdentity(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,34 +23,34 @@ func mustOpen(t testing.TB, dir string) *identity {
 func TestIdentityLastsAsLongAsItsDirectory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	first := mustOpen(t, dir)
-	if _, err := openIdentity(dir); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := OpenIdentity(dir); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("opened twice: %v", err)
 	}
 	cluster := uuid.NewString()
-	if ours, err := first.adopt(cluster); !ours || err != nil {
+	if ours, err := first.Adopt(cluster); !ours || err != nil {
 		t.Fatalf("not adopted: %v", err)
 	}
-	if ours, err := first.adopt(uuid.NewString()); ours || err != nil {
+	if ours, err := first.Adopt(uuid.NewString()); ours || err != nil {
 		t.Errorf("adopted by a second cluster: %v", err)
 	}
-	if err := first.close(); err != nil {
+	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
 	second := mustOpen(t, dir)
-	defer second.close()
-	if second.node() != first.node() || second.cluster() != cluster || second.starts() != first.starts()+1 {
+	defer second.Close()
+	if second.Node() != first.Node() || second.Cluster() != cluster || second.Starts() != first.Starts()+1 {
 		t.Errorf("was %+v, is %+v", first.data, second.data)
 	}
 	other := mustOpen(t, t.TempDir())
-	defer other.close()
-	if other.node() == first.node() {
+	defer other.Close()
+	if other.Node() == first.Node() {
 		t.Error("an empty directory got an old identity")
 	}
 }
 
 func TestIdentityDamageIsDetected(t *testing.T) {
 	dir := t.TempDir()
-	if err := mustOpen(t, dir).close(); err != nil {
+	if err := mustOpen(t, dir).Close(); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, identityFile)
@@ -64,7 +64,7 @@ func TestIdentityDamageIsDetected(t *testing.T) {
 		if err := os.WriteFile(path, bad, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		id, err := openIdentity(dir)
+		id, err := OpenIdentity(dir)
 		if err != nil {
 			if _, ok := errors.AsType[*CorruptError](err); !ok {
 				t.Fatalf("byte %d: %v", i, err)
@@ -75,7 +75,7 @@ func TestIdentityDamageIsDetected(t *testing.T) {
 		if id.data.NodeID == "" || !bytes.Contains(good, []byte(id.data.NodeID)) {
 			t.Fatalf("byte %d of %q: read as %+v", i, good, id.data)
 		}
-		_ = id.close()
+		_ = id.Close()
 	}
 }
 
@@ -85,22 +85,22 @@ func TestIdentityMissingBesideALog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var corrupt *CorruptError
-	if _, err := openIdentity(dir); !errors.As(err, &corrupt) {
+	if _, err := OpenIdentity(dir); !errors.As(err, &corrupt) {
 		t.Errorf("a new identity for an old log: %v", err)
 	}
 }
 
 func TestFoundIsUndoneWhenTheStartFails(t *testing.T) {
 	id := mustOpen(t, t.TempDir())
-	defer id.close()
+	defer id.Close()
 	boom := errors.New("boom")
-	if first, err := id.found("a", func() error { return boom }); first || !errors.Is(err, boom) || id.cluster() != "" {
-		t.Errorf("%v, %v, %q", first, err, id.cluster())
+	if first, err := id.Found("a", func() error { return boom }); first || !errors.Is(err, boom) || id.Cluster() != "" {
+		t.Errorf("%v, %v, %q", first, err, id.Cluster())
 	}
-	if first, err := id.found("b", func() error { return nil }); !first || err != nil {
+	if first, err := id.Found("b", func() error { return nil }); !first || err != nil {
 		t.Errorf("%v, %v", first, err)
 	}
-	if first, err := id.found("c", func() error { t.Error("called"); return nil }); first || err != nil {
+	if first, err := id.Found("c", func() error { t.Error("called"); return nil }); first || err != nil {
 		t.Errorf("%v, %v", first, err)
 	}
 }

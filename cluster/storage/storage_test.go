@@ -1,4 +1,4 @@
-package cluster
+package storage
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-func openTestStore(t *testing.T, dir string, told *[]error) (*store, *identity, error) {
+func openTestStore(t *testing.T, dir string, told *[]error) (*Store, *Identity, error) {
 	t.Helper()
 	id := mustOpen(t, dir)
-	t.Cleanup(func() { _ = id.close() })
-	s, err := openStore(dir, nil, id, slog.New(slog.DiscardHandler), func(err error) { *told = append(*told, err) })
+	t.Cleanup(func() { _ = id.Close() })
+	s, err := Open(id, slog.New(slog.DiscardHandler), func(err error) { *told = append(*told, err) })
 	return s, id, err
 }
 
@@ -33,7 +33,7 @@ func TestDamagedMetaPageIsDetected(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := errors.Join(s.close(), id.close()); err != nil {
+		if err := errors.Join(s.Close(), id.Close()); err != nil {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, logFile)
@@ -62,7 +62,7 @@ func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.Logs.StoreLog(entry(i, 6, "x")), s.close(), id.close())
+		return errors.Join(s.Logs.StoreLog(entry(i, 6, "x")), s.Close(), id.Close())
 	}
 	if err := errors.Join(store(8), store(9)); err != nil {
 		t.Fatal(err)
@@ -113,9 +113,9 @@ func TestFailedWritesEndTheMember(t *testing.T) {
 }
 
 // reopen closes a store and opens its directory again.
-func reopen(t *testing.T, dir string, s *store, id *identity) (*store, *identity, error) {
+func reopen(t *testing.T, dir string, s *Store, id *Identity) (*Store, *Identity, error) {
 	t.Helper()
-	if err := errors.Join(s.close(), id.close()); err != nil {
+	if err := errors.Join(s.Close(), id.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return openTestStore(t, dir, new([]error))
@@ -124,12 +124,12 @@ func reopen(t *testing.T, dir string, s *store, id *identity) (*store, *identity
 // TestStoreWithoutTermIsNotLost: raft stores a term of 0 as soon as it starts.
 func TestStoreWithoutTermIsNotLost(t *testing.T) {
 	for name, c := range map[string]struct {
-		remembered func(*identity) // what an earlier start left there
+		remembered func(*Identity) // what an earlier start left there
 		lost       bool
 	}{
-		"nothing":                   {func(*identity) {}, false},
-		"a term, as if it were one": {func(id *identity) { _ = id.sawTerm() }, false},
-		"a log":                     {func(id *identity) { _, _ = id.sawTerm(), id.sawLog() }, true},
+		"nothing":                   {func(*Identity) {}, false},
+		"a term, as if it were one": {func(id *Identity) { _ = id.sawTerm() }, false},
+		"a log":                     {func(id *Identity) { _, _ = id.sawTerm(), id.sawLog() }, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -157,10 +157,10 @@ func TestStoreWithoutTermIsNotLost(t *testing.T) {
 			if !id.data.Term {
 				t.Error("a term is not remembered")
 			}
-			if err := errors.Join(s.close(), os.Remove(filepath.Join(dir, logFile))); err != nil {
+			if err := errors.Join(s.Close(), os.Remove(filepath.Join(dir, logFile))); err != nil {
 				t.Fatal(err)
 			}
-			if err := id.close(); err != nil {
+			if err := id.Close(); err != nil {
 				t.Fatal(err)
 			}
 			_, _, err = openTestStore(t, dir, new([]error))

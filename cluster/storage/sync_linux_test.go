@@ -1,4 +1,4 @@
-package cluster
+package storage
 
 import (
 	"os"
@@ -54,7 +54,7 @@ func unwritten(t *testing.T) (pages uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = s.close(); _ = id.close() }()
+	defer func() { _ = s.Close(); _ = id.Close() }()
 	for _, write := range []func() error{
 		func() error { return s.Logs.StoreLog(entry(1, 1, "a")) },
 		func() error { return s.Stable.SetUint64([]byte("CurrentTerm"), 7) },

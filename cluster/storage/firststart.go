@@ -1,4 +1,4 @@
-package cluster
+package storage
 
 import (
 	"encoding/binary"
@@ -22,13 +22,13 @@ const (
 // setAside moves a damaged log away, so that the next start makes an empty one, if
 // the damage is all that can have been in it; else it returns the damage. That is
 // so if the node never remembered a term, a vote or an entry, which it does before
-// it answers anybody, see identity.sawTerm, and has no snapshot.
-func setAside(dir string, id *identity, damage error, logger *slog.Logger) error {
-	path := filepath.Join(dir, logFile)
+// it answers anybody, see Identity.sawTerm, and has no snapshot.
+func setAside(id *Identity, damage error, logger *slog.Logger) error {
+	path := filepath.Join(id.dir, logFile)
 	if corrupt, ok := errors.AsType[*CorruptError](damage); !ok || corrupt.Path != path || id.held() {
 		return damage
 	}
-	snapshots, err := os.ReadDir(filepath.Join(dir, snapshotDir))
+	snapshots, err := os.ReadDir(filepath.Join(id.dir, snapshotDir))
 	if (err != nil && !errors.Is(err, os.ErrNotExist)) || len(snapshots) > 0 {
 		return damage
 	}
@@ -43,9 +43,9 @@ func setAside(dir string, id *identity, damage error, logger *slog.Logger) error
 // takeBootstrapBack makes a node new again that stored the term of its bootstrap
 // and nothing more: otherwise Raft refuses to bootstrap it. Nobody has heard of that
 // term, as a node that is of no cluster sends and answers nothing of Raft's.
-func (s *store) takeBootstrapBack(id *identity, logger *slog.Logger) error {
+func (s *Store) takeBootstrapBack(id *Identity, logger *slog.Logger) error {
 	term, err := s.stable.Get([]byte("CurrentTerm"))
-	if err != nil || len(term) != 8 || binary.BigEndian.Uint64(term) != bootstrapTerm || id.cluster() != "" {
+	if err != nil || len(term) != 8 || binary.BigEndian.Uint64(term) != bootstrapTerm || id.Cluster() != "" {
 		return nil //nolint:nilerr // there is no term, as in any new node
 	}
 	if vote, err := s.stable.Get([]byte("LastVoteTerm")); err == nil || len(vote) > 0 {
