@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/snowraft/snowraft/internal/history"
+	"github.com/snowraft/snowraft/internal/lincheck"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -33,7 +33,7 @@ type numbering struct {
 	*load
 	name    string
 	members []*member
-	history history.History
+	history lincheck.History
 
 	mu     sync.Mutex
 	failed int    // calls
@@ -71,7 +71,7 @@ func (n *numbering) next(m *member, count uint32) error {
 	if resp.GetCount() != count || resp.GetIncrement() != 1 {
 		m.t.Errorf("%s was asked for %d numbers and answered %v", m.name, count, resp)
 	}
-	n.history.Add(history.Call{By: m.name, Began: began, Ended: ended, First: resp.GetFirst(), Last: last})
+	n.history.Add(lincheck.Call{By: m.name, Began: began, Ended: ended, First: resp.GetFirst(), Last: last})
 	return nil
 }
 
@@ -84,7 +84,7 @@ func (n *numbering) last(m *member) (int64, error) {
 	resp, err := m.numbers.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: n.name})
 	ended := time.Now()
 	if err == nil {
-		n.history.Add(history.Call{By: m.name, Began: began, Ended: ended, Last: resp.GetLast(), Read: true})
+		n.history.Add(lincheck.Call{By: m.name, Began: began, Ended: ended, Last: resp.GetLast(), Read: true})
 	}
 	return resp.GetLast(), err
 }

@@ -17,7 +17,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/snowraft/snowraft/internal/history"
+	"github.com/snowraft/snowraft/internal/lincheck"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -158,7 +158,7 @@ func goRedis(t *testing.T, door string) redisClient {
 	}
 
 	load := newLoad(t, nil)
-	var all history.History
+	var all lincheck.History
 	var failed atomic.Pointer[error]
 	for i := range clients {
 		load.client(pace, func() {
@@ -169,7 +169,7 @@ func goRedis(t *testing.T, door string) redisClient {
 				failed.Store(&err)
 				return
 			}
-			all.Add(history.Call{By: "go-redis", Began: began, Ended: time.Now(), First: got - count + 1, Last: got})
+			all.Add(lincheck.Call{By: "go-redis", Began: began, Ended: time.Now(), First: got - count + 1, Last: got})
 		})
 	}
 	return redisClient{key: key, check: func(t *testing.T) {
@@ -179,7 +179,7 @@ func goRedis(t *testing.T, door string) redisClient {
 			t.Errorf("an error got through go-redis: %v", *err)
 		}
 		calls := all.Calls()
-		if err := history.CheckOrder(calls); err != nil || len(calls) == 0 || history.Numbers(calls)[0].First <= 20 {
+		if err := lincheck.CheckOrder(calls); err != nil || len(calls) == 0 || lincheck.Numbers(calls)[0].First <= 20 {
 			t.Errorf("go-redis, %d calls: %v", len(calls), err)
 		}
 	}}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/history"
+	"github.com/snowraft/snowraft/internal/lincheck"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -30,7 +30,7 @@ func TestRelaxedSequence(t *testing.T) {
 	n.stop()
 
 	calls := n.history.Calls()
-	if err := history.CheckUnique(calls); err != nil {
+	if err := lincheck.CheckUnique(calls); err != nil {
 		t.Fatal(err)
 	}
 	checkGaps(t, n, calls, kills, block)
@@ -45,10 +45,10 @@ type gap struct {
 func (g gap) size() uint64 { return uint64(g.last - g.first + 1) }
 
 // gaps are the gaps before end, which was not granted yet.
-func gaps(calls []history.Call, end int64) []gap {
+func gaps(calls []lincheck.Call, end int64) []gap {
 	var all []gap
 	next, by := int64(1), ""
-	for _, c := range history.Numbers(calls) {
+	for _, c := range lincheck.Numbers(calls) {
 		if c.First > next {
 			all = append(all, gap{next, c.First - 1, by == c.By})
 		}
@@ -72,7 +72,7 @@ func gaps(calls []history.Call, end int64) []gap {
 // Beside that a block may end with fewer numbers than a call wanted, if what follows it is
 // another member's, and calls that failed may have used numbers up. Only these, and a
 // block lost between two of the same member, leave a gap inside of what one answered.
-func checkGaps(t *testing.T, n *numbering, calls []history.Call, kills int, block uint64) {
+func checkGaps(t *testing.T, n *numbering, calls []lincheck.Call, kills int, block uint64) {
 	t.Helper()
 	resp, err := leader(t, n.members).numbers.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: n.name})
 	if err != nil {

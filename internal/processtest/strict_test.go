@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/history"
+	"github.com/snowraft/snowraft/internal/lincheck"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -33,10 +33,10 @@ func TestStrictSequence(t *testing.T) {
 
 	calls := n.history.Calls()
 	t.Logf("%d calls were answered, %d failed", len(calls), n.failed)
-	if err := history.CheckOrder(calls); err != nil {
+	if err := lincheck.CheckOrder(calls); err != nil {
 		t.Error(err)
 	}
-	if err := history.CheckLinear(calls, 3000, time.Minute); err != nil {
+	if err := lincheck.CheckLinear(calls, 3000, time.Minute); err != nil {
 		t.Error(err)
 	}
 	if len(calls) < 5000 {

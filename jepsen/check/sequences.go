@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/history"
-	jepsen "github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/internal/lincheck"
+	"github.com/snowraft/snowraft/jepsen/history"
 )
 
 // orderNumbers looks at the numbers of all sequences.
@@ -92,11 +92,11 @@ const pictures = 5
 // modes are how the sequences were created, as far as the history says it.
 func (r *Run) modes() (map[string]string, error) {
 	modes := make(map[string]string)
-	for line, err := range jepsen.Lines(r.Dir) {
+	for line, err := range history.Lines(r.Dir) {
 		if err != nil {
 			return nil, err
 		}
-		if s := line.Sequence; s != nil && modes[s.Name] != jepsen.ModeRelaxed { // strict is what always was strict
+		if s := line.Sequence; s != nil && modes[s.Name] != history.ModeRelaxed { // strict is what always was strict
 			modes[s.Name] = s.Mode
 		}
 	}
@@ -105,14 +105,14 @@ func (r *Run) modes() (map[string]string, error) {
 
 // isStrict reports whether an operation is about a strict sequence: as the history says it, or
 // else because its workload has no other.
-func isStrict(modes map[string]string, op jepsen.Op) bool {
+func isStrict(modes map[string]string, op history.Op) bool {
 	switch op.Do {
-	case jepsen.DoNext, jepsen.DoIncr, jepsen.DoRead:
+	case history.DoNext, history.DoIncr, history.DoRead:
 	default:
 		return false
 	}
 	if mode, ok := modes[op.Key]; ok {
-		return mode == jepsen.ModeStrict
+		return mode == history.ModeStrict
 	}
 	return op.Workload == "strict" || op.Workload == "redis"
 }
@@ -120,7 +120,7 @@ func isStrict(modes map[string]string, op jepsen.Op) bool {
 // strictCalls are the calls to a strict sequence.
 type strictCalls struct {
 	run      *Run
-	calls    []history.Call
+	calls    []lincheck.Call
 	answered []bool         // by call; one that was not may be answered when its request is repeated
 	requests map[string]int // the call of a request with an ID
 	down     bool           // the sequence counts down
@@ -128,16 +128,16 @@ type strictCalls struct {
 
 // add takes an operation. A request that is repeated under its ID is one call: from the first
 // time that it was made to the first time that it was answered.
-func (s *strictCalls) add(op jepsen.Op) {
-	if op.Outcome == jepsen.Fail || op.Outcome == jepsen.Info && op.RequestID == "" {
+func (s *strictCalls) add(op history.Op) {
+	if op.Outcome == history.Fail || op.Outcome == history.Info && op.RequestID == "" {
 		return
 	}
-	c := history.Call{
+	c := lincheck.Call{
 		By:    fmt.Sprintf("operation %d of client %d, start %d", op.ID, op.Client, op.Start),
 		Began: s.run.instant(op.Call), Ended: s.run.instant(op.Return), First: op.First, Last: op.First,
-		Read: op.Do == jepsen.DoRead,
+		Read: op.Do == history.DoRead,
 	}
-	if !c.Read && op.Outcome == jepsen.OK {
+	if !c.Read && op.Outcome == history.OK {
 		if _, err := numbersOf(op); err != nil {
 			return // uniqueness tells it
 		}
@@ -146,17 +146,17 @@ func (s *strictCalls) add(op jepsen.Op) {
 	}
 	if op.RequestID != "" {
 		if at, ok := s.requests[op.RequestID]; ok {
-			s.repeat(at, c, op.Outcome == jepsen.OK)
+			s.repeat(at, c, op.Outcome == history.OK)
 			return
 		}
 		s.requests[op.RequestID] = len(s.calls)
 	}
 	s.calls = append(s.calls, c)
-	s.answered = append(s.answered, op.Outcome == jepsen.OK)
+	s.answered = append(s.answered, op.Outcome == history.OK)
 }
 
 // repeat adds what is known of a request that was made before.
-func (s *strictCalls) repeat(at int, c history.Call, answered bool) {
+func (s *strictCalls) repeat(at int, c lincheck.Call, answered bool) {
 	began, ended := s.calls[at].Began, s.calls[at].Ended
 	if c.Began.Before(began) {
 		began = c.Began
@@ -172,8 +172,8 @@ func (s *strictCalls) repeat(at int, c history.Call, answered bool) {
 }
 
 // all are the calls that were answered, with numbers that ascend.
-func (s *strictCalls) all() []history.Call {
-	calls := make([]history.Call, 0, len(s.calls))
+func (s *strictCalls) all() []lincheck.Call {
+	calls := make([]lincheck.Call, 0, len(s.calls))
 	for i, c := range s.calls {
 		if !s.answered[i] {
 			continue
@@ -186,9 +186,9 @@ func (s *strictCalls) all() []history.Call {
 		}
 		calls = append(calls, c)
 	}
-	slices.SortFunc(calls, func(a, b history.Call) int { return a.Began.Compare(b.Began) })
+	slices.SortFunc(calls, func(a, b lincheck.Call) int { return a.Began.Compare(b.Began) })
 	return calls
 }
 
-// instant is a moment, as internal/history prints it: since the run's beginning.
+// instant is a moment, as internal/lincheck prints it: since the run's beginning.
 func (r *Run) instant(at int64) time.Time { return time.Unix(0, at-r.Header.At).UTC() }

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/history"
+	"github.com/snowraft/snowraft/internal/lincheck"
 )
 
 const (
@@ -21,25 +21,25 @@ const (
 )
 
 // judgeStrict fails if the calls of a strict sequence, which are sorted by when they began, are
-// not linearizable. The argument in [history.CheckOrder] sees them all; porcupine, which
+// not linearizable. The argument in [lincheck.CheckOrder] sees them all; porcupine, which
 // believes no argument, some slices. The slice that failed, or else the one in which most
 // calls overlap, is drawn.
-func (r *Run) judgeStrict(v *Verdict, key string, calls []history.Call, picture bool) error {
+func (r *Run) judgeStrict(v *Verdict, key string, calls []lincheck.Call, picture bool) error {
 	v.Facts["strict_calls"] += int64(len(calls))
 	if len(calls) == 0 {
 		return nil
 	}
-	if err := history.CheckOrder(calls); err != nil {
+	if err := lincheck.CheckOrder(calls); err != nil {
 		picture = true
 		v.fail("strict sequence %q, with times since the run began: %v", key, err)
 	}
-	slices.SortFunc(calls, func(a, b history.Call) int { return a.Began.Compare(b.Began) })
+	slices.SortFunc(calls, func(a, b lincheck.Call) int { return a.Began.Compare(b.Began) })
 	parts := slices.Collect(slices.Chunk(calls, sliceSize))
-	slices.SortStableFunc(parts, func(a, b []history.Call) int { return cmp.Compare(overlap(b), overlap(a)) })
+	slices.SortStableFunc(parts, func(a, b []lincheck.Call) int { return cmp.Compare(overlap(b), overlap(a)) })
 	drawn, undecided := parts[0], 0
 	for _, part := range parts[:min(len(parts), maxSlices)] {
-		err := history.CheckLinear(part, len(part), sliceLimit)
-		if errors.Is(err, history.ErrUndecided) {
+		err := lincheck.CheckLinear(part, len(part), sliceLimit)
+		if errors.Is(err, lincheck.ErrUndecided) {
 			v.Facts["slices_undecided"]++
 			if undecided++; undecided == maxUndecided {
 				break
@@ -59,19 +59,19 @@ func (r *Run) judgeStrict(v *Verdict, key string, calls []history.Call, picture 
 	return draw(filepath.Join(r.Dir, "porcupine-"+url.PathEscape(key)+".html"), drawn)
 }
 
-func draw(path string, calls []history.Call) error {
+func draw(path string, calls []lincheck.Call) error {
 	f, err := os.Create(path)
 	if err != nil {
 		return fmt.Errorf("the picture of a sequence: %w", err)
 	}
-	if err := errors.Join(history.Draw(f, calls, sliceLimit), f.Close()); err != nil {
+	if err := errors.Join(lincheck.Draw(f, calls, sliceLimit), f.Close()); err != nil {
 		return fmt.Errorf("the picture of a sequence: %w", err)
 	}
 	return nil
 }
 
 // overlap is how many pairs of calls, which are sorted by when they began, overlap.
-func overlap(calls []history.Call) int {
+func overlap(calls []lincheck.Call) int {
 	pairs := 0
 	for i, a := range calls {
 		for _, b := range calls[i+1:] {

@@ -1,10 +1,11 @@
-// Package history judges what clients of a sequence saw: the answers they got, and
-// when. It belongs to tests, and knows nothing of how numbers come about.
+// Package lincheck checks that what clients of a sequence saw is linearizable: that the numbers
+// they got, and when, have one order that a single counter could have issued them in. It belongs to
+// tests, and knows nothing of how numbers come about.
 //
 // Only answers are in a history. A call that failed may have used numbers up all the
 // same, which leaves a gap, and gaps are allowed: so nothing need be known of it.
 // Numbers ascend; those of a sequence that counts down are to be negated.
-package history
+package lincheck
 
 import (
 	"cmp"
