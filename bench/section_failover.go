@@ -80,7 +80,7 @@ func (e *env) killLeaders(ctx context.Context, c *client.Client, members []*memb
 	}
 	end()
 	f.run = <-ran
-	if v := f.run.Verdict; v.Duplicates > 0 {
+	if v := f.run.Report; v.Duplicates > 0 {
 		return f, fmt.Errorf("%d IDs came twice, such as %v", v.Duplicates, v.Examples)
 	}
 	return f, nil

@@ -33,8 +33,8 @@ func judge(dir string, out io.Writer) error {
 	case check.Pass:
 		return nil
 	case check.Invalid:
-		return verdict(exitInvalid)
+		return exitStatus(exitInvalid)
 	default:
-		return verdict(exitFail)
+		return exitStatus(exitFail)
 	}
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/snowraft/snowraft/jepsen/sandbox"
 )
 
-// verdict is the error of a run that was made and did not pass, or of a process in the sandbox
+// exitStatus is the error of a run that was made and did not pass, or of a process in the sandbox
 // that has said itself what is wrong: the exit code.
-type verdict int
+type exitStatus int
 
-func (v verdict) Error() string {
-	return map[verdict]string{exitFail: "FAIL", exitInvalid: "INVALID"}[v]
+func (s exitStatus) Error() string {
+	return map[exitStatus]string{exitFail: "FAIL", exitInvalid: "INVALID"}[s]
 }
 
 func execute() (code int) {
@@ -28,8 +28,8 @@ func execute() (code int) {
 		defer func() { code = sandbox.Said(code) }()
 	}
 	err := root().ExecuteContext(ctx)
-	if v, ok := errors.AsType[verdict](err); ok {
-		return int(v)
+	if s, ok := errors.AsType[exitStatus](err); ok {
+		return int(s)
 	}
 	if err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "jepsen:", err)
@@ -70,7 +70,7 @@ func inSandbox(ctx context.Context, prepare, f func(context.Context) error) erro
 			return err
 		}
 		if code != exitPass {
-			return verdict(code) // what was wrong has been said inside
+			return exitStatus(code) // what was wrong has been said inside
 		}
 		return nil
 	}

@@ -91,7 +91,7 @@ func (f *mutantsFlags) hunt(ctx context.Context, out, progress io.Writer) (err e
 		return err
 	}
 	if !mutants.AllOK(results) {
-		return verdict(exitFail)
+		return exitStatus(exitFail)
 	}
 	return nil
 }

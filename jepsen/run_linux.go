@@ -50,7 +50,7 @@ func runCommand() *cobra.Command {
 			if inside {
 				return err
 			}
-			if f.shrinks && errors.Is(err, verdict(exitFail)) {
+			if f.shrinks && errors.Is(err, exitStatus(exitFail)) {
 				if err := f.shrink(cmd.Context(), cmd.OutOrStdout()); err != nil {
 					return err
 				}

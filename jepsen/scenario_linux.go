@@ -117,7 +117,7 @@ func (f *scenarioFlags) play(ctx context.Context, chosen []scenario.Scenario, ou
 		return errors.Join(errs...)
 	}
 	if code := scenarioExit(results); code != exitPass {
-		return verdict(code)
+		return exitStatus(code)
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (a *app) bench(cmd *cobra.Command, target callTarget) *cobra.Command {
 		if err := r.print(a.printer(*output)); err != nil {
 			return err
 		}
-		if skipped := result.Verdict.Skipped; skipped > 0 {
+		if skipped := result.Report.Skipped; skipped > 0 {
 			a.warn("the memory for the check was full: %d %s were not checked for duplicates; ask for more in a call (--batch), or for a shorter time (--duration)",
 				skipped, target.noun)
 		}
@@ -136,7 +136,7 @@ func progressLine(before, p load.Progress, noun string) string {
 
 // failure is why a run that was measured is a failure all the same.
 func (r benchReport) failure() error {
-	if v := r.result.Verdict; v.Duplicates > 0 {
+	if v := r.result.Report; v.Duplicates > 0 {
 		return fmt.Errorf("%d of %d %s came a second time, expected none: %s%s", v.Duplicates, v.Checked, r.noun,
 			strings.Join(r.examples(), ", "), map[bool]string{true: ", ..."}[uint64(len(v.Examples)) < v.Duplicates])
 	}

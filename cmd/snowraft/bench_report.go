@@ -79,7 +79,7 @@ func (r benchReport) print(out *printer) error {
 	for _, f := range res.Failures {
 		d.Failures = append(d.Failures, benchFailure{f.Reason, f.Count, oneLine(f.Example)})
 	}
-	if v := res.Verdict; r.cfg.check {
+	if v := res.Report; r.cfg.check {
 		d.Check = &benchCheck{v.Checked, v.Skipped, v.Duplicates, r.examples()}
 	}
 	blocks := []block{r.record(d)}
@@ -137,7 +137,7 @@ func (r benchReport) record(d benchDoc) block {
 // examples are some of the duplicates.
 func (r benchReport) examples() []string {
 	list := []string{}
-	for _, n := range r.result.Verdict.Examples {
+	for _, n := range r.result.Report.Examples {
 		if r.signed {
 			list = append(list, strconv.FormatInt(int64(n), 10)) //nolint:gosec // the same bits
 		} else {

@@ -28,7 +28,7 @@ func TestBenchReports(t *testing.T) {
 	cfg := benchConfig{addresses: []string{"10.0.0.1:7700", "10.0.0.2:7700"}, clients: 64, batch: 10, check: true}
 	clean := benchReport{
 		command: "ids", noun: "IDs", cfg: cfg, connections: 2,
-		result: &load.Result{Elapsed: 10 * time.Second, Calls: 1000, Numbers: 10000, Latency: latency, Verdict: load.Verdict{Checked: 10000}},
+		result: &load.Result{Elapsed: 10 * time.Second, Calls: 1000, Numbers: 10000, Latency: latency, Report: load.DuplicateReport{Checked: 10000}},
 	}
 	embedded := clean
 	embedded.command, embedded.connections = "embedded", 0
@@ -37,12 +37,12 @@ func TestBenchReports(t *testing.T) {
 	bad.result = &load.Result{
 		Elapsed: 1500 * time.Millisecond, Calls: 1000, Numbers: 10000, Overdue: 7, Latency: latency,
 		Failures: []load.Failure{{Reason: "CLOCK_BEHIND", Count: 12, Example: "behind\nby 5 s"}, {Reason: "TIMEOUT", Count: 1, Example: "no answer in time"}},
-		Verdict:  load.Verdict{Checked: 9000, Skipped: 1000, Duplicates: 3, Examples: []uint64{5, 1<<64 - 1}},
+		Report:   load.DuplicateReport{Checked: 9000, Skipped: 1000, Duplicates: 3, Examples: []uint64{5, 1<<64 - 1}},
 	}
 	unchecked := clean
 	unchecked.cfg.check = false
 	full := clean
-	full.result = &load.Result{Latency: latency, Verdict: load.Verdict{Checked: 9000, Skipped: 1000}}
+	full.result = &load.Result{Latency: latency, Report: load.DuplicateReport{Checked: 9000, Skipped: 1000}}
 	var text strings.Builder
 	for _, r := range []benchReport{clean, embedded, bad, unchecked, full} {
 		for _, output := range []string{outputText, outputJSON} {

@@ -37,10 +37,10 @@ func (c *checker) swap(buffer []Span) []Span {
 	}
 }
 
-// end returns the verdict on all that was handed over; nothing may be handed over
+// end returns the report on all that was handed over; nothing may be handed over
 // any more.
-func (c *checker) end() Verdict {
+func (c *checker) end() DuplicateReport {
 	close(c.full)
 	<-c.done
-	return c.seen.Verdict()
+	return c.seen.Report()
 }

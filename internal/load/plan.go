@@ -57,8 +57,8 @@ type Result struct {
 	Latency *hdrhistogram.Histogram
 	// Failures by reason, the most frequent first.
 	Failures []Failure
-	// Verdict is what the check found; zero without one.
-	Verdict Verdict
+	// Report is the outcome of the check; zero without one.
+	Report DuplicateReport
 }
 
 // Rate is how many of n there were in a second.

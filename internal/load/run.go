@@ -51,7 +51,7 @@ func run(ctx context.Context, p Plan, pauses pauses) *Result {
 	result.Elapsed, result.Overdue = ended.Sub(r.begin), late
 	result.Calls -= late
 	if r.check != nil {
-		result.Verdict = r.check.end()
+		result.Report = r.check.end()
 	}
 	return result
 }

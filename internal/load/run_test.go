@@ -45,8 +45,8 @@ func TestClosedLoop(t *testing.T) {
 		if p50, p99 := r.Percentile(50).Round(time.Millisecond), r.Percentile(99).Round(time.Millisecond); p50 != 10*time.Millisecond || p99 != 40*time.Millisecond {
 			t.Errorf("p50 %v, p99 %v, expected 10 and 40 ms", p50, p99)
 		}
-		if r.Verdict.Checked != 1250 || r.Verdict.Duplicates != 0 {
-			t.Errorf("%+v, expected 1250 without a duplicate", r.Verdict)
+		if r.Report.Checked != 1250 || r.Report.Duplicates != 0 {
+			t.Errorf("%+v, expected 1250 without a duplicate", r.Report)
 		}
 		if len(told) < 9 || told[0].Elapsed != time.Second || told[0].Calls < 123 || told[0].Calls > 125 {
 			t.Errorf("the progress told is %+v", told)
@@ -103,8 +103,8 @@ func TestDuplicatesOverClients(t *testing.T) {
 			Callers:  []Caller{after(10*time.Millisecond, &next), after(10*time.Millisecond, &other)},
 			Duration: 4 * time.Second, Check: NewSeen(1, DefaultSpans),
 		}, timers)
-		if r.Verdict.Duplicates != 101 || r.Verdict.Examples[0] != 300 {
-			t.Errorf("%+v, expected 101 duplicates from 300 on", r.Verdict)
+		if r.Report.Duplicates != 101 || r.Report.Examples[0] != 300 {
+			t.Errorf("%+v, expected 101 duplicates from 300 on", r.Report)
 		}
 	})
 }

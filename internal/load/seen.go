@@ -23,13 +23,13 @@ type Seen struct {
 	order order
 	limit int
 	lists []spans // the longest first, each at most half as long as the one before
-	// full says that no more is taken: verdict counts what is skipped.
-	full    bool
-	verdict Verdict
+	// full reports whether no more is taken; report counts the numbers skipped.
+	full   bool
+	report DuplicateReport
 }
 
-// Verdict is what a check found.
-type Verdict struct {
+// DuplicateReport is the outcome of a check.
+type DuplicateReport struct {
 	// Checked is how many numbers were compared with all others that were.
 	Checked uint64
 	// Skipped is how many were not, as there was no memory left for them.
@@ -54,12 +54,12 @@ func (s *Seen) Add(more []Span) {
 	}
 	if s.full {
 		for _, span := range more {
-			s.verdict.Skipped += s.order.count(span)
+			s.report.Skipped += s.order.count(span)
 		}
 		return
 	}
 	for _, span := range more {
-		s.verdict.Checked += s.order.count(span)
+		s.report.Checked += s.order.count(span)
 	}
 	s.lists = append(s.lists, s.order.sort(append(spans(nil), more...), s.twice))
 	s.merge(func(longer, shorter int) bool { return bits.Len(uint(longer)) <= bits.Len(uint(shorter)) })
@@ -85,17 +85,17 @@ func (s *Seen) held() (n int) {
 }
 
 func (s *Seen) twice(span Span) {
-	s.verdict.Duplicates += s.order.count(span)
-	for id := span.First; len(s.verdict.Examples) < examples; id += s.order.step {
-		s.verdict.Examples = append(s.verdict.Examples, id)
+	s.report.Duplicates += s.order.count(span)
+	for id := span.First; len(s.report.Examples) < examples; id += s.order.step {
+		s.report.Examples = append(s.report.Examples, id)
 		if id == span.Last {
 			return
 		}
 	}
 }
 
-// Verdict ends the check.
-func (s *Seen) Verdict() Verdict {
+// Report ends the check and returns its outcome.
+func (s *Seen) Report() DuplicateReport {
 	s.merge(func(int, int) bool { return true })
-	return s.verdict
+	return s.report
 }

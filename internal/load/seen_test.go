@@ -14,21 +14,21 @@ func TestDuplicatesAreFound(t *testing.T) {
 		name  string
 		step  uint64
 		spans []Span
-		want  Verdict
+		want  DuplicateReport
 	}{
-		{"none", 1, []Span{{1, 10}, {11, 20}, {30, 30}, {25, 29}}, Verdict{Checked: 26}},
-		{"one twice", 1, []Span{{1, 1}, {5, 9}, {1, 1}}, Verdict{Checked: 7, Duplicates: 1, Examples: []uint64{1}}},
-		{"overlap", 1, []Span{{1, 10}, {8, 12}}, Verdict{Checked: 15, Duplicates: 3, Examples: []uint64{8, 9, 10}}},
-		{"within", 1, []Span{{1, 10}, {4, 4}, {9, 9}}, Verdict{Checked: 12, Duplicates: 2, Examples: []uint64{4, 9}}},
-		{"three times", 1, []Span{{7, 7}, {7, 7}, {7, 7}}, Verdict{Checked: 3, Duplicates: 2, Examples: []uint64{7, 7}}},
-		{"no more than ten examples", 1, []Span{{1, 100}, {1, 100}}, Verdict{Checked: 200, Duplicates: 100, Examples: []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}},
-		{"runs between runs", 4, []Span{{0, 40}, {1, 41}, {2, 42}, {44, 48}}, Verdict{Checked: 35}},
-		{"of one run", 4, []Span{{0, 40}, {1, 41}, {40, 44}}, Verdict{Checked: 24, Duplicates: 1, Examples: []uint64{40}}},
-		{"the last number", 1, []Span{{math.MaxUint64 - 1, math.MaxUint64}, {math.MaxUint64, math.MaxUint64}}, Verdict{Checked: 3, Duplicates: 1, Examples: []uint64{math.MaxUint64}}},
+		{"none", 1, []Span{{1, 10}, {11, 20}, {30, 30}, {25, 29}}, DuplicateReport{Checked: 26}},
+		{"one twice", 1, []Span{{1, 1}, {5, 9}, {1, 1}}, DuplicateReport{Checked: 7, Duplicates: 1, Examples: []uint64{1}}},
+		{"overlap", 1, []Span{{1, 10}, {8, 12}}, DuplicateReport{Checked: 15, Duplicates: 3, Examples: []uint64{8, 9, 10}}},
+		{"within", 1, []Span{{1, 10}, {4, 4}, {9, 9}}, DuplicateReport{Checked: 12, Duplicates: 2, Examples: []uint64{4, 9}}},
+		{"three times", 1, []Span{{7, 7}, {7, 7}, {7, 7}}, DuplicateReport{Checked: 3, Duplicates: 2, Examples: []uint64{7, 7}}},
+		{"no more than ten examples", 1, []Span{{1, 100}, {1, 100}}, DuplicateReport{Checked: 200, Duplicates: 100, Examples: []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}},
+		{"runs between runs", 4, []Span{{0, 40}, {1, 41}, {2, 42}, {44, 48}}, DuplicateReport{Checked: 35}},
+		{"of one run", 4, []Span{{0, 40}, {1, 41}, {40, 44}}, DuplicateReport{Checked: 24, Duplicates: 1, Examples: []uint64{40}}},
+		{"the last number", 1, []Span{{math.MaxUint64 - 1, math.MaxUint64}, {math.MaxUint64, math.MaxUint64}}, DuplicateReport{Checked: 3, Duplicates: 1, Examples: []uint64{math.MaxUint64}}},
 	} {
 		s := NewSeen(c.step, DefaultSpans)
 		s.Add(c.spans)
-		got := s.Verdict()
+		got := s.Report()
 		if got.Checked != c.want.Checked || got.Skipped != 0 || got.Duplicates != c.want.Duplicates || !slices.Equal(got.Examples, c.want.Examples) {
 			t.Errorf("%s: %+v, expected %+v", c.name, got, c.want)
 		}
@@ -58,7 +58,7 @@ func TestDuplicatesAsInASet(t *testing.T) {
 			}
 			s.Add(batch)
 		}
-		if got := s.Verdict(); got.Duplicates != twice || got.Checked != numbers {
+		if got := s.Report(); got.Duplicates != twice || got.Checked != numbers {
 			t.Fatalf("%+v, expected %d duplicates of %d", got, twice, numbers)
 		}
 	})
@@ -75,7 +75,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("%d spans are held, expected at most %d", held, limit)
 	}
 	s.Add([]Span{{0, 0}}) // no longer noticed
-	if got := s.Verdict(); got.Checked != limit || got.Skipped != 9*limit+1 || got.Duplicates != 0 {
+	if got := s.Report(); got.Checked != limit || got.Skipped != 9*limit+1 || got.Duplicates != 0 {
 		t.Errorf("%+v, expected %d checked and %d skipped", got, limit, 9*limit+1)
 	}
 }
@@ -95,7 +95,7 @@ func TestNeighboursJoin(t *testing.T) {
 			s.Add(batch)
 		}
 	}
-	got := s.Verdict()
+	got := s.Report()
 	if held := s.held(); held != 1 || got.Checked != clients*each || got.Duplicates != 0 {
 		t.Errorf("%d spans, %+v, expected one of %d numbers", held, got, clients*each)
 	}

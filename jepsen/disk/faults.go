@@ -62,29 +62,29 @@ func (f *faulty) inject(faults Faults) {
 	f.changed = make(chan struct{})
 }
 
-// verdict is what becomes of a write.
-type verdict struct {
+// writeFault is how a write fails; zero if it does not.
+type writeFault struct {
 	fails  bool
 	stored int    // so many bytes of it are stored nevertheless
 	onTorn func() // called before it is answered; may be nil
 }
 
 // write decides about a write of so many bytes at an offset.
-func (f *faulty) write(offset int64, size int) verdict {
+func (f *faulty) write(offset int64, size int) writeFault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.since++
 	switch {
 	case f.dead:
-		return verdict{fails: true}
+		return writeFault{fails: true}
 	case f.since == f.faults.FailWrite:
 		f.dead, f.hit = true, true
-		return verdict{fails: true}
+		return writeFault{fails: true}
 	case f.since == f.faults.TornWrite:
 		f.dead, f.hit = true, true
-		return verdict{fails: true, stored: tear(offset, size), onTorn: f.faults.OnTorn}
+		return writeFault{fails: true, stored: tear(offset, size), onTorn: f.faults.OnTorn}
 	}
-	return verdict{}
+	return writeFault{}
 }
 
 // tear is how many bytes of a write are before a random sector's end inside of it.
