@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // This file is how a lane gets, extends and gives back its worker: all its calls
@@ -32,11 +31,6 @@ func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 	if behind := l.issuer.watch.Behind(now); behind > 0 && behind <= limits.WaitThreshold && !l.waited {
 		l.waited = true
 		return pause{behind + time.Millisecond, false}
-	}
-	if mutant.On(mutant.ReuseWindow) {
-		if g, ok := l.remembered(layout.TickAt(now.Wall)); ok {
-			return l.open(g, limits)
-		}
 	}
 
 	var grant Grant
@@ -63,7 +57,7 @@ func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 // make IDs of another worker; ignoring a right one only burns a window.
 func (l *lane) plausible(g Grant) bool {
 	layout := l.issuer.layout
-	return (g.Worker < layout.Workers() || mutant.On(mutant.WorkerOutOfRange)) && g.Token > 0 &&
+	return g.Worker < layout.Workers() && g.Token > 0 &&
 		g.From >= 0 && g.From < g.Until && uint64(g.Until) <= layout.Ticks()
 }
 
@@ -81,7 +75,6 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	if limits.Swap && held.isBehind(held.first, now.Wall, limits.WaitThreshold) {
 		held = newLease(l.issuer.layout, g, 0, l.issuer.maxAhead) // the clock went back in between
 	}
-	l.remember(g)
 	l.window.begin(g.MaxWindow)
 	l.waited = false
 	l.schedule(held, now)
@@ -130,19 +123,14 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	})
 	if errors.Is(err, ErrWindowMismatch) {
 		l.log.Warn("lost the worker, taking another", "worker", held.worker, "token", held.token, "until", until)
-		l.forget()
 		l.drop(held)
 		return pause{0, false}
-	}
-	if mutant.On(mutant.AssumeExtended) && unanswered(err) {
-		grant, err = l.assumed(held, now), nil
 	}
 	if err != nil {
 		return l.failed(l.delayed(err, now))
 	}
 
 	held.extend(grant.Until)
-	l.remember(grant)
 	l.issuer.observe(grant.ObservedMillis)
 	l.window.extended(grant.MaxWindow)
 	if now = l.issuer.watch.Now(); l.hasEnded(held, now) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -107,14 +106,11 @@ func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v verdict,
 	// present tick or a little ahead, with room. What follows is place for that case.
 	fresh := uint64(tick) << (l.bits & 63)
 	if end = position + n; after == 0 && position >= fresh+l.spread && end <= fresh+l.reach &&
-		end <= l.limit.Load() && uint64(tick) < l.ticks && !mutant.On(mutant.SequenceWraps) && l.position.CompareAndSwap(position, end) {
+		end <= l.limit.Load() && uint64(tick) < l.ticks && l.position.CompareAndSwap(position, end) {
 		return position, end, taken, false
 	}
 	for {
 		start, end, v = l.place(position, tick, n, after)
-		if v == early && mutant.On(mutant.ResetBeforeCheck) {
-			l.resetSequence(position)
-		}
 		if v != taken || l.position.CompareAndSwap(position, end) {
 			return start, end, v, contended
 		}
@@ -140,11 +136,8 @@ func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end 
 	if fresh := uint64(tick) << bits; position < fresh+l.spread {
 		start = max(position, fresh+l.layout.StartSequence(tick))
 	}
-	if after == 0 && mutant.On(mutant.SequenceWraps) {
-		start, bound = l.wrap(start, bound, tick)
-	}
 	v = early
-	if after != 0 && start < bound && l.id(start) <= after && !mutant.On(mutant.IgnoreAfter) {
+	if after != 0 && start < bound && l.id(start) <= after {
 		floor, ok := l.above(after)
 		if !ok {
 			return 0, 0, unreachable
@@ -193,9 +186,6 @@ func (l *lease) close() {
 func (l *lease) next() int64 {
 	if l.last == l.first {
 		return l.from
-	}
-	if mutant.On(mutant.ReleaseTooLow) {
-		return l.tick(l.last - 1)
 	}
 	return l.tick(l.last-1) + 1
 }

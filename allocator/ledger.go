@@ -2,7 +2,6 @@ package allocator
 
 import (
 	"github.com/snowraft/snowraft/internal/clock"
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // ledger is what a Sequence knows of its sequence, and what it did with it. Guarded
@@ -27,9 +26,6 @@ type ledger struct {
 // follows reports whether a block can be what follows the last one. Believing a
 // wrong one could repeat numbers; ignoring a right one only burns it.
 func (l *ledger) follows(b *stock) bool {
-	if mutant.On(mutant.TrustAnyBlock) {
-		return true
-	}
 	if b.Token <= l.token {
 		return false
 	}
@@ -41,7 +37,7 @@ func (l *ledger) follows(b *stock) bool {
 
 // outdated reports whether a block must not be used.
 func (l *ledger) outdated(b *stock) bool {
-	return !mutant.On(mutant.KeepOutdatedBlock) && (l.gone || b.epoch().before(l.known) || l.overtaken(b))
+	return l.gone || b.epoch().before(l.known) || l.overtaken(b)
 }
 
 // overtaken reports whether later numbers than the block's were given out by other means.

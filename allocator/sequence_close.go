@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // Close ends the Sequence, then gives back what is left of the last block that was
@@ -87,9 +85,6 @@ func (s *Sequence) end() tail {
 	b := s.current.Load()
 	if b == nil {
 		return tail{}
-	}
-	if mutant.On(mutant.ReturnBeforeClose) {
-		return tail{b.Token, b.Count - b.given(), b.granted}
 	}
 	given := s.retire(b)
 	s.current.Store(nil)

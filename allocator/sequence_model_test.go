@@ -13,8 +13,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"pgregory.net/rapid"
-
 	"github.com/snowraft/snowraft/allocator"
 )
 
@@ -347,32 +345,4 @@ func inOrder(records []answer) string {
 		}
 	}
 	return ""
-}
-
-func drawWorld(t *rapid.T) world {
-	chance := rapid.SampledFrom([]int{0, 0, 5, 30})
-	return world{
-		seed:      rapid.Uint64().Draw(t, "seed"),
-		increment: rapid.SampledFrom([]int64{1, -1, 5}).Draw(t, "increment"),
-		delay:     rapid.SampledFrom([]time.Duration{0, time.Millisecond, 20 * time.Millisecond}).Draw(t, "delay"),
-		lag:       rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond}).Draw(t, "lag"),
-		skew:      rapid.SampledFrom([]time.Duration{0, 50 * time.Millisecond, -50 * time.Millisecond}).Draw(t, "skew"),
-		period:    rapid.SampledFrom([]time.Duration{0, 200 * time.Millisecond}).Draw(t, "period"),
-		length:    rapid.SampledFrom([]uint64{0, 0, 2000}).Draw(t, "length"),
-		min:       rapid.SampledFrom([]uint64{1, 10, 100}).Draw(t, "min"),
-		fails:     chance.Draw(t, "fails"),
-		lost:      chance.Draw(t, "lost"),
-		others:    chance.Draw(t, "others"),
-		changes:   chance.Draw(t, "changes"),
-		drops:     chance.Draw(t, "drops"),
-		hostile:   chance.Draw(t, "hostile"),
-	}
-}
-
-func TestSequenceModel(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		if fault := walk(t, drawWorld(rt)); fault != "" {
-			rt.Fatal(fault)
-		}
-	})
 }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"math/bits"
 	"sync/atomic"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 const (
@@ -81,7 +79,7 @@ func (b *stock) continues(other *stock) bool {
 		return false
 	}
 	last := other.number(other.Count - 1)
-	return mutant.On(mutant.JoinAcrossGap) || (b.First > last) == (b.Increment > 0) && b.First-last == b.Increment
+	return (b.First > last) == (b.Increment > 0) && b.First-last == b.Increment
 }
 
 // joined returns the numbers from an index of a closed or unseen block on, and

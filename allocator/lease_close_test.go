@@ -1,0 +1,69 @@
+package allocator
+
+import (
+	"runtime"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// raced is a lease from which a caller takes cells until the lease is closed.
+type raced struct {
+	*lease
+	begun  atomic.Bool
+	issued atomic.Uint64 // the end of all cells that were taken; 0 until the caller saw the lease closed
+}
+
+func (r *raced) takeAll() {
+	for last := r.first; ; r.begun.Store(true) {
+		_, end, v, _ := r.take(1000, 1, 0)
+		if v != taken {
+			r.issued.Store(last)
+			return
+		}
+		last = end
+	}
+}
+
+// spin waits for a moment that is some nanoseconds away if both cores run the test.
+func spin(until func() bool) {
+	for i := 1; !until(); i++ {
+		if i%1000 == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// A caller that takes cells while the lease is closed gets none beyond the position at which it was closed:
+// the next holder's window begins right after that.
+func TestCloseRacesWithTakes(t *testing.T) {
+	const rounds = 50_000
+	layout := snowflake.Default()
+	var present atomic.Pointer[raced]
+	done := make(chan struct{})
+	defer func() { <-done }()
+	go func() {
+		defer close(done)
+		var before *raced
+		for {
+			spin(func() bool { return present.Load() != before })
+			if before = present.Load(); before == nil {
+				return
+			}
+			before.takeAll()
+		}
+	}()
+	defer present.Store(nil)
+	for round := range rounds {
+		r := &raced{lease: newLease(layout, Grant{Worker: 1, Token: 1, From: 1000, Until: 1 << 20}, 0, time.Second)}
+		present.Store(r)
+		spin(r.begun.Load)
+		r.close()
+		spin(func() bool { return r.issued.Load() != 0 })
+		if last := r.issued.Load(); last != r.last {
+			t.Fatalf("round %d: closed at cell %d, but issued all below %d", round, r.last, last)
+		}
+	}
+}
