@@ -9,96 +9,67 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// policy is how a method is tried. It says what docs/grpc.md says.
+// policy is the way in which a request is tried: the rule of its method, and how long a try may take.
 type policy struct {
-	// repeatable: doing it twice is harmless; at worst IDs or numbers are skipped.
-	repeatable bool
-	// blind: it may be done anew without looking what has changed meanwhile.
-	blind bool
-	// elsewhere: what keeps one member from it need not keep another.
-	elsewhere bool
-	// hedged: two members may be asked at once.
+	rule *rpc.Rule // nil for methods of other services
+	// harmless is the answer of the rule for this request.
+	harmless bool
+	// hedged requests may go to two members at once.
 	hedged bool
-	// patience is how long a member may take before another is tried; 0: as long as the call.
+	// patience is the time until another member is tried; 0: no limit but the call's.
 	patience time.Duration
-	// large: it may take all the time that is left, so none is kept for another member.
+	// large requests may take all the time that is left, so that none is kept for another member.
 	large bool
-	// suspicious is how long a member has to have been silent to be passed over for a while; 0: it may be
-	// silent for as long as it likes.
+	// suspicious is the silence after which a member is passed over for a while; 0: any silence is normal.
 	suspicious time.Duration
-	// fleeting: it carries the caller's clock, so the caller tries again itself, with a request of that moment.
-	fleeting bool
 }
 
 const (
-	memoryPatience = 500 * time.Millisecond // of answers from a member's memory
+	memoryPatience = 500 * time.Millisecond // for answers from a member's memory
 	leaderPatience = 4 * time.Second        // members wait up to 2 s for a leader
-	// memorySuspicious is longer than what comes from memory takes on a busy machine.
+	// memorySuspicious is longer than an answer from memory takes on a busy machine.
 	memorySuspicious = 100 * time.Millisecond
 )
 
-var (
-	memory = policy{repeatable: true, blind: true, elsewhere: true, patience: memoryPatience, suspicious: memorySuspicious}
-	issues = policy{repeatable: true, blind: true, elsewhere: true, hedged: true, patience: memoryPatience, suspicious: memorySuspicious}
-	leads  = policy{repeatable: true, blind: true, elsewhere: true, patience: leaderPatience, suspicious: leaderPatience}
-	// settles: the same again changes nothing.
-	settles = policy{repeatable: true, blind: true, suspicious: leaderPatience}
-	// once: again only if nothing was done.
-	once = policy{blind: true, suspicious: leaderPatience}
-	// fleeting: a member that hangs is passed over by the caller's next try.
-	fleeting = policy{fleeting: true, patience: leaderPatience, suspicious: leaderPatience}
-	// looks: whether it still is what the caller wants only the caller can say.
-	looks = policy{suspicious: leaderPatience}
-)
+// policies of all methods, before their requests are known.
+var policies = func() map[string]policy {
+	all := make(map[string]policy)
+	for rule := range rpc.Rules() {
+		all[rule.Method] = newPolicy(rule)
+	}
+	return all
+}()
 
-// policies of all methods that are no streams. A method that is not here is tried once.
-var policies = map[string]policy{
-	snowraftv1.IdService_GenerateIds_FullMethodName:   issues,
-	snowraftv1.IdService_GenerateUuids_FullMethodName: issues,
-	snowraftv1.IdService_DecodeId_FullMethodName:      memory,
-	snowraftv1.IdService_WhoIs_FullMethodName:         leads,
-
-	snowraftv1.SequenceService_Next_FullMethodName:           leads,
-	snowraftv1.SequenceService_GetLast_FullMethodName:        leads,
-	snowraftv1.SequenceService_GetSequence_FullMethodName:    memory,
-	snowraftv1.SequenceService_ListSequences_FullMethodName:  memory,
-	snowraftv1.SequenceService_CreateSequence_FullMethodName: settles,
-	snowraftv1.SequenceService_UpdateSequence_FullMethodName: looks,
-	snowraftv1.SequenceService_DeleteSequence_FullMethodName: looks,
-	snowraftv1.SequenceService_SetNext_FullMethodName:        looks,
-	snowraftv1.SequenceService_AllocateBlock_FullMethodName:  leads, // a block that is granted twice is one that is skipped
-	snowraftv1.SequenceService_ReturnBlock_FullMethodName:    once,
-
-	snowraftv1.LayoutService_CreateLayout_FullMethodName: settles,
-	snowraftv1.LayoutService_GetLayout_FullMethodName:    memory,
-	snowraftv1.LayoutService_ListLayouts_FullMethodName:  memory,
-
-	snowraftv1.WorkerService_AcquireWorker_FullMethodName: fleeting,
-	snowraftv1.WorkerService_ExtendWindow_FullMethodName:  fleeting,
-	snowraftv1.WorkerService_ReleaseWorker_FullMethodName: once,
-	snowraftv1.WorkerService_ListWorkers_FullMethodName:   leads,
-
-	snowraftv1.ClusterService_GetStatus_FullMethodName:          memory,
-	snowraftv1.ClusterService_ListMembers_FullMethodName:        memory,
-	snowraftv1.ClusterService_GetConfig_FullMethodName:          memory,
-	snowraftv1.ClusterService_AwaitIndex_FullMethodName:         {repeatable: true, blind: true}, // it waits for long
-	snowraftv1.ClusterService_UpdateConfig_FullMethodName:       settles,
-	snowraftv1.ClusterService_AddMember_FullMethodName:          settles,
-	snowraftv1.ClusterService_RemoveMember_FullMethodName:       looks,
-	snowraftv1.ClusterService_Leave_FullMethodName:              looks,
-	snowraftv1.ClusterService_TransferLeadership_FullMethodName: looks,
-	snowraftv1.ClusterService_ResetObservedClock_FullMethodName: looks,
+func newPolicy(rule *rpc.Rule) policy {
+	p := policy{rule: rule, suspicious: leaderPatience}
+	switch rule.Method {
+	case snowraftv1.ClusterService_AwaitIndex_FullMethodName: // it waits for as long as the caller does
+		p.suspicious = 0
+		return p
+	case snowraftv1.LayoutService_CreateLayout_FullMethodName, snowraftv1.SequenceService_CreateSequence_FullMethodName,
+		snowraftv1.ClusterService_UpdateConfig_FullMethodName, snowraftv1.ClusterService_AddMember_FullMethodName:
+		return p // they wait for other members
+	case snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName:
+		p.hedged = true
+	}
+	switch {
+	case rule.GetClock() != "" || rule.GetRepeat() == snowraftv1.MethodRule_REPEAT_HARMLESS && rule.GetWhere() != snowraftv1.MethodRule_WHERE_ANY:
+		p.patience = leaderPatience
+	case rule.GetRepeat() == snowraftv1.MethodRule_REPEAT_HARMLESS:
+		p.patience, p.suspicious = memoryPatience, memorySuspicious
+	}
+	return p
 }
 
 const (
 	// patientCount is the most IDs that a member is expected to issue in half of a call's time. More take as
-	// long as their ticks last, anywhere.
+	// long as their ticks last, on any member.
 	patientCount = 4096
-	// perID is how long each may take, in layouts with few IDs a tick.
+	// perID is the time for each ID, in layouts with few IDs per tick.
 	perID = 250 * time.Microsecond
 )
 
-// issuing is how count IDs are tried.
+// issuing returns the policy of a request for count IDs.
 func (p policy) issuing(count uint32) policy {
 	p.patience += time.Duration(count) * perID
 	if count > patientCount {
@@ -107,46 +78,38 @@ func (p policy) issuing(count uint32) policy {
 	return p
 }
 
-// policyOf is how a certain request is tried.
+// policyOf returns the policy of a request.
 func policyOf(method string, req any) policy {
 	p := policies[method]
+	p.harmless = p.rule.Harmless(req)
 	switch r := req.(type) {
 	case *snowraftv1.GenerateIdsRequest:
 		p = p.issuing(r.GetCount())
 	case *snowraftv1.GenerateUuidsRequest:
 		p = p.issuing(r.GetCount())
-	case *snowraftv1.CreateSequenceRequest:
-		if r.GetForce() {
-			p = looks // it goes over what was deleted in between
-		}
 	}
 	return p
 }
 
-// again reports whether a try that failed is worth another. sent is false if the request
-// cannot have reached any member.
+// again reports whether a failed try is worth another. sent is false if the request cannot have reached any member.
 func (p policy) again(e *Error, sent bool) bool {
-	if p.fleeting {
+	switch {
+	case p.rule.Never():
 		return false
-	}
-	if e.foreign {
-		return p.repeatable // what stands between may have passed the request on
+	case e.foreign:
+		return p.harmless // a proxy may have passed the request on
 	}
 	switch e.Reason {
 	case rpc.NoLeader, rpc.NotLeader, rpc.ShuttingDown:
 		return true // nothing was done
-	case rpc.SequenceChanged:
-		return p.blind
-	case rpc.WindowEnded, rpc.ClockBehind, rpc.ClockSkew, rpc.WorkersExhausted:
-		return p.elsewhere
 	case rpc.LimitReached, rpc.Unreachable:
 		return e.RetryAfter > 0
-	case rpc.CommitUnknown:
-		return p.repeatable
+	case rpc.SequenceChanged, rpc.WindowEnded, rpc.ClockBehind, rpc.ClockSkew, rpc.WorkersExhausted, rpc.CommitUnknown:
+		return p.harmless
 	case "":
 		switch e.code {
 		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
-			return p.repeatable || !sent
+			return p.harmless || !sent
 		}
 	}
 	return false

@@ -5,33 +5,12 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
-
-// Every method is thought about once: who adds one has to say whether it may be repeated.
-func TestEveryMethodHasAPolicy(t *testing.T) {
-	known := 0
-	for _, service := range []grpc.ServiceDesc{
-		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
-		snowraftv1.WorkerService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
-	} {
-		for _, m := range service.Methods {
-			name := "/" + service.ServiceName + "/" + m.MethodName
-			if _, ok := policies[name]; !ok {
-				t.Errorf("%s has no policy", name)
-			}
-			known++
-		}
-	}
-	if known != len(policies) {
-		t.Errorf("%d policies for %d methods", len(policies), known)
-	}
-}
 
 // reads are the calls that change nothing.
 var reads = []string{
@@ -87,12 +66,15 @@ func TestUnknownOutcomes(t *testing.T) {
 				t.Errorf("%s %v: %v %s: again is %v", r.method, r.req, e.code, e.Reason, got)
 			}
 			// What was not sent was not done.
-			if e.Reason == "" && p.again(e, false) == p.fleeting {
-				t.Errorf("%s %v: %v: again is %v, but nothing was sent", r.method, r.req, e.code, p.fleeting)
+			if e.Reason == "" && p.again(e, false) == p.rule.Never() {
+				t.Errorf("%s %v: %v: again is %v, but nothing was sent", r.method, r.req, e.code, p.rule.Never())
 			}
 		}
-		if p.fleeting {
-			continue // the caller tries again itself, whatever it was
+		if p.rule.Never() {
+			if p.again(&Error{Reason: rpc.ShuttingDown}, true) || p.again(&Error{Reason: rpc.NoLeader}, true) {
+				t.Errorf("%s: sent again, perhaps to another member", r.method)
+			}
+			continue
 		}
 		if !p.again(&Error{Reason: rpc.ShuttingDown}, true) || !p.again(&Error{Reason: rpc.NoLeader}, true) || !p.again(&Error{Reason: rpc.NotLeader}, true) {
 			t.Errorf("%s: not again, but nothing was done", r.method)
@@ -102,52 +84,53 @@ func TestUnknownOutcomes(t *testing.T) {
 
 // The first table: what reasons say.
 func TestReasons(t *testing.T) {
+	harmless := policyOf(snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{})
+	undone := policyOf(snowraftv1.SequenceService_UpdateSequence_FullMethodName, &snowraftv1.UpdateSequenceRequest{})
 	for _, r := range []struct {
-		e      Error
-		issues bool // whether a call for IDs is tried again
-		once   bool // whether one is that may not be repeated
-		looks  bool // whether one is before which somebody has to look
+		e        Error
+		harmless bool // result for a method whose repetition is harmless
+		undone   bool // result for a method that is repeated only if nothing was done
 	}{
-		{Error{Reason: rpc.NoLeader, code: codes.Unavailable}, true, true, true},
-		{Error{Reason: rpc.NotLeader, code: codes.Unavailable}, true, true, true},
-		{Error{Reason: rpc.ShuttingDown, code: codes.Unavailable}, true, true, true},
-		{Error{Reason: rpc.WindowEnded, code: codes.Unavailable}, true, false, false},
-		{Error{Reason: rpc.ClockBehind, code: codes.Unavailable}, true, false, false}, // of AcquireWorker it is the caller's clock
-		{Error{Reason: rpc.ClockSkew, code: codes.Unavailable}, true, false, false},
-		{Error{Reason: rpc.WorkersExhausted, code: codes.ResourceExhausted}, true, false, false},
-		{Error{Reason: rpc.SequenceChanged, code: codes.Aborted}, true, true, false},
-		{Error{Reason: rpc.LimitReached, code: codes.ResourceExhausted, RetryAfter: time.Second}, true, true, true},
-		{Error{Reason: rpc.LimitReached, code: codes.ResourceExhausted}, false, false, false},
-		{Error{Reason: rpc.CommitUnknown, code: codes.Unknown}, true, false, false},
-		{Error{code: codes.Unavailable}, true, false, false},
-		{Error{code: codes.DeadlineExceeded}, true, false, false},
-		{Error{code: codes.Canceled}, true, false, false},
-		{Error{code: codes.Internal}, false, false, false},
-		{Error{code: codes.Unimplemented}, false, false, false},
-		{Error{code: codes.ResourceExhausted}, false, false, false},
-		{Error{Reason: rpc.UnknownLayout, code: codes.NotFound}, false, false, false},
-		{Error{Reason: rpc.LayoutExists, code: codes.AlreadyExists}, false, false, false},
-		{Error{Reason: rpc.TimeExhausted, code: codes.FailedPrecondition}, false, false, false},
-		{Error{Reason: rpc.UnknownMember, code: codes.NotFound}, false, false, false},
-		{Error{Reason: rpc.OtherCluster, code: codes.FailedPrecondition}, false, false, false},
-		{Error{Reason: rpc.Unreachable, code: codes.Unavailable}, false, false, false},
-		{Error{Reason: rpc.Unreachable, code: codes.Unavailable, RetryAfter: time.Second}, true, true, true},
-		{Error{Reason: rpc.NoSuccessor, code: codes.FailedPrecondition}, false, false, false},
-		{Error{Reason: rpc.QuorumAtRisk, code: codes.FailedPrecondition}, false, false, false},
-		{Error{Reason: rpc.VersionTooLow, code: codes.FailedPrecondition}, false, false, false},
-		{Error{Reason: rpc.NotGranted, code: codes.NotFound}, false, false, false},
-		{Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument}, false, false, false},
-		{Error{Reason: rpc.WindowMismatch, code: codes.Aborted}, false, false, false},
-		{Error{Reason: rpc.UnknownSequence, code: codes.NotFound}, false, false, false},
-		{Error{Reason: rpc.SequenceExists, code: codes.AlreadyExists}, false, false, false},
-		{Error{Reason: rpc.SequenceExhausted, code: codes.OutOfRange}, false, false, false},
-		{Error{Reason: rpc.WouldRepeat, code: codes.FailedPrecondition}, false, false, false},
-		{Error{Reason: rpc.StrictSequence, code: codes.FailedPrecondition}, false, false, false},
-		{Error{Reason: rpc.NotLastBlock, code: codes.FailedPrecondition}, false, false, false},
-		{Error{Reason: "SOME_LATER_REASON", code: codes.Unavailable}, false, false, false},
+		{Error{Reason: rpc.NoLeader, code: codes.Unavailable}, true, true},
+		{Error{Reason: rpc.NotLeader, code: codes.Unavailable}, true, true},
+		{Error{Reason: rpc.ShuttingDown, code: codes.Unavailable}, true, true},
+		{Error{Reason: rpc.WindowEnded, code: codes.Unavailable}, true, false},
+		{Error{Reason: rpc.ClockBehind, code: codes.Unavailable}, true, false}, // of AcquireWorker it is the caller's clock
+		{Error{Reason: rpc.ClockSkew, code: codes.Unavailable}, true, false},
+		{Error{Reason: rpc.WorkersExhausted, code: codes.ResourceExhausted}, true, false},
+		{Error{Reason: rpc.SequenceChanged, code: codes.Aborted}, true, false},
+		{Error{Reason: rpc.LimitReached, code: codes.ResourceExhausted, RetryAfter: time.Second}, true, true},
+		{Error{Reason: rpc.LimitReached, code: codes.ResourceExhausted}, false, false},
+		{Error{Reason: rpc.CommitUnknown, code: codes.Unknown}, true, false},
+		{Error{code: codes.Unavailable}, true, false},
+		{Error{code: codes.DeadlineExceeded}, true, false},
+		{Error{code: codes.Canceled}, true, false},
+		{Error{code: codes.Internal}, false, false},
+		{Error{code: codes.Unimplemented}, false, false},
+		{Error{code: codes.ResourceExhausted}, false, false},
+		{Error{Reason: rpc.UnknownLayout, code: codes.NotFound}, false, false},
+		{Error{Reason: rpc.LayoutExists, code: codes.AlreadyExists}, false, false},
+		{Error{Reason: rpc.TimeExhausted, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.UnknownMember, code: codes.NotFound}, false, false},
+		{Error{Reason: rpc.OtherCluster, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.Unreachable, code: codes.Unavailable}, false, false},
+		{Error{Reason: rpc.Unreachable, code: codes.Unavailable, RetryAfter: time.Second}, true, true},
+		{Error{Reason: rpc.NoSuccessor, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.QuorumAtRisk, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.VersionTooLow, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.NotGranted, code: codes.NotFound}, false, false},
+		{Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument}, false, false},
+		{Error{Reason: rpc.WindowMismatch, code: codes.Aborted}, false, false},
+		{Error{Reason: rpc.UnknownSequence, code: codes.NotFound}, false, false},
+		{Error{Reason: rpc.SequenceExists, code: codes.AlreadyExists}, false, false},
+		{Error{Reason: rpc.SequenceExhausted, code: codes.OutOfRange}, false, false},
+		{Error{Reason: rpc.WouldRepeat, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.StrictSequence, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: rpc.NotLastBlock, code: codes.FailedPrecondition}, false, false},
+		{Error{Reason: "SOME_LATER_REASON", code: codes.Unavailable}, false, false},
 	} {
-		if a, b, c := issues.again(&r.e, true), once.again(&r.e, true), looks.again(&r.e, true); a != r.issues || b != r.once || c != r.looks {
-			t.Errorf("%v %s: %v, %v, %v", r.e.code, r.e.Reason, a, b, c)
+		if a, b := harmless.again(&r.e, true), undone.again(&r.e, true); a != r.harmless || b != r.undone {
+			t.Errorf("%v %s: again is %v and %v, want %v and %v", r.e.code, r.e.Reason, a, b, r.harmless, r.undone)
 		}
 	}
 }

@@ -70,6 +70,11 @@ func (r *Rule) Harmless(req any) bool {
 	return ok && !m.ProtoReflect().Get(r.unless).Bool()
 }
 
+// Never reports whether a client must not send a request again, whatever the error.
+func (r *Rule) Never() bool {
+	return r != nil && r.GetRepeat() == snowraftv1.MethodRule_REPEAT_NEVER
+}
+
 // Reply returns an empty reply.
 func (r *Rule) Reply() proto.Message { return r.reply.New().Interface() }
 
