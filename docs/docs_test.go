@@ -17,7 +17,7 @@ import (
 )
 
 func TestReadmeHasEverySetting(t *testing.T) {
-	code := settings(t, "../cmd/snowraft/serve_flags.go", "../cmd/snowraft/logging.go")
+	code := settings(t, "../cmd/snowraft/internal/serve/flags.go", "../cmd/snowraft/internal/serve/logging.go", "../cmd/snowraft/internal/cluster/config.go")
 	rows := regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| `([A-Z_]+)` \\|").FindAllStringSubmatch(read(t, "../README.md"), -1)
 	documented := make(map[string]bool)
 	for _, row := range rows {
@@ -32,7 +32,7 @@ func TestReadmeHasEverySetting(t *testing.T) {
 // settings finds the names that flags of serve are added under.
 func settings(t *testing.T, paths ...string) map[string]bool {
 	t.Helper()
-	// Which argument of a call is the name: addSetting(cmd, group, name, ...), and
+	// The argument that is the name: of cli.AddSetting(cmd, group, name, ...), and of
 	// add(group, name, ...) or add(name, ...) in the functions that share flags.
 	names := make(map[string]bool)
 	for _, path := range paths {
@@ -44,14 +44,20 @@ func settings(t *testing.T, paths ...string) map[string]bool {
 			ast.Inspect(d, func(n ast.Node) bool {
 				switch n := n.(type) {
 				case *ast.CallExpr:
+					called := ""
+					switch f := n.Fun.(type) {
+					case *ast.Ident:
+						called = f.Name
+					case *ast.SelectorExpr:
+						called = f.Sel.Name
+					}
 					at := -1
-					switch f, _ := n.Fun.(*ast.Ident); {
-					case f == nil:
-					case f.Name == "addSetting":
+					switch {
+					case called == "AddSetting":
 						at = 2
-					case f.Name == "add" && where == "addConfigFlags":
+					case called == "add" && where == "AddConfigFlags":
 						at = 1
-					case f.Name == "add" && where == "addLogFlags":
+					case called == "add" && where == "addLogFlags":
 						at = 0
 					}
 					if at >= 0 && at < len(n.Args) {

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -175,7 +176,7 @@ func TestManyUUIDs(t *testing.T) {
 func TestFieldKindsAreInTheSameOrder(t *testing.T) {
 	t.Parallel()
 	for _, field := range []snowflake.Field{snowflake.Time, snowflake.Datacenter, snowflake.Worker, snowflake.Sequence} {
-		if kind := enumName(snowraftv1.FieldKind(field).String(), "FIELD_KIND_"); kind != field.String() {
+		if kind := cli.EnumName(snowraftv1.FieldKind(field).String(), "FIELD_KIND_"); kind != field.String() {
 			t.Errorf("%v is the kind %s", field, kind)
 		}
 	}

@@ -2,19 +2,24 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/bench"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cluster"
 	"github.com/snowraft/snowraft/server"
 )
 
 // startMember starts a real cluster of one member and returns its API address, once it issues IDs.
 func startMember(t *testing.T) string {
 	t.Helper()
-	cfg := memberDefaults()
-	cfg.Name, cfg.DataDir, cfg.BootstrapExpect, cfg.Version = "a", t.TempDir(), 1, "v0.0.0"
+	cfg := cluster.Defaults()
+	cfg.Lanes, cfg.Name, cfg.DataDir, cfg.BootstrapExpect, cfg.Version = 1, "a", t.TempDir(), 1, "v0.0.0"
 	for _, address := range []*string{&cfg.APIAddr, &cfg.HTTPAddr, &cfg.RaftAddr, &cfg.GossipAddr} {
-		*address = localhost + ":0"
+		*address = cli.Localhost + ":0"
 	}
 	m, err := server.Open(t.Context(), cfg)
 	if err != nil {
@@ -25,8 +30,14 @@ func startMember(t *testing.T) string {
 			t.Error(err)
 		}
 	})
-	if err := waitReady(t.Context(), m, nil); err != nil {
-		t.Fatal(err)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for m.Ready() != nil {
+		select {
+		case <-tick.C:
+		case <-t.Context().Done():
+			t.Fatal(m.Ready())
+		}
 	}
 	return m.APIAddr()
 }
@@ -38,23 +49,24 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 		"embedded": 1, "embedded --lanes 3 -b 5000 -c 2": 5000, "embedded -r 500": 1,
 		"ids --coalesce": 1, "ids --coalesce -b 300 -c 100": 300, "ids --coalesce -r 500": 1,
 	} {
-		var doc benchDoc
+		var doc bench.Report
 		decodeJSON(t, succeeds(t, append([]string{"bench", "--addr", address, "-d", "100ms", "-o", "json"}, strings.Fields(line)...)...), &doc)
 		if doc.Calls == 0 || doc.Numbers != batch*doc.Calls || doc.Failed != 0 || doc.Connections != 0 || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 {
 			t.Errorf("%s: %+v", line, doc)
 		}
 	}
 	var workers struct {
-		Layout, Capacity, Used string
-		Workers                []workerDoc
+		Workers []struct{ Worker, Holder, State string }
 	}
-	decodeJSON(t, succeeds(t, "worker", "list", "--addr", address, "-o", "json"), &workers)
+	if err := json.Unmarshal([]byte(succeeds(t, "worker", "list", "--addr", address, "-o", "json")), &workers); err != nil {
+		t.Fatal(err)
+	}
 	ours := 0
 	for _, w := range workers.Workers {
-		if strings.HasPrefix(w.Holder, benchHolder) {
+		if strings.HasPrefix(w.Holder, bench.Holder) {
 			ours++
 			if w.State != "released" {
-				t.Errorf("worker %d of %s is %s, expected released", w.Worker, w.Holder, w.State)
+				t.Errorf("worker %s of %s is %s, expected released", w.Worker, w.Holder, w.State)
 			}
 		}
 	}
@@ -62,7 +74,7 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 		t.Error("no worker was leased")
 	}
 	_, stderr, code := command(t, "bench", "embedded", "--addr", address, "--layout", "nope")
-	if code != exitFailed || !strings.Contains(stderr, "[UNKNOWN_LAYOUT]") {
+	if code != cli.ExitFailed || !strings.Contains(stderr, "[UNKNOWN_LAYOUT]") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }
@@ -72,7 +84,7 @@ func TestBenchEmbeddedWithoutAWindow(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t) // grants no workers
 	_, stderr, code := command(t, "bench", "embedded", "--addr", f.address, "--timeout", "300ms")
-	if code != exitFailed || !strings.HasPrefix(stderr, "snowraft: the generator has no window: ") {
+	if code != cli.ExitFailed || !strings.HasPrefix(stderr, "snowraft: the generator has no window: ") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

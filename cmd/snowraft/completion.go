@@ -2,6 +2,8 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
 // addCompletion adds cobra's completion command, with examples.
@@ -15,9 +17,9 @@ func addCompletion(root *cobra.Command) {
 		cmd.Example = `  source <(snowraft completion bash)
   snowraft completion zsh >"${fpath[1]}/_snowraft"`
 		cmd.GroupID = groupOther
-		group(cmd)
+		cli.Group(cmd)
 		for _, shell := range cmd.Commands() {
-			shell.Args = arguments()
+			shell.Args = cli.Args()
 			shell.Example = "  snowraft completion " + shell.Name()
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
 // TestUsageErrors holds every way to be wrong to one line on standard error that
@@ -24,9 +26,9 @@ func TestUsageErrors(t *testing.T) {
 	wrong := func(environ map[string]string, args ...string) {
 		a := newTestApp()
 		a.environ = environ
-		code := run(t.Context(), a.app, args)
+		code := run(t.Context(), a.Host, args)
 		stderr := a.err.String()
-		if code != exitUsage || a.out.String() != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "expected") {
+		if code != cli.ExitUsage || a.out.String() != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "expected") {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, expected one line and exit code 2", args, code, a.out.String(), stderr)
 		}
 		for name, value := range environ {

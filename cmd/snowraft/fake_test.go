@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -39,7 +40,7 @@ type fakeAPI struct {
 func newFakeAPI(t *testing.T) *fakeAPI {
 	t.Helper()
 	var lc net.ListenConfig
-	l, err := lc.Listen(t.Context(), "tcp", localhost+":0")
+	l, err := lc.Listen(t.Context(), "tcp", cli.Localhost+":0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,15 +13,18 @@ import (
 	// Sequences start over by the calendars of time zones. Many machines and most
 	// container images have no time zone database, so the program brings one.
 	_ "time/tzdata"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/serve"
 )
 
 func main() {
-	os.Exit(run(context.Background(), system(), os.Args[1:]))
+	os.Exit(run(context.Background(), serve.NewHost(cli.System(build().Version)), os.Args[1:]))
 }
 
 // run executes one command line and returns the exit code.
-func run(ctx context.Context, a *app, args []string) int {
-	root := a.root()
+func run(ctx context.Context, h *serve.Host, args []string) int {
+	root := newRoot(h)
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take those of the process
-	return a.exit(root.ExecuteContext(ctx))
+	return h.Exit(root.ExecuteContext(ctx))
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -53,8 +54,8 @@ func TestDecodeVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
 		want := `{"id":"` + v.ID + `","layout":"` + v.Layout + `","time":"` + v.Time +
-			`","timestamp_ms":"` + strconv.FormatInt(v.TimestampMS, 10) + `","datacenter":"` + decimal(v.Datacenter) +
-			`","worker":"` + decimal(v.Worker) + `","sequence":"` + decimal(v.Sequence) + "\"}\n"
+			`","timestamp_ms":"` + strconv.FormatInt(v.TimestampMS, 10) + `","datacenter":"` + cli.Decimal(v.Datacenter) +
+			`","worker":"` + cli.Decimal(v.Worker) + `","sequence":"` + cli.Decimal(v.Sequence) + "\"}\n"
 		if got := succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json"); got != want {
 			t.Errorf("decode %s prints %s, expected %s", v.ID, got, want)
 		}
@@ -90,7 +91,7 @@ func TestEncodeVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		for _, instant := range []string{v.Time, strconv.FormatInt(v.TimestampMS, 10)} {
 			got := succeeds(t, "encode", "--layout", v.Layout, "--time", instant,
-				"--datacenter", decimal(v.Datacenter), "--worker", decimal(v.Worker), "--sequence", decimal(v.Sequence))
+				"--datacenter", cli.Decimal(v.Datacenter), "--worker", cli.Decimal(v.Worker), "--sequence", cli.Decimal(v.Sequence))
 			// A tick that is longer than a millisecond was cut off by the vector already.
 			if got != v.ID+"\n" {
 				t.Errorf("%s: encode prints %s, expected %s", v.Layout, got, v.ID)
@@ -118,13 +119,4 @@ func TestEncodeBackAndForth(t *testing.T) {
 		t.Errorf("encode prints %s, expected %s", got, want)
 	}
 	golden(t, "decode", succeeds(t, "decode", id))
-}
-
-func TestHuman(t *testing.T) {
-	t.Parallel()
-	for ms, want := range map[int64]string{0: "0s", 1: "1ms", 500: "500ms", 1000: "1s", 60_000: "1m", 90_000: "1m30s", 600_000: "10m", 3_600_000: "1h", 86_400_000: "24h", 3_601_000: "1h0m1s"} {
-		if got := milliseconds(ms); got != want {
-			t.Errorf("%d ms is %s, expected %s", ms, got, want)
-		}
-	}
 }

@@ -4,6 +4,17 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/bench"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cluster"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/id"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/layout"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/leader"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/member"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/seq"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/serve"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/worker"
 )
 
 // The groups of commands in the help.
@@ -14,8 +25,9 @@ const (
 	groupOther   = "other"
 )
 
-// root returns the whole command tree.
-func (a *app) root() *cobra.Command {
+// newRoot returns the whole command tree.
+func newRoot(h *serve.Host) *cobra.Command {
+	a := h.App
 	root := &cobra.Command{
 		Use:   "snowraft",
 		Short: "Unique, time-ordered IDs from a cluster that stays available",
@@ -33,7 +45,7 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       build().Version,
+		Version:       a.Version,
 	}
 	root.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
@@ -41,10 +53,10 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 		}
 		return unknownCommand(cmd, args[0])
 	}
-	root.SetOut(a.stdout)
-	root.SetErr(a.stderr)
-	root.SetUsageFunc(usage)
-	root.SetFlagErrorFunc(flagError)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	root.SetUsageFunc(cli.Usage)
+	root.SetFlagErrorFunc(cli.FlagError)
 	root.SetVersionTemplate("snowraft {{.Version}}\n")
 
 	root.AddGroup(
@@ -59,11 +71,11 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 		}
 		root.AddCommand(commands...)
 	}
-	add(groupMember, a.serveCommand(), a.gatewayCommand(), a.devCommand())
-	add(groupIDs, a.idCommand(), a.decodeCommand(), a.encodeCommand(), a.whoisCommand(), a.layoutCommand(), a.sequenceCommand())
-	add(groupOperate, a.statusCommand(), a.memberCommand(), a.leaderCommand(), a.workerCommand(),
-		a.configCommand(), a.clockCommand(), a.leaveCommand(), a.benchCommand())
-	add(groupOther, a.versionCommand())
+	add(groupMember, serve.New(h), serve.NewGateway(h), serve.NewDev(h))
+	add(groupIDs, id.New(a), id.NewDecode(a), id.NewEncode(a), id.NewWhoIs(a), layout.New(a), seq.New(a))
+	add(groupOperate, cluster.NewStatus(a), member.New(a), leader.New(a), worker.New(a),
+		cluster.NewConfig(a), cluster.NewClock(a), member.NewLeave(a), bench.New(a))
+	add(groupOther, newVersion(a))
 	root.AddCommand(exitCodes())
 	root.SetHelpCommand(helpCommand())
 	root.SetHelpCommandGroupID(groupOther)
@@ -73,9 +85,9 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 
 func unknownCommand(cmd *cobra.Command, name string) error {
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		return usagef("unknown command %q, expected one of \"snowraft help\": did you mean %s?", name, either(near))
+		return cli.Usagef("unknown command %q, expected one of \"snowraft help\": did you mean %s?", name, cli.Either(near))
 	}
-	return usagef("unknown command %q, expected one of \"snowraft help\"", name)
+	return cli.Usagef("unknown command %q, expected one of \"snowraft help\"", name)
 }
 
 // helpCommand replaces cobra's, which ends well when there is no such topic.
@@ -99,7 +111,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return usagef("unknown help topic %q, expected a command or exit-codes", strings.Join(args, " "))
+				return cli.Usagef("unknown help topic %q, expected a command or exit-codes", strings.Join(args, " "))
 			}
 			at.InitDefaultHelpFlag()
 			at.InitDefaultVersionFlag()

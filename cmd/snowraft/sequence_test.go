@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -60,25 +61,13 @@ func TestManyFormattedNumbers(t *testing.T) {
 	}
 }
 
-// A format of a later version is not guessed at.
-func TestFormatThatIsNotKnown(t *testing.T) {
-	t.Parallel()
-	for _, resp := range []*snowraftv1.NextResponse{
-		{Count: 1001, Format: "{seq:roman}"}, {Count: 1001, Format: "{seq}", TimeZone: "Mars/Olympus"}, {Count: 2, Format: "{roman}", Texts: []string{"I"}},
-	} {
-		if _, err := texts(resp); err == nil || !strings.Contains(err.Error(), "can't write") {
-			t.Errorf("%v: %v", resp, err)
-		}
-	}
-}
-
 // A member that is wrong about how many numbers it gives out is not believed.
 func TestOtherCountThanAskedFor(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.short = true
 	stdout, stderr, code := command(t, "seq", "next", "orders", "-n", "5", "--addr", f.address, "-o", "json")
-	if want := "snowraft: the member answered with 4 numbers, expected 5\n"; code != exitFailed || stderr != want || stdout != "" {
+	if want := "snowraft: the member answered with 4 numbers, expected 5\n"; code != cli.ExitFailed || stderr != want || stdout != "" {
 		t.Errorf("exit code %d, %q, %q, expected %q", code, stdout, stderr, want)
 	}
 }
@@ -95,7 +84,7 @@ func TestUnreachedMembers(t *testing.T) {
 		"seq delete orders":         stale,
 	} {
 		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
-		if want := "snowraft: warning: done, but not answered in time by b, c: " + means + "\n"; code != exitDone || stderr != want {
+		if want := "snowraft: warning: done, but not answered in time by b, c: " + means + "\n"; code != cli.ExitDone || stderr != want {
 			t.Errorf("%s: exit code %d, %q, expected %q", line, code, stderr, want)
 		}
 		if !strings.Contains(stdout, `"unreached_members":["b","c"]`) {
@@ -121,7 +110,7 @@ func TestSequenceRefusals(t *testing.T) {
 		f := newFakeAPI(t)
 		refuseWith(f, e)
 		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address)...)
-		if want := "snowraft: " + e.Message + " [" + e.Reason + "]\n"; code != exitFailed || stderr != want || stdout != "" {
+		if want := "snowraft: " + e.Message + " [" + e.Reason + "]\n"; code != cli.ExitFailed || stderr != want || stdout != "" {
 			t.Errorf("%s: exit code %d, %q, %q, expected %q", line, code, stdout, stderr, want)
 		}
 	}
@@ -156,7 +145,7 @@ func TestLeavesWhatWasChangedMeanwhile(t *testing.T) {
 		} {
 			f, other := newFakeAPI(t), newFakeAPI(t)
 			refuseWith(f, e)
-			if _, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address+","+other.address)...); code != exitFailed || !strings.Contains(stderr, e.Message) {
+			if _, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address+","+other.address)...); code != cli.ExitFailed || !strings.Contains(stderr, e.Message) {
 				t.Errorf("%s: exit code %d, %s", line, code, stderr)
 			}
 			if n, m := len(f.asked()), len(other.asked()); n != 1 || m != 0 {
@@ -172,8 +161,8 @@ func TestSequenceNamesComplete(t *testing.T) {
 	complete := func(args ...string) string {
 		a := newTestApp()
 		a.environ["SNOWRAFT_ADDR"] = f.address
-		a.stderr = io.Discard // cobra tells of the directive there
-		if code := run(t.Context(), a.app, append([]string{"__complete"}, args...)); code != exitDone {
+		a.Stderr = io.Discard // cobra tells of the directive there
+		if code := run(t.Context(), a.Host, append([]string{"__complete"}, args...)); code != cli.ExitDone {
 			t.Errorf("%q: exit code %d", args, code)
 		}
 		return a.out.String()

@@ -7,6 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
 // walk visits a command and all below it.
@@ -19,7 +21,7 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 
 func TestEveryCommandIsExplained(t *testing.T) {
 	t.Parallel()
-	walk(newTestApp().root(), func(cmd *cobra.Command) {
+	walk(newRoot(newTestApp().Host), func(cmd *cobra.Command) {
 		path := cmd.CommandPath()
 		if cmd.Short == "" || strings.Contains(cmd.Short, "\n") || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s: Short is %q, expected one line without a full stop", path, cmd.Short)
@@ -49,7 +51,7 @@ func TestEveryCommandIsExplained(t *testing.T) {
 // Examples must stay true: their flags exist.
 func TestExamplesParse(t *testing.T) {
 	t.Parallel()
-	root := newTestApp().root()
+	root := newRoot(newTestApp().Host)
 	var examples []string
 	walk(root, func(cmd *cobra.Command) {
 		text := strings.ReplaceAll(cmd.Example, "\\\n", " ")
@@ -66,7 +68,7 @@ func TestExamplesParse(t *testing.T) {
 		t.Fatalf("only %d examples were found", len(examples))
 	}
 	for _, example := range examples {
-		root := newTestApp().root()
+		root := newRoot(newTestApp().Host)
 		cmd, rest, err := root.Find(strings.Fields(example))
 		if err != nil {
 			t.Errorf("snowraft %s: %v", example, err)
@@ -112,8 +114,8 @@ func TestCompletion(t *testing.T) {
 		"help member":            "remove",
 	} {
 		a := newTestApp()
-		a.stderr = io.Discard // cobra tells of the directive there
-		if code := run(t.Context(), a.app, append(append([]string{"__complete"}, strings.Fields(line)...), "")); code != exitDone {
+		a.Stderr = io.Discard // cobra tells of the directive there
+		if code := run(t.Context(), a.Host, append(append([]string{"__complete"}, strings.Fields(line)...), "")); code != cli.ExitDone {
 			t.Errorf("%s: exit code %d", line, code)
 		}
 		if !strings.Contains(a.out.String(), want) {

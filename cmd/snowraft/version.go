@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
 // version is set when a release is built: -ldflags "-X main.version=v1.2.3".
@@ -46,22 +48,22 @@ func build() buildInfo {
 	return b
 }
 
-func (a *app) versionCommand() *cobra.Command {
-	return a.offline(&cobra.Command{
+func newVersion(a *cli.App) *cobra.Command {
+	return a.Offline(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
 		Long: `Prints the version of this program and what it was built from. The versions of
 the members of a cluster are in "snowraft member list".`,
 		Example: `  snowraft version
   snowraft version -o json`,
-		Args: arguments(),
-	}, func(out *printer, _ []string) error {
+		Args: cli.Args(),
+	}, func(out *cli.Printer, _ []string) error {
 		b := build()
-		return out.answer(b, record(
-			pair{"Version", b.Version},
-			pair{"Commit", b.Commit},
-			pair{"Go", b.Go},
-			pair{"Platform", b.Platform},
+		return out.Answer(b, cli.Record(
+			"Version", b.Version,
+			"Commit", b.Commit,
+			"Go", b.Go,
+			"Platform", b.Platform,
 		))
 	})
 }

@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"google.golang.org/grpc"
+
+	goclient "github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/load"
+)
+
+// eachMember has ask call each member once, so that what can't succeed fails before
+// it is measured.
+func eachMember(cfg config, ask func(*cli.Client) error) error {
+	for _, address := range cfg.addresses {
+		c := cli.NewClient([]string{address}, cfg.timeout)
+		err := ask(c)
+		c.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dial makes one connection to each address, and the clients that share them.
+func (b *clients) dial(cfg config, caller func(*grpc.ClientConn) load.Caller) error {
+	var conns []*grpc.ClientConn
+	b.close = func() {
+		for _, conn := range conns {
+			_ = conn.Close() // only ever says that it was closed before
+		}
+	}
+	for _, address := range cfg.addresses {
+		conn, err := load.Dial(address)
+		if err != nil {
+			b.close()
+			return err
+		}
+		conns = append(conns, conn)
+	}
+	b.connections = len(conns)
+	for i := range cfg.clients {
+		b.callers = append(b.callers, caller(conns[i%len(conns)]))
+	}
+	return nil
+}
+
+// batchOf is how many IDs or numbers a call asks for.
+func batchOf(cfg config) uint32 { return uint32(min(cfg.batch, math.MaxUint32)) } //nolint:gosec // its flag is at least 1
+
+// clients are the clients of a run.
+type clients struct {
+	callers     []load.Caller
+	connections int    // 0: as many as the Go client makes
+	step        uint64 // from one number of a run to the next
+	signed      bool   // numbers may be negative
+	close       func()
+}
+
+// share makes clients that are callers of one Go client.
+func (b *clients) share(cfg config, layout string) error {
+	c, err := goclient.New(cfg.addresses, goclient.WithTimeout(cfg.timeout))
+	if err != nil {
+		return err
+	}
+	b.close = func() { _ = c.Close() } // nothing is under way any more
+	for range cfg.clients {
+		b.callers = append(b.callers, &load.Coalesced{IDs: c.IDs(layout), Count: cfg.batch})
+	}
+	return nil
+}
+
+// closingCaller is a client with a connection of its own.
+type closingCaller interface {
+	load.Caller
+	Close()
+}
+
+// ownConnections makes clients with a connection each, after one call to each address
+// that has to succeed.
+func ownConnections(ctx context.Context, cfg config, open func(address string, batch int) closingCaller) (*clients, error) {
+	for _, address := range cfg.addresses {
+		c := open(address, 1)
+		err := c.Call(ctx, &load.Receipt{})
+		c.Close()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", address, err)
+		}
+	}
+	b := &clients{connections: cfg.clients, step: 1, signed: true}
+	var opened []closingCaller
+	for i := range cfg.clients {
+		c := open(cfg.addresses[i%len(cfg.addresses)], cfg.batch)
+		opened = append(opened, c)
+		b.callers = append(b.callers, c)
+	}
+	b.close = func() {
+		for _, c := range opened {
+			c.Close()
+		}
+	}
+	return b, nil
+}

@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	goclient "github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Holder is who has the workers that are leased to be measured.
+const Holder = "snowraft-bench"
+
+func newEmbedded(a *cli.App) *cobra.Command {
+	var layout string
+	lanes := 1
+	cmd := &cobra.Command{
+		Use:   "embedded",
+		Short: "Measure an embedded generator of the Go client",
+		Long: `Leases workers through the members, as a Go program with an embedded generator does,
+and takes IDs of it from --clients goroutines. The members give windows of time and
+no IDs, so what is measured is this machine, and that a generator gets its windows.
+
+Taking one ID takes less than measuring that: for how many there can be, ask for many
+in a call (--batch). At the end the workers are given back.`,
+		Example: `  snowraft bench embedded
+  snowraft bench embedded --lanes 4 --clients 8 --batch 100
+  snowraft bench embedded --rate 100000 --duration 10m`,
+		Args: cli.Args(),
+	}
+	cli.AddLayoutFlag(cmd, &layout)
+	cli.AddFlag(cmd, "", "lanes", "", cli.IntValue(&lanes, 1, limits.Lanes), "how many workers to lease")
+	return command(a, cmd, target{
+		noun: "IDs", port: cli.APIPort, setting: true,
+		batch: limits.Count, batchHelp: "how many IDs a call takes",
+		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
+			if err := eachMember(cfg, func(c *cli.Client) error { // says at once what a generator would wait for
+				_, err := snowraftv1.NewLayoutServiceClient(c).GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: layout})
+				return err
+			}); err != nil {
+				return nil, err
+			}
+			return embed(ctx, a, cfg, layout, lanes)
+		},
+	})
+}
+
+// embed makes clients that share one generator, once that has a window.
+func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int) (*clients, error) {
+	c, err := goclient.New(cfg.addresses, goclient.WithTimeout(cfg.timeout))
+	if err != nil {
+		return nil, err
+	}
+	g, err := goclient.NewGenerator(c, goclient.WithLayout(layout), goclient.WithLanes(lanes), goclient.WithHolder(Holder))
+	if err != nil {
+		_ = c.Close() // as below
+		return nil, err
+	}
+	b := &clients{close: func() {
+		ctx, cancel := context.WithTimeout(context.Background(), cfg.timeout)
+		defer cancel()
+		if err := g.Close(ctx); err != nil {
+			a.Warn("workers were not given back, and come free when their windows have passed: %v", err)
+		}
+		_ = c.Close() // nothing is under way any more
+	}}
+	first, err := g.Ranges(ctx, 1)
+	if err != nil {
+		b.close()
+		return nil, fmt.Errorf("the generator has no window: %s", strings.TrimPrefix(err.Error(), "snowraft: "))
+	}
+	b.step = first[0].Step
+	for range cfg.clients {
+		b.callers = append(b.callers, &load.Embedded{Generator: g, Count: cfg.batch})
+	}
+	return b, nil
+}

@@ -1,0 +1,66 @@
+package bench
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/load"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+func newHTTP(a *cli.App) *cobra.Command {
+	var (
+		layout string
+		post   bool
+	)
+	cmd := &cobra.Command{
+		Use:   "http [SEQUENCE]",
+		Short: "Measure IDs or numbers as plain text over HTTP",
+		Long: `Asks for /id, or for /seq/NAME if a sequence is named, from --clients clients, each
+on a connection of its own that is kept. With --batch, an answer has that many lines.
+Numbers of a sequence with a format can't be checked for duplicates.`,
+		Example: `  snowraft bench http
+  snowraft bench http orders --clients 100 --batch 10
+  snowraft bench http --post --addr 10.0.0.1:7701,10.0.0.2:7701`,
+		Args: cli.Args("[SEQUENCE]"),
+	}
+	cli.AddLayoutFlag(cmd, &layout)
+	cmd.Flags().BoolVar(&post, "post", false, "ask with POST instead of GET")
+	return command(a, cmd, target{
+		noun: "numbers", port: cli.HTTPPort,
+		batch: limits.Texts, batchHelp: "how many IDs or numbers a request asks for",
+		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
+			path, method, query := "/id", http.MethodGet, url.Values{}
+			if layout != snowflake.Default().Name() {
+				query.Set("layout", layout)
+			}
+			if len(args) > 0 {
+				if cmd.Flags().Changed("layout") {
+					return nil, cli.Usagef("--layout: expected without a SEQUENCE")
+				}
+				path = "/seq/" + strings.ReplaceAll(url.PathEscape(args[0]), "%2F", "/")
+			}
+			if post {
+				method = http.MethodPost
+			}
+			return ownConnections(ctx, cfg, func(address string, batch int) closingCaller {
+				query, full := maps.Clone(query), path
+				if batch > 1 {
+					query.Set("n", strconv.Itoa(batch))
+				}
+				if len(query) > 0 {
+					full += "?" + query.Encode()
+				}
+				return load.NewHTTP(address, method, full, uint64(batch), cfg.timeout) //nolint:gosec // its flag is at least 1
+			})
+		},
+	})
+}

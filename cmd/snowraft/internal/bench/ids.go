@@ -1,0 +1,73 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func newIDs(a *cli.App) *cobra.Command {
+	var (
+		layout           string
+		packed, coalesce bool
+	)
+	cmd := &cobra.Command{
+		Use:   "ids",
+		Short: "Measure IDs over gRPC",
+		Long: `Calls GenerateIds from --clients clients, over one connection to each address.
+A member answers with ranges of IDs, which stay as small for many as for one; with
+--packed, with the IDs themselves.
+
+With --coalesce the clients are callers of one Go client, as in a program that uses
+it: those that ask at the same time share a call, which goes to whichever member is
+well.
+
+The check for duplicates holds all IDs as ranges. IDs that no other client of the
+cluster takes meanwhile join to few; where its memory ends, it says so.`,
+		Example: `  snowraft bench ids
+  snowraft bench ids --batch 10000 --packed --layout orders
+  snowraft bench ids --coalesce --clients 1000
+  snowraft bench ids --rate 5000 --duration 1m --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
+		Args: cli.Args(),
+	}
+	cli.AddLayoutFlag(cmd, &layout)
+	cmd.Flags().BoolVar(&packed, "packed", false, "ask for the IDs themselves instead of ranges")
+	cmd.Flags().BoolVar(&coalesce, "coalesce", false, "ask through one Go client, whose callers share calls")
+	return command(a, cmd, target{
+		noun: "IDs", port: cli.APIPort, setting: true,
+		batch: limits.Count, batchHelp: fmt.Sprintf("how many IDs a call asks for, at most %d with --packed", limits.Packed),
+		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
+			if packed && cfg.batch > limits.Packed {
+				return nil, cli.Usagef("--batch %d: expected at most %d with --packed", cfg.batch, limits.Packed)
+			}
+			if packed && coalesce {
+				return nil, cli.Usagef("--packed: expected without --coalesce, which always asks for ranges")
+			}
+			clients := &clients{}
+			err := eachMember(cfg, func(c *cli.Client) error {
+				resp, err := snowraftv1.NewIdServiceClient(c).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: layout, Count: 1})
+				if err == nil && len(resp.GetRanges()) > 0 {
+					clients.step = resp.GetRanges()[0].GetStep()
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			if coalesce {
+				return clients, clients.share(cfg, layout)
+			}
+			req := &snowraftv1.GenerateIdsRequest{Layout: layout, Count: batchOf(cfg), Packed: packed}
+			return clients, clients.dial(cfg, func(conn *grpc.ClientConn) load.Caller {
+				return &load.IDs{Client: snowraftv1.NewIdServiceClient(conn), Request: req, Timeout: cfg.timeout}
+			})
+		},
+	})
+}

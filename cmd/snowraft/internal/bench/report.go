@@ -1,0 +1,208 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/load"
+)
+
+// report is a run as it is printed.
+type report struct {
+	command, noun string
+	cfg           config
+	connections   int
+	signed        bool
+	interrupted   bool
+	result        *load.Result
+}
+
+// Report is a report as JSON; latencies are in milliseconds.
+type Report struct {
+	Command          string    `json:"command"`
+	Addresses        []string  `json:"addresses"`
+	Clients          int       `json:"clients"`
+	Connections      int       `json:"connections"` // 0: as many as the Go client makes
+	Batch            int       `json:"batch"`
+	Rate             uint64    `json:"rate,string"` // due a second; 0 in the closed loop
+	ElapsedMillis    float64   `json:"elapsed_ms"`
+	Interrupted      bool      `json:"interrupted"`
+	Calls            uint64    `json:"calls,string"`
+	CallsPerSecond   float64   `json:"calls_per_second"`
+	Numbers          uint64    `json:"numbers,string"`
+	NumbersPerSecond float64   `json:"numbers_per_second"`
+	Overdue          uint64    `json:"overdue,string"`
+	LatencyMillis    latency   `json:"latency_ms"`
+	Failed           uint64    `json:"failed,string"`
+	Failures         []failure `json:"failures"`
+	Check            *check    `json:"check"` // null without one
+}
+
+type latency struct {
+	Mean float64 `json:"mean"`
+	P50  float64 `json:"p50"`
+	P90  float64 `json:"p90"`
+	P99  float64 `json:"p99"`
+	P999 float64 `json:"p99_9"`
+	Max  float64 `json:"max"`
+}
+
+type failure struct {
+	Reason  string `json:"reason"`
+	Count   uint64 `json:"count,string"`
+	Example string `json:"example"`
+}
+
+type check struct {
+	Checked    uint64   `json:"checked,string"`
+	Skipped    uint64   `json:"skipped,string"` // beyond the memory of the check
+	Duplicates uint64   `json:"duplicates,string"`
+	Examples   []string `json:"examples"`
+}
+
+// print prints the report.
+func (r report) print(out *cli.Printer) error {
+	res := r.result
+	d := Report{
+		Command: r.command, Addresses: r.cfg.addresses, Clients: r.cfg.clients, Connections: r.connections, Batch: r.cfg.batch, Rate: r.cfg.rate,
+		ElapsedMillis: inMillis(res.Elapsed), Interrupted: r.interrupted,
+		Calls: res.Calls, CallsPerSecond: rounded(res.Rate(res.Calls)), Numbers: res.Numbers, NumbersPerSecond: rounded(res.Rate(res.Numbers)),
+		Overdue: res.Overdue, Failed: res.Failed(), Failures: []failure{},
+		LatencyMillis: latency{
+			Mean: inMillis(time.Duration(res.Latency.Mean())), P50: inMillis(res.Percentile(50)), P90: inMillis(res.Percentile(90)),
+			P99: inMillis(res.Percentile(99)), P999: inMillis(res.Percentile(99.9)), Max: inMillis(time.Duration(res.Latency.Max())),
+		},
+	}
+	for _, f := range res.Failures {
+		d.Failures = append(d.Failures, failure{f.Reason, f.Count, cli.OneLine(f.Example)})
+	}
+	if v := res.Report; r.cfg.check {
+		d.Check = &check{v.Checked, v.Skipped, v.Duplicates, r.examples()}
+	}
+	blocks := []cli.Block{r.record(d)}
+	if len(d.Failures) > 0 {
+		blocks = append(blocks, cli.Table(d.Failures,
+			cli.Column("FAILURE", func(f failure) string { return f.Reason }),
+			cli.Column("CALLS", func(f failure) string { return cli.Decimal(f.Count) }),
+			cli.Column("SUCH AS", func(f failure) string { return f.Example })))
+	}
+	return out.Answer(d, blocks...)
+}
+
+// record shows everything but the failures.
+func (r report) record(d Report) cli.Block {
+	unique, overdue, due, interrupted, connections := "not checked", "", "", "", ""
+	if d.Connections > 0 {
+		connections = ", " + plural(d.Connections, "connection")
+	}
+	if d.Check != nil {
+		switch {
+		case d.Check.Duplicates > 0:
+			unique = fmt.Sprintf("NO: %d of %d came a second time", d.Check.Duplicates, d.Check.Checked)
+		case d.Check.Skipped > 0:
+			unique = fmt.Sprintf("yes, of the %d that were checked", d.Check.Checked)
+		default:
+			unique = fmt.Sprintf("yes, all %d", d.Check.Checked)
+		}
+	}
+	if d.Overdue > 0 {
+		overdue = fmt.Sprintf("%d calls were due and not made: the rate is more than there is", d.Overdue)
+	}
+	if d.Rate > 0 {
+		due = fmt.Sprintf("%d calls a second", d.Rate)
+	}
+	if d.Interrupted {
+		interrupted = ", interrupted"
+	}
+	failed := "none"
+	if d.Failed > 0 {
+		failed = fmt.Sprintf("%d calls", d.Failed)
+	}
+	return cli.Record(
+		"Clients", fmt.Sprintf("%d%s, %d in a call", d.Clients, connections, d.Batch),
+		"Due", due,
+		"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, interrupted),
+		"Calls", fmt.Sprintf("%d, %.0f a second", d.Calls, d.CallsPerSecond),
+		strings.ToUpper(r.noun[:1])+r.noun[1:], fmt.Sprintf("%d, %.0f a second", d.Numbers, d.NumbersPerSecond),
+		"Latency", d.LatencyMillis.String(),
+		"Overdue", overdue,
+		"Failed", failed,
+		"Unique", unique,
+	)
+}
+
+// examples are some of the duplicates.
+func (r report) examples() []string {
+	list := []string{}
+	for _, n := range r.result.Report.Examples {
+		if r.signed {
+			list = append(list, strconv.FormatInt(int64(n), 10)) //nolint:gosec // the same bits
+		} else {
+			list = append(list, cli.Decimal(n))
+		}
+	}
+	return list
+}
+
+// inMillis is a duration in milliseconds: to the microsecond, one below a millisecond to the nanosecond.
+func inMillis(d time.Duration) float64 {
+	if d >= time.Millisecond {
+		d = d.Round(time.Microsecond)
+	}
+	return float64(d) / 1e6
+}
+
+// String has the unit in which most of it has digits that count.
+func (l latency) String() string {
+	unit, scale := "ms", 1.0
+	if l.P99 < 1 {
+		unit, scale = "µs", 1000
+	}
+	in := func(ms float64) string { return digits3(ms * scale) }
+	return fmt.Sprintf("p50 %s, p90 %s, p99 %s, p99.9 %s, max %s %s", in(l.P50), in(l.P90), in(l.P99), in(l.P999), in(l.Max), unit)
+}
+
+// rounded is a rate with one digit after the point.
+func rounded(rate float64) float64 { return math.Round(rate*10) / 10 }
+
+// digits3 writes a number with three digits that count, or more before the point.
+func digits3(x float64) string {
+	switch {
+	case x >= 100:
+		return strconv.FormatFloat(x, 'f', 0, 64)
+	case x >= 10:
+		return strconv.FormatFloat(x, 'f', 1, 64)
+	case x >= 1:
+		return strconv.FormatFloat(x, 'f', 2, 64)
+	default:
+		return strconv.FormatFloat(x, 'f', 3, 64)
+	}
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// failure is why a run that was measured is a failure all the same.
+func (r report) failure() error {
+	if v := r.result.Report; v.Duplicates > 0 {
+		return fmt.Errorf("%d of %d %s came a second time, expected none: %s%s", v.Duplicates, v.Checked, r.noun,
+			strings.Join(r.examples(), ", "), map[bool]string{true: ", ..."}[uint64(len(v.Examples)) < v.Duplicates])
+	}
+	if r.result.Calls > 0 || r.interrupted {
+		return nil
+	}
+	if len(r.result.Failures) > 0 {
+		f := r.result.Failures[0]
+		return fmt.Errorf("no call succeeded: %s [%s]", cli.OneLine(f.Example), f.Reason)
+	}
+	return errors.New("no call was made, expected a longer --duration or a higher --rate")
+}

@@ -1,0 +1,98 @@
+package bench
+
+import (
+	"flag"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/load"
+)
+
+var update = flag.Bool("update", false, "write the golden file anew")
+
+// TestBenchReports holds what is printed of a run.
+func TestBenchReports(t *testing.T) {
+	t.Parallel()
+	latency := hdrhistogram.New(1, time.Hour.Nanoseconds(), 3)
+	for i := range int64(1000) {
+		_ = latency.RecordValue((i + 1) * time.Millisecond.Nanoseconds())
+	}
+	cfg := config{addresses: []string{"10.0.0.1:7700", "10.0.0.2:7700"}, clients: 64, batch: 10, check: true}
+	clean := report{
+		command: "ids", noun: "IDs", cfg: cfg, connections: 2,
+		result: &load.Result{Elapsed: 10 * time.Second, Calls: 1000, Numbers: 10000, Latency: latency, Report: load.DuplicateReport{Checked: 10000}},
+	}
+	embedded := clean
+	embedded.command, embedded.connections = "embedded", 0
+	bad := clean
+	bad.command, bad.noun, bad.signed, bad.interrupted, bad.connections, bad.cfg.rate = "seq", "numbers", true, true, 1, 500
+	bad.result = &load.Result{
+		Elapsed: 1500 * time.Millisecond, Calls: 1000, Numbers: 10000, Overdue: 7, Latency: latency,
+		Failures: []load.Failure{{Reason: "CLOCK_BEHIND", Count: 12, Example: "behind\nby 5 s"}, {Reason: "TIMEOUT", Count: 1, Example: "no answer in time"}},
+		Report:   load.DuplicateReport{Checked: 9000, Skipped: 1000, Duplicates: 3, Examples: []uint64{5, 1<<64 - 1}},
+	}
+	unchecked := clean
+	unchecked.cfg.check = false
+	full := clean
+	full.result = &load.Result{Latency: latency, Report: load.DuplicateReport{Checked: 9000, Skipped: 1000}}
+	var text strings.Builder
+	out := &cli.App{Stdout: &text}
+	for _, r := range []report{clean, embedded, bad, unchecked, full} {
+		for _, output := range []string{cli.OutputText, cli.OutputJSON} {
+			if err := r.print(out.Printer(output)); err != nil {
+				t.Fatal(err)
+			}
+			text.WriteString("\n")
+		}
+	}
+	const path = "testdata/report.golden"
+	if *update {
+		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	golden, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text.String() != string(golden) {
+		t.Errorf("%s differs; if that is right: go test ./cmd/snowraft/internal/bench -update\n%s", path, text.String())
+	}
+	const want = "3 of 9000 numbers came a second time, expected none: 5, -1, ..."
+	if err := bad.failure(); err == nil || err.Error() != want {
+		t.Errorf("the failure is %v, expected %s", err, want)
+	}
+	if err := clean.failure(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	t.Parallel()
+	got := progressLine(load.Progress{Elapsed: time.Second, Calls: 100, Numbers: 1000},
+		load.Progress{Elapsed: 3 * time.Second, Calls: 400, Numbers: 4000, Failed: 2}, "IDs")
+	if want := "3s  150 calls/s  1500 IDs/s  2 failed"; got != want {
+		t.Errorf("%q, expected %q", got, want)
+	}
+}
+
+// What takes less than a microsecond is not written as nothing.
+func TestBenchLatencyHasDigits(t *testing.T) {
+	t.Parallel()
+	for want, l := range map[string]latency{
+		"p50 0.141, p90 0.200, p99 0.541, p99.9 1.20, max 120000 µs": {
+			P50: inMillis(141), P90: inMillis(200), P99: inMillis(541), P999: inMillis(1200), Max: inMillis(120 * time.Millisecond)},
+		"p50 0.147, p90 0.306, p99 3.07, p99.9 7.57, max 11.2 ms": {
+			P50: inMillis(147 * time.Microsecond), P90: inMillis(306 * time.Microsecond), P99: inMillis(3070 * time.Microsecond),
+			P999: inMillis(7570 * time.Microsecond), Max: inMillis(11200 * time.Microsecond)},
+	} {
+		if got := l.String(); got != want {
+			t.Errorf("%s, expected %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,63 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/seq"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func newSeq(a *cli.App) *cobra.Command {
+	cmd := command(a, &cobra.Command{
+		Use:   "seq NAME",
+		Short: "Measure the numbers of a sequence over gRPC",
+		Long: `Calls SequenceService.Next from --clients clients, over one connection to each
+address. The sequence has to exist; its numbers are given out.
+
+A sequence that starts over while it is measured gives numbers a second time, as
+it should: --check=false, then.`,
+		Example: `  snowraft bench seq orders
+  snowraft bench seq invoices --clients 1000 --batch 10 --duration 30s`,
+		Args: seq.Args(),
+	}, target{
+		noun: "numbers", port: cli.APIPort, setting: true,
+		batch: limits.Count, batchHelp: "how many numbers a call asks for",
+		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
+			clients := &clients{signed: true}
+			err := eachMember(cfg, func(c *cli.Client) error {
+				resp, err := snowraftv1.NewSequenceServiceClient(c).GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
+				if err == nil {
+					clients.step = magnitude(resp.GetSequence())
+				}
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			req := &snowraftv1.NextRequest{Sequence: args[0], Count: batchOf(cfg)}
+			return clients, clients.dial(cfg, func(conn *grpc.ClientConn) load.Caller {
+				return &load.Next{Client: snowraftv1.NewSequenceServiceClient(conn), Request: req, Timeout: cfg.timeout}
+			})
+		},
+	})
+	cmd.ValidArgsFunction = seq.Complete(a)
+	return cmd
+}
+
+// magnitude is the distance between numbers of a sequence.
+func magnitude(s *snowraftv1.Sequence) uint64 {
+	switch increment := s.GetIncrement(); {
+	case s.Increment == nil:
+		return 1
+	case increment < 0:
+		return -uint64(increment) //nolint:gosec // the same bits, and those of the least number are right too
+	default:
+		return uint64(increment)
+	}
+}

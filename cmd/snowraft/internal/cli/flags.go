@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// EnvNote is the annotation of a flag that the environment can set too.
+const EnvNote = "snowraft_env"
+
+// EnvName returns the environment variable of a flag: data-dir is SNOWRAFT_DATA_DIR.
+func EnvName(flag string) string {
+	return "SNOWRAFT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// AddFlag adds a flag to the command line only.
+func AddFlag(cmd *cobra.Command, group, name, short string, v *Value, help string) *pflag.Flag {
+	f := cmd.Flags().VarPF(v, name, short, help)
+	if group != "" {
+		f.Annotations = map[string][]string{FlagGroup: {group}}
+	}
+	if v.Among != nil {
+		// The one error there is: it was registered before. VarPF has refused that.
+		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(v.Among, cobra.ShellCompDirectiveNoFileComp))
+	}
+	return f
+}
+
+// AddSetting adds a flag that an environment variable can set too.
+func AddSetting(cmd *cobra.Command, group, name string, v *Value, help string) {
+	f := AddFlag(cmd, group, name, "", v, help+" (env "+EnvName(name)+")")
+	f.Annotations[EnvNote] = []string{EnvName(name)}
+}
+
+// Resolve fills in the settings that the command line does not give: from the
+// environment, else from the file, if there is one, whose entry returns a setting's
+// text and where it stands. Those found count as changed.
+func Resolve(flags *pflag.FlagSet, env func(string) string, entry func(name string) (text, where string, ok bool)) error {
+	var first error
+	flags.VisitAll(func(f *pflag.Flag) {
+		names := f.Annotations[EnvNote]
+		if first != nil || f.Changed || len(names) == 0 {
+			return
+		}
+		// Empty is not set: there is no setting that can be empty, and container
+		// tools pass variables on that were never filled in.
+		if text := env(names[0]); text != "" {
+			first = assign(f, names[0], text)
+			return
+		}
+		if entry == nil {
+			return
+		}
+		if text, where, ok := entry(f.Name); ok {
+			first = assign(f, where, text)
+		}
+	})
+	return first
+}
+
+// assign sets a flag to a value that came from elsewhere, under another name.
+func assign(f *pflag.Flag, name, text string) error {
+	if err := f.Value.Set(text); err != nil {
+		return badValue(name, text, f)
+	}
+	f.Changed = true
+	return nil
+}

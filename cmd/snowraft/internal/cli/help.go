@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpColumns is how wide the help of flags may get.
+const helpColumns = 100
+
+// FlagGroup is the annotation of a flag that names its group in the help.
+const FlagGroup = "snowraft_group"
+
+// Usage prints how to use a command; unlike cobra's own it groups flags.
+func Usage(cmd *cobra.Command) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Usage:\n  %s\n", usageLine(cmd))
+	if cmd.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", cmd.Example)
+	}
+	writeCommands(&b, cmd)
+	writeFlags(&b, cmd.Flags())
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\nUse \"%s COMMAND --help\" for more about a command.\n", cmd.CommandPath())
+	}
+	_, err := io.WriteString(cmd.OutOrStderr(), b.String())
+	return err
+}
+
+func usageLine(cmd *cobra.Command) string {
+	switch {
+	case cmd.HasAvailableSubCommands():
+		return cmd.CommandPath() + " COMMAND"
+	case cmd.HasAvailableFlags():
+		return cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name()) + " [flags]"
+	default:
+		return cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name())
+	}
+}
+
+func writeCommands(b *strings.Builder, cmd *cobra.Command) {
+	list := func(title string, keep func(*cobra.Command) bool) {
+		for _, sub := range cmd.Commands() {
+			if !keep(sub) {
+				continue
+			}
+			if title != "" {
+				fmt.Fprintf(b, "\n%s\n", title)
+				title = ""
+			}
+			fmt.Fprintf(b, "  %-*s %s\n", max(sub.NamePadding(), 11), sub.Name(), sub.Short)
+		}
+	}
+	for _, g := range cmd.Groups() {
+		list(g.Title, func(c *cobra.Command) bool { return c.GroupID == g.ID })
+	}
+	list("Commands:", func(c *cobra.Command) bool { return c.GroupID == "" && c.IsAvailableCommand() })
+	list("Topics:", (*cobra.Command).IsAdditionalHelpTopicCommand)
+}
+
+// writeFlags prints a command's own flags first, then its groups of flags.
+func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
+	const own = "Flags"
+	titles := []string{own}
+	groups := map[string]*pflag.FlagSet{own: newFlagSet(flags.SortFlags)}
+	lonely := true // there is no flag but --help and --version
+	flags.VisitAll(func(f *pflag.Flag) {
+		title := own
+		if in := f.Annotations[FlagGroup]; len(in) > 0 {
+			title = in[0]
+		} else if f.Name != "help" && f.Name != "version" {
+			lonely = false
+		}
+		if groups[title] == nil {
+			titles = append(titles, title)
+			groups[title] = newFlagSet(flags.SortFlags)
+		}
+		groups[title].AddFlag(f)
+	})
+	if lonely && len(titles) > 1 {
+		titles = append(titles[1:], own)
+	}
+	for _, title := range titles {
+		heading := title
+		if title == own && lonely && len(titles) > 1 {
+			heading = "Other"
+		}
+		if text := groups[title].FlagUsagesWrapped(helpColumns); text != "" {
+			fmt.Fprintf(b, "\n%s:\n%s", heading, text)
+		}
+	}
+}
+
+func newFlagSet(sorted bool) *pflag.FlagSet {
+	set := pflag.NewFlagSet("", pflag.ContinueOnError)
+	set.SortFlags = sorted
+	return set
+}
+
+// FlagError turns what pflag says about a flag into one line that names the
+// flag, the value and what was expected.
+func FlagError(cmd *cobra.Command, err error) error {
+	var (
+		invalid *pflag.InvalidValueError
+		missing *pflag.ValueRequiredError
+		unknown *pflag.NotExistError
+	)
+	switch {
+	case errors.As(err, &invalid):
+		return badValue("--"+invalid.GetFlag().Name, invalid.GetValue(), invalid.GetFlag())
+	case errors.As(err, &missing):
+		return Usagef("--%s: missing value, expected %s", missing.GetFlag().Name, Expected(missing.GetFlag()))
+	case errors.As(err, &unknown):
+		name := "--" + unknown.GetSpecifiedName()
+		if short := unknown.GetSpecifiedShortnames(); short != "" {
+			name = "-" + short
+		}
+		return Usagef("unknown flag %s, expected one of those in \"%s --help\"", name, cmd.CommandPath())
+	default:
+		return Usagef("%v, expected flags as in \"%s --help\"", err, cmd.CommandPath())
+	}
+}
+
+// badValue says that the value given to a flag, under whatever name, is wrong.
+func badValue(name, text string, f *pflag.Flag) error {
+	return Usagef("%s %q: expected %s", name, text, Expected(f))
+}
+
+// Expected says what a flag takes.
+func Expected(f *pflag.Flag) string {
+	if v, ok := f.Value.(*Value); ok {
+		return v.Expects
+	}
+	return "true or false" // the only other kind of flag here
+}

@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+)
+
+// The choices of --output.
+const (
+	OutputText = "text"
+	OutputJSON = "json"
+)
+
+// Printer writes the answer of a command.
+type Printer struct {
+	w     io.Writer
+	JSON  bool
+	Style Style
+}
+
+// Printer returns a printer to standard output, in the format that --output names.
+func (a *App) Printer(output string) *Printer {
+	_, style := a.Terminal(a.Stdout)
+	return &Printer{w: a.Stdout, JSON: output == OutputJSON, Style: style}
+}
+
+// Answer writes doc as one line of JSON, or blocks as text with an empty line
+// between each two.
+func (p *Printer) Answer(doc any, blocks ...Block) error {
+	w := bufio.NewWriter(p.w)
+	if p.JSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetEscapeHTML(false)
+		if err := encoder.Encode(doc); err != nil {
+			return err
+		}
+		return w.Flush()
+	}
+	for i, b := range blocks {
+		if i > 0 {
+			fmt.Fprintln(w)
+		}
+		b(w, p.Style)
+	}
+	return w.Flush()
+}
+
+// Block is a part of an answer in text. What goes wrong when it writes is
+// remembered by the printer's buffer.
+type Block func(io.Writer, Style)
+
+// Line is a line of text.
+func Line(format string, args ...any) Block {
+	return func(w io.Writer, _ Style) { fmt.Fprintf(w, format+"\n", args...) }
+}
+
+// Record lists labels, each followed by its value; it omits empty values.
+func Record(labelsAndValues ...string) Block {
+	return func(w io.Writer, _ Style) {
+		t := newTable(w)
+		for p := range slices.Chunk(labelsAndValues, 2) {
+			if p[1] != "" {
+				fmt.Fprintf(t, "%s\t%s\n", p[0], p[1])
+			}
+		}
+		_ = t.Flush()
+	}
+}

@@ -1,0 +1,76 @@
+package cli
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// AddLayoutFlag adds the flag that names a layout; shells offer the suggestions.
+func AddLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *pflag.Flag {
+	*layout = snowflake.Default().Name()
+	v := WordsValue(layout, "NAME")
+	v.Among = suggestions
+	return AddFlag(cmd, "", "layout", "l", v, "the layout of the ID")
+}
+
+// Preset returns the preset of that name; hint says what else the user can do.
+func Preset(name, hint string) (*snowflake.Layout, error) {
+	layout, ok := snowflake.Preset(name)
+	if !ok {
+		return nil, Usagef("--layout %q: expected a preset, %s; %s", name, Either(PresetNames()), hint)
+	}
+	return layout, nil
+}
+
+// PresetNames lists the presets.
+func PresetNames() []string {
+	var names []string
+	for _, l := range snowflake.Presets() {
+		names = append(names, l.Name())
+	}
+	return names
+}
+
+// EncodingNames lists the encodings of IDs.
+func EncodingNames() []string {
+	var names []string
+	for _, e := range snowflake.Encodings() {
+		names = append(names, e.String())
+	}
+	return names
+}
+
+// EncodingValue takes the name of an encoding of IDs.
+func EncodingValue(p *snowflake.Encoding) *Value {
+	return &Value{
+		Kind: "NAME", Expects: Either(EncodingNames()), Among: EncodingNames(),
+		Text: p.String,
+		Parse: func(s string) bool {
+			var err error
+			*p, err = snowflake.ParseEncoding(s)
+			return err == nil
+		},
+	}
+}
+
+// ParseTime reads an instant, and returns it in Unix milliseconds.
+func ParseTime(s string) (int64, error) {
+	if ms, err := strconv.ParseInt(s, 10, 64); err == nil {
+		return ms, nil
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return 0, errors.New("expected RFC 3339 such as 2026-01-01T00:00:00Z, or Unix milliseconds")
+	}
+	return t.UnixMilli(), nil
+}
+
+// Plain takes the name of the package off an error of snowflake.
+func Plain(err error) string { return strings.TrimPrefix(err.Error(), "snowflake: ") }

@@ -1,0 +1,66 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Stamp formats an instant as all of Snowraft does: RFC 3339, UTC, milliseconds.
+func Stamp(unixMillis int64) string {
+	return time.UnixMilli(unixMillis).UTC().Format("2006-01-02T15:04:05.000Z07:00")
+}
+
+// StampKnown is stamp for instants that may not be known, which are 0.
+func StampKnown(unixMillis int64) string {
+	if unixMillis == 0 {
+		return ""
+	}
+	return Stamp(unixMillis)
+}
+
+// human formats a duration without the parts that are zero: 10m, not 10m0s.
+func human(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
+}
+
+// Milliseconds formats a number of milliseconds as a duration.
+func Milliseconds(ms int64) string { return human(time.Duration(ms) * time.Millisecond) }
+
+// Decimal formats a number.
+func Decimal(n uint64) string { return strconv.FormatUint(n, 10) }
+
+// Offset formats how far a clock is from another: positive is ahead.
+func Offset(ms int64) string { return fmt.Sprintf("%+d ms", ms) }
+
+// EnumName is a protobuf enum value as people write it: MEMBER_ROLE_VOTER is
+// voter. One that is not specified is empty.
+func EnumName(name, prefix string) string {
+	if name == prefix+"UNSPECIFIED" {
+		return ""
+	}
+	return strings.ToLower(strings.TrimPrefix(name, prefix))
+}
+
+// Innermost returns the cause at the bottom of err: "permission denied" without path and call.
+func Innermost(err error) error {
+	for {
+		next := errors.Unwrap(err)
+		if next == nil {
+			return err
+		}
+		err = next
+	}
+}
+
+// OneLine returns text with all of its white space as single spaces.
+func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Value is the value of a setting: the same parser reads it from a flag, the
+// environment and the configuration file.
+type Value struct {
+	Kind    string            // what the help shows in the value's place
+	Expects string            // what errors say was expected
+	Parse   func(string) bool // stores what it accepts
+	Text    func() string
+	List    bool     // a YAML list is accepted for it
+	Among   []string // what shells offer for it
+}
+
+// Set implements pflag.Value.
+func (v *Value) Set(s string) error {
+	if !v.Parse(s) {
+		return errors.New("expected " + v.Expects)
+	}
+	return nil
+}
+
+// String implements pflag.Value.
+func (v *Value) String() string { return v.Text() }
+
+// Type implements pflag.Value.
+func (v *Value) Type() string { return v.Kind }
+
+// TextValue takes text that is not empty, without control characters.
+func TextValue(p *string, kind string) *Value {
+	return &Value{Kind: kind, Expects: "text that is not empty, without control characters", Text: func() string { return *p }, Parse: func(s string) bool {
+		*p = s
+		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
+	}}
+}
+
+// WordsValue takes text that is sent to a member, which takes nothing but UTF-8.
+func WordsValue(p *string, kind string) *Value {
+	v := TextValue(p, kind)
+	v.Expects = "text in UTF-8 that is not empty, without control characters"
+	some := v.Parse
+	v.Parse = func(s string) bool { return some(s) && utf8.ValidString(s) }
+	return v
+}
+
+// FreeTextValue takes any text on one line that is sent to a member, also none.
+func FreeTextValue(p *string, kind string) *Value {
+	v := WordsValue(p, kind)
+	v.Expects = "text in UTF-8 without control characters, which may be empty"
+	some := v.Parse
+	v.Parse = func(s string) bool { return some(s) || s == "" }
+	return v
+}
+
+// IntValue takes a whole number from lowest to highest.
+func IntValue(p *int, lowest, highest int) *Value {
+	expects := fmt.Sprintf("a whole number from %d to %d", lowest, highest)
+	return &Value{Kind: "N", Expects: expects, Text: func() string { return strconv.Itoa(*p) }, Parse: func(s string) bool {
+		n, err := strconv.Atoi(s)
+		*p = n
+		return err == nil && n >= lowest && n <= highest
+	}}
+}
+
+// SwitchValue takes true or false.
+func SwitchValue(p *bool) *Value {
+	v := ChoiceValue(new(string), "true", "false")
+	word := v.Parse
+	v.Text = func() string { return strconv.FormatBool(*p) }
+	v.Parse = func(s string) bool {
+		*p = s == "true"
+		return word(s)
+	}
+	return v
+}
+
+// UintValue takes a whole number from lowest.
+func UintValue(p *uint64, lowest uint64) *Value {
+	expects := fmt.Sprintf("a whole number from %d", lowest)
+	return &Value{Kind: "N", Expects: expects, Text: func() string { return Decimal(*p) }, Parse: func(s string) bool {
+		n, err := strconv.ParseUint(s, 10, 64)
+		*p = n
+		return err == nil && n >= lowest
+	}}
+}
+
+// WholeNumber is what any signed 64-bit number is, for errors.
+var WholeNumber = fmt.Sprintf("a whole number from %d to %d", math.MinInt64, math.MaxInt64)
+
+// NumberValue takes any signed 64-bit number, or the word default, which is nil.
+func NumberValue(p **int64) *Value {
+	text := func() string {
+		if *p == nil {
+			return ""
+		}
+		return strconv.FormatInt(**p, 10)
+	}
+	return &Value{Kind: "N", Expects: WholeNumber + ", or default", Text: text, Parse: func(s string) bool {
+		*p = nil
+		if s == "default" {
+			return true
+		}
+		n, err := strconv.ParseInt(s, 10, 64)
+		*p = &n
+		return err == nil
+	}}
+}
+
+// DurationValue takes whole milliseconds: that is what is replicated.
+func DurationValue(p *time.Duration, lowest, highest time.Duration) *Value {
+	expects := fmt.Sprintf("a duration from %s to %s in whole milliseconds, such as %s", human(lowest), human(highest), human(*p))
+	return &Value{Kind: "DURATION", Expects: expects, Text: func() string { return human(*p) }, Parse: func(s string) bool {
+		d, err := time.ParseDuration(s)
+		*p = d
+		return err == nil && d >= lowest && d <= highest && d%time.Millisecond == 0
+	}}
+}
+
+// ChoiceValue takes one of the choices.
+func ChoiceValue(p *string, choices ...string) *Value {
+	return &Value{
+		Kind: strings.Join(choices, "|"), Expects: Either(choices), Among: choices,
+		Text: func() string { return *p },
+		Parse: func(s string) bool {
+			*p = s
+			return slices.Contains(choices, s)
+		},
+	}
+}
+
+// ListenValue takes an address to listen at: the host may be empty, the port 0.
+func ListenValue(p *string) *Value {
+	const expects = "host:port, such as 127.0.0.1:7700 or :7700"
+	return &Value{Kind: "HOST:PORT", Expects: expects, Text: func() string { return *p }, Parse: func(s string) bool {
+		*p = s
+		return isAddress(s, 0)
+	}}
+}
+
+// OptionalListenValue takes an address to listen at, or none.
+func OptionalListenValue(p *string) *Value {
+	v := ListenValue(p)
+	v.Expects += ", or nothing"
+	some := v.Parse
+	v.Parse = func(s string) bool { return some(s) || s == "" }
+	return v
+}
+
+// AddressesValue takes addresses of others, separated by commas.
+func AddressesValue(p *[]string, example string) *Value {
+	expects := "host:port, or several separated by commas, such as " + example
+	text := func() string { return strings.Join(*p, ",") }
+	return &Value{Kind: "HOST:PORT,...", Expects: expects, List: true, Text: text, Parse: func(s string) bool {
+		*p = nil
+		for address := range strings.SplitSeq(s, ",") {
+			address = strings.TrimSpace(address)
+			if !IsPeer(address) {
+				return false
+			}
+			*p = append(*p, address)
+		}
+		return true
+	}}
+}
+
+// HostValue takes a host name or IP address, without a port.
+func HostValue(p *string) *Value {
+	const expects = "a host name or IP address, without a port, that others reach"
+	return &Value{Kind: "HOST", Expects: expects, Text: func() string { return *p }, Parse: func(s string) bool {
+		*p = s
+		if ip := net.ParseIP(s); ip != nil {
+			return !ip.IsUnspecified()
+		}
+		return s != "" && !strings.ContainsAny(s, ":/[] ,")
+	}}
+}
+
+// IsPeer reports whether s is an address that others can be reached at.
+func IsPeer(s string) bool {
+	host, _, _ := net.SplitHostPort(s)
+	return host != "" && isAddress(s, 1)
+}
+
+func isAddress(s string, lowestPort uint64) bool {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil || strings.ContainsAny(host, "/ ,") {
+		return false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n >= lowestPort
+}

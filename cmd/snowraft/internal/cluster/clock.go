@@ -1,0 +1,45 @@
+package cluster
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// NewClock returns the command clock.
+func NewClock(a *cli.App) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "clock",
+		Short: "Repair the observed clock",
+		Long: `The observed clock is the latest time that a leader's clock has shown. Members
+whose clock is behind it by more than the wait threshold issue no IDs.`,
+		Example: `  snowraft clock reset`,
+	}, newClockReset(a))
+}
+
+func newClockReset(a *cli.App) *cobra.Command {
+	return a.Client(&cobra.Command{
+		Use:   "reset",
+		Short: "Set the observed clock to the leader's clock",
+		Long: `Sets the observed clock to the leader's clock. This is the way out after a clock
+that was ahead has raised it, and all members refuse with CLOCK_BEHIND although
+their clocks are right. Check the leader's clock first (see "snowraft status").
+
+IDs stay unique, as windows protect that, but IDs issued while the clock was
+ahead are greater than those issued next.`,
+		Example: `  snowraft clock reset`,
+		Args:    cli.Args(),
+	}, func(ctx context.Context, r *cli.Remote, _ []string) error {
+		resp, err := r.Cluster().ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
+		if err != nil {
+			return err
+		}
+		doc := struct {
+			ObservedClock string `json:"observed_clock"`
+		}{cli.Stamp(resp.GetObservedClockMs())}
+		return r.Out.Answer(doc, cli.Line("the observed clock is %s", doc.ObservedClock))
+	})
+}

@@ -1,0 +1,116 @@
+package id
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// Decoded is an ID taken apart.
+type Decoded struct {
+	UUID        string `json:"uuid,omitempty"` // what the ID was written as
+	ID          uint64 `json:"id,string"`
+	Layout      string `json:"layout"`
+	Time        string `json:"time"`
+	TimestampMS int64  `json:"timestamp_ms,string"`
+	Datacenter  uint64 `json:"datacenter,string"`
+	Worker      uint64 `json:"worker,string"`
+	Sequence    uint64 `json:"sequence,string"`
+}
+
+// NewDecode returns the command decode.
+func NewDecode(a *cli.App) *cobra.Command {
+	var (
+		layout   string
+		encoding snowflake.Encoding
+		ask      bool
+	)
+	cmd := &cobra.Command{
+		Use:   "decode ID",
+		Short: "Take an ID apart",
+		Long: `Prints the time, datacenter, worker and sequence in an ID, or in a UUID that
+"snowraft id --uuid" printed.
+
+This needs no cluster for the presets:
+` + cli.Either(cli.PresetNames()) + `.
+For other layouts, or when the cluster's own default layout is another one, add
+--server to ask the cluster.`,
+		Example: `  snowraft decode 132271570944028672
+  snowraft decode 175928847299117063 --layout discord
+  snowraft decode Jos2sncHm1 --encoding base58 -o json
+  snowraft decode 41771985 --layout orders --server
+  snowraft decode 019b76da-a800-701c-8000-3f3a1d4c5b6e`,
+		Args: cli.Args("ID"),
+	}
+	cli.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
+	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how the ID is written: "+cli.Either(cli.EncodingNames()))
+	cmd.Flags().BoolVar(&ask, "server", false, "ask the cluster, which knows all of its layouts")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+		if isUUID(args[0]) && cmd.Flags().Changed("encoding") {
+			return cli.Usagef("--encoding: expected only with an ID, not with a UUID")
+		}
+		d, err := decodeAny(ctx, r, args[0], encoding, layout, ask)
+		if err != nil {
+			return err
+		}
+		return r.Out.Answer(d, cli.Record(
+			"UUID", d.UUID,
+			"ID", cli.Decimal(d.ID),
+			"Layout", d.Layout,
+			"Time", d.Time,
+			"Datacenter", cli.Decimal(d.Datacenter),
+			"Worker", cli.Decimal(d.Worker),
+			"Sequence", cli.Decimal(d.Sequence),
+		))
+	})
+}
+
+// askForLayouts says what to do about a layout that is no preset.
+const askForLayouts = "add --server to ask the cluster for its own layouts"
+
+// decodeAny takes apart what a user wrote: an ID in an encoding, or a UUID.
+func decodeAny(ctx context.Context, r *cli.Remote, text string, encoding snowflake.Encoding, layout string, ask bool) (Decoded, error) {
+	if isUUID(text) {
+		return decodeUUID(ctx, r, text, layout, ask)
+	}
+	id, err := encoding.Decode(text)
+	if err != nil {
+		return Decoded{}, cli.Usagef("%s", cli.Plain(err))
+	}
+	if ask {
+		return decodeAt(ctx, r, id, layout)
+	}
+	known, err := cli.Preset(layout, askForLayouts)
+	if err != nil {
+		return Decoded{}, err
+	}
+	return DecodeIn(known, id)
+}
+
+// DecodeIn takes an ID of this layout apart.
+func DecodeIn(layout *snowflake.Layout, id uint64) (Decoded, error) {
+	parts, err := layout.Unpack(id)
+	if err != nil {
+		return Decoded{}, cli.Usagef("%s", cli.Plain(err))
+	}
+	ms := layout.MillisAt(parts.Tick)
+	return Decoded{
+		ID: id, Layout: layout.Name(), Time: cli.Stamp(ms), TimestampMS: ms,
+		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
+	}, nil
+}
+
+func decodeAt(ctx context.Context, r *cli.Remote, id uint64, layout string) (Decoded, error) {
+	resp, err := r.IDs().DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: id, Layout: layout})
+	if err != nil {
+		return Decoded{}, err
+	}
+	return Decoded{
+		ID: resp.GetId(), Layout: resp.GetLayout(), Time: cli.Stamp(resp.GetTimestampMs()), TimestampMS: resp.GetTimestampMs(),
+		Datacenter: resp.GetDatacenter(), Worker: resp.GetWorker(), Sequence: resp.GetSequence(),
+	}, nil
+}

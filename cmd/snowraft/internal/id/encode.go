@@ -1,0 +1,126 @@
+package id
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// encoded is an ID in some encoding.
+type encoded struct {
+	ID       uint64 `json:"id,string"`
+	Encoding string `json:"encoding"`
+	Text     string `json:"text"`
+}
+
+// partFlags are the fields of an ID to put together.
+type partFlags struct {
+	layout, time string
+	parts        snowflake.Parts
+}
+
+// NewEncode returns the command encode.
+func NewEncode(a *cli.App) *cobra.Command {
+	var (
+		from, to snowflake.Encoding
+		fields   partFlags
+	)
+	cmd := &cobra.Command{
+		Use:   "encode [ID]",
+		Short: "Write an ID in another encoding, or put one together",
+		Long: `With an ID, writes it in another encoding: --from says how it is written, --encoding
+how it shall be.
+
+Without an ID, puts one together from its fields: --time or --tick, and --worker,
+--datacenter and --sequence, which are 0 if not given. This finds the bounds of a
+time range in a database, for example: the first ID of a day has worker and
+sequence 0. Such an ID was not issued and can be somebody else's: never use it
+as a new one.
+
+This needs no cluster. The layout is one of the presets:
+` + cli.Either(cli.PresetNames()) + `.`,
+		Example: `  snowraft encode 132271570944028672 --encoding base58
+  snowraft encode 1d5ec4b00007000 --from hex
+  snowraft encode --time 2026-01-01T00:00:00Z
+  snowraft encode --layout discord --time 1462015105796 --datacenter 1 --sequence 7`,
+		Args: cli.Args("[ID]"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&to), "how the ID shall be written: "+cli.Either(cli.EncodingNames()))
+	cli.AddFlag(cmd, "With an ID", "from", "", cli.EncodingValue(&from), "how the ID is written")
+	cli.AddLayoutFlag(cmd, &fields.layout, cli.PresetNames()...).Annotations = map[string][]string{cli.FlagGroup: {"Without an ID"}}
+	for _, f := range []struct {
+		name string
+		v    *cli.Value
+		help string
+	}{
+		{"time", cli.TextValue(&fields.time, "TIME"), "the time, as RFC 3339 or Unix milliseconds; rounded down to a tick"},
+		{"tick", tickValue(&fields.parts.Tick), "the ticks since the layout's epoch, instead of --time"},
+		{"datacenter", cli.UintValue(&fields.parts.Datacenter, 0), "the datacenter"},
+		{"worker", cli.UintValue(&fields.parts.Worker, 0), "the worker"},
+		{"sequence", cli.UintValue(&fields.parts.Sequence, 0), "the sequence"},
+	} {
+		cli.AddFlag(cmd, "Without an ID", f.name, "", f.v, f.help)
+	}
+	return a.Offline(cmd, func(out *cli.Printer, args []string) error {
+		var id uint64
+		var err error
+		if len(args) == 1 {
+			for _, name := range []string{"layout", "time", "tick", "datacenter", "worker", "sequence"} {
+				if flags.Changed(name) {
+					return cli.Usagef("--%s: expected either an ID or fields, not both", name)
+				}
+			}
+			if id, err = from.Decode(args[0]); err != nil {
+				return cli.Usagef("%s", cli.Plain(err))
+			}
+		} else {
+			if flags.Changed("from") {
+				return cli.Usagef("--from: expected only together with an ID")
+			}
+			if id, err = fields.pack(flags.Changed("tick")); err != nil {
+				return err
+			}
+		}
+		e := encoded{ID: id, Encoding: to.String(), Text: to.Encode(id)}
+		return out.Answer(e, cli.Line("%s", e.Text))
+	})
+}
+
+// pack puts the fields together.
+func (f *partFlags) pack(tickGiven bool) (uint64, error) {
+	layout, err := cli.Preset(f.layout, "other layouts are known to their cluster only")
+	if err != nil {
+		return 0, err
+	}
+	switch {
+	case tickGiven == (f.time != ""):
+		return 0, cli.Usagef("encode: expected an ID, or one of --time and --tick")
+	case !tickGiven:
+		ms, err := cli.ParseTime(f.time)
+		if err != nil {
+			return 0, cli.Usagef("--time %q: %v", f.time, err)
+		}
+		if ms < layout.MillisAt(0) || ms >= layout.ExhaustsAt() {
+			return 0, cli.Usagef("--time %q: expected from %s to before %s in layout %q", f.time, cli.Stamp(layout.MillisAt(0)), cli.Stamp(layout.ExhaustsAt()), layout.Name())
+		}
+		f.parts.Tick = layout.TickAt(ms)
+	}
+	id, err := layout.Pack(f.parts)
+	if err != nil {
+		return 0, cli.Usagef("%s", cli.Plain(err))
+	}
+	return id, nil
+}
+
+func tickValue(p *int64) *cli.Value {
+	return &cli.Value{Kind: "N", Expects: "a whole number from 0", Text: func() string { return strconv.FormatInt(*p, 10) }, Parse: func(s string) bool {
+		tick, err := strconv.ParseInt(s, 10, 64)
+		*p = tick
+		return err == nil && tick >= 0
+	}}
+}

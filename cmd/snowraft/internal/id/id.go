@@ -1,0 +1,99 @@
+// Package id has the commands that issue IDs and take them apart: id, decode, encode and whois.
+package id
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/limits"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// New returns the command id.
+func New(a *cli.App) *cobra.Command {
+	var (
+		count    uint64 = 1
+		layout   string
+		encoding snowflake.Encoding
+		after    string
+		uuid     bool
+	)
+	cmd := &cobra.Command{
+		Use:   "id",
+		Short: "Issue IDs",
+		Long: `Asks a member for IDs and prints them, one a line. Large numbers are asked for
+in calls of at most 1,000,000, and printed as they come.
+
+IDs of one answer ascend when the member has one lane. With --after, each ID is
+greater than the one given, on whichever member: the member waits until it can
+issue such IDs, or refuses.
+
+With --uuid, prints each ID as a UUID of version 7 (RFC 9562), unique for the same
+reason and in the same order; "snowraft decode" gives the ID in it back. A call
+then is for at most 100,000.`,
+		Example: `  snowraft id
+  snowraft id -n 1000 --encoding base58
+  snowraft id --after 132271570944028672
+  snowraft id --uuid -n 10
+  snowraft id -n 100000000 --addr 10.0.0.1:7700,10.0.0.2:7700 >ids.txt`,
+		Args: cli.Args(),
+	}
+	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "how many IDs")
+	cli.AddLayoutFlag(cmd, &layout)
+	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how IDs are written: "+cli.Either(cli.EncodingNames()))
+	cli.AddFlag(cmd, "", "after", "", cli.TextValue(&after, "ID"), "issue only IDs greater than this one, written as --encoding says")
+	cmd.Flags().BoolVar(&uuid, "uuid", false, "print UUIDs of version 7")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, _ []string) error {
+		if uuid {
+			for _, name := range []string{"encoding", "after"} {
+				if cmd.Flags().Changed(name) {
+					return cli.Usagef("--%s: expected without --uuid", name)
+				}
+			}
+			return printUUIDs(ctx, r, layout, count)
+		}
+		req := &snowraftv1.GenerateIdsRequest{Layout: layout}
+		if after != "" {
+			var err error
+			if req.After, err = encoding.Decode(after); err != nil {
+				return cli.Usagef("--after: %s", cli.Plain(err))
+			}
+		}
+		w := cli.NewListWriter(r.Out, `{"ids":[`)
+		for count > 0 {
+			req.Count = uint32(min(count, limits.Count))
+			resp, err := r.IDs().GenerateIds(ctx, req)
+			if err != nil {
+				return err
+			}
+			got := writeIDs(w, encoding, resp.GetRanges())
+			if err := w.Flush(); err != nil {
+				return err
+			}
+			if got != uint64(req.GetCount()) {
+				return fmt.Errorf("the member answered with %d IDs, expected %d", got, req.GetCount())
+			}
+			count -= got
+		}
+		return w.Close()
+	})
+}
+
+// writeIDs writes the IDs of ranges and returns their number.
+func writeIDs(w *cli.ListWriter, encoding snowflake.Encoding, ranges []*snowraftv1.IdRange) (n uint64) {
+	var text []byte
+	for _, r := range ranges {
+		id := r.GetFirst()
+		for range r.GetCount() {
+			text = encoding.Append(text[:0], id)
+			w.Add(text)
+			id += r.GetStep()
+		}
+		n += uint64(r.GetCount())
+	}
+	return n
+}

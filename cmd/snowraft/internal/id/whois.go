@@ -1,0 +1,62 @@
+package id
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/worker"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// issuerDoc is who was granted the cell that an ID lies in.
+type issuerDoc struct {
+	ID     uint64 `json:"id,string"`
+	Layout string `json:"layout"`
+	worker.Grant
+}
+
+// NewWhoIs returns the command whois.
+func NewWhoIs(a *cli.App) *cobra.Command {
+	var (
+		layout   string
+		encoding snowflake.Encoding
+	)
+	cmd := &cobra.Command{
+		Use:   "whois ID",
+		Short: "Tell who issued an ID",
+		Long: `Tells which holder was granted the worker and the time of an ID, so who alone can
+have issued it. The cluster remembers a bounded history of grants: an ID that is
+older than that has no answer.`,
+		Example: `  snowraft whois 132271570944028672
+  snowraft whois Jos2sncHm1 --encoding base58 -o json`,
+		Args: cli.Args("ID"),
+	}
+	cli.AddLayoutFlag(cmd, &layout)
+	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how the ID is written: "+cli.Either(cli.EncodingNames()))
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+		id, err := encoding.Decode(args[0])
+		if err != nil {
+			return cli.Usagef("%s", cli.Plain(err))
+		}
+		resp, err := r.IDs().WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: id, Layout: layout})
+		if err != nil {
+			return err
+		}
+		d := issuerDoc{ID: id, Layout: layout, Grant: worker.NewGrant(resp.GetGrant())}
+		return r.Out.Answer(d, cli.Record(
+			"ID", cli.Decimal(id),
+			"Layout", d.Layout,
+			"Holder", d.Holder,
+			"Nonce", d.Nonce,
+			"Worker", cli.Decimal(d.Worker),
+			"State", d.State,
+			"Token", cli.Decimal(d.Token),
+			"Granted", d.FromTime+" until "+d.UntilTime,
+			"Ticks", fmt.Sprintf("%d until %d", d.From, d.Until),
+		))
+	})
+}

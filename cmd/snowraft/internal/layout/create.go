@@ -1,0 +1,116 @@
+package layout
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// specFlags describe the layout to create.
+type specFlags struct {
+	preset, fields, epoch string
+	unit                  time.Duration
+	datacenter, spread    uint64
+}
+
+func newCreate(a *cli.App) *cobra.Command {
+	f := specFlags{unit: time.Millisecond}
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Create a layout",
+		Long: `Creates a layout, from --fields or as a --preset:
+` + cli.Either(cli.PresetNames()) + `.
+Those of 64 bits, without a worker or full already only decode and cannot be
+created. Creating the same layout again does nothing; another one under a name
+that is taken is refused, as layouts never change.
+
+Names have 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
+		Example: `  snowraft layout create orders --fields time:41,worker:12,sequence:10
+  snowraft layout create slow --fields time:39,worker:16,sequence:8 --unit 10ms --epoch 2026-01-01T00:00:00Z
+  snowraft layout create tweets --preset twitter --datacenter 3`,
+		Args: cli.Args("NAME"),
+	}
+	flags := cmd.Flags()
+	flags.SortFlags = false
+	cli.AddFlag(cmd, "", "fields", "", cli.TextValue(&f.fields, "FIELDS"), "fields from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence; at most 63 bits in all")
+	cli.AddFlag(cmd, "", "unit", "", cli.DurationValue(&f.unit, time.Millisecond, time.Hour), "how long a tick is")
+	cli.AddFlag(cmd, "", "epoch", "", cli.TextValue(&f.epoch, "TIME"), "when tick 0 is, as RFC 3339 or Unix milliseconds; 2025-01-01T00:00:00Z by default")
+	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "take fields, unit, epoch and spread from a well-known layout").Value.(*cli.Value).Kind = "NAME"
+	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "the value of the datacenter field in every ID of this cluster")
+	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "where a fresh tick's sequence starts: at the tick modulo this; 0 starts at 0 always; 16 by default, or the preset's")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+		spec, err := f.spec(args[0], flags)
+		if err != nil {
+			return err
+		}
+		resp, err := r.Layouts().CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)})
+		if err != nil {
+			return err
+		}
+		return show(r.Out, resp.GetLayout())
+	})
+}
+
+// spec returns the layout that the flags describe. All that can be known
+// without a clock is checked here.
+func (f *specFlags) spec(name string, flags *pflag.FlagSet) (snowflake.Spec, error) {
+	spec, err := f.base(flags)
+	if err != nil {
+		return spec, err
+	}
+	spec.Name = name
+	if flags.Changed("datacenter") {
+		spec.Datacenter = f.datacenter
+	}
+	if flags.Changed("spread") {
+		spec.Spread = f.spread
+	}
+	layout, err := snowflake.New(spec)
+	if err == nil {
+		// At its own epoch a layout is neither too early nor full.
+		err = layout.CanIssue(spec.EpochMillis)
+	}
+	if err != nil {
+		return spec, cli.Usagef("layout %q: %s", name, cli.Plain(err))
+	}
+	return spec, nil
+}
+
+// base returns what --preset or --fields, --unit and --epoch give.
+func (f *specFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
+	if f.preset != "" {
+		for _, other := range []string{"fields", "unit", "epoch"} {
+			if flags.Changed(other) {
+				return snowflake.Spec{}, cli.Usagef("--%s: expected either --preset or --%s, not both", other, other)
+			}
+		}
+		layout, err := cli.Preset(f.preset, "")
+		return layout.Spec(), err
+	}
+	if f.fields == "" {
+		return snowflake.Spec{}, cli.Usagef("layout create: missing flag, expected --fields or --preset")
+	}
+	spec := snowflake.Spec{UnitMillis: f.unit.Milliseconds(), EpochMillis: snowflake.Default().Spec().EpochMillis}
+	var err error
+	if spec.Fields, err = snowflake.ParseFields(f.fields); err != nil {
+		return spec, cli.Usagef("--fields %q: %s", f.fields, cli.Plain(err))
+	}
+	if f.epoch != "" {
+		if spec.EpochMillis, err = cli.ParseTime(f.epoch); err != nil {
+			return spec, cli.Usagef("--epoch %q: %v", f.epoch, err)
+		}
+	}
+	for _, field := range spec.Fields {
+		if field.Field == snowflake.Sequence { // as wide as the default layout's, where it fits
+			spec.Spread = min(snowflake.Default().Spec().Spread, 1<<field.Bits)
+		}
+	}
+	return spec, nil
+}

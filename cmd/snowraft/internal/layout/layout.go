@@ -1,0 +1,71 @@
+// Package layout has the commands of layouts.
+package layout
+
+import (
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// layoutDoc is a layout as it is printed.
+type layoutDoc struct {
+	Name       string     `json:"name"`
+	Fields     []fieldDoc `json:"fields"`
+	UnitMS     int64      `json:"unit_ms,string"`
+	Epoch      string     `json:"epoch"`
+	Datacenter uint64     `json:"datacenter,string"`
+	Spread     uint64     `json:"spread,string"`
+	ExhaustsAt string     `json:"exhausts_at"`
+	fields     string
+}
+
+type fieldDoc struct {
+	Kind string `json:"kind"`
+	Bits uint32 `json:"bits"`
+}
+
+func newLayoutDoc(l *snowraftv1.Layout) layoutDoc {
+	d := layoutDoc{
+		Name: l.GetName(), Fields: []fieldDoc{}, UnitMS: l.GetUnitMs(), Epoch: cli.Stamp(l.GetEpochMs()),
+		Datacenter: l.GetDatacenter(), Spread: l.GetSpread(), ExhaustsAt: cli.Stamp(l.GetExhaustsAtMs()),
+	}
+	for i, f := range l.GetFields() {
+		kind := cli.EnumName(f.GetKind().String(), "FIELD_KIND_")
+		d.Fields = append(d.Fields, fieldDoc{Kind: kind, Bits: f.GetBits()})
+		if i > 0 {
+			d.fields += ","
+		}
+		d.fields += kind + ":" + strconv.FormatUint(uint64(f.GetBits()), 10)
+	}
+	return d
+}
+
+// New returns the command layout.
+func New(a *cli.App) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "layout",
+		Short: "Create and show layouts",
+		Long: `A layout says how the bits of an ID are split, how long a tick is and when tick 0
+was. It is known to all members and never changes once it is created. Every
+cluster has the layout "default".`,
+		Example: `  snowraft layout list
+  snowraft layout create orders --fields time:41,worker:12,sequence:10`,
+	}, newCreate(a), newGet(a), newList(a))
+}
+
+// layout prints one layout.
+func show(p *cli.Printer, l *snowraftv1.Layout) error {
+	d := newLayoutDoc(l)
+	return p.Answer(d, cli.Record(
+		"Name", d.Name,
+		"Fields", d.fields,
+		"Tick", cli.Milliseconds(d.UnitMS),
+		"Epoch", d.Epoch,
+		"Datacenter", cli.Decimal(d.Datacenter),
+		"Spread", cli.Decimal(d.Spread),
+		"Exhausts at", d.ExhaustsAt,
+	))
+}

@@ -1,0 +1,120 @@
+package seq
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/limits"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	modePrefix  = "SEQUENCE_MODE_"
+	resetPrefix = "SEQUENCE_RESET_"
+)
+
+// sequenceDoc is a sequence as it is printed: what was left to the defaults is filled in.
+type sequenceDoc struct {
+	Name          string `json:"name"`
+	Mode          string `json:"mode"`
+	Start         int64  `json:"start,string"`
+	Increment     int64  `json:"increment,string"`
+	Min           int64  `json:"min,string"`
+	Max           int64  `json:"max,string"`
+	BlockDuration string `json:"block_duration"`
+	MinBlock      uint64 `json:"min_block,string"`
+	MaxBlock      uint64 `json:"max_block,string"`
+	Reset         string `json:"reset"`
+	TimeZone      string `json:"time_zone"`
+	Format        string `json:"format"`
+	Description   string `json:"description"`
+	Created       string `json:"created"`
+	Generation    uint64 `json:"generation,string"`
+	Period        string `json:"period"`      // its first day; empty without a reset
+	Next          *int64 `json:"next,string"` // null when no number is left
+	Remaining     uint64 `json:"remaining,string"`
+}
+
+func newSequenceDoc(s *snowraftv1.Sequence) sequenceDoc {
+	d := sequenceDoc{
+		Name: s.GetName(), Mode: cmp.Or(cli.EnumName(s.GetMode().String(), modePrefix), defaultMode),
+		Start: 1, Increment: 1, Min: math.MinInt64, Max: math.MaxInt64,
+		BlockDuration: cli.Milliseconds(cmp.Or(s.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())),
+		MinBlock:      cmp.Or(s.GetMinBlock(), uint64(limits.DefaultMinBlock)), MaxBlock: cmp.Or(s.GetMaxBlock(), uint64(limits.DefaultMaxBlock)),
+		Reset: cmp.Or(cli.EnumName(s.GetReset_().String(), resetPrefix), defaultReset), TimeZone: cmp.Or(s.GetTimeZone(), defaultTimeZone),
+		Format: s.GetFormat(), Description: s.GetDescription(),
+		Created: cli.StampKnown(s.GetCreatedMs()), Generation: s.GetGeneration(), Period: day(s.GetPeriod()),
+		Next: s.Next, Remaining: s.GetRemaining(),
+	}
+	if s.Increment != nil {
+		d.Increment = s.GetIncrement()
+	}
+	if d.Increment < 0 {
+		d.Start = -1
+	}
+	if s.Start != nil {
+		d.Start = s.GetStart()
+	}
+	// A bound that is absent is start against the direction of the increment.
+	if d.Increment < 0 {
+		d.Max = d.Start
+	} else {
+		d.Min = d.Start
+	}
+	if s.Min != nil {
+		d.Min = s.GetMin()
+	}
+	if s.Max != nil {
+		d.Max = s.GetMax()
+	}
+	return d
+}
+
+// next is the first number that was not granted; empty when none is left.
+func (d sequenceDoc) next() string {
+	if d.Next == nil {
+		return ""
+	}
+	return fmt.Sprint(*d.Next)
+}
+
+// day writes a period, the decimal number yyyymmdd of its first day, as a date.
+func day(period int32) string {
+	if period == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%04d-%02d-%02d", period/10000, period/100%100, period%100)
+}
+
+// record shows everything about a sequence.
+func (d sequenceDoc) record() cli.Block {
+	next, period, blocks := d.next(), "", ""
+	if next == "" {
+		next = "none is left"
+	}
+	if d.Period != "" {
+		period = "since " + d.Period
+	}
+	if d.Mode == defaultMode {
+		blocks = fmt.Sprintf("of %s, %d to %d numbers", d.BlockDuration, d.MinBlock, d.MaxBlock)
+	}
+	return cli.Record(
+		"Name", d.Name,
+		"Description", d.Description,
+		"Mode", d.Mode,
+		"Next", next,
+		"Remaining", cli.Decimal(d.Remaining),
+		"Start", fmt.Sprint(d.Start),
+		"Increment", fmt.Sprint(d.Increment),
+		"Range", fmt.Sprintf("%d to %d", d.Min, d.Max),
+		"Reset", d.Reset,
+		"Period", period,
+		"Time zone", d.TimeZone,
+		"Format", d.Format,
+		"Blocks", blocks,
+		"Created", d.Created,
+		"Generation", cli.Decimal(d.Generation),
+	)
+}

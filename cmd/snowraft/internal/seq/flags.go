@@ -1,0 +1,106 @@
+package seq
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/limits"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// What a sequence is where nothing is said; 0 and "" mean these in the API.
+const (
+	defaultMode     = "relaxed"
+	defaultReset    = "none"
+	defaultTimeZone = "UTC"
+)
+
+var modes = map[string]snowraftv1.SequenceMode{
+	defaultMode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
+	"strict":    snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT,
+}
+
+var resets = map[string]snowraftv1.SequenceReset{
+	defaultReset: snowraftv1.SequenceReset_SEQUENCE_RESET_NONE,
+	"daily":      snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY,
+	"monthly":    snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY,
+	"yearly":     snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY,
+}
+
+// someTimeZones are what shells offer; any other IANA name is taken as well.
+var someTimeZones = []string{
+	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Chicago", "America/Denver", "America/Los_Angeles",
+	"America/Mexico_City", "America/New_York", "America/Sao_Paulo", "Asia/Dubai", "Asia/Kolkata", "Asia/Shanghai", "Asia/Singapore",
+	"Asia/Tokyo", "Australia/Sydney", "Europe/Berlin", "Europe/Istanbul", "Europe/London", "Europe/Paris", "Pacific/Auckland",
+}
+
+// specFlags describe a sequence, or changes of one.
+type specFlags struct {
+	start, increment, min, max    *int64 // nil is the default
+	mode, reset                   string
+	blockDuration                 time.Duration
+	minBlock, maxBlock            uint64
+	timeZone, format, description string
+}
+
+// addSpecFlags adds the flags that describe a sequence. Those of an update
+// show no defaults, as what is not given stays as it is.
+func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
+	f := &specFlags{
+		mode: defaultMode, blockDuration: limits.DefaultBlockDuration, minBlock: limits.DefaultMinBlock, maxBlock: limits.DefaultMaxBlock,
+		reset: defaultReset, timeZone: defaultTimeZone,
+	}
+	cmd.Flags().SortFlags = false
+	add := func(name string, v *cli.Value, help string) {
+		if flag := cli.AddFlag(cmd, "", name, "", v, help); update {
+			flag.DefValue = ""
+		}
+	}
+	zone := cli.FreeTextValue(&f.timeZone, "ZONE")
+	zone.Among = someTimeZones
+	add("mode", cli.ChoiceValue(&f.mode, defaultMode, "strict"), "relaxed: members number from blocks in their memory; strict: the leader numbers, in one order for all")
+	add("start", cli.NumberValue(&f.start), "the first number of each period; 1 by default, or -1 with a negative increment")
+	add("increment", cli.NumberValue(&f.increment), "from one number to the next, not 0; 1 by default")
+	add("min", cli.NumberValue(&f.min), "the least number there may be; by default --start, or no limit with a negative increment")
+	add("max", cli.NumberValue(&f.max), "the greatest number there may be; by default no limit, or --start with a negative increment")
+	add("reset", cli.ChoiceValue(&f.reset, defaultReset, "daily", "monthly", "yearly"), "when to begin with --start again")
+	add("time-zone", zone, "the IANA time zone in which days begin and dates are written")
+	add("format", cli.FreeTextValue(&f.format, "FORMAT"), "how numbers are written, such as ORD{date:yyyyMMdd}{seq:06}; empty: as plain numbers")
+	add("description", cli.FreeTextValue(&f.description, "TEXT"), "what the sequence is for")
+	add("block-duration", cli.DurationValue(&f.blockDuration, limits.MinBlockDuration, limits.MaxBlockDuration), "how long a block should last a member")
+	add("min-block", cli.UintValue(&f.minBlock, 1), "the least numbers of a block")
+	add("max-block", cli.UintValue(&f.maxBlock, 1), "the most numbers of a block, up to 100000000")
+	return f
+}
+
+// sequence returns the sequence with the fields that were given, and their
+// names for an update mask.
+func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.Sequence, mask []string) {
+	s = &snowraftv1.Sequence{Name: name}
+	for _, field := range []struct {
+		flag, path string
+		set        func()
+	}{
+		{"mode", "mode", func() { s.Mode = modes[f.mode] }},
+		{"start", "start", func() { s.Start = f.start }},
+		{"increment", "increment", func() { s.Increment = f.increment }},
+		{"min", "min", func() { s.Min = f.min }},
+		{"max", "max", func() { s.Max = f.max }},
+		{"reset", "reset", func() { s.Reset_ = resets[f.reset] }},
+		{"time-zone", "time_zone", func() { s.TimeZone = f.timeZone }},
+		{"format", "format", func() { s.Format = f.format }},
+		{"description", "description", func() { s.Description = f.description }},
+		{"block-duration", "block_duration_ms", func() { s.BlockDurationMs = f.blockDuration.Milliseconds() }},
+		{"min-block", "min_block", func() { s.MinBlock = f.minBlock }},
+		{"max-block", "max_block", func() { s.MaxBlock = f.maxBlock }},
+	} {
+		if flags.Changed(field.flag) {
+			field.set()
+			mask = append(mask, field.path)
+		}
+	}
+	return s, mask
+}

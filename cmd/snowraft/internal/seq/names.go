@@ -1,0 +1,77 @@
+package seq
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// completionPatience is how long a shell waits for names to offer.
+	completionPatience = time.Second
+	// mostCompletions is how many names are offered.
+	mostCompletions = 100
+)
+
+// Args is arguments of a command whose first one is the name of a sequence.
+func Args(more ...string) cobra.PositionalArgs {
+	check := cli.Args(append([]string{"NAME"}, more...)...)
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 && !utf8.ValidString(args[0]) {
+			return cli.Usagef("%s: NAME %q: expected 1 to 128 bytes of printable UTF-8 without spaces", cli.Below(cmd), args[0])
+		}
+		return check(cmd, args)
+	}
+}
+
+// client makes cmd a client command whose first argument is the name of
+// a sequence: shells offer those that there are.
+func client(a *cli.App, cmd *cobra.Command, work func(ctx context.Context, r *cli.Remote, args []string) error) *cobra.Command {
+	cmd = a.Client(cmd, work)
+	cmd.ValidArgsFunction = Complete(a)
+	return cmd
+}
+
+// Complete offers names of sequences for the first argument.
+func Complete(a *cli.App) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begin string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		return names(a, cmd, begin)
+	}
+}
+
+// completeFlag makes shells offer the names of sequences for a flag.
+func completeFlag(a *cli.App, cmd *cobra.Command, flag string) {
+	// The one error there is: the flag does not exist or was registered before.
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
+		return names(a, cmd, begin)
+	})
+}
+
+// names returns the names that begin like that, with what they are for.
+// Nobody reads an error while a command line is written: it offers nothing then.
+func names(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellCompDirective) {
+	if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	addresses := cmd.Flags().Lookup(cli.AddrFlag).Value.String()
+	c := cli.NewClient(strings.Split(addresses, ","), completionPatience)
+	defer c.Close()
+	resp, err := snowraftv1.NewSequenceServiceClient(c).ListSequences(cmd.Context(), &snowraftv1.ListSequencesRequest{PageSize: mostCompletions, Prefix: begin})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var names []string
+	for _, s := range resp.GetSequences() {
+		names = append(names, cobra.CompletionWithDesc(s.GetName(), cli.OneLine(s.GetDescription())))
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}

@@ -1,0 +1,60 @@
+package seq
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func newSet(a *cli.App) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "set NAME NEXT",
+		Short: "Make a sequence go on with a number",
+		Long: `Makes NEXT the next number that is given out, by whichever member. It must lie
+within the bounds of the sequence. A number at or below what was granted is
+refused unless --force is given, as numbers would repeat (at or above it, with a
+negative increment).
+
+The change reaches all live members before this returns, and they drop the blocks
+that they hold.`,
+		Example: `  snowraft seq set orders 5000
+  snowraft seq set orders 1 --force
+  snowraft seq set temperatures -- -40`,
+		Args: Args("NEXT"),
+	}
+	cmd.SetFlagErrorFunc(negativeArgument)
+	cmd.Flags().BoolVar(&force, "force", false, "go on there even if numbers repeat")
+	return client(a, cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+		next, err := strconv.ParseInt(args[1], 10, 64)
+		if err != nil {
+			return cli.Usagef("NEXT %q: expected %s", args[1], cli.WholeNumber)
+		}
+		resp, err := r.Sequences().SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: args[0], Next: next, Force: force})
+		if err != nil {
+			return err
+		}
+		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
+		return printChanged(r.Out, "set", resp.GetSequence(), resp.GetUnreachedMembers())
+	})
+}
+
+// negativeArgument is FlagError for commands whose arguments may be negative
+// numbers, which look like flags.
+func negativeArgument(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return cli.FlagError(cmd, err)
+	}
+	number := "-" + unknown.GetSpecifiedShortnames()
+	if _, err := strconv.ParseInt(number, 10, 64); err != nil {
+		return cli.FlagError(cmd, unknown)
+	}
+	return cli.Usagef("%s: %s looks like a flag, expected -- before a negative number: \"%s NAME -- %s\"", cli.Below(cmd), number, cmd.CommandPath(), number)
+}

@@ -1,0 +1,199 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+)
+
+const (
+	devMembers = 3
+	// devPatience is how long the members may take to be ready; they need a second or two.
+	devPatience = 30 * time.Second
+	// silent is above all levels.
+	silent = slog.LevelError + 1
+)
+
+// devConfig is what dev can be told.
+type devConfig struct {
+	dataDir             string
+	portBase            int
+	logLevel, logFormat string
+}
+
+// NewDev returns the command dev.
+func NewDev(h *Host) *cobra.Command {
+	cfg := devConfig{portBase: cli.APIPort, logLevel: "warn", logFormat: "text"}
+	cmd := &cobra.Command{
+		Use:   "dev",
+		Short: "Run a cluster of three members to try things with",
+		Long: `Runs a real cluster of three members in this process until Ctrl-C: three data
+directories, Raft and gossip over TCP on 127.0.0.1. The first member has the
+default ports, so that the other commands work in a second terminal without a
+flag; those of each further member are 10 higher.
+
+The data is removed at the end, unless --data-dir says where to keep it.`,
+		Example: `  snowraft dev
+  snowraft dev --port-base 7800
+  snowraft dev --data-dir ./try-snowraft`,
+		Args: cli.Args(),
+	}
+	cmd.Flags().SortFlags = false
+	cli.AddFlag(cmd, "", "data-dir", "", cli.TextValue(&cfg.dataDir, "DIR"), "keep the data here, and go on with what is there")
+	cli.AddFlag(cmd, "", "port-base", "", cli.IntValue(&cfg.portBase, 1, highestPortBase), "the first port of the first member: its API; HTTP, Raft, gossip and Redis follow")
+	addLogFlags(&cfg.logLevel, &cfg.logFormat, func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "", name, "", v, help) })
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return h.dev(cmd.Context(), cfg) }
+	return cmd
+}
+
+// dev runs the cluster until a signal arrives or no member is left.
+func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
+	ctx, again, stop := h.Interruptible(ctx)
+	defer stop()
+	if err := checkPorts(ctx, cfg.portBase); err != nil {
+		return err
+	}
+	dir := cfg.dataDir
+	if dir == "" {
+		if dir, err = os.MkdirTemp("", "snowraft-dev-"); err != nil {
+			return fmt.Errorf("no directory for the data: %w", err)
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	}
+	f := &fleet{host: h, cfg: cfg, dir: dir}
+	f.hush(true)
+	defer func() { err = errors.Join(err, closeInOrder(again, f.close)) }()
+	start := h.Now()
+	if terminal, _ := h.Terminal(h.Stderr); terminal {
+		fmt.Fprintln(h.Stderr, "starting three members ...")
+	}
+	err = f.start(ctx)
+	if err == nil {
+		err = h.welcome(ctx, f, h.Now().Sub(start))
+	}
+	if ctx.Err() != nil {
+		return nil // ended by a signal while it started
+	}
+	if err != nil {
+		return err
+	}
+	f.hush(false)
+	return f.wait(ctx)
+}
+
+// fleet are the members of dev.
+type fleet struct {
+	host    *Host
+	cfg     devConfig
+	dir     string
+	members []devMember
+	level   slog.LevelVar // what the members log now
+}
+
+type devMember struct {
+	member
+	name string
+}
+
+// hush keeps back the warnings that a cluster gives while it comes and goes, as
+// long as nobody has asked for details: they are normal then, and would drown
+// what dev has to say.
+func (f *fleet) hush(on bool) {
+	level := logLevels[f.cfg.logLevel]
+	if on && level >= slog.LevelWarn {
+		level = silent
+	}
+	f.level.Set(level)
+}
+
+// start opens the members and waits until all of them issue IDs.
+func (f *fleet) start(ctx context.Context) error {
+	logger := f.host.logger(&f.level, f.cfg.logFormat)
+	var gossip []string
+	for i := range devMembers {
+		gossip = append(gossip, portsOf(f.cfg.portBase, i).gossip)
+	}
+	for i := range devMembers {
+		ports := portsOf(f.cfg.portBase, i)
+		c := memberDefaults()
+		c.Name = fmt.Sprintf("dev-%d", i+1)
+		c.DataDir = filepath.Join(f.dir, c.Name)
+		c.APIAddr, c.HTTPAddr, c.RaftAddr, c.GossipAddr = ports.api, ports.http, ports.raft, ports.gossip
+		c.RedisAddr = ports.redis
+		c.BootstrapExpect = devMembers
+		for k, address := range gossip {
+			if k != i {
+				c.Join = append(c.Join, address)
+			}
+		}
+		c.Logger, c.Version = logger, f.host.Version
+		m, err := f.host.open(ctx, c)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		f.members = append(f.members, devMember{m, c.Name})
+	}
+	ctx, cancel := context.WithTimeout(ctx, devPatience)
+	defer cancel()
+	for _, m := range f.members {
+		if err := waitReady(ctx, m, nil); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+	}
+	return nil
+}
+
+// wait returns when ctx ends or no member is left; it tells of members that end.
+func (f *fleet) wait(ctx context.Context) error {
+	ended := make(chan devMember, len(f.members)) // so that nobody who tells waits
+	for _, m := range f.members {
+		go func() {
+			select {
+			case <-m.Done():
+				ended <- m
+			case <-ctx.Done():
+			}
+		}()
+	}
+	var failed error
+	for range f.members {
+		select {
+		case <-ctx.Done():
+			return nil
+		case m := <-ended:
+			if err := m.Err(); err != nil {
+				failed = errors.Join(failed, fmt.Errorf("%s: %w", m.name, err))
+				fmt.Fprintf(f.host.Stderr, "%s has ended: %v\n", m.name, err)
+			} else {
+				fmt.Fprintf(f.host.Stderr, "%s has left the cluster\n", m.name)
+			}
+			// A member that must end is not closed yet: it would go on listening.
+			if err := closeInOrder(nil, m.Close); err != nil {
+				fmt.Fprintf(f.host.Stderr, "%s did not close: %v\n", m.name, err)
+			}
+		}
+	}
+	return failed
+}
+
+// close closes all members at once.
+func (f *fleet) close(ctx context.Context) error {
+	f.hush(true)
+	closed := make(chan error, len(f.members))
+	for _, m := range f.members {
+		go func() { closed <- m.Close(ctx) }()
+	}
+	var err error
+	for range f.members {
+		err = errors.Join(err, <-closed)
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/id"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// devID is an ID that a member of dev has issued.
+type devID struct {
+	id.Decoded
+	from string
+}
+
+// welcome prints where the members are, a few IDs and what to try next.
+func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error {
+	var ids []devID
+	for _, m := range f.members {
+		issued, err := someIDs(ctx, m, 2)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		ids = append(ids, issued...)
+	}
+	data := f.dir + ", removed at the end"
+	if f.cfg.dataDir != "" {
+		data = f.dir + ", kept"
+	}
+	addr := ""
+	if f.cfg.portBase != cli.APIPort {
+		addr = " --addr " + f.members[0].APIAddr()
+	}
+	out := h.Printer(cli.OutputText)
+	return out.Answer(nil,
+		cli.Line("A Snowraft cluster of three members, ready after %.1f s", took.Seconds()),
+		cli.Table(f.members,
+			cli.Column("MEMBER", func(m devMember) string { return m.name }),
+			cli.Column("API (gRPC)", func(m devMember) string { return m.APIAddr() }),
+			cli.Column("HTTP", func(m devMember) string { return m.HTTPAddr() }),
+			cli.Column("RAFT", func(m devMember) string { return m.RaftAddr() }),
+			cli.Column("GOSSIP", func(m devMember) string { return m.GossipAddr() }),
+			cli.Column("REDIS", func(m devMember) string { return m.RedisAddr() }),
+		),
+		cli.Table(ids,
+			cli.Column("ID", func(i devID) string { return cli.Decimal(i.ID) }),
+			cli.Column("TIME", func(i devID) string { return i.Time }),
+			cli.Column("WORKER", func(i devID) string { return cli.Decimal(i.Worker) }),
+			cli.Column("SEQUENCE", func(i devID) string { return cli.Decimal(i.Sequence) }),
+			cli.Column("ISSUED BY", func(i devID) string { return i.from }),
+		),
+		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+`
+  snowraft id -n 5`+addr+`
+  snowraft decode `+cli.Decimal(ids[0].ID)+`
+  snowraft whois `+cli.Decimal(ids[0].ID)+addr+`
+  snowraft seq create orders`+addr+`
+  snowraft seq next orders -n 3`+addr+`
+  snowraft status`+addr+`
+  snowraft member list`+addr+`
+  curl http://`+f.members[0].HTTPAddr()+`/metrics`),
+		cli.Line("Data in %s. Ctrl-C ends it.", data),
+	)
+}
+
+// someIDs asks a member for n IDs, over the network as any client does.
+func someIDs(ctx context.Context, m devMember, n uint32) ([]devID, error) {
+	c := cli.NewClient([]string{m.APIAddr()}, cli.DefaultTimeout)
+	defer c.Close()
+	resp, err := snowraftv1.NewIdServiceClient(c).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: n, Packed: true})
+	if err != nil {
+		return nil, err
+	}
+	var ids []devID
+	for _, issued := range resp.GetIds() {
+		d, err := id.DecodeIn(snowflake.Default(), issued)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, devID{Decoded: d, from: m.name})
+	}
+	return ids, nil
+}

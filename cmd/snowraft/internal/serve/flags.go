@@ -1,0 +1,161 @@
+package serve
+
+import (
+	"net"
+	"os"
+	"strconv"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cluster"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/server"
+)
+
+const configFlag = "config"
+
+// listeners are the flags of the addresses that a member listens at. An optional
+// one is off when it is empty, as it is by default.
+var listeners = []struct {
+	flag     string
+	port     int
+	help     string
+	field    func(*server.Config) *string
+	optional bool
+	door     bool // for programs that want IDs, so that a gateway has it too
+}{
+	{"api-addr", cli.APIPort, "listen here for clients, gRPC", func(c *server.Config) *string { return &c.APIAddr }, false, true},
+	{"http-addr", cli.HTTPPort, "listen here for HTTP: the API, metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false, true},
+	{"raft-addr", cli.RaftPort, "listen here for the other members' Raft", func(c *server.Config) *string { return &c.RaftAddr }, false, false},
+	{"gossip-addr", cli.GossipPort, "listen here for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }, false, false},
+	{"redis-addr", cli.RedisPort, "listen here for Redis clients, whose keys are sequences; mostly at port " + strconv.Itoa(cli.RedisPort) + ", nowhere by default", func(c *server.Config) *string { return &c.RedisAddr }, true, true},
+}
+
+// config is a member's configuration with what the command itself needs.
+type config struct {
+	server.Config
+	configPath          string
+	logLevel, logFormat string
+}
+
+// memberDefaults is what a member is without any setting.
+func memberDefaults() server.Config {
+	c := cluster.Defaults()
+	c.Lanes, c.RedisCreate = 1, "strict"
+	return c
+}
+
+func addFlags(cmd *cobra.Command, c *config) {
+	*c = config{Config: memberDefaults(), logLevel: "info", logFormat: "text"}
+	c.DataDir = "./snowraft-data"
+	cmd.Flags().SortFlags = false
+
+	cli.AddSetting(cmd, "Member", "name", cli.TextValue(&c.Name, "NAME"), "what people call this member; the host name by default")
+	cli.AddSetting(cmd, "Member", "data-dir", cli.TextValue(&c.DataDir, "DIR"), "where this member keeps its identity, log and snapshots; made when it does not exist")
+	cli.AddSetting(cmd, "Member", configFlag, cli.TextValue(&c.configPath, "FILE"), "a YAML file with settings: the names of these flags as keys")
+
+	addNetworkFlags(cmd, &c.Config, false)
+	cli.AddSetting(cmd, "Network", "advertise-host", cli.HostValue(&c.AdvertiseHost),
+		"the host name or IP that others reach this member at; addresses that are not given then listen on all interfaces")
+
+	cli.AddSetting(cmd, "Cluster", "join", cli.AddressesValue(&c.Join, "10.0.0.1:7703,10.0.0.2:7703"), "gossip addresses of other members")
+	cli.AddSetting(cmd, "Cluster", "bootstrap-expect", oddValue(&c.BootstrapExpect),
+		"how many new members start a cluster together: 1 alone, 3, 5, ... together, 0 only join one; 1 by default, 0 with --join")
+
+	cli.AddSetting(cmd, "Cluster", "nonvoter", cli.SwitchValue(&c.Nonvoter),
+		"join as a member that never votes: it issues IDs as the others do, and no quorum waits for it")
+	cmd.Flags().Lookup("nonvoter").NoOptDefVal = "true"
+
+	cli.AddSetting(cmd, "Issuing", "lanes", cli.IntValue(&c.Lanes, 1, limits.Lanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
+	cluster.AddConfigFlags(&c.Config, func(group, name string, v *cli.Value, help string) {
+		cli.AddSetting(cmd, group, name, v, help+"; of a NEW cluster, later changed with \"snowraft config set\"")
+	})
+
+	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
+		cli.AddSetting(cmd, "Logging", name, v, help)
+	})
+}
+
+// addNetworkFlags adds the flags of what is listened at: by a member, or at the doors only.
+func addNetworkFlags(cmd *cobra.Command, c *server.Config, doors bool) {
+	for _, l := range listeners {
+		if doors && !l.door {
+			continue
+		}
+		p := l.field(c)
+		v := cli.ListenValue(p)
+		if l.optional {
+			v = cli.OptionalListenValue(p)
+		} else {
+			*p = net.JoinHostPort(cli.Localhost, strconv.Itoa(l.port))
+		}
+		cli.AddSetting(cmd, "Network", l.flag, v, l.help)
+	}
+	create := cli.ChoiceValue(&c.RedisCreate, "strict", "relaxed", "off")
+	create.Kind = "MODE"
+	cli.AddSetting(cmd, "Network", "redis-create", create,
+		"what an INCR of a key that is no sequence does: create a strict or a relaxed one, or fail (off)")
+}
+
+func oddValue(p *int) *cli.Value {
+	v := cli.IntValue(p, 0, 99)
+	v.Expects = "0, 1 or another odd number up to 99"
+	number := v.Parse
+	v.Parse = func(s string) bool { return number(s) && (*p == 0 || *p%2 == 1) }
+	return v
+}
+
+// finish fills in the defaults that depend on other settings and checks what
+// can only be checked together.
+func (c *config) finish(flags *pflag.FlagSet) error {
+	if c.Name == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return cli.Usagef("--name: expected a name, as the host has none: %v", err)
+		}
+		c.Name = name
+	}
+	switch {
+	case c.Nonvoter && c.BootstrapExpect > 0:
+		return cli.Usagef("--bootstrap-expect \"%d\": a nonvoter starts no cluster, expected 0 together with --nonvoter", c.BootstrapExpect)
+	case c.Nonvoter: // it only joins
+	case !flags.Changed("bootstrap-expect") && len(c.Join) == 0:
+		c.BootstrapExpect = 1
+	case c.BootstrapExpect == 1 && len(c.Join) > 0:
+		return cli.Usagef("--bootstrap-expect \"1\": starts a cluster alone, expected 0, 3, 5, ... together with --join")
+	}
+	for _, l := range listeners {
+		address := l.field(&c.Config)
+		if l.optional && *address == "" {
+			continue
+		}
+		if c.AdvertiseHost != "" && !flags.Changed(l.flag) {
+			*address = ":" + strconv.Itoa(l.port)
+		}
+		host, _, _ := net.SplitHostPort(*address) // ListenValue has checked it
+		// Others are told the host of the Raft address unless there is one to advertise.
+		if ip := net.ParseIP(host); l.port == cli.RaftPort && c.AdvertiseHost == "" && (host == "" || ip.IsUnspecified()) {
+			return cli.Usagef("--%s %q: listens on all interfaces, expected --advertise-host too: the host name or IP that others reach this member at", l.flag, *address)
+		}
+	}
+	return c.distinct()
+}
+
+// distinct checks that no two listeners have the same address.
+func (c *config) distinct() error {
+	taken := map[string]string{}
+	for _, l := range listeners {
+		address := *l.field(&c.Config)
+		if address == "" {
+			continue
+		}
+		_, port, _ := net.SplitHostPort(address)
+		if other := taken[address]; other != "" && port != "0" {
+			return cli.Usagef("--%s %q: that is the address of --%s, expected another", l.flag, address, other)
+		}
+		taken[address] = l.flag
+	}
+	return nil
+}

@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/server"
+)
+
+func TestGatewayUntilSignal(t *testing.T) {
+	t.Parallel()
+	a, g := newTestApp(), newFakeMember()
+	opened := make(chan server.GatewayConfig, 1)
+	a.openGateway = func(_ context.Context, cfg server.GatewayConfig) (process, error) {
+		opened <- cfg
+		return g, nil
+	}
+	a.environ["SNOWRAFT_ADDR"] = "a:1,b:2"
+	a.environ["SNOWRAFT_REDIS_ADDR"] = ":7704"
+	file := filepath.Join(t.TempDir(), "g.yaml")
+	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code := make(chan int, 1)
+	go func() {
+		code <- a.run(t.Context(), "gateway", "--config", file, "--redis-create", "off")
+	}()
+	cfg := <-opened
+	cfg.Logger = nil
+	if want := (server.GatewayConfig{
+		Name: "front", Members: []string{"a:1", "b:2"}, APIAddr: "127.0.0.1:7700", HTTPAddr: ":80", RedisAddr: ":7704",
+		RedisCreate: "off", Version: a.Version,
+	}); !reflect.DeepEqual(cfg, want) {
+		t.Errorf("the gateway is %+v, expected %+v", cfg, want)
+	}
+	a.sent <- interrupt
+	if code := <-code; code != cli.ExitDone {
+		t.Errorf("exit code %d: %s", code, a.err.String())
+	}
+	<-g.closed
+	for _, want := range []string{"gateway started", "api=127.0.0.1:1", "http=127.0.0.1:2", "redis=127.0.0.1:5", "gateway stops", "gateway stopped"} {
+		if !strings.Contains(a.err.String(), want) {
+			t.Errorf("the log has no %q: %s", want, a.err.String())
+		}
+	}
+}
+
+// Servers collect garbage less often than Go does by itself, unless they are told otherwise.
+func TestServersCollectSeldom(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		variable string
+		want     []int
+	}{{"", []int{gcPercent}}, {"GOGC", nil}, {"GOMEMLIMIT", nil}} {
+		for _, line := range []string{"serve --data-dir x", "gateway --addr a:1"} {
+			a := newTestApp() // whose servers do not start
+			if c.variable != "" {
+				a.environ[c.variable] = "1"
+			}
+			a.run(t.Context(), strings.Fields(line)...)
+			if !slices.Equal(a.percents, c.want) {
+				t.Errorf("%s with %q set: %v, expected %v", line, c.variable, a.percents, c.want)
+			}
+		}
+	}
+}
+
+func TestGatewayThatCannotStart(t *testing.T) {
+	t.Parallel()
+	a := newTestApp()
+	a.openGateway = func(context.Context, server.GatewayConfig) (process, error) {
+		return nil, errors.New("the port is taken")
+	}
+	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.err.String(), "the port is taken") {
+		t.Errorf("exit code %d: %s", code, a.err.String())
+	}
+}
+
+func TestGatewayThatEnds(t *testing.T) {
+	t.Parallel()
+	a, g := newTestApp(), newFakeMember()
+	a.openGateway = func(context.Context, server.GatewayConfig) (process, error) { return g, nil }
+	g.end(errors.New("a door broke"))
+	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.err.String(), "a door broke") {
+		t.Errorf("exit code %d: %s", code, a.err.String())
+	}
+}

@@ -1,0 +1,69 @@
+package serve
+
+import (
+	"context"
+	"runtime/debug"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/server"
+)
+
+// Host is what the commands that run a server touch of the world outside.
+type Host struct {
+	*cli.App
+	// collectAt sets by how many percent the heap grows between two collections of garbage.
+	collectAt func(percent int)
+	// open starts a member.
+	open func(context.Context, server.Config) (member, error)
+	// openGateway starts a gateway.
+	openGateway func(context.Context, server.GatewayConfig) (process, error)
+}
+
+// NewHost returns the host of the real process.
+func NewHost(a *cli.App) *Host {
+	return &Host{
+		App:       a,
+		collectAt: func(percent int) { debug.SetGCPercent(percent) },
+		open: func(ctx context.Context, cfg server.Config) (member, error) {
+			s, err := server.Open(ctx, cfg)
+			if err != nil {
+				return nil, err // a nil *Server would be a member that is not nil
+			}
+			return s, nil
+		},
+		openGateway: func(ctx context.Context, cfg server.GatewayConfig) (process, error) {
+			g, err := server.OpenGateway(ctx, cfg)
+			if err != nil {
+				return nil, err // as above
+			}
+			return g, nil
+		},
+	}
+}
+
+// process is a running member or gateway.
+type process interface {
+	// Done is closed when it must end by itself; Err tells why, nil after a member left.
+	Done() <-chan struct{}
+	Err() error
+	Close(context.Context) error
+	// Ready is nil when IDs can be issued now.
+	Ready() error
+	APIAddr() string
+	HTTPAddr() string
+	RedisAddr() string // empty when it does not listen
+}
+
+// member is a running member of a cluster.
+type member interface {
+	process
+	RaftAddr() string
+	GossipAddr() string
+	ClusterID() string
+	NodeID() string
+}
+
+var (
+	_ member  = (*server.Server)(nil)
+	_ process = (*server.Gateway)(nil)
+)

@@ -1,0 +1,114 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/server"
+)
+
+// testApp is a host whose outside world is in memory.
+type testApp struct {
+	*Host
+	out, err syncBuffer
+	environ  map[string]string
+	sent     chan os.Signal
+	percents []int // that were set for the garbage collector
+}
+
+// syncBuffer is a bytes.Buffer that may be read while it is written.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func newTestApp() *testApp {
+	t := &testApp{environ: map[string]string{}, sent: make(chan os.Signal, 2)}
+	t.Host = &Host{
+		App: &cli.App{
+			Stdout:  &t.out,
+			Stderr:  &t.err,
+			Env:     func(name string) string { return t.environ[name] },
+			Now:     func() time.Time { return time.Unix(0, 0) },
+			Signals: func() (<-chan os.Signal, func()) { return t.sent, func() {} },
+			Version: "v0.0.0",
+		},
+		collectAt: func(percent int) { t.percents = append(t.percents, percent) },
+		open:      func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
+		openGateway: func(context.Context, server.GatewayConfig) (process, error) {
+			return nil, errors.New("not to be opened")
+		},
+	}
+	return t
+}
+
+// run executes one command line and returns the exit code.
+func (t *testApp) run(ctx context.Context, args ...string) int {
+	root := &cobra.Command{Use: "snowraft", SilenceErrors: true, SilenceUsage: true}
+	root.AddCommand(New(t.Host), NewGateway(t.Host), NewDev(t.Host))
+	root.SetArgs(args)
+	return t.Exit(root.ExecuteContext(ctx))
+}
+
+// fakeMember is a member without anything behind it.
+type fakeMember struct {
+	api    string
+	done   chan struct{}
+	err    error
+	shut   func(context.Context) error
+	closed chan struct{}
+	once   sync.Once
+}
+
+func newFakeMember() *fakeMember {
+	return &fakeMember{
+		api: "127.0.0.1:1", done: make(chan struct{}), closed: make(chan struct{}),
+		shut: func(context.Context) error { return nil },
+	}
+}
+
+// end makes the member one that must end by itself.
+func (m *fakeMember) end(err error) {
+	m.err = err
+	close(m.done)
+}
+
+func (m *fakeMember) Done() <-chan struct{} { return m.done }
+func (m *fakeMember) Err() error            { return m.err }
+func (m *fakeMember) Ready() error          { return nil }
+func (m *fakeMember) APIAddr() string       { return m.api }
+func (m *fakeMember) HTTPAddr() string      { return "127.0.0.1:2" }
+func (m *fakeMember) RaftAddr() string      { return "127.0.0.1:3" }
+func (m *fakeMember) GossipAddr() string    { return "127.0.0.1:4" }
+func (m *fakeMember) RedisAddr() string     { return "127.0.0.1:5" }
+func (m *fakeMember) ClusterID() string     { return "cluster-1" }
+func (m *fakeMember) NodeID() string        { return "node-1" }
+
+func (m *fakeMember) Close(ctx context.Context) error {
+	m.once.Do(func() { close(m.closed) })
+	return m.shut(ctx)
+}
+
+var _ member = (*fakeMember)(nil)
+
+const interrupt = syscall.SIGINT

@@ -1,0 +1,129 @@
+// Package serve has the commands that run servers: serve, gateway and dev.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+)
+
+// readyPoll is how often a starting member is asked whether it is ready.
+const readyPoll = 20 * time.Millisecond
+
+// New returns the command serve.
+func New(h *Host) *cobra.Command {
+	var cfg config
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Run a member of a cluster",
+		Long: `Runs a member until SIGINT (Ctrl-C), SIGTERM or its removal.
+
+Without flags this is a cluster of one member, ready at once, with its data in
+./snowraft-data. For a cluster of three, start three members with
+--bootstrap-expect 3 that --join each other, in any order. A member whose data
+directory has a cluster's data goes on in that cluster.
+
+Every flag has an environment variable, SNOWRAFT_ and its name in capitals with
+underscores (SNOWRAFT_DATA_DIR), and a key of its name in the YAML file that
+--config names (data-dir: /var/lib/snowraft). A flag goes before the environment,
+the environment before the file, the file before the default. An empty variable
+counts as not set.
+
+The first signal shuts the member down in good order: requests in flight finish,
+workers are released, leadership moves. This takes at most 10 s; a second signal
+ends it at once. A shutdown is not a leave: the member stays in its cluster and
+is expected back (see "snowraft leave").`,
+		Example: `  snowraft serve
+  snowraft serve --name a --data-dir /var/lib/snowraft --advertise-host a.example.net \
+    --bootstrap-expect 3 --join b.example.net:7703,c.example.net:7703
+  SNOWRAFT_LOG_FORMAT=json snowraft serve --config /etc/snowraft.yaml`,
+		Args: cli.Args(),
+	}
+	addFlags(cmd, &cfg)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := h.loadServeConfig(cmd, &cfg); err != nil {
+			return err
+		}
+		return h.serve(cmd.Context(), cfg)
+	}
+	return cmd
+}
+
+func (h *Host) loadServeConfig(cmd *cobra.Command, cfg *config) error {
+	if err := h.loadSettings(cmd.Flags(), &cfg.configPath); err != nil {
+		return err
+	}
+	return cfg.finish(cmd.Flags())
+}
+
+// loadSettings completes what the command line gives by the environment, the
+// file, whose path is a setting itself, and the defaults.
+func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string) error {
+	name := "--" + configFlag
+	if path := h.Env(cli.EnvName(configFlag)); path != "" && !flags.Changed(configFlag) {
+		name, *configPath = cli.EnvName(configFlag), path
+	}
+	var file *configFile
+	if *configPath != "" {
+		var err error
+		if file, err = readConfigFile(name, *configPath, flags); err != nil {
+			return err
+		}
+	}
+	return cli.Resolve(flags, h.Env, file.entry)
+}
+
+// serve runs a member until a signal arrives or the member ends by itself.
+func (h *Host) serve(ctx context.Context, cfg config) error {
+	ctx, again, stop := h.Interruptible(ctx)
+	defer stop()
+	h.collectSeldom()
+	logger := h.logger(logLevels[cfg.logLevel], cfg.logFormat)
+	cfg.Logger = logger
+	cfg.Version = h.Version
+	m, err := h.open(ctx, cfg.Config)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // ended by a signal while it started
+		}
+		return err
+	}
+	attrs := []any{"name", cfg.Name, "node", m.NodeID(), "version", cfg.Version, "data_dir", cfg.DataDir,
+		"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
+	if redis := m.RedisAddr(); redis != "" {
+		attrs = append(attrs, "redis", redis)
+	}
+	logger.Info("member started", attrs...)
+	return h.untilEnd(ctx, again, stop, running{m, "member", logger, func() []any {
+		return []any{"cluster", m.ClusterID(), "api", m.APIAddr()}
+	}})
+}
+
+// waitReady returns when m can issue IDs, or with the reason why not when m or
+// ctx ends before. It calls waiting, if not nil, each time that m is not ready.
+func waitReady(ctx context.Context, m process, waiting func(problem error)) error {
+	tick := time.NewTicker(readyPoll)
+	defer tick.Stop()
+	for {
+		problem := m.Ready()
+		if problem == nil {
+			return nil
+		}
+		if waiting != nil {
+			waiting(problem)
+		}
+		select {
+		case <-tick.C:
+		case <-m.Done():
+			return errors.Join(errors.New("it has ended"), m.Err())
+		case <-ctx.Done():
+			return fmt.Errorf("not ready: %w", problem)
+		}
+	}
+}

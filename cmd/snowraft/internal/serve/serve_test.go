@@ -1,0 +1,155 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/server"
+)
+
+// serving is a serve command that runs with a fake member.
+type serving struct {
+	*testApp
+	member *fakeMember
+	opened chan struct{}
+	code   chan int
+}
+
+func serve(ctx context.Context, m *fakeMember, args ...string) *serving {
+	s := &serving{testApp: newTestApp(), member: m, opened: make(chan struct{}), code: make(chan int, 1)}
+	s.open = func(context.Context, server.Config) (member, error) {
+		close(s.opened)
+		return m, nil
+	}
+	go func() { s.code <- s.run(ctx, append([]string{"serve", "--name", "a"}, args...)...) }()
+	return s
+}
+
+func TestServeUntilSignal(t *testing.T) {
+	t.Parallel()
+	s := serve(t.Context(), newFakeMember())
+	<-s.opened
+	s.sent <- interrupt
+	if code := <-s.code; code != cli.ExitDone {
+		t.Errorf("exit code %d: %s", code, s.err.String())
+	}
+	select {
+	case <-s.member.closed:
+	default:
+		t.Error("the member was not closed")
+	}
+	for _, want := range []string{"member started", "name=a", "api=127.0.0.1:1", "http=127.0.0.1:2", "raft=127.0.0.1:3", "gossip=127.0.0.1:4", "redis=127.0.0.1:5", "member stopped"} {
+		if !strings.Contains(s.err.String(), want) {
+			t.Errorf("the log has no %q: %s", want, s.err.String())
+		}
+	}
+	if s.out.String() != "" {
+		t.Errorf("serve prints %q", s.out.String())
+	}
+}
+
+func TestServeTellsWhenReady(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := serve(t.Context(), newFakeMember(), "--log-format", "json")
+		synctest.Wait()
+		var ready struct{ Time, Level, Msg, Cluster, API string }
+		lines := strings.Split(strings.TrimSpace(s.err.String()), "\n")
+		decoder := json.NewDecoder(strings.NewReader(lines[len(lines)-1]))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&ready); err != nil {
+			t.Fatal(err)
+		}
+		if ready.Msg != "member is ready to issue IDs" || ready.Cluster != "cluster-1" || ready.API != "127.0.0.1:1" {
+			t.Errorf("the last line is %+v", ready)
+		}
+		s.sent <- interrupt
+		<-s.code
+	})
+}
+
+func TestServeEndsWithItsMember(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		err  error
+		code int
+		says string
+	}{
+		{nil, cli.ExitDone, "member left the cluster"},
+		{errors.New("this member was removed from the cluster"), cli.ExitFailed, "\nsnowraft: this member was removed from the cluster\n"},
+	} {
+		m := newFakeMember()
+		s := serve(t.Context(), m)
+		m.end(c.err)
+		if code := <-s.code; code != c.code || !strings.Contains(s.err.String(), c.says) {
+			t.Errorf("%v: exit code %d, expected %d and %q in %s", c.err, code, c.code, c.says, s.err.String())
+		}
+		<-m.closed
+	}
+}
+
+func TestSignalWhileStarting(t *testing.T) {
+	t.Parallel()
+	a := newTestApp()
+	a.open = func(ctx context.Context, _ server.Config) (member, error) {
+		a.sent <- interrupt
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if code := a.run(t.Context(), "serve"); code != cli.ExitDone || a.err.String() != "" {
+		t.Errorf("exit code %d, %q", code, a.err.String())
+	}
+}
+
+func TestShutdown(t *testing.T) {
+	t.Parallel()
+	after := func(d time.Duration, err error) func(chan struct{}) error {
+		return func(stop chan struct{}) error {
+			select {
+			case <-time.After(d):
+			case <-stop:
+			}
+			return err
+		}
+	}
+	for name, c := range map[string]struct {
+		shut   func(stop chan struct{}) error
+		second time.Duration // when another signal arrives; 0: never
+		took   time.Duration
+		says   string
+	}{
+		"in order":           {after(time.Second, nil), 0, time.Second, ""},
+		"with an error":      {after(time.Second, errors.New("the disk is full")), 0, time.Second, "the disk is full"},
+		"too long":           {after(time.Hour, nil), 0, shutdownLimit, "not complete after 10s"},
+		"a second signal":    {after(time.Hour, nil), 2 * time.Second, 2 * time.Second, "second signal"},
+		"the same one twice": {after(time.Second, nil), time.Millisecond, time.Second, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				stop := make(chan struct{}) // ends a shutdown that was given up
+				defer close(stop)
+				again := make(chan os.Signal, 1)
+				if c.second > 0 {
+					time.AfterFunc(c.second, func() { again <- interrupt })
+				}
+				began := time.Now()
+				err := closeInOrder(again, func(context.Context) error { return c.shut(stop) })
+				if took := time.Since(began); took != c.took {
+					t.Errorf("it took %v, expected %v", took, c.took)
+				}
+				switch {
+				case c.says == "" && err != nil, c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)):
+					t.Errorf("the error is %v, expected %q", err, c.says)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,169 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/server"
+)
+
+// loaded returns the configuration that serve would start a member with.
+func loaded(t *testing.T, environ map[string]string, file string, args ...string) config {
+	t.Helper()
+	a := newTestApp()
+	a.environ = environ
+	if file != "" {
+		path := filepath.Join(t.TempDir(), "snowraft.yaml")
+		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config", path)
+	}
+	var cfg config
+	cmd := &cobra.Command{Use: "serve"}
+	addFlags(cmd, &cfg)
+	if err := cmd.ParseFlags(args); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.loadServeConfig(cmd, &cfg); err != nil {
+		t.Fatal(err)
+	}
+	return cfg
+}
+
+// settings lists all settings of serve, with three values of each.
+var settings = []struct {
+	name  string
+	texts [3]string
+	get   func(config) any
+	want  [4]any // the default, then those of texts
+}{
+	{"name", [3]string{"a", "b", "c"}, func(c config) any { return c.Name }, [4]any{hostname(), "a", "b", "c"}},
+	{"data-dir", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.DataDir }, [4]any{"./snowraft-data", "/a", "/b", "/c"}},
+	{"api-addr", [3]string{"a:1", "b:1", ":1"}, func(c config) any { return c.APIAddr }, [4]any{"127.0.0.1:7700", "a:1", "b:1", ":1"}},
+	{"http-addr", [3]string{"a:1", "b:0", "c:1"}, func(c config) any { return c.HTTPAddr }, [4]any{"127.0.0.1:7701", "a:1", "b:0", "c:1"}},
+	{"raft-addr", [3]string{"a:1", "b:1", "[::1]:1"}, func(c config) any { return c.RaftAddr }, [4]any{"127.0.0.1:7702", "a:1", "b:1", "[::1]:1"}},
+	{"gossip-addr", [3]string{"a:1", "b:1", "c:1"}, func(c config) any { return c.GossipAddr }, [4]any{"127.0.0.1:7703", "a:1", "b:1", "c:1"}},
+	{"redis-addr", [3]string{"a:1", "b:1", ""}, func(c config) any { return c.RedisAddr }, [4]any{"", "a:1", "b:1", ""}},
+	{"redis-create", [3]string{"relaxed", "off", "strict"}, func(c config) any { return c.RedisCreate }, [4]any{"strict", "relaxed", "off", "strict"}},
+	{"advertise-host", [3]string{"a", "10.0.0.1", "::1"}, func(c config) any { return c.AdvertiseHost }, [4]any{"", "a", "10.0.0.1", "::1"}},
+	{"join", [3]string{"a:1", "a:1,b:2", "c:3, d:4"}, func(c config) any { return c.Join }, [4]any{[]string(nil), []string{"a:1"}, []string{"a:1", "b:2"}, []string{"c:3", "d:4"}}},
+	{"bootstrap-expect", [3]string{"0", "3", "5"}, func(c config) any { return c.BootstrapExpect }, [4]any{1, 0, 3, 5}},
+	{"nonvoter", [3]string{"true", "false", "true"}, func(c config) any { return c.Nonvoter }, [4]any{false, true, false, true}},
+	{"lanes", [3]string{"2", "3", "64"}, func(c config) any { return c.Lanes }, [4]any{1, 2, 3, 64}},
+	{"max-window", [3]string{"1s", "1m", "24h"}, func(c config) any { return c.MaxWindow }, [4]any{10 * time.Minute, time.Second, time.Minute, 24 * time.Hour}},
+	{"wait-threshold", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.WaitThreshold }, [4]any{time.Second, time.Millisecond, 2 * time.Second, time.Minute}},
+	{"rollback", [3]string{"swap", "refuse", "swap"}, func(c config) any { return c.Rollback }, [4]any{"refuse", "swap", "refuse", "swap"}},
+	{"max-clock-offset", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.MaxClockOffset }, [4]any{500 * time.Millisecond, time.Millisecond, 2 * time.Second, time.Minute}},
+	{"log-level", [3]string{"debug", "warn", "error"}, func(c config) any { return c.logLevel }, [4]any{"info", "debug", "warn", "error"}},
+	{"log-format", [3]string{"json", "text", "json"}, func(c config) any { return c.logFormat }, [4]any{"text", "json", "text", "json"}},
+}
+
+func hostname() string {
+	name, err := os.Hostname()
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	for _, s := range settings {
+		file := s.name + ": \"" + s.texts[0] + "\"\n"
+		env := map[string]string{cli.EnvName(s.name): s.texts[1]}
+		flag := "--" + s.name + "=" + s.texts[2]
+		for i, cfg := range []config{
+			loaded(t, nil, ""), loaded(t, nil, file), loaded(t, env, file), loaded(t, env, file, flag),
+		} {
+			if got := s.get(cfg); !reflect.DeepEqual(got, s.want[i]) {
+				t.Errorf("%s from %s: %v, expected %v", s.name, []string{"default", "file", "environment", "flag"}[i], got, s.want[i])
+			}
+		}
+		if got := s.get(loaded(t, map[string]string{cli.EnvName(s.name): ""}, file)); !reflect.DeepEqual(got, s.want[1]) {
+			t.Errorf("%s: an empty variable gives %v, expected %v as if it were not set", s.name, got, s.want[1])
+		}
+	}
+}
+
+func TestSettingsAreComplete(t *testing.T) {
+	t.Parallel()
+	var cfg config
+	cmd := &cobra.Command{Use: "serve"}
+	addFlags(cmd, &cfg)
+	var tested []string
+	for _, s := range settings {
+		tested = append(tested, s.name)
+	}
+	found := settingNames(cmd.Flags())
+	for _, name := range found {
+		f := cmd.Flags().Lookup(name)
+		if !strings.Contains(f.Usage, "(env "+cli.EnvName(name)+")") || len(f.Annotations[cli.FlagGroup]) == 0 {
+			t.Errorf("--%s: help %q, group %v", name, f.Usage, f.Annotations[cli.FlagGroup])
+		}
+	}
+	if len(found) != len(tested) {
+		t.Errorf("the settings are %v, those tested %v", found, tested)
+	}
+	for _, name := range []string{"max-window", "wait-threshold", "rollback", "max-clock-offset"} {
+		if help := cmd.Flags().Lookup(name).Usage; !strings.Contains(help, "NEW cluster") || !strings.Contains(help, "snowraft config set") {
+			t.Errorf("--%s: the help does not say when it counts: %s", name, help)
+		}
+	}
+}
+
+func TestConfigFileNamedByEnvironment(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "c.yaml")
+	if err := os.WriteFile(path, []byte("# all of it\nlanes: 7\njoin:\n- a:7703\n- b:7703\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg := loaded(t, map[string]string{"SNOWRAFT_CONFIG": path}, "")
+	if cfg.Lanes != 7 || !reflect.DeepEqual(cfg.Join, []string{"a:7703", "b:7703"}) {
+		t.Errorf("lanes %d, join %v", cfg.Lanes, cfg.Join)
+	}
+	if cfg := loaded(t, nil, "# nothing\n"); cfg.Lanes != 1 {
+		t.Errorf("lanes %d after an empty file", cfg.Lanes)
+	}
+}
+
+func TestDefaultsThatDependOnOthers(t *testing.T) {
+	t.Parallel()
+	if cfg := loaded(t, nil, "", "--join", "a:1"); cfg.BootstrapExpect != 0 {
+		t.Errorf("with --join, bootstrap-expect is %d, expected 0", cfg.BootstrapExpect)
+	}
+	if cfg := loaded(t, nil, "", "--join", "a:1", "--bootstrap-expect", "3"); cfg.BootstrapExpect != 3 {
+		t.Errorf("bootstrap-expect is %d, expected the 3 given", cfg.BootstrapExpect)
+	}
+	cfg := loaded(t, map[string]string{"SNOWRAFT_ADVERTISE_HOST": "a.example"}, "http-addr: 127.0.0.1:8080\n", "--api-addr", "127.0.0.1:9")
+	got := []string{cfg.APIAddr, cfg.HTTPAddr, cfg.RaftAddr, cfg.GossipAddr, cfg.RedisAddr}
+	if want := []string{"127.0.0.1:9", "127.0.0.1:8080", ":7702", ":7703", ""}; !reflect.DeepEqual(got, want) {
+		t.Errorf("with --advertise-host the addresses are %v, expected %v", got, want)
+	}
+}
+
+func TestServePassesItsConfigOn(t *testing.T) {
+	t.Parallel()
+	a := newTestApp()
+	var got server.Config
+	a.open = func(_ context.Context, cfg server.Config) (member, error) {
+		got = cfg
+		return nil, errors.New("the data directory is not writable")
+	}
+	code := a.run(t.Context(), "serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3", "--redis-addr", ":0", "--redis-create", "off")
+	if want := "snowraft: the data directory is not writable\n"; code != cli.ExitFailed || a.err.String() != want {
+		t.Errorf("exit code %d, %q, expected %q", code, a.err.String(), want)
+	}
+	if got.Name != "a" || got.Lanes != 4 || got.BootstrapExpect != 3 || got.RedisAddr != ":0" || got.RedisCreate != "off" || got.Logger == nil || got.Version == "" {
+		t.Errorf("the member is opened with %+v", got)
+	}
+}
