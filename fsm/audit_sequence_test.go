@@ -97,6 +97,9 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, r Resu
 		}
 		return nil
 	}
+	if reset := c.GetSpec().GetReset_(); !c.GetForce() && len(q.granted) > 0 && q.spec.GetReset_() != resetNone && q.spec.GetReset_() != reset {
+		return violated("reset", "%v over a sequence that was granted numbers with reset %v", c, q.spec.GetReset_())
+	}
 	if c.GetForce() {
 		q.force()
 	}
@@ -119,6 +122,8 @@ func (q *auditSequence) update(index uint64, c *commandv1.UpdateSequence, r Resu
 		return nil
 	case !q.live || c.GetGeneration() != q.generation:
 		return violated("rules", "an outdated update gave %v", reason)
+	case reason == 0 && !c.GetForce() && c.GetSpec().GetReset_() != q.spec.GetReset_() && len(q.granted) > 0:
+		return violated("reset", "%v after numbers of reset %v were granted", c, q.spec.GetReset_())
 	case outside != (reason == invalidArgument), reason != 0 && !outside && (reason != wouldRepeats || c.GetForce()):
 		return violated("rules", "update: %v", r.Err)
 	case reason != 0:

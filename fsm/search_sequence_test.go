@@ -167,6 +167,10 @@ func (n *seqNode) take(b BlockGrant) error {
 	if n.ghosts[period]&mask != 0 {
 		return violated("number", "%+v was granted before: %b", b, n.ghosts)
 	}
+	// A number that was granted without a reset may read as one of any day.
+	if period > 0 && n.ghosts[0]&mask != 0 || period == 0 && (n.ghosts[1]|n.ghosts[2])&mask != 0 {
+		return violated("reset", "%+v was granted without a reset, or in a period, before: %b", b, n.ghosts)
+	}
 	n.ghosts[period] |= mask
 	n.blocks[1], n.blocks[0] = n.blocks[0], block
 	n.blocks[1].last = false

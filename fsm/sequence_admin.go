@@ -53,13 +53,15 @@ func (s *State) createSequence(e entry) Result {
 	return Result{Sequence: q.view()}
 }
 
-// succeed takes over what must not be forgotten of a deleted sequence of that name.
+// succeed takes over what must not be forgotten of a deleted sequence of that name. A deleted
+// sequence with a reset was granted numbers in periods that are not remembered, and its periods and
+// those of another reset contain one another. One without a reset remembers all of its numbers.
 func (q *sequence) succeed(old *sequence, force bool) *Refused {
 	period := max(q.period, old.period)
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
-		if q.spec.coarser(old.spec) {
-			return wouldRepeat(q.name, "the deleted sequence had shorter periods, and what it was granted in earlier ones is not remembered")
+		if old.spec.resets() && q.spec.reset != old.spec.reset {
+			return wouldRepeat(q.name, "the deleted sequence had another reset, under which it was granted numbers")
 		}
 		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
 			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence was granted numbers from %d to %d", old.used.low, old.used.high))
@@ -137,11 +139,15 @@ func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
 	return &u
 }
 
-// checkRepeat refuses to turn the sequence into u if that may repeat numbers. What
-// it would have granted anyway is no matter: that was decided before.
+// checkRepeat refuses to turn the sequence into u if that may repeat numbers. Numbers
+// that follow without the change are no matter: that was decided before.
+//
+// Once a number was granted, the reset stays. A shorter period begins inside one whose
+// numbers were granted, and members that have not applied the change issue those with
+// later dates still. A longer one contains periods whose numbers are not remembered.
 func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
-	if u.spec.coarser(q.spec) && q.used.some {
-		return wouldRepeat(q.name, "what it was granted in earlier, shorter periods is not remembered")
+	if u.spec.reset != q.spec.reset && q.used.some {
+		return wouldRepeat(q.name, "the reset changes after numbers were granted")
 	}
 	if !moved && u.spec.increment == q.spec.increment && u.spec.min == q.spec.min && u.spec.max == q.spec.max {
 		return nil
@@ -199,5 +205,5 @@ func (q *sequence) grows(index uint64) error {
 }
 
 func wouldRepeat(name, why string) *Refused {
-	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q might repeat numbers: %s; choose numbers beyond those, or force it where repetitions do no harm", name, why)
+	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q might repeat numbers: %s; choose numbers beyond those or another sequence, or force it where repetitions do no harm", name, why)
 }

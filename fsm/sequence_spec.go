@@ -107,11 +107,6 @@ func (s *sequenceSpec) resets() bool {
 	return commandv1.SequenceReset(s.reset) != commandv1.SequenceReset_SEQUENCE_RESET_NONE
 }
 
-// coarser reports whether s has longer periods than other, which has some.
-func (s *sequenceSpec) coarser(other *sequenceSpec) bool {
-	return other.resets() && (!s.resets() || s.reset > other.reset) // daily < monthly < yearly
-}
-
 // checkPeriod checks a period that a proposer computed for the specification: 0
 // without a reset, else a date as the decimal number yyyymmdd. Whether that day
 // exists, and begins a period, only the proposer knows.

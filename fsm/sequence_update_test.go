@@ -123,7 +123,15 @@ func TestUpdateOfResets(t *testing.T) {
 	l.changed(daily) // nothing was granted
 	l.changed(none)
 	l.gives("s", 3, 0, 1, 3)
-	if q := l.changed(daily); q.Period != 0 || q.Next != 4 {
+	// A shorter period would begin with 1 on the day on which 1 was granted.
+	for _, spec := range []*commandv1.SequenceSpec{daily, monthly, yearly} {
+		l.refused(wouldRepeats, change(spec, l.seq("s").Generation))
+		beyond := proto.CloneOf(spec)
+		beyond.Start = 100 // a later change of the start would find these numbers forgotten
+		l.refused(wouldRepeats, change(beyond, l.seq("s").Generation))
+	}
+	l.must(forced(change(daily, l.seq("s").Generation)))
+	if q := l.seq("s"); q.Period != 0 || q.Next != 4 {
 		t.Errorf("%+v, but no period began", q)
 	}
 	if b := l.gives("s", 3, 20250302, 1, 3); b.Period != 20250302 {
@@ -137,7 +145,9 @@ func TestUpdateOfResets(t *testing.T) {
 		t.Errorf("%+v, but the period went back", b)
 	}
 	l.gives("s", 1, 20250401, 1, 1)
-	l.changed(daily)
+	l.refused(wouldRepeats, change(daily, l.seq("s").Generation))
+	l.refused(wouldRepeats, change(yearly, l.seq("s").Generation))
+	l.must(forced(change(daily, l.seq("s").Generation)))
 	l.gives("s", 1, 20250401, 2, 1)
 	l.gives("s", 1, 20250402, 1, 1)
 	l.must(forced(change(none, l.seq("s").Generation)))

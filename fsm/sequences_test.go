@@ -272,6 +272,11 @@ func TestRecreateWithPeriods(t *testing.T) {
 	l = start(none, 0)
 	l.refused(wouldRepeats, create(daily, 20250101))
 	l.must(create(next, 20250101))
+	// A day of a month in which these numbers were granted.
+	l = start(plain("s", resetting(resetMonthly)), 20250101)
+	l.refused(wouldRepeats, create(daily, 20250115))
+	l.refused(wouldRepeats, create(next, 20250115))
+	l.must(forced(create(daily, 20250115)))
 }
 
 func TestSequenceIndexesGrow(t *testing.T) {
