@@ -8,11 +8,6 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// ObservedClock returns the observed clock: the greatest time that a leader
-// committed, unless an operator lowered it since. Unix milliseconds, 0 before the
-// first observation, never negative.
-func (s *State) ObservedClock() int64 { return s.observed }
-
 // observeClock raises the observed clock to now, or sets it to now when forced.
 func (s *State) observeClock(e entry) Result {
 	if e.now <= 0 {

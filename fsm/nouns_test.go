@@ -110,15 +110,15 @@ func TestConfig(t *testing.T) {
 
 func TestObserveClock(t *testing.T) {
 	l := newLog(t)
-	if l.ObservedClock() != 0 {
-		t.Errorf("%d before the first observation", l.ObservedClock())
+	if l.observed != 0 {
+		t.Errorf("%d before the first observation", l.observed)
 	}
 	for _, step := range []struct {
 		now   int64
 		force bool
 		want  int64
 	}{{epoch, false, epoch}, {epoch - 1, false, epoch}, {epoch + 1, false, epoch + 1}, {5, true, 5}, {6, false, 6}, {9, true, 9}} {
-		if r := l.must(at(step.now, observe(step.force))); r.Observed != step.want || l.ObservedClock() != step.want {
+		if r := l.must(at(step.now, observe(step.force))); r.Observed != step.want || l.observed != step.want {
 			t.Errorf("%+v gave %d", step, r.Observed)
 		}
 	}

@@ -23,6 +23,5 @@
 //
 // # Errors
 //
-// Every error starts with "sequence: " and wraps one of [ErrInvalidFormat],
-// [ErrUnknownReset] and [ErrUnknownZone].
+// Every error starts with "sequence: " and wraps [ErrInvalidFormat] or [ErrUnknownZone].
 package sequence

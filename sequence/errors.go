@@ -8,9 +8,6 @@ var (
 	// tell the periods of a sequence apart.
 	ErrInvalidFormat = errors.New("sequence: invalid format")
 
-	// ErrUnknownReset: the text is not the name of a reset.
-	ErrUnknownReset = errors.New("sequence: unknown reset")
-
 	// ErrUnknownZone: the text is not the name of a time zone.
 	ErrUnknownZone = errors.New("sequence: unknown time zone")
 )
