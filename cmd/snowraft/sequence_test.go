@@ -116,10 +116,9 @@ func TestSequenceRefusals(t *testing.T) {
 	}
 }
 
-// Two changes at once: the one that comes second is told and tries again.
-func TestTriesAgainWhatWasChangedMeanwhile(t *testing.T) {
+func TestHarmlessCallsAreTriedAgainAfterAChange(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"seq update orders --max 9", "seq set orders 5"} {
+	for _, line := range []string{"seq next orders", "seq create orders"} {
 		f := newFakeAPI(t)
 		var calls atomic.Int32
 		f.first(func(context.Context) error {
@@ -135,10 +134,10 @@ func TestTriesAgainWhatWasChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// Who deletes, or creates by force, has to look at what somebody else did meanwhile.
-func TestLeavesWhatWasChangedMeanwhile(t *testing.T) {
+// The operator has to look at the change that another client made meanwhile.
+func TestChangesAreNotTriedAgainAfterAnother(t *testing.T) {
 	t.Parallel()
-	for _, line := range []string{"seq delete orders", "seq create orders --force"} {
+	for _, line := range []string{"seq delete orders", "seq create orders --force", "seq update orders --max 9", "seq set orders 5"} {
 		for _, e := range []*rpc.Error{
 			{Code: codes.Aborted, Reason: rpc.SequenceChanged, Message: "changed meanwhile", RetryAfter: time.Millisecond},
 			{Code: codes.Unknown, Reason: rpc.CommitUnknown, Message: "who knows"},

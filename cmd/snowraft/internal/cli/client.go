@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 const (
@@ -88,7 +88,7 @@ func (c *Client) round(ctx context.Context, method string, args, reply any, opts
 			return nil
 		}
 		f := newFailure(c.Members[at].Address, err)
-		if !f.elsewhere(once(method, args)) || f.judged(method) {
+		if !f.elsewhere(rpc.RuleOf(method).Harmless(args)) {
 			return &callError{failures: []failure{f}, final: true}
 		}
 		failed.failures = append(failed.failures, f)
@@ -99,19 +99,4 @@ func (c *Client) round(ctx context.Context, method string, args, reply any, opts
 // NewStream is not needed by any command.
 func (c *Client) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
 	return nil, status.Error(codes.Unimplemented, "streams are not supported by this client")
-}
-
-// once reports whether a call must not be repeated when the first try may have had its
-// effect: it would have another one, or refuse what it did.
-func once(method string, args any) bool {
-	create, ok := args.(*snowraftv1.CreateSequenceRequest)
-	return onceMethods[method] || ok && create.GetForce() // over what was deleted in between
-}
-
-var onceMethods = map[string]bool{
-	snowraftv1.ClusterService_RemoveMember_FullMethodName:       true,
-	snowraftv1.ClusterService_TransferLeadership_FullMethodName: true,
-	snowraftv1.ClusterService_Leave_FullMethodName:              true,
-	snowraftv1.SequenceService_DeleteSequence_FullMethodName:    true,
-	snowraftv1.SequenceService_SetNext_FullMethodName:           true, // others may have gone on from there
 }

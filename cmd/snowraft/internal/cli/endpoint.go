@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // connectLimit is how long a member may take to accept a connection.
@@ -44,7 +45,7 @@ func (e *endpoint) call(ctx context.Context, share time.Duration, method string,
 		e.close() // the next try starts anew, without waiting for gRPC's backoff
 		return &connectError{err}
 	}
-	if once(method, args) {
+	if !rpc.RuleOf(method).Harmless(args) {
 		mine = ctx
 	}
 	return e.conn.Invoke(mine, method, args, reply, opts...)

@@ -13,7 +13,6 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/rpc"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // failure is one member's failure to answer a call.
@@ -31,28 +30,21 @@ func newFailure(address string, err error) failure {
 }
 
 // elsewhere reports whether another member may answer, and asking it is safe.
-// once says that the call must not be repeated if it may have had an effect.
-func (f failure) elsewhere(once bool) bool {
+// Unless a repetition is harmless, it is safe only if nothing was done.
+func (f failure) elsewhere(harmless bool) bool {
 	if f.connect != nil {
 		return true
 	}
 	switch f.refusal.Reason {
-	case rpc.NotLeader, rpc.NoLeader, rpc.ShuttingDown, rpc.SequenceChanged:
+	case rpc.NotLeader, rpc.NoLeader, rpc.ShuttingDown:
 		return true
-	case rpc.ClockBehind, rpc.ClockSkew, rpc.WindowEnded, rpc.WorkersExhausted, rpc.CommitUnknown:
-		return !once
+	case rpc.SequenceChanged, rpc.ClockBehind, rpc.ClockSkew, rpc.WindowEnded, rpc.WorkersExhausted, rpc.CommitUnknown:
+		return harmless
 	case "":
-		return !once && (f.refusal.Code == codes.Unavailable || f.refusal.Code == codes.DeadlineExceeded)
+		return harmless && (f.refusal.Code == codes.Unavailable || f.refusal.Code == codes.DeadlineExceeded)
 	default:
 		return false
 	}
-}
-
-// judged reports whether somebody has to look before the call is tried again: what was
-// to be deleted, or created by force, was changed by somebody else meanwhile.
-func (f failure) judged(method string) bool {
-	return f.refusal != nil && f.refusal.Reason == rpc.SequenceChanged &&
-		(method == snowraftv1.SequenceService_DeleteSequence_FullMethodName || method == snowraftv1.SequenceService_CreateSequence_FullMethodName)
 }
 
 // again reports whether the same member may answer in a moment.
