@@ -1,0 +1,138 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// Callers, the filler's answers and the sweeps come in any order: no ID is given twice or lost without being
+// counted, and none is older than the age.
+func TestBufferModel(t *testing.T) {
+	for range 4 {
+		for _, found := range walkBuffer(t) {
+			t.Error(found)
+		}
+	}
+}
+
+// walkBuffer uses a buffer for a second, and returns what was wrong.
+func walkBuffer(t *testing.T) (found []string) {
+	synctest.Test(t, func(t *testing.T) {
+		var complaints sync.Mutex
+		complain := func(format string, args ...any) {
+			complaints.Lock()
+			defer complaints.Unlock()
+			found = append(found, fmt.Sprintf(format, args...))
+		}
+		const age = 100 * time.Millisecond
+		s := &source{short: 200, delay: func() time.Duration { return rand.N(30 * time.Millisecond) }}
+		b := openBuffer(t, s, WithBufferSize(10, 5000), WithBufferAge(age), WithBufferInterval(20*time.Millisecond))
+		end, stop := context.WithTimeout(t.Context(), time.Second)
+		defer stop()
+		var mu sync.Mutex
+		given := make(map[uint64]bool)
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				for end.Err() == nil {
+					time.Sleep(rand.N(10 * time.Millisecond))
+					for range rand.N(50) {
+						ctx, cancel := context.WithTimeout(t.Context(), rand.N(20*time.Millisecond))
+						id, err := b.Next(ctx)
+						cancel()
+						if err != nil {
+							if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, ErrEmpty) {
+								complain("%v", err)
+							}
+							continue
+						}
+						s.mu.Lock()
+						old := time.Since(s.issued[id-1])
+						s.mu.Unlock()
+						if old > age+time.Millisecond {
+							complain("an ID is %v old", old)
+						}
+						mu.Lock()
+						if given[id] {
+							complain("ID %d twice", id)
+						}
+						given[id] = true
+						mu.Unlock()
+					}
+				}
+			})
+		}
+		all.Go(func() {
+			for end.Err() == nil {
+				time.Sleep(rand.N(300 * time.Millisecond))
+				s.fail(errors.New("no"))
+				time.Sleep(rand.N(100 * time.Millisecond))
+				s.fail(nil)
+			}
+		})
+		all.Wait()
+		if err := b.Close(); err != nil {
+			complain("%v", err)
+		}
+		stats := b.Stats()
+		if stats.Taken != uint64(len(given)) || stats.Taken+stats.Dropped != uint64(len(s.issued)) || stats.Level != 0 {
+			complain("%d of %d IDs given, but %+v", len(given), len(s.issued), stats)
+		}
+		if len(given) < 1000 || stats.Dropped == 0 || stats.Waited == 0 || stats.Failures == 0 {
+			t.Errorf("not much of a test: %d given, %+v", len(given), stats)
+		}
+	})
+	return found
+}
+
+// The same with real threads: the sweeps race with callers.
+func TestBufferHammer(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	s := &source{short: 300}
+	short := func(o *bufferOptions) error { o.age = 10 * time.Millisecond; return nil }
+	b := openBuffer(t, s, WithBufferSize(2000, 20_000), WithBufferInterval(time.Millisecond), short)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // as many as there is time for
+	defer cancel()
+	given := make([][]uint64, 8)
+	var all sync.WaitGroup
+	for g := range given {
+		all.Go(func() {
+			for len(given[g])%1000 > 0 || ctx.Err() == nil {
+				id, err := b.Next(ctx)
+				if err != nil {
+					if !errors.Is(err, context.DeadlineExceeded) {
+						t.Error(err)
+					}
+					return
+				}
+				given[g] = append(given[g], id)
+			}
+		})
+	}
+	all.Wait()
+	if err := b.Close(); err != nil {
+		t.Error(err)
+	}
+	twice := make([]bool, len(s.issued)+1)
+	var taken uint64
+	for _, ids := range given {
+		taken += uint64(len(ids))
+		for _, id := range ids {
+			if twice[id] {
+				t.Fatalf("ID %d twice", id)
+			}
+			twice[id] = true
+		}
+	}
+	if stats := b.Stats(); stats.Taken != taken || stats.Taken+stats.Dropped != uint64(len(s.issued)) {
+		t.Errorf("%d of %d IDs given: %+v", taken, len(s.issued), stats)
+	}
+}

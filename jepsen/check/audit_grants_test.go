@@ -1,0 +1,115 @@
+package check
+
+import (
+	"testing"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// The model of grants, with results that no state machine gives.
+func TestGrantsThatBreakARule(t *testing.T) {
+	t.Parallel()
+	acquire := func(at int64, g fsm.Grant) (int64, *commandv1.Command, fsm.Result) {
+		return at, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
+			Layout: "tiny", Holder: "n1/0", Nonce: worldNonce(1), WindowMs: 1000,
+		}}}, fsm.Result{Grant: g}
+	}
+	claims := func(token uint64, nonce byte, until int64) (*commandv1.ExtendWindow, *commandv1.ReleaseWorker) {
+		return &commandv1.ExtendWindow{Layout: "tiny", Token: token, Nonce: worldNonce(nonce), Until: until, WindowMs: 1000},
+			&commandv1.ReleaseWorker{Layout: "tiny", Token: token, Nonce: worldNonce(nonce), Until: until, Next: 50}
+	}
+	extend := func(token uint64, nonce byte, until int64, g fsm.Grant) (int64, *commandv1.Command, fsm.Result) {
+		e, _ := claims(token, nonce, until)
+		return 60, &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: e}}, fsm.Result{Grant: g}
+	}
+	release := func(token uint64, nonce byte, until, next int64) (int64, *commandv1.Command, fsm.Result) {
+		_, r := claims(token, nonce, until)
+		r.Next = next
+		return 60, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: r}}, fsm.Result{}
+	}
+	type add func(at int64, cmd *commandv1.Command, result fsm.Result)
+	for name, c := range map[string]struct {
+		with func(add add)
+		want string
+	}{
+		"below the high-water":    {func(a add) { a(acquire(80, fsm.Grant{Token: 3, From: 80, Until: 180})) }, "everything below 110 was granted already"},
+		"beyond the field":        {func(a add) { a(acquire(80, fsm.Grant{Worker: 2, Token: 3, From: 80, Until: 180})) }, "the layout has 2 workers"},
+		"the wrong token":         {func(a add) { a(acquire(200, fsm.Grant{Token: 2, From: 200, Until: 300})) }, "under token 2"},
+		"in the past":             {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 190, Until: 300})) }, "expected from 200 on"},
+		"nothing":                 {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 200, Until: 200})) }, "expected some ticks"},
+		"too long":                {func(a add) { a(acquire(200, fsm.Grant{Token: 3, From: 200, Until: 60_201})) }, "longer than 600000 ms"},
+		"another worker":          {func(a add) { a(acquire(200, fsm.Grant{Worker: 1, Token: 3, From: 200, Until: 300})) }, ""},
+		"an old token":            {func(a add) { a(extend(1, 1, 110, fsm.Grant{From: 10, Until: 160})) }, "that is not its window"},
+		"another nonce":           {func(a add) { a(extend(2, 2, 110, fsm.Grant{From: 10, Until: 160})) }, "that is not its window"},
+		"an old end":              {func(a add) { a(extend(2, 1, 100, fsm.Grant{From: 10, Until: 160})) }, "that is not its window"},
+		"extended":                {func(a add) { a(extend(2, 1, 110, fsm.Grant{From: 10, Until: 160})) }, ""},
+		"extended too far":        {func(a add) { a(extend(2, 1, 110, fsm.Grant{From: 10, Until: 161})) }, "expected 10 to 160"},
+		"released by another":     {func(a add) { a(release(2, 2, 110, 50)) }, "that is not its window"},
+		"released with another's": {func(a add) { a(release(1, 1, 110, 50)) }, "that is not its window"},
+		"released with an end":    {func(a add) { a(release(2, 1, 111, 50)) }, "that is not its window"},
+		"released below":          {func(a add) { a(release(2, 1, 110, 9)) }, "which is not in its window, 10 to 110"},
+		"released twice": {func(a add) {
+			a(release(2, 1, 110, 50))
+			a(release(2, 1, 50, 50))
+		}, "that is not its window"},
+		"refused": {func(a add) {
+			at, cmd, _ := release(2, 1, 110, 50)
+			a(at, cmd, fsm.Result{Err: &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WINDOW_MISMATCH}})
+		}, "which is its window"},
+		"an unknown layout": {func(a add) {
+			at, cmd, r := acquire(200, fsm.Grant{Token: 3, From: 200, Until: 300})
+			cmd.GetAcquireWorker().Layout = "other"
+			a(at, cmd, r)
+		}, "which does not exist"},
+		"an observed clock that goes back": {func(a add) {
+			a(1, &commandv1.Command{Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}}, fsm.Result{Observed: 1})
+		}, "the observed clock is 1 ms"},
+		"granted to a clock behind": {func(a add) {
+			a(500, &commandv1.Command{Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}}, fsm.Result{Observed: worldEpoch + 5000})
+			at, cmd, r := acquire(399, fsm.Grant{Token: 4, From: 399, Until: 499})
+			r.Observed = worldEpoch + 5000
+			a(at, cmd, r)
+		}, "1010 ms behind the observed one"},
+		"another configuration": {func(a add) {
+			a(1, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{MaxWindowMs: 1}}}},
+				fsm.Result{Config: &commandv1.Config{MaxWindowMs: 2}})
+		}, "the configuration is"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVerdict("x")
+			a, index := newAudit(v), uint64(0)
+			add := func(at int64, cmd *commandv1.Command, result fsm.Result) {
+				index++
+				cmd.NowMs = worldEpoch + at*worldSpec.UnitMillis
+				a.take(&raftlog.Applied{Entry: raftlog.Entry{Index: index, Term: 1}, Command: cmd, Result: result})
+			}
+			add(0, &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(worldSpec)}}}, fsm.Result{})
+			add(acquire(10, fsm.Grant{Token: 2, From: 10, Until: 110}))
+			c.with(add)
+			v.Summary = "-"
+			if c.want == "" {
+				wantVerdict(t, *v, Pass, "")
+			} else {
+				wantVerdict(t, *v, Fail, c.want)
+			}
+		})
+	}
+}
+
+func TestWindowsThatOverlap(t *testing.T) {
+	t.Parallel()
+	v := newVerdict("x")
+	m := newWindowModel(v)
+	m.workers[raftlog.Lane{Layout: "tiny"}] = &workerModel{windows: [][2]int64{{1, 5}, {5, 5}, {5, 9}, {7, 7}, {9, 12}}}
+	if m.checkDisjoint(); v.Outcome != Pass {
+		t.Errorf("%+v", v)
+	}
+	m.workers[raftlog.Lane{Layout: "tiny"}] = &workerModel{windows: [][2]int64{{1, 5}, {4, 9}}}
+	if m.checkDisjoint(); v.Outcome != Fail {
+		t.Errorf("%+v", v)
+	}
+}

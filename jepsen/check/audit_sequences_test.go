@@ -1,0 +1,105 @@
+package check
+
+import (
+	"math"
+	"testing"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// The model of sequences, with results that no state machine gives.
+func TestBlocksThatBreakARule(t *testing.T) {
+	t.Parallel()
+	type add func(cmd *commandv1.Command, block fsm.BlockGrant)
+	allocate := func(b fsm.BlockGrant, request string) (*commandv1.Command, fsm.BlockGrant) {
+		return &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
+			Name: "s", Count: 10, RequestId: []byte(request),
+		}}}, b
+	}
+	giveBack := func(token, unused uint64) (*commandv1.Command, fsm.BlockGrant) {
+		return &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{
+			Name: "s", Token: token, Unused: unused,
+		}}}, fsm.BlockGrant{}
+	}
+	update := func(force bool) (*commandv1.Command, fsm.BlockGrant) {
+		return &commandv1.Command{Body: &commandv1.Command_UpdateSequence{UpdateSequence: &commandv1.UpdateSequence{
+			Spec: sequenceSpec("s", 2, 0, 1000), Force: force,
+		}}}, fsm.BlockGrant{}
+	}
+	// Index 2 grants 100, 102, ..., 118.
+	granted := fsm.BlockGrant{First: 100, Count: 10, Increment: 2, Period: 5}
+	for name, c := range map[string]struct {
+		with func(add add)
+		want string
+	}{
+		"the next":          {func(a add) { a(allocate(fsm.BlockGrant{First: 120, Count: 10, Increment: 2, Period: 5}, "")) }, ""},
+		"the last again":    {func(a add) { a(allocate(fsm.BlockGrant{First: 118, Count: 10, Increment: 2, Period: 5}, "")) }, "were granted already"},
+		"between":           {func(a add) { a(allocate(fsm.BlockGrant{First: 90, Count: 10, Increment: 2, Period: 5}, "")) }, "were granted already"},
+		"before":            {func(a add) { a(allocate(fsm.BlockGrant{First: 80, Count: 10, Increment: 2, Period: 5}, "")) }, ""},
+		"one of them":       {func(a add) { a(allocate(fsm.BlockGrant{First: 82, Count: 10, Increment: 2, Period: 5}, "")) }, "were granted already"},
+		"again when forced": {func(a add) { a(update(true)); a(allocate(granted, "")) }, ""},
+		"again unforced":    {func(a add) { a(update(false)); a(allocate(granted, "")) }, "were granted already"},
+		"again in a period": {func(a add) { g := granted; g.Period = 6; a(allocate(g, "")) }, ""},
+		"a period before":   {func(a add) { g := granted; g.First, g.Period = 200, 4; a(allocate(g, "")) }, "period 5 had begun"},
+		"another increment": {func(a add) { g := granted; g.First, g.Increment = 200, 3; a(allocate(g, "")) }, "its increment is 2"},
+		"too many":          {func(a add) { g := granted; g.First, g.Count = 200, 11; a(allocate(g, "")) }, "10 were asked for"},
+		"beyond the bounds": {func(a add) { g := granted; g.First = 990; a(allocate(g, "")) }, "expected 0 to 1000"},
+		"beyond 64 bits":    {func(a add) { g := granted; g.First = math.MaxInt64 - 17; a(allocate(g, "")) }, "not all numbers of 64 bits"},
+		"none":              {func(a add) { g := granted; g.Count = 0; a(allocate(g, "")) }, "not all numbers of 64 bits"},
+		"given back": {func(a add) {
+			a(giveBack(2, 9))
+			a(allocate(fsm.BlockGrant{First: 102, Count: 10, Increment: 2, Period: 5}, ""))
+		}, ""},
+		"all given back":      {func(a add) { a(giveBack(2, 10)); a(allocate(granted, "")) }, ""},
+		"less was given back": {func(a add) { a(giveBack(2, 9)); a(allocate(granted, "")) }, "were granted already"},
+		"given back twice":    {func(a add) { a(giveBack(2, 1)); a(giveBack(2, 1)) }, "not the end of its last block"},
+		"too much given back": {func(a add) { a(giveBack(2, 11)) }, "not the end of its last block"},
+		"another given back":  {func(a add) { a(giveBack(1, 1)) }, "not the end of its last block"},
+		"an answer repeated": {func(a add) {
+			g := granted
+			g.First = 120
+			a(allocate(g, "id"))
+			g.Repeated = true
+			a(allocate(g, "id"))
+		}, ""},
+		"another answer": {func(a add) {
+			g := granted
+			g.First = 120
+			a(allocate(g, "id"))
+			g.First, g.Repeated = 122, true
+			a(allocate(g, "id"))
+		}, "never given"},
+		"an answer given back": {func(a add) {
+			g := granted
+			g.First = 120
+			a(allocate(g, "id"))
+			a(giveBack(3, 1))
+		}, "not the end of its last block"},
+		"of a deleted one": {func(a add) {
+			a(&commandv1.Command{Body: &commandv1.Command_DeleteSequence{DeleteSequence: &commandv1.DeleteSequence{Name: "s"}}}, fsm.BlockGrant{})
+			a(allocate(granted, ""))
+		}, "it does not exist"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := newVerdict("x")
+			a, index := newAudit(v), uint64(0)
+			add := func(cmd *commandv1.Command, block fsm.BlockGrant) {
+				index++
+				a.take(&raftlog.Applied{Entry: raftlog.Entry{Index: index, Term: 1}, Command: cmd, Result: fsm.Result{Block: block}})
+			}
+			add(&commandv1.Command{Body: &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: sequenceSpec("s", 2, 0, 1000), Period: 5}}}, fsm.BlockGrant{})
+			add(allocate(granted, ""))
+			c.with(add)
+			v.Summary = "-"
+			if c.want == "" {
+				wantVerdict(t, *v, Pass, "")
+			} else {
+				wantVerdict(t, *v, Fail, c.want)
+			}
+		})
+	}
+}
