@@ -43,7 +43,7 @@ func newAuditSequences() map[string]*auditSequence {
 }
 
 // checkSequences is check for the commands of sequences.
-func (a *audit) checkSequences(index uint64, cmd *commandv1.Command, observed int64, r Result) (mine bool, err error) {
+func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, observed int64, r Result) (mine bool, err error) {
 	switch body := cmd.GetBody().(type) {
 	case *commandv1.Command_CreateSequence:
 		return true, a.sequences[body.CreateSequence.GetSpec().GetName()].create(index, body.CreateSequence, r)
@@ -54,7 +54,7 @@ func (a *audit) checkSequences(index uint64, cmd *commandv1.Command, observed in
 	case *commandv1.Command_AllocateBlock:
 		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, body.AllocateBlock, observed, cmd.GetNowMs(), r)
 	case *commandv1.Command_ReturnBlock:
-		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(body.ReturnBlock, r)
+		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(term, body.ReturnBlock, r)
 	}
 	return false, nil
 }
@@ -241,7 +241,7 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 	return nil
 }
 
-func (q *auditSequence) giveBack(c *commandv1.ReturnBlock, r Result) error {
+func (q *auditSequence) giveBack(term uint64, c *commandv1.ReturnBlock, r Result) error {
 	reason := reasonOf(r)
 	if !q.live {
 		if reason != unknownSeq {
@@ -250,7 +250,8 @@ func (q *auditSequence) giveBack(c *commandv1.ReturnBlock, r Result) error {
 		return nil
 	}
 	size := uint64(len(q.last.numbers))
-	claim := c.GetToken() == q.last.token && size > 0 && c.GetUnused() > 0 && c.GetUnused() <= size
+	claim := c.GetToken() == q.last.token && size > 0 && c.GetUnused() > 0 && c.GetUnused() <= size &&
+		(c.GetTerm() == 0 || c.GetTerm() == term)
 	switch {
 	case reason == 0 && !claim:
 		return violated("owner", "%v was taken, the last block is %+v", c, q.last)

@@ -55,7 +55,7 @@ func newAudit() audit {
 
 // check compares the result of one command with what the rules say, given what
 // config and observed clock were before it.
-func (a *audit) check(index uint64, cmd *commandv1.Command, config *commandv1.Config, observed int64, r Result) error {
+func (a *audit) check(index, term uint64, cmd *commandv1.Command, config *commandv1.Config, observed int64, r Result) error {
 	switch body := cmd.GetBody().(type) {
 	case *commandv1.Command_AcquireWorker:
 		return a.layouts[body.AcquireWorker.GetLayout()].acquire(index, cmd.GetNowMs(), body.AcquireWorker, config, observed, r)
@@ -64,7 +64,7 @@ func (a *audit) check(index uint64, cmd *commandv1.Command, config *commandv1.Co
 	case *commandv1.Command_ReleaseWorker:
 		return a.layouts[body.ReleaseWorker.GetLayout()].release(body.ReleaseWorker, r)
 	}
-	if mine, err := a.checkSequences(index, cmd, observed, r); mine {
+	if mine, err := a.checkSequences(index, term, cmd, observed, r); mine {
 		return err
 	}
 	if r.Err != nil && cmd.GetCreateLayout() == nil {

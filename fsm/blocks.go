@@ -129,7 +129,8 @@ func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, a *answer) R
 	}}
 }
 
-// returnBlock takes back the unused end of the block that was granted last.
+// returnBlock takes back the unused end of the block that was granted last. With a term it does so in
+// that leader term only: a later leader has reported all of the block as given out.
 func (s *State) returnBlock(e entry) Result {
 	c := e.cmd.GetReturnBlock()
 	old, refused := s.sequences.named(c.GetName())
@@ -137,6 +138,9 @@ func (s *State) returnBlock(e entry) Result {
 		return Result{Err: refused}
 	}
 	last := old.lastToken != 0 && c.GetToken() == old.lastToken || mutant.On(mutant.ReturnAnyBlock)
+	if term := c.GetTerm(); term != 0 && term != e.term {
+		last = false
+	}
 	if size := old.granted - old.lastFrom; !last || c.GetUnused() == 0 || c.GetUnused() > size {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK,
 			"%d numbers under token %d are not the end of the last block of sequence %q: they stay unused",

@@ -274,3 +274,22 @@ func TestAnswersAreLimited(t *testing.T) {
 		l.answers.limit = 4
 	}
 }
+
+// A leader that lost its term and won a later one has reported all of the earlier term's block as given out.
+func TestReturnsAreBoundToTheirTerm(t *testing.T) {
+	l := newSequenceLog(t, plain("s"))
+	within := func(token, unused, term uint64) *commandv1.Command {
+		cmd := giveBack("s", token, unused)
+		cmd.GetReturnBlock().Term = term
+		return cmd
+	}
+	l.term = 3
+	b := l.take("s", 10, 0)
+	l.term = 5
+	l.refused(notLast, within(b.Token, 4, 3))
+	l.refused(notLast, within(b.Token, 4, 6))
+	l.must(giveBack("s", b.Token, 4)) // of a relaxed sequence
+	b = l.gives("s", 10, 0, 7, 10)
+	l.must(within(b.Token, 5, 5))
+	l.gives("s", 1, 0, 12, 1)
+}

@@ -34,6 +34,7 @@ type log struct {
 	*State
 	t     testing.TB
 	index uint64
+	term  uint64
 }
 
 // newLog has the layouts of these specifications.
@@ -47,7 +48,7 @@ func newLog(t testing.TB, specs ...snowflake.Spec) *log {
 
 func (l *log) do(cmd *commandv1.Command) Result {
 	l.index++
-	return l.Apply(l.index, cmd)
+	return l.Apply(l.index, l.term, cmd)
 }
 
 func (l *log) must(cmd *commandv1.Command) Result {

@@ -113,7 +113,7 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 	if err != nil {
 		result = halted(err)
 	} else {
-		result = m.state.Apply(log.Index, cmd)
+		result = m.state.Apply(log.Index, log.Term, cmd)
 	}
 	if result.Halted != nil {
 		m.halt(result.Halted)

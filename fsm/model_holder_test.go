@@ -104,9 +104,9 @@ func (w *world) apply() error {
 	switch w.choose("answer", 4) {
 	case 0: // lost
 	case 1:
-		w.answers = append(w.answers, reply{p, result, w.era})
+		w.answers = append(w.answers, reply{p, result, w.era, w.term})
 	default:
-		w.receive(reply{p, result, w.era})
+		w.receive(reply{p, result, w.era, w.term})
 	}
 	return nil
 }
@@ -120,7 +120,7 @@ func (w *world) applyAndAnswer() error {
 	w.pending = w.pending[:len(w.pending)-1]
 	result, err := w.commit(p.data, p.cmd)
 	if err == nil {
-		w.receive(reply{p, result, w.era})
+		w.receive(reply{p, result, w.era, w.term})
 	}
 	return err
 }

@@ -33,6 +33,7 @@ const modelDay = 2 * modelUnit
 type held struct {
 	name string
 	era  int // how often numbers of the name were allowed to repeat before it was granted
+	term uint64
 	BlockGrant
 	used uint64
 }
@@ -121,6 +122,9 @@ func (w *world) giveBack(p *process) {
 	}
 	p.block = nil
 	c := &commandv1.ReturnBlock{Name: b.name, Token: b.Token, Unused: b.Count - b.used}
+	if w.choose("strict", 2) == 0 {
+		c.Term = b.term
+	}
 	if !w.noForge && w.choose("forge", 6) == 0 {
 		c.Token, c.Unused = uint64(w.choose("token", int(w.index+1))), uint64(w.choose("unused", 9))
 	}
@@ -163,7 +167,7 @@ func (w *world) administer(p *process) {
 // takeBlock is how a process takes the answer to a request for a block.
 func (w *world) takeBlock(p *process, a reply) {
 	if c := a.to.cmd.GetAllocateBlock(); c != nil && a.result.Err == nil {
-		p.block, p.repeat = &held{name: c.GetName(), era: a.era, BlockGrant: a.result.Block}, nil
+		p.block, p.repeat = &held{name: c.GetName(), era: a.era, term: a.term, BlockGrant: a.result.Block}, nil
 	}
 }
 

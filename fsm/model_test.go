@@ -97,6 +97,7 @@ type reply struct {
 	to     *proposal
 	result Result
 	era    int // that a granted block belongs to
+	term   uint64
 }
 
 type world struct {
@@ -108,6 +109,7 @@ type world struct {
 	answers   []reply
 	now       int64
 	index     uint64
+	term      uint64
 	audit     audit
 	issued    map[string]map[uint64]bool // by layout
 	given     map[given]bool
@@ -124,7 +126,7 @@ type world struct {
 
 func newWorld(s source, a adversary, replicas int) *world {
 	w := &world{
-		source: s, adversary: a, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(),
+		source: s, adversary: a, term: 1, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(),
 		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{},
 	}
 	for range replicas {
@@ -284,9 +286,12 @@ func (w *world) propose(cmd *commandv1.Command) error {
 // commit applies an entry on every replica and audits it.
 func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
 	w.index += uint64(1 + w.choose("gap", 2))
+	if w.choose("election", 8) == 0 {
+		w.term++
+	}
 	config, observed := w.machines[0].ConfigValue(), w.machines[0].Observed().Load()
 	var results []Result
-	w.log = append(w.log, &raft.Log{Index: w.index, Type: raft.LogCommand, Data: data})
+	w.log = append(w.log, &raft.Log{Index: w.index, Term: w.term, Type: raft.LogCommand, Data: data})
 	for _, m := range w.machines {
 		result := m.Apply(w.log[len(w.log)-1]).(Result)
 		if result.Halted != nil {
@@ -305,7 +310,7 @@ func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
 			return answered, violated("results", "%+v and %+v", r, results[0])
 		}
 	}
-	if err := w.audit.check(w.index, cmd, config, observed, results[0]); err != nil {
+	if err := w.audit.check(w.index, w.term, cmd, config, observed, results[0]); err != nil {
 		return answered, err
 	}
 	if err := w.checkState(); err != nil {

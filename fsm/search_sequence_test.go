@@ -117,7 +117,7 @@ func (s *seqSearch) visit(n *seqNode, index uint64, left int) error {
 	for _, act := range s.actions {
 		next := &seqNode{fsm: cloneState(n.fsm), ghosts: n.ghosts, blocks: n.blocks}
 		cmd := act.cmd(next)
-		r := next.fsm.Apply(index, cmd)
+		r := next.fsm.Apply(index, 0, cmd)
 		if r.Err != nil {
 			continue
 		}

@@ -94,10 +94,10 @@ type searchStep struct {
 // explore returns the first violation within that many steps.
 func explore(depth int, a adversary) (nodes int, err error) {
 	root := &searchNode{fsm: NewState()}
-	root.fsm.Apply(1, &commandv1.Command{Body: &commandv1.Command_CreateLayout{
+	root.fsm.Apply(1, 0, &commandv1.Command{Body: &commandv1.Command_CreateLayout{
 		CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(searchLayout.Spec())},
 	}})
-	root.fsm.Apply(2, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
+	root.fsm.Apply(2, 0, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
 		Config: &commandv1.Config{
 			MaxWindowMs: 2 * searchUnit, WaitThresholdMs: searchUnit, MaxClockOffsetMs: 500,
 			Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
@@ -179,7 +179,7 @@ func (n *searchNode) acquire(s *search, p int, time int64, index uint64, answere
 	n = n.clone(true)
 	q := &n.processes[p]
 	window := int64(2 - p) // so that windows of the two can end at the same tick
-	r := n.fsm.Apply(index, &commandv1.Command{NowMs: time * searchUnit, Body: &commandv1.Command_AcquireWorker{
+	r := n.fsm.Apply(index, 0, &commandv1.Command{NowMs: time * searchUnit, Body: &commandv1.Command_AcquireWorker{
 		AcquireWorker: &commandv1.AcquireWorker{
 			Layout: "small", Holder: searchHolders[p], Nonce: searchNonce(p, q.start), WindowMs: window * searchUnit,
 		},
@@ -223,7 +223,7 @@ func (n *searchNode) applyExtend(s *search, p int, time int64, index uint64, ans
 	n = n.clone(true)
 	q := &n.processes[p]
 	q.extend.sent = !s.noRepeat
-	r := n.fsm.Apply(index, &commandv1.Command{NowMs: time * searchUnit, Body: &commandv1.Command_ExtendWindow{
+	r := n.fsm.Apply(index, 0, &commandv1.Command{NowMs: time * searchUnit, Body: &commandv1.Command_ExtendWindow{
 		ExtendWindow: &commandv1.ExtendWindow{
 			Layout: "small", Worker: c.worker, Token: c.token, Nonce: searchNonce(p, c.start), Until: c.until, WindowMs: 2 * searchUnit,
 		},
@@ -271,7 +271,7 @@ func (n *searchNode) applyRelease(s *search, p int, _ int64, index uint64) (*sea
 	}
 	n = n.clone(true)
 	n.processes[p].release.sent = !s.noRepeat
-	r := n.fsm.Apply(index, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
+	r := n.fsm.Apply(index, 0, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
 		Layout: "small", Worker: c.worker, Token: c.token, Nonce: searchNonce(p, c.start), Until: c.until, Next: c.next,
 	}}})
 	if r.Err != nil {

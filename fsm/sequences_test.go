@@ -287,12 +287,12 @@ func TestSequenceIndexesGrow(t *testing.T) {
 		allocate("s", generation, 1, 0), change(plain("s"), generation), remove("s"),
 	} {
 		before := l.Digest()
-		if r := l.Apply(index, cmd); !errors.Is(r.Halted, ErrHalted) || l.Digest() != before {
+		if r := l.Apply(index, 0, cmd); !errors.Is(r.Halted, ErrHalted) || l.Digest() != before {
 			t.Errorf("%v: %+v", cmd, r)
 		}
 	}
 	l.must(remove("s"))
-	if r := l.Apply(l.index, create(plain("s"), 0)); !errors.Is(r.Halted, ErrHalted) {
+	if r := l.Apply(l.index, 0, create(plain("s"), 0)); !errors.Is(r.Halted, ErrHalted) {
 		t.Errorf("create: %+v", r)
 	}
 }

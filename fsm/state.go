@@ -46,15 +46,16 @@ func NewState() *State {
 // entry is one command of the log.
 type entry struct {
 	index uint64
-	now   int64 // the proposer's clock in Unix ms; any value, also a hostile one
+	term  uint64 // of the leader that appended it
+	now   int64  // the proposer's clock in Unix ms; any value, also a hostile one
 	cmd   *commandv1.Command
 }
 
-// Apply applies the command at a log index and returns its result. It keeps nothing
+// Apply applies the command at a log index, appended in a leader term, and returns its result. It keeps nothing
 // of cmd. A refused command changes nothing, and so does one after which the result
 // has Halted set. Indexes must grow from call to call.
-func (s *State) Apply(index uint64, cmd *commandv1.Command) Result {
-	result := s.apply(entry{index: index, now: nowOf(cmd), cmd: cmd})
+func (s *State) Apply(index, term uint64, cmd *commandv1.Command) Result {
+	result := s.apply(entry{index: index, term: term, now: nowOf(cmd), cmd: cmd})
 	result.Index, result.Observed = index, s.observed
 	s.index = index
 	return result

@@ -98,12 +98,13 @@ func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uin
 	if d.strict {
 		return ErrStrict
 	}
-	return m.returnBlock(ctx, name, token, unused)
+	return m.returnBlock(ctx, name, token, unused, 0)
 }
 
-func (m *Member) returnBlock(ctx context.Context, name string, token, unused uint64) error {
+// returnBlock proposes a return that has an effect only in a leader term, if that is not 0.
+func (m *Member) returnBlock(ctx context.Context, name string, token, unused, term uint64) error {
 	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{
-		Name: name, Token: token, Unused: unused,
+		Name: name, Token: token, Unused: unused, Term: term,
 	}}})
 	if refusedFor(err, commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK) {
 		return allocator.ErrNotLastBlock

@@ -209,8 +209,6 @@ func (s *strictSequence) AllocateBlock(ctx context.Context, _ string, count uint
 
 // ReturnBlock implements allocator.BlockGranter.
 func (s *strictSequence) ReturnBlock(ctx context.Context, _ string, token, unused uint64) error {
-	if err := s.r.current(); err != nil {
-		return err // a later reign counts all of the block as given out
-	}
-	return s.r.m.returnBlock(ctx, s.name, token, unused)
+	// A later reign counts all of the block as given out, and this one may end before the log has the command.
+	return s.r.m.returnBlock(ctx, s.name, token, unused, s.r.term)
 }

@@ -8,6 +8,7 @@ import (
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
+	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 )
 
@@ -67,9 +68,6 @@ func TestReignEndsWithItsTerm(t *testing.T) {
 	if n, err := s.record(t.Context(), 1, "r"); !errors.Is(err, cluster.ErrNotLeader) {
 		t.Errorf("a number for a request with an ID: %+v, %v", n, err)
 	}
-	if err := s.ReturnBlock(t.Context(), "s", 1, 1); !errors.Is(err, cluster.ErrNotLeader) {
-		t.Errorf("a block given back: %v", err)
-	}
 	granted, err := m.Sequence(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
@@ -80,5 +78,28 @@ func TestReignEndsWithItsTerm(t *testing.T) {
 	}
 	if last, ok, err := m.LastAtLeader(t.Context(), "s"); err != nil || !ok || last != n.First {
 		t.Errorf("the last number: %d, %v, %v", last, ok, err)
+	}
+}
+
+// The member loses leadership and wins it again while a return waits to be proposed. The later reign
+// counts the block as given out, so that the log refuses the return.
+func TestReturnOfAnEarlierReign(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	past := newReign(m)
+	past.term--
+	granted, err := past.sequence("s").AllocateBlock(t.Context(), "s", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, ok, err := m.LastAtLeader(t.Context(), "s")
+	if err != nil || !ok || last != granted.First+9 {
+		t.Fatalf("LastAtLeader() = %d, %v, %v, want %d", last, ok, err, granted.First+9)
+	}
+	if err := past.sequence("s").ReturnBlock(t.Context(), "s", granted.Token, 10); !errors.Is(err, allocator.ErrNotLastBlock) {
+		t.Errorf("ReturnBlock() = %v, want ErrNotLastBlock", err)
+	}
+	if n, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil || n.First <= last {
+		t.Errorf("NextAtLeader() = %+v, %v, want more than %d", n, err, last)
 	}
 }

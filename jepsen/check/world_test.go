@@ -131,7 +131,7 @@ func (w *world) do(now int64, cmd *commandv1.Command) fsm.Result {
 		w.t.Fatal(err)
 	}
 	w.append(raft.LogCommand, raw)
-	return w.state.Apply(uint64(len(w.logs)), cmd)
+	return w.state.Apply(uint64(len(w.logs)), 0, cmd)
 }
 
 func (w *world) append(kind raft.LogType, data []byte) {

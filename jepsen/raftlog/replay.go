@@ -108,7 +108,7 @@ func apply(state *fsm.State, e Entry) Applied {
 		return a
 	}
 	if a.Command, a.Undecoded = e.Command(); a.Undecoded == nil {
-		a.Result = state.Apply(e.Index, a.Command)
+		a.Result = state.Apply(e.Index, e.Term, a.Command)
 	}
 	return a
 }

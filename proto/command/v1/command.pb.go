@@ -1812,7 +1812,10 @@ type ReturnBlock struct {
 	// The token of the block, which must be the last one granted.
 	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	// How many numbers at the block's end were not given out.
-	Unused        uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
+	Unused uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
+	// The leader term in which the block was granted and the log must have this command: later leaders
+	// count all of the block as given out. 0 for a block of a relaxed sequence.
+	Term          uint64 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1864,6 +1867,13 @@ func (x *ReturnBlock) GetToken() uint64 {
 func (x *ReturnBlock) GetUnused() uint64 {
 	if x != nil {
 		return x.Unused
+	}
+	return 0
+}
+
+func (x *ReturnBlock) GetTerm() uint64 {
+	if x != nil {
+		return x.Term
 	}
 	return 0
 }
@@ -1991,11 +2001,12 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x06period\x18\x04 \x01(\x05R\x06period\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x05 \x01(\fR\trequestId\x12\x14\n" +
-	"\x05whole\x18\x06 \x01(\bR\x05whole\"O\n" +
+	"\x05whole\x18\x06 \x01(\bR\x05whole\"c\n" +
 	"\vReturnBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
-	"\x06unused\x18\x03 \x01(\x04R\x06unused*\x87\x01\n" +
+	"\x06unused\x18\x03 \x01(\x04R\x06unused\x12\x12\n" +
+	"\x04term\x18\x04 \x01(\x04R\x04term*\x87\x01\n" +
 	"\tFieldKind\x12\x1a\n" +
 	"\x16FIELD_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFIELD_KIND_TIME\x10\x01\x12\x19\n" +
