@@ -1,3 +1,3 @@
-// Package rpc is what both ends of Snowraft's gRPC API share: the reasons that
+// Package rpc is the part of Snowraft's gRPC API that both ends share: the rule of each method, the reasons that
 // errors carry, a layout's form, and a Granter that asks a member.
 package rpc
