@@ -141,7 +141,7 @@ func (r *Run) repeated(v *Verdict, requests map[[2]string]history.Op, op history
 	}
 	const remembered = 9 * 60 * 1e9
 	from, to := min(first.Call, op.Call), max(first.Return, op.Return)
-	if to-from < remembered && !r.clocksWereOff(from, to) {
+	if to-from < remembered && !r.faulty(familyClock, from, to) {
 		v.fail("request %q of sequence %q was given other numbers when it was repeated: %d from %d on, by operation %d, and %d from %d on, by operation %d",
 			op.RequestID, op.Key, first.Count, first.First, first.ID, op.Count, op.First, op.ID)
 	}
@@ -149,10 +149,10 @@ func (r *Run) repeated(v *Verdict, requests map[[2]string]history.Op, op history
 	return false
 }
 
-// clocksWereOff reports whether there was a fault of clocks between two moments.
-func (r *Run) clocksWereOff(from, to int64) bool {
+// faulty reports whether a fault of the family lasted at some moment of a span.
+func (r *Run) faulty(family string, from, to int64) bool {
 	for _, f := range r.Faults {
-		if f.Family == familyClock && f.From <= to && f.To >= from {
+		if f.Family == family && f.From <= to && f.To >= from {
 			return true
 		}
 	}

@@ -139,7 +139,7 @@ func (r *Run) due(watch *observedClock, s skew, from, to int64, known bool) (rea
 	case s.offset <= r.Header.MaxOffsetMillis*int64(time.Millisecond)+aheadMargin,
 		len(r.Header.Members) < 2, // nobody knows better
 		r.othersWereOff(s, to),
-		s.atStart && (from < r.started(s)+detection || r.networkWasCut(r.started(s), to)):
+		s.atStart && (from < r.started(s)+detection || r.faulty(familyNetwork, r.started(s), to)):
 		return "", ""
 	}
 	return reasonSkew, fmt.Sprintf("with a clock that was set off by %v, ahead of all others'", time.Duration(s.offset))
@@ -160,15 +160,6 @@ func (r *Run) othersWereOff(s skew, until int64) bool {
 func (r *Run) started(s skew) int64 {
 	p, _ := r.Process(s.start)
 	return p.From
-}
-
-func (r *Run) networkWasCut(from, to int64) bool {
-	for _, f := range r.Faults {
-		if f.Family == familyNetwork && f.From <= to && f.To >= from {
-			return true
-		}
-	}
-	return false
 }
 
 // problems fails for statuses that show a wrong clock and do not name it. One that took long may have
