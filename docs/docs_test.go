@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -112,6 +113,44 @@ func TestEveryReasonIsExplained(t *testing.T) {
 			}
 		}
 		same(t, "the reasons in "+path, reasons, documented)
+	}
+}
+
+// The index in CONTRIBUTING.md names files that exist and identifiers that they contain.
+func TestContributingIndexIsCurrent(t *testing.T) {
+	_, index, ok := strings.Cut(read(t, "../CONTRIBUTING.md"), "\n## Where to find it\n")
+	if !ok {
+		t.Fatal("CONTRIBUTING.md has no index")
+	}
+	index, _, _ = strings.Cut(index, "\n## ")
+	quoted := regexp.MustCompile("`([^`]+)`")
+	rows := 0
+	for row := range strings.Lines(index) {
+		cells := strings.Split(row, "|")
+		if len(cells) != 5 || !strings.Contains(cells[2], "`") {
+			continue
+		}
+		rows++
+		var sources strings.Builder
+		for _, path := range quoted.FindAllStringSubmatch(cells[2], -1) {
+			err := filepath.WalkDir("../"+path[1], func(file string, d fs.DirEntry, err error) error {
+				if err == nil && !d.IsDir() && !strings.HasSuffix(file, "_test.go") {
+					sources.WriteString(read(t, file))
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		for _, name := range quoted.FindAllStringSubmatch(cells[3], -1) {
+			if !regexp.MustCompile(`\b` + name[1] + `\b`).MatchString(sources.String()) {
+				t.Errorf("%s does not contain %s", cells[2], name[1])
+			}
+		}
+	}
+	if rows < 20 {
+		t.Errorf("the index has %d rows, want at least 20", rows)
 	}
 }
 
