@@ -2,6 +2,7 @@ package member
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"math"
 	"testing"
@@ -101,5 +102,36 @@ func TestReturnOfAnEarlierReign(t *testing.T) {
 	}
 	if n, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil || n.First <= last {
 		t.Errorf("NextAtLeader() = %+v, %v, want more than %d", n, err, last)
+	}
+}
+
+// A leader that verifies first and then chooses may have been replaced in between: its answer is one that
+// a later leader has passed already. So the answer is chosen when the verification begins.
+func TestStrictAnswersAreChosenBeforeTheVerification(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	r := newReign(m)
+	s := r.sequence("s")
+	var chosen int64
+	verify := r.led.verify
+	r.led.verify = func(ctx context.Context) error {
+		chosen, _ = s.numbers.Last()
+		return verify(ctx)
+	}
+	for want := range int64(3) {
+		if n, err := s.next(t.Context(), 1); err != nil || n.First != want+1 || chosen != n.First {
+			t.Errorf("next() = %d, %v; chosen when its verification began: %d, want %d", n.First, err, chosen, want+1)
+		}
+	}
+	r.led.verify = func(ctx context.Context) error {
+		s.mu.Lock()
+		later := s.gave
+		s.mu.Unlock()
+		later.number += 5
+		s.advance(later)
+		return verify(ctx)
+	}
+	if last, ok, err := s.last(t.Context()); err != nil || !ok || last != 3 {
+		t.Errorf("last() = %d, %v, %v, want 3: the last one when the verification began", last, ok, err)
 	}
 }
