@@ -28,6 +28,9 @@ type stored struct {
 	snapshots []string
 }
 
+// filled is the index up to which fill removes entries.
+const filled = 300
+
 // fill fills a data directory so that all there is in a log file occurs:
 // several levels of pages, large values, pages of earlier transactions.
 func fill(t testing.TB) *stored {
@@ -43,7 +46,7 @@ func fill(t testing.TB) *stored {
 	logs := &checkedLog{LogStore: bolt, path: path, corrupt: fail, stored: ignore}
 	stable := &checkedStable{StableStore: bolt, path: path, corrupt: fail, stored: ignore}
 	rng := rand.New(rand.NewPCG(3, 4))
-	const first, last = 301, 600
+	const first, last = filled + 1, 600
 	for i := uint64(1); i <= last; {
 		var batch []*raft.Log
 		for range 1 + rng.IntN(10) {
@@ -132,7 +135,7 @@ func (s *stored) read(path string) (err error) {
 	defer func() { err = errors.Join(err, bolt.Close()) }()
 	log := &checkedLog{LogStore: bolt, path: path, corrupt: func(error) {}, stored: func() error { return nil }}
 	stable := &checkedStable{StableStore: bolt, path: path, corrupt: func(error) {}, stored: func() error { return nil }}
-	if err := verify(path, log, stable, &checkedSnapshots{SnapshotStore: raft.NewDiscardSnapshotStore(), path: filepath.Dir(path)}); err != nil {
+	if err := verify(path, filled, log, stable); err != nil {
 		return err
 	}
 	return s.compare(log, stable)

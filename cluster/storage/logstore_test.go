@@ -115,6 +115,9 @@ func TestLogLosesWhatASnapshotTookThePlaceOf(t *testing.T) {
 		{"two gaps", []uint64{1, 4, 5, 7, 8}, 6, []uint64{7, 8}},
 		{"a gap that a snapshot does not cover wholly", []uint64{1, 2, 9, 10}, 7, nil},
 		{"a gap behind a snapshot", []uint64{3, 4, 9, 10}, 4, nil},
+		{"a snapshot right before the log", []uint64{9, 10}, 8, []uint64{9, 10}},
+		{"a missing snapshot", []uint64{9, 10}, 7, nil},
+		{"no snapshot at all", []uint64{2, 3}, 0, nil},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var told []error

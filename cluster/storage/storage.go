@@ -79,7 +79,11 @@ func openOnce(id *Identity, logger *slog.Logger, failed func(error)) (_ *Store, 
 		return nil, err
 	}
 	s.bolt = guarded
-	if err := verify(path, s.log, s.stable, snaps); err != nil {
+	covered, err := snaps.scan()
+	if err != nil {
+		return nil, err
+	}
+	if err := verify(path, covered, s.log, s.stable); err != nil {
 		return nil, err
 	}
 	if err := id.lost(s); err != nil {
@@ -150,13 +154,9 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 	return b, nil
 }
 
-// verify reads all that is on disk once.
-func verify(path string, logs *checkedLog, stable *checkedStable, snaps *checkedSnapshots) (err error) {
+// verify reads the whole log file once. The newest snapshot goes up to the index covered.
+func verify(path string, covered uint64, logs *checkedLog, stable *checkedStable) (err error) {
 	defer catchDamage(path, &err)()
-	covered, err := snaps.scan()
-	if err != nil {
-		return err
-	}
 	if err := logs.scan(covered); err != nil {
 		return err
 	}

@@ -2,9 +2,11 @@ package storage
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -64,7 +66,7 @@ func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 		}
 		return errors.Join(s.Logs.StoreLog(entry(i, 6, "x")), s.Close(), id.Close())
 	}
-	if err := errors.Join(store(8), store(9)); err != nil {
+	if err := errors.Join(store(1), store(2)); err != nil {
 		t.Fatal(err)
 	}
 	addSnapshots(t, held) // up to 500
@@ -82,6 +84,31 @@ func TestLogGoesOnBehindASnapshotOfTheLeader(t *testing.T) {
 	}
 	if _, ok := errors.AsType[*CorruptError](told[0]); !ok {
 		t.Error(told)
+	}
+}
+
+// Raft panics when it misses entries at its start.
+func TestOpenDetectsMissingSnapshot(t *testing.T) {
+	for kept, want := range []bool{false, true, true} {
+		s := fill(t)
+		addSnapshots(t, s)
+		dirs, err := filepath.Glob(filepath.Join(s.dir, snapshotDir, "*"))
+		if err != nil || len(dirs) != 2 {
+			t.Fatal(dirs, err)
+		}
+		for _, gone := range dirs[kept:] { // the older one is first, and goes up to 400
+			if err := os.RemoveAll(gone); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.snapshots = s.snapshots[:kept]
+		err = s.open()
+		if want != (err == nil) {
+			t.Errorf("Open() with %d of 2 snapshots = %v", kept, err)
+		}
+		if !want && (!strings.Contains(fmt.Sprint(err), "a snapshot is missing") || !strings.Contains(fmt.Sprint(err), "start again with an empty one")) {
+			t.Errorf("Open() = %v, want instructions", err)
+		}
 	}
 }
 
