@@ -9,7 +9,7 @@
 //     [ErrNotLeader] was never appended. Any other failure leaves the outcome
 //     unknown ([ErrUnknownOutcome]), and must be treated so.
 //   - Gossip finds nodes and carries their addresses; it never edits the voter
-//     list. Nodes join as nonvoters, autopilot promotes them, and only an
+//     list. Nodes join as nonvoters, the leader promotes them, and only an
 //     explicit removal takes them out.
 //   - Nodes of different clusters refuse each other, in gossip and in every
 //     Raft connection. So do nodes at a reused address.

@@ -55,7 +55,7 @@ type peerInfo struct {
 	heard time.Time // of stats
 }
 
-// peerStats is what autopilot wants to know of a node.
+// peerStats is what a node tells of its log, for its promotion.
 type peerStats struct {
 	lastIndex, lastTerm uint64
 	lastContact         time.Duration

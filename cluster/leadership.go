@@ -91,18 +91,18 @@ func (n *Node) lead(ctx context.Context) {
 		}
 	}
 	n.logger.Info("leading", "term", term)
+	n.fitSince = nil
 	n.leads.Store(term)
 	n.leader.send()
 	defer func() {
+		n.changing.Lock() // a change ends in the term in which it began
 		n.leads.Store(0)
+		n.changing.Unlock()
 		if n.terms != nil {
 			n.terms.hangUp()
 		}
 		n.logger.Info("no longer leading", "term", term)
 	}()
-	n.pilot.Start(ctx)
-	defer func() { <-n.pilot.Stop() }()
-
 	duties := make(chan struct{})
 	go func() {
 		defer close(duties)

@@ -134,40 +134,5 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error
 	}
 }
 
-// Remove takes a member out of the cluster for ever. Only the leader can, and
-// not itself: it hands leadership over first. Without force, a removal after
-// which no majority of the voters would be alive is refused.
-func (n *Node) Remove(ctx context.Context, id string, force bool) error {
-	if !n.IsLeader() {
-		return ErrNotLeader
-	}
-	if id == n.ID() {
-		return fmt.Errorf("%w: a leader does not remove itself", ErrNotLeader)
-	}
-	if _, ok := n.server(id); !ok {
-		return fmt.Errorf("%w: %s", ErrUnknownMember, id)
-	}
-	if live, voters := without(n.Members(), id); !force && live <= voters/2 {
-		return fmt.Errorf("%w: %d of %d voters would be alive", ErrQuorum, live, voters)
-	}
-	if err := n.cfg.Removed.Remove(ctx, id); err != nil {
-		return err
-	}
-	return proposalError(n.raft.RemoveServer(raft.ServerID(id), 0, enqueueTimeout).Error())
-}
-
-// without is how many voters there are without one member, and how many of them are alive.
-func without(members []Member, id string) (live, voters int) {
-	for _, m := range members {
-		if votes(m.Voter) && m.ID != id {
-			voters++
-			if m.Alive {
-				live++
-			}
-		}
-	}
-	return live, voters
-}
-
 // Commands is the newest command version that this node supports.
 func (n *Node) Commands() uint32 { return n.cfg.Commands }

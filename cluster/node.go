@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	autopilot "github.com/hashicorp/raft-autopilot"
-
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/logging"
@@ -23,7 +21,7 @@ import (
 //
 // Its goroutines: follow (leadership, and while leading: lead and what it
 // starts), bootstrap (until the node is of a cluster), watch (clock, disk,
-// lost members), and those of raft, memberlist and autopilot.
+// lost members), and those of raft and memberlist.
 type Node struct {
 	cfg     Config
 	logger  *slog.Logger
@@ -36,14 +34,15 @@ type Node struct {
 	raft    *raft.Raft
 	opened  chan struct{} // closed once raft is set
 	gossip  *gossip
-	pilot   *autopilot.Autopilot
 
 	notify     chan bool
-	leads      atomic.Uint64          // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
-	answered   atomic.Value           // the raft.ServerID of who answered Verify last
-	handedOver time.Time              // when it last gave leadership away for its clock; while leading only
-	leader     broadcast              // changes of the known leader
-	quorum     atomic.Pointer[string] // what meta says of bootstrap
+	leads      atomic.Uint64               // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
+	answered   atomic.Value                // the raft.ServerID of who answered Verify last
+	handedOver time.Time                   // when it last gave leadership away for its clock; while leading only
+	changing   sync.Mutex                  // held while the membership changes, see change
+	fitSince   map[raft.ServerID]time.Time // when the nonvoters became fit to vote; while leading only
+	leader     broadcast                   // changes of the known leader
+	quorum     atomic.Pointer[string]      // what meta says of bootstrap
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -96,7 +95,6 @@ func Open(cfg Config) (_ *Node, err error) {
 	if err := n.gossip.open(&n.cfg); err != nil {
 		return nil, err
 	}
-	n.pilot = n.newAutopilot()
 	n.start()
 	return n, nil
 }

@@ -29,7 +29,7 @@ func (n *Node) judge(h hello) verdict {
 	if !ours && !mutant.On(mutant.NoClusterCheck) {
 		return verdict{otherCluster, fmt.Sprintf("this member is of cluster %s, not %s", n.id.Cluster(), h.From.Cluster)}
 	}
-	if n.cfg.Removed.IsRemoved(h.From.ID) {
+	if n.ended(h.From.ID) {
 		return verdict{memberRemoved, fmt.Sprintf("member %s was removed", h.From.ID)}
 	}
 	n.gossip.learn(h.From, false)

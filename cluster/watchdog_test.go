@@ -48,14 +48,14 @@ func (s *stallingLog) StoreLogs(l []*raft.Log) error {
 func (s *stallingLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
 // openAlone opens a node that starts a cluster alone, on this disk.
-func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore) *Node {
+func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change ...func(*Config)) *Node {
 	t.Helper()
 	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, trans := raft.NewInmemTransport("")
-	n, err := Open(Config{
+	cfg := Config{
 		Name: "a", Gossip: gossip, GossipHost: "127.0.0.1", GossipPort: gossip.GetAutoBindPort(), RaftAddress: string(trans.LocalAddr()),
 		BootstrapExpect: 1, FSM: emptyFSM{}, Removed: emptyFSM{}, Lead: func(ctx context.Context) { <-ctx.Done() },
 		Watch:     clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}),
@@ -63,11 +63,31 @@ func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore) *Node 
 		Timing:    Timing{Heartbeat: 50 * time.Millisecond, DiskStall: 100 * time.Millisecond},
 		Transport: trans,
 		Storage:   &storage.Stores{Logs: logs, Stable: stable, Snapshots: raft.NewInmemSnapshotStore()},
-	})
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	n, err := Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return n
+}
+
+func untilLeader(t *testing.T, n *Node) {
+	t.Helper()
+	deadline := time.After(20 * time.Second)
+	for {
+		changed := n.LeaderChanged()
+		if n.IsLeader() {
+			return
+		}
+		select {
+		case <-changed:
+		case <-deadline:
+			t.Fatal("no leader")
+		}
+	}
 }
 
 func TestLeaderWithAStalledDiskStops(t *testing.T) {
@@ -75,14 +95,8 @@ func TestLeaderWithAStalledDiskStops(t *testing.T) {
 	mem := raft.NewInmemStore()
 	disk := &stallingLog{LogStore: mem, free: make(chan struct{})}
 	n := openAlone(t, disk, mem)
+	untilLeader(t, n)
 	deadline := time.After(20 * time.Second)
-	for !n.IsLeader() {
-		select {
-		case <-n.LeaderChanged():
-		case <-deadline:
-			t.Fatal("no leader")
-		}
-	}
 	if _, err := n.Propose(t.Context(), []byte("x")); err != nil {
 		t.Fatal(err)
 	}

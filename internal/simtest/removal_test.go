@@ -1,0 +1,96 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
+)
+
+// removed reports whether no member has this ID in its configuration.
+func (w *world) removed(id string) bool {
+	for _, n := range w.live() {
+		node := n.proc().member.Node()
+		if _, err := node.Member(id); !errors.Is(err, cluster.ErrUnknownMember) {
+			return false
+		}
+	}
+	return true
+}
+
+// remove removes a member. The first call has so much patience.
+func (w *world) remove(id string, patience time.Duration) {
+	w.Helper()
+	w.until(recovery, "it is removed", func() bool {
+		ctx, cancel := context.WithTimeout(w.Context(), patience)
+		defer cancel()
+		err := w.leader().proc().member.Node().Remove(ctx, id, false)
+		patience = 5 * time.Second
+		return err == nil || errors.Is(err, cluster.ErrUnknownMember)
+	})
+}
+
+// A nonvoter is removed while its promotion comes due. It never becomes a voter afterwards, and
+// the three others still stand the loss of one.
+func TestRemovalOfFreshNonvoters(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		for round := range 40 {
+			n := w.addNode(0).start()
+			w.until(recovery, "it is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
+			id := n.proc().member.Node().ID()
+			w.pass(2*time.Second + time.Duration(w.rng.Int64N(int64(4*time.Second))))
+			patience := 5 * time.Second
+			if round%4 == 1 {
+				patience = time.Duration(w.rng.Int64N(int64(5 * time.Millisecond)))
+			}
+			if round%4 == 2 { // also over a change of leadership
+				leader := w.leader()
+				go func() { _, _ = leader.proc().member.Node().TransferLeadership(w.Context(), "") }()
+			}
+			w.remove(id, patience)
+			w.until(2*recovery, "all members know", func() bool { return n.proc() == nil && w.removed(id) })
+			for range 100 { // longer than a promotion takes
+				w.pass(100 * time.Millisecond)
+				if !w.removed(id) {
+					t.Fatalf("round %d: the removed member is back\n%s", round, w.status())
+				}
+			}
+		}
+		w.follower().crash()
+		w.pass(10 * time.Second)
+		w.untilIssue(recovery, w.live()...)
+	})
+}
+
+// A leader ends between the two steps of a removal, so that a voter that was removed remains. The
+// next leader removes it, with no voter to spare.
+func TestRemovedVoterIsTakenOut(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		gone, leader := w.follower(), w.leader()
+		id := gone.proc().member.Node().ID()
+		command := &commandv1.Command{NowMs: time.Now().UnixMilli(), Body: &commandv1.Command_RemoveMember{
+			RemoveMember: &commandv1.RemoveMember{Id: id},
+		}}
+		command.Version = fsm.MinVersion(command)
+		data, err := fsm.Encode(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := leader.proc().member.Node().Propose(w.Context(), data); err != nil {
+			t.Fatal(err)
+		}
+		leader.crash() // the removed one has to vote for the other
+		w.until(recovery, "the removed voter is taken out", func() bool { return gone.proc() == nil })
+		leader.start()
+		w.untilVoters(2)
+		w.untilAllIssue(recovery)
+	})
+}
