@@ -164,6 +164,11 @@ func TestRemoveThatWouldBreakTheQuorum(t *testing.T) {
 	if reason(err) != rpc.QuorumAtRisk {
 		t.Fatalf("removed a live voter of two: %v", err)
 	}
+	term := l.status().GetTerm()
+	_, err = l.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: l.cfg.Name})
+	if now := l.status().GetTerm(); reason(err) != rpc.QuorumAtRisk || now != term || !l.leads() {
+		t.Fatalf("RemoveMember of the leader = %v; leads: %t, in term %d, want a refusal in term %d", err, l.leads(), now, term)
+	}
 	if _, err := l.cluster.RemoveMember(t.Context(), &snowraftv1.RemoveMemberRequest{Member: "nobody"}); reason(err) != rpc.UnknownMember {
 		t.Errorf("an unknown member: %v", err)
 	}
