@@ -37,7 +37,10 @@ type worker struct {
 	holder    string
 	nonce     allocator.Nonce
 	token     uint64
+	from      int64
 	highWater int64
+	extension uint64 // ID of the last one under the token
+	moved     int64  // the end that the last extension moved
 }
 
 // window is what one grant added.
@@ -54,6 +57,7 @@ type call struct {
 	window   time.Duration
 	worker   uint64
 	until    int64
+	id       uint64
 	next     int64
 	mono     time.Time
 	deadline bool
@@ -134,21 +138,29 @@ func (c *cluster) AcquireWorker(ctx context.Context, r allocator.AcquireRequest)
 		if from >= until {
 			return fmt.Errorf("refused: %w", allocator.ErrTimeExhausted)
 		}
-		*w = worker{holder: r.Holder, nonce: r.Nonce, token: c.token, highWater: until}
-		g = c.grant(id, c.token, from, until, r.Nonce)
+		*w = worker{holder: r.Holder, nonce: r.Nonce, token: c.token, from: from, highWater: until}
+		g = c.grant(id, w, from)
 		return nil
 	})
 	return g, err
 }
 
 func (c *cluster) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (g allocator.Grant, err error) {
-	err = c.run(ctx, call{kind: "extend", worker: r.Worker, until: r.Until, now: r.NowMillis, window: r.Window}, func() error {
+	err = c.run(ctx, call{kind: "extend", worker: r.Worker, until: r.Until, id: r.ID, now: r.NowMillis, window: r.Window}, func() error {
 		w := c.workers[r.Worker]
-		if w == nil || w.token != r.Token || w.nonce != r.Nonce || w.highWater != r.Until {
+		if w == nil || w.token != r.Token || w.nonce != r.Nonce || r.ID == 0 {
 			return fmt.Errorf("refused: %w", allocator.ErrWindowMismatch)
 		}
+		if w.extension == r.ID && w.moved == r.Until {
+			g = c.grant(r.Worker, w, r.Until)
+			return nil
+		}
+		if w.highWater != r.Until {
+			return fmt.Errorf("refused: %w", allocator.ErrWindowMismatch)
+		}
+		w.extension, w.moved = r.ID, r.Until
 		w.highWater = max(w.highWater, c.until(r.NowMillis, r.Window))
-		g = c.grant(r.Worker, r.Token, r.Until, w.highWater, r.Nonce)
+		g = c.grant(r.Worker, w, r.Until)
 		return nil
 	})
 	return g, err
@@ -170,9 +182,10 @@ func (c *cluster) until(start int64, window time.Duration) int64 {
 	return min(c.layout.TickAt(start+min(window, c.maxWindow).Milliseconds()-1)+1, int64(c.layout.Ticks()))
 }
 
-func (c *cluster) grant(id, token uint64, from, until int64, nonce allocator.Nonce) allocator.Grant {
-	c.windows = append(c.windows, window{id, token, from, until, nonce})
-	g := allocator.Grant{Worker: id, Token: token, From: from, Until: until, MaxWindow: c.maxWindow}
+// grant notes what was added, from a tick on, and returns the whole window.
+func (c *cluster) grant(id uint64, w *worker, added int64) allocator.Grant {
+	c.windows = append(c.windows, window{id, w.token, added, w.highWater, w.nonce})
+	g := allocator.Grant{Worker: id, Token: w.token, From: w.from, Until: w.highWater, MaxWindow: c.maxWindow}
 	if c.forge != nil {
 		c.forge(&g)
 	}

@@ -2,6 +2,8 @@ package allocator
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -65,6 +67,10 @@ func (l *lane) plausible(g Grant) bool {
 func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.issuer.observe(g.ObservedMillis)
 	now := l.issuer.watch.Now()
+	l.mu.Lock()
+	if l.lost != nil {
+		l.close(l.lost)
+	}
 	first := l.floor
 	// The grant may tell more of the observed clock than was known here when it was asked for, as
 	// soon after a start. The lane waits for that clock likewise, at its first tick.
@@ -78,8 +84,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.window.begin(g.MaxWindow)
 	l.waited = false
 	l.schedule(held, now)
-
-	l.mu.Lock()
+	l.extension, l.lost = 0, nil
 	if l.stopped {
 		held.close()
 	}
@@ -100,11 +105,14 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 }
 
 // extend moves the end of the window. An extension whose outcome is unknown is
-// repeated unchanged: if it was granted, the repetition is refused, since the
-// window then has another end than the request says, and the lane goes on with
-// another worker.
+// repeated under the same ID: if it was granted, the repetition gets what it granted.
+// If the cluster refuses the window as that of another holder, the lane issues from
+// what is left of it until another worker is granted.
 func (l *lane) extend(held *lease, now clock.Reading) pause {
 	until := held.until()
+	if l.extension == 0 {
+		l.extension = drawExtension()
+	}
 	var grant Grant
 	err := l.call(func(ctx context.Context) (err error) {
 		grant, err = l.issuer.granter.ExtendWindow(ctx, ExtendRequest{
@@ -113,6 +121,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 			Token:     held.token,
 			Nonce:     l.issuer.nonce,
 			Until:     until,
+			ID:        l.extension,
 			NowMillis: now.Wall,
 			Window:    l.window.next(),
 		})
@@ -123,13 +132,14 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	})
 	if errors.Is(err, ErrWindowMismatch) {
 		l.log.Warn("lost the worker, taking another", "worker", held.worker, "token", held.token, "until", until)
-		l.drop(held)
+		l.lost = held
 		return pause{0, false}
 	}
 	if err != nil {
 		return l.failed(l.delayed(err, now))
 	}
 
+	l.extension = 0
 	held.extend(grant.Until)
 	l.issuer.observe(grant.ObservedMillis)
 	l.window.extended(grant.MaxWindow)
@@ -146,6 +156,20 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	l.mu.Unlock()
 	l.issuer.changed.fire()
 	return pause{0, false}
+}
+
+// drawExtension returns a random ID for an extension. One ID is compared with one other, that of
+// the worker's last extension, and only under the same token, nonce and end, so 64 bits are enough.
+// They come from the operating system: a copy of this process would draw the same from a generator
+// in its memory.
+func drawExtension() uint64 {
+	for {
+		var b [8]byte
+		_, _ = rand.Read(b[:]) // never fails
+		if id := binary.BigEndian.Uint64(b[:]); id != 0 {
+			return id
+		}
+	}
 }
 
 // schedule decides when the window is extended next. By the monotonic clock:

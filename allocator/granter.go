@@ -19,7 +19,8 @@ type Granter interface {
 	// AcquireWorker grants a free worker and its first window.
 	AcquireWorker(ctx context.Context, r AcquireRequest) (Grant, error)
 	// ExtendWindow moves the end of a window, provided that worker, token,
-	// nonce and end are what the request says; otherwise [ErrWindowMismatch].
+	// nonce and end are what the request says; otherwise [ErrWindowMismatch]. A
+	// repetition of the worker's last extension gets the window as it is.
 	ExtendWindow(ctx context.Context, r ExtendRequest) (Grant, error)
 	// ReleaseWorker gives a worker back under the same conditions.
 	ReleaseWorker(ctx context.Context, r ReleaseRequest) error
@@ -45,6 +46,7 @@ type ExtendRequest struct {
 	Token     uint64
 	Nonce     Nonce
 	Until     int64         // the end that the holder knows of
+	ID        uint64        // of the extension and its repetitions, not 0
 	NowMillis int64         // this process's clock, Unix milliseconds
 	Window    time.Duration // wanted, counted from NowMillis
 }

@@ -23,7 +23,8 @@ const (
 //
 // run is its goroutine. Only it calls the Granter for this lane, opens a lease
 // and extends one. It closes a lease strictly before the next one becomes
-// visible, so that at no time two of them can give out cells.
+// visible, so that at no time two of them can give out cells; both under mu, so
+// that with mu held the lane is never seen between the two.
 type lane struct {
 	issuer *Issuer
 	holder string // the lane's own name
@@ -45,6 +46,11 @@ type lane struct {
 	waited   bool   // for the observed clock, before this acquisition
 	floor    int64  // the next lease starts at this tick or later
 	swapped  *lease // closed, but not released yet
+	// lost is the lease whose extension the cluster refused; nil normally. Its cells
+	// below its end are this lane's all the same, and it serves until the next one opens.
+	// It is never released: the cluster would refuse that as well.
+	lost      *lease
+	extension uint64 // ID of the extension whose answer is missing; 0: none
 }
 
 // pause is how long run does nothing.
@@ -94,7 +100,7 @@ func (l *lane) step() pause {
 	if err := l.issuer.check(now); err != nil {
 		return l.hold(err)
 	}
-	if held == nil {
+	if held == nil || held == l.lost {
 		return l.acquire(now, limits)
 	}
 	if position := held.position.Load(); position != closedPosition && held.isBehind(position, now.Wall, limits.WaitThreshold) {
@@ -123,7 +129,12 @@ func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 // clock as it is. What the new one issues is not above what the old one did.
 func (l *lane) swap(held *lease) pause {
 	l.log.Warn("the clock went back, taking another worker", "worker", held.worker)
-	l.drop(held)
+	l.mu.Lock()
+	l.close(held)
+	l.lease.Store(nil)
+	l.problem = nil
+	l.mu.Unlock()
+	l.issuer.changed.fire()
 	l.floor = 0
 	l.swapped = held
 	if held.issued() {
@@ -134,17 +145,12 @@ func (l *lane) swap(held *lease) pause {
 	return pause{backoff(l.failures), false}
 }
 
-// drop closes a lease. The next one begins after the last tick it used.
-func (l *lane) drop(held *lease) {
-	l.mu.Lock()
+// close closes a lease. The next one begins after the last tick it used. Requires l.mu.
+func (l *lane) close(held *lease) {
 	held.close()
 	if held.issued() {
 		l.floor = held.tick(held.last-1) + 1
 	}
-	l.lease.Store(nil)
-	l.problem = nil
-	l.mu.Unlock()
-	l.issuer.changed.fire()
 }
 
 // hold is the pause while the clock is wrong.
@@ -193,7 +199,7 @@ func (l *lane) stop() {
 // finish is the last that run does: it gives the worker back.
 func (l *lane) finish() {
 	for _, held := range []*lease{l.lease.Load(), l.swapped} {
-		if held == nil {
+		if held == nil || held == l.lost {
 			continue
 		}
 		if err := l.release(held, callTimeout); err != nil {

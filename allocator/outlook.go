@@ -24,10 +24,11 @@ type outlook struct {
 // outlook says what the lane has to offer, and has a look taken at a lease
 // that no longer serves.
 func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) outlook {
-	had := l.had() // before looking at the lease, so that the one that it tells of is seen
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	held := l.held()
 	if held == nil {
-		return l.missing(now, had)
+		return l.missing(now, !l.until.IsZero())
 	}
 	cell, _, v := held.place(held.position.Load(), held.layout.TickAt(now.Wall), 1, after)
 	switch v {
@@ -47,23 +48,14 @@ func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) out
 		return outlook{err: ErrTimeExhausted}
 	case unreachable:
 		return outlook{err: fmt.Errorf("%w: no ID of layout %q is greater than %d", ErrInvalidArgument, held.layout.Name(), after)}
-	default: // ended, closed
+	default: // ended
 		l.kick()
 		return l.missing(now, true)
 	}
 }
 
-// had reports whether the lane ever had a lease.
-func (l *lane) had() bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return !l.until.IsZero()
-}
-
-// missing is the outlook of a lane without a window.
+// missing is the outlook of a lane without a window. Requires l.mu.
 func (l *lane) missing(now clock.Reading, had bool) outlook {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	o := outlook{grant: true, had: had, err: &WindowEndedError{Until: l.until, Cause: l.problem}}
 	if telling(l.problem) {
 		o.err = l.problem
@@ -74,7 +66,7 @@ func (l *lane) missing(now clock.Reading, had bool) outlook {
 	return o
 }
 
-// readiness returns nil if the lane could issue now or is just saturated.
+// readiness returns nil if the lane could issue now or is just saturated. Requires l.mu.
 func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
 	held := l.held()
 	if held == nil {
@@ -97,7 +89,8 @@ func (l *lane) readiness(now clock.Reading, limits clock.Limits) error {
 	}
 }
 
-// held returns the lease, if there is one that is not closed.
+// held returns the lease, if there is one that is not closed. Requires l.mu, without which
+// the lane may be seen between two leases.
 func (l *lane) held() *lease {
 	held := l.lease.Load()
 	if held != nil && held.position.Load() == closedPosition {

@@ -19,19 +19,19 @@ func (i *Issuer) Lanes() []LaneStatus {
 	for k, l := range i.lanes {
 		s := &status[k]
 		s.Lane = k
+		l.mu.Lock()
 		if held := l.held(); held != nil {
 			s.Worker, s.Token = held.worker, held.token
 			s.From, s.Until, s.ServeUntil = held.from, held.until(), held.endsAt()
 		}
-		l.mu.Lock()
 		problem := l.problem
-		l.mu.Unlock()
 		if err := i.check(now); err != nil {
 			problem = err
 		}
 		if problem == nil {
 			problem = l.readiness(now, limits)
 		}
+		l.mu.Unlock()
 		if problem != nil {
 			s.Problem = problem.Error()
 		}
@@ -51,7 +51,9 @@ func (i *Issuer) Ready() error {
 	}
 	var reason error
 	for _, l := range i.lanes {
+		l.mu.Lock()
 		err := l.readiness(now, limits)
+		l.mu.Unlock()
 		if err == nil {
 			return nil
 		}

@@ -29,6 +29,8 @@ type auditWorker struct {
 	holder     string
 	nonce      []byte
 	released   bool
+	extension  uint64 // ID of the last one under the token
+	moved      int64  // the end that the last extension moved
 }
 
 type cell struct {
@@ -174,17 +176,29 @@ func (l *auditLayout) best(holder string, limit int64) (best int, ok bool) {
 	return best, best >= 0
 }
 
-// claim is the rule that an extension or a release has to meet.
-func (l *auditLayout) claim(c claim) bool {
+// holds reports whether a claim is made by the holder of its worker.
+func (l *auditLayout) holds(c claim) bool {
 	if c.GetWorker() >= uint64(len(l.workers)) {
 		return false
 	}
 	k := &l.workers[c.GetWorker()]
-	return k.used && !k.released && k.token == c.GetToken() && bytes.Equal(k.nonce, c.GetNonce()) && k.high == c.GetUntil()
+	return k.used && !k.released && k.token == c.GetToken() && bytes.Equal(k.nonce, c.GetNonce())
+}
+
+// claim is the rule that an extension or a release has to meet.
+func (l *auditLayout) claim(c claim) bool {
+	return l.holds(c) && l.workers[c.GetWorker()].high == c.GetUntil()
 }
 
 func (l *auditLayout) extend(now int64, c *commandv1.ExtendWindow, config *commandv1.Config, r Result) error {
 	reason := reasonOf(r)
+	if l.holds(c) && l.workers[c.GetWorker()].extension == c.GetExtensionId() && l.workers[c.GetWorker()].moved == c.GetUntil() {
+		k := &l.workers[c.GetWorker()]
+		if want := (Grant{c.GetWorker(), k.token, k.from, k.high}); reason != 0 || r.Grant != want {
+			return violated("rules", "a repeated extension gave %v, %+v, expected %+v", reason, r.Grant, want)
+		}
+		return nil
+	}
 	if !l.claim(c) {
 		if reason != commandv1.Refusal_REFUSAL_WINDOW_MISMATCH {
 			return violated("owner", "an extension with an untrue claim gave %v, %+v: %v", reason, r.Grant, c)
@@ -209,7 +223,7 @@ func (l *auditLayout) extend(now int64, c *commandv1.ExtendWindow, config *comma
 	if err := l.take(c.GetWorker(), k.high, end, owner{k.token, string(k.nonce)}); err != nil {
 		return err
 	}
-	k.high = end
+	k.extension, k.moved, k.high = c.GetExtensionId(), k.high, end
 	return nil
 }
 

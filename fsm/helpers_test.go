@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"io"
+	"sync/atomic"
 	"testing"
 
 	"github.com/hashicorp/raft"
@@ -100,9 +101,13 @@ func acquireWide(holder string, windowMillis int64) *commandv1.Command {
 	return cmd
 }
 
+// drawnIDs is how many extensions have an ID.
+var drawnIDs atomic.Uint64
+
+// extend is an extension under a new ID.
 func extend(g Grant, n []byte, until, windowMillis int64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, Until: until, WindowMs: windowMillis,
+		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, Until: until, WindowMs: windowMillis, ExtensionId: drawnIDs.Add(1),
 	}}}
 }
 
@@ -153,7 +158,9 @@ func sample(t testing.TB) *State {
 	first := l.must(at(epoch+1000, acquire("a/0", 2000))).Grant
 	l.must(at(epoch+1000, release(first, nonce('a'), first.From+5)))
 	second := l.must(at(epoch+1000, acquire("b/0", 2000))).Grant
-	l.must(at(epoch+2000, extend(second, nonce('b'), second.Until, 4000)))
+	extension := at(epoch+2000, extend(second, nonce('b'), second.Until, 4000))
+	extension.GetExtendWindow().ExtensionId = 1 << 40
+	l.must(extension)
 	l.must(at(epoch+2000, checkpoint(0, nil)))
 	l.must(at(epoch+2000, removeMember("node-1")))
 	return l.State

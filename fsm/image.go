@@ -100,6 +100,7 @@ func (l *layoutImage) yieldWorkers(yield func(*commandv1.SnapshotRecord) bool) b
 		k := &l.workers[number]
 		message.Worker, message.HighWater, message.From, message.Token = uint64(number), k.highWater, k.from, k.token
 		message.Holder, message.Nonce, message.Released = k.holder, k.nonce[:], k.released
+		message.ExtensionId, message.ExtendedFrom = k.extension.id, k.extension.from
 		if !yield(record) {
 			return false
 		}

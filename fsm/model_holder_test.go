@@ -30,11 +30,19 @@ func (w *world) extend(p *process) {
 	if l == nil {
 		return
 	}
+	if l.extension == 0 {
+		w.drawn++
+		l.extension = w.drawn
+	}
 	c := &commandv1.ExtendWindow{
 		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, Until: l.grant.Until, WindowMs: w.window(),
+		ExtensionId: l.extension,
 	}
 	if !w.noForge {
 		w.forge(&c.Token, &c.Nonce, &c.Until)
+		if w.choose("clone", 16) == 0 { // a copy of the process, which draws another ID
+			c.ExtensionId += 1 << 40
+		}
 	}
 	w.ask(p, l, &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: c}})
 }
@@ -147,10 +155,8 @@ func (w *world) receive(a reply) {
 		l, _ := w.machines[0].Layout(c.GetLayout())
 		p.lane = &lane{layout: c.GetLayout(), grant: a.result.Grant, tick: a.result.Grant.From, nonce: c.GetNonce(), layoutValue: l}
 	case a.to.cmd.GetExtendWindow() != nil && p.lane == a.to.lane && p.lane != nil:
-		if a.result.Err != nil {
-			p.lane = nil
-		} else {
-			p.lane.grant.Until = a.result.Grant.Until
+		if a.result.Err == nil { // else it keeps what it has until it acquires another worker
+			p.lane.grant.Until, p.lane.extension = a.result.Grant.Until, 0
 		}
 	}
 }

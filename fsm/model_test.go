@@ -1,10 +1,8 @@
 package fsm
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"reflect"
 
 	"github.com/hashicorp/raft"
@@ -80,6 +78,7 @@ type lane struct {
 	tick, seq   int64 // the next position
 	used        bool
 	nonce       []byte
+	extension   uint64 // ID of the extension that was not answered yet; 0: none
 	layoutValue *snowflake.Layout
 }
 
@@ -116,6 +115,7 @@ type world struct {
 	log       []*raft.Log
 	era       int            // of the block that was granted last
 	requests  int            // how many IDs were used
+	drawn     uint64         // how many IDs of extensions were
 	eras      map[string]int // by sequence
 	eraOf     map[string]int // by request ID
 	check     struct {       // the last checkpoint that the leader knows
@@ -199,29 +199,6 @@ func (w *world) step() error {
 		return w.applyAndAnswer()
 	}
 	return nil
-}
-
-// restoreOne restores one replica from another's snapshot.
-func (w *world) restoreOne() error {
-	from := w.machines[w.choose("from", len(w.machines))]
-	to := w.choose("to", len(w.machines))
-	var file sink
-	snapshot, err := from.Snapshot()
-	if err == nil {
-		err = snapshot.Persist(&file)
-	}
-	if err != nil {
-		return violated("restore", "%v", err)
-	}
-	fresh := w.machines[to]
-	if w.choose("fresh", 2) == 0 {
-		fresh = New(Options{})
-	}
-	if err := fresh.Restore(io.NopCloser(&file.Buffer)); err != nil {
-		return violated("restore", "%v", err)
-	}
-	w.machines[to] = fresh
-	return w.checkDigests()
 }
 
 // operate proposes what leaders and operators do.
@@ -359,13 +336,3 @@ func (w *world) checkWhoIs() (err error) {
 	w.machines[0].View(func(s *State) { err = w.audit.checkWhoIs(s) })
 	return err
 }
-
-// sink is a raft.SnapshotSink in memory.
-type sink struct {
-	bytes.Buffer
-	closed, canceled bool
-}
-
-func (s *sink) ID() string    { return "in memory" }
-func (s *sink) Close() error  { s.closed = true; return nil }
-func (s *sink) Cancel() error { s.canceled = true; return nil }

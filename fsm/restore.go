@@ -128,9 +128,13 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	case m.GetFrom() == m.GetHighWater() && !m.GetReleased():
 		return corrupt("an empty window at tick %d", m.GetFrom())
 	}
+	last := extension{m.GetExtensionId(), m.GetExtendedFrom()}
+	if last != (extension{}) && (last.id == 0 || m.GetReleased() || last.from <= m.GetFrom() || last.from > m.GetHighWater()) {
+		return corrupt("an extension %d of tick %d, expected one within the window", last.id, last.from)
+	}
 	w.used = append(w.used, worker{
 		highWater: m.GetHighWater(), from: m.GetFrom(), token: m.GetToken(),
-		nonce: nonce, holder: m.GetHolder(), released: m.GetReleased(),
+		nonce: nonce, holder: m.GetHolder(), released: m.GetReleased(), extension: last,
 	})
 	return nil
 }

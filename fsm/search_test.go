@@ -36,12 +36,18 @@ type searchClaim struct {
 	sent          bool
 	worker, token uint64
 	start         uint8
+	id            uint8
 	until, next   int64
 }
+
+// searchClone is the ID that a copy of a process draws for an extension; the process itself
+// draws 1 and 2 by turns.
+const searchClone = 3
 
 type searchLane struct {
 	open             bool
 	worker, token    uint64
+	drawn            uint8
 	from, until, pos int64
 }
 
@@ -56,6 +62,8 @@ type searchGhost struct {
 	high, from, token uint64
 	process, start    uint8
 	used, released    bool
+	id                uint8 // ID of the last extension under the token
+	moved             int64 // the end that the last extension moved
 	granted, issued   uint8 // a bit for each tick
 }
 
@@ -74,6 +82,7 @@ type searchKey struct {
 		high, from int64
 		token      uint64
 		released   bool
+		extension  extension
 	}
 	used int
 }
@@ -162,7 +171,15 @@ var searchActions = []struct {
 	{"acquire, answer lost", 1, func(n *searchNode, s *search, p int, time int64, index uint64) (*searchNode, error) {
 		return n.acquire(s, p, time, index, false)
 	}},
-	{"send extend", 1, (*searchNode).sendExtend},
+	{"send extend", 1, func(n *searchNode, _ *search, p int, _ int64, _ uint64) (*searchNode, error) {
+		return n.sendExtend(p, n.processes[p].lane.drawn+1)
+	}},
+	{"clone and send extend", 1, func(n *searchNode, s *search, p int, _ int64, _ uint64) (*searchNode, error) {
+		if s.noForge {
+			return nil, nil
+		}
+		return n.sendExtend(p, searchClone)
+	}},
 	{"apply extend", searchTimes, func(n *searchNode, s *search, p int, time int64, index uint64) (*searchNode, error) {
 		return n.applyExtend(s, p, time, index, true)
 	}},
@@ -174,168 +191,6 @@ var searchActions = []struct {
 	{"issue", 1, (*searchNode).issue},
 	{"crash", 1, (*searchNode).crash},
 }
-
-func (n *searchNode) acquire(s *search, p int, time int64, index uint64, answered bool) (*searchNode, error) {
-	n = n.clone(true)
-	q := &n.processes[p]
-	window := int64(2 - p) // so that windows of the two can end at the same tick
-	r := n.fsm.Apply(index, 0, &commandv1.Command{NowMs: time * searchUnit, Body: &commandv1.Command_AcquireWorker{
-		AcquireWorker: &commandv1.AcquireWorker{
-			Layout: "small", Holder: searchHolders[p], Nonce: searchNonce(p, q.start), WindowMs: window * searchUnit,
-		},
-	}})
-	if r.Err != nil {
-		return nil, nil
-	}
-	g := r.Grant
-	if g.Worker > 1 || g.From < 0 || g.From >= g.Until || g.Until > searchTicks {
-		return n, violated("range", "%+v", g)
-	}
-	ghost := &n.ghosts[g.Worker]
-	if !s.idsOnly && (ghost.granted|ghost.issued)&ticksMask(g.From, g.Until) != 0 {
-		return n, violated("cell", "%+v was granted before", g)
-	}
-	ghost.high, ghost.from, ghost.token = uint64(g.Until), uint64(g.From), g.Token
-	ghost.process, ghost.start, ghost.used, ghost.released = uint8(p), q.start, true, false
-	ghost.granted |= ticksMask(g.From, g.Until)
-	if answered {
-		q.lane = searchLane{open: true, worker: g.Worker, token: g.Token, from: g.From, until: g.Until, pos: g.From}
-	}
-	return n, n.compare(s)
-}
-
-func (n *searchNode) sendExtend(_ *search, p int, _ int64, _ uint64) (*searchNode, error) {
-	q := &n.processes[p]
-	claim := searchClaim{true, q.lane.worker, q.lane.token, q.start, q.lane.until, 0}
-	if !q.lane.open || q.extend == claim {
-		return nil, nil
-	}
-	n = n.clone(false)
-	n.processes[p].extend = claim
-	return n, nil
-}
-
-func (n *searchNode) applyExtend(s *search, p int, time int64, index uint64, answered bool) (*searchNode, error) {
-	c := n.processes[p].extend
-	if !c.sent {
-		return nil, nil
-	}
-	n = n.clone(true)
-	q := &n.processes[p]
-	q.extend.sent = !s.noRepeat
-	r := n.fsm.Apply(index, 0, &commandv1.Command{NowMs: time * searchUnit, Body: &commandv1.Command_ExtendWindow{
-		ExtendWindow: &commandv1.ExtendWindow{
-			Layout: "small", Worker: c.worker, Token: c.token, Nonce: searchNonce(p, c.start), Until: c.until, WindowMs: 2 * searchUnit,
-		},
-	}})
-	waiting := answered && q.lane.open && q.lane.token == c.token && q.lane.until == c.until
-	if r.Err != nil {
-		if !waiting {
-			return nil, nil
-		}
-		q.lane = searchLane{}
-		return n, nil
-	}
-	ghost := &n.ghosts[c.worker]
-	if !s.idsOnly && !n.true(p, c) {
-		return n, violated("owner", "%+v was extended to %+v", c, r.Grant)
-	}
-	if uint64(r.Grant.Until) > ghost.high {
-		if more := ticksMask(int64(ghost.high), r.Grant.Until); !s.idsOnly && (ghost.granted|ghost.issued)&more != 0 {
-			return n, violated("cell", "%+v was granted before", r.Grant)
-		}
-		ghost.granted |= ticksMask(int64(ghost.high), r.Grant.Until)
-		ghost.high = uint64(r.Grant.Until)
-	}
-	if waiting {
-		q.lane.until = r.Grant.Until
-	}
-	return n, n.compare(s)
-}
-
-func (n *searchNode) sendRelease(_ *search, p int, _ int64, _ uint64) (*searchNode, error) {
-	if !n.processes[p].lane.open {
-		return nil, nil
-	}
-	n = n.clone(false)
-	q := &n.processes[p]
-	q.release = searchClaim{true, q.lane.worker, q.lane.token, q.start, q.lane.until, q.lane.pos}
-	q.lane = searchLane{}
-	return n, nil
-}
-
-func (n *searchNode) applyRelease(s *search, p int, _ int64, index uint64) (*searchNode, error) {
-	c := n.processes[p].release
-	if !c.sent {
-		return nil, nil
-	}
-	n = n.clone(true)
-	n.processes[p].release.sent = !s.noRepeat
-	r := n.fsm.Apply(index, 0, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: "small", Worker: c.worker, Token: c.token, Nonce: searchNonce(p, c.start), Until: c.until, Next: c.next,
-	}}})
-	if r.Err != nil {
-		return nil, nil
-	}
-	ghost := &n.ghosts[c.worker]
-	if !s.idsOnly && !n.true(p, c) {
-		return n, violated("owner", "%+v was released", c)
-	}
-	ghost.granted &^= ticksMask(c.next, searchTicks)
-	ghost.high, ghost.released = uint64(c.next), true
-	return n, n.compare(s)
-}
-
-// issue issues every ID of the lane's next tick.
-func (n *searchNode) issue(s *search, p int, _ int64, _ uint64) (*searchNode, error) {
-	if l := &n.processes[p].lane; !l.open || l.pos >= l.until {
-		return nil, nil
-	}
-	n = n.clone(false)
-	l := &n.processes[p].lane
-	ghost, bit := &n.ghosts[l.worker], ticksMask(l.pos, l.pos+1)
-	switch {
-	case ghost.issued&bit != 0:
-		return n, violated("duplicate", "worker %d, tick %d", l.worker, l.pos)
-	case !s.idsOnly && ghost.granted&bit == 0:
-		return n, violated("owner", "worker %d, tick %d was not granted", l.worker, l.pos)
-	}
-	ghost.issued |= bit
-	l.pos++
-	return n, nil
-}
-
-func (n *searchNode) crash(_ *search, p int, _ int64, _ uint64) (*searchNode, error) {
-	if n.processes[p].start > 0 {
-		return nil, nil
-	}
-	n = n.clone(false)
-	q := &n.processes[p]
-	q.start, q.lane = q.start+1, searchLane{}
-	return n, nil
-}
-
-// true reports whether a claim is true: the current token, start and end.
-func (n *searchNode) true(p int, c searchClaim) bool {
-	g := &n.ghosts[c.worker]
-	return g.used && !g.released && g.token == c.token && g.high == uint64(c.until) && int(g.process) == p && g.start == c.start
-}
-
-// compare compares the state machine's workers with the audit's.
-func (n *searchNode) compare(s *search) error {
-	if s.idsOnly {
-		return nil
-	}
-	for number := range n.used() {
-		k, g := &n.used()[number], &n.ghosts[number]
-		if uint64(k.highWater) != g.high || k.token != g.token || k.released != g.released || uint64(k.from) != g.from {
-			return violated("high-water", "%+v, expected %+v", *k, *g)
-		}
-	}
-	return nil
-}
-
-func (n *searchNode) used() []worker { return n.fsm.layouts["small"].workers.used }
 
 // clone copies the node, and its state machine only if that is going to change.
 func (n *searchNode) clone(deep bool) *searchNode {
@@ -369,7 +224,7 @@ func (n *searchNode) key() searchKey {
 	}
 	for i := range min(2, len(n.used())) {
 		from, to := &n.used()[i], &k.workers[i]
-		to.high, to.from, to.token, to.released = from.highWater, from.from, from.token, from.released
+		to.high, to.from, to.token, to.released, to.extension = from.highWater, from.from, from.token, from.released, from.extension
 		tokens = append(tokens, &to.token)
 	}
 	slices.SortFunc(tokens, func(a, b *uint64) int { return int(*a) - int(*b) })

@@ -141,6 +141,16 @@ func TestSnapshotRefusesWhatNoStateWrites(t *testing.T) {
 		"a lower high-water":         func(r records) records { r[4].GetWorker().HighWater--; return r },
 		"a high-water below from":    func(r records) records { r[4].GetWorker().HighWater = 0; return r },
 		"a high-water beyond time":   func(r records) records { r[4].GetWorker().HighWater = 1<<30 + 1; return r },
+		"an extension without ID":    func(r records) records { r[4].GetWorker().ExtensionId = 0; return r },
+		"an extension of no end":     func(r records) records { r[4].GetWorker().ExtendedFrom = 0; return r },
+		"an extension of a later end": func(r records) records {
+			r[4].GetWorker().ExtendedFrom = r[4].GetWorker().GetHighWater() + 1
+			return r
+		},
+		"an extension after a release": func(r records) records {
+			r[3].GetWorker().ExtensionId, r[3].GetWorker().ExtendedFrom = 1, r[3].GetWorker().GetHighWater()
+			return r
+		},
 		"an empty window": func(r records) records {
 			r[4].GetWorker().HighWater = r[4].GetWorker().GetFrom()
 			r[6].GetGrant().Until = r[6].GetGrant().GetFrom()

@@ -67,8 +67,10 @@ func (s *State) acquireWorker(e entry) Result {
 }
 
 // extendWindow moves the end of the holder's window, if the window is what the
-// holder believes it is: to cover the length asked for from now on. An end that would not be later stays as it is. A window
-// that passed can be extended as long as nobody else took the worker.
+// holder believes it is: to cover the length asked for from now on. An end that would
+// not be later stays as it is. A window that passed can be extended as long as no other
+// holder took the worker. A repetition of the worker's last extension changes nothing and
+// returns the window as it is, whatever time it carries.
 func (s *State) extendWindow(e entry) Result {
 	c := e.cmd.GetExtendWindow()
 	l, refused := s.layoutNamed(c.GetLayout())
@@ -78,17 +80,26 @@ func (s *State) extendWindow(e entry) Result {
 	if c.GetWindowMs() <= 0 {
 		return Result{Err: invalidWindow(c.GetWindowMs())}
 	}
-	number, refused := l.current(c, mutant.On(mutant.NoExtendCAS))
+	if c.GetExtensionId() == 0 {
+		return Result{Err: invalid("extension_id must not be 0; draw one at random for each extension")}
+	}
+	number, refused := l.held(c)
 	if refused != nil {
 		return Result{Err: refused}
 	}
+	k := &l.workers.used[number]
+	if k.extension == (extension{c.GetExtensionId(), c.GetUntil()}) {
+		return Result{Grant: l.workers.granted(number)}
+	}
+	if c.GetUntil() != k.highWater && !mutant.On(mutant.NoExtendCAS) {
+		return Result{Err: l.otherEnd(c, k)}
+	}
 	end := l.endAfter(e.now, min(c.GetWindowMs(), s.Config().GetMaxWindowMs()))
-	if before := l.workers.highWater(number); end > before {
-		l.workers.extend(number, end)
-		l.history.setUntil(l.workers.used[number].token, end)
-	} else if before == l.ticks {
+	if end <= k.highWater && k.highWater == l.ticks {
 		return Result{Err: l.full()}
 	}
+	l.workers.extend(number, c.GetExtensionId(), max(end, k.highWater))
+	l.history.setUntil(k.token, k.highWater)
 	return Result{Grant: l.workers.granted(number)}
 }
 
@@ -100,11 +111,14 @@ func (s *State) releaseWorker(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	number, refused := l.current(c, false)
+	number, refused := l.held(c)
 	if refused != nil {
 		return Result{Err: refused}
 	}
 	next, k := c.GetNext(), &l.workers.used[number]
+	if c.GetUntil() != k.highWater {
+		return Result{Err: l.otherEnd(c, k)}
+	}
 	if next < k.from || next > k.highWater {
 		return Result{Err: invalid("a release at tick %d, expected one of the window, %d to %d", next, k.from, k.highWater)}
 	}
@@ -124,19 +138,14 @@ type claim interface {
 	GetUntil() int64
 }
 
-// current returns the worker of a claim, if the claim is true: the token is the
-// worker's current one and was not released, the nonce is the holder's, and the
-// window ends where the holder believes. The last part is a compare-and-swap; the
-// first cannot stand for it nor it for the first, since a release lowers an end that
-// an earlier holder may still believe in.
-func (l *layout) current(c claim, anyUntil bool) (number int, refused *Refused) {
-	mismatch := func(format string, args ...any) *Refused {
-		return refuse(commandv1.Refusal_REFUSAL_WINDOW_MISMATCH,
-			"worker %d of layout %q "+format+": drop its lane and acquire a worker anew",
-			append([]any{c.GetWorker(), l.name}, args...)...)
-	}
+// held returns the worker of a claim if its holder is who claims it: the token is the
+// worker's current one and was not released, and the nonce is the holder's. Extension and
+// release also require that the window ends where the holder believes, a compare-and-swap.
+// Neither check can replace the other, because a release lowers an end that an earlier
+// holder may still believe in.
+func (l *layout) held(c claim) (number int, refused *Refused) {
 	if c.GetWorker() >= uint64(len(l.workers.used)) {
-		return 0, mismatch("was never granted")
+		return 0, l.mismatch(c, "was never granted")
 	}
 	number = int(c.GetWorker())
 	k := &l.workers.used[number]
@@ -144,17 +153,24 @@ func (l *layout) current(c claim, anyUntil bool) (number int, refused *Refused) 
 		nonce, ok := copyNonce(c.GetNonce())
 		switch {
 		case c.GetToken() != k.token:
-			return 0, mismatch("was granted under token %d, not %d", k.token, c.GetToken())
+			return 0, l.mismatch(c, "was granted under token %d, not %d", k.token, c.GetToken())
 		case !ok || nonce != k.nonce:
-			return 0, mismatch("was granted to another start of its holder")
+			return 0, l.mismatch(c, "was granted to another start of its holder")
 		case k.released:
-			return 0, mismatch("was released")
+			return 0, l.mismatch(c, "was released")
 		}
 	}
-	if c.GetUntil() != k.highWater && !anyUntil {
-		return 0, mismatch("has a window until tick %d, not %d", k.highWater, c.GetUntil())
-	}
 	return number, nil
+}
+
+// otherEnd refuses a claim whose window has another end.
+func (l *layout) otherEnd(c claim, k *worker) *Refused {
+	return l.mismatch(c, "has a window until tick %d, not %d", k.highWater, c.GetUntil())
+}
+
+func (l *layout) mismatch(c claim, format string, args ...any) *Refused {
+	return refuse(commandv1.Refusal_REFUSAL_WINDOW_MISMATCH, "worker %d of layout %q "+format+": acquire another worker",
+		append([]any{c.GetWorker(), l.name}, args...)...)
 }
 
 func checkAcquire(c *commandv1.AcquireWorker) (nonce [nonceBytes]byte, refused *Refused) {

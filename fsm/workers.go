@@ -10,9 +10,17 @@ type worker struct {
 	nonce     [nonceBytes]byte
 	holder    string
 	released  bool // the holder gave it back: its token is good for nothing any more
+	extension extension
 
 	place        int // in workers.byAge
 	newer, older int // the neighbours among the workers that the same holder had last; none at the ends
+}
+
+// extension is the last extension of a worker under its token, so that a repetition is
+// known; zero if there was none.
+type extension struct {
+	id   uint64
+	from int64 // the end that it moved
 }
 
 // none stands for no worker.
@@ -101,18 +109,22 @@ func (w *workers) grant(number int, holder string, nonce [nonceBytes]byte, token
 		w.forget(number)
 	}
 	k := &w.used[number]
-	k.holder, k.nonce, k.token, k.from, k.released = holder, nonce, token, from, false
+	k.holder, k.nonce, k.token, k.from, k.released, k.extension = holder, nonce, token, from, false, extension{}
 	w.remember(number)
 	w.setHighWater(number, until)
 }
 
 // extend moves the end of the current window. until must not be below the high-water.
-func (w *workers) extend(number int, until int64) { w.setHighWater(number, until) }
+func (w *workers) extend(number int, id uint64, until int64) {
+	k := &w.used[number]
+	k.extension = extension{id: id, from: k.highWater}
+	w.setHighWater(number, until)
+}
 
 // release lowers the high-water to next, which must be within the current window,
 // at or above every tick that its holder may have used or will use.
 func (w *workers) release(number int, next int64) {
-	w.used[number].released = true
+	w.used[number].released, w.used[number].extension = true, extension{}
 	w.setHighWater(number, next)
 }
 

@@ -118,7 +118,7 @@ func TestRefusals(t *testing.T) {
 			codes.Unavailable, rpc.ClockSkew},
 		{"a client an hour behind", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: make([]byte, 16), NowMs: time.Now().Add(-time.Hour).UnixMilli(), WindowMs: 1000})),
 			codes.Unavailable, rpc.ClockBehind},
-		{"an extension of nothing", second(n.workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{Worker: 7, Token: 1, Nonce: make([]byte, 16), Until: 5, NowMs: time.Now().UnixMilli(), WindowMs: 1000})),
+		{"an extension of nothing", second(n.workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{Worker: 7, Token: 1, Nonce: make([]byte, 16), Until: 5, NowMs: time.Now().UnixMilli(), WindowMs: 1000, ExtensionId: 1})),
 			codes.Aborted, rpc.WindowMismatch},
 		{"whois of what nobody issued", second(n.ids.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: 12345})), codes.NotFound, rpc.NotGranted},
 		{"a bad page token", second(n.workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{PageToken: "x"})), codes.InvalidArgument, rpc.InvalidArgument},

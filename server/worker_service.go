@@ -52,7 +52,7 @@ func (w *workerService) ExtendWindow(ctx context.Context, req *snowraftv1.Extend
 	}
 	g, err := w.s.member.ExtendWindow(ctx, allocator.ExtendRequest{
 		Layout: layoutName(req.GetLayout()), Worker: req.GetWorker(), Token: req.GetToken(), Nonce: nonce,
-		Until: req.GetUntil(), NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
+		Until: req.GetUntil(), ID: req.GetExtensionId(), NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
 	})
 	if err != nil {
 		return nil, err

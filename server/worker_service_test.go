@@ -77,7 +77,7 @@ func TestWorkersAreNotGrantedToNonsense(t *testing.T) {
 	// Neither can a holder keep its worker for ever.
 	_, err = n.workers.ExtendWindow(t.Context(), &snowraftv1.ExtendWindowRequest{
 		Layout: wide, Worker: grant.GetGrant().GetWorker(), Token: grant.GetGrant().GetToken(), Nonce: make([]byte, 16), Until: grant.GetGrant().GetUntil(),
-		NowMs: time.Now().UnixMilli() + 1<<58, WindowMs: 1000,
+		NowMs: time.Now().UnixMilli() + 1<<58, WindowMs: 1000, ExtensionId: 1,
 	})
 	if reason(err) != rpc.ClockSkew {
 		t.Errorf("an extension from the far future: %v", err)

@@ -86,6 +86,7 @@ func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 	}
 	result, err := m.propose(ctx, r.NowMillis, &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, WindowMs: r.Window.Milliseconds(),
+		ExtensionId: r.ID,
 	}}})
 	return m.grant(result, r.Layout, err)
 }

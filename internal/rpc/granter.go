@@ -36,7 +36,7 @@ func (g Granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) 
 func (g Granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
 	resp, err := g.Workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until,
-		NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
+		NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(), ExtensionId: r.ID,
 	})
 	if err != nil {
 		return allocator.Grant{}, domain(err)

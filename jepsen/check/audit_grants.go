@@ -27,6 +27,8 @@ type workerModel struct {
 	token    uint64
 	nonce    []byte
 	released bool
+	id       uint64     // of the last extension under the token
+	moved    int64      // the end that the last extension moved
 	windows  [][2]int64 // all of them, as they ended
 }
 
@@ -95,7 +97,7 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	case m.behind(now):
 		wrong("the proposer's clock is %d ms behind the observed one", m.observed-now)
 	}
-	w.high, w.from, w.token, w.nonce, w.released = grant.Until, grant.From, grant.Token, c.GetNonce(), false
+	w.high, w.from, w.token, w.nonce, w.released, w.id = grant.Until, grant.From, grant.Token, c.GetNonce(), false, 0
 	w.windows = append(w.windows, [2]int64{grant.From, grant.Until})
 	g := &grantModel{from: grant.From, holder: c.GetHolder(), ends: []int64{grant.Until}}
 	copy(g.nonce[:], c.GetNonce())
@@ -111,11 +113,16 @@ type claim interface {
 	GetUntil() int64
 }
 
+// holds reports whether a claim is made by the present holder of the worker.
+func (w *workerModel) holds(c claim) bool {
+	return w != nil && !w.released && w.token == c.GetToken() && bytes.Equal(w.nonce, c.GetNonce())
+}
+
 // claimed returns the worker of a claim that is true, nil of another. It compares that with what
 // the state machine made of it.
 func (m *windowModel) claimed(e *raftlog.Applied, do string, c claim) *workerModel {
 	w := m.workers[raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}]
-	isTrue := w != nil && !w.released && w.token == c.GetToken() && bytes.Equal(w.nonce, c.GetNonce()) && w.high == c.GetUntil()
+	isTrue := w.holds(c) && w.high == c.GetUntil()
 	switch refused := e.Result.Err; {
 	case refused == nil && !isTrue:
 		m.v.fail("index %d %s worker %d of layout %q under token %d with an end of %d: that is not its window",
@@ -130,10 +137,18 @@ func (m *windowModel) claimed(e *raftlog.Applied, do string, c claim) *workerMod
 }
 
 func (m *windowModel) extend(e *raftlog.Applied, c *commandv1.ExtendWindow) {
+	if w := m.workers[raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}]; w.holds(c) && w.id != 0 && w.id == c.GetExtensionId() && w.moved == c.GetUntil() {
+		if got := e.Result.Grant; e.Result.Err != nil || got.From != w.from || got.Until != w.high {
+			m.v.fail("index %d answers a repeated extension of worker %d of layout %q with ticks %d to %d (%v), expected %d to %d",
+				e.Index, c.GetWorker(), c.GetLayout(), got.From, got.Until, e.Result.Failure(), w.from, w.high)
+		}
+		return
+	}
 	w, l := m.claimed(e, "extends", c), m.layouts[c.GetLayout()]
 	if w == nil {
 		return
 	}
+	w.id, w.moved = c.GetExtensionId(), w.high
 	end := l.covering(e.Command.GetNowMs() + min(c.GetWindowMs(), m.maxWindow()))
 	if want := max(w.high, end); e.Result.Grant.Until != want || e.Result.Grant.From != w.from {
 		m.v.fail("index %d extends the window of worker %d of layout %q to ticks %d to %d, expected %d to %d",

@@ -169,7 +169,7 @@ func (w *world) release(g fsm.Grant, nonce byte, next int64) {
 
 func (w *world) extend(tick int64, g fsm.Grant, nonce byte) fsm.Result {
 	return w.do(w.layout.MillisAt(tick), &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, Nonce: worldNonce(nonce), Until: g.Until, WindowMs: 1000,
+		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, Nonce: worldNonce(nonce), Until: g.Until, WindowMs: 1000, ExtensionId: uint64(len(w.logs)),
 	}}})
 }
 

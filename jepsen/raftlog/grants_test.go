@@ -46,9 +46,11 @@ func TestGrants(t *testing.T) {
 			Layout: "tiny", Holder: "n1/0", Nonce: nonce, WindowMs: 1000,
 		}}}
 	}
+	id := uint64(0)
 	extend := func(until int64) *commandv1.Command {
+		id++
 		return &commandv1.Command{NowMs: at(60), Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-			Layout: "tiny", Token: 2, Nonce: nonce, Until: until, WindowMs: 1000,
+			Layout: "tiny", Token: 2, Nonce: nonce, Until: until, WindowMs: 1000, ExtensionId: id,
 		}}}
 	}
 	allocate := func(request string) *commandv1.Command {

@@ -32,6 +32,7 @@ type idler struct {
 	layout string
 	nonce  []byte
 	grant  *snowraftv1.Grant
+	id     uint64 // of the last extension
 }
 
 // live takes a worker, extends its window some times, and gives it back or forgets it.
@@ -44,7 +45,7 @@ func (c *idler) live(ctx context.Context) {
 		}
 		for range mathrand.IntN(4) {
 			before := c.grant
-			if !history.Sleep(ctx, within(100*time.Millisecond, 1500*time.Millisecond)) || !c.extend(ctx, windowMillis()) {
+			if !history.Sleep(ctx, within(100*time.Millisecond, 1500*time.Millisecond)) || !c.extend(ctx, c.another(), windowMillis()) {
 				break
 			}
 			if before.GetUntil() != c.grant.GetUntil() && mathrand.IntN(2) == 0 {
@@ -55,7 +56,7 @@ func (c *idler) live(ctx context.Context) {
 		case 0: // it is forgotten
 		case 1, 2:
 			if c.release(ctx, c.grant.GetUntil()) { // all of it was used
-				c.extend(ctx, muchMillis)
+				c.extend(ctx, c.another(), muchMillis)
 			}
 		default:
 			c.release(ctx, c.grant.GetFrom()) // nothing was issued
@@ -79,21 +80,26 @@ func (c *idler) acquire(ctx context.Context) bool {
 	})
 }
 
-func (c *idler) extend(ctx context.Context, window int64) bool {
+// another draws the ID of another extension.
+func (c *idler) another() uint64 { return c.id + 1 + mathrand.Uint64N(1<<32) }
+
+func (c *idler) extend(ctx context.Context, id uint64, window int64) bool {
+	c.id = id
 	return c.ask(ctx, history.DoExtend, func(ctx context.Context, m *lab.Member, opts ...grpc.CallOption) (*snowraftv1.Grant, error) {
 		resp, err := c.of[m].ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{
 			Layout: c.layout, Worker: c.grant.GetWorker(), Token: c.grant.GetToken(), Nonce: c.nonce, Until: c.grant.GetUntil(),
-			NowMs: nowMillis(), WindowMs: window,
+			NowMs: nowMillis(), WindowMs: window, ExtensionId: id,
 		}, opts...)
 		return resp.GetGrant(), err
 	})
 }
 
-// repeat extends from what the window was before the last extension.
+// repeat extends from what the window was before the last extension: under its ID as a holder
+// that heard no answer, which gets the window as it is, or under another as a copy of the holder.
 func (c *idler) repeat(ctx context.Context, before *snowraftv1.Grant) {
 	now := c.grant
 	c.grant = before
-	if !c.extend(ctx, muchMillis) {
+	if !c.extend(ctx, anyOf([]uint64{c.id, c.another()}), muchMillis) {
 		c.grant = now
 	}
 }

@@ -885,7 +885,8 @@ func (x *AcquireWorker) GetWindowMs() int64 {
 	return 0
 }
 
-// ExtendWindow moves the end of a holder's window; a compare-and-swap on until.
+// ExtendWindow moves the end of a holder's window; a compare-and-swap on until. A repetition of the
+// worker's last extension, with the same ID and until, gets the present window instead.
 type ExtendWindow struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
@@ -893,8 +894,10 @@ type ExtendWindow struct {
 	Token  uint64                 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	Nonce  []byte                 `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The end that the holder believes its window has, in ticks.
-	Until         int64 `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"`
-	WindowMs      int64 `protobuf:"varint,6,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	Until    int64 `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"`
+	WindowMs int64 `protobuf:"varint,6,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	// Drawn at random for each extension and carried by its repetitions; not 0.
+	ExtensionId   uint64 `protobuf:"fixed64,7,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -967,6 +970,13 @@ func (x *ExtendWindow) GetUntil() int64 {
 func (x *ExtendWindow) GetWindowMs() int64 {
 	if x != nil {
 		return x.WindowMs
+	}
+	return 0
+}
+
+func (x *ExtendWindow) GetExtensionId() uint64 {
+	if x != nil {
+		return x.ExtensionId
 	}
 	return 0
 }
@@ -1925,14 +1935,15 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
 	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x1b\n" +
-	"\twindow_ms\x18\x04 \x01(\x03R\bwindowMs\"\x9d\x01\n" +
+	"\twindow_ms\x18\x04 \x01(\x03R\bwindowMs\"\xc0\x01\n" +
 	"\fExtendWindow\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x14\n" +
 	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x14\n" +
 	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x1b\n" +
-	"\twindow_ms\x18\x06 \x01(\x03R\bwindowMs\"\x95\x01\n" +
+	"\twindow_ms\x18\x06 \x01(\x03R\bwindowMs\x12!\n" +
+	"\fextension_id\x18\a \x01(\x06R\vextensionId\"\x95\x01\n" +
 	"\rReleaseWorker\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +

@@ -335,14 +335,17 @@ func (x *SnapshotLayout) GetCreatedMs() int64 {
 
 // SnapshotWorker is a worker that was granted at least once; workers come in ascending order.
 type SnapshotWorker struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Worker        uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	HighWater     int64                  `protobuf:"varint,2,opt,name=high_water,json=highWater,proto3" json:"high_water,omitempty"`
-	From          int64                  `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
-	Token         uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
-	Holder        string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
-	Nonce         []byte                 `protobuf:"bytes,6,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	Released      bool                   `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Worker    uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	HighWater int64                  `protobuf:"varint,2,opt,name=high_water,json=highWater,proto3" json:"high_water,omitempty"`
+	From      int64                  `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
+	Token     uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
+	Holder    string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
+	Nonce     []byte                 `protobuf:"bytes,6,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	Released  bool                   `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
+	// The ID of the last extension under the token, and the end that it moved; 0 if there is none.
+	ExtensionId   uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
+	ExtendedFrom  int64  `protobuf:"varint,9,opt,name=extended_from,json=extendedFrom,proto3" json:"extended_from,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -424,6 +427,20 @@ func (x *SnapshotWorker) GetReleased() bool {
 		return x.Released
 	}
 	return false
+}
+
+func (x *SnapshotWorker) GetExtensionId() uint64 {
+	if x != nil {
+		return x.ExtensionId
+	}
+	return 0
+}
+
+func (x *SnapshotWorker) GetExtendedFrom() int64 {
+	if x != nil {
+		return x.ExtendedFrom
+	}
+	return 0
 }
 
 // SnapshotGrant is one entry of the grant history, oldest first.
@@ -895,7 +912,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x0eSnapshotLayout\x12*\n" +
 	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\x1d\n" +
 	"\n" +
-	"created_ms\x18\x02 \x01(\x03R\tcreatedMs\"\xbb\x01\n" +
+	"created_ms\x18\x02 \x01(\x03R\tcreatedMs\"\x83\x02\n" +
 	"\x0eSnapshotWorker\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x1d\n" +
 	"\n" +
@@ -904,7 +921,9 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x05token\x18\x04 \x01(\x04R\x05token\x12\x16\n" +
 	"\x06holder\x18\x05 \x01(\tR\x06holder\x12\x14\n" +
 	"\x05nonce\x18\x06 \x01(\fR\x05nonce\x12\x1a\n" +
-	"\breleased\x18\a \x01(\bR\breleased\"\xb4\x01\n" +
+	"\breleased\x18\a \x01(\bR\breleased\x12!\n" +
+	"\fextension_id\x18\b \x01(\x06R\vextensionId\x12#\n" +
+	"\rextended_from\x18\t \x01(\x03R\fextendedFrom\"\xb4\x01\n" +
 	"\rSnapshotGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +

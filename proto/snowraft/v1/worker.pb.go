@@ -323,7 +323,11 @@ type ExtendWindowRequest struct {
 	// The caller's clock, in Unix milliseconds.
 	NowMs int64 `protobuf:"varint,6,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
 	// The distance from now that the window is to reach, in milliseconds; rounded up to whole ticks.
-	WindowMs      int64 `protobuf:"varint,7,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	WindowMs int64 `protobuf:"varint,7,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	// Draw a new one for each extension, at random, and repeat an extension whose answer you did not
+	// get under the same one and the same until; not 0. Never draw it from memory that a copy of the
+	// process would share, such as a seeded generator.
+	ExtensionId   uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -403,6 +407,13 @@ func (x *ExtendWindowRequest) GetNowMs() int64 {
 func (x *ExtendWindowRequest) GetWindowMs() int64 {
 	if x != nil {
 		return x.WindowMs
+	}
+	return 0
+}
+
+func (x *ExtendWindowRequest) GetExtensionId() uint64 {
+	if x != nil {
+		return x.ExtensionId
 	}
 	return 0
 }
@@ -838,7 +849,7 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x11observed_clock_ms\x18\x05 \x01(\x03R\x0fobservedClockMs\x12*\n" +
 	"\x11wait_threshold_ms\x18\x06 \x01(\x03R\x0fwaitThresholdMs\x12\"\n" +
 	"\rmax_window_ms\x18\a \x01(\x03R\vmaxWindowMs\x12\x12\n" +
-	"\x04swap\x18\b \x01(\bR\x04swap\"\xbb\x01\n" +
+	"\x04swap\x18\b \x01(\bR\x04swap\"\xde\x01\n" +
 	"\x13ExtendWindowRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
@@ -846,7 +857,8 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x14\n" +
 	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x15\n" +
 	"\x06now_ms\x18\x06 \x01(\x03R\x05nowMs\x12\x1b\n" +
-	"\twindow_ms\x18\a \x01(\x03R\bwindowMs\"@\n" +
+	"\twindow_ms\x18\a \x01(\x03R\bwindowMs\x12!\n" +
+	"\fextension_id\x18\b \x01(\x06R\vextensionId\"@\n" +
 	"\x14ExtendWindowResponse\x12(\n" +
 	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\"\x9c\x01\n" +
 	"\x14ReleaseWorkerRequest\x12\x16\n" +

@@ -37,7 +37,8 @@ const (
 type WorkerServiceClient interface {
 	// AcquireWorker grants a free worker and its first window.
 	AcquireWorker(ctx context.Context, in *AcquireWorkerRequest, opts ...grpc.CallOption) (*AcquireWorkerResponse, error)
-	// ExtendWindow moves the end of a window; a compare-and-swap on its end.
+	// ExtendWindow moves the end of a window; a compare-and-swap on its end. A repetition of the
+	// worker's last extension is harmless: it gets the window as it is.
 	ExtendWindow(ctx context.Context, in *ExtendWindowRequest, opts ...grpc.CallOption) (*ExtendWindowResponse, error)
 	// ReleaseWorker gives a worker back.
 	ReleaseWorker(ctx context.Context, in *ReleaseWorkerRequest, opts ...grpc.CallOption) (*ReleaseWorkerResponse, error)
@@ -105,7 +106,8 @@ func (c *workerServiceClient) ListWorkers(ctx context.Context, in *ListWorkersRe
 type WorkerServiceServer interface {
 	// AcquireWorker grants a free worker and its first window.
 	AcquireWorker(context.Context, *AcquireWorkerRequest) (*AcquireWorkerResponse, error)
-	// ExtendWindow moves the end of a window; a compare-and-swap on its end.
+	// ExtendWindow moves the end of a window; a compare-and-swap on its end. A repetition of the
+	// worker's last extension is harmless: it gets the window as it is.
 	ExtendWindow(context.Context, *ExtendWindowRequest) (*ExtendWindowResponse, error)
 	// ReleaseWorker gives a worker back.
 	ReleaseWorker(context.Context, *ReleaseWorkerRequest) (*ReleaseWorkerResponse, error)
