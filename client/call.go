@@ -21,9 +21,20 @@ type call struct {
 	round    []*Error // of the tries of this round, in which each member is asked once
 	former   []*Error // of the round before
 	before   *Error   // what told most in all rounds before
+	began    time.Time
+}
+
+func newCall(ctx context.Context, c *caller, method string, req any, opts []grpc.CallOption) *call {
+	call := &call{caller: c, method: method, req: req, callOpts: opts, policy: policyOf(method, req), began: time.Now()}
+	call.told, _ = ctx.Value(toldKey{}).(*told)
+	if c.opts.oneShot { // whose connections divide the time
+		call.policy.patience, call.policy.hedged = 0, false
+	}
+	return call
 }
 
 func (c *call) note(e *Error) {
+	e.nth = len(c.round)
 	c.round = append(c.round, e)
 	if c.told != nil {
 		c.told.Store(c.most())
@@ -60,11 +71,27 @@ func (c *call) failure(cause error) error {
 	return c.alone(&e)
 }
 
-// alone is an error with what other members said last.
+// settled is the error of a call that no other member would serve either.
+func (c *call) settled(e *Error) error {
+	if c.opts.oneShot {
+		return e
+	}
+	return c.alone(e)
+}
+
+// hopeless reports whether a one-shot call ends with this round: no member expects to answer in a
+// moment, or the moment has passed.
+func (c *call) hopeless() bool {
+	return c.opts.oneShot && (time.Since(c.began) > electionTime || !slices.ContainsFunc(c.round, (*Error).fleeting))
+}
+
+// alone is an error with what other members said last. The end of a member's time says less than
+// its answer in the round before.
 func (c *call) alone(e *Error) *Error {
 	whole := *e
 	named := map[string]bool{e.Member: true}
-	for _, other := range slices.Concat(c.round, c.former) {
+	said := slices.DeleteFunc(slices.Clone(c.round), (*Error).late)
+	for _, other := range slices.Concat(said, c.former, c.round) {
 		if !named[other.Member] {
 			named[other.Member] = true
 			whole.also = append(whole.also, other)

@@ -13,6 +13,9 @@ const (
 	// firstPause is how long to wait after all members failed; it doubles up to longestPause.
 	firstPause   = 10 * time.Millisecond
 	longestPause = 500 * time.Millisecond
+	// electionTime is the longest that one-shot calls wait for members that expect to answer in a
+	// moment. An election takes less.
+	electionTime = 2 * time.Second
 )
 
 // caller makes calls, at another member when one fails and that is safe. Its errors are an [*Error]
@@ -40,8 +43,7 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		ctx, cancel = context.WithTimeout(ctx, c.opts.timeout)
 		defer cancel()
 	}
-	call := &call{caller: c, method: method, req: req, callOpts: opts, policy: policyOf(method, req)}
-	call.told, _ = ctx.Value(toldKey{}).(*told)
+	call := newCall(ctx, c, method, req, opts)
 	patience, pause := call.policy.patience, firstPause
 	for {
 		t := &try{avoid: call.tried(), standing: c.standing}
@@ -55,16 +57,18 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		member, others := t.chosen()
 		e := c.explained(err, member)
 		interrupted := ctx.Err()
-		if interrupted == nil || len(call.round) == 0 && call.before == nil {
+		if interrupted == nil || call.before == nil && (c.opts.oneShot || len(call.round) == 0) {
 			call.note(e)
 		}
 		switch {
 		case interrupted != nil:
 			return call.failure(interrupted)
-		case !call.policy.again(e, member != ""):
-			return call.alone(e)
+		case !call.policy.again(e, member != "" && !e.Unsent):
+			return call.settled(e)
 		case others:
 			continue
+		case call.hopeless():
+			return call.alone(call.most())
 		}
 		// All members that are there have failed.
 		if err := c.rest(ctx, pause, call.most()); err != nil {

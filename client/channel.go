@@ -72,7 +72,7 @@ func (ch *channel) Invoke(ctx context.Context, method string, req, reply any, op
 
 // NewStream implements grpc.ClientConnInterface.
 func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-	stream, err := ch.ClientConn.NewStream(ctx, desc, method, opts...)
+	stream, err := ch.caller.conn.NewStream(ctx, desc, method, opts...)
 	switch {
 	case err == nil:
 		return stream, nil

@@ -28,6 +28,7 @@ type Client struct {
 	ids     *channel // to members that can issue
 	leader  *channel // to members that run
 	members *members
+	direct  *direct // of a one-shot client; else nil
 	// standard issues IDs of the layout "default".
 	standard *IDs
 
@@ -61,6 +62,11 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 	c.ids.caller.fallback = c.leader.ClientConn
 	c.members.ask = snowraftv1.NewClusterServiceClient(c.leader)
 	c.members.channels = []*channel{c.ids, c.leader}
+	if o.oneShot {
+		c.direct = newDirect(seeds, &c.opts)
+		c.ids.caller.conn, c.leader.caller.conn, c.ids.caller.fallback = c.direct, c.direct, nil
+		c.members.begin.Do(func() {}) // nothing is learned
+	}
 	c.standard = c.IDs(defaultLayout)
 	return c, nil
 }
@@ -130,5 +136,9 @@ func (c *Client) Close() error {
 		return nil
 	}
 	c.members.stop()
-	return errors.Join(c.ids.close(), c.leader.close())
+	err := errors.Join(c.ids.close(), c.leader.close())
+	if c.direct != nil {
+		c.direct.close()
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -61,7 +62,10 @@ type Error struct {
 	Member string
 	// RetryAfter is when trying again may help; 0: not told.
 	RetryAfter time.Duration
+	// Unsent reports whether nothing was sent, because there was no connection to the member.
+	Unsent bool
 
+	nth     int // position among the tries of its round
 	message string
 	code    codes.Code
 	from    error    // as it came, with all details; nil if it was made here
@@ -81,6 +85,16 @@ func (e *Error) Error() string {
 		text += " (" + e.cause.Error() + ")"
 	}
 	return text
+}
+
+// Each returns the errors of all members that were asked last, in this order. Their texts and
+// members are their own.
+func (e *Error) Each() []*Error {
+	alone := *e
+	alone.also = nil
+	each := append([]*Error{&alone}, e.also...)
+	slices.SortStableFunc(each, func(a, b *Error) int { return a.nth - b.nth })
+	return each
 }
 
 // part is what one member has to say.
@@ -135,6 +149,7 @@ func newError(err error, member string) *Error {
 	}
 	from := rpc.FromError(err)
 	e := &Error{Reason: from.Reason, Member: member, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code, from: err}
+	_, e.Unsent = errors.AsType[*unsent](err)
 	switch from.Code {
 	case codes.DeadlineExceeded:
 		e.cause = context.DeadlineExceeded
@@ -156,6 +171,21 @@ func interrupted(cause error, last *Error) error {
 	}
 	e.cause = cause
 	return &e
+}
+
+// late reports whether the error says only that the time was up.
+func (e *Error) late() bool { return e.Reason == "" && e.code == codes.DeadlineExceeded }
+
+// fleeting reports whether the same member may answer in a moment.
+func (e *Error) fleeting() bool {
+	switch e.Reason {
+	case "", rpc.ShuttingDown:
+		return false
+	case rpc.SequenceChanged:
+		return true // by another client; nothing was done
+	default:
+		return e.code == codes.Unavailable && e.RetryAfter <= electionTime
+	}
 }
 
 // hopelessFor reports whether waiting for so long is no use. Who is told that no worker is free gives

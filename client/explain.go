@@ -19,7 +19,7 @@ func (e *Error) explain(addrs []string) {
 	switch {
 	case e.Member == "" && (e.code == codes.Unavailable || e.code == codes.DeadlineExceeded):
 		e.explainNobody(addrs)
-		e.code = codes.Unavailable
+		e.code, e.Unsent = codes.Unavailable, true
 	case e.code == codes.DeadlineExceeded:
 		e.message = "it did not answer in time"
 	default:

@@ -21,6 +21,7 @@ type options struct {
 	credentials credentials.TransportCredentials
 	dial        []grpc.DialOption
 	hooks       Hooks
+	oneShot     bool
 }
 
 func newOptions(opts []Option) (options, error) {
@@ -62,6 +63,19 @@ func WithHedging(after time.Duration) Option {
 			return fmt.Errorf("client: hedging after %v: expected more than 0", after)
 		}
 		o.hedge = after
+		return nil
+	}
+}
+
+// WithOneShot is for programs that make a few calls and exit, such as a command line. The client
+// asks only the members at the given addresses, in this order and one at a time, and begins with the
+// member that answered last. It connects when it first asks a member, and works in the background
+// neither to learn of other members nor to watch their health. A call fails as soon as each member
+// has failed, unless one of them expects to answer in a moment, and [Error.Each] lists the reasons.
+// Streams are not supported.
+func WithOneShot() Option {
+	return func(o *options) error {
+		o.oneShot = true
 		return nil
 	}
 }

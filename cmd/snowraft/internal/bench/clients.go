@@ -7,18 +7,21 @@ import (
 
 	"google.golang.org/grpc"
 
-	goclient "github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/load"
 )
 
 // eachMember has ask call each member once, so that what can't succeed fails before
 // it is measured.
-func eachMember(cfg config, ask func(*cli.Client) error) error {
+func eachMember(cfg config, ask func(*cli.Remote) error) error {
 	for _, address := range cfg.addresses {
-		c := cli.NewClient([]string{address}, cfg.timeout)
-		err := ask(c)
-		c.Close()
+		r, err := cli.Dial([]string{address}, cfg.timeout)
+		if err != nil {
+			return err
+		}
+		err = ask(r)
+		r.Close()
 		if err != nil {
 			return err
 		}
@@ -63,7 +66,7 @@ type clients struct {
 
 // share makes clients that are callers of one Go client.
 func (b *clients) share(cfg config, layout string) error {
-	c, err := goclient.New(cfg.addresses, goclient.WithTimeout(cfg.timeout))
+	c, err := client.New(cfg.addresses, client.WithTimeout(cfg.timeout))
 	if err != nil {
 		return err
 	}

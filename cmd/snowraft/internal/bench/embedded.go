@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	goclient "github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/load"
@@ -40,8 +40,8 @@ in a call (--batch). At the end the workers are given back.`,
 		noun: "IDs", port: cli.APIPort, setting: true,
 		batch: limits.Count, batchHelp: "how many IDs a call takes",
 		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
-			if err := eachMember(cfg, func(c *cli.Client) error { // says at once what a generator would wait for
-				_, err := snowraftv1.NewLayoutServiceClient(c).GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: layout})
+			if err := eachMember(cfg, func(r *cli.Remote) error { // says at once what a generator would wait for
+				_, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: layout})
 				return err
 			}); err != nil {
 				return nil, err
@@ -53,11 +53,11 @@ in a call (--batch). At the end the workers are given back.`,
 
 // embed makes clients that share one generator, once that has a window.
 func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int) (*clients, error) {
-	c, err := goclient.New(cfg.addresses, goclient.WithTimeout(cfg.timeout))
+	c, err := client.New(cfg.addresses, client.WithTimeout(cfg.timeout))
 	if err != nil {
 		return nil, err
 	}
-	g, err := goclient.NewGenerator(c, goclient.WithLayout(layout), goclient.WithLanes(lanes), goclient.WithHolder(Holder))
+	g, err := client.NewGenerator(c, client.WithLayout(layout), client.WithLanes(lanes), client.WithHolder(Holder))
 	if err != nil {
 		_ = c.Close() // as below
 		return nil, err

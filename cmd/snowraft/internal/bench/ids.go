@@ -51,8 +51,8 @@ cluster takes meanwhile join to few; where its memory ends, it says so.`,
 				return nil, cli.Usagef("--packed: expected without --coalesce, which always asks for ranges")
 			}
 			clients := &clients{}
-			err := eachMember(cfg, func(c *cli.Client) error {
-				resp, err := snowraftv1.NewIdServiceClient(c).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: layout, Count: 1})
+			err := eachMember(cfg, func(r *cli.Remote) error {
+				resp, err := r.IDs.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: layout, Count: 1})
 				if err == nil && len(resp.GetRanges()) > 0 {
 					clients.step = resp.GetRanges()[0].GetStep()
 				}

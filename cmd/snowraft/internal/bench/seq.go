@@ -30,8 +30,8 @@ it should: --check=false, then.`,
 		batch: limits.Count, batchHelp: "how many numbers a call asks for",
 		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
 			clients := &clients{signed: true}
-			err := eachMember(cfg, func(c *cli.Client) error {
-				resp, err := snowraftv1.NewSequenceServiceClient(c).GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
+			err := eachMember(cfg, func(r *cli.Remote) error {
+				resp, err := r.Sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
 				if err == nil {
 					clients.step = magnitude(resp.GetSequence())
 				}

@@ -4,66 +4,53 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"slices"
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// failure is one member's failure to answer a call.
-type failure struct {
-	address string
-	refusal *rpc.Error // what the member or gRPC said; nil without a connection
-	connect error      // why there is no connection
+// conn makes the calls of the command line, whose errors it words for people.
+type conn struct{ grpc.ClientConnInterface }
+
+func (c conn) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	err := c.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
+	if failed, ok := errors.AsType[*client.Error](err); ok {
+		return &callError{failed}
+	}
+	return err
 }
 
-func newFailure(address string, err error) failure {
-	if unconnected, ok := errors.AsType[*connectError](err); ok {
-		return failure{address: address, connect: unconnected.err}
+// callError is the error of a call that no member answered, or that one refused for all.
+type callError struct{ failed *client.Error }
+
+func (e *callError) Unwrap() error { return e.failed }
+
+func (e *callError) Error() string {
+	each := e.failed.Each()
+	if len(each) > 1 {
+		var tried []string
+		for _, f := range each {
+			tried = append(tried, f.Member+": "+reason(f))
+		}
+		return fmt.Sprintf("none of %d members answered: %s", len(tried), strings.Join(tried, "; "))
 	}
-	return failure{address: address, refusal: rpc.FromError(err)}
+	if f := each[0]; f.Unsent {
+		return f.Member + ": " + reason(f) + "; expected a member there: start one with \"snowraft serve\", or name others with --addr"
+	}
+	return reason(each[0])
 }
 
-// elsewhere reports whether another member may answer, and asking it is safe.
-// Unless a repetition is harmless, it is safe only if nothing was done.
-func (f failure) elsewhere(harmless bool) bool {
-	if f.connect != nil {
-		return true
-	}
-	switch f.refusal.Reason {
-	case rpc.NotLeader, rpc.NoLeader, rpc.ShuttingDown:
-		return true
-	case rpc.SequenceChanged, rpc.ClockBehind, rpc.ClockSkew, rpc.WindowEnded, rpc.WorkersExhausted, rpc.CommitUnknown:
-		return harmless
-	case "":
-		return harmless && (f.refusal.Code == codes.Unavailable || f.refusal.Code == codes.DeadlineExceeded)
-	default:
-		return false
-	}
-}
-
-// again reports whether the same member may answer in a moment.
-func (f failure) again() bool {
-	if f.refusal == nil || f.refusal.RetryAfter > RetryFor {
-		return false
-	}
-	if f.refusal.Reason == rpc.SequenceChanged {
-		return true // by another, in between: nothing was done
-	}
-	return f.refusal.Reason != "" && f.refusal.Code == codes.Unavailable && f.refusal.Reason != rpc.ShuttingDown
-}
-
-func (f failure) String() string {
-	if f.connect != nil {
-		return dialReason(f.connect)
-	}
-	e := f.refusal
+// reason is what one member said, or gRPC of it.
+func reason(f *client.Error) string {
+	e := rpc.FromError(f)
 	switch {
+	case f.Unsent:
+		return e.Message
 	case e.Reason != "":
 		s := fmt.Sprintf("%s [%s]", e.Message, e.Reason)
 		if e.RetryAfter > 0 {
@@ -79,20 +66,6 @@ func (f failure) String() string {
 	}
 }
 
-// dialReason shortens what a dialer says: the address stands before it anyway.
-func dialReason(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
-		return errSilent.Error()
-	}
-	if op, ok := errors.AsType[*net.OpError](err); ok {
-		err = op.Err
-	}
-	if call, ok := errors.AsType[*os.SyscallError](err); ok {
-		err = call.Err
-	}
-	return err.Error()
-}
-
 // roundUp keeps what people need of a time to wait.
 func roundUp(d time.Duration) time.Duration {
 	unit := time.Millisecond
@@ -100,40 +73,4 @@ func roundUp(d time.Duration) time.Duration {
 		unit = time.Second
 	}
 	return (d + unit - 1).Truncate(unit)
-}
-
-// callError says that no member answered a call.
-type callError struct {
-	failures []failure
-	final    bool // the one failure is one that any member would answer with
-}
-
-func (e *callError) again() bool { return !e.final && slices.ContainsFunc(e.failures, failure.again) }
-
-// late reports whether all that the members said is that the time was up: theirs may be so a
-// moment before this client's.
-func (e *callError) late() bool {
-	return !slices.ContainsFunc(e.failures, func(f failure) bool {
-		return f.refusal == nil || f.refusal.Code != codes.DeadlineExceeded
-	})
-}
-
-func (e *callError) Error() string {
-	if e.final {
-		return e.failures[0].String()
-	}
-	var tried []string
-	unreachable := true
-	for _, f := range e.failures {
-		tried = append(tried, f.address+": "+f.String())
-		unreachable = unreachable && f.connect != nil
-	}
-	switch {
-	case len(tried) == 1 && !unreachable:
-		return e.failures[0].String()
-	case len(tried) == 1:
-		return tried[0] + "; expected a member there: start one with \"snowraft serve\", or name others with --addr"
-	default:
-		return fmt.Sprintf("none of %d members answered: %s", len(tried), strings.Join(tried, "; "))
-	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowraft/snowraft/client"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -17,38 +18,38 @@ const DefaultTimeout = 5 * time.Second
 
 const defaultAddress = Localhost + ":7700"
 
-// Remote is a client command at work: whom it asks and where its answer goes.
+// Remote is the cluster that a command asks, through the members at the given addresses.
 type Remote struct {
-	*Client
-	Out *Printer
+	IDs       snowraftv1.IdServiceClient
+	Layouts   snowraftv1.LayoutServiceClient
+	Workers   snowraftv1.WorkerServiceClient
+	Sequences snowraftv1.SequenceServiceClient
+	Cluster   snowraftv1.ClusterServiceClient
+	Addresses []string
+	Timeout   time.Duration // of one call, however many members it tries
+	client    *client.Client
 }
 
-// IDs returns a client of the service of IDs.
-func (r *Remote) IDs() snowraftv1.IdServiceClient { return snowraftv1.NewIdServiceClient(r) }
-
-// Layouts returns a client of the service of layouts.
-func (r *Remote) Layouts() snowraftv1.LayoutServiceClient {
-	return snowraftv1.NewLayoutServiceClient(r)
+// Dial returns the cluster that the members at these addresses belong to. It connects when it is asked.
+func Dial(addresses []string, timeout time.Duration) (*Remote, error) {
+	c, err := client.New(addresses, client.WithOneShot(), client.WithTimeout(timeout))
+	if err != nil {
+		return nil, err
+	}
+	to := conn{c.Conn()}
+	return &Remote{
+		IDs: snowraftv1.NewIdServiceClient(to), Layouts: snowraftv1.NewLayoutServiceClient(to), Workers: snowraftv1.NewWorkerServiceClient(to),
+		Sequences: snowraftv1.NewSequenceServiceClient(to), Cluster: snowraftv1.NewClusterServiceClient(to),
+		Addresses: addresses, Timeout: timeout, client: c,
+	}, nil
 }
 
-// Workers returns a client of the service of workers.
-func (r *Remote) Workers() snowraftv1.WorkerServiceClient {
-	return snowraftv1.NewWorkerServiceClient(r)
-}
-
-// Sequences returns a client of the service of sequences.
-func (r *Remote) Sequences() snowraftv1.SequenceServiceClient {
-	return snowraftv1.NewSequenceServiceClient(r)
-}
-
-// Cluster returns a client of the service of the cluster.
-func (r *Remote) Cluster() snowraftv1.ClusterServiceClient {
-	return snowraftv1.NewClusterServiceClient(r)
-}
+// Close ends the connections.
+func (r *Remote) Close() { _ = r.client.Close() } // nothing is under way any more
 
 // Client makes cmd a command that asks a cluster: it gets the flags for that,
 // and work does it.
-func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remote, args []string) error) *cobra.Command {
+func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remote, out *Printer, args []string) error) *cobra.Command {
 	addresses, timeout := []string{defaultAddress}, DefaultTimeout
 	AddSetting(cmd, "Connection", AddrFlag, AddressesValue(&addresses, "10.0.0.1:7700,10.0.0.2:7700"),
 		"API addresses of members; all are tried before the command fails")
@@ -59,9 +60,12 @@ func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remot
 		if err := Resolve(cmd.Flags(), a.Env, nil); err != nil {
 			return err
 		}
-		c := NewClient(addresses, timeout)
-		defer c.Close()
-		return work(cmd.Context(), &Remote{Client: c, Out: a.Printer(*output)}, args)
+		r, err := Dial(addresses, timeout)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		return work(cmd.Context(), r, a.Printer(*output), args)
 	}
 	return cmd
 }

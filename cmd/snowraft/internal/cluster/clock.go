@@ -32,14 +32,14 @@ IDs stay unique, as windows protect that, but IDs issued while the clock was
 ahead are greater than those issued next.`,
 		Example: `  snowraft clock reset`,
 		Args:    cli.Args(),
-	}, func(ctx context.Context, r *cli.Remote, _ []string) error {
-		resp, err := r.Cluster().ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		resp, err := r.Cluster.ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
 		if err != nil {
 			return err
 		}
 		doc := struct {
 			ObservedClock string `json:"observed_clock"`
 		}{cli.Stamp(resp.GetObservedClockMs())}
-		return r.Out.Answer(doc, cli.Line("the observed clock is %s", doc.ObservedClock))
+		return out.Answer(doc, cli.Line("the observed clock is %s", doc.ObservedClock))
 	})
 }

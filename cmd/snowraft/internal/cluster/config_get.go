@@ -17,11 +17,11 @@ func newConfigGet(a *cli.App) *cobra.Command {
 		Example: `  snowraft config get
   snowraft config get -o json`,
 		Args: cli.Args(),
-	}, func(ctx context.Context, r *cli.Remote, _ []string) error {
-		resp, err := r.Cluster().GetConfig(ctx, &snowraftv1.GetConfigRequest{})
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		resp, err := r.Cluster.GetConfig(ctx, &snowraftv1.GetConfigRequest{})
 		if err != nil {
 			return err
 		}
-		return showConfig(r.Out, resp.GetConfig())
+		return showConfig(out, resp.GetConfig())
 	})
 }

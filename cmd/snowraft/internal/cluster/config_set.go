@@ -26,7 +26,7 @@ extension of each window; a shorter one does not take back what was granted.`,
 		// What holds now is not known here, so that no default is shown.
 		cli.AddFlag(cmd, "", name, "", v, help).DefValue = ""
 	})
-	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, _ []string) error {
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		req := &snowraftv1.Config{}
 		given := false
 		for _, set := range []struct {
@@ -46,11 +46,11 @@ extension of each window; a shorter one does not take back what was granted.`,
 		if !given {
 			return cli.Usagef("config set: missing flag, expected --max-window, --wait-threshold, --max-clock-offset or --rollback")
 		}
-		resp, err := r.Cluster().UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req})
+		resp, err := r.Cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req})
 		if err != nil {
 			return err
 		}
-		return showConfig(r.Out, resp.GetConfig())
+		return showConfig(out, resp.GetConfig())
 	})
 }
 

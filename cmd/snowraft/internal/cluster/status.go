@@ -59,13 +59,13 @@ With several addresses, the first member that answers is shown.`,
 		Example: `  snowraft status
   snowraft status --addr 10.0.0.2:7700 -o json`,
 		Args: cli.Args(),
-	}, func(ctx context.Context, r *cli.Remote, _ []string) error {
-		resp, err := r.Cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		resp, err := r.Cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 		if err != nil {
 			return err
 		}
 		d := newStatusDoc(resp)
-		return r.Out.Answer(d, statusRecord(d), laneTable(d.Lanes))
+		return out.Answer(d, statusRecord(d), laneTable(d.Lanes))
 	})
 }
 

@@ -49,7 +49,7 @@ For other layouts, or when the cluster's own default layout is another one, add
 	cli.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how the ID is written: "+cli.Either(cli.EncodingNames()))
 	cmd.Flags().BoolVar(&ask, "server", false, "ask the cluster, which knows all of its layouts")
-	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if isUUID(args[0]) && cmd.Flags().Changed("encoding") {
 			return cli.Usagef("--encoding: expected only with an ID, not with a UUID")
 		}
@@ -57,7 +57,7 @@ For other layouts, or when the cluster's own default layout is another one, add
 		if err != nil {
 			return err
 		}
-		return r.Out.Answer(d, cli.Record(
+		return out.Answer(d, cli.Record(
 			"UUID", d.UUID,
 			"ID", cli.Decimal(d.ID),
 			"Layout", d.Layout,
@@ -105,7 +105,7 @@ func DecodeIn(layout *snowflake.Layout, id uint64) (Decoded, error) {
 }
 
 func decodeAt(ctx context.Context, r *cli.Remote, id uint64, layout string) (Decoded, error) {
-	resp, err := r.IDs().DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: id, Layout: layout})
+	resp, err := r.IDs.DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: id, Layout: layout})
 	if err != nil {
 		return Decoded{}, err
 	}

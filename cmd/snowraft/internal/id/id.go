@@ -47,14 +47,14 @@ then is for at most 100,000.`,
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how IDs are written: "+cli.Either(cli.EncodingNames()))
 	cli.AddFlag(cmd, "", "after", "", cli.TextValue(&after, "ID"), "issue only IDs greater than this one, written as --encoding says")
 	cmd.Flags().BoolVar(&uuid, "uuid", false, "print UUIDs of version 7")
-	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, _ []string) error {
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if uuid {
 			for _, name := range []string{"encoding", "after"} {
 				if cmd.Flags().Changed(name) {
 					return cli.Usagef("--%s: expected without --uuid", name)
 				}
 			}
-			return printUUIDs(ctx, r, layout, count)
+			return printUUIDs(ctx, r, out, layout, count)
 		}
 		req := &snowraftv1.GenerateIdsRequest{Layout: layout}
 		if after != "" {
@@ -63,10 +63,10 @@ then is for at most 100,000.`,
 				return cli.Usagef("--after: %s", cli.Plain(err))
 			}
 		}
-		w := cli.NewListWriter(r.Out, `{"ids":[`)
+		w := cli.NewListWriter(out, `{"ids":[`)
 		for count > 0 {
 			req.Count = uint32(min(count, limits.Count))
-			resp, err := r.IDs().GenerateIds(ctx, req)
+			resp, err := r.IDs.GenerateIds(ctx, req)
 			if err != nil {
 				return err
 			}

@@ -13,11 +13,11 @@ import (
 )
 
 // printUUIDs asks for UUIDs and prints them as they come.
-func printUUIDs(ctx context.Context, r *cli.Remote, layout string, count uint64) error {
-	w := cli.NewListWriter(r.Out, `{"uuids":[`)
+func printUUIDs(ctx context.Context, r *cli.Remote, out *cli.Printer, layout string, count uint64) error {
+	w := cli.NewListWriter(out, `{"uuids":[`)
 	for count > 0 {
 		n := min(count, limits.Texts)
-		resp, err := r.IDs().GenerateUuids(ctx, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: uint32(n)})
+		resp, err := r.IDs.GenerateUuids(ctx, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: uint32(n)})
 		if err != nil {
 			return err
 		}
@@ -67,7 +67,7 @@ func decodeUUID(ctx context.Context, r *cli.Remote, text, name string, ask bool)
 // layout fetches a layout of the cluster, or takes the preset, as the cluster does when
 // it decodes.
 func layoutOf(ctx context.Context, r *cli.Remote, name string) (*snowflake.Layout, error) {
-	resp, err := r.Layouts().GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})
+	resp, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})
 	if known, ok := snowflake.Preset(name); ok && err != nil && rpc.FromError(err).Reason == rpc.UnknownLayout {
 		return known, nil
 	}

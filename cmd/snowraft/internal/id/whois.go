@@ -37,17 +37,17 @@ older than that has no answer.`,
 	}
 	cli.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how the ID is written: "+cli.Either(cli.EncodingNames()))
-	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		id, err := encoding.Decode(args[0])
 		if err != nil {
 			return cli.Usagef("%s", cli.Plain(err))
 		}
-		resp, err := r.IDs().WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: id, Layout: layout})
+		resp, err := r.IDs.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: id, Layout: layout})
 		if err != nil {
 			return err
 		}
 		d := issuerDoc{ID: id, Layout: layout, Grant: worker.NewGrant(resp.GetGrant())}
-		return r.Out.Answer(d, cli.Record(
+		return out.Answer(d, cli.Record(
 			"ID", cli.Decimal(id),
 			"Layout", d.Layout,
 			"Holder", d.Holder,

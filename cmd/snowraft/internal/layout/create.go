@@ -45,16 +45,16 @@ Names have 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "take fields, unit, epoch and spread from a well-known layout").Value.(*cli.Value).Kind = "NAME"
 	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "the value of the datacenter field in every ID of this cluster")
 	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "where a fresh tick's sequence starts: at the tick modulo this; 0 starts at 0 always; 16 by default, or the preset's")
-	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, err := f.spec(args[0], flags)
 		if err != nil {
 			return err
 		}
-		resp, err := r.Layouts().CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)})
+		resp, err := r.Layouts.CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)})
 		if err != nil {
 			return err
 		}
-		return show(r.Out, resp.GetLayout())
+		return show(out, resp.GetLayout())
 	})
 }
 

@@ -17,11 +17,11 @@ func newGet(a *cli.App) *cobra.Command {
 		Example: `  snowraft layout get default
   snowraft layout get orders -o json`,
 		Args: cli.Args("NAME"),
-	}, func(ctx context.Context, r *cli.Remote, args []string) error {
-		resp, err := r.Layouts().GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: args[0]})
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: args[0]})
 		if err != nil {
 			return err
 		}
-		return show(r.Out, resp.GetLayout())
+		return show(out, resp.GetLayout())
 	})
 }

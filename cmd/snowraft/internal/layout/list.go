@@ -17,12 +17,12 @@ func newList(a *cli.App) *cobra.Command {
 		Example: `  snowraft layout list
   snowraft layout list -o json`,
 		Args: cli.Args(),
-	}, func(ctx context.Context, r *cli.Remote, _ []string) error {
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		doc := struct {
 			Layouts []layoutDoc `json:"layouts"`
 		}{Layouts: []layoutDoc{}}
 		err := cli.Pages(func(token string) (string, error) {
-			resp, err := r.Layouts().ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageSize: cli.PageSize, PageToken: token})
+			resp, err := r.Layouts.ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageSize: cli.PageSize, PageToken: token})
 			for _, l := range resp.GetLayouts() {
 				doc.Layouts = append(doc.Layouts, newLayoutDoc(l))
 			}
@@ -31,7 +31,7 @@ func newList(a *cli.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.Out.Answer(doc, cli.Table(doc.Layouts,
+		return out.Answer(doc, cli.Table(doc.Layouts,
 			cli.Column("NAME", func(l layoutDoc) string { return l.Name }),
 			cli.Column("FIELDS", func(l layoutDoc) string { return l.fields }),
 			cli.Column("TICK", func(l layoutDoc) string { return cli.Milliseconds(l.UnitMS) }),

@@ -11,6 +11,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
+const (
+	patience = 2 * time.Second // with an election, which takes less
+	pause    = 50 * time.Millisecond
+)
+
 func newShow(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "show",
@@ -20,19 +25,19 @@ way it waits for a moment; it fails when no leader is known then.`,
 		Example: `  snowraft leader show
   snowraft leader show -o json`,
 		Args: cli.Args(),
-	}, func(ctx context.Context, r *cli.Remote, _ []string) error {
-		moment, end := context.WithTimeout(ctx, min(cli.RetryFor, r.Timeout))
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		moment, end := context.WithTimeout(ctx, min(patience, r.Timeout))
 		defer end()
 		for {
-			resp, err := r.Cluster().GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+			resp, err := r.Cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 			if err != nil {
 				return err
 			}
 			if resp.GetLeaderId() != "" {
-				return show(r.Out, resp.GetLeaderId(), resp.GetLeaderName())
+				return show(out, resp.GetLeaderId(), resp.GetLeaderName())
 			}
 			select {
-			case <-time.After(cli.RetryPause):
+			case <-time.After(pause):
 			case <-moment.Done():
 				return errors.New("no leader is known now: no majority of the voters is alive, or an election takes long")
 			}

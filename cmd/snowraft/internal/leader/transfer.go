@@ -18,15 +18,15 @@ best, and prints who leads then.`,
 		Example: `  snowraft leader transfer
   snowraft leader transfer b`,
 		Args: cli.Args("[NAME|ID]"),
-	}, func(ctx context.Context, r *cli.Remote, args []string) error {
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		req := &snowraftv1.TransferLeadershipRequest{}
 		if len(args) == 1 {
 			req.Member = args[0]
 		}
-		resp, err := r.Cluster().TransferLeadership(ctx, req)
+		resp, err := r.Cluster.TransferLeadership(ctx, req)
 		if err != nil {
 			return err
 		}
-		return show(r.Out, resp.GetLeaderId(), resp.GetLeaderName())
+		return show(out, resp.GetLeaderId(), resp.GetLeaderName())
 	})
 }

@@ -17,14 +17,14 @@ func newAdd(a *cli.App) *cobra.Command {
 no --join, at its gossip address, and waits until it is a member.`,
 		Example: `  snowraft member add 10.0.0.4:7703`,
 		Args:    cli.Args("GOSSIP-ADDR"),
-	}, func(ctx context.Context, r *cli.Remote, args []string) error {
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if !cli.IsPeer(args[0]) {
 			return cli.Usagef("GOSSIP-ADDR %q: expected host:port, such as 10.0.0.4:7703", args[0])
 		}
-		resp, err := r.Cluster().AddMember(ctx, &snowraftv1.AddMemberRequest{Address: args[0]})
+		resp, err := r.Cluster.AddMember(ctx, &snowraftv1.AddMemberRequest{Address: args[0]})
 		if err != nil {
 			return err
 		}
-		return printChange(r.Out, "added", resp.GetMember())
+		return printChange(out, "added", resp.GetMember())
 	})
 }

@@ -21,16 +21,16 @@ To stop a member for a while, end its process with SIGTERM instead: that is not
 a leave.`,
 		Example: `  snowraft leave --addr 10.0.0.3:7700`,
 		Args:    cli.Args(),
-	}, func(ctx context.Context, r *cli.Remote, _ []string) error {
-		if len(r.Members) != 1 {
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		if len(r.Addresses) != 1 {
 			return cli.Usagef("--addr: expected exactly one address, that of the member that shall leave")
 		}
-		if _, err := r.Cluster().Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
+		if _, err := r.Cluster.Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
 			return err
 		}
 		doc := struct {
 			Address string `json:"address"`
-		}{r.Members[0].Address}
-		return r.Out.Answer(doc, cli.Line("the member at %s leaves the cluster", doc.Address))
+		}{r.Addresses[0]}
+		return out.Answer(doc, cli.Line("the member at %s leaves the cluster", doc.Address))
 	})
 }

@@ -18,8 +18,8 @@ them, and how far their clocks are from that of the member that answers.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
 		Args: cli.Args(),
-	}, func(ctx context.Context, r *cli.Remote, _ []string) error {
-		resp, err := r.Cluster().ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		resp, err := r.Cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 		if err != nil {
 			return err
 		}
@@ -29,7 +29,7 @@ them, and how far their clocks are from that of the member that answers.`,
 		for _, m := range resp.GetMembers() {
 			doc.Members = append(doc.Members, newMemberDoc(m))
 		}
-		return r.Out.Answer(doc, cli.Table(doc.Members, columns()...))
+		return out.Answer(doc, cli.Table(doc.Members, columns()...))
 	})
 }
 

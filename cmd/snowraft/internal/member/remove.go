@@ -25,11 +25,11 @@ A removal after which no majority of the voters would be alive is refused unless
 		Args: cli.Args("NAME|ID"),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "remove it even if no majority of the voters would be alive")
-	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
-		resp, err := r.Cluster().RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
 		if err != nil {
 			return err
 		}
-		return printChange(r.Out, "removed", resp.GetMember())
+		return printChange(out, "removed", resp.GetMember())
 	})
 }

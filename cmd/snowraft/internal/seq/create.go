@@ -30,13 +30,13 @@ Names have 1 to 128 bytes of printable UTF-8 without spaces; case matters.`,
 	}
 	f := addSpecFlags(cmd, false)
 	cmd.Flags().BoolVar(&force, "force", false, "create it even if numbers of a deleted sequence of this name repeat")
-	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, _ := f.sequence(args[0], cmd.Flags())
-		resp, err := r.Sequences().CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force})
+		resp, err := r.Sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force})
 		if err != nil {
 			return err
 		}
 		warnUnreached(a, resp.GetUnreachedMembers(), "they may not know the sequence yet")
-		return printChanged(r.Out, "created", resp.GetSequence(), resp.GetUnreachedMembers())
+		return printChanged(out, "created", resp.GetSequence(), resp.GetUnreachedMembers())
 	})
 }

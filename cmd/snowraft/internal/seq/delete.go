@@ -17,8 +17,8 @@ func newDelete(a *cli.App) *cobra.Command {
 under its name later does not repeat it by accident (see "snowraft seq create").`,
 		Example: `  snowraft seq delete orders`,
 		Args:    Args(),
-	}, func(ctx context.Context, r *cli.Remote, args []string) error {
-		resp, err := r.Sequences().DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: args[0]})
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: args[0]})
 		if err != nil {
 			return err
 		}
@@ -27,6 +27,6 @@ under its name later does not repeat it by accident (see "snowraft seq create").
 			Name      string   `json:"name"`
 			Unreached []string `json:"unreached_members"`
 		}{args[0], append([]string{}, resp.GetUnreachedMembers()...)}
-		return r.Out.Answer(doc, cli.Line("deleted %s", doc.Name))
+		return out.Answer(doc, cli.Line("deleted %s", doc.Name))
 	})
 }

@@ -22,12 +22,12 @@ is how many numbers are left in this period. The generation grows with each chan
 		Example: `  snowraft seq get orders
   snowraft seq get orders -o json`,
 		Args: Args(),
-	}, func(ctx context.Context, r *cli.Remote, args []string) error {
-		resp, err := r.Sequences().GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
 		if err != nil {
 			return err
 		}
 		d := newSequenceDoc(resp.GetSequence())
-		return r.Out.Answer(d, d.record())
+		return out.Answer(d, d.record())
 	})
 }

@@ -20,8 +20,8 @@ as others number on their own. Before the first number it is "none" (null in JSO
 		Example: `  snowraft seq last orders
   snowraft seq last orders -o json`,
 		Args: Args(),
-	}, func(ctx context.Context, r *cli.Remote, args []string) error {
-		resp, err := r.Sequences().GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: args[0]})
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Sequences.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: args[0]})
 		if err != nil {
 			return err
 		}
@@ -33,6 +33,6 @@ as others number on their own. Before the first number it is "none" (null in JSO
 		if doc.Last != nil {
 			text = strconv.FormatInt(*doc.Last, 10)
 		}
-		return r.Out.Answer(doc, cli.Line("%s", text))
+		return out.Answer(doc, cli.Line("%s", text))
 	})
 }

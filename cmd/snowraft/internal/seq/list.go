@@ -23,12 +23,12 @@ granted and REMAINING how many are left in this period.`,
 		Args: cli.Args(),
 	}
 	flag := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "only sequences whose names begin like this")
-	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, _ []string) error {
+	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		doc := struct {
 			Sequences []sequenceDoc `json:"sequences"`
 		}{Sequences: []sequenceDoc{}}
 		err := cli.Pages(func(token string) (string, error) {
-			resp, err := r.Sequences().ListSequences(ctx, &snowraftv1.ListSequencesRequest{PageSize: cli.PageSize, PageToken: token, Prefix: prefix})
+			resp, err := r.Sequences.ListSequences(ctx, &snowraftv1.ListSequencesRequest{PageSize: cli.PageSize, PageToken: token, Prefix: prefix})
 			for _, s := range resp.GetSequences() {
 				doc.Sequences = append(doc.Sequences, newSequenceDoc(s))
 			}
@@ -37,7 +37,7 @@ granted and REMAINING how many are left in this period.`,
 		if err != nil {
 			return err
 		}
-		return r.Out.Answer(doc, cli.Table(doc.Sequences,
+		return out.Answer(doc, cli.Table(doc.Sequences,
 			cli.Column("NAME", func(d sequenceDoc) string { return d.Name }),
 			cli.Column("MODE", func(d sequenceDoc) string { return d.Mode }),
 			cli.Column("NEXT", sequenceDoc.next),

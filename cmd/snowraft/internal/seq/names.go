@@ -32,7 +32,7 @@ func Args(more ...string) cobra.PositionalArgs {
 
 // client makes cmd a client command whose first argument is the name of
 // a sequence: shells offer those that there are.
-func client(a *cli.App, cmd *cobra.Command, work func(ctx context.Context, r *cli.Remote, args []string) error) *cobra.Command {
+func client(a *cli.App, cmd *cobra.Command, work func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error) *cobra.Command {
 	cmd = a.Client(cmd, work)
 	cmd.ValidArgsFunction = Complete(a)
 	return cmd
@@ -63,9 +63,12 @@ func names(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellC
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	addresses := cmd.Flags().Lookup(cli.AddrFlag).Value.String()
-	c := cli.NewClient(strings.Split(addresses, ","), completionPatience)
-	defer c.Close()
-	resp, err := snowraftv1.NewSequenceServiceClient(c).ListSequences(cmd.Context(), &snowraftv1.ListSequencesRequest{PageSize: mostCompletions, Prefix: begin})
+	r, err := cli.Dial(strings.Split(addresses, ","), completionPatience)
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	defer r.Close()
+	resp, err := r.Sequences.ListSequences(cmd.Context(), &snowraftv1.ListSequencesRequest{PageSize: mostCompletions, Prefix: begin})
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

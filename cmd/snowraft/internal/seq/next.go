@@ -33,15 +33,15 @@ request within 10 minutes gets the same numbers, from whichever member.`,
 	}
 	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "how many numbers")
 	cli.AddFlag(cmd, "", "request-id", "", cli.WordsValue(&requestID, "ID"), "what names this request, 1 to 64 bytes: repeated, it gets the same numbers")
-	return client(a, cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if requestID != "" && count > limits.Count {
 			return cli.Usagef("--count %d: expected at most %d with --request-id, as that is one call", count, limits.Count)
 		}
 		req := &snowraftv1.NextRequest{Sequence: args[0], RequestId: requestID}
-		w, total := cli.NewListWriter(r.Out, ""), count
+		w, total := cli.NewListWriter(out, ""), count
 		for count > 0 {
 			req.Count = uint32(min(count, limits.Count))
-			resp, err := r.Sequences().Next(ctx, req)
+			resp, err := r.Sequences.Next(ctx, req)
 			if err != nil {
 				return err
 			}

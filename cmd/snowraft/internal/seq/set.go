@@ -31,17 +31,17 @@ that they hold.`,
 	}
 	cmd.SetFlagErrorFunc(negativeArgument)
 	cmd.Flags().BoolVar(&force, "force", false, "go on there even if numbers repeat")
-	return client(a, cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		next, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {
 			return cli.Usagef("NEXT %q: expected %s", args[1], cli.WholeNumber)
 		}
-		resp, err := r.Sequences().SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: args[0], Next: next, Force: force})
+		resp, err := r.Sequences.SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: args[0], Next: next, Force: force})
 		if err != nil {
 			return err
 		}
 		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
-		return printChanged(r.Out, "set", resp.GetSequence(), resp.GetUnreachedMembers())
+		return printChanged(out, "set", resp.GetSequence(), resp.GetUnreachedMembers())
 	})
 }
 

@@ -30,18 +30,18 @@ reset with a format that does not tell its periods apart.`,
 	}
 	f := addSpecFlags(cmd, true)
 	cmd.Flags().BoolVar(&force, "force", false, "change it even if numbers repeat")
-	return client(a, cmd, func(ctx context.Context, r *cli.Remote, args []string) error {
+	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, mask := f.sequence(args[0], cmd.Flags())
 		if len(mask) == 0 {
 			return cli.Usagef("seq update: missing flag, expected what to change, such as --format or --max")
 		}
-		resp, err := r.Sequences().UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{
+		resp, err := r.Sequences.UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{
 			Sequence: spec, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask}, Force: force,
 		})
 		if err != nil {
 			return err
 		}
 		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
-		return printChanged(r.Out, "changed", resp.GetSequence(), resp.GetUnreachedMembers())
+		return printChanged(out, "changed", resp.GetSequence(), resp.GetUnreachedMembers())
 	})
 }

@@ -68,9 +68,12 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 
 // someIDs asks a member for n IDs, over the network as any client does.
 func someIDs(ctx context.Context, m devMember, n uint32) ([]devID, error) {
-	c := cli.NewClient([]string{m.APIAddr()}, cli.DefaultTimeout)
-	defer c.Close()
-	resp, err := snowraftv1.NewIdServiceClient(c).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: n, Packed: true})
+	r, err := cli.Dial([]string{m.APIAddr()}, cli.DefaultTimeout)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	resp, err := r.IDs.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: n, Packed: true})
 	if err != nil {
 		return nil, err
 	}

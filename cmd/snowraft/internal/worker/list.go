@@ -32,7 +32,7 @@ without a release; released, its holder gave it back.`,
 		Args: cli.Args(),
 	}
 	cli.AddLayoutFlag(cmd, &layout).Usage = "the layout whose workers are listed"
-	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, _ []string) error {
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		doc := struct {
 			Layout   string      `json:"layout"`
 			Capacity uint64      `json:"capacity,string"`
@@ -40,7 +40,7 @@ without a release; released, its holder gave it back.`,
 			Workers  []workerDoc `json:"workers"`
 		}{Layout: layout, Workers: []workerDoc{}}
 		err := cli.Pages(func(token string) (string, error) {
-			resp, err := r.Workers().ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: layout, PageSize: cli.PageSize, PageToken: token})
+			resp, err := r.Workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: layout, PageSize: cli.PageSize, PageToken: token})
 			doc.Capacity, doc.Used = resp.GetCapacity(), resp.GetUsed()
 			for _, w := range resp.GetWorkers() {
 				g := NewGrant(w)
@@ -51,7 +51,7 @@ without a release; released, its holder gave it back.`,
 		if err != nil {
 			return err
 		}
-		return r.Out.Answer(doc,
+		return out.Answer(doc,
 			cli.Table(doc.Workers,
 				cli.Column("WORKER", func(w workerDoc) string { return cli.Decimal(w.Worker) }),
 				cli.Column("STATE", func(w workerDoc) string { return w.State }),

@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func TestOneShotAsksGivenMembersInOrder(t *testing.T) {
+	t.Parallel()
+	f := startFakes(t, 3)
+	c := f.client(f.addrs()[:2], WithOneShot())
+	next := func() {
+		t.Helper()
+		if _, err := c.NextID(within(t, patience)); err != nil {
+			t.Error(err)
+		}
+	}
+	want := func(asked ...int64) {
+		t.Helper()
+		for i, m := range f.members {
+			if got := m.asked.Load(); got != asked[i] || (m.conns.all.Load() > 0) != (got > 0) {
+				t.Errorf("member %d: %d calls over %d connections, want %d", i, got, m.conns.all.Load(), asked[i])
+			}
+		}
+	}
+	next()
+	next()
+	want(2, 0, 0)
+	f.members[0].refuses(codes.Unavailable, rpc.WindowEnded, 0)
+	next()
+	want(3, 1, 0)
+	next()
+	want(3, 2, 0) // the member that answered last is the first to ask
+	if n := f.members[1].conns.all.Load(); n != 1 {
+		t.Errorf("%d connections to a member, want 1", n)
+	}
+}
+
+func TestOneShotFailsWithOneReasonPerMember(t *testing.T) {
+	t.Parallel()
+	f := startFakes(t, 1)
+	f.members[0].refuses(codes.Unavailable, rpc.ClockBehind, time.Hour)
+	addrs := []string{unused(t), f.members[0].addr, unused(t), f.members[0].addr}
+	began := time.Now()
+	_, err := f.client(addrs, WithOneShot(), WithTimeout(time.Minute)).NextID(t.Context())
+	failed, ok := errors.AsType[*Error](err)
+	if !ok || !errors.Is(err, ErrClockBehind) || time.Since(began) > 30*time.Second {
+		t.Fatalf("%v after %v", err, time.Since(began))
+	}
+	var tried []string
+	for _, e := range failed.Each() {
+		tried = append(tried, e.Member)
+		wire := rpc.FromError(e)
+		if refused := e.Member == addrs[1]; e.Unsent == refused || refused != (wire.Reason == rpc.ClockBehind) || !refused && wire.Message != "connection refused" {
+			t.Errorf("%s: unsent is %v: %v", e.Member, e.Unsent, wire)
+		}
+	}
+	if !slices.Equal(tried, addrs[:3]) || f.members[0].asked.Load() != 1 {
+		t.Errorf("tried %v, want %v; %d calls", tried, addrs[:3], f.members[0].asked.Load())
+	}
+}
+
+// A member that dies between two calls is reported, and found again when it is back.
+func TestOneShotConnectsAgain(t *testing.T) {
+	t.Parallel()
+	f := startFakes(t, 0)
+	addr := unused(t)
+	c := f.client([]string{addr}, WithOneShot())
+	for range 2 {
+		if failed, ok := errors.AsType[*Error](last2(c.NextID(t.Context()))); !ok || !failed.Unsent {
+			t.Errorf("the error is %v, want one of a connection", failed)
+		}
+	}
+	f.add(addr)
+	if _, err := c.NextID(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func last2(_ uint64, err error) error { return err }
+
+func TestOneShotWaitsForElection(t *testing.T) {
+	t.Parallel()
+	f := startFakes(t, 2)
+	for _, m := range f.members {
+		m.does(func(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+			if m.asked.Load() > 2 {
+				return nil, &rpc.Error{Code: codes.DeadlineExceeded} // says less than what it said before
+			}
+			return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: time.Millisecond}
+		})
+	}
+	c := f.client(f.addrs(), WithOneShot())
+	failed, ok := errors.AsType[*Error](last2(c.NextID(t.Context())))
+	if !ok || !errors.Is(failed, ErrNoLeader) {
+		t.Fatal(failed)
+	}
+	for i, e := range failed.Each() {
+		if e.Reason != rpc.NoLeader || e.Member != f.members[i].addr || f.members[i].asked.Load() != 3 {
+			t.Errorf("%v after %d calls", e, f.members[i].asked.Load())
+		}
+	}
+	f.members[0].refuses(codes.Unavailable, rpc.NoLeader, 0)
+	f.members[1].refuses(codes.Unavailable, rpc.NoLeader, 0)
+	began := time.Now()
+	if _, err := f.client(f.addrs(), WithOneShot(), WithTimeout(time.Hour)).NextID(t.Context()); !errors.Is(err, ErrNoLeader) || time.Since(began) > time.Minute {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+}
+
+// Silent members, with and without a connection, leave time for those after them.
+func TestOneShotDividesTime(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // the kernel accepts
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	f := startFakes(t, 2)
+	f.members[0].hangs()
+	addrs := append([]string{listener.Addr().String()}, f.addrs()...)
+	if _, err := f.client(addrs, WithOneShot(), WithTimeout(3*time.Second)).NextID(t.Context()); err != nil {
+		t.Error(err)
+	}
+	f.members[1].hangs()
+	_, err = f.client(addrs, WithOneShot(), WithTimeout(300*time.Millisecond)).NextID(t.Context())
+	failed, ok := errors.AsType[*Error](err)
+	if !ok || !errors.Is(err, context.DeadlineExceeded) {
+		t.Fatal(err)
+	}
+	each := failed.Each()
+	if len(each) != 3 || !each[0].Unsent || each[1].Unsent || each[2].Unsent {
+		t.Error(err)
+	}
+}
+
+func TestOneShotClosed(t *testing.T) {
+	t.Parallel()
+	f := startFakes(t, 1)
+	c := f.client(f.addrs(), WithOneShot())
+	for _, want := range []error{nil, ErrClosed} {
+		if _, err := c.NextID(t.Context()); !errors.Is(err, want) {
+			t.Errorf("%v, want %v", err, want)
+		}
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	until(t, "the connection is gone", func() bool { return f.members[0].conns.open.Load() == 0 })
+}
