@@ -3,8 +3,6 @@ package fsm
 import (
 	"slices"
 
-	"github.com/snowraft/snowraft/internal/mutant"
-
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -60,7 +58,7 @@ func (t *answers) kept() []answer { return t.queue[t.gone:len(t.queue):len(t.que
 // find returns the answer that a request got, if it counts.
 func (t *answers) find(incarnation uint64, request []byte, observed int64) (*answer, bool) {
 	place, ok := t.place[answerKey{incarnation, string(request)}]
-	if !ok || mutant.On(mutant.AnswerForgotten) {
+	if !ok {
 		return nil, false
 	}
 	a := &t.queue[place-t.first]

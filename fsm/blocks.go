@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/snowraft/snowraft/internal/limits"
-	"github.com/snowraft/snowraft/internal/mutant"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
@@ -53,7 +52,7 @@ func (s *State) allocateBlock(e entry) Result {
 		return halted(err)
 	}
 	q := *old
-	if c.GetPeriod() > q.period || c.GetPeriod() != q.period && q.spec.resets() && mutant.On(mutant.PeriodBack) {
+	if c.GetPeriod() > q.period {
 		q.startPeriod(c.GetPeriod())
 	}
 	count := min(c.GetCount(), q.remaining())
@@ -61,9 +60,6 @@ func (s *State) allocateBlock(e entry) Result {
 		return Result{Err: q.exhausted()}
 	}
 	first, _ := q.next()
-	if mutant.On(mutant.BlockFromEnd) {
-		first = numberAt(first, count-c.GetCount(), q.spec.increment)
-	}
 	token := e.index
 	if len(c.GetRequestId()) > 0 {
 		if refused := s.answers.room(s.observed); refused != nil {
@@ -137,7 +133,7 @@ func (s *State) returnBlock(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	last := old.lastToken != 0 && c.GetToken() == old.lastToken || mutant.On(mutant.ReturnAnyBlock)
+	last := old.lastToken != 0 && c.GetToken() == old.lastToken
 	if term := c.GetTerm(); term != 0 && term != e.term {
 		last = false
 	}

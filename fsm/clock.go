@@ -3,8 +3,6 @@ package fsm
 import (
 	"math"
 
-	"github.com/snowraft/snowraft/internal/mutant"
-
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -25,8 +23,7 @@ func (s *State) observeClock(e entry) Result {
 func (s *State) checkClock(now int64, l *layout) *Refused {
 	config := s.Config()
 	behind := minus(s.observed, now)
-	if behind > config.GetWaitThresholdMs() && config.GetRollback() != commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP &&
-		!mutant.On(mutant.NoClockCheck) {
+	if behind > config.GetWaitThresholdMs() && config.GetRollback() != commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP {
 		refused := refuse(commandv1.Refusal_REFUSAL_CLOCK_BEHIND,
 			"the clock is %d ms behind the cluster's, and at most %d ms are allowed: set it right, nothing else is needed",
 			behind, config.GetWaitThresholdMs())

@@ -1,10 +1,6 @@
 package fsm
 
-import (
-	"math"
-
-	"github.com/snowraft/snowraft/internal/mutant"
-)
+import "math"
 
 // The arithmetic of sequences: exact over all of int64, in wrapping uint64 where
 // distances and counts do not fit an int64.
@@ -43,9 +39,6 @@ func capacity(from, increment, low, high int64) uint64 {
 // after returns the number that follows n; ok is false if that is beyond int64.
 func after(n, increment int64) (following int64, ok bool) {
 	following = int64(uint64(n) + uint64(increment))
-	if mutant.On(mutant.SequenceOverflow) {
-		return following, true
-	}
 	return following, (following > n) == (increment > 0)
 }
 

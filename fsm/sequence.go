@@ -3,8 +3,6 @@ package fsm
 import (
 	"math"
 
-	"github.com/snowraft/snowraft/internal/mutant"
-
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -106,7 +104,7 @@ func (q *sequence) moveTo(n int64) {
 // returned under its token, if that is not 0.
 func (q *sequence) grant(count, token uint64) {
 	first, _ := q.next()
-	if !q.used.behind(first, q.spec.increment) && !mutant.On(mutant.ReturnAhead) {
+	if !q.used.behind(first, q.spec.increment) {
 		token = 0 // forced to repeat numbers: nobody could tell what else was granted here
 	}
 	q.lastFrom, q.lastToken = q.granted, token

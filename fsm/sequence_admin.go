@@ -3,8 +3,6 @@ package fsm
 import (
 	"fmt"
 
-	"github.com/snowraft/snowraft/internal/mutant"
-
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -33,7 +31,7 @@ func (s *State) createSequence(e entry) Result {
 		incarnation: e.index, generation: e.index, base: spec.start, period: c.GetPeriod(),
 	}
 	old, ok := s.sequences.deleted.Get(name)
-	if c.Replaces != nil && c.GetReplaces() != s.DeletedGeneration(name) && !mutant.On(mutant.NoAdminCAS) {
+	if c.Replaces != nil && c.GetReplaces() != s.DeletedGeneration(name) {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
 			"sequence %q was created and deleted since this was asked for: see what is there now and try again", name)}
 	}
@@ -68,9 +66,6 @@ func (q *sequence) succeed(old *sequence, force bool) *Refused {
 		}
 		q.period = period
 	}
-	if fresh && mutant.On(mutant.PeriodForgotten) {
-		return nil
-	}
 	if fresh {
 		q.used = trace(q.base, q.spec.increment)
 	} else {
@@ -101,7 +96,7 @@ func (s *State) updateSequence(e entry) Result {
 	}
 	q := old.updated(s.sequences.shared(old.name, spec), c.Next)
 	q.generation = e.index
-	if !c.GetForce() && !mutant.On(mutant.NoRepeatCheck) {
+	if !c.GetForce() {
 		if refused := old.checkRepeat(q, c.Next != nil); refused != nil {
 			return Result{Err: refused}
 		}
@@ -166,7 +161,7 @@ func (s *State) deleteSequence(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	if c.GetGeneration() != 0 && !mutant.On(mutant.NoAdminCAS) {
+	if c.GetGeneration() != 0 {
 		if refused := q.checkGeneration(c.GetGeneration()); refused != nil {
 			return Result{Err: refused}
 		}
@@ -178,9 +173,6 @@ func (s *State) deleteSequence(e entry) Result {
 	spec.timeZone, spec.format, spec.description = "", "", ""
 	tomb.spec, tomb.generation = &spec, e.index
 	tomb.moveTo(spec.start)
-	if mutant.On(mutant.DeleteForgets) {
-		tomb.used = hull{}
-	}
 	s.sequences.bury(&tomb)
 	s.sequenceRevision++
 	return Result{}

@@ -6,8 +6,6 @@ import (
 	"io"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // Snapshot returns a copy of the state that raft persists while commands go on. A
@@ -27,9 +25,6 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 	}
 	im := m.state.image().clone()
 	im.sequences = sequences
-	if mutant.On(mutant.SnapshotForgets) {
-		im.forgetOne()
-	}
 	return &snapshot{im}, nil
 }
 
@@ -70,17 +65,3 @@ func (s *snapshot) Persist(sink raft.SnapshotSink) error {
 }
 
 func (s *snapshot) Release() {}
-
-// forgetOne is what the planted bug [mutant.SnapshotForgets] does: the first worker
-// of each layout loses its high-water, but for one tick.
-func (im image) forgetOne() {
-	for i := range im.layouts {
-		l := &im.layouts[i]
-		if len(l.workers) == 0 {
-			continue
-		}
-		k := &l.workers[0]
-		k.highWater = min(k.highWater, k.from+1)
-		l.history.setUntil(k.token, k.highWater)
-	}
-}

@@ -3,8 +3,6 @@ package fsm
 import (
 	"fmt"
 
-	"github.com/snowraft/snowraft/internal/mutant"
-
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -37,13 +35,6 @@ func (s *State) acquireWorker(e entry) Result {
 	longest := s.Config().GetMaxWindowMs()
 	horizon := l.endAfter(e.now, longest)
 
-	if mutant.On(mutant.ResetHighWater) {
-		for number := range l.workers.used {
-			if l.workers.highWater(number) <= nowTick {
-				l.workers.setHighWater(number, 0)
-			}
-		}
-	}
 	number, ok := l.workers.pick(c.GetHolder(), nowTick)
 	if !ok {
 		soon := l.layout.TickAt(plus(e.now, s.Config().GetWaitThresholdMs()))
@@ -53,9 +44,6 @@ func (s *State) acquireWorker(e entry) Result {
 		return Result{Err: l.exhausted(e.now)}
 	}
 	from := max(l.workers.highWater(number), nowTick)
-	if mutant.On(mutant.IgnoreHighWater) {
-		from = nowTick
-	}
 	until := min(l.endAfter(max(e.now, l.layout.MillisAt(from)), min(c.GetWindowMs(), longest)), horizon)
 
 	l.workers.grant(number, c.GetHolder(), nonce, e.index, from, until)
@@ -91,7 +79,7 @@ func (s *State) extendWindow(e entry) Result {
 	if k.extension == (extension{c.GetExtensionId(), c.GetUntil()}) {
 		return Result{Grant: l.workers.granted(number)}
 	}
-	if c.GetUntil() != k.highWater && !mutant.On(mutant.NoExtendCAS) {
+	if c.GetUntil() != k.highWater {
 		return Result{Err: l.otherEnd(c, k)}
 	}
 	end := l.endAfter(e.now, min(c.GetWindowMs(), s.Config().GetMaxWindowMs()))
@@ -122,9 +110,6 @@ func (s *State) releaseWorker(e entry) Result {
 	if next < k.from || next > k.highWater {
 		return Result{Err: invalid("a release at tick %d, expected one of the window, %d to %d", next, k.from, k.highWater)}
 	}
-	if mutant.On(mutant.ReleaseTooLow) {
-		next = max(k.from, next-1)
-	}
 	l.workers.release(number, next)
 	l.history.setUntil(k.token, next)
 	return Result{}
@@ -149,16 +134,14 @@ func (l *layout) held(c claim) (number int, refused *Refused) {
 	}
 	number = int(c.GetWorker())
 	k := &l.workers.used[number]
-	if !mutant.On(mutant.NoTokenCheck) {
-		nonce, ok := copyNonce(c.GetNonce())
-		switch {
-		case c.GetToken() != k.token:
-			return 0, l.mismatch(c, "was granted under token %d, not %d", k.token, c.GetToken())
-		case !ok || nonce != k.nonce:
-			return 0, l.mismatch(c, "was granted to another start of its holder")
-		case k.released:
-			return 0, l.mismatch(c, "was released")
-		}
+	nonce, ok := copyNonce(c.GetNonce())
+	switch {
+	case c.GetToken() != k.token:
+		return 0, l.mismatch(c, "was granted under token %d, not %d", k.token, c.GetToken())
+	case !ok || nonce != k.nonce:
+		return 0, l.mismatch(c, "was granted to another start of its holder")
+	case k.released:
+		return 0, l.mismatch(c, "was released")
 	}
 	return number, nil
 }

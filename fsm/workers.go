@@ -1,7 +1,5 @@
 package fsm
 
-import "github.com/snowraft/snowraft/internal/mutant"
-
 // worker is one worker that was granted at least once, and its last window.
 type worker struct {
 	highWater int64 // the tick before which everything was granted; the window's end
@@ -74,7 +72,7 @@ func (w *workers) pick(holder string, limit int64) (number int, ok bool) {
 			}
 		}
 	}
-	if uint64(len(w.used)) < w.size || mutant.On(mutant.WorkerOutOfRange) {
+	if uint64(len(w.used)) < w.size {
 		return len(w.used), true
 	}
 	if n := w.byAge[0]; w.used[n].highWater <= limit {

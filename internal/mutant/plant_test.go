@@ -3,13 +3,13 @@
 package mutant
 
 import (
-	"bytes"
-	"encoding/json"
-	"fmt"
 	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestPlantedBugsAreCaught runs tests with each bug planted, and checks that they fail, or pass, as
@@ -22,6 +22,7 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 	for _, p := range patches {
 		t.Run(p.Name, func(t *testing.T) {
 			t.Parallel()
+			built := make(map[string]string) // test binaries
 			for _, r := range p.Runs {
 				planted := []Patch{p}
 				if r.With != "" {
@@ -31,41 +32,40 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 					}
 					planted = append(planted, others...)
 				}
-				overlay, err := Overlay(t.Context(), root, t.TempDir(), planted...)
-				if err != nil {
-					t.Fatal(err)
+				key := r.Package + " with " + r.With
+				if built[key] == "" {
+					built[key] = build(t, r.Package, planted...)
 				}
-				o := goTest(t, r.Package, exactly(r.Test), append(slices.Clone(r.Flags), "-overlay="+overlay))
+				o := execute(t, built[key], r.Package, exactly(r.Test), r.Flags)
 				if verdict := o.verdict(r.Caught); verdict != "" {
 					t.Errorf("%s -run %s %v: %s\n%s", r.Package, r.Test, r.Flags, verdict, o.text)
 				} else {
-					t.Logf("%s -run %s: %.1f s, failed: %v", r.Package, r.Test, o.seconds, o.failed)
+					t.Logf("%s -run %s: %v, failed: %v", r.Package, r.Test, o.took.Round(100*time.Millisecond), o.failed)
 				}
 			}
 		})
 	}
 }
 
-// TestWithoutPlantedBugs is the control: the same tests pass without a bug.
+// TestWithoutPlantedBugs is the control: the same tests pass without a bug. It takes no flags: they make
+// a search deeper, which ends early only if there is something to find.
 func TestWithoutPlantedBugs(t *testing.T) {
 	patches, err := Load(root)
 	if err != nil {
 		t.Fatal(err)
 	}
-	type group struct{ pkg, flags string }
-	tests := make(map[group][]string)
+	tests := make(map[string][]string) // by package
 	for _, p := range patches {
 		for _, r := range p.Runs {
-			g := group{r.Package, strings.Join(r.Flags, " ")}
-			if name := exactly(r.Test); !slices.Contains(tests[g], name) {
-				tests[g] = append(tests[g], name)
+			if name := exactly(r.Test); !slices.Contains(tests[r.Package], name) {
+				tests[r.Package] = append(tests[r.Package], name)
 			}
 		}
 	}
-	for g, names := range tests {
-		t.Run(strings.TrimSpace(g.pkg+" "+g.flags), func(t *testing.T) {
+	for pkg, names := range tests {
+		t.Run(pkg, func(t *testing.T) {
 			t.Parallel()
-			o := goTest(t, g.pkg, strings.Join(names, "|"), strings.Fields(g.flags))
+			o := execute(t, build(t, pkg), pkg, strings.Join(names, "|"), nil)
 			if verdict := o.verdict(false); verdict != "" {
 				t.Errorf("%s\n%s", verdict, o.text)
 			}
@@ -78,51 +78,55 @@ func exactly(test string) string {
 	return "^" + strings.Join(strings.Split(test, "/"), "$/^") + "$"
 }
 
-// outcome is what "go test" found.
+// build builds the tests of a package with bugs planted.
+func build(t *testing.T, pkg string, planted ...Patch) (program string) {
+	t.Helper()
+	overlay, err := Overlay(t.Context(), root, t.TempDir(), planted...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program = filepath.Join(t.TempDir(), "tests")
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-c", "-vet=off", "-overlay="+overlay, "-o="+program, pkg)
+	cmd.Dir = root
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%s does not compile: %v\n%s", pkg, err, out)
+	}
+	return program
+}
+
+// outcome is what the tests show.
 type outcome struct {
 	passed, failed []string // tests
-	broken         string   // why the run says nothing: it was not built, panicked or took too long
-	seconds        float64
+	broken         string   // why the run says nothing: a panic, a time-out, an unknown flag
+	took           time.Duration
 	text           string
 }
 
 // limit bounds one run: a test that needs more than seconds does not catch a bug.
 const limit = "120s"
 
-func goTest(t *testing.T, pkg, pattern string, flags []string) (o outcome) {
+var (
+	result = regexp.MustCompile(`(?m)^\s*--- (PASS|FAIL): (\S+)`)
+	crash  = regexp.MustCompile(`(?m)^(panic|fatal error): .*$`)
+)
+
+func execute(t *testing.T, program, pkg, pattern string, flags []string) (o outcome) {
 	t.Helper()
-	args := append([]string{"test", "-json", "-count=1", "-vet=off", "-failfast", "-timeout=" + limit, "-run", pattern, pkg}, flags...)
-	cmd := exec.CommandContext(t.Context(), "go", args...)
-	cmd.Dir = root
-	var stderr bytes.Buffer
-	cmd.Stderr = &stderr
-	out, failure := cmd.Output()
-	var text strings.Builder
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-		var e struct {
-			Action, Test, Output string
-			Elapsed              float64
-		}
-		if err := d.Decode(&e); err != nil {
-			t.Fatalf("%v in %s", err, out)
-		}
-		text.WriteString(e.Output)
-		switch {
-		case e.Action == "build-fail":
-			o.broken = "it does not compile"
-		case strings.HasPrefix(e.Output, "panic: "), strings.HasPrefix(e.Output, "fatal error: "):
-			o.broken = strings.TrimSpace(e.Output)
-		case e.Action == "pass" && e.Test != "":
-			o.passed = append(o.passed, e.Test)
-		case e.Action == "fail" && e.Test != "":
-			o.failed = append(o.failed, e.Test)
-		case e.Test == "":
-			o.seconds = max(o.seconds, e.Elapsed)
+	args := append([]string{"-test.v", "-test.failfast", "-test.timeout=" + limit, "-test.run=" + pattern}, flags...)
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	cmd.Dir = filepath.Join(root, pkg)
+	begun := time.Now()
+	out, err := cmd.CombinedOutput()
+	o.took, o.text, o.broken = time.Since(begun), string(out), crash.FindString(string(out))
+	for _, m := range result.FindAllStringSubmatch(o.text, -1) {
+		if m[1] == "PASS" {
+			o.passed = append(o.passed, m[2])
+		} else {
+			o.failed = append(o.failed, m[2])
 		}
 	}
-	o.text = text.String() + stderr.String()
-	if failure != nil && len(o.failed) == 0 && o.broken == "" {
-		o.broken = fmt.Sprint(failure)
+	if err != nil && len(o.failed) == 0 && o.broken == "" {
+		o.broken = err.Error()
 	}
 	return o
 }

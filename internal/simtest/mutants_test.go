@@ -15,12 +15,6 @@ import (
 func TestPlantedBugsAreCaught(t *testing.T) {
 	for _, bugs := range [][]mutant.Bug{
 		nil,
-		{mutant.NoTokenCheck, mutant.NoExtendCAS},
-		{mutant.IgnoreHighWater},
-		{mutant.ResetHighWater},
-		{mutant.SnapshotForgets},
-		{mutant.NowInApply},
-		{mutant.AnswerForgotten},
 		{mutant.TrustReplica},
 	} {
 		var names []string
@@ -79,20 +73,5 @@ func TestPlantedBugsOfAbsenceAreCaught(t *testing.T) {
 	simulate(t, options{idle: true, planted: true}, func(in *world) { w = in; w.absences() })
 	if w.found == 0 {
 		t.Error("no faults found")
-	}
-}
-
-func TestPlantedBugsOfPeriodsAreCaught(t *testing.T) {
-	for _, bug := range []mutant.Bug{mutant.PeriodBack} {
-		t.Run("bug="+string(bug), func(t *testing.T) {
-			defer mutant.Plant(bug)()
-			o := autumn
-			o.planted = true
-			var w *world
-			simulate(t, o, func(in *world) { w = in; w.midnights() })
-			if w.found == 0 {
-				t.Error("no faults found")
-			}
-		})
 	}
 }

@@ -3,33 +3,87 @@
 package check
 
 import (
+	"flag"
 	"math"
+	"os/exec"
 	"testing"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/mutant"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// A cluster whose members all have the same bug agrees with itself. That its log is not what it
-// made of it shows in the digests that it wrote there.
-func TestLogAuditCatchesPlantedBugs(t *testing.T) {
-	for _, bug := range []mutant.Bug{
-		"", mutant.NoTokenCheck, mutant.NoExtendCAS, mutant.ReleaseTooLow, mutant.ResetHighWater, mutant.IgnoreHighWater,
-		mutant.PeriodBack, mutant.ReturnAnyBlock, mutant.AnswerForgotten,
-	} {
-		t.Run(string(bug), func(t *testing.T) {
-			undo := mutant.Plant(bug)
-			defer undo()
+// The checkers must see what members did in which a bug is planted, without having it themselves. So
+// another process, which is built with the bug, makes the run, and this one judges it.
+
+var recordTo = flag.String("check.record", "", "where TestRecord makes its run")
+
+var scripts = map[string]func(*world){"digests": digests, "snapshot": snapshot, "windows": windows}
+
+// TestRecord makes a run by each script.
+func TestRecord(t *testing.T) {
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
-			w.script()
-			w.checkpoint(0, nil)
-			index, digest := w.state.LastCheckpoint()
-			w.checkpoint(index, digest[:])
-			undo()
-			run, log := w.finish()
-			v := LogAudit(run, log)
+			if *recordTo != "" {
+				w = newWorldIn(t, *recordTo)
+			}
+			script(w)
+			w.finish()
+		})
+	}
+}
+
+// recorded is the run that a script makes with a bug.
+func recorded(t *testing.T, script, bug string) (*Run, *raftlog.Log) {
+	t.Helper()
+	root, err := mutant.Root(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := mutant.Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var planted []mutant.Patch
+	if bug != "" {
+		if planted, err = mutant.Named(all, bug); err != nil {
+			t.Fatal(err)
+		}
+	}
+	overlay, err := mutant.Overlay(t.Context(), root, t.TempDir(), planted...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cmd := exec.CommandContext(t.Context(), "go", "test", "-tags=mutants", "-vet=off", "-count=1", "-overlay="+overlay,
+		"-run=^TestRecord$/^"+script+"$", ".", "-check.record="+dir)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	r, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log, err := raftlog.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, log
+}
+
+// A cluster whose members all have the same bug agrees with itself. The digests that it wrote into its
+// log show that the log is not what it made of it.
+func TestLogAuditCatchesPlantedBugs(t *testing.T) {
+	for _, bug := range []string{
+		"", "no-token-check", "no-extend-cas", "release-too-low", "reset-high-water", "ignore-high-water",
+		"period-back", "return-any-block", "answer-forgotten", "worker-out-of-range", "no-clock-check",
+	} {
+		t.Run(bug, func(t *testing.T) {
+			t.Parallel()
+			v := LogAudit(recorded(t, "digests", bug))
 			if bug == "" {
 				wantVerdict(t, v, Pass, "")
 			} else {
@@ -39,34 +93,35 @@ func TestLogAuditCatchesPlantedBugs(t *testing.T) {
 	}
 }
 
-// Snapshots tell the same, and what was left out of them.
+func digests(w *world) {
+	w.script()
+	w.checkpoint(0, nil)
+	index, digest := w.state.LastCheckpoint()
+	w.checkpoint(index, digest[:])
+}
+
+// Snapshots show the same, and what is missing in them.
 func TestLogAuditCatchesPlantedBugsInSnapshots(t *testing.T) {
-	for _, bug := range []mutant.Bug{"", mutant.SnapshotForgets, mutant.NoTokenCheck, mutant.NoExtendCAS, mutant.IgnoreHighWater} {
-		t.Run(string(bug), func(t *testing.T) {
-			undo := mutant.Plant(bug)
-			defer undo()
-			w := newWorld(t)
-			w.script()
-			w.takeSnapshot()
-			undo()
-			run, log := w.finish()
-			v := LogAudit(run, log)
-			outcome := Fail
-			if bug == "" {
-				outcome = Pass
-			}
-			if v.Outcome != outcome {
+	for _, bug := range []string{"", "snapshot-forgets", "no-token-check", "no-extend-cas", "ignore-high-water"} {
+		t.Run(bug, func(t *testing.T) {
+			t.Parallel()
+			if v := LogAudit(recorded(t, "snapshot", bug)); v.Outcome != failsIf(bug != "") {
 				t.Errorf("%+v", v)
 			}
 		})
 	}
 }
 
+func snapshot(w *world) {
+	w.script()
+	w.takeSnapshot()
+}
+
 // script does what each of the bugs gets wrong.
 func (w *world) script() {
-	w.mustDo(worldEpoch, &commandv1.Command{Body: &commandv1.Command_RaiseVersion{RaiseVersion: &commandv1.RaiseVersion{Version: 2}}})
 	first := w.acquire(10, "n1/0", 1)
 	w.acquire(10, "n2/0", 2)
+	w.ask(15, "n4/0", 4) // there is no third worker
 	extended := w.extend(60, first, 1).Grant
 	w.extend(70, first, 1)    // with an old end
 	w.extend(75, extended, 9) // with another nonce
@@ -82,37 +137,42 @@ func (w *world) script() {
 	w.allocate(created.Generation, 10, 20250102, "id")
 	w.allocate(created.Generation, 10, 20250101, "") // a period before
 	w.giveBack(1, 5)                                 // of no block
+	w.do(w.layout.MillisAt(20_000), &commandv1.Command{Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})
+	w.ask(10_000, "n5/0", 5) // with a clock that is far behind
+}
+
+// ask asks for a worker that only a planted bug grants.
+func (w *world) ask(tick int64, holder string, nonce byte) {
+	w.do(w.layout.MillisAt(tick), &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
+		Layout: worldSpec.Name, Holder: holder, Nonce: worldNonce(nonce), WindowMs: 100,
+	}}})
 }
 
 // IDs of windows that only a broken state machine grants are in none of the replay's.
 func TestContainmentCatchesPlantedBugs(t *testing.T) {
-	for _, bug := range []mutant.Bug{"", mutant.IgnoreHighWater, mutant.NoExtendCAS} {
-		t.Run(string(bug), func(t *testing.T) {
-			undo := mutant.Plant(bug)
-			defer undo()
-			w := newWorld(t)
-			w.process(1, "n1", false)
-			w.process(2, "n2", false)
-			first, second := w.acquire(10, "n1/0", 1), w.acquire(10, "n2/0", 2)
-			grants := []fsm.Grant{first, w.acquire(20, "n2/1", 2), w.extend(60, first, 1).Grant, w.extend(90, second, 2).Grant, w.extend(180, second, 2).Grant}
-			undo()
-			for _, g := range grants {
-				if g.Until > 0 { // it was granted
-					start := uint32(2)
-					if g.Token == first.Token {
-						start = 1
-					}
-					w.issue(start, g.Worker, g.From, 0, 1)
-					w.issue(start, g.Worker, g.Until-1, 0, 1)
-				}
-			}
-			outcome := Fail
-			if bug == "" {
-				outcome = Pass
-			}
-			if v := Containment(w.finish()); v.Outcome != outcome {
+	for _, bug := range []string{"", "ignore-high-water", "no-extend-cas"} {
+		t.Run(bug, func(t *testing.T) {
+			t.Parallel()
+			if v := Containment(recorded(t, "windows", bug)); v.Outcome != failsIf(bug != "") {
 				t.Errorf("%+v", v)
 			}
 		})
+	}
+}
+
+func windows(w *world) {
+	w.process(1, "n1", false)
+	w.process(2, "n2", false)
+	first, second := w.acquire(10, "n1/0", 1), w.acquire(10, "n2/0", 2)
+	grants := []fsm.Grant{first, w.acquire(20, "n2/1", 2), w.extend(60, first, 1).Grant, w.extend(90, second, 2).Grant, w.extend(180, second, 2).Grant}
+	for _, g := range grants {
+		if g.Until > 0 { // it was granted
+			start := uint32(2)
+			if g.Token == first.Token {
+				start = 1
+			}
+			w.issue(start, g.Worker, g.From, 0, 1)
+			w.issue(start, g.Worker, g.Until-1, 0, 1)
+		}
 	}
 }

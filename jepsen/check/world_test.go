@@ -96,7 +96,13 @@ func (w *world) writeSnapshot(dir string) {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), layout: snowflake.MustNew(worldSpec), state: fsm.NewState(), term: 1}
+	return newWorldIn(t, t.TempDir())
+}
+
+// newWorldIn makes its run in an empty directory.
+func newWorldIn(t *testing.T, dir string) *world {
+	t.Helper()
+	w := &world{t: t, dir: dir, layout: snowflake.MustNew(worldSpec), state: fsm.NewState(), term: 1}
 	var err error
 	if w.journal, err = history.Create(w.dir); err != nil {
 		t.Fatal(err)

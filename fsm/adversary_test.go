@@ -1,0 +1,57 @@
+package fsm
+
+import (
+	"errors"
+	"flag"
+	"testing"
+)
+
+var (
+	walks       = flag.Uint64("fsm.walks", 200, "how many walks each weaker adversary takes")
+	weakerDepth = flag.Int("fsm.weaker", 5, "how many steps the exhaustive search with a weaker adversary goes")
+)
+
+// weaker are adversaries that do less to the log than that of the other tests, or look at less. They
+// show what each rule is for: which planted bug repeats IDs, and under which adversary.
+var weaker = map[string]adversary{
+	"ids":      {idsOnly: true},
+	"ids-once": {idsOnly: true, noRepeat: true, noForge: true},
+	"once":     {noRepeat: true, noForge: true},
+}
+
+func TestWeakerAdversaries(t *testing.T) {
+	for name, a := range weaker {
+		t.Run(name, func(t *testing.T) {
+			found := map[string]bool{} // kinds
+			for seed := uint64(1); seed <= *walks; seed++ {
+				err := walk(seed, a, walkSteps)
+				if kind := violatedWhat(err); err != nil && !found[kind] {
+					found[kind] = true
+					fails(t, err)
+				}
+			}
+		})
+	}
+}
+
+func TestSearchWithWeakerAdversaries(t *testing.T) {
+	for name, a := range weaker {
+		t.Run(name, func(t *testing.T) {
+			if _, err := explore(*weakerDepth, a); err != nil {
+				fails(t, err)
+			}
+		})
+	}
+}
+
+// fails fails a subtest with the violation's name, so that a planted bug's patch can say which it shows.
+func fails(t *testing.T, err error) {
+	t.Run(violatedWhat(err), func(t *testing.T) { t.Error(err) })
+}
+
+func violatedWhat(err error) string {
+	if v, ok := errors.AsType[violation](err); ok {
+		return v.what
+	}
+	return "other"
+}
