@@ -36,8 +36,8 @@ const (
 	forTerms purpose = "terms" // see terms
 )
 
-// verdict is the acceptor's answer.
-type verdict struct {
+// handshakeReply is the acceptor's answer.
+type handshakeReply struct {
 	Refused refusal `json:"refused,omitempty"`
 	Detail  string  `json:"detail,omitempty"`
 }
@@ -60,27 +60,27 @@ func greet(conn net.Conn, h hello, timeout time.Duration) error {
 	if err := writeFrame(conn, h); err != nil {
 		return fmt.Errorf("handshake: %w", err)
 	}
-	var v verdict
-	if err := readFrame(conn, &v); err != nil {
+	var reply handshakeReply
+	if err := readFrame(conn, &reply); err != nil {
 		return fmt.Errorf("handshake: %w", err)
 	}
-	if err := v.err(); err != nil {
+	if err := reply.err(); err != nil {
 		return err
 	}
 	return conn.SetDeadline(time.Time{})
 }
 
-// err is what a verdict means to the dialer.
-func (v verdict) err() error {
-	switch v.Refused {
+// err returns the error that the reply means to the dialer; nil if it accepts.
+func (r handshakeReply) err() error {
+	switch r.Refused {
 	case accepted:
 		return nil
 	case memberRemoved:
 		return ErrRemoved
 	case otherCluster:
-		return fmt.Errorf("%w: %s", ErrOtherCluster, v.Detail)
+		return fmt.Errorf("%w: %s", ErrOtherCluster, r.Detail)
 	default:
-		return fmt.Errorf("refused (%s): %s", v.Refused, v.Detail)
+		return fmt.Errorf("refused (%s): %s", r.Refused, r.Detail)
 	}
 }
 
@@ -96,7 +96,7 @@ func (n *Node) Handshake(to *Node) error {
 }
 
 // receive runs the acceptor's side and returns what the connection is for.
-func receive(conn net.Conn, judge func(hello) verdict) (purpose, error) {
+func receive(conn net.Conn, judge func(hello) handshakeReply) (purpose, error) {
 	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return "", err
 	}
@@ -104,15 +104,15 @@ func receive(conn net.Conn, judge func(hello) verdict) (purpose, error) {
 	if err := readFrame(conn, &h); err != nil {
 		return "", fmt.Errorf("handshake: %w", err)
 	}
-	v := judge(h)
-	if h.For != forRaft && h.For != forTerms && v.Refused == accepted {
-		v = verdict{Refused: handshakeError, Detail: fmt.Sprintf("a connection for %q is not known here", h.For)}
+	reply := judge(h)
+	if h.For != forRaft && h.For != forTerms && reply.Refused == accepted {
+		reply = handshakeReply{Refused: handshakeError, Detail: fmt.Sprintf("a connection for %q is not known here", h.For)}
 	}
-	if err := writeFrame(conn, v); err != nil {
+	if err := writeFrame(conn, reply); err != nil {
 		return "", fmt.Errorf("handshake: %w", err)
 	}
-	if v.Refused != accepted {
-		return "", fmt.Errorf("refused %s (%s) at %s: %s", h.From.Name, h.From.ID, conn.RemoteAddr(), v.Detail)
+	if reply.Refused != accepted {
+		return "", fmt.Errorf("refused %s (%s) at %s: %s", h.From.Name, h.From.ID, conn.RemoteAddr(), reply.Detail)
 	}
 	return h.For, conn.SetDeadline(time.Time{})
 }

@@ -16,7 +16,7 @@ func someMeta() meta {
 }
 
 // shake runs both sides over a pipe.
-func shake(t *testing.T, h hello, answer verdict) (dialer, acceptor error) {
+func shake(t *testing.T, h hello, answer handshakeReply) (dialer, acceptor error) {
 	t.Helper()
 	a, b := net.Pipe()
 	defer a.Close()
@@ -24,7 +24,7 @@ func shake(t *testing.T, h hello, answer verdict) (dialer, acceptor error) {
 	done := make(chan error, 1)
 	var heard hello
 	go func() {
-		what, err := receive(b, func(h hello) verdict { heard = h; return answer })
+		what, err := receive(b, func(h hello) handshakeReply { heard = h; return answer })
 		if err == nil && what != h.For {
 			t.Errorf("a connection for %q, expected %q", what, h.For)
 		}
@@ -38,18 +38,18 @@ func shake(t *testing.T, h hello, answer verdict) (dialer, acceptor error) {
 	return dialer, acceptor
 }
 
-func TestHandshakeVerdicts(t *testing.T) {
+func TestHandshakeReplies(t *testing.T) {
 	h := hello{From: someMeta(), To: uuid.NewString()}
-	if d, a := shake(t, h, verdict{}); d != nil || a != nil {
+	if d, a := shake(t, h, handshakeReply{}); d != nil || a != nil {
 		t.Errorf("accepted: %v, %v", d, a)
 	}
-	if d, a := shake(t, h, verdict{memberRemoved, "x"}); !errors.Is(d, ErrRemoved) || a == nil {
+	if d, a := shake(t, h, handshakeReply{memberRemoved, "x"}); !errors.Is(d, ErrRemoved) || a == nil {
 		t.Errorf("removed: %v, %v", d, a)
 	}
-	if d, a := shake(t, h, verdict{otherCluster, "x"}); !errors.Is(d, ErrOtherCluster) || a == nil {
+	if d, a := shake(t, h, handshakeReply{otherCluster, "x"}); !errors.Is(d, ErrOtherCluster) || a == nil {
 		t.Errorf("other cluster: %v, %v", d, a)
 	}
-	if d, a := shake(t, h, verdict{otherNode, "x"}); d == nil || a == nil {
+	if d, a := shake(t, h, handshakeReply{otherNode, "x"}); d == nil || a == nil {
 		t.Errorf("other node: %v, %v", d, a)
 	}
 }
@@ -67,7 +67,7 @@ func TestHandshakeWithSomethingElse(t *testing.T) {
 			_, _ = a.Write([]byte(said))
 			_ = a.Close()
 		}()
-		if _, err := receive(b, func(hello) verdict { t.Errorf("%s: judged", name); return verdict{} }); err == nil {
+		if _, err := receive(b, func(hello) handshakeReply { t.Errorf("%s: judged", name); return handshakeReply{} }); err == nil {
 			t.Errorf("%s: accepted", name)
 		}
 		_ = b.Close()

@@ -11,29 +11,29 @@ import (
 )
 
 // judge decides over a peer that dialed our Raft port.
-func (n *Node) judge(h hello) verdict {
+func (n *Node) judge(h hello) handshakeReply {
 	raw := h.From.encode()
 	if _, err := decodeMeta(raw); err != nil {
-		return verdict{handshakeError, err.Error()}
+		return handshakeReply{handshakeError, err.Error()}
 	}
 	if h.To != n.id.Node() {
-		return verdict{otherNode, fmt.Sprintf("this is member %s, not %s", n.id.Node(), h.To)}
+		return handshakeReply{otherNode, fmt.Sprintf("this is member %s, not %s", n.id.Node(), h.To)}
 	}
 	if h.From.Cluster == "" {
-		return verdict{otherCluster, "the caller is of no cluster yet"}
+		return handshakeReply{otherCluster, "the caller is of no cluster yet"}
 	}
 	ours, err := n.id.Adopt(h.From.Cluster)
 	if err != nil {
-		return verdict{handshakeError, err.Error()}
+		return handshakeReply{handshakeError, err.Error()}
 	}
 	if !ours && !mutant.On(mutant.NoClusterCheck) {
-		return verdict{otherCluster, fmt.Sprintf("this member is of cluster %s, not %s", n.id.Cluster(), h.From.Cluster)}
+		return handshakeReply{otherCluster, fmt.Sprintf("this member is of cluster %s, not %s", n.id.Cluster(), h.From.Cluster)}
 	}
 	if n.ended(h.From.ID) {
-		return verdict{memberRemoved, fmt.Sprintf("member %s was removed", h.From.ID)}
+		return handshakeReply{memberRemoved, fmt.Sprintf("member %s was removed", h.From.ID)}
 	}
 	n.gossip.learn(h.From, false)
-	return verdict{}
+	return handshakeReply{}
 }
 
 // onRefused hears of peers that refuse our Raft connections.

@@ -26,7 +26,7 @@ const (
 type streamLayer struct {
 	listener net.Listener
 	self     func() meta
-	judge    func(hello) verdict
+	judge    func(hello) handshakeReply
 	refused  func(error)                   // told when a peer refuses us
 	term     func() (term uint64, ok bool) // the current one, once there is one
 	logger   *slog.Logger
@@ -37,7 +37,7 @@ type streamLayer struct {
 	wg     sync.WaitGroup
 }
 
-func newStreamLayer(l net.Listener, self func() meta, judge func(hello) verdict, refused func(error), term func() (uint64, bool), logger *slog.Logger) *streamLayer {
+func newStreamLayer(l net.Listener, self func() meta, judge func(hello) handshakeReply, refused func(error), term func() (uint64, bool), logger *slog.Logger) *streamLayer {
 	s := &streamLayer{
 		listener: l, self: self, judge: judge, refused: refused, term: term, logger: logger,
 		conns: make(chan net.Conn), closed: make(chan struct{}),

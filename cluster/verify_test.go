@@ -80,3 +80,26 @@ func TestConfirm(t *testing.T) {
 		})
 	}
 }
+
+// Raft takes a later term, and may vote in it, before the node learns that leadership is lost: its
+// own answer then is that there is a later term.
+func TestVerifyCountsOwnTerm(t *testing.T) {
+	t.Parallel()
+	mem := raft.NewInmemStore()
+	n := openAlone(t, mem, mem)
+	untilLeader(t, n)
+	term := n.LeadingTerm()
+	if err := n.Verify(t.Context(), term); err != nil {
+		t.Errorf("Verify() = %v in the term that the node leads in", err)
+	}
+	n.leads.Store(term - 1) // as long as follow has not heard of the end
+	if err := n.Verify(t.Context(), term-1); !errors.Is(err, ErrNotLeader) {
+		t.Errorf("Verify() = %v of a leader that has seen a later term, want ErrNotLeader", err)
+	}
+	if told, ok := n.termIfOpen(); told != term || !ok {
+		t.Errorf("it tells others the term %d, %t, want %d", told, ok, term)
+	}
+	if err := n.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
