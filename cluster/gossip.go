@@ -171,6 +171,14 @@ func (g *gossip) all() []peerInfo {
 	return peers
 }
 
+// forget drops the nodes that are neither alive nor members, such as a member that was dead when
+// it was removed: rejoin would contact them for as long as this process runs.
+func (g *gossip) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.peers, func(id string, p peerInfo) bool { return !p.alive && !g.isServer(id) })
+}
+
 // close leaves the gossip (which is not leaving the cluster) and stops it.
 func (g *gossip) close() error {
 	if err := g.list.Leave(time.Second); err != nil {

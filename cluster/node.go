@@ -27,9 +27,10 @@ type Node struct {
 	logger  *slog.Logger
 	id      *storage.Identity
 	store   *storage.Store
-	stream  *streamLayer // nil in simulations
-	greeter Greeter      // nil in simulations whose transport is none
-	terms   *terms       // nil in simulations
+	stream  *streamLayer           // nil in simulations
+	network *raft.NetworkTransport // likewise
+	greeter Greeter                // nil in simulations whose transport is none
+	terms   *terms                 // nil in simulations
 	asker   TermAsker
 	raft    *raft.Raft
 	opened  chan struct{} // closed once raft is set
@@ -108,7 +109,7 @@ func (n *Node) openRaft() error {
 		n.greeter = n.stream
 		n.terms = newTerms(n.stream.dialTerms)
 		n.asker = n.terms
-		trans = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		n.network = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			ServerAddressProvider: n,
 			Logger:                logging.Hashicorp(n.logger, "transport"),
 			Stream:                n.stream,
@@ -116,6 +117,7 @@ func (n *Node) openRaft() error {
 			MaxRPCsInFlight:       1, // a wedged pipeline looks healthy (hashicorp/raft#612)
 			Timeout:               transportTimeout,
 		})
+		trans = n.network
 	}
 	r, err := n.newRaft(trans)
 	if err != nil {

@@ -31,6 +31,7 @@ type streamLayer struct {
 	term     func() (term uint64, ok bool) // the current one, once there is one
 	logger   *slog.Logger
 
+	dialed dialed
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
@@ -157,7 +158,7 @@ func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout tim
 		s.refused(err)
 		return nil, fmt.Errorf("member %s at %s: %w", id, addr, err)
 	}
-	return conn, nil
+	return s.dialed.add(conn, raft.ServerID(id), address), nil
 }
 
 // Greet implements Greeter.

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// watch looks after the clock, the disk and this node's own membership.
+// watch looks after the clock, the disk, this node's own membership, and what is left of others'.
 func (n *Node) watch() {
 	second := time.NewTicker(time.Second)
 	defer second.Stop()
@@ -29,6 +29,10 @@ func (n *Node) watch() {
 		}
 		if member, _ := n.IsMember(); !member && n.cfg.Removed.IsRemoved(n.ID()) {
 			n.Fail(ErrRemoved)
+		}
+		n.gossip.forget()
+		if n.stream != nil && n.stream.dialed.closeAbandoned(n.ServerAddr) {
+			n.network.CloseStreams() // its pool has buffers for each address
 		}
 		select {
 		case <-n.ctx.Done():

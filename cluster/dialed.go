@@ -1,0 +1,58 @@
+package cluster
+
+import (
+	"net"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// dialed holds the connections that this node opened and has not closed. Raft keeps some in its pool
+// until they fail, those to an address that no member has any more too.
+type dialed struct {
+	mu    sync.Mutex
+	conns map[*dialedConn]bool
+}
+
+type dialedConn struct {
+	net.Conn
+	id raft.ServerID
+	to raft.ServerAddress
+	of *dialed
+}
+
+func (d *dialed) add(conn net.Conn, id raft.ServerID, to raft.ServerAddress) net.Conn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.conns == nil {
+		d.conns = make(map[*dialedConn]bool)
+	}
+	c := &dialedConn{conn, id, to, d}
+	d.conns[c] = true
+	return c
+}
+
+// Close implements net.Conn.
+func (c *dialedConn) Close() error {
+	c.of.mu.Lock()
+	delete(c.of.conns, c)
+	c.of.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// closeAbandoned closes the connections to an address that is no longer the current one of its
+// member, or whose member is not known any more. It reports whether there were any.
+func (d *dialed) closeAbandoned(current func(raft.ServerID) (raft.ServerAddress, error)) bool {
+	var abandoned []*dialedConn
+	d.mu.Lock()
+	for c := range d.conns {
+		if address, err := current(c.id); err != nil || address != c.to {
+			abandoned = append(abandoned, c)
+		}
+	}
+	d.mu.Unlock()
+	for _, c := range abandoned {
+		_ = c.Close()
+	}
+	return len(abandoned) > 0
+}
