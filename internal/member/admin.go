@@ -2,12 +2,14 @@ package member
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/sequence"
 )
 
 // Changed is a sequence after a change of it, and the change's place in the log: a replica
@@ -58,8 +60,7 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*c
 		if err := change(spec); err != nil {
 			return Changed{}, err
 		}
-		asBefore := spec.GetFormat() == s.Spec.GetFormat() && spec.GetReset_() == s.Spec.GetReset_()
-		if _, err := accept(spec, force || asBefore); err != nil {
+		if err := acceptChange(s.Spec, spec, force); err != nil {
 			return Changed{}, err
 		}
 		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateSequence{
@@ -70,6 +71,22 @@ func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*c
 		}
 		return Changed{result.Sequence, result.Index}, m.unknown(name, err)
 	}
+}
+
+// acceptChange reads a specification that is to replace another. Unless forced it refuses a format
+// whose texts repeat those of other periods, or those of other numbers in the format before.
+func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
+	sameFormat := spec.GetFormat() == before.GetFormat()
+	now, err := accept(spec, force || sameFormat && spec.GetReset_() == before.GetReset_())
+	if err != nil || force || sameFormat {
+		return err
+	}
+	if was, err := define(before, 0); err == nil && !sequence.Overlap(was.format, now.format) {
+		return nil
+	}
+	return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
+		"sequence %q might repeat texts: the formats %q and %q can write two numbers alike; choose another format or another sequence, or force it where repetitions do no harm",
+		spec.GetName(), before.GetFormat(), spec.GetFormat())}
 }
 
 // DeleteSequence deletes a sequence as it is now; only the leader can. If somebody changes it

@@ -44,3 +44,28 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestFormatThatRepeatsTextsIsRefused(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	update := func(format string, force bool) error {
+		_, err := m.UpdateSequence(t.Context(), "s", func(s *commandv1.SequenceSpec) error { s.Format = format; return nil }, nil, force)
+		return err
+	}
+	for _, step := range []struct {
+		format  string
+		force   bool
+		refused bool
+	}{
+		{"{seq:base62}", false, true}, // 10 was the tenth number, and would be the 62nd
+		{"1{seq}", false, true},
+		{"{seq:06}", false, false},
+		{"A{seq}", false, false},
+		{"A1{seq}", false, true},
+		{"A1{seq}", true, false},
+	} {
+		if err := update(step.format, step.force); refusedFor(err, commandv1.Refusal_REFUSAL_WOULD_REPEAT) != step.refused || !step.refused && err != nil {
+			t.Errorf("%+v: %v", step, err)
+		}
+	}
+}

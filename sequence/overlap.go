@@ -1,0 +1,92 @@
+package sequence
+
+import "slices"
+
+// Overlap reports whether two formats may write the same text for different numbers, whatever their
+// dates are. A nil format writes decimals. Formats that differ in nothing but the width of the number
+// do not overlap.
+func Overlap(a, b *Format) bool {
+	p, q := partsOf(a), partsOf(b)
+	if slices.EqualFunc(p, q, func(a, b part) bool {
+		a.width = b.width
+		return a == b
+	}) {
+		return false
+	}
+	x, y := symbols(p), symbols(q)
+	// same[i][j] is whether what x writes from symbol i on may be what y writes from j on.
+	same := make([][]bool, len(x)+1)
+	for i := len(x); i >= 0; i-- {
+		same[i] = make([]bool, len(y)+1)
+		for j := len(y); j >= 0; j-- {
+			switch {
+			case i == len(x) && j == len(y):
+				same[i][j] = true
+			case i < len(x) && x[i].optional && same[i+1][j], j < len(y) && y[j].optional && same[i][j+1]:
+				same[i][j] = true
+			case i < len(x) && j < len(y) && x[i].meets(y[j]):
+				same[i][j] = same[i+1][j+1] || x[i].repeats && same[i][j+1] || y[j].repeats && same[i+1][j]
+			}
+		}
+	}
+	return same[0][0]
+}
+
+func partsOf(f *Format) []part {
+	if f == nil {
+		return []part{{kind: number, zero: '0'}}
+	}
+	return f.parts
+}
+
+// symbol is one byte of a text, or with repeats any number of them.
+type symbol struct {
+	bytes             [256]bool
+	optional, repeats bool
+}
+
+func (s *symbol) meets(o symbol) bool {
+	for b, in := range s.bytes {
+		if in && o.bytes[b] {
+			return true
+		}
+	}
+	return false
+}
+
+// symbols lists the bytes that parts write.
+func symbols(parts []part) (all []symbol) {
+	add := func(s symbol, bytes string) {
+		for i := range len(bytes) {
+			s.bytes[bytes[i]] = true
+		}
+		all = append(all, s)
+	}
+	for _, p := range parts {
+		switch p.kind {
+		case literal:
+			for i := range len(p.literal) {
+				add(symbol{}, p.literal[i:i+1])
+			}
+		case number:
+			var digits []byte
+			for n := range uint64(64) {
+				text := p.encoding.Encode(n)
+				digits = append(digits, text[len(text)-1])
+			}
+			add(symbol{optional: true}, "-")
+			for range max(p.width, 1) {
+				add(symbol{}, string(digits))
+			}
+			add(symbol{optional: true, repeats: true}, string(digits))
+		case fullYear:
+			for range 4 {
+				add(symbol{}, "0123456789")
+			}
+		default:
+			add(symbol{}, "0123456789")
+			add(symbol{}, "0123456789")
+		}
+	}
+	return all
+}
