@@ -72,7 +72,7 @@ func WithFirstBlock(n int) BlocksOption {
 // NewBlocks returns the Blocks of a sequence. It asks for nothing until it is used, so it fails only if an
 // option is wrong. Close it when done: then the cluster can give the rest to others.
 func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error) {
-	return newBlocks(snowraftv1.NewSequenceServiceClient(withReasons{c.leader}), c.members.start, c.opts.timeout, sequence, opts)
+	return newBlocks(snowraftv1.NewSequenceServiceClient(c.leader), c.members.start, c.opts.timeout, sequence, opts)
 }
 
 func newBlocks(members snowraftv1.SequenceServiceClient, begin func(), timeout time.Duration, sequence string, opts []BlocksOption) (*Blocks, error) {

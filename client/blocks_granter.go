@@ -5,37 +5,12 @@ import (
 	"errors"
 	"sync/atomic"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/allocator"
-	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
-
-// clientClosed is the reason for ErrClosed within this package; no member has it.
-const clientClosed = "CLIENT_CLOSED"
-
-// withReasons is a connection whose errors package rpc understands.
-type withReasons struct{ grpc.ClientConnInterface }
-
-// Invoke implements grpc.ClientConnInterface.
-func (c withReasons) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
-	err := c.ClientConnInterface.Invoke(ctx, method, req, reply, opts...)
-	if errors.Is(err, ErrClosed) {
-		return &rpc.Error{Code: codes.Canceled, Reason: clientClosed, Message: err.Error()}
-	}
-	e, ok := errors.AsType[*Error](err)
-	if !ok {
-		return err
-	}
-	message := e.message
-	if e.Member != "" {
-		message = e.Member + ": " + message
-	}
-	return &rpc.Error{Code: e.code, Reason: e.Reason, Message: message, RetryAfter: e.RetryAfter}
-}
 
 // blockGranter asks members for blocks.
 type blockGranter struct {
@@ -61,21 +36,16 @@ func blocksError(err error) error {
 	if errors.Is(err, allocator.ErrClosed) || errors.Is(err, ErrClosed) {
 		return ErrClosed
 	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
 	e := &Error{code: codes.Internal, message: err.Error()}
-	var skew *clock.SkewError
-	var behind *clock.BehindError
-	var from *rpc.Error
+	from, ok := errors.AsType[*rpc.Error](err)
 	switch {
-	case errors.As(err, &from) && from.Reason == clientClosed:
-		return ErrClosed
-	case from != nil:
+	case ok:
 		e.Reason, e.RetryAfter, e.code = from.Reason, from.RetryAfter, from.Code
 	case errors.Is(err, allocator.ErrOutdatedBlock):
 		e.Reason, e.code = rpc.SequenceChanged, codes.Aborted
-	case errors.As(err, &skew):
-		e.Reason, e.code = rpc.ClockSkew, codes.Unavailable
-	case errors.As(err, &behind):
-		e.Reason, e.code = rpc.ClockBehind, codes.Unavailable
 	case errors.Is(err, context.DeadlineExceeded):
 		e.cause, e.code = context.DeadlineExceeded, codes.DeadlineExceeded
 	case errors.Is(err, context.Canceled):

@@ -236,7 +236,7 @@ func TestBlocksErrors(t *testing.T) {
 			{&rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader}, ErrNoLeader},
 			{&rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockSkew}, ErrClockSkew},
 			{&rpc.Error{Code: codes.Unavailable}, ErrUnavailable},
-			{&rpc.Error{Reason: clientClosed}, ErrClosed},
+			{ErrClosed, ErrClosed},
 		} {
 			w.fail(c.from)
 			if n, err := b.Next(t.Context()); !errors.Is(err, c.is) {

@@ -14,7 +14,7 @@ import (
 func (g Granter) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
 	resp, err := g.Sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: sequence, Count: count})
 	if err != nil {
-		return allocator.Block{}, domain(err)
+		return allocator.Block{}, named(err)
 	}
 	b := resp.GetBlock()
 	if b == nil {
@@ -30,7 +30,7 @@ func (g Granter) AllocateBlock(ctx context.Context, sequence string, count uint6
 // ReturnBlock implements allocator.BlockGranter.
 func (g Granter) ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error {
 	_, err := g.Sequences.ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: sequence, Token: token, Unused: unused})
-	return domain(err)
+	return named(err)
 }
 
 // Block is a block as it travels.

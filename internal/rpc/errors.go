@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"time"
@@ -23,9 +24,15 @@ type Error struct {
 	// RetryAfter is when trying again may help; 0 when waiting does not help.
 	RetryAfter time.Duration
 	Metadata   map[string]string
+	// Cause is the error of the domain that it stands for, for errors.Is and errors.As; nil
+	// without one.
+	Cause error
 }
 
 func (e *Error) Error() string { return e.Message }
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Cause }
 
 // GRPCStatus makes gRPC send the error with its details.
 func (e *Error) GRPCStatus() *status.Status {
@@ -43,7 +50,7 @@ func (e *Error) GRPCStatus() *status.Status {
 }
 
 // FromError reads an error that came over gRPC. Errors without our details
-// become an Error with an empty reason.
+// become an Error with an empty reason. Errors of contexts, lanes and clocks are the cause.
 func FromError(err error) *Error {
 	var e *Error
 	if errors.As(err, &e) {
@@ -61,7 +68,42 @@ func FromError(err error) *Error {
 			e.RetryAfter = d.GetRetryDelay().AsDuration()
 		}
 	}
+	e.Cause = e.cause()
 	return e
+}
+
+// cause returns the error that lanes know for what came over gRPC, or nil.
+func (e *Error) cause() error {
+	switch e.Reason {
+	case WindowMismatch:
+		return allocator.ErrWindowMismatch
+	case NotLastBlock:
+		return allocator.ErrNotLastBlock
+	case TimeExhausted:
+		return allocator.ErrTimeExhausted
+	case WorkersExhausted:
+		return &allocator.WorkersExhaustedError{Layout: e.Metadata[MetadataLayout], RetryAt: time.UnixMilli(e.millis(MetadataRetryAt))}
+	case ClockBehind:
+		return &clock.BehindError{Behind: e.duration(MetadataBehind), Limit: e.duration(MetadataLimit)}
+	case ClockSkew:
+		return &clock.SkewError{Ahead: e.duration(MetadataAhead), Limit: e.duration(MetadataLimit)}
+	case "":
+		switch e.Code {
+		case codes.DeadlineExceeded:
+			return context.DeadlineExceeded
+		case codes.Canceled:
+			return context.Canceled
+		}
+	}
+	return nil
+}
+
+// named lets lanes find the cause of an error that came over gRPC.
+func named(err error) error {
+	if e := FromError(err); e.Cause != nil {
+		return e
+	}
+	return err
 }
 
 // millis reads a metadata value in milliseconds.
@@ -73,27 +115,6 @@ func (e *Error) millis(key string) int64 {
 	return v
 }
 
-// domain turns an error that came over gRPC into the one that a lane knows.
-func domain(err error) error {
-	if err == nil {
-		return nil
-	}
-	e := FromError(err)
-	ms := func(key string) time.Duration { return time.Duration(e.millis(key)) * time.Millisecond }
-	switch e.Reason {
-	case WindowMismatch:
-		return allocator.ErrWindowMismatch
-	case NotLastBlock:
-		return allocator.ErrNotLastBlock
-	case TimeExhausted:
-		return allocator.ErrTimeExhausted
-	case WorkersExhausted:
-		return &allocator.WorkersExhaustedError{Layout: e.Metadata[MetadataLayout], RetryAt: time.UnixMilli(e.millis(MetadataRetryAt))}
-	case ClockBehind:
-		return &clock.BehindError{Behind: ms(MetadataBehind), Limit: ms(MetadataLimit)}
-	case ClockSkew:
-		return &clock.SkewError{Ahead: ms(MetadataAhead), Limit: ms(MetadataLimit)}
-	default:
-		return e
-	}
+func (e *Error) duration(key string) time.Duration {
+	return time.Duration(e.millis(key)) * time.Millisecond
 }

@@ -56,14 +56,14 @@ func TestLanesKnowTheirErrors(t *testing.T) {
 		}},
 		{&Error{Code: codes.Unavailable, Reason: NotLeader}, func(err error) bool { return FromError(err).Reason == NotLeader }},
 	} {
-		if err := domain(overTheWire(c.sent)); !c.ok(err) {
+		if err := named(overTheWire(c.sent)); !c.ok(err) {
 			t.Errorf("%s became %T %v", c.sent.Reason, err, err)
 		}
 	}
-	if domain(nil) != nil {
+	if named(nil) != nil {
 		t.Error("nil became an error")
 	}
-	if err := domain(context.DeadlineExceeded); err == nil {
+	if err := named(context.DeadlineExceeded); err == nil {
 		t.Error("a deadline was lost")
 	}
 }

@@ -27,7 +27,7 @@ func (g Granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) 
 		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
 	})
 	if err != nil {
-		return allocator.Grant{}, domain(err)
+		return allocator.Grant{}, named(err)
 	}
 	return grant(resp.GetGrant())
 }
@@ -39,7 +39,7 @@ func (g Granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 		NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(), ExtensionId: r.ID,
 	})
 	if err != nil {
-		return allocator.Grant{}, domain(err)
+		return allocator.Grant{}, named(err)
 	}
 	return grant(resp.GetGrant())
 }
@@ -49,7 +49,7 @@ func (g Granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) 
 	_, err := g.Workers.ReleaseWorker(ctx, &snowraftv1.ReleaseWorkerRequest{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, Next: r.Next,
 	})
-	return domain(err)
+	return named(err)
 }
 
 func grant(g *snowraftv1.Grant) (allocator.Grant, error) {

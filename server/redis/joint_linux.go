@@ -3,88 +3,47 @@ package redis
 import (
 	"errors"
 
-	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/share"
 )
 
-// joint is the connections of a loop that wait for numbers which are not in memory. The
-// loop asks for those of a key with one call after another, each for all who wait when
-// nothing else is to be done, or much was: the more there is to do, the more share a
-// call. Only the loop's goroutine uses it.
+// joint is the connections of a loop that wait for numbers which are not in memory, and whose
+// pending commands are all of one key. They share calls, which begin when nothing else is to be
+// done, or much was: the more there is to do, the more connections share a call. Only the loop's
+// goroutine uses it.
 type joint struct {
-	byKey map[string]*queue
-	fresh []*queue // those that got connections, or an answer, since the last departure
-}
-
-// queue is the connections whose pending commands are all of one key.
-type queue struct {
-	key     string
-	waiting []*conn
-	calling bool
-	fresh   bool
+	share.Lines[*conn]
+	idle []*share.Line[*conn] // no call is in progress
 }
 
 // grant is what a call for many connections was answered: their numbers in their order.
 type grant struct {
-	queue     *queue
-	conns     []*conn
-	count     uint64
+	line      *share.Line[*conn]
+	conns     []share.Seat[*conn]
 	first     int64
 	increment int64
 	err       error
 }
 
 func (j *joint) add(c *conn) {
-	key := c.pending.groups[0].key
-	q := j.byKey[key]
-	if q == nil {
-		q = &queue{key: key}
-		j.byKey[key] = q
-	}
-	q.waiting = append(q.waiting, c)
-	j.freshen(q)
-}
-
-func (j *joint) freshen(q *queue) {
-	if !q.fresh {
-		q.fresh = true
-		j.fresh = append(j.fresh, q)
+	own := &c.pending.groups[0]
+	if line, idle := j.Join(own.key, own.count, c); idle {
+		j.idle = append(j.idle, line)
 	}
 }
 
 // depart begins the calls for those who wait.
 func (l *loop) depart() {
-	for _, q := range l.joint.fresh {
-		q.fresh = false
-		switch {
-		case q.calling:
-		case len(q.waiting) == 0:
-			delete(l.joint.byKey, q.key)
-		default:
-			q.calling = true
-			g := q.board()
-			go l.call(g)
+	for _, line := range l.joint.idle {
+		if conns, count := l.joint.Board(line); count > 0 {
+			go l.call(&grant{line: line, conns: conns}, count)
 		}
 	}
-	l.joint.fresh = l.joint.fresh[:0]
+	l.joint.idle = l.joint.idle[:0]
 }
 
-// board takes as many of those who wait, in order, as one call can serve.
-func (q *queue) board() *grant {
-	g := &grant{queue: q}
-	for len(g.conns) < len(q.waiting) {
-		n := q.waiting[len(g.conns)].pending.groups[0].count
-		if len(g.conns) > 0 && g.count+n > limits.Count {
-			break
-		}
-		g.conns, g.count = q.waiting[:len(g.conns)+1], g.count+n
-	}
-	q.waiting = q.waiting[len(g.conns):]
-	return g
-}
-
-// call asks for what a queue's connections wait for, while the loop goes on.
-func (l *loop) call(g *grant) {
+// call asks for what connections wait for, while the loop goes on.
+func (l *loop) call(g *grant, count uint64) {
 	defer func() {
 		if recover() != nil {
 			g.err = errPanic // each connection asks on its own then, and tells
@@ -94,15 +53,15 @@ func (l *loop) call(g *grant) {
 		l.mu.Unlock()
 		l.wake()
 	}()
-	g.first, g.increment, g.err = l.s.cfg.Backend.Next(l.s.calls.context(), g.queue.key, g.count)
+	g.first, g.increment, g.err = l.s.cfg.Backend.Next(l.s.calls.context(), g.line.Key, count)
 }
 
 // answer answers those who waited.
 func (l *loop) answer(g *grant) {
-	g.queue.calling = false
-	l.joint.freshen(g.queue)
+	l.joint.idle = append(l.joint.idle, g.line)
 	next := g.first
-	for _, c := range g.conns {
+	for _, seat := range g.conns {
+		c := seat.Caller
 		own := &c.pending.groups[0]
 		own.next, own.increment, own.err, own.asked = next, g.increment, g.err, !askAgain(g.err)
 		next += int64(own.count) * g.increment //nolint:gosec // at most limits.Count; past the last one's last it is not used

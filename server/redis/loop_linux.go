@@ -7,6 +7,9 @@ import (
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/share"
 )
 
 // Whose a connection is. Only they use it.
@@ -66,7 +69,7 @@ func newLoop(s *Server) (*loop, error) {
 		return nil, errors.Join(err, unix.Close(epoll))
 	}
 	l := &loop{s: s, epoll: epoll, wakeup: wakeup, conns: make(map[int32]*conn)}
-	l.joint.byKey = make(map[string]*queue)
+	l.joint.Lines = share.NewLines[*conn](limits.Count)
 	if err := l.listen(wakeup); err != nil {
 		return nil, errors.Join(err, unix.Close(epoll), unix.Close(wakeup))
 	}
@@ -128,7 +131,7 @@ func (l *loop) run() {
 func (l *loop) wait(events []unix.EpollEvent) int {
 	for looked := 0; ; looked++ {
 		timeout := 0
-		if looked > maxLooks || looked > 0 && len(l.joint.byKey) == 0 {
+		if looked > maxLooks || looked > 0 && l.joint.Len() == 0 {
 			timeout = -1
 		}
 		n, err := unix.EpollWait(l.epoll, events, timeout)

@@ -1,0 +1,65 @@
+// Package share lets many callers share one call for numbers: while a call for a sequence is in
+// progress those that come wait, and the next call serves as many of them as it can.
+package share
+
+import "slices"
+
+// Lines are callers that wait for numbers, in a line for each sequence. One goroutine at a time
+// may use them.
+type Lines[T comparable] struct {
+	limit uint64 // numbers per call
+	byKey map[string]*Line[T]
+}
+
+// Line is the callers of one sequence, in the order in which they came.
+type Line[T comparable] struct {
+	Key     string
+	waiting []Seat[T]
+}
+
+// Seat is one caller's part of a call.
+type Seat[T comparable] struct {
+	Caller T
+	Count  uint64 // numbers wanted
+}
+
+// NewLines returns empty lines. A call asks for at most limit numbers, or for those of one caller.
+func NewLines[T comparable](limit uint64) Lines[T] {
+	return Lines[T]{limit: limit, byKey: make(map[string]*Line[T])}
+}
+
+// Len returns the number of lines in which callers wait or whose call is in progress.
+func (l *Lines[T]) Len() int { return len(l.byKey) }
+
+// Join adds a caller that wants count numbers of a sequence. If no call is in progress, idle is
+// true and boarding the line is up to the caller of Join.
+func (l *Lines[T]) Join(key string, count uint64, caller T) (line *Line[T], idle bool) {
+	line = l.byKey[key]
+	if idle = line == nil; idle {
+		line = &Line[T]{Key: key}
+		l.byKey[key] = line
+	}
+	line.waiting = append(line.waiting, Seat[T]{caller, count})
+	return line, idle
+}
+
+// Board takes those that the next call serves, in order, and the sum of what they want. When the
+// call is over, the line is boarded again; if it is empty then, it is closed.
+func (l *Lines[T]) Board(line *Line[T]) (seats []Seat[T], total uint64) {
+	if len(line.waiting) == 0 {
+		delete(l.byKey, line.Key)
+		return nil, 0
+	}
+	n := 0
+	for n < len(line.waiting) && (n == 0 || total+line.waiting[n].Count <= l.limit) {
+		total += line.waiting[n].Count
+		n++
+	}
+	seats, line.waiting = line.waiting[:n:n], line.waiting[n:]
+	return seats, total
+}
+
+// Leave removes a caller unless a call serves it already.
+func (l *Line[T]) Leave(caller T) {
+	l.waiting = slices.DeleteFunc(l.waiting, func(s Seat[T]) bool { return s.Caller == caller })
+}
