@@ -40,6 +40,8 @@ var (
 	ErrTimeExhausted error = condition(rpc.TimeExhausted)
 	// ErrUnknownSequence: the cluster has no sequence of this name.
 	ErrUnknownSequence error = condition(rpc.UnknownSequence)
+	// ErrSequenceExists: the cluster has another sequence of this name.
+	ErrSequenceExists error = condition(rpc.SequenceExists)
 	// ErrSequenceExhausted: the sequence has fewer numbers left than were asked for.
 	ErrSequenceExhausted error = condition(rpc.SequenceExhausted)
 	// ErrStrictSequence: blocks of the sequence were asked for, but the leader numbers it.

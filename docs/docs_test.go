@@ -157,11 +157,11 @@ func TestContributingIndexIsCurrent(t *testing.T) {
 func TestRunbookHasEveryMetric(t *testing.T) {
 	metric := regexp.MustCompile(`snowraft_[a-z_]+`)
 	code := make(map[string]bool)
-	for _, path := range []string{"../server/metrics.go", "../server/gateway_metrics.go"} {
+	for _, path := range []string{"../server/metrics.go", "../server/frontend/metrics.go", "../server/gateway/metrics.go"} {
 		for _, m := range metric.FindAllString(read(t, path), -1) {
 			code[m] = true
 		}
-		for _, m := range regexp.MustCompile(`desc\("([a-z_]+)"`).FindAllStringSubmatch(read(t, path), -1) {
+		for _, m := range regexp.MustCompile(`\bDesc\("([a-z_]+)"`).FindAllStringSubmatch(read(t, path), -1) {
 			code["snowraft_"+m[1]] = true
 		}
 	}

@@ -15,13 +15,13 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/server/gateway"
 )
 
-// gateway is a gateway under test, with connections to all of its doors.
-type gateway struct {
+// testGateway is a gateway under test, with connections to all of its ports.
+type testGateway struct {
 	t testing.TB
-	*server.Gateway
+	*gateway.Gateway
 	conn      *grpc.ClientConn
 	ids       snowraftv1.IdServiceClient
 	sequences snowraftv1.SequenceServiceClient
@@ -30,11 +30,11 @@ type gateway struct {
 }
 
 // openGateway starts a gateway in front of these addresses.
-func openGateway(t testing.TB, members ...string) *gateway {
+func openGateway(t testing.TB, members ...string) *testGateway {
 	t.Helper()
-	g := &gateway{t: t}
+	g := &testGateway{t: t}
 	var err error
-	g.Gateway, err = server.OpenGateway(t.Context(), server.GatewayConfig{
+	g.Gateway, err = gateway.Open(t.Context(), gateway.Config{
 		Name: "g", Members: members, APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RedisAddr: "127.0.0.1:0",
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Version: "test",
 	})
@@ -52,14 +52,14 @@ func openGateway(t testing.TB, members ...string) *gateway {
 }
 
 // inFront starts a gateway that is told of the first of these members, and waits until it is ready.
-func inFront(t testing.TB, nodes []*node) *gateway {
+func inFront(t testing.TB, nodes []*node) *testGateway {
 	t.Helper()
 	g := openGateway(t, nodes[0].server.APIAddr())
 	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
 	return g
 }
 
-func (g *gateway) shut() {
+func (g *testGateway) shut() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	_ = g.conn.Close()
@@ -68,21 +68,21 @@ func (g *gateway) shut() {
 	}
 }
 
-func (g *gateway) generate(count uint32, after uint64) ([]uint64, error) {
+func (g *testGateway) generate(count uint32, after uint64) ([]uint64, error) {
 	ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
 	defer cancel()
 	resp, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: count, After: after})
 	return expand(resp), err
 }
 
-func (g *gateway) next(sequence string, count uint32) (*snowraftv1.NextResponse, error) {
+func (g *testGateway) next(sequence string, count uint32) (*snowraftv1.NextResponse, error) {
 	ctx, cancel := context.WithTimeout(g.t.Context(), 6*time.Second)
 	defer cancel()
 	return g.sequences.Next(ctx, &snowraftv1.NextRequest{Sequence: sequence, Count: count})
 }
 
 // ask sends an HTTP request.
-func (g *gateway) ask(method, path, body string) (int, string) {
+func (g *testGateway) ask(method, path, body string) (int, string) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, "http://"+g.HTTPAddr()+path, strings.NewReader(body))
 	if err != nil {
@@ -102,7 +102,7 @@ func (g *gateway) ask(method, path, body string) (int, string) {
 }
 
 // redis sends a command on one line and returns the first line of the answer.
-func (g *gateway) redis(command string) string {
+func (g *testGateway) redis(command string) string {
 	g.t.Helper()
 	conn, err := net.Dial("tcp", g.RedisAddr())
 	if err != nil {

@@ -15,6 +15,8 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
 )
 
 // peers are the connections to other members' API ports, for calls that this
@@ -23,16 +25,16 @@ type peers struct {
 	identify func() (id, clusterID string)
 
 	mu     sync.Mutex
-	conns  map[string]*grpc.ClientConn // by address
+	conns  map[string]link // by address
 	closed bool
 }
 
 func newPeers(identify func() (string, string)) *peers {
-	return &peers{identify: identify, conns: make(map[string]*grpc.ClientConn)}
+	return &peers{identify: identify, conns: make(map[string]link)}
 }
 
 // conn returns the connection to a member, which may still be on its way up.
-func (p *peers) conn(m cluster.Member) (*grpc.ClientConn, error) {
+func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	if m.API == "" {
 		return nil, fmt.Errorf("%w: the API address of %s is not known yet", member.ErrNoLeader, m.ID)
 	}
@@ -41,8 +43,8 @@ func (p *peers) conn(m cluster.Member) (*grpc.ClientConn, error) {
 	if p.closed {
 		return nil, cluster.ErrClosed
 	}
-	if c := p.conns[m.API]; c != nil {
-		return c, nil
+	if l, ok := p.conns[m.API]; ok {
+		return l, nil
 	}
 	c, err := grpc.NewClient("passthrough:///"+m.API,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
@@ -57,8 +59,8 @@ func (p *peers) conn(m cluster.Member) (*grpc.ClientConn, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.conns[m.API] = c
-	return c, nil
+	p.conns[m.API] = link{c}
+	return link{c}, nil
 }
 
 func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
@@ -71,13 +73,52 @@ func (p *peers) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	for _, c := range p.conns {
-		_ = c.Close()
+	for _, l := range p.conns {
+		_ = l.Close()
 	}
+}
+
+// Invoke implements api.Peers.
+func (p *peers) Invoke(ctx context.Context, to cluster.Member, method string, req, reply any) error {
+	conn, err := p.conn(to)
+	if err != nil {
+		return err
+	}
+	return conn.Invoke(ctx, method, req, reply)
+}
+
+// NextAtLeader implements route.Peers.
+func (p *peers) NextAtLeader(ctx context.Context, leader cluster.Member, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
+	resp := new(snowraftv1.NextResponse)
+	if err := p.Invoke(ctx, leader, snowraftv1.SequenceService_Next_FullMethodName, req, resp); err != nil {
+		return member.Numbering{}, err
+	}
+	return wire.Numbers(resp, count)
+}
+
+// LastAtLeader implements route.Peers.
+func (p *peers) LastAtLeader(ctx context.Context, leader cluster.Member, sequence string) (int64, bool, error) {
+	resp := new(snowraftv1.GetLastResponse)
+	err := p.Invoke(ctx, leader, snowraftv1.SequenceService_GetLast_FullMethodName, &snowraftv1.GetLastRequest{Sequence: sequence}, resp)
+	return resp.GetLast(), resp.Last != nil, err
 }
 
 // leader is how a member asks the one that leads.
 type leader struct {
 	rpc.Granter
 	rpc.Finder
+}
+
+// leader implements member.Config.Leader.
+func (p *peers) leader(m cluster.Member) (member.Leader, error) {
+	conn, err := p.conn(m)
+	if err != nil {
+		return nil, err
+	}
+	sequences := snowraftv1.NewSequenceServiceClient(conn)
+	return leader{
+		rpc.Granter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},
+		rpc.Finder{Sequences: sequences, Layouts: snowraftv1.NewLayoutServiceClient(conn)},
+	}, nil
 }

@@ -6,24 +6,28 @@ import (
 	"net"
 	"strconv"
 	"sync"
-	"sync/atomic"
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
-	"github.com/snowraft/snowraft/internal/rpc"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/internal/route"
+	"github.com/snowraft/snowraft/server/api"
+	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/issue"
 )
+
+// front is embedded by that name, so that its methods are the server's and it is not.
+type front = frontend.Front
 
 // Server is a running member with all its faces.
 type Server struct {
 	*front
 	cfg    Config
+	ports  *ports
 	member *member.Member
 	peers  *peers
-	strict coalescer
+	api    *api.Services
 	opened chan struct{} // closed once member is set
 
-	leaving   atomic.Bool // the cluster was asked to remove this member
 	closeOnce sync.Once
 	closeErr  error
 }
@@ -40,53 +44,49 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{front: newFront("member", cfg.Logger.With("member", cfg.Name), p), cfg: cfg, opened: make(chan struct{})}
-	s.ready = func() error { return s.member.Ready() }
+	logger := cfg.Logger.With("member", cfg.Name)
+	s := &Server{cfg: cfg, ports: p, opened: make(chan struct{})}
 	s.peers = newPeers(s.identify)
-	s.strict = coalescer{flights: make(map[string]*flight), call: func(ctx context.Context, name string, count uint64) (member.Numbering, error) {
-		return s.nextAtLeader(ctx, name, count, "")
-	}}
+	s.front = frontend.New(frontend.Config{
+		What: "member", Logger: logger, Ports: p.Ports, State: stateCollector{s}, Ready: func() error { return s.member.Ready() },
+	})
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{
 			Name: cfg.Name, DataDir: cfg.DataDir,
-			RaftListener: p.raft, RaftAddress: p.advertised(p.raft), APIAddress: p.advertised(p.api),
+			RaftListener: p.raft, RaftAddress: p.Advertised(p.raft), APIAddress: p.Advertised(p.API),
 			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossip.GetAutoBindPort(),
 			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect, Nonvoter: cfg.Nonvoter,
 			Version: cfg.Version, Timing: cfg.Timing,
 		},
 		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes,
-		Leader: func(m cluster.Member) (member.Leader, error) {
-			conn, err := s.peers.conn(m)
-			if err != nil {
-				return nil, err
-			}
-			sequences := snowraftv1.NewSequenceServiceClient(conn)
-			return leader{
-				rpc.Granter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},
-				rpc.Finder{Sequences: sequences, Layouts: snowraftv1.NewLayoutServiceClient(conn)},
-			}, nil
-		},
-		Logger: s.logger,
+		Leader: s.peers.leader, Logger: logger,
 	})
 	if err != nil {
 		p.close()
 		return nil, err
 	}
 	close(s.opened)
-	s.metrics = newMetrics(stateCollector{s})
-	s.grpc = s.newGRPC()
-	if err := s.openDoors(memberDoors{doors{s, s.metrics}, s}, cfg.RedisCreate); err != nil {
+	router := route.New(s.member, s.peers)
+	issuer := s.Issuer(issue.FromMember(s.member, router))
+	s.api = api.New(api.Config{
+		Member: s.member, Router: router, Issuer: issuer, Peers: s.peers, Name: cfg.Name, Version: cfg.Version,
+		Ready: s.Ready, Left: func() { s.Finish(nil) },
+	})
+	err = s.front.Open(frontend.Behind{
+		Issuer: issuer, Backend: backend{s}, Services: s.api.Register, Serve: s.api.Serve, RedisCreate: cfg.RedisCreate,
+	})
+	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))
 	}
 	go func() {
 		select {
 		case <-s.member.Node().Failed():
 			err := s.member.Node().Failure()
-			if s.leaving.Load() && errors.Is(err, cluster.ErrRemoved) {
+			if s.api.Leaving() && errors.Is(err, cluster.ErrRemoved) {
 				err = nil
 			}
-			s.finish(err)
-		case <-s.done:
+			s.Finish(err)
+		case <-s.Done():
 		}
 	}()
 	return s, nil
@@ -108,11 +108,10 @@ func (s *Server) Failure() error { return s.member.Node().Failure() }
 // stopped. ctx bounds the polite part.
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
-		s.draining.Store(true)
-		s.drain(ctx, drainTimeout)
+		s.Drain(ctx)
 		s.closeErr = s.member.Close(ctx)
 		s.peers.close()
-		s.end()
+		s.End()
 	})
 	return s.closeErr
 }
@@ -125,11 +124,11 @@ func (s *Server) identify() (id, clusterID string) {
 }
 
 // RaftAddr is where others reach this member's Raft port.
-func (s *Server) RaftAddr() string { return s.ports.advertised(s.ports.raft) }
+func (s *Server) RaftAddr() string { return s.ports.Advertised(s.ports.raft) }
 
 // GossipAddr is where others reach this member's gossip port.
 func (s *Server) GossipAddr() string {
-	return net.JoinHostPort(s.ports.host, strconv.Itoa(s.ports.gossip.GetAutoBindPort()))
+	return net.JoinHostPort(s.ports.Host, strconv.Itoa(s.ports.gossip.GetAutoBindPort()))
 }
 
 // NodeID is the member's ID.

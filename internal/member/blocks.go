@@ -120,10 +120,12 @@ func (m *Member) unknown(name string, err error) error {
 	return err
 }
 
+// looks is how often a sequence is looked up for a call that finds it changed each time.
+const looks = 4
+
 // lookAgain reports whether a command was refused because its sequence was changed after the
-// look, of that number from 1, that it rests on: then another is worth it, up to the fourth.
+// look, of that number from 1, that it rests on: then another is worth it, up to the last.
 func lookAgain(err error, look int) bool {
-	const looks = 4
 	return look < looks && refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH)
 }
 

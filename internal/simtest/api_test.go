@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
@@ -22,12 +20,56 @@ type apiPort struct {
 	to   *node
 }
 
-// ask implements member.Config.Leader.
-func (p *process) ask(leader cluster.Member) (member.Leader, error) {
+// port reaches another member.
+func (p *process) port(leader cluster.Member) (*apiPort, error) {
 	if leader.API == "" {
 		return nil, fmt.Errorf("%w: its API address is not known yet", member.ErrNoLeader)
 	}
 	return &apiPort{p.net, p, p.net.at(leader.API)}, nil
+}
+
+// ask implements member.Config.Leader.
+func (p *process) ask(leader cluster.Member) (member.Leader, error) { return p.port(leader) }
+
+// there calls a member over the network.
+func there[T any](ctx context.Context, p *process, leader cluster.Member, do func(context.Context, *member.Member) (T, error)) (answer T, err error) {
+	a, err := p.port(leader)
+	if err != nil {
+		return answer, err
+	}
+	return call(ctx, a, do)
+}
+
+// atLeader calls whoever leads, once.
+func atLeader[T any](ctx context.Context, p *process, do func(context.Context, *member.Member) (T, error)) (answer T, err error) {
+	err = p.router.AtLeader(ctx, false, func(ctx context.Context) (err error) {
+		answer, err = do(ctx, p.member)
+		return err
+	}, func(ctx context.Context, leader cluster.Member) (err error) {
+		answer, err = there(ctx, p, leader, do)
+		return err
+	})
+	return answer, err
+}
+
+// NextAtLeader implements route.Peers.
+func (p *process) NextAtLeader(ctx context.Context, leader cluster.Member, name string, count uint64, requestID string) (member.Numbering, error) {
+	return there(ctx, p, leader, func(ctx context.Context, m *member.Member) (member.Numbering, error) {
+		return m.NextAtLeader(ctx, name, count, requestID)
+	})
+}
+
+// LastAtLeader implements route.Peers.
+func (p *process) LastAtLeader(ctx context.Context, leader cluster.Member, name string) (int64, bool, error) {
+	type last struct {
+		number int64
+		ok     bool
+	}
+	answer, err := there(ctx, p, leader, func(ctx context.Context, m *member.Member) (l last, err error) {
+		l.number, l.ok, err = m.LastAtLeader(ctx, name)
+		return l, err
+	})
+	return answer.number, answer.ok, err
 }
 
 // call carries a request and its answer. When either is lost the caller waits
@@ -42,7 +84,7 @@ func call[T any](ctx context.Context, a *apiPort, do func(context.Context, *memb
 		time.Sleep(a.net.latency(apiPlane))
 		to := a.to.proc()
 		if to == nil || to.opened() == nil {
-			replies <- reply{err: errRefused}
+			replies <- reply{err: fmt.Errorf("%w: %w", member.ErrNoLeader, errRefused)} // nothing was sent
 			return
 		}
 		if !a.net.passes(apiPlane, a.from, to) {
@@ -96,44 +138,6 @@ func (a *apiPort) ReturnBlock(ctx context.Context, sequence string, token, unuse
 		return struct{}{}, m.ReturnBlock(ctx, sequence, token, unused)
 	})
 	return err
-}
-
-func (a *apiPort) NextAtLeader(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error) {
-	return call(ctx, a, func(ctx context.Context, m *member.Member) (member.Numbering, error) {
-		return m.NextAtLeader(ctx, name, count, requestID)
-	})
-}
-
-func (a *apiPort) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
-	answer, err := call(ctx, a, func(ctx context.Context, m *member.Member) (*int64, error) {
-		last, ok, err := m.LastAtLeader(ctx, name)
-		if !ok {
-			return nil, err
-		}
-		return &last, err
-	})
-	if answer == nil {
-		return 0, false, err
-	}
-	return *answer, true, err
-}
-
-func (a *apiPort) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (member.Changed, error) {
-	return call(ctx, a, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-		return m.CreateSequence(ctx, spec, force)
-	})
-}
-
-func (a *apiPort) UpdateSequence(ctx context.Context, name string, change func(*commandv1.SequenceSpec) error, next *int64, force bool) (member.Changed, error) {
-	return call(ctx, a, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-		return m.UpdateSequence(ctx, name, change, next, force)
-	})
-}
-
-func (a *apiPort) DeleteSequence(ctx context.Context, name string) (member.Changed, error) {
-	return call(ctx, a, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-		return m.DeleteSequence(ctx, name)
-	})
 }
 
 func (a *apiPort) SequenceGeneration(ctx context.Context, name string) (generation uint64, ok bool, err error) {

@@ -260,13 +260,13 @@ func (w *world) exceed(moment time.Time) {
 		if r.period(moment) == r.period(moment.Add(-time.Second)) {
 			continue
 		}
-		s, name := w.numbers.of(r.spec.GetName()), r.spec.GetName()
+		s := w.numbers.of(r.spec.GetName())
 		w.until(recovery, "many numbers are given", func() bool {
 			p := w.leader().proc()
 			ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
 			defer cancel()
 			a := s.ask(position{})
-			n, err := p.member.NextAtLeader(ctx, name, 2*lost, "")
+			n, err := p.next(ctx, s, 2*lost, "")
 			if err == nil {
 				s.give(p.name, a, n)
 			}

@@ -61,13 +61,10 @@ const (
 func (p *process) change(s *series) {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	l, err := p.leads()
-	if err != nil {
-		return
-	}
 	name, highest := s.spec.GetName(), s.highest()
 	s.change()
 	var changed member.Changed
+	var err error
 	var next *int64
 	edit := describe
 	kind := rand.N(changeKinds)
@@ -85,12 +82,16 @@ func (p *process) change(s *series) {
 		kind = changesText
 	}
 	if kind != recreates {
-		changed, err = l.UpdateSequence(ctx, name, func(spec *commandv1.SequenceSpec) error {
-			edit(spec)
-			s.define(spec)
-			return nil
-		}, next, s.forced)
-	} else if changed, err = l.DeleteSequence(ctx, name); err == nil || isUnknown(err) {
+		changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
+			return m.UpdateSequence(ctx, name, func(spec *commandv1.SequenceSpec) error {
+				edit(spec)
+				s.define(spec)
+				return nil
+			}, next, s.forced)
+		})
+	} else if changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
+		return m.DeleteSequence(ctx, name)
+	}); err == nil || isUnknown(err) {
 		s.spread(p, changed)
 		again := like(s.spec, func(spec *commandv1.SequenceSpec) {
 			if !s.forced {
@@ -98,7 +99,9 @@ func (p *process) change(s *series) {
 			}
 		})
 		s.define(again)
-		changed, err = l.CreateSequence(ctx, again, s.forced)
+		changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
+			return m.CreateSequence(ctx, again, s.forced)
+		})
 	}
 	switch refused, is := errors.AsType[*fsm.Refused](err); {
 	case err == nil:

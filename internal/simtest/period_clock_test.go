@@ -33,7 +33,7 @@ func TestClockThatWasNotComparedBeginsNoPeriod(t *testing.T) {
 				s := w.numbers.of(r.spec.GetName())
 				a := s.ask(position{})
 				ctx, cancel := context.WithTimeout(w.Context(), time.Second)
-				n, err := leads.nextAtLeader(ctx, s, 1, "")
+				n, err := leads.next(ctx, s, 1, "")
 				cancel()
 				if err == nil {
 					s.give(leads.name, a, n)

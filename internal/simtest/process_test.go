@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/route"
 )
 
 // process is one start of a member, with a client that asks it for IDs all the time.
@@ -19,6 +20,7 @@ type process struct {
 	*node
 	start  int // counts the starts of all nodes
 	member *member.Member
+	router *route.Router
 	raft   *raftPort
 	gossip *gossipPort
 
@@ -65,6 +67,7 @@ func newProcess(n *node) (*process, error) {
 		n.current.Store(nil)
 		return nil, err
 	}
+	p.router = route.New(p.member, p)
 	p.up.Store(p.member)
 	go p.run()
 	if n.counted.Load() {

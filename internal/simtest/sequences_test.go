@@ -57,31 +57,6 @@ func ofAllKinds() []rules {
 	}
 }
 
-// atLeader is what a process asks whoever leads.
-type atLeader interface {
-	NextAtLeader(ctx context.Context, name string, count uint64, requestID string) (member.Numbering, error)
-	LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error)
-	CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (member.Changed, error)
-	UpdateSequence(ctx context.Context, name string, change func(*commandv1.SequenceSpec) error, next *int64, force bool) (member.Changed, error)
-	DeleteSequence(ctx context.Context, name string) (member.Changed, error)
-}
-
-// leads returns whoever this process believes leads: itself, or another over the network.
-func (p *process) leads() (atLeader, error) {
-	if p.member.Node().IsLeader() {
-		return p.member, nil
-	}
-	leader, ok := p.member.Node().Leader()
-	if !ok || leader.ID == p.member.Node().ID() {
-		return nil, member.ErrNoLeader
-	}
-	l, err := p.ask(leader)
-	if err != nil {
-		return nil, err
-	}
-	return l.(*apiPort), nil
-}
-
 // createSequences creates what the clients ask for.
 func (w *world) createSequences() {
 	w.Helper()
@@ -171,21 +146,12 @@ func (c *client) relaxed() {
 	defer cancel()
 	name := s.spec.GetName()
 	a := s.askOwn(c.seen[name])
-	n, err := c.member.Next(ctx, name, count)
-	switch {
-	case s.modes && errors.Is(err, member.ErrStrict):
-		c.modal(ctx, s, count)
-	case !c.isSpent(0, s, err) && c.answers(0, s, err):
-		c.seen[name] = s.give(c.name, a, n)
+	if s.modes { // it may be strict now, or become relaxed meanwhile
+		a = s.askModal()
 	}
-}
-
-// modal asks who leads for numbers of a sequence that this member knows to be strict.
-func (c *client) modal(ctx context.Context, s *series, count uint64) {
-	a := s.askModal()
-	n, err := c.nextAtLeader(ctx, s, count, "")
-	if !c.isSpent(0, s, err) && !errors.Is(err, member.ErrStrict) && c.answers(0, s, err) {
-		s.give(c.name, a, n)
+	n, err := c.next(ctx, s, count, "")
+	if !c.isSpent(0, s, err) && c.answers(0, s, err) {
+		c.seen[name] = s.give(c.name, a, n)
 	}
 }
 
@@ -201,18 +167,13 @@ func (c *client) strict() {
 	defer cancel()
 	a := s.ask(position{})
 	if what < 5 && !s.forced && s.spec.GetReset_() == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
-		var last int64
-		var ok bool
-		l, err := c.leads()
-		if err == nil {
-			last, ok, err = l.LastAtLeader(ctx, s.spec.GetName())
-		}
+		last, ok, err := c.router.Last(ctx, s.spec.GetName())
 		if c.answers(1, s, err) {
 			s.told(c.name, a, last, ok)
 		}
 		return
 	}
-	n, err := c.nextAtLeader(ctx, s, count, "")
+	n, err := c.next(ctx, s, count, "")
 	if !c.isSpent(1, s, err) && c.answers(1, s, err) {
 		s.give(c.name, a, n)
 	}
@@ -227,19 +188,15 @@ func (c *client) identified(s *series, count uint64) {
 		c.sent++
 		r = s.open(fmt.Sprintf("%s-%d-%d", c.name, c.start, c.sent), count)
 	}
-	n, err := c.nextAtLeader(ctx, s, r.count, r.id)
+	n, err := c.next(ctx, s, r.count, r.id)
 	if c.answers(-1, s, err) {
 		s.answered(c.name, r, n)
 	}
 }
 
-// nextAtLeader asks who leads for numbers; requestID is "" for a request without an ID.
-func (p *process) nextAtLeader(ctx context.Context, s *series, count uint64, requestID string) (member.Numbering, error) {
-	l, err := p.leads()
-	if err != nil {
-		return member.Numbering{}, err
-	}
-	return l.NextAtLeader(ctx, s.spec.GetName(), count, requestID)
+// next asks for numbers as callers of the member do; requestID is "" for a request without an ID.
+func (p *process) next(ctx context.Context, s *series, count uint64, requestID string) (member.Numbering, error) {
+	return p.router.Next(ctx, s.spec.GetName(), count, requestID)
 }
 
 // timeout bounds one request, which ends with the process.

@@ -15,7 +15,7 @@ type Backend interface {
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
 	// TryNext is Next if that would not wait, as when the numbers are in memory. It
 	// gives out none if not ok, for whatever reason: Next tells.
-	TryNext(sequence string, count uint64) (first, increment int64, ok bool)
+	TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool)
 	// Last is the last number given out, if there is one; of a strict sequence
 	// linearizably. Reason UNKNOWN_SEQUENCE if there is no such sequence.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)

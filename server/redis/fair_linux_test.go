@@ -1,6 +1,7 @@
 package redis_test
 
 import (
+	"context"
 	"io"
 	"runtime"
 	"strings"
@@ -43,9 +44,9 @@ type late struct {
 	goOn chan struct{}
 }
 
-func (l *late) TryNext(name string, count uint64) (first, increment int64, ok bool) {
+func (l *late) TryNext(ctx context.Context, name string, count uint64) (first, increment int64, ok bool) {
 	<-l.goOn
-	return l.fake.TryNext(name, count)
+	return l.fake.TryNext(ctx, name, count)
 }
 
 func (l *late) Info() redis.Info {

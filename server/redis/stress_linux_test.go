@@ -29,11 +29,11 @@ var increments = map[string]int64{"k0": 1, "k1": 2, "k2": 3, "k3": 4, "little": 
 // moody is a Backend whose numbers are in memory or not, come late, or not at all.
 type moody struct{ fake }
 
-func (m *moody) TryNext(name string, count uint64) (first, increment int64, ok bool) {
+func (m *moody) TryNext(ctx context.Context, name string, count uint64) (first, increment int64, ok bool) {
 	if rand.IntN(3) > 0 {
 		return 0, 0, false
 	}
-	return m.fake.TryNext(name, count)
+	return m.fake.TryNext(ctx, name, count)
 }
 
 func (m *moody) Next(ctx context.Context, name string, count uint64) (first, increment int64, err error) {

@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/server/gateway"
 )
 
 // gatewayConfig is a gateway's configuration. The settings that it shares with a member are kept as one's.
@@ -81,7 +81,7 @@ func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
 	defer stop()
 	h.collectSeldom()
 	logger := h.logger(logLevels[cfg.logLevel], cfg.logFormat)
-	g, err := h.openGateway(ctx, server.GatewayConfig{
+	g, err := h.openGateway(ctx, gateway.Config{
 		Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
 		RedisAddr: cfg.RedisAddr, RedisCreate: cfg.RedisCreate, Logger: logger, Version: h.Version,
 	})

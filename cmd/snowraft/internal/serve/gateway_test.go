@@ -11,14 +11,14 @@ import (
 	"testing"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/server/gateway"
 )
 
 func TestGatewayUntilSignal(t *testing.T) {
 	t.Parallel()
 	a, g := newTestApp(), newFakeMember()
-	opened := make(chan server.GatewayConfig, 1)
-	a.openGateway = func(_ context.Context, cfg server.GatewayConfig) (process, error) {
+	opened := make(chan gateway.Config, 1)
+	a.openGateway = func(_ context.Context, cfg gateway.Config) (process, error) {
 		opened <- cfg
 		return g, nil
 	}
@@ -34,7 +34,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 	}()
 	cfg := <-opened
 	cfg.Logger = nil
-	if want := (server.GatewayConfig{
+	if want := (gateway.Config{
 		Name: "front", Members: []string{"a:1", "b:2"}, APIAddr: "127.0.0.1:7700", HTTPAddr: ":80", RedisAddr: ":7704",
 		RedisCreate: "off", Version: a.Version,
 	}); !reflect.DeepEqual(cfg, want) {
@@ -75,7 +75,7 @@ func TestServersCollectSeldom(t *testing.T) {
 func TestGatewayThatCannotStart(t *testing.T) {
 	t.Parallel()
 	a := newTestApp()
-	a.openGateway = func(context.Context, server.GatewayConfig) (process, error) {
+	a.openGateway = func(context.Context, gateway.Config) (process, error) {
 		return nil, errors.New("the port is taken")
 	}
 	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.err.String(), "the port is taken") {
@@ -86,7 +86,7 @@ func TestGatewayThatCannotStart(t *testing.T) {
 func TestGatewayThatEnds(t *testing.T) {
 	t.Parallel()
 	a, g := newTestApp(), newFakeMember()
-	a.openGateway = func(context.Context, server.GatewayConfig) (process, error) { return g, nil }
+	a.openGateway = func(context.Context, gateway.Config) (process, error) { return g, nil }
 	g.end(errors.New("a door broke"))
 	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.err.String(), "a door broke") {
 		t.Errorf("exit code %d: %s", code, a.err.String())

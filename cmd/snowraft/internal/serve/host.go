@@ -6,6 +6,7 @@ import (
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/server/gateway"
 )
 
 // Host is what the commands that run a server touch of the world outside.
@@ -16,7 +17,7 @@ type Host struct {
 	// open starts a member.
 	open func(context.Context, server.Config) (member, error)
 	// openGateway starts a gateway.
-	openGateway func(context.Context, server.GatewayConfig) (process, error)
+	openGateway func(context.Context, gateway.Config) (process, error)
 }
 
 // NewHost returns the host of the real process.
@@ -31,8 +32,8 @@ func NewHost(a *cli.App) *Host {
 			}
 			return s, nil
 		},
-		openGateway: func(ctx context.Context, cfg server.GatewayConfig) (process, error) {
-			g, err := server.OpenGateway(ctx, cfg)
+		openGateway: func(ctx context.Context, cfg gateway.Config) (process, error) {
+			g, err := gateway.Open(ctx, cfg)
 			if err != nil {
 				return nil, err // as above
 			}
@@ -65,5 +66,5 @@ type member interface {
 
 var (
 	_ member  = (*server.Server)(nil)
-	_ process = (*server.Gateway)(nil)
+	_ process = (*gateway.Gateway)(nil)
 )

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/server/gateway"
 )
 
 // testApp is a host whose outside world is in memory.
@@ -55,7 +56,7 @@ func newTestApp() *testApp {
 		},
 		collectAt: func(percent int) { t.percents = append(t.percents, percent) },
 		open:      func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
-		openGateway: func(context.Context, server.GatewayConfig) (process, error) {
+		openGateway: func(context.Context, gateway.Config) (process, error) {
 			return nil, errors.New("not to be opened")
 		},
 	}

@@ -1,0 +1,230 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/mutant"
+)
+
+// Counter is a sequence as this member knew it when it was looked up, and this member's own
+// numbers of it.
+type Counter struct {
+	m          *Member
+	name       string
+	own        *counter
+	definition *definition
+}
+
+// Counter finds a sequence. It fails with an [UnknownSequenceError], or, while this member can't
+// tell, with [ErrNoLeader].
+func (m *Member) Counter(ctx context.Context, name string) (Counter, error) {
+	c, d, err := m.counter(ctx, name)
+	return Counter{m, name, c, d}, err
+}
+
+// Strict reports whether the leader issues the numbers, see [Member.NextAtLeader].
+func (c Counter) Strict() bool { return c.definition.strict }
+
+// counter finds a sequence and what is known of it now, as Counter does.
+func (m *Member) counter(ctx context.Context, name string) (*counter, *definition, error) {
+	c, d, err := m.counterHere(name)
+	if !errors.Is(err, errNotHere) {
+		return c, d, err
+	}
+	if err := m.settleSequence(ctx, name); err != nil {
+		return nil, nil, err
+	}
+	if c, d, err = m.counterHere(name); errors.Is(err, errNotHere) {
+		err = m.unknownSequence(name)
+	}
+	return c, d, err
+}
+
+// errNotHere is that this member's replica does not have a sequence, which may exist.
+var errNotHere = errors.New("this member does not know the sequence")
+
+// counterHere is counter as far as this member's replica knows; it does not wait.
+func (m *Member) counterHere(name string) (*counter, *definition, error) {
+	// Read before the sequence: should it change in between, it is looked at again.
+	revision := m.fsm.SequenceRevision().Load()
+	c := m.counters.get(name)
+	if c != nil {
+		if k := c.known.Load(); k.revision == revision {
+			return c, k.definition, nil
+		}
+	}
+	s, ok := m.fsm.Sequence(name)
+	if !ok {
+		if c != nil {
+			m.counters.remove(name)
+		}
+		return nil, nil, errNotHere
+	}
+	d, err := define(s.Spec, s.Generation)
+	if err != nil {
+		return nil, nil, err
+	}
+	k := &known{revision: revision, definition: d}
+	c, err = m.counters.add(name, k, func() *allocator.Sequence { return m.openSequence(name, blockGranter{m}) })
+	return c, d, err
+}
+
+func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.Sequence {
+	var first uint64
+	if s, ok := m.fsm.Sequence(name); ok {
+		const usual = 100
+		first = max(s.Spec.GetMinBlock(), min(usual, s.Spec.GetMaxBlock()))
+	}
+	return allocator.OpenSequence(allocator.SequenceConfig{
+		Name: name, Granter: g, Clock: m.clock.Now,
+		Revision:   m.fsm.SequenceRevision(),
+		Current:    func() (uint64, int32, bool) { return m.fsm.SequenceStamp(name) },
+		FirstBlock: first,
+		Logger:     m.logger,
+	})
+}
+
+// SequenceStats is what this member did with blocks of relaxed sequences, of all in sum.
+func (m *Member) SequenceStats() allocator.SequenceStats { return m.counters.stats() }
+
+// Sequence is a sequence as this member's replica has it. It fails with an [UnknownSequenceError],
+// or, while this member can't tell, with [ErrNoLeader].
+func (m *Member) Sequence(ctx context.Context, name string) (fsm.Sequence, error) {
+	if s, ok := m.fsm.Sequence(name); ok {
+		return s, nil
+	}
+	if err := m.settleSequence(ctx, name); err != nil {
+		return fsm.Sequence{}, err
+	}
+	if s, ok := m.fsm.Sequence(name); ok {
+		return s, nil
+	}
+	return fsm.Sequence{}, m.unknownSequence(name)
+}
+
+// Next issues the next count numbers of a relaxed sequence from this member's blocks. It fails with
+// [ErrStrict] if the sequence is strict, also if the leader alone knows that yet.
+func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
+	if c.Strict() {
+		return Numbering{}, ErrStrict
+	}
+	n, err := c.own.numbers.Next(ctx, count)
+	if err != nil {
+		return Numbering{}, err
+	}
+	return c.m.written(ctx, c.name, c.definition, n)
+}
+
+// Next is Next of the [Counter] of that name.
+func (m *Member) Next(ctx context.Context, name string, count uint64) (Numbering, error) {
+	c, err := m.Counter(ctx, name)
+	if err != nil {
+		return Numbering{}, err
+	}
+	return c.Next(ctx, count)
+}
+
+// written says how numbers are written that were given out now, while d was the definition a moment ago.
+func (m *Member) written(ctx context.Context, name string, d *definition, n allocator.Numbers) (Numbering, error) {
+	if n.Generation > d.generation {
+		// The sequence was changed while the call waited, perhaps further on in the log than this
+		// replica is: the generation is the change's place there.
+		if err := m.fsm.AwaitApplied(ctx, n.Generation); err != nil {
+			return Numbering{}, err
+		}
+		var err error
+		if _, d, err = m.counter(ctx, name); err != nil {
+			return Numbering{}, err
+		}
+	}
+	if n.Generation != d.generation && !mutant.On(mutant.KeepOutdatedBlock) {
+		return Numbering{}, fmt.Errorf("sequence %q: %w", name, allocator.ErrOutdatedBlock)
+	}
+	return d.numbering(n, m.clock.Now().Wall), nil
+}
+
+// TryNext is Next if this member's blocks have the numbers now; it does not wait. It gives out
+// none if not ok, for whatever reason, which Next tells.
+func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
+	if m.counters.get(name) == nil {
+		return Numbering{}, false // not used yet, or unknown, of which the error takes long to word
+	}
+	c, d, err := m.counterHere(name)
+	if err != nil || d.strict {
+		return Numbering{}, false
+	}
+	numbers, ok := c.numbers.TryNext(count)
+	if !ok || numbers.Generation != d.generation {
+		return Numbering{}, false
+	}
+	return d.numbering(numbers, m.clock.Now().Wall), true
+}
+
+// Last returns the last number of a relaxed sequence that this member issued, or, as long as it
+// has issued none, the last one that was granted to any member. It fails as Next does.
+func (c Counter) Last(ctx context.Context) (last int64, ok bool, err error) {
+	if c.Strict() {
+		return 0, false, ErrStrict
+	}
+	if last, ok := c.own.numbers.Last(); ok {
+		return last, true, nil
+	}
+	s, err := c.m.Sequence(ctx, c.name)
+	return s.Last, s.HasLast, err
+}
+
+// NextAtLeader gives out the next count numbers of a sequence; only the leader can,
+// others fail with [cluster.ErrNotLeader]. Those of a strict sequence are greater
+// (with a negative increment: smaller) than all that were given out before the call. A
+// repetition with the same request ID, if it is not empty, is answered with the same numbers.
+func (m *Member) NextAtLeader(ctx context.Context, name string, count uint64, requestID string) (Numbering, error) {
+	for look := 1; ; look++ {
+		n, err := m.nextAtLeader(ctx, name, count, requestID)
+		if !errors.Is(err, ErrStrict) || look == looks {
+			return n, err
+		} // it became strict since it was looked up
+	}
+}
+
+func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, requestID string) (Numbering, error) {
+	r := m.reign.Load()
+	if r == nil {
+		return Numbering{}, cluster.ErrNotLeader
+	}
+	c, err := m.Counter(ctx, name)
+	switch {
+	case err != nil:
+		return Numbering{}, err
+	case requestID != "":
+		return r.sequence(name).record(ctx, count, requestID)
+	case !c.Strict():
+		return c.Next(ctx, count)
+	}
+	n, err := r.sequence(name).next(ctx, count)
+	if err != nil {
+		return Numbering{}, err
+	}
+	return m.written(ctx, name, c.definition, n)
+}
+
+// LastAtLeader is the last number of a sequence that was given out, by anybody if
+// it is strict; only the leader can tell.
+func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
+	r := m.reign.Load()
+	if r == nil {
+		return 0, false, cluster.ErrNotLeader
+	}
+	c, err := m.Counter(ctx, name)
+	switch {
+	case err != nil:
+		return 0, false, err
+	case !c.Strict():
+		return c.Last(ctx)
+	}
+	return r.sequence(name).last(ctx)
+}

@@ -1,0 +1,103 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+// AtLeader makes a call: here while this member leads, else there, until a member answers as the
+// leader. Only a harmless call is tried again after an unknown outcome.
+func (r *Router) AtLeader(ctx context.Context, harmless bool, here func(context.Context) error,
+	there func(context.Context, cluster.Member) error) error {
+	var o outcome
+	err := r.hold(ctx, func() error {
+		err := r.try(ctx, harmless, here, there)
+		o.see(err)
+		return err
+	}, func(err error) bool { return retryable(err, harmless) })
+	return o.of(err)
+}
+
+func (r *Router) try(ctx context.Context, harmless bool, here func(context.Context) error, there func(context.Context, cluster.Member) error) error {
+	node := r.member.Node()
+	if node.IsLeader() {
+		return here(ctx)
+	}
+	leader, ok := node.Leader()
+	if !ok || leader.ID == node.ID() {
+		return member.ErrNoLeader
+	}
+	if harmless {
+		var cancel context.CancelFunc
+		ctx, cancel = whileLeading(ctx, node, leader.ID)
+		defer cancel()
+	}
+	err := there(ctx, leader)
+	if err != nil && errors.Is(context.Cause(ctx), errReplaced) {
+		return errReplaced
+	}
+	return err
+}
+
+// hold tries until there is no error that another leader would mend, for as long as calls wait
+// for one.
+func (r *Router) hold(ctx context.Context, try func() error, mends func(error) bool) error {
+	until := time.Now().Add(Wait)
+	for {
+		changed := r.member.Node().LeaderChanged()
+		err := try()
+		if errors.Is(err, errReplaced) {
+			until = time.Now().Add(Wait) // the time up to now was not spent without a leader
+		}
+		if err == nil || !mends(err) || time.Now().After(until) {
+			return err
+		}
+		// Jitter, so that held calls do not all arrive at the new leader at once.
+		pause := time.NewTimer(50*time.Millisecond + rand.N(50*time.Millisecond))
+		select {
+		case <-changed:
+		case <-pause.C:
+		case <-ctx.Done():
+		}
+		pause.Stop()
+		if ctx.Err() != nil {
+			return err
+		}
+	}
+}
+
+// leadership is what a [cluster.Node] knows of the leader.
+type leadership interface {
+	Leader() (cluster.Member, bool)
+	LeaderChanged() <-chan struct{}
+}
+
+// errReplaced is the outcome of a call to a leader that another one replaced before it answered.
+var errReplaced = fmt.Errorf("the leader was replaced before it answered: %w", cluster.ErrUnknownOutcome)
+
+// whileLeading is ctx until another member than this is known to lead; then its cause is
+// errReplaced. A leader that hangs, or whose answers do not get through, keeps no call waiting
+// for longer than the others need to replace it.
+func whileLeading(ctx context.Context, of leadership, leaderID string) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		for ctx.Err() == nil {
+			changed := of.LeaderChanged()
+			if now, ok := of.Leader(); ok && now.ID != leaderID {
+				cancel(errReplaced)
+				return
+			}
+			select {
+			case <-changed:
+			case <-ctx.Done():
+			}
+		}
+	}()
+	return ctx, func() { cancel(nil) }
+}

@@ -1,0 +1,123 @@
+package route
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+// throne tells who leads; "" is nobody.
+type throne struct {
+	leader  string
+	changed chan struct{}
+}
+
+func (t *throne) Leader() (cluster.Member, bool) {
+	return cluster.Member{ID: t.leader}, t.leader != ""
+}
+func (t *throne) LeaderChanged() <-chan struct{} { return t.changed }
+
+func (t *throne) becomes(leader string) {
+	changed := t.changed
+	t.leader, t.changed = leader, make(chan struct{})
+	close(changed)
+	synctest.Wait()
+}
+
+// TestCallsEndWhenTheLeaderIsReplaced has a leader that never answers.
+func TestCallsEndWhenTheLeaderIsReplaced(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		of := &throne{leader: "a", changed: make(chan struct{})}
+		ctx, cancel := whileLeading(t.Context(), of, "a")
+		defer cancel()
+		synctest.Wait()
+		// That it is not known who leads is no reason to give up: nobody else could be asked.
+		for _, leader := range []string{"", "a"} {
+			of.becomes(leader)
+			if err := ctx.Err(); err != nil {
+				t.Fatalf("the call was ended while %q led: %v", leader, err)
+			}
+		}
+		of.becomes("b")
+		if cause := context.Cause(ctx); !errors.Is(cause, errReplaced) {
+			t.Errorf("with another leader the call went on: %v", cause)
+		}
+
+		// It was replaced between looking and calling.
+		ctx, cancel = whileLeading(t.Context(), of, "a")
+		defer cancel()
+		<-ctx.Done()
+		if cause := context.Cause(ctx); !errors.Is(cause, errReplaced) {
+			t.Error(cause)
+		}
+
+		// The caller's own deadline stays what it is.
+		ctx, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		ctx, cancel = whileLeading(ctx, of, "b")
+		defer cancel()
+		<-ctx.Done()
+		if cause := context.Cause(ctx); !errors.Is(cause, context.DeadlineExceeded) {
+			t.Error(cause)
+		}
+	})
+}
+
+func TestForwardingRepeatsUnknownOutcomesOnlyIfHarmless(t *testing.T) {
+	t.Parallel()
+	unknown := fmt.Errorf("%w: leadership was lost", cluster.ErrUnknownOutcome)
+	for _, tc := range []struct {
+		err               error
+		harmful, harmless bool
+	}{
+		{member.ErrNoLeader, true, true},
+		{cluster.ErrNotLeader, true, true},
+		{unknown, false, true},
+		{errReplaced, false, true},
+		{fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, cluster.ErrNotLeader), false, true},
+		{cluster.ErrClosed, false, false},
+	} {
+		if a, b := retryable(tc.err, false), retryable(tc.err, true); a != tc.harmful || b != tc.harmless {
+			t.Errorf("%v: retryable is %v, and %v if that is harmless; want %v and %v", tc.err, a, b, tc.harmful, tc.harmless)
+		}
+	}
+}
+
+func TestALostLeaderUndoesNothing(t *testing.T) {
+	t.Parallel()
+	unknown := fmt.Errorf("%w: leadership was lost", cluster.ErrUnknownOutcome)
+	exhausted := &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED}
+	busy := &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_LIMIT_REACHED}
+	for _, tc := range []struct {
+		name  string
+		tries []error
+		want  error
+	}{
+		{"never a leader", []error{member.ErrNoLeader, cluster.ErrNotLeader}, cluster.ErrNotLeader},
+		{"an unknown outcome, then no leader", []error{unknown, member.ErrNoLeader}, unknown},
+		{"another leader took over", []error{errReplaced, cluster.ErrNotLeader, member.ErrNoLeader}, errReplaced},
+		{"the next leader ends", []error{unknown, cluster.ErrClosed}, unknown},
+		{"the next leader is too busy", []error{unknown, busy}, unknown},
+		{"a busy leader", []error{busy}, busy},
+		{"an unknown outcome, then a refusal", []error{unknown, member.ErrNoLeader, exhausted}, exhausted},
+		{"an unknown outcome, then an answer", []error{unknown, nil}, nil},
+	} {
+		var o outcome
+		for _, err := range tc.tries {
+			o.see(err)
+		}
+		if got := o.of(tc.tries[len(tc.tries)-1]); !errors.Is(got, tc.want) {
+			t.Errorf("%s: %v, expected %v", tc.name, got, tc.want)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package route
+
+import (
+	"errors"
+	"fmt"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+// outcome is what the tries of one call say of it.
+type outcome struct{ unknown error } // of a try that may have been done
+
+func (o *outcome) see(err error) {
+	if errors.Is(err, cluster.ErrUnknownOutcome) {
+		o.unknown = err
+	}
+}
+
+// of is the error of the call, given that of its last try: that no member leads now, or that the
+// leader shuts down or is too busy, undoes nothing of what an earlier try may have done.
+func (o *outcome) of(err error) error {
+	if o.unknown != nil && turnedAway(err) {
+		return o.unknown
+	}
+	return err
+}
+
+// turnedAway reports whether an error only says that a try was not made, and nothing of those before it.
+func turnedAway(err error) bool {
+	var skew *clock.SkewError
+	var behind *clock.BehindError
+	return noLeader(err) || errors.Is(err, cluster.ErrClosed) || errors.Is(err, allocator.ErrClosed) ||
+		errors.As(err, &skew) || errors.As(err, &behind) || refusedFor(err, commandv1.Refusal_REFUSAL_LIMIT_REACHED)
+}
+
+// noLeader reports whether an error says that no member was found that leads. Nothing was done.
+func noLeader(err error) bool {
+	return !errors.Is(err, cluster.ErrUnknownOutcome) && (errors.Is(err, member.ErrNoLeader) || errors.Is(err, cluster.ErrNotLeader))
+}
+
+// retryable reports whether a call may be tried again, at the next leader.
+func retryable(err error, harmless bool) bool {
+	return noLeader(err) || harmless && errors.Is(err, cluster.ErrUnknownOutcome)
+}
+
+// leaderless reports whether a block was not granted because no leader answered. Numbers were
+// not issued then, whatever became of the block.
+func leaderless(err error) bool { return errors.Is(err, cluster.ErrUnknownOutcome) || noLeader(err) }
+
+// ungranted makes a [member.ErrNoLeader] of an error that leaves open what became of a block.
+func ungranted(sequence string, err error) error {
+	if err == nil || !leaderless(err) || errors.Is(err, member.ErrNoLeader) && noLeader(err) {
+		return err
+	}
+	return &ungrantedError{sequence, err}
+}
+
+type ungrantedError struct {
+	sequence string
+	cause    error // not in the chain: no number was issued, so the outcome is known
+}
+
+func (e *ungrantedError) Error() string {
+	return fmt.Sprintf("no leader grants numbers of sequence %q now: %v", e.sequence, e.cause)
+}
+
+func (e *ungrantedError) Is(target error) bool { return target == member.ErrNoLeader }

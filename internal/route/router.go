@@ -1,0 +1,137 @@
+// Package route brings calls to the member that leads. A call waits while no member leads, goes to
+// the next leader when the one that was asked is replaced, and is repeated only if its rule allows
+// that after an unknown outcome.
+package route
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/share"
+)
+
+// Wait is how long a call waits for a leader.
+const Wait = 2 * time.Second
+
+// Peers reaches other members. Its errors are those of the domain: [member.ErrNoLeader] if nothing
+// was sent, [cluster.ErrUnknownOutcome] if the connection broke after that.
+type Peers interface {
+	NextAtLeader(ctx context.Context, leader cluster.Member, sequence string, count uint64, requestID string) (member.Numbering, error)
+	LastAtLeader(ctx context.Context, leader cluster.Member, sequence string) (last int64, ok bool, err error)
+}
+
+// Router brings the calls of one member to the leader.
+type Router struct {
+	member *member.Member
+	peers  Peers
+	strict *share.Calls[member.Numbering]
+}
+
+// New returns the router of a member.
+func New(m *member.Member, peers Peers) *Router {
+	r := &Router{member: m, peers: peers}
+	r.strict = share.New(limits.Count, limits.CallTimeout, exhausted,
+		func(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
+			return r.nextAtLeader(ctx, sequence, count, "")
+		})
+	return r
+}
+
+// Next issues the next numbers of a sequence: those of a relaxed one from this member's memory,
+// those of a strict one, and of requests with an ID, at the leader. Callers of a strict sequence
+// share calls to the leader.
+func (r *Router) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	if requestID != "" {
+		return r.nextAtLeader(ctx, sequence, count, requestID)
+	}
+	n, strict, err := r.relaxed(ctx, sequence, count)
+	if err != nil && leaderless(err) {
+		err = r.Hold(ctx, func() (err error) {
+			n, strict, err = r.relaxed(ctx, sequence, count)
+			return err
+		})
+		err = ungranted(sequence, err)
+	}
+	switch {
+	case err != nil || !strict:
+		return n, err
+	case r.member.Node().IsLeader():
+		return r.nextAtLeader(ctx, sequence, count, "")
+	default:
+		return r.strict.Do(ctx, sequence, count)
+	}
+}
+
+// relaxed issues numbers from memory unless the sequence is strict, as the leader alone may know.
+func (r *Router) relaxed(ctx context.Context, sequence string, count uint64) (n member.Numbering, strict bool, err error) {
+	c, err := r.member.Counter(ctx, sequence)
+	if err != nil || c.Strict() {
+		return n, err == nil, err
+	}
+	if n, err = c.Next(ctx, count); errors.Is(err, member.ErrStrict) {
+		return n, true, nil
+	}
+	return n, false, err
+}
+
+func (r *Router) nextAtLeader(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
+	// The numbers of a try whose outcome is unknown are lost or, with a request ID, found again.
+	err = r.AtLeader(ctx, true, func(ctx context.Context) (err error) {
+		n, err = r.member.NextAtLeader(ctx, sequence, count, requestID)
+		return err
+	}, func(ctx context.Context, leader cluster.Member) (err error) {
+		n, err = r.peers.NextAtLeader(ctx, leader, sequence, count, requestID)
+		return err
+	})
+	return n, err
+}
+
+// Last returns the last number that was issued, of a strict sequence linearizably.
+func (r *Router) Last(ctx context.Context, sequence string) (last int64, ok bool, err error) {
+	var strict bool
+	look := func() error {
+		c, err := r.member.Counter(ctx, sequence)
+		if err != nil || c.Strict() {
+			strict = err == nil
+			return err
+		}
+		last, ok, err = c.Last(ctx)
+		return err
+	}
+	if err = look(); err != nil && leaderless(err) {
+		err = r.Hold(ctx, look)
+	}
+	if err != nil || !strict {
+		return last, ok, err
+	}
+	err = r.AtLeader(ctx, true, func(ctx context.Context) (err error) {
+		last, ok, err = r.member.LastAtLeader(ctx, sequence)
+		return err
+	}, func(ctx context.Context, leader cluster.Member) (err error) {
+		last, ok, err = r.peers.LastAtLeader(ctx, leader, sequence)
+		return err
+	})
+	return last, ok, err
+}
+
+// Hold tries what this member can do alone once a leader has granted or confirmed something, for
+// as long as calls wait for a leader.
+func (r *Router) Hold(ctx context.Context, try func() error) error {
+	return r.hold(ctx, try, leaderless)
+}
+
+func exhausted(err error) bool {
+	return refusedFor(err, commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED)
+}
+
+func refusedFor(err error, reason commandv1.Refusal) bool {
+	refused, ok := errors.AsType[*fsm.Refused](err)
+	return ok && refused.Reason == reason
+}

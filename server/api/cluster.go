@@ -1,0 +1,212 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+type clusterService struct {
+	snowraftv1.UnimplementedClusterServiceServer
+	*Services
+
+	configuring sync.Mutex
+	awaiting    atomic.Int64 // calls of AwaitIndex that wait
+}
+
+// maxAwaiting is how many calls of AwaitIndex wait at once: whoever can reach the
+// member can ask for an index that the log never gets to.
+const maxAwaiting = 1000
+
+// AwaitIndex answers when this member has applied the log up to an index.
+func (c *clusterService) AwaitIndex(ctx context.Context, req *snowraftv1.AwaitIndexRequest) (*snowraftv1.AwaitIndexResponse, error) {
+	if state := c.Member.State(); state.Applied() < req.GetIndex() {
+		defer c.awaiting.Add(-1)
+		if c.awaiting.Add(1) > maxAwaiting {
+			return nil, wire.TooMany(maxAwaiting, "AwaitIndex")
+		}
+		if err := state.AwaitApplied(ctx, req.GetIndex()); err != nil {
+			return nil, err
+		}
+	}
+	return &snowraftv1.AwaitIndexResponse{}, nil
+}
+
+func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
+	m, node := c.Member, c.Member.Node()
+	now := m.Clock().Now()
+	resp := &snowraftv1.GetStatusResponse{
+		ClusterId: node.ClusterID(), NodeId: node.ID(), Name: c.Name, Version: c.Version,
+		Term: node.Term(), CommitIndex: node.CommitIndex(), AppliedIndex: node.AppliedIndex(),
+		ObservedClockMs: m.State().Observed().Load(), ClockMs: now.Wall, ClockOffsetMs: m.Clock().Offset().Milliseconds(),
+		FsmVersionSupported: node.Commands(), Config: configMessage(m.State().ConfigValue()),
+	}
+	if leader, ok := node.Leader(); ok {
+		resp.LeaderId, resp.LeaderName = leader.ID, leader.Name
+	}
+	if isMember, voter := node.IsMember(); isMember {
+		resp.Role = role(voter)
+	}
+	m.State().View(func(s *fsm.State) { resp.FsmVersion = s.FSMVersion() })
+	if err := c.Ready(); err != nil {
+		resp.Problem = err.Error()
+	}
+	for _, l := range m.Lanes() {
+		exhausts := int64(0)
+		if layout, ok := m.State().Layout(l.Layout); ok {
+			exhausts = layout.ExhaustsAt()
+		}
+		for _, lane := range l.Lanes {
+			resp.Lanes = append(resp.Lanes, &snowraftv1.Lane{
+				Layout: l.Layout, Lane: uint32(lane.Lane), Worker: lane.Worker, Token: lane.Token, //nolint:gosec // 0 to 63
+				From: lane.From, Until: lane.Until, ServeUntilMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: lane.Problem,
+				ExhaustsAtMs: exhausts,
+			})
+		}
+	}
+	return resp, nil
+}
+
+func (c *clusterService) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
+	resp := &snowraftv1.ListMembersResponse{}
+	for _, m := range c.Member.Node().Members() {
+		resp.Members = append(resp.Members, memberMessage(m))
+	}
+	return resp, nil
+}
+
+func (c *clusterService) AddMember(ctx context.Context, req *snowraftv1.AddMemberRequest) (*snowraftv1.AddMemberResponse, error) {
+	if _, _, err := net.SplitHostPort(req.GetAddress()); err != nil {
+		return nil, wire.Invalid(fmt.Sprintf("address is %q, expected the gossip address of the new member, host:port", req.GetAddress()))
+	}
+	added, err := c.Member.Node().Contact(ctx, req.GetAddress())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.AddMemberResponse{Member: memberMessage(added)}, nil
+}
+
+// RemoveMember runs on the leader. A leader that is to be removed hands over
+// first; the next one then removes it.
+func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.RemoveMemberRequest) (*snowraftv1.RemoveMemberResponse, error) {
+	node := c.Member.Node()
+	if !node.IsLeader() {
+		return nil, cluster.ErrNotLeader
+	}
+	if c.Member.IsRemoved(req.GetMember()) {
+		// By an earlier try whose answer was lost, or by somebody else.
+		return &snowraftv1.RemoveMemberResponse{Member: &snowraftv1.Member{Id: req.GetMember()}}, nil
+	}
+	gone, err := node.Member(req.GetMember())
+	if err != nil {
+		return nil, err
+	}
+	if gone.ID == node.ID() {
+		if len(node.Members()) == 1 {
+			return nil, fmt.Errorf("%w: it is the only member: stop it and delete its data directory instead", cluster.ErrQuorum)
+		}
+		if err := node.CheckRemoval(gone.ID, req.GetForce()); err != nil {
+			return nil, err // leadership stays
+		}
+		if _, err := node.TransferLeadership(ctx, ""); err != nil {
+			return nil, err
+		}
+		// Whoever brought the call here finds the new leader.
+		return nil, fmt.Errorf("%w: leadership was handed over for the removal", cluster.ErrNotLeader)
+	}
+	if err := node.Remove(ctx, gone.ID, req.GetForce()); err != nil {
+		return nil, err
+	}
+	return &snowraftv1.RemoveMemberResponse{Member: memberMessage(gone)}, nil
+}
+
+func (c *clusterService) TransferLeadership(ctx context.Context, req *snowraftv1.TransferLeadershipRequest) (*snowraftv1.TransferLeadershipResponse, error) {
+	if !c.Member.Node().IsLeader() {
+		return nil, cluster.ErrNotLeader
+	}
+	leader, err := c.Member.Node().TransferLeadership(ctx, req.GetMember())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.TransferLeadershipResponse{LeaderId: leader.ID, LeaderName: leader.Name}, nil
+}
+
+// Leave has this member removed by the leader and then ends it.
+func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) (*snowraftv1.LeaveResponse, error) {
+	node := c.Member.Node()
+	if !c.leaving.CompareAndSwap(false, true) {
+		return nil, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.ShuttingDown, Message: "this member is leaving already"}
+	}
+	_, err := c.atLeader(ctx, snowraftv1.ClusterService_RemoveMember_FullMethodName, &snowraftv1.RemoveMemberRequest{Member: node.ID()},
+		func(ctx context.Context, req any) (any, error) {
+			return c.RemoveMember(ctx, req.(*snowraftv1.RemoveMemberRequest))
+		})
+	if err != nil {
+		c.leaving.Store(false)
+		return nil, err
+	}
+	c.Left()
+	return &snowraftv1.LeaveResponse{}, nil
+}
+
+func (c *clusterService) GetConfig(context.Context, *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
+	return &snowraftv1.GetConfigResponse{Config: configMessage(c.Member.State().ConfigValue())}, nil
+}
+
+func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
+	c.configuring.Lock() // reading, changing and writing is one step
+	defer c.configuring.Unlock()
+	config := proto.CloneOf(c.Member.State().ConfigValue())
+	change := req.GetConfig()
+	config.MaxWindowMs = cmp.Or(change.GetMaxWindowMs(), config.MaxWindowMs)
+	config.WaitThresholdMs = cmp.Or(change.GetWaitThresholdMs(), config.WaitThresholdMs)
+	config.MaxClockOffsetMs = cmp.Or(change.GetMaxClockOffsetMs(), config.MaxClockOffsetMs)
+	config.Rollback = cmp.Or(commandv1.RollbackPolicy(change.GetRollback()), config.Rollback)
+	config, err := c.Member.SetConfig(ctx, config, false)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.UpdateConfigResponse{Config: configMessage(config)}, nil
+}
+
+func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {
+	observed, err := c.Member.ObserveClock(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.ResetObservedClockResponse{ObservedClockMs: observed}, nil
+}
+
+func configMessage(c *commandv1.Config) *snowraftv1.Config {
+	return &snowraftv1.Config{
+		MaxWindowMs: c.GetMaxWindowMs(), WaitThresholdMs: c.GetWaitThresholdMs(),
+		MaxClockOffsetMs: c.GetMaxClockOffsetMs(), Rollback: snowraftv1.RollbackPolicy(c.GetRollback()),
+	}
+}
+
+func memberMessage(m cluster.Member) *snowraftv1.Member {
+	return &snowraftv1.Member{
+		Id: m.ID, Name: m.Name, Address: m.Address, ApiAddress: m.API, Role: role(m.Voter),
+		Leader: m.Leader, Alive: m.Alive, ClockOffsetMs: m.ClockOffset.Milliseconds(), Version: m.Version,
+	}
+}
+
+func role(voter bool) snowraftv1.MemberRole {
+	if voter {
+		return snowraftv1.MemberRole_MEMBER_ROLE_VOTER
+	}
+	return snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER
+}

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// ids is the IdService of a member.
+type ids struct {
+	IDs
+	*Services
+}
+
+// layout finds a layout of the cluster, or a preset, which can decode without being created.
+func (i ids) layout(ctx context.Context, name string) (*snowflake.Layout, error) {
+	l, err := i.Member.Layout(ctx, name)
+	if err != nil {
+		if preset, ok := snowflake.Preset(name); ok {
+			return preset, nil
+		}
+	}
+	return l, err
+}
+
+func (i ids) DecodeId(ctx context.Context, req *snowraftv1.DecodeIdRequest) (*snowraftv1.DecodeIdResponse, error) {
+	l, err := i.layout(ctx, req.GetLayout())
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.Unpack(req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.DecodeIdResponse{
+		Id: req.GetId(), Layout: l.Name(), TimestampMs: l.MillisAt(p.Tick), Tick: p.Tick,
+		Datacenter: p.Datacenter, Worker: p.Worker, Sequence: p.Sequence,
+	}, nil
+}
+
+func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraftv1.WhoIsResponse, error) {
+	l, err := i.Member.Layout(ctx, req.GetLayout())
+	if err != nil {
+		return nil, err
+	}
+	p, err := l.Unpack(req.GetId())
+	if err != nil {
+		return nil, err
+	}
+	if own := l.Spec().Datacenter; p.Datacenter != own {
+		return nil, &rpc.Error{Code: codes.NotFound, Reason: rpc.NotGranted,
+			Message: fmt.Sprintf("the ID is of datacenter %d, this cluster issues for %d", p.Datacenter, own)}
+	}
+	term := i.Member.Node().LeadingTerm()
+	var record fsm.GrantRecord
+	var found bool
+	i.Member.State().View(func(s *fsm.State) { record, found = s.WhoIs(l.Name(), p.Worker, p.Tick) })
+	if err := i.Member.Node().Verify(ctx, term); err != nil {
+		return nil, err
+	}
+	if !found {
+		return nil, &rpc.Error{Code: codes.NotFound, Reason: rpc.NotGranted,
+			Message: fmt.Sprintf("no window of worker %d at %s was granted, or it is older than the history reaches", p.Worker, l.TimeOf(req.GetId()).Format("2006-01-02T15:04:05.000Z"))}
+	}
+	return &snowraftv1.WhoIsResponse{Grant: workerGrant(l, record)}, nil
+}

@@ -1,0 +1,86 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// IDs is the part of the IdService that issues, of a member and of a gateway.
+type IDs struct {
+	snowraftv1.UnimplementedIdServiceServer
+	Issuer *issue.Issuer
+}
+
+// GenerateIds implements snowraftv1.IdServiceServer, as all of these.
+func (i IDs) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+	count := max(req.GetCount(), 1)
+	if req.GetPacked() && count > limits.Packed && count <= limits.Count {
+		return nil, wire.Invalid(fmt.Sprintf("count is %d, at most %d packed IDs fit into an answer: ask for ranges, or for fewer", count, limits.Packed))
+	}
+	taken := issue.Borrow()
+	defer issue.Return(taken)
+	var err error
+	if *taken, err = i.Issuer.Take(ctx, *taken, req.GetLayout(), count, req.GetAfter()); err != nil {
+		return nil, err
+	}
+	return wire.IDsResponse(*taken, count, req.GetPacked()), nil
+}
+
+// StreamIds answers each request of a stream in turn.
+func (i IDs) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
+	for {
+		req, err := stream.Recv()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(stream.Context(), limits.CallTimeout)
+		resp, err := i.GenerateIds(ctx, req.GetRequest())
+		cancel()
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(&snowraftv1.StreamIdsResponse{Response: resp}); err != nil {
+			return err
+		}
+	}
+}
+
+// GenerateUuids issues IDs and writes them as UUIDs.
+func (i IDs) GenerateUuids(ctx context.Context, req *snowraftv1.GenerateUuidsRequest) (*snowraftv1.GenerateUuidsResponse, error) {
+	uuids, err := i.Issuer.UUIDs(ctx, req.GetLayout(), max(req.GetCount(), 1))
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.GenerateUuidsResponse{Uuids: uuids}, nil
+}
+
+// Numbers is the part of the SequenceService that issues, of a member and of a gateway.
+type Numbers struct {
+	snowraftv1.UnimplementedSequenceServiceServer
+	Issuer *issue.Issuer
+}
+
+// Next issues numbers.
+func (q Numbers) Next(ctx context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
+	n, err := q.Issuer.Next(ctx, req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
+	if err != nil {
+		return nil, err
+	}
+	return wire.NextResponse(req.GetSequence(), n, true), nil
+}
+
+// GetLast returns the last number that was issued.
+func (q Numbers) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
+	last, ok, err := q.Issuer.Last(ctx, req.GetSequence())
+	return wire.LastResponse(last, ok), err
+}

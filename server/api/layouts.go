@@ -1,0 +1,94 @@
+package api
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+type layouts struct {
+	snowraftv1.UnimplementedLayoutServiceServer
+	*Services
+}
+
+func (l layouts) CreateLayout(ctx context.Context, req *snowraftv1.CreateLayoutRequest) (*snowraftv1.CreateLayoutResponse, error) {
+	spec, err := layoutSpec(req.GetLayout())
+	if err != nil {
+		return nil, err
+	}
+	created, err := l.Member.CreateLayout(ctx, spec)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.CreateLayoutResponse{Layout: layoutMessage(created)}, nil
+}
+
+// GetLayout answers a member that has no such layout as the leader.
+func (l layouts) GetLayout(ctx context.Context, req *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
+	look := l.Member.Layout
+	if forwarded(ctx) {
+		look = l.Member.LayoutAtLeader
+	}
+	found, err := look(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.GetLayoutResponse{Layout: layoutMessage(found)}, nil
+}
+
+func (l layouts) ListLayouts(_ context.Context, req *snowraftv1.ListLayoutsRequest) (*snowraftv1.ListLayoutsResponse, error) {
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	resp := &snowraftv1.ListLayoutsResponse{}
+	l.Member.State().View(func(s *fsm.State) {
+		for _, info := range s.Layouts() {
+			if info.Layout.Name() <= req.GetPageToken() {
+				continue
+			}
+			if len(resp.Layouts) == size {
+				resp.NextPageToken = resp.Layouts[size-1].GetName()
+				return
+			}
+			resp.Layouts = append(resp.Layouts, layoutMessage(info.Layout))
+		}
+	})
+	return resp, nil
+}
+
+// pageSize bounds what a caller asks for.
+func pageSize(asked int32) (int, error) {
+	switch {
+	case asked < 0:
+		return 0, wire.Invalid(fmt.Sprintf("page_size is %d, expected 1 to 1000, or 0 for 100", asked))
+	case asked == 0:
+		return 100, nil
+	case asked > 1000:
+		return 1000, nil
+	default:
+		return int(asked), nil
+	}
+}
+
+func layoutSpec(m *snowraftv1.Layout) (snowflake.Spec, error) {
+	for _, f := range m.GetFields() {
+		if f.GetBits() > 64 || f.GetKind() <= 0 || f.GetKind() > snowraftv1.FieldKind_FIELD_KIND_SEQUENCE {
+			return snowflake.Spec{}, wire.Invalid(fmt.Sprintf("field %s with %d bits: expected time, datacenter, worker or sequence with 1 to 63 bits", f.GetKind(), f.GetBits()))
+		}
+	}
+	spec := rpc.Spec(m)
+	_, err := snowflake.New(spec)
+	return spec, err
+}
+
+func layoutMessage(l *snowflake.Layout) *snowraftv1.Layout {
+	m := rpc.Layout(l.Spec())
+	m.ExhaustsAtMs = l.ExhaustsAt()
+	return m
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// sequences is the SequenceService of a member.
+type sequences struct {
+	Numbers
+	*Services
+}
+
+func (q sequences) CreateSequence(ctx context.Context, req *snowraftv1.CreateSequenceRequest) (*snowraftv1.CreateSequenceResponse, error) {
+	spec, err := newSequenceSpec(req.GetSequence())
+	if err != nil {
+		return nil, err
+	}
+	created, err := q.Member.CreateSequence(ctx, spec, req.GetForce())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.CreateSequenceResponse{
+		Sequence: sequenceMessage(created.Sequence), UnreachedMembers: q.spread(ctx, created.Index),
+	}, nil
+}
+
+// GetSequence answers a member that has no such sequence as the leader.
+func (q sequences) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
+	look := q.Member.Sequence
+	if forwarded(ctx) {
+		look = q.Member.SequenceAtLeader
+	}
+	found, err := look(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.GetSequenceResponse{Sequence: sequenceMessage(found)}, nil
+}
+
+func (q sequences) ListSequences(_ context.Context, req *snowraftv1.ListSequencesRequest) (*snowraftv1.ListSequencesResponse, error) {
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	var found []fsm.Sequence
+	q.Member.State().View(func(s *fsm.State) { found = s.Sequences(req.GetPageToken(), req.GetPrefix(), size+1) })
+	resp := &snowraftv1.ListSequencesResponse{}
+	for i, f := range found {
+		if i == size {
+			resp.NextPageToken = found[i-1].Spec.GetName()
+			break
+		}
+		resp.Sequences = append(resp.Sequences, sequenceMessage(f))
+	}
+	return resp, nil
+}
+
+func (q sequences) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {
+	fields, err := updateFields(req)
+	if err != nil {
+		return nil, err
+	}
+	updated, err := q.Member.UpdateSequence(ctx, req.GetSequence().GetName(), func(spec *commandv1.SequenceSpec) error {
+		return updateSpec(spec, req.GetSequence(), fields)
+	}, nil, req.GetForce())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.UpdateSequenceResponse{
+		Sequence: sequenceMessage(updated.Sequence), UnreachedMembers: q.spread(ctx, updated.Index),
+	}, nil
+}
+
+func (q sequences) DeleteSequence(ctx context.Context, req *snowraftv1.DeleteSequenceRequest) (*snowraftv1.DeleteSequenceResponse, error) {
+	deleted, err := q.Member.DeleteSequence(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.DeleteSequenceResponse{UnreachedMembers: q.spread(ctx, deleted.Index)}, nil
+}
+
+func (q sequences) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
+	next := req.GetNext()
+	set, err := q.Member.UpdateSequence(ctx, req.GetSequence(), func(*commandv1.SequenceSpec) error { return nil }, &next, req.GetForce())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.SetNextResponse{
+		Sequence: sequenceMessage(set.Sequence), UnreachedMembers: q.spread(ctx, set.Index),
+	}, nil
+}
+
+// Next issues numbers; to another member as the leader, without counting them.
+func (q sequences) Next(ctx context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
+	if !forwarded(ctx) {
+		return q.Numbers.Next(ctx, req)
+	}
+	if err := issue.CheckNext(uint64(req.GetCount()), req.GetRequestId()); err != nil {
+		return nil, err
+	}
+	n, err := q.Member.NextAtLeader(ctx, req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
+	if err != nil {
+		return nil, err
+	}
+	return wire.NextResponse(req.GetSequence(), n, false), nil
+}
+
+// GetLast returns the last number; to another member as the leader.
+func (q sequences) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
+	if !forwarded(ctx) {
+		return q.Numbers.GetLast(ctx, req)
+	}
+	last, ok, err := q.Member.LastAtLeader(ctx, req.GetSequence())
+	return wire.LastResponse(last, ok), err
+}
+
+func (q sequences) AllocateBlock(ctx context.Context, req *snowraftv1.AllocateBlockRequest) (*snowraftv1.AllocateBlockResponse, error) {
+	if err := issue.CheckRequestID(req.GetRequestId()); err != nil {
+		return nil, err
+	}
+	block, err := q.Member.AllocateBlockOnce(ctx, req.GetSequence(), req.GetCount(), req.GetRequestId())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.AllocateBlockResponse{Block: rpc.Block(block)}, nil
+}
+
+func (q sequences) ReturnBlock(ctx context.Context, req *snowraftv1.ReturnBlockRequest) (*snowraftv1.ReturnBlockResponse, error) {
+	if err := q.Member.ReturnBlock(ctx, req.GetSequence(), req.GetToken(), req.GetUnused()); err != nil {
+		return nil, err
+	}
+	return &snowraftv1.ReturnBlockResponse{}, nil
+}

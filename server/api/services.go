@@ -1,0 +1,55 @@
+// Package api is the gRPC services of a member, and the interceptor that brings calls that only
+// the leader serves there. What issues is served by a gateway as well.
+package api
+
+import (
+	"context"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/route"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/issue"
+)
+
+// Config is what the services need.
+type Config struct {
+	Member  *member.Member
+	Router  *route.Router
+	Issuer  *issue.Issuer
+	Peers   Peers
+	Name    string // of the member
+	Version string // of the program
+	Ready   func() error
+	Left    func() // called when the member has left its cluster on request
+}
+
+// Peers makes calls to the services of other members.
+type Peers interface {
+	Invoke(ctx context.Context, to cluster.Member, method string, req, reply any) error
+}
+
+// Services is the services of one member.
+type Services struct {
+	Config
+	leaving atomic.Bool // the cluster was asked to remove this member
+}
+
+// New returns the services, which are served once they are registered.
+func New(cfg Config) *Services { return &Services{Config: cfg} }
+
+// Register registers all services. The server's interceptor calls Serve.
+func (s *Services) Register(g grpc.ServiceRegistrar) error {
+	snowraftv1.RegisterIdServiceServer(g, ids{IDs: IDs{Issuer: s.Issuer}, Services: s})
+	snowraftv1.RegisterLayoutServiceServer(g, layouts{Services: s})
+	snowraftv1.RegisterWorkerServiceServer(g, workers{Services: s})
+	snowraftv1.RegisterClusterServiceServer(g, &clusterService{Services: s})
+	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Issuer: s.Issuer}, Services: s})
+	return nil
+}
+
+// Leaving reports whether a caller asked this member to leave.
+func (s *Services) Leaving() bool { return s.leaving.Load() }

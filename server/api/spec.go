@@ -1,0 +1,199 @@
+package api
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/limits"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// sequenceField is a field that an operator decides about: whether a message sets it, and how it
+// comes into a specification. Enums have the same numbers in both protos.
+type sequenceField struct {
+	name  string
+	set   func(m *snowraftv1.Sequence) bool
+	apply func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence)
+}
+
+// sequenceFields are in the order to apply them in: the default of one may depend on those before it.
+var sequenceFields = []sequenceField{
+	{
+		"increment",
+		func(m *snowraftv1.Sequence) bool { return m.Increment != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Increment = 1
+			if m.Increment != nil {
+				spec.Increment = m.GetIncrement()
+			}
+		},
+	},
+	{
+		"start",
+		func(m *snowraftv1.Sequence) bool { return m.Start != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Start = 1
+			if spec.GetIncrement() < 0 {
+				spec.Start = -1
+			}
+			if m.Start != nil {
+				spec.Start = m.GetStart()
+			}
+		},
+	},
+	{
+		"min",
+		func(m *snowraftv1.Sequence) bool { return m.Min != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Min = spec.GetStart()
+			if spec.GetIncrement() < 0 {
+				spec.Min = math.MinInt64
+			}
+			if m.Min != nil {
+				spec.Min = m.GetMin()
+			}
+		},
+	},
+	{
+		"max",
+		func(m *snowraftv1.Sequence) bool { return m.Max != nil },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Max = math.MaxInt64
+			if spec.GetIncrement() < 0 {
+				spec.Max = spec.GetStart()
+			}
+			if m.Max != nil {
+				spec.Max = m.GetMax()
+			}
+		},
+	},
+	{
+		"mode",
+		func(m *snowraftv1.Sequence) bool { return m.GetMode() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED))
+		},
+	},
+	{
+		"block_duration_ms",
+		func(m *snowraftv1.Sequence) bool { return m.GetBlockDurationMs() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())
+		},
+	},
+	{
+		"min_block",
+		func(m *snowraftv1.Sequence) bool { return m.GetMinBlock() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.MinBlock = cmp.Or(m.GetMinBlock(), limits.DefaultMinBlock)
+		},
+	},
+	{
+		"max_block",
+		func(m *snowraftv1.Sequence) bool { return m.GetMaxBlock() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.MaxBlock = cmp.Or(m.GetMaxBlock(), max(limits.DefaultMaxBlock, spec.GetMinBlock()))
+		},
+	},
+	{
+		"reset",
+		func(m *snowraftv1.Sequence) bool { return m.GetReset_() != 0 },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+			spec.Reset_ = commandv1.SequenceReset(cmp.Or(m.GetReset_(), snowraftv1.SequenceReset_SEQUENCE_RESET_NONE))
+		},
+	},
+	{
+		"time_zone",
+		func(m *snowraftv1.Sequence) bool { return m.GetTimeZone() != "" },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() },
+	},
+	{
+		"format",
+		func(m *snowraftv1.Sequence) bool { return m.GetFormat() != "" },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() },
+	},
+	{
+		"description",
+		func(m *snowraftv1.Sequence) bool { return m.GetDescription() != "" },
+		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() },
+	},
+}
+
+// newSequenceSpec is the specification of a sequence to be created.
+func newSequenceSpec(m *snowraftv1.Sequence) (*commandv1.SequenceSpec, error) {
+	spec := &commandv1.SequenceSpec{Name: m.GetName()}
+	return spec, updateSpec(spec, m, sequenceFields)
+}
+
+// updateFields is the fields that an update is about.
+func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error) {
+	m := req.GetSequence()
+	if m == nil {
+		return nil, wire.Invalid("the request has no sequence")
+	}
+	paths := req.GetUpdateMask().GetPaths()
+	if err := checkPaths(paths); err != nil {
+		return nil, err
+	}
+	var fields []sequenceField
+	for _, f := range sequenceFields {
+		if req.UpdateMask == nil && f.set(m) || slices.Contains(paths, f.name) {
+			fields = append(fields, f)
+		}
+	}
+	return fields, nil
+}
+
+func checkPaths(paths []string) error {
+	var known []string
+	for _, f := range sequenceFields {
+		known = append(known, f.name)
+	}
+	for _, path := range paths {
+		if path != "name" && !slices.Contains(known, path) {
+			return wire.Invalid(fmt.Sprintf("update_mask names %q, expected any of %s", path, strings.Join(known, ", ")))
+		}
+	}
+	return nil
+}
+
+// updateSpec takes fields over from a message.
+func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []sequenceField) error {
+	if m == nil {
+		return wire.Invalid("the request has no sequence")
+	}
+	for _, f := range fields {
+		f.apply(spec, m)
+	}
+	if _, ok := snowraftv1.SequenceMode_name[int32(spec.GetMode())]; !ok {
+		return wire.Invalid(fmt.Sprintf("mode is %d, expected relaxed or strict", spec.GetMode()))
+	}
+	if _, ok := snowraftv1.SequenceReset_name[int32(spec.GetReset_())]; !ok {
+		return wire.Invalid(fmt.Sprintf("reset is %d, expected none, daily, monthly or yearly", spec.GetReset_()))
+	}
+	return nil
+}
+
+func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
+	spec := s.Spec
+	m := &snowraftv1.Sequence{
+		Name:  spec.GetName(),
+		Start: new(spec.GetStart()), Increment: new(spec.GetIncrement()),
+		Min: new(spec.GetMin()), Max: new(spec.GetMax()),
+		Mode: snowraftv1.SequenceMode(spec.GetMode()), BlockDurationMs: spec.GetBlockMs(),
+		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
+		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
+		Format: spec.GetFormat(), Description: spec.GetDescription(),
+		CreatedMs: s.CreatedMillis, Generation: s.Generation, Period: s.Period, Remaining: s.Remaining,
+	}
+	if s.Remaining > 0 {
+		m.Next = new(s.Next)
+	}
+	return m
+}

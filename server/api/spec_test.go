@@ -1,0 +1,38 @@
+package api
+
+import (
+	"math"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// What is left out follows from what is said, in whichever order a mask names it.
+func TestDefaultsOfSequences(t *testing.T) {
+	t.Parallel()
+	check := func(what string, spec *commandv1.SequenceSpec, err error) {
+		if err != nil || spec.GetStart() != -1 || spec.GetMin() != math.MinInt64 || spec.GetMax() != -1 ||
+			spec.GetMinBlock() != 20_000_000 || spec.GetMaxBlock() != 20_000_000 {
+			t.Errorf("%s: %v, %v", what, spec, err)
+		}
+	}
+	m := &snowraftv1.Sequence{Name: "s", Increment: proto.Int64(-1), MinBlock: 20_000_000}
+	created, err := newSequenceSpec(m)
+	check("created", created, err)
+
+	updated, err := newSequenceSpec(&snowraftv1.Sequence{Name: "s", Start: proto.Int64(5), Min: proto.Int64(2), Max: proto.Int64(9)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fields, err := updateFields(&snowraftv1.UpdateSequenceRequest{Sequence: m, UpdateMask: &fieldmaskpb.FieldMask{
+		Paths: []string{"max_block", "max", "min", "start", "increment", "min_block"},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check("updated", updated, updateSpec(updated, m, fields))
+}

@@ -1,0 +1,48 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// spreadTimeout is how long a change waits for the other members to have applied it.
+const spreadTimeout = 2 * time.Second
+
+// spread waits until all members that are alive have applied the log up to an index, and
+// returns the names of those that have not, or are not alive.
+func (s *Services) spread(ctx context.Context, index uint64) []string {
+	ctx, cancel := context.WithTimeout(ctx, spreadTimeout)
+	defer cancel()
+	var mu sync.Mutex
+	var unreached []string
+	var wg sync.WaitGroup
+	for _, m := range s.Member.Node().Members() {
+		if m.ID == s.Member.Node().ID() {
+			continue
+		}
+		wg.Go(func() {
+			if s.await(ctx, m, index) != nil {
+				mu.Lock()
+				unreached = append(unreached, cmp.Or(m.Name, m.ID))
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	slices.Sort(unreached)
+	return unreached
+}
+
+func (s *Services) await(ctx context.Context, m cluster.Member, index uint64) error {
+	if !m.Alive {
+		return cluster.ErrUnreachable
+	}
+	return s.Peers.Invoke(ctx, m, snowraftv1.ClusterService_AwaitIndex_FullMethodName,
+		&snowraftv1.AwaitIndexRequest{Index: index}, new(snowraftv1.AwaitIndexResponse))
+}

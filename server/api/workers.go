@@ -1,0 +1,161 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+type workers struct {
+	snowraftv1.UnimplementedWorkerServiceServer
+	*Services
+}
+
+func (w workers) AcquireWorker(ctx context.Context, req *snowraftv1.AcquireWorkerRequest) (*snowraftv1.AcquireWorkerResponse, error) {
+	nonce, err := nonceOf(req.GetNonce())
+	if err != nil {
+		return nil, err
+	}
+	// The state machine checks it all again; what can never be granted need not get into the log.
+	if err := fsm.CheckHolder(req.GetHolder()); err != nil {
+		return nil, wire.Invalid(err.Error())
+	}
+	if err := checkWindow(req.GetWindowMs()); err != nil {
+		return nil, err
+	}
+	g, err := w.Member.AcquireWorker(ctx, allocator.AcquireRequest{
+		Layout: cmp.Or(req.GetLayout(), snowflake.Default().Name()), Holder: req.GetHolder(), Nonce: nonce,
+		NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.AcquireWorkerResponse{Grant: w.grantMessage(g)}, nil
+}
+
+func (w workers) ExtendWindow(ctx context.Context, req *snowraftv1.ExtendWindowRequest) (*snowraftv1.ExtendWindowResponse, error) {
+	nonce, err := nonceOf(req.GetNonce())
+	if err != nil {
+		return nil, err
+	}
+	if err := checkWindow(req.GetWindowMs()); err != nil {
+		return nil, err
+	}
+	g, err := w.Member.ExtendWindow(ctx, allocator.ExtendRequest{
+		Layout: cmp.Or(req.GetLayout(), snowflake.Default().Name()), Worker: req.GetWorker(), Token: req.GetToken(), Nonce: nonce,
+		Until: req.GetUntil(), ID: req.GetExtensionId(), NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.ExtendWindowResponse{Grant: w.grantMessage(g)}, nil
+}
+
+func (w workers) ReleaseWorker(ctx context.Context, req *snowraftv1.ReleaseWorkerRequest) (*snowraftv1.ReleaseWorkerResponse, error) {
+	nonce, err := nonceOf(req.GetNonce())
+	if err != nil {
+		return nil, err
+	}
+	err = w.Member.ReleaseWorker(ctx, allocator.ReleaseRequest{
+		Layout: cmp.Or(req.GetLayout(), snowflake.Default().Name()), Worker: req.GetWorker(), Token: req.GetToken(), Nonce: nonce,
+		Until: req.GetUntil(), Next: req.GetNext(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.ReleaseWorkerResponse{}, nil
+}
+
+func (w workers) ListWorkers(ctx context.Context, req *snowraftv1.ListWorkersRequest) (*snowraftv1.ListWorkersResponse, error) {
+	l, err := w.Member.Layout(ctx, req.GetLayout())
+	if err != nil {
+		return nil, err
+	}
+	var from uint64
+	if t := req.GetPageToken(); t != "" {
+		if from, err = strconv.ParseUint(t, 10, 64); err != nil {
+			return nil, wire.Invalid(fmt.Sprintf("page_token %q is not one that ListWorkers gave out", t))
+		}
+	}
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	now := l.TickAt(w.Member.Clock().Now().Wall)
+	term := w.Member.Node().LeadingTerm()
+	resp := &snowraftv1.ListWorkersResponse{Capacity: l.Workers()}
+	w.Member.State().View(func(s *fsm.State) {
+		if info, ok := s.LayoutInfo(l.Name()); ok {
+			resp.Used = info.Used
+		}
+		for _, r := range s.Workers(l.Name(), from, size+1) {
+			if len(resp.Workers) == size {
+				resp.NextPageToken = strconv.FormatUint(r.Worker, 10)
+				return
+			}
+			m := workerGrant(l, fsm.GrantRecord{
+				Worker: r.Worker, Token: r.Token, Holder: r.Holder, Nonce: r.Nonce, From: r.From, Until: r.HighWater,
+			})
+			switch {
+			case r.Released:
+				m.State = snowraftv1.WorkerState_WORKER_STATE_RELEASED
+			case r.HighWater <= now:
+				m.State = snowraftv1.WorkerState_WORKER_STATE_EXPIRED
+			default:
+				m.State = snowraftv1.WorkerState_WORKER_STATE_HELD
+			}
+			resp.Workers = append(resp.Workers, m)
+		}
+	})
+	if err := w.Member.Node().Verify(ctx, term); err != nil {
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (w workers) grantMessage(g allocator.Grant) *snowraftv1.Grant {
+	c := w.Member.State().ConfigValue()
+	return &snowraftv1.Grant{
+		Worker: g.Worker, Token: g.Token, From: g.From, Until: g.Until, ObservedClockMs: g.ObservedMillis,
+		WaitThresholdMs: c.GetWaitThresholdMs(), MaxWindowMs: g.MaxWindow.Milliseconds(),
+		Swap: c.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+	}
+}
+
+func workerGrant(l *snowflake.Layout, r fsm.GrantRecord) *snowraftv1.WorkerGrant {
+	return &snowraftv1.WorkerGrant{
+		Worker: r.Worker, Holder: r.Holder, Nonce: hex.EncodeToString(r.Nonce[:]), Token: r.Token,
+		From: r.From, Until: r.Until, FromMs: l.MillisAt(r.From), UntilMs: l.MillisAt(r.Until),
+	}
+}
+
+func nonceOf(b []byte) (n allocator.Nonce, err error) {
+	if len(b) != len(n) {
+		return n, wire.Invalid(fmt.Sprintf("the nonce has %d bytes, expected %d random ones", len(b), len(n)))
+	}
+	copy(n[:], b)
+	return n, nil
+}
+
+func checkWindow(millis int64) error {
+	if millis <= 0 {
+		return wire.Invalid(fmt.Sprintf("window_ms is %d, expected at least 1", millis))
+	}
+	return nil
+}
+
+// duration reads milliseconds that may be anything.
+func duration(ms int64) time.Duration {
+	return time.Duration(min(max(ms, 0), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
+}

@@ -1,0 +1,87 @@
+package frontend
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/limits"
+)
+
+// patience is the context of a call that brought no deadline: it has one, limits.CallTimeout
+// after the call began. Most calls never wait, so its timer is started by the first who asks for
+// Done: that is a good part of what an interceptor costs.
+type patience struct {
+	context.Context // the call's
+	until           time.Time
+
+	mu     sync.Mutex
+	timed  context.Context // nil until somebody waits
+	cancel context.CancelFunc
+}
+
+func newPatience(call context.Context, began time.Time) *patience {
+	return &patience{Context: call, until: began.Add(limits.CallTimeout)}
+}
+
+// Deadline implements context.Context.
+func (p *patience) Deadline() (time.Time, bool) { return p.until, true }
+
+// Done implements context.Context.
+func (p *patience) Done() <-chan struct{} { return p.waiting().Done() }
+
+// Err implements context.Context.
+func (p *patience) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timed != nil {
+		return p.timed.Err()
+	}
+	if err := p.Context.Err(); err != nil {
+		return err
+	}
+	if !time.Now().Before(p.until) {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
+// AfterFunc lets contexts that are derived from this one do without a goroutine.
+func (p *patience) AfterFunc(f func()) (stop func() bool) { return context.AfterFunc(p.waiting(), f) }
+
+func (p *patience) waiting() context.Context {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timed == nil {
+		p.timed, p.cancel = context.WithDeadline(p.Context, p.until)
+	}
+	return p.timed
+}
+
+// end is called when the call is over.
+func (p *patience) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cancel != nil {
+		p.cancel()
+	}
+}
+
+// bounded gives calls that bring no deadline one, as gRPC's calls have.
+func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	p := newPatience(ctx, time.Now())
+	return p, p.end
+}
+
+// Within gives calls a deadline that is not further away than d.
+func Within(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	until := time.Now().Add(d)
+	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {
+		return ctx, func() {}
+	}
+	p := &patience{Context: ctx, until: until}
+	return p, p.end
+}

@@ -1,0 +1,141 @@
+package frontend
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+// drainBudget is long enough for a busy machine to do what takes milliseconds.
+const drainBudget = 4 * time.Second
+
+// held is a backend and a service whose calls end when the test, or the member, ends them.
+type held struct {
+	redis.Backend
+	snowraftv1.UnimplementedClusterServiceServer
+	arrived chan struct{} // a call is there
+	left    chan error    // why it ended
+	release chan struct{}
+}
+
+func hold() *held {
+	return &held{arrived: make(chan struct{}), left: make(chan error, 1), release: make(chan struct{})}
+}
+
+func (h *held) call(ctx context.Context) error {
+	h.arrived <- struct{}{}
+	var err error
+	select {
+	case <-h.release:
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	h.left <- err
+	return err
+}
+
+func (*held) TryNext(context.Context, string, uint64) (first, increment int64, ok bool) {
+	return 0, 0, false
+}
+
+func (h *held) Next(ctx context.Context, _ string, _ uint64) (first, increment int64, err error) {
+	return 1, 1, h.call(ctx)
+}
+
+func (h *held) GetStatus(ctx context.Context, _ *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
+	return &snowraftv1.GetStatusResponse{}, h.call(ctx)
+}
+
+// While a command over Redis's protocol is in flight, HTTP takes no more requests.
+func TestDrainShutsHTTPAtOnce(t *testing.T) {
+	t.Parallel()
+	h := hold()
+	s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"})})
+	s.grpc, s.redis = grpc.NewServer(), redis.New(redis.Config{Backend: h})
+	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	go func() { _ = s.redis.Serve(l) }()
+	client, err := l.dial(t.Context(), "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if _, err := client.Write([]byte("INCR a\r\n")); err != nil {
+		t.Fatal(err)
+	}
+	<-h.arrived
+
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		s.drain(t.Context(), drainBudget)
+	}()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for s.gate.Enter() == nil {
+		s.gate.Leave()
+		<-tick.C
+	}
+	select {
+	case err := <-h.left:
+		t.Fatalf("HTTP took requests until the command was cut off: %v", err)
+	default:
+	}
+	close(h.release)
+	answer := make([]byte, 16)
+	if n, err := client.Read(answer); err != nil || string(answer[:n]) != ":1\r\n" {
+		t.Errorf("the command in flight got %q, %v", answer[:n], err)
+	}
+	<-drained
+}
+
+// A client who dawdles over HTTP leaves calls over gRPC the time to end.
+func TestDrainLeavesGRPCItsTime(t *testing.T) {
+	t.Parallel()
+	h := hold()
+	s := New(Config{State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"})})
+	s.grpc = grpc.NewServer()
+	snowraftv1.RegisterClusterServiceServer(s.grpc, h)
+	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	go func() { _ = s.grpc.Serve(l) }()
+	conn, err := grpc.NewClient("passthrough:///pipe", grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(l.dial))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	answered := make(chan error, 1)
+	go func() {
+		_, err := snowraftv1.NewClusterServiceClient(conn).GetStatus(t.Context(), &snowraftv1.GetStatusRequest{})
+		answered <- err
+	}()
+	<-h.arrived
+	if err := s.gate.Enter(); err != nil {
+		t.Fatal(err)
+	}
+
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		s.drain(t.Context(), drainBudget)
+	}()
+	// gRPC says that the connection takes no more calls, and lets this one end.
+	if !conn.WaitForStateChange(t.Context(), connectivity.Ready) {
+		t.Fatal("the connection was not told")
+	}
+	close(h.release)
+	if err := <-answered; err != nil {
+		t.Errorf("the call in flight was cut off: %v", err)
+	}
+	<-drained
+	s.gate.Leave()
+	s.wg.Wait()
+}

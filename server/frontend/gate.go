@@ -1,0 +1,36 @@
+package frontend
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// gate counts HTTP requests in and out, so that the member can end between them.
+type gate struct {
+	closing atomic.Bool
+	inside  sync.RWMutex
+}
+
+// Enter implements web.Gate.
+func (g *gate) Enter() error {
+	if !g.closing.Load() {
+		g.inside.RLock()
+		if !g.closing.Load() {
+			return nil
+		}
+		g.inside.RUnlock()
+	}
+	return wire.ShuttingDown()
+}
+
+// Leave implements web.Gate.
+func (g *gate) Leave() { g.inside.RUnlock() }
+
+// shut lets nobody in any more, and waits until everybody has left.
+func (g *gate) shut() {
+	g.closing.Store(true)
+	g.inside.Lock()
+	defer g.inside.Unlock()
+}

@@ -1,0 +1,76 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/keepalive"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+const (
+	maxConcurrentStreams = 1000
+	// workersPerProcessor is how many goroutines for each processor take calls again and again.
+	// A new one for each call would spend a tenth of the call's time on growing its stack. Long
+	// streams occupy one each, and gRPC has no way to keep them off: where many clients watch
+	// the health, calls get goroutines of their own and cost that tenth. With many more
+	// workers, each would be cold when its turn comes, which costs more.
+	workersPerProcessor = 16
+)
+
+// newGRPC returns a server without services, whose unary calls handle serves, inside of what
+// all calls have.
+func (f *Front) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
+	f.handle = handle
+	return grpc.NewServer(
+		grpc.MaxRecvMsgSize(limits.RequestBytes),
+		grpc.MaxConcurrentStreams(maxConcurrentStreams),
+		grpc.ConnectionTimeout(10*time.Second),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
+		grpc.NumStreamWorkers(workersPerProcessor*uint32(runtime.GOMAXPROCS(0))), //nolint:gosec // processors are few
+		grpc.UnaryInterceptor(f.unary),
+		grpc.StreamInterceptor(f.stream),
+	)
+}
+
+// unary is the interceptor of all calls: a deadline, the error table, metrics.
+func (f *Front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+	began := time.Now()
+	defer func() {
+		if r := recover(); r != nil {
+			err = f.panicked(info.FullMethod, r)
+		}
+		f.metrics.served(info.FullMethod, err, time.Since(began))
+	}()
+	if _, ok := ctx.Deadline(); !ok {
+		p := newPatience(ctx, began)
+		defer p.end()
+		ctx = p
+	}
+	resp, err = f.handle(ctx, req, info, handler)
+	return resp, wire.Status(err)
+}
+
+func (f *Front) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = f.panicked(info.FullMethod, r)
+		}
+	}()
+	return wire.Status(handler(srv, ss))
+}
+
+// panicked keeps one bad request from ending the member; the stack is for us.
+func (f *Front) panicked(method string, what any) error {
+	f.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
+	return &rpc.Error{Code: codes.Internal, Message: fmt.Sprintf("%s failed inside the %s; its log says more", method, f.what)}
+}

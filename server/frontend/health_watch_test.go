@@ -1,0 +1,130 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+)
+
+// watcher is the server's end of a watch.
+type watcher struct {
+	ctx  context.Context
+	told chan grpc_health_v1.HealthCheckResponse_ServingStatus
+}
+
+func (w *watcher) Context() context.Context { return w.ctx }
+func (w *watcher) Send(r *grpc_health_v1.HealthCheckResponse) error {
+	w.told <- r.GetStatus()
+	return nil
+}
+func (w *watcher) SetHeader(metadata.MD) error  { return nil }
+func (w *watcher) SendHeader(metadata.MD) error { return nil }
+func (w *watcher) SetTrailer(metadata.MD)       {}
+func (w *watcher) SendMsg(any) error            { return nil }
+func (w *watcher) RecvMsg(any) error            { return nil }
+
+// A thousand who watch have the member looked at as often as one, all hear of each change, and
+// when all are gone nobody looks.
+func TestManyHealthWatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const watchers = 1000
+		var looks atomic.Int64
+		var broken atomic.Bool
+		h := newHealthService(&Front{what: "member", ready: func() error {
+			looks.Add(1)
+			if broken.Load() {
+				return errors.New("broken")
+			}
+			return nil
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		all := make([]*watcher, watchers)
+		ended := make(chan error, watchers)
+		for i := range all {
+			all[i] = &watcher{ctx, make(chan grpc_health_v1.HealthCheckResponse_ServingStatus, 10)}
+			go func() { ended <- h.Watch(&grpc_health_v1.HealthCheckRequest{}, all[i]) }()
+		}
+		hear := func(what grpc_health_v1.HealthCheckResponse_ServingStatus) {
+			t.Helper()
+			time.Sleep(2 * healthPoll)
+			synctest.Wait()
+			for i, w := range all {
+				select {
+				case got := <-w.told:
+					if got != what || len(w.told) > 0 {
+						t.Fatalf("watcher %d heard %v and %d more, expected %v", i, got, len(w.told), what)
+					}
+				default:
+					t.Fatalf("watcher %d heard nothing, expected %v", i, what)
+				}
+			}
+		}
+		hear(grpc_health_v1.HealthCheckResponse_SERVING)
+		before := looks.Load()
+		time.Sleep(10 * time.Second)
+		if n := looks.Load() - before; n < 90 || n > 110 {
+			t.Errorf("looked %d times in 10 s", n)
+		}
+		broken.Store(true)
+		hear(grpc_health_v1.HealthCheckResponse_NOT_SERVING)
+		broken.Store(false)
+		hear(grpc_health_v1.HealthCheckResponse_SERVING)
+
+		cancel()
+		for range watchers {
+			if err := <-ended; err == nil {
+				t.Error("a watch ended without an error")
+			}
+		}
+		before = looks.Load()
+		time.Sleep(time.Minute)
+		if n := looks.Load() - before; n != 0 {
+			t.Errorf("looked %d times for nobody", n)
+		}
+	})
+}
+
+// Who joins sees what is so now, and then hears of what is so afterwards, however short the
+// time between was.
+func TestHealthWatchMissesNoChange(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var broken atomic.Bool
+		h := newHealthService(&Front{what: "member", ready: func() error {
+			if broken.Load() {
+				return errors.New("broken")
+			}
+			return nil
+		}})
+		ctx, cancel := context.WithCancel(t.Context())
+		watch := func() *watcher {
+			w := &watcher{ctx, make(chan grpc_health_v1.HealthCheckResponse_ServingStatus, 10)}
+			go func() { _ = h.Watch(&grpc_health_v1.HealthCheckRequest{}, w) }()
+			synctest.Wait()
+			return w
+		}
+		first := watch()
+		time.Sleep(healthPoll * 3 / 2)
+		broken.Store(true)
+		second := watch()
+		broken.Store(false) // before the timer looks
+		time.Sleep(2 * healthPoll)
+		synctest.Wait()
+		for _, w := range []*watcher{first, second} {
+			var last grpc_health_v1.HealthCheckResponse_ServingStatus
+			for len(w.told) > 0 {
+				last = <-w.told
+			}
+			if last != grpc_health_v1.HealthCheckResponse_SERVING {
+				t.Errorf("the last word is %v", last)
+			}
+		}
+		cancel()
+		synctest.Wait()
+	})
+}

@@ -1,0 +1,63 @@
+package frontend
+
+import (
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/snowraft/snowraft/server/web"
+)
+
+// maxHeaderBytes is 16 KiB in effect: net/http adds 4 KiB for its buffer.
+const maxHeaderBytes = 12 << 10
+
+func (f *Front) newHTTP(b face) (*http.Server, error) {
+	door, err := web.New(web.Config{
+		Backend: webFace{b, f.metrics.refusedBy("http")}, Conn: f.inner, Gate: &f.gate, Served: f.metrics.servedHTTP, Logger: f.logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(f.metrics.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, b.Failure())
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		answer(w, f.Ready())
+	})
+	return &http.Server{
+		Handler:           beside(mux, door),
+		MaxHeaderBytes:    maxHeaderBytes,
+		ReadHeaderTimeout: 5 * time.Second,
+		ReadTimeout:       10 * time.Second,
+		WriteTimeout:      30 * time.Second,
+		IdleTimeout:       2 * time.Minute,
+	}, nil
+}
+
+// beside serves what operators ask for with one handler and the rest with
+// another. Not by the mux: it would send clients elsewhere for a name such as "a//b".
+func beside(operators, door http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/metrics", "/healthz", "/readyz":
+			operators.ServeHTTP(w, r)
+		default:
+			door.ServeHTTP(w, r)
+		}
+	})
+}
+
+// answer is 200 and "ok", or 503 and what is wrong.
+func answer(w http.ResponseWriter, err error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if err != nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = fmt.Fprintln(w, err)
+		return
+	}
+	_, _ = fmt.Fprintln(w, "ok")
+}

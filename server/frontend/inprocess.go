@@ -1,0 +1,162 @@
+package frontend
+
+import (
+	"context"
+	"net"
+	"path"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+const (
+	// maxUnderWay is how many calls of one kind are under way over HTTP at once.
+	maxUnderWay = 500
+	// placeWait is how long one more waits for a place among them: an ordinary call
+	// gets it in milliseconds.
+	placeWait = time.Second
+)
+
+// inProcess connects the member's HTTP port to its own gRPC server, through
+// memory. What comes over it is served as what comes over the network is: with
+// its deadline, forwarded to the leader, counted, and refused by the same table.
+//
+// Each kind of call has a connection of its own. A connection carries so many calls
+// at once, and those that wait for something, such as a leader, would fill one that
+// all share.
+type inProcess struct {
+	listener *pipeListener
+
+	mu     sync.Mutex
+	kinds  map[string]*kind // by method, as they are called for the first time
+	closed bool
+}
+
+// kind is the way for the calls of one method.
+type kind struct {
+	*grpc.ClientConn
+	places chan struct{}
+}
+
+func newInProcess() *inProcess {
+	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	return &inProcess{listener: l, kinds: make(map[string]*kind)}
+}
+
+// Invoke implements grpc.ClientConnInterface.
+func (p *inProcess) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	k, err := p.kind(method)
+	if err != nil {
+		return err
+	}
+	if err := k.enter(ctx, method); err != nil {
+		return err
+	}
+	defer k.leave()
+	return k.ClientConn.Invoke(ctx, method, args, reply, opts...)
+}
+
+// NewStream implements grpc.ClientConnInterface.
+func (*inProcess) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+	return nil, &rpc.Error{Code: codes.Unimplemented, Message: "there are no streams over HTTP"}
+}
+
+func (p *inProcess) kind(method string) (*kind, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if k, ok := p.kinds[method]; ok {
+		return k, nil
+	}
+	if p.closed {
+		return nil, wire.ShuttingDown()
+	}
+	conn, err := grpc.NewClient("passthrough:///in-process",
+		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(p.listener.dial))
+	if err != nil {
+		return nil, err
+	}
+	k := &kind{conn, make(chan struct{}, maxUnderWay)}
+	p.kinds[method] = k
+	return k, nil
+}
+
+func (p *inProcess) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	for _, k := range p.kinds {
+		_ = k.Close()
+	}
+	_ = p.listener.Close()
+}
+
+// enter takes a place; after nil, leave is called once.
+func (k *kind) enter(ctx context.Context, method string) error {
+	select {
+	case k.places <- struct{}{}:
+		return nil
+	default:
+	}
+	wait := time.NewTimer(placeWait)
+	defer wait.Stop()
+	select {
+	case k.places <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-wait.C:
+		return wire.TooMany(maxUnderWay, path.Base(method)+" over HTTP")
+	}
+}
+
+func (k *kind) leave() { <-k.places }
+
+// pipeListener is a net.Listener without a network.
+type pipeListener struct {
+	conns  chan net.Conn
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (l *pipeListener) dial(ctx context.Context, _ string) (net.Conn, error) {
+	ours, theirs := net.Pipe()
+	select {
+	case l.conns <- theirs:
+		return ours, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Accept implements net.Listener.
+func (l *pipeListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *pipeListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *pipeListener) Addr() net.Addr { return pipeAddr{} }
+
+type pipeAddr struct{}
+
+func (pipeAddr) Network() string { return "pipe" }
+func (pipeAddr) String() string  { return "in-process" }

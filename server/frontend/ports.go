@@ -1,0 +1,69 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// Ports are the bound ports that programs talk to. They are taken before anything is written, so
+// that a port in use leaves no trace.
+type Ports struct {
+	API, HTTP net.Listener
+	Redis     net.Listener // nil when it is off
+	// Host is what others are told to connect to; empty: the address that was bound.
+	Host string
+}
+
+// Listen binds the ports: host:port, where port 0 picks a free one, and an empty redis is off.
+func Listen(ctx context.Context, api, http, redis string) (p *Ports, err error) {
+	p = &Ports{}
+	if p.API, err = ListenAt(ctx, "api-addr", api); err == nil {
+		p.HTTP, err = ListenAt(ctx, "http-addr", http)
+	}
+	if err == nil && redis != "" {
+		p.Redis, err = ListenAt(ctx, "redis-addr", redis)
+	}
+	if err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// ListenAt binds the address that a flag gave.
+func ListenAt(ctx context.Context, flag, addr string) (net.Listener, error) {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("--%s %s: %w", flag, addr, cause(err))
+	}
+	return l, nil
+}
+
+// cause strips what net says around the reason: the flag and the address are in the error already.
+func cause(err error) error {
+	if op, ok := errors.AsType[*net.OpError](err); ok {
+		return op.Err
+	}
+	return err
+}
+
+// Close closes the ports that are open.
+func (p *Ports) Close() {
+	for _, l := range []net.Listener{p.API, p.HTTP, p.Redis} {
+		if l != nil {
+			_ = l.Close()
+		}
+	}
+}
+
+// Advertised is a bound address as others reach it.
+func (p *Ports) Advertised(l net.Listener) string {
+	if p.Host == "" {
+		return l.Addr().String()
+	}
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return net.JoinHostPort(p.Host, port)
+}

@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// outgoing remembers the metadata of the last call.
+type outgoing struct {
+	grpc.ClientConnInterface
+	md metadata.MD
+}
+
+func (o *outgoing) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.CallOption) error {
+	o.md, _ = metadata.FromOutgoingContext(ctx)
+	return nil
+}
+
+// A circle of gateways would pass a call on until its deadline.
+func TestGatewaysInACircle(t *testing.T) {
+	t.Parallel()
+	const method = snowraftv1.ClusterService_ListMembers_FullMethodName
+	var sent metadata.MD // by the last gateway
+	for _, id := range []string{"a", "b", "c"} {
+		call := metadata.NewIncomingContext(t.Context(), sent)
+		next := &outgoing{}
+		g := &members{id: id, conn: next}
+		if err := g.admit(call, method); err != nil {
+			t.Fatalf("%s refuses: %v", id, err)
+		}
+		if err := g.ask(call, method, nil, nil); err != nil {
+			t.Fatal(err)
+		}
+		err := g.sign(metadata.NewOutgoingContext(call, next.md), method, nil, nil, nil,
+			func(ctx context.Context, _ string, _, _ any, _ *grpc.ClientConn, _ ...grpc.CallOption) error {
+				sent, _ = metadata.FromOutgoingContext(ctx)
+				return nil
+			})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	call := metadata.NewIncomingContext(t.Context(), sent)
+	if via := metadata.ValueFromIncomingContext(call, rpc.Via); !slices.Equal(via, []string{"a", "b", "c"}) {
+		t.Errorf("the call came through %v", via)
+	}
+	if err := (&members{id: "a"}).admit(call, method); rpc.FromError(err).Reason != rpc.NotAMember {
+		t.Errorf("a takes its own call again: %v", err)
+	}
+}
+
+// Of what a client sends beside the request, nothing reaches a member.
+func TestGatewayTakesNoMetadataAlong(t *testing.T) {
+	t.Parallel()
+	next := &outgoing{}
+	call := metadata.NewIncomingContext(t.Context(), metadata.Pairs("authorization", "x", rpc.ForwardedInto, "y", "grpc-trace-bin", "z"))
+	if err := (&members{conn: next}).ask(call, "", nil, nil); err != nil || len(next.md) != 0 {
+		t.Errorf("%v, %v", next.md, err)
+	}
+}
+
+// Ranges that a buffer's IDs are put into hold just these, in order.
+func TestJoinIDs(t *testing.T) {
+	t.Parallel()
+	for _, ids := range [][]uint64{
+		{5}, {5, 6, 7}, {5, 7, 9, 10, 11}, {9, 5, 6}, {5, 5}, {1<<64 - 2, 1<<64 - 1, 0, 1}, {5, 6, 8, 4, 3, 2, 10, 20, 30, 31},
+	} {
+		var got []uint64
+		joined := join(nil, ids[0])
+		for _, id := range ids[1:] {
+			joined = join(joined, id)
+		}
+		for _, r := range joined {
+			got = slices.AppendSeq(got, r.All())
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("%v: %v, which is %v", ids, joined, got)
+		}
+	}
+}

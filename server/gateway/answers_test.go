@@ -1,0 +1,69 @@
+package gateway
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// answers is members that answer with too much, and remember what they were asked.
+type answers struct {
+	grpc.ClientConnInterface
+	next *snowraftv1.NextRequest
+}
+
+func (a *answers) Invoke(_ context.Context, _ string, req, reply any, _ ...grpc.CallOption) error {
+	switch reply := reply.(type) {
+	case *snowraftv1.GenerateIdsResponse:
+		reply.Ranges = []*snowraftv1.IdRange{{First: 1, Count: 100, Step: 1}}
+	case *snowraftv1.NextResponse:
+		a.next = req.(*snowraftv1.NextRequest)
+		reply.First, reply.Count, reply.Increment = 1, a.next.GetCount(), 1
+	}
+	return nil
+}
+
+// noSource is of a gateway that closed.
+type noSource struct{ idSource }
+
+func (noSource) Next(context.Context) (uint64, error) { return 0, client.ErrClosed }
+
+func sourceOf(a *answers) *source {
+	return newSource(&members{conn: a}, func(string) (idSource, error) { return noSource{}, nil })
+}
+
+// Doors that write IDs down do not write down more than was asked for.
+func TestGatewayChecksAnswers(t *testing.T) {
+	t.Parallel()
+	if ids, err := sourceOf(new(answers)).Take(t.Context(), nil, "default", 3, 0); err == nil {
+		t.Errorf("%d IDs instead of 3", len(ids))
+	}
+}
+
+// Also through doors that know no codes of gRPC a gateway that closes says so.
+func TestBuffersOfAClosedGateway(t *testing.T) {
+	t.Parallel()
+	s := sourceOf(new(answers))
+	if err := s.buffers.add("default"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Take(t.Context(), nil, "default", 3, 0)
+	if e := rpc.FromError(err); e.Reason != rpc.ShuttingDown || e.Code != codes.Unavailable {
+		t.Errorf("%v %s: %v", e.Code, e.Reason, err)
+	}
+}
+
+// A request that may be repeated is asked for as such, whoever hands it in.
+func TestGatewayKeepsRequestIDs(t *testing.T) {
+	t.Parallel()
+	a := new(answers)
+	if _, err := sourceOf(a).Next(t.Context(), "s", 2, "basket"); err != nil || a.next.GetRequestId() != "basket" || a.next.GetCount() != 2 {
+		t.Errorf("%v was asked for, %v", a.next, err)
+	}
+}

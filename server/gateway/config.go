@@ -1,0 +1,49 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+// Config describes a gateway.
+type Config struct {
+	// Name is what INFO calls the gateway; empty: the host name.
+	Name string
+	// Members are API addresses of members; some suffice.
+	Members []string
+
+	// Bind addresses, host:port; port 0 picks a free one.
+	APIAddr  string
+	HTTPAddr string
+	// RedisAddr is where Redis clients connect; empty: nowhere.
+	RedisAddr string
+	// RedisCreate is as in server.Config.
+	RedisCreate string
+
+	Logger  *slog.Logger
+	Version string
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Name == "" {
+		name, err := os.Hostname()
+		if err != nil {
+			return c, fmt.Errorf("name: %w", err)
+		}
+		c.Name = name
+	}
+	if len(c.Members) == 0 {
+		return c, errors.New("addr is empty: a gateway needs the API address of a member")
+	}
+	if _, err := redis.ParseCreateMode(c.RedisCreate); err != nil {
+		return c, fmt.Errorf("redis-%w", err)
+	}
+	return c, nil
+}

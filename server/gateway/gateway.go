@@ -1,0 +1,93 @@
+// Package gateway has the ports of a member and no member behind them: a [Gateway] asks the
+// members for all that it answers.
+package gateway
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/server/frontend"
+)
+
+// front is embedded by that name, so that its methods are the gateway's and it is not.
+type front = frontend.Front
+
+// Gateway holds no data, no vote and no worker, so that any number of them may come and go.
+//
+// IDs come from buffers, a buffer of each layout that was asked for; numbers of a sequence are
+// asked for together by those who ask at the same time; all else goes to a member as it is.
+type Gateway struct {
+	*front
+	cfg    Config
+	began  int64 // on the monotonic clock, ms
+	clock  clock.Source
+	client *client.Client
+	source *source
+
+	closeOnce sync.Once
+	closeErr  error
+}
+
+// Open binds all ports and begins to connect to the members. It returns when the ports
+// are served, which may be before any member can be reached; see Ready.
+func Open(ctx context.Context, cfg Config) (*Gateway, error) {
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	ports, err := frontend.Listen(ctx, cfg.APIAddr, cfg.HTTPAddr, cfg.RedisAddr)
+	if err != nil {
+		return nil, err
+	}
+	g := &Gateway{cfg: cfg, clock: clock.System()}
+	g.began = g.clock().Mono
+	asked, m := newAsked(), &members{id: uuid.NewString(), name: cfg.Name}
+	g.client, err = client.New(cfg.Members, client.WithTimeout(limits.CallTimeout), client.WithHooks(client.Hooks{Try: asked.try}),
+		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(m.sign)))
+	if err != nil {
+		ports.Close()
+		return nil, err
+	}
+	m.conn = g.client.Conn()
+	g.source = newSource(m, func(layout string) (idSource, error) {
+		return client.NewBuffer(g.client.IDs(layout), client.WithBufferAge(bufferAge), client.WithBufferSize(minBuffer, maxBuffer))
+	})
+	g.front = frontend.New(frontend.Config{
+		What: "gateway", Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
+	})
+	issuer := g.Issuer(g.source)
+	err = g.front.Open(frontend.Behind{
+		Issuer: issuer, Backend: backend{m, g}, Services: services{issuer, m}.register, Serve: m.serve, RedisCreate: cfg.RedisCreate,
+	})
+	if err != nil {
+		ports.Close()
+		return nil, errors.Join(err, g.client.Close())
+	}
+	_ = g.Ready() // begins to connect
+	return g, nil
+}
+
+// Close ends the gateway gracefully: readiness off, requests in flight finished, then the
+// connections to the members. ctx bounds the graceful part.
+func (g *Gateway) Close(ctx context.Context) error {
+	g.closeOnce.Do(func() {
+		g.Drain(ctx)
+		g.source.buffers.close()
+		g.closeErr = g.client.Close()
+		g.End()
+	})
+	return g.closeErr
+}
+
+// uptime is since the gateway began.
+func (g *Gateway) uptime() time.Duration {
+	return time.Duration(g.clock().Mono-g.began) * time.Millisecond
+}

@@ -1,0 +1,67 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// members is how a gateway asks members.
+type members struct {
+	id   string // of the gateway; differs between starts
+	name string // of the gateway
+	conn grpc.ClientConnInterface
+}
+
+// serve is the interceptor of calls to the gateway.
+func (m *members) serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	if err := m.admit(ctx, info.FullMethod); err != nil {
+		return nil, err
+	}
+	return handler(ctx, req)
+}
+
+// admit refuses calls that would not end, or that a member must not get from here.
+func (m *members) admit(ctx context.Context, method string) error {
+	switch {
+	case len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0:
+		// What was a member's address became this gateway's. Another member would forward it again.
+		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "this is a gateway: it never leads", RetryAfter: rpc.RetrySoon}
+	case slices.Contains(metadata.ValueFromIncomingContext(ctx, rpc.Via), m.id):
+		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.NotAMember,
+			Message: fmt.Sprintf("gateway %s asks itself: --addr has to lead to members", m.name)}
+	case method == snowraftv1.ClusterService_Leave_FullMethodName:
+		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.NotAMember,
+			Message: "a gateway is no member, so it can't leave, and it asks no other to: stop it, or ask the member that is to leave"}
+	default:
+		return nil
+	}
+}
+
+// sign puts this gateway's ID on all calls to members.
+func (m *members) sign(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	return invoke(metadata.AppendToOutgoingContext(ctx, rpc.Via, m.id), method, req, reply, cc, opts...)
+}
+
+// ask makes a call to a member. Of the caller's metadata it takes along only through which
+// gateways it came.
+func (m *members) ask(ctx context.Context, method string, req, reply any) error {
+	if via := metadata.ValueFromIncomingContext(ctx, rpc.Via); len(via) > 0 {
+		ctx = metadata.NewOutgoingContext(ctx, metadata.MD{rpc.Via: via})
+	}
+	err := m.conn.Invoke(ctx, method, req, reply)
+	if errors.Is(err, client.ErrClosed) {
+		return wire.ShuttingDown()
+	}
+	return err
+}

@@ -1,0 +1,111 @@
+// Package issue is the one way to IDs and numbers. Whatever protocol a caller speaks, its request
+// passes an [Issuer], which checks and counts it, and then the [Source] of the process.
+package issue
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// Source issues IDs and numbers: a member from its memory or at the leader, a gateway by asking
+// members. Its errors are those of the domain, or as members sent them.
+type Source interface {
+	// Take appends count IDs of a layout to ids, each above after. Empty is the default layout.
+	Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error)
+	// UUIDs returns count IDs of a layout as UUIDs.
+	UUIDs(ctx context.Context, layout string, count uint32) ([]string, error)
+	// Next returns the next count numbers of a sequence. A request with an ID that is not empty gets
+	// the same numbers again when it is repeated.
+	Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error)
+	// TryNext is Next of a relaxed sequence if its numbers are in memory; it does not wait. Not ok
+	// means that nothing was issued, for a reason that Next returns.
+	TryNext(ctx context.Context, sequence string, count uint64) (n member.Numbering, ok bool)
+	// Last returns the last number that was issued, if there is one; of a strict sequence
+	// linearizably.
+	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
+}
+
+// Counter counts; a prometheus.Counter is one.
+type Counter interface{ Add(float64) }
+
+// Issuer checks requests, takes from the source and counts what it issued.
+type Issuer struct {
+	source       Source
+	ids, numbers Counter
+}
+
+// New returns an Issuer.
+func New(source Source, ids, numbers Counter) *Issuer { return &Issuer{source, ids, numbers} }
+
+// Take appends IDs as [Source].Take does.
+func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
+	if limit := uint32(limits.Count); count < 1 || count > limit {
+		return ids, wire.Invalid(fmt.Sprintf("count is %d, at most %d IDs are issued a call", count, limit))
+	}
+	ids, err := i.source.Take(ctx, ids, layout, count, after)
+	if err == nil {
+		i.ids.Add(float64(count))
+	}
+	return ids, err
+}
+
+// UUIDs returns IDs as [Source].UUIDs does.
+func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]string, error) {
+	if limit := uint32(limits.Texts); count < 1 || count > limit {
+		return nil, wire.Invalid(fmt.Sprintf("count is %d, at most %d UUIDs are issued a call", count, limit))
+	}
+	uuids, err := i.source.UUIDs(ctx, layout, count)
+	if err == nil {
+		i.ids.Add(float64(count))
+	}
+	return uuids, err
+}
+
+// Next returns numbers as [Source].Next does.
+func (i *Issuer) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	if err := CheckNext(count, requestID); err != nil {
+		return member.Numbering{}, err
+	}
+	n, err := i.source.Next(ctx, sequence, count, requestID)
+	if err == nil {
+		i.numbers.Add(float64(count))
+	}
+	return n, err
+}
+
+// TryNext returns numbers as [Source].TryNext does.
+func (i *Issuer) TryNext(ctx context.Context, sequence string, count uint64) (n member.Numbering, ok bool) {
+	if CheckNext(count, "") != nil {
+		return n, false
+	}
+	if n, ok = i.source.TryNext(ctx, sequence, count); ok {
+		i.numbers.Add(float64(count))
+	}
+	return n, ok
+}
+
+// Last returns the last number as [Source].Last does.
+func (i *Issuer) Last(ctx context.Context, sequence string) (last int64, ok bool, err error) {
+	return i.source.Last(ctx, sequence)
+}
+
+// CheckNext refuses a request for numbers that no sequence can serve.
+func CheckNext(count uint64, requestID string) error {
+	if count < 1 || count > limits.Count {
+		return wire.Invalid(fmt.Sprintf("count is %d, expected 1 to %d numbers a call", count, limits.Count))
+	}
+	return CheckRequestID(requestID)
+}
+
+// CheckRequestID refuses a request ID that is too long.
+func CheckRequestID(requestID string) error {
+	if len(requestID) > limits.RequestIDBytes {
+		return wire.Invalid(fmt.Sprintf("the request ID has %d bytes, at most %d are allowed", len(requestID), limits.RequestIDBytes))
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package issue
+
+import (
+	"context"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/route"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// memberSource issues from a member's lanes and blocks, and numbers of strict sequences at the
+// leader.
+type memberSource struct {
+	member *member.Member
+	router *route.Router
+}
+
+// FromMember returns the source of a member.
+func FromMember(m *member.Member, r *route.Router) Source { return memberSource{m, r} }
+
+func (s memberSource) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
+	issuer, err := s.member.Issuer(ctx, layout)
+	if err != nil {
+		return ids, err
+	}
+	return issuer.Take(ctx, ids, count, after)
+}
+
+func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([]string, error) {
+	l, err := s.member.Layout(ctx, layout)
+	if err != nil {
+		return nil, err
+	}
+	cluster := s.member.Node().ClusterID()
+	if cluster == "" { // it tells this cluster's UUIDs from those of others
+		return nil, member.ErrNoLeader
+	}
+	ids := Borrow()
+	defer Return(ids)
+	if *ids, err = s.Take(ctx, *ids, l.Name(), count, 0); err != nil {
+		return nil, err
+	}
+	return writeUUIDs(*ids, count, l, snowflake.NewUUIDTag(cluster, l.Name()))
+}
+
+func (s memberSource) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
+	return s.router.Next(ctx, sequence, count, requestID)
+}
+
+func (s memberSource) TryNext(_ context.Context, sequence string, count uint64) (member.Numbering, bool) {
+	return s.member.TryNext(sequence, count)
+}
+
+func (s memberSource) Last(ctx context.Context, sequence string) (int64, bool, error) {
+	return s.router.Last(ctx, sequence)
+}

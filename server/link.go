@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/stats"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// link is a connection to another member, whose errors become those of the domain. It has the
+// handler sending.
+type link struct{ *grpc.ClientConn }
+
+// Invoke makes a call. If the connection can't be made nothing was done, which is as if no member
+// led; if it breaks, that is not known.
+func (l link) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
+	var sent atomic.Bool
+	err := l.ClientConn.Invoke(context.WithValue(ctx, sentKey{}, &sent), method, req, reply, opts...)
+	if err == nil {
+		return nil
+	}
+	switch e := wire.FromMember(err); {
+	case e.Code != codes.Unavailable || e.Reason != "":
+		return e
+	case !sent.Load():
+		return &rpc.Error{
+			Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: rpc.RetrySoon, Cause: member.ErrNoLeader,
+			Message: "the leader can't be reached, nothing was sent to it: " + e.Message,
+		}
+	default: // the leader may have done it
+		return &rpc.Error{
+			Code: codes.Unknown, Reason: rpc.CommitUnknown, Cause: cluster.ErrUnknownOutcome,
+			Message: "the connection to the leader broke, the outcome is unknown: " + e.Message,
+		}
+	}
+}
+
+// sending notes which calls on a connection were sent. gRPC reports that when it hands the
+// headers, which are the first of a call, to the connection: before that no member can have
+// received the call. The code of an error does not tell: it is UNAVAILABLE before and after.
+type sending struct{}
+
+type sentKey struct{}
+
+// TagRPC implements stats.Handler, as all of these.
+func (sending) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+
+// HandleRPC notes that a call is sent.
+func (sending) HandleRPC(ctx context.Context, s stats.RPCStats) {
+	if _, ok := s.(*stats.OutHeader); !ok {
+		return
+	}
+	if sent, ok := ctx.Value(sentKey{}).(*atomic.Bool); ok {
+		sent.Store(true)
+	}
+}
+
+// TagConn does nothing.
+func (sending) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
+
+// HandleConn does nothing.
+func (sending) HandleConn(context.Context, stats.ConnStats) {}

@@ -1,0 +1,69 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// breaking does what it is asked for, and then its connections break.
+type breaking struct {
+	snowraftv1.UnimplementedSequenceServiceServer
+	server *grpc.Server
+	asked  chan struct{}
+}
+
+func (b *breaking) SetNext(ctx context.Context, _ *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
+	close(b.asked)
+	go b.server.Stop()
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// What was not sent to the leader was not done, and is told so; what may have arrived is unknown.
+func TestWhatWasNotSentWasNotDone(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &breaking{server: grpc.NewServer(), asked: make(chan struct{})}
+	snowraftv1.RegisterSequenceServiceServer(b.server, b)
+	go func() { _ = b.server.Serve(l) }()
+	p := newPeers(func() (string, string) { return "a", "c" })
+	defer p.close()
+	conn, err := p.conn(cluster.Member{ID: "b", API: l.Addr().String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	call := func() error {
+		return conn.Invoke(ctx, snowraftv1.SequenceService_SetNext_FullMethodName, &snowraftv1.SetNextRequest{}, &snowraftv1.SetNextResponse{})
+	}
+	err = call()
+	if e := rpc.FromError(err); e.Reason != rpc.CommitUnknown || e.Code != codes.Unknown || !errors.Is(err, cluster.ErrUnknownOutcome) {
+		t.Errorf("sent to a leader that ended: %+v", e)
+	}
+	<-b.asked
+	// Its port is closed now. Often, as the connection is tried again meanwhile.
+	for range 20 {
+		err := call()
+		if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 || !errors.Is(err, member.ErrNoLeader) {
+			t.Errorf("sent to nobody: %+v", e)
+		}
+	}
+	if err := conn.Invoke(ctx, "/no.Service/Method", &snowraftv1.SetNextRequest{}, &snowraftv1.SetNextResponse{}); rpc.FromError(err).Reason != rpc.NoLeader {
+		t.Error(err)
+	}
+}

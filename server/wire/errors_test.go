@@ -1,0 +1,67 @@
+package wire
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"google.golang.org/grpc/status"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// overTheWire is what another member receives for an error, after gRPC.
+func overTheWire(err error) *rpc.Error {
+	return FromMember(status.FromProto(status.Convert(Status(err)).Proto()).Err())
+}
+
+func TestErrorsSurviveTheWire(t *testing.T) {
+	t.Parallel()
+	for _, row := range sentinels {
+		got := overTheWire(fmt.Errorf("while testing: %w", row.is))
+		if got.Reason != row.reason || got.Code != row.code || got.Message != "while testing: "+row.is.Error() {
+			t.Errorf("%v arrives as %+v", row.is, got)
+		}
+		shared := row.reason == rpc.InvalidArgument || row.reason == rpc.Unreachable
+		if !shared && !errors.Is(got, row.is) {
+			t.Errorf("%v arrives as %v, which is another error", row.is, got.Cause)
+		}
+	}
+	for _, row := range refusals {
+		got := overTheWire(&fsm.Refused{Reason: row.is, Detail: "refused"})
+		if got.Reason != row.reason || got.Code != row.code {
+			t.Errorf("%v arrives as %+v", row.is, got)
+		}
+	}
+}
+
+func TestCausesOfOtherMembersErrors(t *testing.T) {
+	t.Parallel()
+	if e, ok := errors.AsType[*member.UnknownSequenceError](overTheWire(&member.UnknownSequenceError{Sequence: "s"})); !ok || e.Sequence != "s" {
+		t.Errorf("an unknown sequence arrives as %v", e)
+	}
+	if e, ok := errors.AsType[*member.UnknownLayoutError](overTheWire(&member.UnknownLayoutError{Layout: "l"})); !ok || e.Layout != "l" {
+		t.Errorf("an unknown layout arrives as %v", e)
+	}
+	for _, reason := range []commandv1.Refusal{commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS, commandv1.Refusal_REFUSAL_LIMIT_REACHED} {
+		if e, ok := errors.AsType[*fsm.Refused](overTheWire(&fsm.Refused{Reason: reason})); !ok || e.Reason != reason {
+			t.Errorf("%v arrives as %v", reason, e)
+		}
+	}
+	both := overTheWire(fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, cluster.ErrNotLeader))
+	if !errors.Is(both, cluster.ErrUnknownOutcome) || errors.Is(both, cluster.ErrNotLeader) {
+		t.Errorf("an unknown outcome arrives as %v", both.Cause)
+	}
+	if got := overTheWire(errors.New("a bug")); got.Cause != nil {
+		t.Errorf("an internal error arrives as %v", got.Cause)
+	}
+	again := overTheWire(member.ErrNoLeader)
+	if !errors.Is(Status(again), again) {
+		t.Error("an error of another member does not travel on as it came")
+	}
+}

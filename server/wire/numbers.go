@@ -1,0 +1,62 @@
+package wire
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/member"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+// Numbers reads another member's answer to a request for count numbers.
+func Numbers(m *snowraftv1.NextResponse, count uint64) (member.Numbering, error) {
+	if uint64(m.GetCount()) != count {
+		return member.Numbering{}, fmt.Errorf("the member answered with %d numbers instead of %d", m.GetCount(), count)
+	}
+	n := member.Numbering{Numbers: allocator.Numbers{
+		First: m.GetFirst(), Count: uint64(m.GetCount()), Increment: m.GetIncrement(), Period: m.GetPeriod(),
+	}}
+	if m.GetFormat() == "" {
+		return n, nil
+	}
+	location, err := sequence.LoadLocation(m.GetTimeZone())
+	if err != nil {
+		return n, err
+	}
+	n.At = time.UnixMilli(m.GetTimeMs()).In(location)
+	n.Format, err = sequence.ParseFormat(m.GetFormat())
+	return n, err
+}
+
+// NextResponse returns numbers as they travel, with texts unless a member asks, which writes them
+// itself.
+func NextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextResponse {
+	m := &snowraftv1.NextResponse{
+		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, Period: n.Period, //nolint:gosec // at most limits.Count
+	}
+	if n.Format == nil {
+		return m
+	}
+	m.Format, m.TimeZone, m.TimeMs = n.Format.String(), n.At.Location().String(), n.At.UnixMilli()
+	if !texts || n.Count > limits.Formatted {
+		return m
+	}
+	var text []byte
+	m.Texts = make([]string, n.Count)
+	for i := range m.Texts {
+		text = n.Append(text[:0], uint64(i))
+		m.Texts[i] = string(text)
+	}
+	return m
+}
+
+// LastResponse returns the last number, if there is one, as it travels.
+func LastResponse(last int64, ok bool) *snowraftv1.GetLastResponse {
+	if !ok {
+		return &snowraftv1.GetLastResponse{}
+	}
+	return &snowraftv1.GetLastResponse{Last: &last}
+}
