@@ -35,13 +35,24 @@ func (f *failStop) endIfFailed() {
 	}
 }
 
-// read takes note of an error when reading.
-func (f *failStop) read(path string, err error) {
+// read runs a read and takes note of its error.
+func (f *failStop) read(path string, call func() error) error {
+	f.endIfFailed()
+	err := call()
 	// The second is what raft knows an absent value by.
 	if err != nil && !errors.Is(err, raft.ErrLogNotFound) && err.Error() != "not found" {
 		f.fail(readError(path, err))
 	}
 	f.endIfFailed()
+	return err
+}
+
+// write runs a write, which takes note of its error itself.
+func (f *failStop) write(call func() error) error {
+	f.endIfFailed()
+	err := call()
+	f.endIfFailed()
+	return err
 }
 
 // stopLog is the log that raft gets.
@@ -51,47 +62,28 @@ type stopLog struct {
 	stop *failStop
 }
 
-func (s *stopLog) FirstIndex() (uint64, error) {
-	s.stop.endIfFailed()
-	index, err := s.LogStore.FirstIndex()
-	s.stop.read(s.path, err)
+func (s *stopLog) FirstIndex() (index uint64, err error) {
+	err = s.stop.read(s.path, func() (err error) { index, err = s.LogStore.FirstIndex(); return err })
 	return index, err
 }
 
-func (s *stopLog) LastIndex() (uint64, error) {
-	s.stop.endIfFailed()
-	index, err := s.LogStore.LastIndex()
-	s.stop.read(s.path, err)
+func (s *stopLog) LastIndex() (index uint64, err error) {
+	err = s.stop.read(s.path, func() (err error) { index, err = s.LogStore.LastIndex(); return err })
 	return index, err
 }
 
 func (s *stopLog) GetLog(index uint64, l *raft.Log) error {
-	s.stop.endIfFailed()
-	err := s.LogStore.GetLog(index, l)
-	s.stop.read(s.path, err)
-	return err
+	return s.stop.read(s.path, func() error { return s.LogStore.GetLog(index, l) })
 }
 
 func (s *stopLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.Log{l}) }
 
 func (s *stopLog) StoreLogs(logs []*raft.Log) error {
-	s.stop.endIfFailed()
-	err := s.LogStore.StoreLogs(logs)
-	s.stop.endIfFailed()
-	return err
+	return s.stop.write(func() error { return s.LogStore.StoreLogs(logs) })
 }
 
 func (s *stopLog) DeleteRange(first, last uint64) error {
-	s.stop.endIfFailed()
-	err := s.LogStore.DeleteRange(first, last)
-	s.stop.endIfFailed()
-	return err
-}
-
-// IsMonotonic implements raft.MonotonicLogStore.
-func (s *stopLog) IsMonotonic() bool {
-	m, ok := s.LogStore.(raft.MonotonicLogStore)
-	return ok && m.IsMonotonic()
+	return s.stop.write(func() error { return s.LogStore.DeleteRange(first, last) })
 }
 
 // stopStable is the store of term and vote that raft gets.
@@ -102,29 +94,19 @@ type stopStable struct {
 }
 
 func (s *stopStable) Set(key, val []byte) error {
-	s.stop.endIfFailed()
-	err := s.StableStore.Set(key, val)
-	s.stop.endIfFailed()
-	return err
+	return s.stop.write(func() error { return s.StableStore.Set(key, val) })
 }
 
-func (s *stopStable) Get(key []byte) ([]byte, error) {
-	s.stop.endIfFailed()
-	val, err := s.StableStore.Get(key)
-	s.stop.read(s.path, err)
+func (s *stopStable) Get(key []byte) (val []byte, err error) {
+	err = s.stop.read(s.path, func() (err error) { val, err = s.StableStore.Get(key); return err })
 	return val, err
 }
 
 func (s *stopStable) SetUint64(key []byte, val uint64) error {
-	s.stop.endIfFailed()
-	err := s.StableStore.SetUint64(key, val)
-	s.stop.endIfFailed()
-	return err
+	return s.stop.write(func() error { return s.StableStore.SetUint64(key, val) })
 }
 
-func (s *stopStable) GetUint64(key []byte) (uint64, error) {
-	s.stop.endIfFailed()
-	val, err := s.StableStore.GetUint64(key)
-	s.stop.read(s.path, err)
+func (s *stopStable) GetUint64(key []byte) (val uint64, err error) {
+	err = s.stop.read(s.path, func() (err error) { val, err = s.StableStore.GetUint64(key); return err })
 	return val, err
 }

@@ -69,9 +69,3 @@ func (g *gaplessLog) unread(err error) error {
 	g.fail(err)
 	return err
 }
-
-// IsMonotonic implements raft.MonotonicLogStore.
-func (g *gaplessLog) IsMonotonic() bool {
-	m, ok := g.LogStore.(raft.MonotonicLogStore)
-	return ok && m.IsMonotonic()
-}

@@ -41,16 +41,19 @@ type brokenPages struct {
 
 func (e *brokenPages) Error() string { return e.reason }
 
-// catch sets the error to why bbolt panicked, if it does: defer g.catch(&err)().
-func (g *guardedBolt) catch(err *error) func() {
-	before := debug.SetPanicOnFault(true)
-	return func() {
-		debug.SetPanicOnFault(before)
+// do enters bbolt, and returns why it panicked if it does, now or before.
+func (g *guardedBolt) do(enter func() error) (err error) {
+	if b := g.broken.Load(); b != nil {
+		return b
+	}
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
 		if r := recover(); r != nil {
 			g.broken.CompareAndSwap(nil, newBrokenPages(r))
-			*err = g.broken.Load()
+			err = g.broken.Load()
 		}
-	}
+	}()
+	return enter()
 }
 
 func newBrokenPages(panicked any) *brokenPages {
@@ -60,78 +63,45 @@ func newBrokenPages(panicked any) *brokenPages {
 	return &brokenPages{reason: fmt.Sprint(panicked)}
 }
 
-// err is why bbolt must not be entered; nil if it may.
-func (g *guardedBolt) err() error {
-	if b := g.broken.Load(); b != nil {
-		return b
-	}
-	return nil
-}
-
 // FirstIndex implements raft.LogStore.
 func (g *guardedBolt) FirstIndex() (index uint64, err error) {
-	if err := g.err(); err != nil {
-		return 0, err
-	}
-	defer g.catch(&err)()
-	return g.bolt.FirstIndex()
+	err = g.do(func() (err error) { index, err = g.bolt.FirstIndex(); return err })
+	return index, err
 }
 
 // LastIndex implements raft.LogStore.
 func (g *guardedBolt) LastIndex() (index uint64, err error) {
-	if err := g.err(); err != nil {
-		return 0, err
-	}
-	defer g.catch(&err)()
-	return g.bolt.LastIndex()
+	err = g.do(func() (err error) { index, err = g.bolt.LastIndex(); return err })
+	return index, err
 }
 
 // GetLog implements raft.LogStore.
-func (g *guardedBolt) GetLog(index uint64, l *raft.Log) (err error) {
-	if err := g.err(); err != nil {
-		return err
-	}
-	defer g.catch(&err)()
-	return g.bolt.GetLog(index, l)
+func (g *guardedBolt) GetLog(index uint64, l *raft.Log) error {
+	return g.do(func() error { return g.bolt.GetLog(index, l) })
 }
 
 // StoreLog implements raft.LogStore.
 func (g *guardedBolt) StoreLog(l *raft.Log) error { return g.StoreLogs([]*raft.Log{l}) }
 
 // StoreLogs implements raft.LogStore.
-func (g *guardedBolt) StoreLogs(logs []*raft.Log) (err error) {
-	if err := g.err(); err != nil {
-		return err
-	}
-	defer g.catch(&err)()
-	return g.bolt.StoreLogs(logs)
+func (g *guardedBolt) StoreLogs(logs []*raft.Log) error {
+	return g.do(func() error { return g.bolt.StoreLogs(logs) })
 }
 
 // DeleteRange implements raft.LogStore.
-func (g *guardedBolt) DeleteRange(first, last uint64) (err error) {
-	if err := g.err(); err != nil {
-		return err
-	}
-	defer g.catch(&err)()
-	return g.bolt.DeleteRange(first, last)
+func (g *guardedBolt) DeleteRange(first, last uint64) error {
+	return g.do(func() error { return g.bolt.DeleteRange(first, last) })
 }
 
 // Set implements raft.StableStore.
-func (g *guardedBolt) Set(key, val []byte) (err error) {
-	if err := g.err(); err != nil {
-		return err
-	}
-	defer g.catch(&err)()
-	return g.bolt.Set(key, val)
+func (g *guardedBolt) Set(key, val []byte) error {
+	return g.do(func() error { return g.bolt.Set(key, val) })
 }
 
 // Get implements raft.StableStore.
 func (g *guardedBolt) Get(key []byte) (val []byte, err error) {
-	if err := g.err(); err != nil {
-		return nil, err
-	}
-	defer g.catch(&err)()
-	return g.bolt.Get(key)
+	err = g.do(func() (err error) { val, err = g.bolt.Get(key); return err })
+	return val, err
 }
 
 // SetUint64 and GetUint64 are of raft.StableStore; checkedStable does without.
@@ -143,16 +113,11 @@ func (g *guardedBolt) GetUint64([]byte) (uint64, error) { return 0, errors.ErrUn
 // close closes the file, unless bbolt panicked: the end of the process does that
 // too. It gives up after StuckTimeout, as a write that hangs has the lock.
 func (g *guardedBolt) close() error {
-	if g.err() != nil {
-		return nil //nolint:nilerr // why was told already
+	if g.broken.Load() != nil {
+		return nil //nolint:nilerr // the reason was reported already
 	}
 	done := make(chan error, 1)
-	go func() {
-		var err error
-		defer func() { done <- err }()
-		defer g.catch(&err)()
-		err = g.bolt.Close()
-	}()
+	go func() { done <- g.do(g.bolt.Close) }()
 	select {
 	case err := <-done:
 		return err

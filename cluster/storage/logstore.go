@@ -83,12 +83,6 @@ func (c *checkedLog) GetLog(index uint64, l *raft.Log) error {
 	return err
 }
 
-// IsMonotonic tells raft whether to empty the store before it restores a snapshot.
-func (c *checkedLog) IsMonotonic() bool {
-	m, ok := c.LogStore.(raft.MonotonicLogStore)
-	return ok && m.IsMonotonic()
-}
-
 // writing numbers the write now under way; 0 when there is none.
 func (c *checkedLog) writing() uint64 {
 	n := c.writes.Load()
