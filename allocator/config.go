@@ -32,6 +32,10 @@ type Config struct {
 	// MaxAhead is how far ahead of the clock a tick may be used when those
 	// before are full; rounded down to ticks. 0 is 5 ms, less than 0 is not at all.
 	MaxAhead time.Duration
+	// Idle, if not 0, is how long a lane without a caller keeps its worker. With the first extension
+	// after that it releases the worker, until a caller finds that no lane has anything to issue. A
+	// lane that holds no worker stops asking for one after a minute, or after Idle if that is less.
+	Idle time.Duration
 	// Patience, if not nil, says how long a call with this context waits for a window, at
 	// most; 0 is not at all, and nil the wait threshold. The context itself bounds it too, and
 	// the wait threshold while the cluster refuses this process's clock. had is false until

@@ -20,8 +20,8 @@ var errShort = errors.New("allocator: the window that was granted has ended alre
 
 const (
 	callTimeout = 5 * time.Second
-	// courtesyTimeout is for giving back a worker that a lane swapped away, while
-	// the first window of the next one is running already.
+	// courtesyTimeout is for the release of a worker that a lane no longer uses, by a
+	// swap or because it is idle. Callers wait for nothing but this call then.
 	courtesyTimeout = 500 * time.Millisecond
 )
 
@@ -96,9 +96,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.log.Info("acquired worker", "worker", g.Worker, "token", g.Token, "from", g.From, "until", g.Until)
 
 	if l.swapped != nil {
-		if err := l.release(l.swapped, courtesyTimeout); err != nil {
-			l.log.Warn("worker was not released, it becomes free when its window has passed", "worker", l.swapped.worker, "err", err)
-		}
+		l.releaseSoon(l.swapped)
 		l.swapped = nil
 	}
 	return pause{0, false}
@@ -155,6 +153,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	l.problem = nil
 	l.mu.Unlock()
 	l.issuer.changed.fire()
+	l.rest(now, held)
 	return pause{0, false}
 }
 
@@ -205,6 +204,13 @@ func (l *lane) delayed(err error, began clock.Reading) error {
 		return err
 	}
 	return fmt.Errorf("allocator: the request was answered only after %v, and came too late: %v", took, err) //nolint:errorlint // that is not what is wrong
+}
+
+// releaseSoon releases the worker of a closed lease while callers may wait for this lane.
+func (l *lane) releaseSoon(held *lease) {
+	if err := l.release(held, courtesyTimeout); err != nil {
+		l.log.Warn("worker was not released, it becomes free when its window has passed", "worker", held.worker, "err", err)
+	}
 }
 
 // release gives the worker of a closed lease back.

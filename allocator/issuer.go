@@ -21,6 +21,7 @@ type Issuer struct {
 	granter  Granter
 	watch    *clock.Watch
 	maxAhead time.Duration
+	idle     time.Duration
 	patience func(ctx context.Context, had bool) time.Duration
 	observe  func(int64)
 	lanes    []*lane
@@ -51,6 +52,7 @@ func Open(cfg Config) (*Issuer, error) {
 		granter:  cfg.Granter,
 		watch:    cfg.Watch,
 		maxAhead: cfg.MaxAhead,
+		idle:     cfg.Idle,
 		patience: cfg.Patience,
 		observe:  cfg.Observe,
 		picker:   newPicker(cfg.Lanes),

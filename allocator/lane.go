@@ -38,6 +38,8 @@ type lane struct {
 	problem error     // why the window is not ahead of the clock; nil if it is
 	waiting bool      // the problem is this process's clock, nothing is asked for
 	until   time.Time // end of the last window, for errors
+	wanted  bool      // a caller found nothing to take since run looked last
+	idle    bool      // no worker is held or asked for, until a caller wants one
 
 	// Owned by run.
 	window   slowStart
@@ -51,6 +53,7 @@ type lane struct {
 	// It is never released: the cluster would refuse that as well.
 	lost      *lease
 	extension uint64 // ID of the extension whose answer is missing; 0: none
+	used      use
 }
 
 // pause is how long run does nothing.
@@ -69,6 +72,7 @@ func (l *lane) kick() {
 
 // run is the lane's goroutine. It ends soon after stop.
 func (l *lane) run() {
+	l.used.at = l.issuer.watch.Now().Mono
 	for l.sleep(l.step()) {
 	}
 	l.finish()
@@ -101,6 +105,9 @@ func (l *lane) step() pause {
 		return l.hold(err)
 	}
 	if held == nil || held == l.lost {
+		if l.rest(now, held) {
+			return pause{maxRest, true}
+		}
 		return l.acquire(now, limits)
 	}
 	if position := held.position.Load(); position != closedPosition && held.isBehind(position, now.Wall, limits.WaitThreshold) {

@@ -26,6 +26,9 @@ type outlook struct {
 func (l *lane) outlook(now clock.Reading, limits clock.Limits, after uint64) outlook {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.wanted = true; l.idle {
+		l.kick()
+	}
 	held := l.held()
 	if held == nil {
 		return l.missing(now, !l.until.IsZero())

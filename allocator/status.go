@@ -9,6 +9,7 @@ type LaneStatus struct {
 	Token       uint64 // 0: the lane holds no worker now
 	From, Until int64  // ticks
 	ServeUntil  time.Time
+	Idle        bool   // the worker was released because no caller used the lane; the next one wakes it
 	Problem     string // why the lane cannot issue, or its window is not extended; empty if all is well
 }
 
@@ -24,11 +25,12 @@ func (i *Issuer) Lanes() []LaneStatus {
 			s.Worker, s.Token = held.worker, held.token
 			s.From, s.Until, s.ServeUntil = held.from, held.until(), held.endsAt()
 		}
+		s.Idle = l.idle
 		problem := l.problem
 		if err := i.check(now); err != nil {
 			problem = err
 		}
-		if problem == nil {
+		if problem == nil && !l.idle {
 			problem = l.readiness(now, limits)
 		}
 		l.mu.Unlock()

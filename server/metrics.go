@@ -20,7 +20,7 @@ var (
 	descMembers   = frontend.Desc("members", "Members of the cluster.", "role", "alive")
 	descObserved  = frontend.Desc("observed_clock_seconds", "The replicated observed clock, Unix time.")
 	descOffset    = frontend.Desc("clock_offset_seconds", "How far this clock is ahead of the majority's.")
-	descUntil     = frontend.Desc("lane_serve_until_seconds", "Until when a lane can issue without any quorum, Unix time; 0 without a window.", "layout", "lane", "worker")
+	descUntil     = frontend.Desc("lane_serve_until_seconds", "Until when a lane can issue without any quorum, Unix time; 0 without a window, absent while the lane is idle.", "layout", "lane", "worker")
 	descUsed      = frontend.Desc("layout_workers_used", "Workers of a layout that were ever granted.", "layout")
 	descCapacity  = frontend.Desc("layout_workers", "Workers that a layout has.", "layout")
 	descExhausts  = frontend.Desc("layout_exhausts_at_seconds", "When a layout's time field is full, Unix time.", "layout")
@@ -76,6 +76,9 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	counter(descBurned, stats.Burned)
 	for _, l := range m.Lanes() {
 		for _, lane := range l.Lanes {
+			if lane.Idle {
+				continue
+			}
 			until := 0.0
 			if lane.Token != 0 {
 				until = float64(lane.ServeUntil.UnixMilli()) / 1000

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/snowflake"
@@ -47,6 +48,16 @@ func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, er
 	return nil, &UnknownLayoutError{name}
 }
 
+// idleAfter is how long lanes of a layout stay open without a caller. The default layout is never
+// idle: a member is to issue from it at any moment, also without a quorum. 10 minutes are as long as
+// the longest window by default, so a layout that is used more often is as available as its windows.
+func idleAfter(l *snowflake.Layout) time.Duration {
+	if l.Name() == snowflake.Default().Name() {
+		return 0
+	}
+	return 10 * time.Minute
+}
+
 func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -59,7 +70,7 @@ func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {
 	}
 	i, err := allocator.Open(allocator.Config{
 		Layout: l, Holder: m.cfg.Cluster.Name, Nonce: m.nonce, Lanes: m.cfg.Lanes,
-		Granter: granter{m}, Watch: m.clock, Logger: m.logger,
+		Granter: granter{m}, Watch: m.clock, Logger: m.logger, Idle: idleAfter(l),
 	})
 	if err != nil {
 		return nil, err

@@ -72,7 +72,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		for _, lane := range l.Lanes {
 			resp.Lanes = append(resp.Lanes, &snowraftv1.Lane{
 				Layout: l.Layout, Lane: uint32(lane.Lane), Worker: lane.Worker, Token: lane.Token, //nolint:gosec // 0 to 63
-				From: lane.From, Until: lane.Until, ServeUntilMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: lane.Problem,
+				From: lane.From, Until: lane.Until, ServeUntilMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: lane.Problem, Idle: lane.Idle,
 				ExhaustsAtMs: exhausts,
 			})
 		}

@@ -173,7 +173,9 @@ type Lane struct {
 	// Why the lane can't issue, or why its window is not extended; empty when all is well.
 	Problem string `protobuf:"bytes,8,opt,name=problem,proto3" json:"problem,omitempty"`
 	// When the layout's time field is full, in Unix milliseconds.
-	ExhaustsAtMs  int64 `protobuf:"varint,9,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`
+	ExhaustsAtMs int64 `protobuf:"varint,9,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`
+	// The lane released its worker because no caller used it; the next one takes a worker again.
+	Idle          bool `protobuf:"varint,10,opt,name=idle,proto3" json:"idle,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -269,6 +271,13 @@ func (x *Lane) GetExhaustsAtMs() int64 {
 		return x.ExhaustsAtMs
 	}
 	return 0
+}
+
+func (x *Lane) GetIdle() bool {
+	if x != nil {
+		return x.Idle
+	}
+	return false
 }
 
 type GetStatusResponse struct {
@@ -1411,7 +1420,7 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
-	"\x10GetStatusRequest\"\xf0\x01\n" +
+	"\x10GetStatusRequest\"\x84\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
 	"\x04lane\x18\x02 \x01(\rR\x04lane\x12\x16\n" +
@@ -1421,7 +1430,9 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x05until\x18\x06 \x01(\x03R\x05until\x12$\n" +
 	"\x0eserve_until_ms\x18\a \x01(\x03R\fserveUntilMs\x12\x18\n" +
 	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
-	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\"\xf4\x04\n" +
+	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\x12\x12\n" +
+	"\x04idle\x18\n" +
+	" \x01(\bR\x04idle\"\xf4\x04\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x17\n" +

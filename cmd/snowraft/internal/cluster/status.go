@@ -44,6 +44,7 @@ type laneDoc struct {
 	ServeUntil string `json:"serve_until"`
 	ExhaustsAt string `json:"exhausts_at"`
 	Problem    string `json:"problem"`
+	Idle       bool   `json:"idle"`
 }
 
 // NewStatus returns the command status.
@@ -82,7 +83,7 @@ func newStatusDoc(r *snowraftv1.GetStatusResponse) statusDoc {
 	for _, l := range r.GetLanes() {
 		d.Lanes = append(d.Lanes, laneDoc{
 			Layout: l.GetLayout(), Lane: l.GetLane(), Worker: l.GetWorker(), Token: l.GetToken(),
-			From: l.GetFrom(), Until: l.GetUntil(), ServeUntil: cli.StampKnown(l.GetServeUntilMs()), ExhaustsAt: cli.StampKnown(l.GetExhaustsAtMs()), Problem: l.GetProblem(),
+			From: l.GetFrom(), Until: l.GetUntil(), ServeUntil: cli.StampKnown(l.GetServeUntilMs()), ExhaustsAt: cli.StampKnown(l.GetExhaustsAtMs()), Problem: l.GetProblem(), Idle: l.GetIdle(),
 		})
 	}
 	return d
@@ -126,7 +127,12 @@ func laneTable(lanes []laneDoc) cli.Block {
 		cli.Column("LANE", func(l laneDoc) string { return cli.Decimal(uint64(l.Lane)) }),
 		cli.Column("WORKER", held(func(l laneDoc) string { return cli.Decimal(l.Worker) })),
 		cli.Column("WINDOW (TICKS)", held(func(l laneDoc) string { return fmt.Sprintf("%d until %d", l.From, l.Until) })),
-		cli.Column("SERVE UNTIL", func(l laneDoc) string { return l.ServeUntil }),
+		cli.Column("SERVE UNTIL", func(l laneDoc) string {
+			if l.Idle {
+				return "idle"
+			}
+			return l.ServeUntil
+		}),
 		cli.Column("EXHAUSTS AT", func(l laneDoc) string { return l.ExhaustsAt }),
 		cli.Column("PROBLEM", func(l laneDoc) string { return l.Problem }),
 	)

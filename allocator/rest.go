@@ -1,0 +1,59 @@
+package allocator
+
+import (
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+const (
+	// maxRest is how long an idle lane sleeps unless a caller wakes it.
+	maxRest = time.Hour
+	// maxAsking is how long a lane without a worker asks for one that no caller waits for.
+	maxAsking = time.Minute
+)
+
+// use is what run knows of the use of its lane. Callers leave no trace but the lease's
+// position, so that an ID costs nothing more; run compares positions when it wakes.
+type use struct {
+	position uint64 // of the lease when run looked last; 0 without one
+	at       int64  // Mono; when run last saw that the lane had been used
+}
+
+// rest reports whether the lane is idle, and makes it so when no caller has used it for
+// [Config.Idle]: it closes the lease and releases the worker. A lane that serves looks right
+// after an extension, and so keeps its window while the cluster has no quorum to grant another.
+func (l *lane) rest(now clock.Reading, held *lease) bool {
+	if l.issuer.idle == 0 {
+		return false
+	}
+	limit, position := min(l.issuer.idle, maxAsking), uint64(0)
+	if held != nil {
+		position = held.position.Load()
+		if held != l.lost {
+			limit = l.issuer.idle
+		}
+	}
+	l.mu.Lock()
+	if l.wanted || position != l.used.position {
+		l.used, l.wanted, l.idle = use{position, now.Mono}, false, false
+	}
+	if l.idle || l.stopped || now.Mono-l.used.at < limit.Milliseconds() {
+		defer l.mu.Unlock()
+		return l.idle
+	}
+	if held != nil {
+		l.close(held)
+		l.lease.Store(nil)
+	}
+	release := held != nil && held != l.lost
+	l.used.position, l.extension, l.lost, l.failures = 0, 0, nil, 0
+	l.idle, l.problem, l.until = true, nil, time.Time{}
+	l.mu.Unlock()
+	l.issuer.changed.fire()
+	l.log.Info("lane idle; worker released until the next use")
+	if release {
+		l.releaseSoon(held)
+	}
+	return true
+}
