@@ -1,0 +1,132 @@
+package member
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
+)
+
+// strictSequence is one strict sequence during a reign, or the requests with an ID of a
+// relaxed one. It is the allocator.BlockGranter of its own numbers.
+type strictSequence struct {
+	name    string
+	r       *reign
+	numbers *allocator.Sequence
+
+	mu   sync.Mutex
+	gave position
+}
+
+// position is the last number that was given out; the greater of two is the later.
+type position struct {
+	known      bool
+	generation uint64
+	period     int32
+	number     int64
+	increment  int64
+}
+
+func (p position) before(q position) bool {
+	switch {
+	case p.generation != q.generation:
+		return p.generation < q.generation
+	case p.known != q.known:
+		return q.known
+	case p.period != q.period:
+		return p.period < q.period
+	case q.increment < 0:
+		return q.number < p.number
+	default:
+		return p.number < q.number
+	}
+}
+
+// advance notes a number that is given out.
+func (s *strictSequence) advance(p position) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gave.before(p) {
+		s.gave = p
+	}
+}
+
+func last(n allocator.Numbers) position {
+	return position{known: true, generation: n.Generation, period: n.Period, number: n.Number(n.Count - 1), increment: n.Increment}
+}
+
+func (s *strictSequence) next(ctx context.Context, count uint64) (allocator.Numbers, error) {
+	n, err := s.numbers.Next(ctx, count)
+	if err != nil {
+		return n, err
+	}
+	if err := s.r.confirm(ctx); err != nil {
+		return n, err // the numbers are lost
+	}
+	s.advance(last(n))
+	return n, nil
+}
+
+// record answers a request that has an ID through the log.
+func (s *strictSequence) record(ctx context.Context, count uint64, requestID string) (Numbering, error) {
+	// What is left in memory comes before the numbers of this request, so it can't be given out
+	// after them; if it can't be given back either, it is skipped.
+	_ = s.numbers.Return(ctx)
+	block, granted, err := s.r.m.allocateBlock(ctx, s.name, count, requestID, s.look)
+	if err != nil {
+		return Numbering{}, err
+	}
+	if err := s.r.current(); err != nil {
+		// The present reign does not know of these numbers; a repetition finds them.
+		return Numbering{}, fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, err)
+	}
+	// The same goes for what was granted meanwhile.
+	s.numbers.DropBefore(granted.index)
+	n := allocator.Numbers{First: block.First, Count: block.Count, Increment: block.Increment,
+		Period: block.Period, PeriodEnd: block.PeriodEnd, Generation: block.Generation}
+	s.advance(last(n))
+	return granted.definition.numbering(n, granted.atMillis), nil
+}
+
+// last is the last number that was given out by anybody.
+func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err error) {
+	if err := s.look(nil); err != nil {
+		return 0, false, err
+	}
+	s.mu.Lock()
+	gave := s.gave
+	s.mu.Unlock()
+	if err := s.r.confirm(ctx); err != nil {
+		return 0, false, err
+	}
+	return gave.number, gave.known, nil
+}
+
+// look is called before each proposal of a block. When the reign begins, and when the sequence was
+// changed, all that was granted counts as given out: this leader has not been granted any of it.
+func (s *strictSequence) look(*definition) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, ok := s.r.m.fsm.Sequence(s.name)
+	if !ok {
+		return s.r.m.unknownSequence(s.name) // it was there when the call began
+	}
+	if s.gave.generation < now.Generation {
+		s.gave = position{known: now.HasLast, generation: now.Generation, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}
+	}
+	return nil
+}
+
+// AllocateBlock implements allocator.BlockGranter.
+func (s *strictSequence) AllocateBlock(ctx context.Context, _ string, count uint64) (allocator.Block, error) {
+	block, _, err := s.r.m.allocateBlock(ctx, s.name, count, "", s.look)
+	return block, err
+}
+
+// ReturnBlock implements allocator.BlockGranter.
+func (s *strictSequence) ReturnBlock(ctx context.Context, _ string, token, unused uint64) error {
+	// A later reign counts all of the block as given out, and this one may end before the log has the command.
+	return s.r.m.returnBlock(ctx, s.name, token, unused, s.r.term)
+}
