@@ -14,17 +14,20 @@ import (
 // direct is the connections of a one-shot client: one to each address, made when its member is
 // first asked. It tries the addresses in order, from the one that answered last.
 type direct struct {
-	members []*endpoint
+	opts  *options
+	addrs []string // each once
 
-	mu    sync.Mutex
-	first int // index of the member that answered last
+	mu     sync.Mutex
+	first  int // index of the member that answered last
+	links  map[string]*link
+	closed bool
 }
 
 func newDirect(addrs []string, o *options) *direct {
-	d := new(direct)
+	d := &direct{opts: o, links: make(map[string]*link)}
 	for _, addr := range addrs {
-		if !slices.ContainsFunc(d.members, func(e *endpoint) bool { return e.addr == addr }) {
-			d.members = append(d.members, &endpoint{addr: addr, opts: o})
+		if !slices.Contains(d.addrs, addr) {
+			d.addrs = append(d.addrs, addr)
 		}
 	}
 	return d
@@ -35,19 +38,19 @@ func newDirect(addrs []string, o *options) *direct {
 // once it is sent.
 func (d *direct) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
 	t, _ := ctx.Value(tryKey{}).(*try)
-	member, at, left := d.next(t.avoid)
-	t.choose(member.addr, left > 1)
+	at, left := d.next(t.avoid)
+	t.choose(d.addrs[at], left > 1)
 	deadline, _ := ctx.Deadline()
 	mine, cancel := context.WithTimeout(ctx, time.Until(deadline)/time.Duration(left))
 	defer cancel()
-	conn, err := member.connect(mine)
+	l, err := d.connect(mine, d.addrs[at])
 	if err != nil {
 		return err
 	}
 	if policyOf(method, req).harmless {
 		ctx = mine
 	}
-	if err := conn.Invoke(ctx, method, req, reply, opts...); err != nil {
+	if err := l.Invoke(ctx, method, req, reply, opts...); err != nil {
 		return err
 	}
 	d.mu.Lock()
@@ -56,20 +59,50 @@ func (d *direct) Invoke(ctx context.Context, method string, req, reply any, opts
 	return nil
 }
 
-// next returns the member to ask and its index, and how many members are left with it.
-func (d *direct) next(avoid []string) (member *endpoint, at, left int) {
+// next returns the index of the member to ask, and how many members are left with it.
+func (d *direct) next(avoid []string) (at, left int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i := range d.members {
-		k := (d.first + i) % len(d.members)
-		if slices.Contains(avoid, d.members[k].addr) {
-			continue
-		}
-		if left++; member == nil {
-			member, at = d.members[k], k
+	for i := len(d.addrs) - 1; i >= 0; i-- {
+		if k := (d.first + i) % len(d.addrs); !slices.Contains(avoid, d.addrs[k]) {
+			at, left = k, left+1
 		}
 	}
-	return member, at, left
+	return at, left
+}
+
+// connect returns the connection to a member once it is made. A connection that fails is ended, so
+// that the next try makes another without the pause of gRPC.
+func (d *direct) connect(ctx context.Context, addr string) (*link, error) {
+	l, err := d.link(addr)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.ready(ctx); err != nil {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.links[addr] == l {
+			delete(d.links, addr)
+		}
+		_ = l.Close() // only ever says that it was closed before
+		return nil, err
+	}
+	return l, nil
+}
+
+func (d *direct) link(addr string) (l *link, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, ErrClosed
+	}
+	if d.links[addr] == nil {
+		if l, err = newLink(addr, d.opts); err != nil {
+			return nil, err
+		}
+		d.links[addr] = l
+	}
+	return d.links[addr], nil
 }
 
 // NewStream implements grpc.ClientConnInterface.
@@ -78,7 +111,10 @@ func (d *direct) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Ca
 }
 
 func (d *direct) close() {
-	for _, m := range d.members {
-		m.close()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	for _, l := range d.links {
+		_ = l.Close() // as above
 	}
 }

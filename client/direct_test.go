@@ -132,13 +132,14 @@ func TestOneShotDividesTime(t *testing.T) {
 		t.Error(err)
 	}
 	f.members[1].hangs()
+	slices.Reverse(addrs)
 	_, err = f.client(addrs, WithOneShot(), WithTimeout(300*time.Millisecond)).NextID(t.Context())
 	failed, ok := errors.AsType[*Error](err)
 	if !ok || !errors.Is(err, context.DeadlineExceeded) {
 		t.Fatal(err)
 	}
 	each := failed.Each()
-	if len(each) != 3 || !each[0].Unsent || each[1].Unsent || each[2].Unsent {
+	if len(each) != 3 || each[0].Unsent || each[1].Unsent || !each[2].Unsent {
 		t.Error(err)
 	}
 }

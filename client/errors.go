@@ -151,7 +151,7 @@ func newError(err error, member string) *Error {
 	}
 	from := rpc.FromError(err)
 	e := &Error{Reason: from.Reason, Member: member, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code, from: err}
-	_, e.Unsent = errors.AsType[*unsent](err)
+	_, e.Unsent = errors.AsType[unsent](err)
 	switch from.Code {
 	case codes.DeadlineExceeded:
 		e.cause = context.DeadlineExceeded

@@ -72,7 +72,7 @@ func WithHedging(after time.Duration) Option {
 // member that answered last. It connects when it first asks a member, and works in the background
 // neither to learn of other members nor to watch their health. A call fails as soon as each member
 // has failed, unless one of them expects to answer in a moment, and [Error.Each] lists the reasons.
-// Streams are not supported.
+// Streams are not supported, and [Client.Ready] connects as it does without this option.
 func WithOneShot() Option {
 	return func(o *options) error {
 		o.oneShot = true
