@@ -77,24 +77,15 @@ func (c *gatewayConfig) finish() error {
 
 // gateway runs a gateway until a signal arrives or it can't go on.
 func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
-	ctx, again, stop := h.Interruptible(ctx)
-	defer stop()
-	h.collectSeldom()
-	logger := h.logger(logLevels[cfg.logLevel], cfg.logFormat)
-	g, err := h.openGateway(ctx, gateway.Config{
-		Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
-		RedisAddr: cfg.RedisAddr, RedisCreate: cfg.RedisCreate, Logger: logger, Version: h.Version,
-	})
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil // ended by a signal while it started
+	return h.run(ctx, "gateway", &cfg.config, func(ctx context.Context) (started, error) {
+		g, err := h.openGateway(ctx, gateway.Config{
+			Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
+			RedisAddr: cfg.RedisAddr, RedisCreate: cfg.RedisCreate, Logger: cfg.Logger, Version: cfg.Version,
+		})
+		if err != nil {
+			return started{}, err
 		}
-		return err
-	}
-	attrs := []any{"version", h.Version, "members", cfg.members, "api", g.APIAddr(), "http", g.HTTPAddr()}
-	if redis := g.RedisAddr(); redis != "" {
-		attrs = append(attrs, "redis", redis)
-	}
-	logger.Info("gateway started", attrs...)
-	return h.untilEnd(ctx, again, stop, running{g, "gateway", logger, func() []any { return []any{"api", g.APIAddr()} }})
+		about := []any{"version", cfg.Version, "members", cfg.members, "api", g.APIAddr(), "http", g.HTTPAddr()}
+		return started{g, about, func() []any { return []any{"api", g.APIAddr()} }}, nil
+	})
 }

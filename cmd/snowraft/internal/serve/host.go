@@ -27,19 +27,21 @@ func NewHost(a *cli.App) *Host {
 		collectAt: func(percent int) { debug.SetGCPercent(percent) },
 		open: func(ctx context.Context, cfg server.Config) (member, error) {
 			s, err := server.Open(ctx, cfg)
-			if err != nil {
-				return nil, err // a nil *Server would be a member that is not nil
-			}
-			return s, nil
+			return orNil[member](s, err)
 		},
 		openGateway: func(ctx context.Context, cfg gateway.Config) (process, error) {
 			g, err := gateway.Open(ctx, cfg)
-			if err != nil {
-				return nil, err // as above
-			}
-			return g, nil
+			return orNil[process](g, err)
 		},
 	}
+}
+
+// orNil returns nothing but the error, if there is one: a nil pointer would be a process that is not nil.
+func orNil[P process](p P, err error) (P, error) {
+	if err != nil {
+		return *new(P), err
+	}
+	return p, nil
 }
 
 // process is a running member or gateway.

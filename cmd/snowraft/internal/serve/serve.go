@@ -81,28 +81,15 @@ func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string) error {
 
 // serve runs a member until a signal arrives or the member ends by itself.
 func (h *Host) serve(ctx context.Context, cfg config) error {
-	ctx, again, stop := h.Interruptible(ctx)
-	defer stop()
-	h.collectSeldom()
-	logger := h.logger(logLevels[cfg.logLevel], cfg.logFormat)
-	cfg.Logger = logger
-	cfg.Version = h.Version
-	m, err := h.open(ctx, cfg.Config)
-	if err != nil {
-		if ctx.Err() != nil {
-			return nil // ended by a signal while it started
+	return h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
+		m, err := h.open(ctx, cfg.Config)
+		if err != nil {
+			return started{}, err
 		}
-		return err
-	}
-	attrs := []any{"name", cfg.Name, "node", m.NodeID(), "version", cfg.Version, "data_dir", cfg.DataDir,
-		"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
-	if redis := m.RedisAddr(); redis != "" {
-		attrs = append(attrs, "redis", redis)
-	}
-	logger.Info("member started", attrs...)
-	return h.untilEnd(ctx, again, stop, running{m, "member", logger, func() []any {
-		return []any{"cluster", m.ClusterID(), "api", m.APIAddr()}
-	}})
+		about := []any{"name", cfg.Name, "node", m.NodeID(), "version", cfg.Version, "data_dir", cfg.DataDir,
+			"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
+		return started{m, about, func() []any { return []any{"cluster", m.ClusterID(), "api", m.APIAddr()} }}, nil
+	})
 }
 
 // waitReady returns when m can issue IDs, or with the reason why not when m or

@@ -1,0 +1,77 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+)
+
+// started is a process that has started, with what the log says of it then and when it is ready.
+type started struct {
+	process
+	about []any
+	ready func() []any
+}
+
+// gcPercent is by how much the heap of a server grows between two collections of garbage, unless
+// its environment says something of that: the heap is small, and every call leaves garbage, so that
+// by Go's default, 100, a sizable part of the time goes into collecting (docs/performance.md).
+const gcPercent = 400
+
+// run opens a process, runs it until a signal arrives or it ends by itself, and closes it in good order.
+func (h *Host) run(ctx context.Context, what string, cfg *config, open func(context.Context) (started, error)) error {
+	ctx, again, stop := h.Interruptible(ctx)
+	defer stop()
+	if h.Env("GOGC") == "" && h.Env("GOMEMLIMIT") == "" {
+		h.collectAt(gcPercent) // trades some memory for time
+	}
+	logger := h.logger(logLevels[cfg.logLevel], cfg.logFormat)
+	cfg.Logger, cfg.Version = logger, h.Version
+	p, err := open(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil // ended by a signal while it started
+		}
+		return err
+	}
+	if redis := p.RedisAddr(); redis != "" {
+		p.about = append(p.about, "redis", redis)
+	}
+	logger.Info(what+" started", p.about...)
+	announced := make(chan struct{})
+	go func() {
+		defer close(announced)
+		p.announceReady(ctx, what, logger)
+	}()
+
+	var ended error
+	select {
+	case <-ctx.Done():
+		logger.Info(what + " stops; a second signal ends it at once")
+	case <-p.Done():
+		if ended = p.Err(); ended == nil {
+			logger.Info(what + " left the cluster")
+		}
+	}
+	stopErr := closeInOrder(again, p.Close)
+	stop()
+	<-announced
+	if ended == nil && stopErr == nil {
+		logger.Info(what + " stopped")
+	}
+	return errors.Join(ended, stopErr)
+}
+
+// announceReady logs when it can issue IDs, and why it waits until then.
+func (p started) announceReady(ctx context.Context, what string, logger *slog.Logger) {
+	told := false
+	err := waitReady(ctx, p, func(problem error) {
+		if !told {
+			told = true
+			logger.Info(what+" waits until it can issue IDs", "because", problem)
+		}
+	})
+	if err == nil {
+		logger.Info(what+" is ready to issue IDs", p.ready()...)
+	}
+}
