@@ -13,7 +13,6 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/internal/clock"
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 const (
@@ -193,7 +192,7 @@ func (g *gossip) close() error {
 // compatible says why a node can't be a peer.
 func (g *gossip) compatible(m meta) error {
 	own := g.self().Cluster
-	if own != "" && m.Cluster != "" && own != m.Cluster && !mutant.On(mutant.NoClusterCheck) {
+	if own != "" && m.Cluster != "" && own != m.Cluster {
 		return fmt.Errorf("%w: %s (%s) is of cluster %s, this member of %s", ErrOtherCluster, m.Name, m.Raft, m.Cluster, own)
 	}
 	return nil

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 const (
@@ -114,9 +112,6 @@ func (n *Node) lead(ctx context.Context) {
 
 // barrier waits until everything that earlier leaders committed was applied here.
 func (n *Node) barrier(ctx context.Context) error {
-	if mutant.On(mutant.NoBarrier) {
-		return nil
-	}
 	select {
 	case err := <-outcome(n.raft.Barrier(barrierTimeout)):
 		return err

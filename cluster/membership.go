@@ -88,7 +88,7 @@ func (n *Node) CheckRemoval(id string, force bool) error {
 // without is how many voters there are without one member, and how many of them are alive.
 func without(members []Member, id string) (live, voters int) {
 	for _, m := range members {
-		if votes(m.Voter) && m.ID != id {
+		if m.Voter && m.ID != id {
 			voters++
 			if m.Alive {
 				live++

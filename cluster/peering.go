@@ -6,8 +6,6 @@ import (
 	"strings"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // judge decides over a peer that dialed our Raft port.
@@ -26,7 +24,7 @@ func (n *Node) judge(h hello) handshakeReply {
 	if err != nil {
 		return handshakeReply{handshakeError, err.Error()}
 	}
-	if !ours && !mutant.On(mutant.NoClusterCheck) {
+	if !ours {
 		return handshakeReply{otherCluster, fmt.Sprintf("this member is of cluster %s, not %s", n.id.Cluster(), h.From.Cluster)}
 	}
 	if n.ended(h.From.ID) {

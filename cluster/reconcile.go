@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // handOverPause is how long a leader whose clock is off leads, if it is elected
@@ -60,7 +58,7 @@ func (n *Node) reconcile() error {
 	}
 	for _, p := range n.gossip.all() {
 		if !p.alive || known[p.meta.ID] || len(known) >= maxMembers ||
-			(p.meta.Cluster != "" && p.meta.Cluster != n.id.Cluster() && !mutant.On(mutant.NoClusterCheck)) || n.cfg.Removed.IsRemoved(p.meta.ID) {
+			p.meta.Cluster != "" && p.meta.Cluster != n.id.Cluster() || n.cfg.Removed.IsRemoved(p.meta.ID) {
 			continue
 		}
 		n.logger.Info("adding a member", "name", p.meta.Name, "id", p.meta.ID, "address", p.meta.Raft)

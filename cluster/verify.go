@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // hedgeAfter is how long a majority may take to answer until all others are asked too.
@@ -27,9 +25,6 @@ const hedgeAfter = 5 * time.Millisecond
 func (n *Node) Verify(ctx context.Context, term uint64) error {
 	if term == 0 || n.leads.Load() != term || n.Term() != term {
 		return ErrNotLeader
-	}
-	if mutant.On(mutant.OldAcknowledgement) && n.answered.Load() != nil {
-		return nil
 	}
 	others, need := n.otherVoters()
 	ctx, cancel := context.WithTimeout(ctx, transportTimeout)
@@ -114,7 +109,7 @@ func (n *Node) otherVoters() (others []raft.ServerID, need int) {
 func majority(servers []raft.Server, self raft.ServerID) (others []raft.ServerID, need int) {
 	voters := 0
 	for _, s := range servers {
-		if !votes(s.Suffrage == raft.Voter) {
+		if s.Suffrage != raft.Voter {
 			continue
 		}
 		voters++
@@ -128,6 +123,3 @@ func majority(servers []raft.Server, self raft.ServerID) (others []raft.ServerID
 	}
 	return others, need
 }
-
-// votes reports whether a server counts where the majority of the voters is meant.
-func votes(voter bool) bool { return voter || mutant.On(mutant.CountNonvoters) }

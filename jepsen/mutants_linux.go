@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"syscall"
@@ -28,6 +29,7 @@ type mutantsFlags struct {
 	output string
 	o      mutants.Options
 	self   string
+	built  map[string]bool // directories with programs
 }
 
 func mutantsCommand() *cobra.Command {
@@ -36,7 +38,7 @@ func mutantsCommand() *cobra.Command {
 		Use:   "mutants",
 		Short: "Plant one bug after another, and see that each is caught",
 		Long: `Plants one deliberate bug after another in the members and makes runs until a
-checker sees that something is wrong. Runs of the same build without a bug, the
+checker sees that something is wrong. Runs without a bug, the
 controls, must pass. Runs come one after the other, of about a minute each.
 
 Exit codes: 0 all were caught and the controls passed, 1 otherwise, 3 no run could be made.`,
@@ -82,9 +84,7 @@ func (f *mutantsFlags) hunt(ctx context.Context, out, progress io.Writer) (err e
 	if !f.o.Keep {
 		defer func() { err = errors.Join(err, os.RemoveAll(f.o.Dir)) }()
 	}
-	if err := run.Build(ctx, programs(f.o.Dir), mutantsTag); err != nil {
-		return err
-	}
+	f.built = make(map[string]bool)
 	f.o.Make, f.o.Judge, f.o.Progress = f.make, judgeQuietly, progress
 	results, err := mutants.Hunt(ctx, f.o, rows)
 	if err := errors.Join(err, f.print(out, results)); err != nil {
@@ -114,12 +114,19 @@ func (f *mutantsFlags) make(ctx context.Context, r mutants.Round) error {
 	if err != nil {
 		return err
 	}
+	with := filepath.Join(programs(f.o.Dir), r.Row.Bug) // the programs with the bug, or without any
+	if !f.built[with] {
+		if err := run.Build(ctx, with, plan.Mutants...); err != nil {
+			return err
+		}
+		f.built[with] = true
+	}
 	file := r.Dir + ".jsonl"
 	if err := schedule.Write(file, plan); err != nil {
 		return err
 	}
 	defer os.Remove(file) //nolint:errcheck // the run has a copy
-	args := []string{"run", "--replay", file, "--out", r.Dir, "--" + programsFlag, programs(f.o.Dir), "--" + unjudgedFlag}
+	args := []string{"run", "--replay", file, "--out", r.Dir, "--" + programsFlag, with, "--" + unjudgedFlag}
 	ctx, cancel := context.WithTimeout(ctx, r.Row.Duration+roundLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, f.self, args...)

@@ -65,7 +65,7 @@ func runCommand() *cobra.Command {
 	c.Flags().StringVar(&f.replay, "replay", "", "a schedule `FILE` to play, instead of drawing one from the seed")
 	c.Flags().StringVar(&f.out, "out", "", "the `DIR` that the run goes to, which must not exist (default the first free one of jepsen-runs/SEED, SEED.1, ...)")
 	c.Flags().BoolVar(&f.shrinks, "shrink", false, "if the run fails, repeat it with fewer and fewer faults, for as long as it still fails")
-	c.Flags().StringVar(&f.programs, programsFlag, "", "the `DIR` with the programs to test, snowraft and snowraft-next, which need the build tag mutants for --mutants (default: built from this source)")
+	c.Flags().StringVar(&f.programs, programsFlag, "", "the `DIR` with the programs to test, snowraft and snowraft-next, with the --mutants planted in them (default: built from this source)")
 	c.Flags().BoolVar(&f.unjudged, unjudgedFlag, false, "leave it to the caller to judge the run")
 	c.Flags().Lookup(unjudgedFlag).Hidden = true
 	for _, name := range planned {
@@ -163,18 +163,7 @@ func (f *runFlags) prepare(ctx context.Context) error {
 	if f.programs != "" {
 		return nil
 	}
-	return run.Build(ctx, programs(f.out), mutantTags(p.Mutants))
-}
-
-// mutantsTag is the build tag of programs that bugs can be planted in.
-const mutantsTag = "mutants"
-
-// mutantTags are the build tags of a program with these bugs.
-func mutantTags(bugs []string) string {
-	if len(bugs) > 0 {
-		return mutantsTag
-	}
-	return ""
+	return run.Build(ctx, programs(f.out), p.Mutants...)
 }
 
 // run makes the run and judges it, in the sandbox.

@@ -73,7 +73,7 @@ func (f *scenarioFlags) prepare(ctx context.Context) (err error) {
 	if err := os.Setenv(directory, f.out); err != nil {
 		return err
 	}
-	return run.Build(ctx, programs(f.out), mutantTags(f.mutants))
+	return run.Build(ctx, programs(f.out), f.mutants...)
 }
 
 // play plays scenarios one after the other, in the sandbox.

@@ -14,7 +14,6 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/snowraft/snowraft/cluster/logging"
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 const (
@@ -134,8 +133,7 @@ func openBolt(path string) (b *raftboltdb.BoltStore, err error) {
 		return nil, err
 	}
 	b, err = raftboltdb.New(raftboltdb.Options{
-		Path:   path,
-		NoSync: mutant.On(mutant.NoSync),
+		Path: path,
 		// The list of free pages is written with each commit, by default: beside
 		// it a wrong page number shows, see boltFile.free.
 		BoltOptions: &bbolt.Options{Timeout: time.Second, FreelistType: bbolt.FreelistMapType},

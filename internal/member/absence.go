@@ -8,7 +8,6 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -50,7 +49,7 @@ func (e *UnsettledError) Is(target error) bool { return target == ErrNoLeader }
 // if it still does not, there was none at some moment after the call began. The error is an
 // [UnsettledError], or that of ctx.
 func (m *Member) settleSequence(ctx context.Context, name string) error {
-	if never := fsm.CheckSequenceName(name); never != nil || mutant.On(mutant.TrustAbsence) {
+	if never := fsm.CheckSequenceName(name); never != nil {
 		return nil //nolint:nilerr // there can be none of that name
 	}
 	return m.settle(ctx, "sequence", name, func(ctx context.Context, l Leader) error {
@@ -68,9 +67,6 @@ func (m *Member) settleSequence(ctx context.Context, name string) error {
 
 // settleLayout is settleSequence of a layout.
 func (m *Member) settleLayout(ctx context.Context, name string) error {
-	if mutant.On(mutant.TrustAbsence) && name != snowflake.Default().Name() {
-		return nil
-	}
 	return m.settle(ctx, "layout", name, func(ctx context.Context, l Leader) error {
 		exists, err := l.LayoutExists(ctx, name)
 		// Every cluster has the default layout, from a moment after its first election on.

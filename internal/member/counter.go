@@ -8,7 +8,6 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // Counter is a sequence as this member knew it when it was looked up, and this member's own
@@ -142,7 +141,7 @@ func (m *Member) written(ctx context.Context, name string, d *definition, n allo
 			return Numbering{}, err
 		}
 	}
-	if n.Generation != d.generation && !mutant.On(mutant.KeepOutdatedBlock) {
+	if n.Generation != d.generation {
 		return Numbering{}, fmt.Errorf("sequence %q: %w", name, allocator.ErrOutdatedBlock)
 	}
 	return d.numbering(n, m.clock.Now().Wall), nil

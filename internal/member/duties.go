@@ -7,7 +7,6 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -31,12 +30,8 @@ func (m *Member) lead(ctx context.Context) {
 		return
 	}
 	r := newReign(m)
-	if !mutant.On(mutant.KeepReign) {
-		m.reign.Store(r)
-		defer m.reign.CompareAndSwap(r, nil)
-	} else {
-		m.reign.CompareAndSwap(nil, r)
-	}
+	m.reign.Store(r)
+	defer m.reign.CompareAndSwap(r, nil)
 	observe := time.NewTicker(observeInterval)
 	defer observe.Stop()
 	checkpoint := time.NewTicker(firstCheckpoint)

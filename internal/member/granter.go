@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/snowraft/snowraft/allocator"
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // leader is whom this member asks for workers and blocks, and what there is: itself while it leads.
@@ -25,11 +24,6 @@ func (m *Member) leader() (Leader, error) {
 type granter struct{ m *Member }
 
 func (g granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
-	if mutant.On(mutant.TrustReplica) {
-		if grant, ok := g.m.inherited(r); ok {
-			return grant, nil
-		}
-	}
 	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Grant{}, err

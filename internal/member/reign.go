@@ -7,7 +7,6 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // reign is what a leader keeps in memory of strict sequences, for one term.
@@ -28,16 +27,8 @@ type reign struct {
 
 func newReign(m *Member) *reign {
 	r := &reign{m: m, term: m.node.LeadingTerm(), byName: make(map[string]*strictSequence)}
-	r.led.verify = r.verify
+	r.led.verify = func(ctx context.Context) error { return m.node.Verify(ctx, r.term) }
 	return r
-}
-
-func (r *reign) verify(ctx context.Context) error {
-	term := r.term
-	if mutant.On(mutant.KeepReign) {
-		term = r.m.node.LeadingTerm()
-	}
-	return r.m.node.Verify(ctx, term)
 }
 
 func (r *reign) sequence(name string) *strictSequence {
@@ -75,16 +66,13 @@ func (r *reign) close() []*allocator.Sequence {
 // confirm makes sure that this member leads in the reign's term at some moment
 // after the call began.
 func (r *reign) confirm(ctx context.Context) error {
-	if mutant.On(mutant.NoConfirm) {
-		return nil
-	}
 	return r.led.wait(ctx)
 }
 
 // current makes sure that the reign has not ended with its term: this member may have lost
 // leadership and won it again, with another leader between.
 func (r *reign) current() error {
-	if r.m.node.LeadingTerm() != r.term && !mutant.On(mutant.KeepReign) {
+	if r.m.node.LeadingTerm() != r.term {
 		return cluster.ErrNotLeader
 	}
 	return nil

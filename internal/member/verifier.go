@@ -4,8 +4,6 @@ import (
 	"context"
 	"sync"
 	"time"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // verifyTimeout bounds one verification, which nobody's deadline bounds.
@@ -17,7 +15,6 @@ type verifier struct {
 	verify func(context.Context) error
 
 	mu      sync.Mutex
-	now     *verification // the last that began
 	next    *verification // the one that callers join; nil: none waits
 	running bool
 }
@@ -32,9 +29,6 @@ type verification struct {
 func (v *verifier) wait(ctx context.Context) error {
 	v.mu.Lock()
 	mine := v.next
-	if mine == nil && v.running && mutant.On(mutant.JoinVerification) {
-		mine = v.now
-	}
 	if mine == nil {
 		mine = &verification{done: make(chan struct{})}
 		v.next = mine
@@ -57,7 +51,7 @@ func (v *verifier) run() {
 	for {
 		v.mu.Lock()
 		now := v.next
-		v.now, v.next = now, nil
+		v.next = nil
 		if now == nil {
 			v.running = false
 			v.mu.Unlock()

@@ -136,12 +136,9 @@ func (w *world) midnights() {
 			}
 		}
 		w.exceed(moment)
-		if w.planted && w.suspicious() {
-			return
-		}
 	}
 	w.Logf("%d periods began, %d of them with an answer from their start", begun, exact)
-	if exact < begun*2/3 && !w.planted {
+	if exact < begun*2/3 {
 		w.Errorf("%d of %d periods began with an answer from their start", exact, begun)
 	}
 }

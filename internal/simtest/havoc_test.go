@@ -56,25 +56,12 @@ func (w *world) havoc(rounds int) {
 		}
 		w.net.heal()
 		w.startAll()
-		if w.planted && w.suspicious() {
-			return
-		}
 		if w.rng.IntN(3) == 0 {
 			slowest = max(slowest, w.untilAllIssue(recovery+w.maxWindow)) // workers may have run out
 		}
 	}
 	slowest = max(slowest, w.untilAllIssue(recovery+w.maxWindow))
 	w.Logf("all issued again within %v", slowest)
-}
-
-// suspicious reports whether the audit has found a fault so far.
-func (w *world) suspicious() bool {
-	if l := w.leaderNow(); l != nil {
-		l.proc().member.State().View(w.audit.granted)
-	}
-	w.audit.mu.Lock()
-	defer w.audit.mu.Unlock()
-	return len(w.audit.faults) > 0
 }
 
 // mishap is one thing that goes wrong, of the first so many kinds.

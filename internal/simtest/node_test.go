@@ -74,10 +74,7 @@ func (n *node) start() *node {
 	if n.proc() != nil {
 		n.Fatalf("%s runs already", n.name)
 	}
-	_, err := newProcess(n)
-	if err != nil && n.planted {
-		n.audit.fault("start %s: %v", n.name, err)
-	} else if err != nil {
+	if _, err := newProcess(n); err != nil {
 		n.Fatalf("start %s: %v", n.name, err)
 	}
 	return n

@@ -45,8 +45,8 @@ type Config struct {
 	// faults; their names follow. Strays are hosts for members that are not of this cluster,
 	// x1, x2, ...: no client asks them.
 	Spares, Twins, Strays int
-	// Flags are added to "snowraft serve" of each member, Env to its environment.
-	Flags, Env []string
+	// Flags are added to "snowraft serve" of each member.
+	Flags []string
 	// Interposed puts a file system that can be made to fail in front of each disk.
 	Interposed bool
 	Journal    *history.Journal

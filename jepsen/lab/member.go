@@ -100,8 +100,8 @@ func (m *Member) launch(ctx context.Context) error {
 	}
 	defer log.Close() //nolint:errcheck // the process has its own descriptor
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), m.binary, m.args()...)
+	// SNOWRAFT_MUTANT_DIR is where the planted bug reuse-window keeps windows; members without it ignore it.
 	cmd.Env = append(os.Environ(), "GOMAXPROCS=1", "SNOWRAFT_MUTANT_DIR="+m.Disk.Path())
-	cmd.Env = append(cmd.Env, m.lab.cfg.Env...)
 	cmd.Dir = "/"
 	cmd.Stdout, cmd.Stderr = log, log
 	m.latest = start

@@ -2,5 +2,5 @@
 
 // Package mutants shows that the chaos runs can fail: it plants one deliberate bug after
 // another in the members, and makes runs until a checker sees that something is wrong. A
-// run of the same build without a bug has to pass.
+// run without a bug has to pass.
 package mutants

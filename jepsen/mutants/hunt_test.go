@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/check"
 )
 
@@ -40,7 +39,7 @@ func verdicts(failed ...string) []check.Verdict {
 // TestHunt has rounds of which each is told as the checkers that fail in it.
 func TestHunt(t *testing.T) {
 	t.Parallel()
-	bug := Row{Bug: mutant.NoSync, Expected: []string{logAudit}}
+	bug := Row{Bug: "no-sync", Expected: []string{logAudit}}
 	for name, c := range map[string]struct {
 		row     Row
 		rounds  []string
@@ -50,7 +49,7 @@ func TestHunt(t *testing.T) {
 		"at once":                      {bug, []string{"log-audit"}, Result{OK: true, By: []string{logAudit}, Rounds: 1}, "log-audit"},
 		"later":                        {bug, []string{"", "log-audit order"}, Result{OK: true, By: []string{logAudit, order}, Rounds: 2}, "log-audit, order"},
 		"by another":                   {bug, []string{"order"}, Result{OK: true, By: []string{order}, Rounds: 1}, "order (expected log-audit)"},
-		"only by another":              {Row{Bug: mutant.NoTokenCheck, Expected: []string{logAudit}, OnlyExpected: true}, []string{"order", "order", "order"}, Result{By: []string{order}, Rounds: 3}, "NOBODY (order does not count)"},
+		"only by another":              {Row{Bug: "no-token-check", Expected: []string{logAudit}, OnlyExpected: true}, []string{"order", "order", "order"}, Result{By: []string{order}, Rounds: 3}, "NOBODY (order does not count)"},
 		"never":                        {bug, []string{"", "", ""}, Result{Rounds: 3}, "NOBODY"},
 		"a panic":                      {bug, []string{"exits", "exits", "exits"}, Result{Rounds: 3}, "NOBODY"},
 		"invalid":                      {bug, []string{"containment?", "vacuity?", "vacuity?"}, Result{Rounds: 3, Invalid: 3}, "NOBODY: no round shows anything"},
@@ -106,7 +105,7 @@ func TestHuntKeeps(t *testing.T) {
 		Make:  func(_ context.Context, r Round) error { return os.Mkdir(r.Dir, 0o700) },
 		Judge: func(string) ([]check.Verdict, error) { return verdicts(), nil },
 	}
-	results, err := Hunt(t.Context(), o, []Row{{Bug: mutant.NoSync}})
+	results, err := Hunt(t.Context(), o, []Row{{Bug: "no-sync"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +159,7 @@ func TestHuntGoesOnWithoutARun(t *testing.T) {
 				},
 				Judge: func(string) ([]check.Verdict, error) { return verdicts(order), nil },
 			}
-			results, err := Hunt(t.Context(), o, []Row{{Bug: mutant.NoSync}})
+			results, err := Hunt(t.Context(), o, []Row{{Bug: "no-sync"}})
 			if c.fails {
 				if !errors.Is(err, ErrNoRun) || made != 3 {
 					t.Errorf("%v, %v, %d", results, err, made)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
@@ -20,7 +19,7 @@ const ControlName = "control"
 // Row is a bug, and the run that shows it soon.
 type Row struct {
 	// Bug is what is planted; empty for the control, which has to pass.
-	Bug mutant.Bug
+	Bug string
 	// Where tells rows of the same bug apart; mostly there is one.
 	Where string
 	// Workloads are what clients do.
@@ -45,7 +44,7 @@ type Row struct {
 
 // Name is the bug's and where it is looked for, or [ControlName].
 func (r *Row) Name() string {
-	name := string(r.Bug)
+	name := r.Bug
 	if r.control() {
 		name = ControlName
 	}
@@ -65,7 +64,7 @@ func (r *Row) Plan(seed uint64) (schedule.Plan, error) {
 		Events: slices.Clone(r.Events),
 	}
 	if !r.control() {
-		p.Mutants = []string{string(r.Bug)}
+		p.Mutants = []string{r.Bug}
 	}
 	chance := rand.New(rand.NewPCG(seed, 2))
 	for i := range p.Events {

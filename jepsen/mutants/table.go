@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/nemesis"
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
@@ -21,8 +20,8 @@ const (
 	liveness    = "liveness"
 )
 
-// Rows are the controls and all bugs that a run of real members can show. The other bugs of
-// package mutant are shown by the tests of the models.
+// Rows are the controls and all bugs that a run of real members can show. The other
+// planted bugs are shown by tests of the models.
 func Rows() []Row {
 	kills := again(schedule.Event{Fault: "kill", On: nemesis.Follower, For: lasting(200 * time.Millisecond)}, 3*time.Second, 15*time.Second)
 	handovers := again(schedule.Event{Fault: "handover", On: nemesis.Leader, For: lasting(25 * time.Second)}, time.Hour, 30*time.Second)
@@ -37,102 +36,102 @@ func Rows() []Row {
 		},
 		{
 			// A holder extends once more what it has given back.
-			Bug: mutant.NoTokenCheck, Workloads: []string{"churn"}, Duration: 15 * time.Second,
+			Bug: "no-token-check", Workloads: []string{"churn"}, Duration: 15 * time.Second,
 			Expected: []string{logAudit}, OnlyExpected: true,
 		},
 		{
 			// A holder that did not hear the answer extends once more from the end that it knows.
-			Bug: mutant.NoExtendCAS, Workloads: []string{"churn"}, Duration: 15 * time.Second,
+			Bug: "no-extend-cas", Workloads: []string{"churn"}, Duration: 15 * time.Second,
 			Expected: []string{logAudit}, OnlyExpected: true,
 		},
 		{
-			Bug: mutant.ReuseWindow, Workloads: []string{"ids"}, Duration: 15 * time.Second, Events: kills,
+			Bug: "reuse-window", Workloads: []string{"ids"}, Duration: 15 * time.Second, Events: kills,
 			Expected: []string{containment},
 		},
 		{
-			Bug: mutant.ReleaseTooLow, Workloads: []string{"churn"}, Duration: 15 * time.Second,
+			Bug: "release-too-low", Workloads: []string{"churn"}, Duration: 15 * time.Second,
 			Expected: []string{logAudit, containment},
 		},
 		{
-			Bug: mutant.TrustReplica, Workloads: []string{"ids"}, Duration: 15 * time.Second, Events: kills,
+			Bug: "trust-replica", Workloads: []string{"ids"}, Duration: 15 * time.Second, Events: kills,
 			Expected: []string{containment},
 		},
 		{
 			// Who is left without a majority issues beyond its window, which is of some seconds yet.
-			Bug: mutant.AssumeExtended, Workloads: []string{"ids"}, Duration: 22 * time.Second,
+			Bug: "assume-extended", Workloads: []string{"ids"}, Duration: 22 * time.Second,
 			Events:   again(schedule.Event{Fault: "kill", On: nemesis.Majority, For: lasting(20 * time.Second)}, time.Hour, 22*time.Second),
 			Expected: []string{containment},
 		},
 		{
 			// Leadership goes away and comes back, in one process.
-			Bug: mutant.KeepReign, Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers,
+			Bug: "keep-reign", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers,
 			Expected: []string{order, uniqueness, containment},
 		},
 		{
-			Bug: mutant.NoSync, Workloads: []string{"ids", "strict"}, Duration: 20 * time.Second,
+			Bug: "no-sync", Workloads: []string{"ids", "strict"}, Duration: 20 * time.Second,
 			Events:   again(schedule.Event{Fault: "power-loss", On: nemesis.All, For: lasting(500 * time.Millisecond)}, 8*time.Second, 20*time.Second),
 			Expected: []string{logAudit, containment, order, uniqueness},
 		},
 		{
 			// Each request with an ID is an entry of the log: members take a snapshot after 4,096.
-			Bug: mutant.SnapshotForgets, Workloads: []string{"strict", "ids"}, Duration: 30 * time.Second, Rate: 1500,
+			Bug: "snapshot-forgets", Workloads: []string{"strict", "ids"}, Duration: 30 * time.Second, Rate: 1500,
 			Expected: []string{logAudit},
 		},
 		{
 			// A clock that goes back by less than members wait for comes to the same tick a second time.
-			Bug: mutant.ResetBeforeCheck, Workloads: []string{"ids"}, Duration: 15 * time.Second, Rate: 400,
+			Bug: "reset-before-check", Workloads: []string{"ids"}, Duration: 15 * time.Second, Rate: 400,
 			Events: slices.Concat(
 				again(schedule.Event{Fault: "clock-bump", On: nemesis.Leader, Amount: "-200ms", For: lasting(1500 * time.Millisecond)}, 2*time.Second, 15*time.Second),
 				again(schedule.Event{Fault: "clock-bump", On: nemesis.Follower, Amount: "-200ms", For: lasting(1500 * time.Millisecond)}, 2*time.Second, 15*time.Second)),
 			Expected: []string{uniqueness},
 		},
 		{
-			Bug: mutant.NowInApply, Workloads: []string{"ids", "churn"}, Duration: 10 * time.Second,
+			Bug: "now-in-apply", Workloads: []string{"ids", "churn"}, Duration: 10 * time.Second,
 			Expected: []string{logAudit},
 		},
 		{
-			Bug: mutant.SequenceWraps, Workloads: []string{"ids"}, Duration: 10 * time.Second,
+			Bug: "sequence-wraps", Workloads: []string{"ids"}, Duration: 10 * time.Second,
 			Expected: []string{uniqueness},
 		},
 		{
-			Bug: mutant.WorkerOutOfRange, Workloads: []string{"churn"}, Duration: 10 * time.Second,
+			Bug: "worker-out-of-range", Workloads: []string{"churn"}, Duration: 10 * time.Second,
 			Expected: []string{logAudit, containment, uniqueness},
 		},
 		{
-			Bug: mutant.ForwardWithoutID, Workloads: []string{"strict"}, Duration: 10 * time.Second,
+			Bug: "forward-without-id", Workloads: []string{"strict"}, Duration: 10 * time.Second,
 			Expected: []string{uniqueness},
 		},
 		{
-			Bug: mutant.CountNonvoters, Workloads: []string{"removals"}, Duration: 30 * time.Second,
+			Bug: "count-nonvoters", Workloads: []string{"removals"}, Duration: 30 * time.Second,
 			Expected: []string{refusal},
 		},
 		{
 			// The one that led is left with the nonvoters, who are as many as a majority.
-			Bug: mutant.CountNonvoters, Where: "in-verify", Workloads: []string{"strict", "nonvoters"}, Duration: 30 * time.Second, Rate: 400,
+			Bug: "count-nonvoters", Where: "in-verify", Workloads: []string{"strict", "nonvoters"}, Duration: 30 * time.Second, Rate: 400,
 			Events:   leavings,
 			Expected: []string{order},
 		},
 		{
 			// The one that led is stopped when it hands leadership over, and goes on before its lease ends.
-			Bug: mutant.OldAcknowledgement, Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers, Rate: 400,
+			Bug: "old-acknowledgement", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers, Rate: 400,
 			Expected: []string{order},
 		},
 		{
 			// A leader's own clock is back as well, else it refuses what comes from the past itself.
-			Bug: mutant.NoClockCheck, Workloads: []string{"churn"}, Duration: 20 * time.Second,
+			Bug: "no-clock-check", Workloads: []string{"churn"}, Duration: 20 * time.Second,
 			Events:   again(schedule.Event{Fault: "clock-all", On: nemesis.All, Amount: "-5s", For: lasting(15 * time.Second)}, time.Hour, 20*time.Second),
 			Expected: []string{logAudit},
 		},
 		{
-			Bug: mutant.NoBarrier, Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers, Rate: 400,
+			Bug: "no-barrier", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers, Rate: 400,
 			Expected: []string{order},
 		},
 		{
-			Bug: mutant.NoConfirm, Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers, Rate: 400,
+			Bug: "no-confirm", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers, Rate: 400,
 			Expected: []string{order},
 		},
 		{
-			Bug: mutant.NoClusterCheck, Workloads: []string{"ids", "strict"}, Duration: 25 * time.Second,
+			Bug: "no-cluster-check", Workloads: []string{"ids", "strict"}, Duration: 25 * time.Second,
 			Events:   []schedule.Event{{At: schedule.Duration(time.Second), Fault: "stranger", On: nemesis.Leader, For: lasting(15 * time.Second)}},
 			Expected: []string{logAudit},
 		},

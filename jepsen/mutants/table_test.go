@@ -14,25 +14,32 @@ import (
 
 // promised are the bugs that runs have to show. That a snapshot restored without a fence is one
 // more does not apply: nothing restores a cluster from a backup.
-var promised = []mutant.Bug{
-	mutant.NoTokenCheck, mutant.NoExtendCAS, mutant.ReuseWindow, mutant.ReleaseTooLow, mutant.TrustReplica, mutant.AssumeExtended,
-	mutant.KeepReign, mutant.NoSync, mutant.SnapshotForgets, mutant.ResetBeforeCheck, mutant.NowInApply, mutant.SequenceWraps,
-	mutant.WorkerOutOfRange, mutant.ForwardWithoutID, mutant.CountNonvoters, mutant.OldAcknowledgement,
+var promised = []string{
+	"no-token-check", "no-extend-cas", "reuse-window", "release-too-low", "trust-replica", "assume-extended",
+	"keep-reign", "no-sync", "snapshot-forgets", "reset-before-check", "now-in-apply", "sequence-wraps",
+	"worker-out-of-range", "forward-without-id", "count-nonvoters", "old-acknowledgement",
 }
 
 func TestRows(t *testing.T) {
 	t.Parallel()
 	names := Names()
 	for _, bug := range append(slices.Clone(promised), ControlName) {
-		if !slices.Contains(names, string(bug)) {
+		if !slices.Contains(names, bug) {
 			t.Errorf("%s is missing", bug)
 		}
 	}
 	if sorted := slices.Compact(slices.Sorted(slices.Values(names))); len(sorted) != len(names) {
 		t.Errorf("some are there twice: %v", names)
 	}
+	patches, err := mutant.Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	checkers := []string{containment, logAudit, uniqueness, order, refusal, liveness}
 	for _, r := range Rows() {
+		if _, err := mutant.Named(patches, r.Bug); err != nil && !r.control() {
+			t.Error(err)
+		}
 		if r.control() != (len(r.Expected) == 0) {
 			t.Errorf("%s: expected of %v", r.Name(), r.Expected)
 		}
@@ -93,7 +100,7 @@ func TestChoose(t *testing.T) {
 		t.Errorf("all: %d, %v", len(rows), err)
 	}
 	rows, err := Choose([]string{"no-sync", ControlName})
-	if err != nil || len(rows) != 2 || rows[0].Bug != mutant.NoSync || !rows[1].control() {
+	if err != nil || len(rows) != 2 || rows[0].Bug != "no-sync" || !rows[1].control() {
 		t.Errorf("%+v, %v", rows, err)
 	}
 	if _, err := Choose([]string{"no-such"}); err == nil {

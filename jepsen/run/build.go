@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+
+	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // program is the build under test, nextProgram the one that members are upgraded to.
@@ -16,14 +18,24 @@ func program(dir string) string { return filepath.Join(dir, "snowraft") }
 func nextProgram(dir string) string { return filepath.Join(dir, "snowraft-next") }
 
 // Build builds the program under test twice, as a release is built, into a directory; with
-// build tags if there are any.
-func Build(ctx context.Context, dir, tags string) error {
-	for path, version := range map[string]string{program(dir): "v0.0.1-jepsen", nextProgram(dir): "v0.0.2-jepsen"} {
-		args := []string{"build", "-o", path, "-ldflags", "-X main.version=" + version}
-		if tags != "" {
-			args = append(args, "-tags", tags)
+// bugs planted if there are any.
+func Build(ctx context.Context, dir string, bugs ...string) error {
+	flags := []string{"build"}
+	if len(bugs) > 0 {
+		sources, err := os.MkdirTemp("", "snowraft-mutants")
+		if err != nil {
+			return err
 		}
-		cmd := exec.CommandContext(ctx, "go", append(args, "github.com/snowraft/snowraft/cmd/snowraft")...)
+		defer os.RemoveAll(sources) //nolint:errcheck // temporary
+		overlay, err := plant(ctx, sources, bugs)
+		if err != nil {
+			return err
+		}
+		flags = append(flags, "-overlay", overlay)
+	}
+	for path, version := range map[string]string{program(dir): "v0.0.1-jepsen", nextProgram(dir): "v0.0.2-jepsen"} {
+		args := append(flags[:len(flags):len(flags)], "-o", path, "-ldflags", "-X main.version="+version, "github.com/snowraft/snowraft/cmd/snowraft")
+		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		cmd.Stderr = os.Stderr
 		if err := cmd.Run(); err != nil {
@@ -31,4 +43,21 @@ func Build(ctx context.Context, dir, tags string) error {
 		}
 	}
 	return nil
+}
+
+// plant writes the sources with bugs into a directory, and returns the file that go build takes as -overlay.
+func plant(ctx context.Context, dir string, bugs []string) (string, error) {
+	root, err := mutant.Root(ctx)
+	if err != nil {
+		return "", err
+	}
+	patches, err := mutant.Load(root)
+	if err != nil {
+		return "", err
+	}
+	planted, err := mutant.Named(patches, bugs...)
+	if err != nil {
+		return "", err
+	}
+	return mutant.Overlay(ctx, root, dir, planted...)
 }

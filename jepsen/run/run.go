@@ -120,9 +120,6 @@ func (r *run) open(ctx context.Context) (err error) {
 			"--max-window", r.maxWindow().String(), "--wait-threshold", r.waitThreshold().String(), "--max-clock-offset", maxOffset.String(),
 		},
 	}
-	if len(r.Plan.Mutants) > 0 {
-		cfg.Env = append(cfg.Env, "SNOWRAFT_MUTANTS="+strings.Join(r.Plan.Mutants, ","))
-	}
 	cfg.Flags = append(cfg.Flags, r.Plan.Flags...)
 	if r.Script != nil {
 		cfg.Strays = r.Script.Strays

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 
@@ -19,7 +18,7 @@ import (
 // asks it for everything until its window has ended.
 func deposedLeader() Scenario {
 	return Scenario{
-		Name: "pd-9051", Source: "tikv/pd#9051, tikv/pd#9157", Bug: mutant.NoConfirm,
+		Name: "pd-9051", Source: "tikv/pd#9051, tikv/pd#9157", Bug: "no-confirm",
 		Other:     "TiKV PD: a member that no longer led went on to give timestamps out and to save them",
 		Loads:     []string{"ids", "strict"},
 		MaxWindow: 6 * time.Second,

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 	"github.com/snowraft/snowraft/jepsen/nemesis"
@@ -18,7 +17,7 @@ import (
 // while its member issues as much as it can.
 func flippingClock() Scenario {
 	return Scenario{
-		Name: "twitter-snowflake-6", Source: "twitter-archive/snowflake#6", Bug: mutant.ResetBeforeCheck,
+		Name: "twitter-snowflake-6", Source: "twitter-archive/snowflake#6", Bug: "reset-before-check",
 		Other: "Twitter's Snowflake: the sequence began anew before a clock that went back was refused; back in that tick, so were the sequences",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

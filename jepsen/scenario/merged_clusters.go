@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/disk"
 	"github.com/snowraft/snowraft/jepsen/lab"
 	"github.com/snowraft/snowraft/jepsen/nemesis"
@@ -19,7 +18,7 @@ import (
 // one that is down, and has it seek members of both.
 func mergedClusters() Scenario {
 	return Scenario{
-		Name: "merged-clusters", Source: "known of systems that tell peers by their addresses alone", Bug: mutant.NoClusterCheck,
+		Name: "merged-clusters", Source: "known of systems that tell peers by their addresses alone", Bug: "no-cluster-check",
 		Other:  "Clusters that told peers by their addresses alone became one when an address was used again",
 		Loads:  []string{"ids", "strict"},
 		Strays: 3,

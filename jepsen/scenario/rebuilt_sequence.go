@@ -5,7 +5,6 @@ package scenario
 import (
 	"context"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 
@@ -16,7 +15,7 @@ import (
 // where sequences go on.
 func rebuiltSequence() Scenario {
 	return Scenario{
-		Name: "seaweedfs-1939", Source: "seaweedfs/seaweedfs#1939", Bug: mutant.NoSync,
+		Name: "seaweedfs-1939", Source: "seaweedfs/seaweedfs#1939", Bug: "no-sync",
 		Other: "SeaweedFS: after a restart of all masters the sequence in memory was rebuilt too low",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 )
@@ -15,7 +14,7 @@ import (
 // one member after another, until all that decides has come back from a loss of power.
 func recoveredQuorum() Scenario {
 	return Scenario{
-		Name: "nats-7567", Source: "nats-io/nats-server#7567", Bug: mutant.NoSync,
+		Name: "nats-7567", Source: "nats-io/nats-server#7567", Bug: "no-sync",
 		Other: "NATS JetStream: writes that were acknowledged were gone after members lost power, since they were not synced",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

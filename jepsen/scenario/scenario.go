@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
 // Scenario is one known failure.
@@ -21,7 +19,7 @@ type Scenario struct {
 	// Source is where the failure is described, and Other what the other system did, in a few words.
 	Source, Other string
 	// Bug is a deliberate bug that makes the scenario fail, if it is planted in the members.
-	Bug mutant.Bug
+	Bug string
 	// Loads are the workloads that go on meanwhile, beside the script's own clients.
 	Loads []string
 	// WaitThreshold and MaxWindow are the cluster's, 0 for those of other runs.

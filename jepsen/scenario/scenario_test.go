@@ -7,12 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/check"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/workload"
 )
 
 func TestAllAreComplete(t *testing.T) {
+	patches, err := mutant.Load("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
 	known := make(map[string]bool)
 	for _, s := range All() {
 		if known[s.Name] {
@@ -21,6 +26,9 @@ func TestAllAreComplete(t *testing.T) {
 		known[s.Name] = true
 		if s.Source == "" || s.Other == "" || s.Bug == "" || s.script == nil {
 			t.Errorf("%s is incomplete: %+v", s.Name, s)
+		}
+		if _, err := mutant.Named(patches, s.Bug); err != nil {
+			t.Errorf("%s: %v", s.Name, err)
 		}
 		if _, err := workload.Choose(strings.Join(s.Loads, ",")); err != nil {
 			t.Errorf("%s: %v", s.Name, err)

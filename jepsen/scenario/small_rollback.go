@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 	"github.com/snowraft/snowraft/snowflake"
@@ -19,7 +18,7 @@ import (
 // what a cluster lets pass: less than the three seconds after which Leaf reports its clock.
 func smallRollback() Scenario {
 	return Scenario{
-		Name: "leaf-216", Source: "Meituan-Dianping/Leaf#216", Bug: mutant.ReuseWindow,
+		Name: "leaf-216", Source: "Meituan-Dianping/Leaf#216", Bug: "reuse-window",
 		Other:         "Leaf: a clock that was back at a restart by less than the interval of reports was not noticed, and IDs came twice",
 		Loads:         []string{"ids", "strict"},
 		WaitThreshold: 3 * time.Second,

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 
@@ -17,7 +16,7 @@ import (
 // out, and the first one lead again: in good order, cut off from the others, and stopped.
 func staleRange() Scenario {
 	return Scenario{
-		Name: "pd-3305", Source: "tikv/pd#3305", Bug: mutant.KeepReign,
+		Name: "pd-3305", Source: "tikv/pd#3305", Bug: "keep-reign",
 		Other: "TiKV PD: a leader that was elected again went on with the range that it still had in memory",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/status"
 
-	"github.com/snowraft/snowraft/internal/mutant"
 	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/lab"
 
@@ -37,7 +36,7 @@ const (
 // generators each of whose starts takes another worker.
 func workerOverflow() Scenario {
 	return Scenario{
-		Name: "uid-generator-52", Source: "baidu/uid-generator#52", Bug: mutant.WorkerOutOfRange,
+		Name: "uid-generator-52", Source: "baidu/uid-generator#52", Bug: "worker-out-of-range",
 		Other:     "Baidu's uid-generator: the number of a start beyond the worker field went into the bits of the time",
 		Loads:     []string{"ids", "strict"},
 		MaxWindow: narrowWindow,

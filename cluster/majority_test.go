@@ -1,5 +1,3 @@
-//go:build mutants
-
 package cluster
 
 import (
@@ -15,38 +13,12 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/storage"
-	"github.com/snowraft/snowraft/internal/mutant"
 )
 
-// Each look returns what it finds wrong, which must be nothing without a bug.
-func TestPlantedBugsAreCaught(t *testing.T) {
-	for _, c := range []struct {
-		bug  mutant.Bug
-		name string
-		look func(t *testing.T) error
-	}{
-		{mutant.CountNonvoters, "verification", confirmedByAMinority},
-		{mutant.CountNonvoters, "removal", leftByAMinority},
-		{mutant.NoClusterCheck, "handshake", greetedByOthers},
-		{mutant.NoClusterCheck, "gossip", heardByOthers},
-	} {
-		for _, bug := range []mutant.Bug{"", c.bug} {
-			t.Run(fmt.Sprintf("%s of %s/bug=%s", c.name, c.bug, bug), func(t *testing.T) {
-				defer mutant.Plant(bug)()
-				err := c.look(t)
-				if (err != nil) != (bug != "") {
-					t.Errorf("found %v", err)
-				}
-				t.Log(err)
-			})
-		}
-	}
-}
-
-// confirmedByAMinority asks, in a cluster of up to five voters and three nonvoters, with each set of
+// TestVerificationNeedsAMajorityOfVoters asks, in a cluster of up to five voters and three nonvoters, with each set of
 // servers that answers that there is no later term. A leader must be confirmed if, and only if, a
 // majority of the voters is among them, itself included.
-func confirmedByAMinority(t *testing.T) (wrong error) {
+func TestVerificationNeedsAMajorityOfVoters(t *testing.T) {
 	for voters := 1; voters <= 5; voters++ {
 		for all := voters; all <= voters+3; all++ {
 			var servers []raft.Server
@@ -71,29 +43,23 @@ func confirmedByAMinority(t *testing.T) (wrong error) {
 					})
 				})
 				of := bits.OnesCount(uint(answering|1) & (1<<voters - 1))
-				found := fmt.Errorf("of %d voters and %d nonvoters, with the answers %b, a leader is confirmed: %t", voters, all-voters, answering|1, err == nil)
-				switch {
-				case err == nil && of <= voters/2:
-					return found // the worse of the two
-				case err != nil && of > voters/2:
-					wrong = found
+				if (err == nil) != (of > voters/2) {
+					t.Errorf("of %d voters and %d nonvoters, with the answers %b, a leader is confirmed: %t", voters, all-voters, answering|1, err == nil)
 				}
 			}
 		}
 	}
-	return wrong
 }
 
-// leftByAMinority removes a member of which the rest has no majority of live voters.
-func leftByAMinority(*testing.T) error {
+// The rest of the cluster has no majority of live voters, and nonvoters do not count.
+func TestRemovalCountsVotersOnly(t *testing.T) {
 	members := []Member{
 		{ID: "a", Voter: true, Alive: true}, {ID: "b", Voter: true, Alive: true}, {ID: "c", Voter: true},
 		{ID: "d", Alive: true}, {ID: "e", Alive: true},
 	}
 	if live, voters := without(members, "b"); live != 1 || voters != 2 {
-		return fmt.Errorf("%d of %d voters would be alive, expected 1 of 2", live, voters)
+		t.Errorf("%d of %d voters would be alive, expected 1 of 2", live, voters)
 	}
-	return nil
 }
 
 // ofCluster is as much of a node as judges others.
@@ -114,21 +80,15 @@ func sameCluster(n *Node) meta {
 	return m
 }
 
-// greetedByOthers shakes hands with a member of another cluster.
-func greetedByOthers(t *testing.T) error {
+func TestHandshakeRefusesOtherClusters(t *testing.T) {
 	n := ofCluster(t)
-	err := n.judge(hello{From: someMeta(), To: n.ID()}).err()
-	if errors.Is(err, ErrOtherCluster) {
-		return nil
+	if err := n.judge(hello{From: someMeta(), To: n.ID()}).err(); !errors.Is(err, ErrOtherCluster) {
+		t.Errorf("judge() = %v, want %v", err, ErrOtherCluster)
 	}
-	return errors.New("a member of another cluster is not refused")
 }
 
-// heardByOthers gossips with one.
-func heardByOthers(t *testing.T) error {
-	err := ofCluster(t).gossip.compatible(someMeta())
-	if errors.Is(err, ErrOtherCluster) {
-		return nil
+func TestGossipRefusesOtherClusters(t *testing.T) {
+	if err := ofCluster(t).gossip.compatible(someMeta()); !errors.Is(err, ErrOtherCluster) {
+		t.Errorf("compatible() = %v, want %v", err, ErrOtherCluster)
 	}
-	return errors.New("a member of another cluster is not refused")
 }
