@@ -2,6 +2,7 @@ package allocator
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
@@ -33,6 +34,9 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 		}
 		if held, start, end := i.try(now, n, after); held != nil {
 			return held, start, end, nil
+		}
+		if err := i.reachable(now, limits, after); err != nil {
+			return nil, 0, 0, err
 		}
 		best := i.survey(now, limits, after)
 
@@ -67,6 +71,24 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 		}
 		timer.Stop()
 	}
+}
+
+// reachable returns an [ErrInvalidArgument] if no member can have issued after: it is later than
+// this clock and the observed clock by more than the wait threshold plus the allowed offset, and
+// by more than the ticks that lanes may be ahead. What is later than this clock by less, and not
+// reached within the wait threshold, is a matter of clocks.
+func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64) error {
+	parts, err := i.layout.Unpack(after)
+	if err != nil {
+		return fmt.Errorf("%w: no ID of layout %q is greater than %d", ErrInvalidArgument, i.layout.Name(), after)
+	}
+	limit := limits.WaitThreshold + limits.MaxOffset + i.maxAhead
+	ticks := 1 + i.maxAhead.Milliseconds()/i.layout.Spec().UnitMillis
+	ahead := clock.Between(now.Wall, i.layout.MillisAt(parts.Tick))
+	if ahead-max(0, i.watch.Behind(now)) > limit && parts.Tick-i.layout.TickAt(now.Wall) > ticks {
+		return fmt.Errorf("%w: after %d is %v ahead of this clock, limit %v; send an ID that was issued", ErrInvalidArgument, after, ahead, limit)
+	}
+	return nil
 }
 
 // survey asks every lane what it has to offer and returns the best: the

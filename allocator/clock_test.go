@@ -2,7 +2,6 @@ package allocator_test
 
 import (
 	"errors"
-	"math"
 	"testing"
 	"time"
 
@@ -255,110 +254,6 @@ func TestClockBeforeTheEpoch(t *testing.T) {
 		r.clock.jump(-30 * 365 * 24 * time.Hour)
 		refused[*clock.BehindError](r)
 	})
-}
-
-func TestAfter(t *testing.T) {
-	for _, layout := range []*snowflake.Layout{snowflake.Default(), must("sonyflake")} {
-		run(t, func(r *rig) { r.layout = layout }, func(r *rig) {
-			r.next(0)
-			at := func(ahead time.Duration, worker uint64) uint64 {
-				return layout.Compose(layout.TickAt(r.clock.read().Wall+ahead.Milliseconds()), worker, layout.Sequences()-1)
-			}
-			last := uint64(0)
-			for _, worker := range []uint64{0, layout.Workers() - 1} {
-				for _, ahead := range []time.Duration{0, 2 * time.Millisecond, 5 * time.Millisecond, 100 * time.Millisecond, 900 * time.Millisecond} {
-					floor := at(ahead, worker)
-					var id uint64
-					if took := timed(func() { id = r.next(floor) }); took > ahead+10*time.Millisecond || took < ahead-6*time.Millisecond || id <= last {
-						r.Fatalf("%v ahead: waited %v for %d after %d", ahead, took, id, last)
-					}
-					last = id
-				}
-			}
-			for _, id := range r.take(3000, at(10*time.Millisecond, 1)) {
-				if id <= last {
-					r.Fatalf("%d after %d", id, last)
-				}
-				last = id
-			}
-			// A floor out of reach is refused and has no effect on anybody else.
-			r.pass(20 * time.Second)
-			for _, ahead := range []time.Duration{1200 * time.Millisecond, time.Hour, 20 * 365 * 24 * time.Hour} {
-				_, err := r.issuer.Next(r.Context(), at(ahead, 1))
-				var behind *clock.BehindError
-				if !errors.As(err, &behind) || behind.Behind < ahead-10*time.Millisecond || behind.Behind > ahead+20*time.Millisecond {
-					r.Fatalf("%v ahead: %v", ahead, err)
-				}
-			}
-			for _, floor := range []uint64{1<<layout.Bits() - 1, 1 << layout.Bits(), math.MaxUint64} {
-				if _, err := r.issuer.Next(r.Context(), floor); !errors.Is(err, allocator.ErrInvalidArgument) {
-					r.Fatalf("above %d: %v", floor, err)
-				}
-			}
-			if p := r.audit(r.next0()); p.Tick != layout.TickAt(r.clock.read().Wall) {
-				r.Fatalf("the position was pushed: %+v", p)
-			}
-		})
-	}
-}
-
-// next0 takes one ID that the caller audits.
-func (r *rig) next0() uint64 {
-	r.Helper()
-	id, err := r.issuer.Next(r.Context(), 0)
-	if err != nil {
-		r.Fatal(err)
-	}
-	return id
-}
-
-func must(preset string) *snowflake.Layout {
-	l, ok := snowflake.Preset(preset)
-	if !ok {
-		panic(preset)
-	}
-	return l
-}
-
-func shape(name string, unit int64, fields string, epoch time.Time) *snowflake.Layout {
-	parsed, err := snowflake.ParseFields(fields)
-	if err != nil {
-		panic(err)
-	}
-	return snowflake.MustNew(snowflake.Spec{Name: name, Fields: parsed, UnitMillis: unit, EpochMillis: epoch.UnixMilli()})
-}
-
-// A lane gives all that its layout allows, and no more.
-func TestLayouts(t *testing.T) {
-	for _, c := range []struct {
-		layout *snowflake.Layout
-		lanes  int
-		count  uint32
-		want   time.Duration // the ticks that it takes
-	}{
-		{snowflake.Default(), 1, 204_800, 50 * time.Millisecond},
-		{snowflake.Default(), 4, 163_840, 10 * time.Millisecond},
-		{must("sonyflake"), 1, 2560, 100 * time.Millisecond},
-		{must("jssafe"), 1, 51_200, 100 * time.Millisecond},
-		{shape("seconds", 1000, "time:31,worker:10,sequence:8", someDay.Add(-time.Hour)), 1, 2560, 10 * time.Second},
-		{shape("half-hours", 1_800_000, "time:31,worker:10,sequence:4", someDay.Add(-24*time.Hour)), 1, 64, 2 * time.Hour},
-		{wide(), 1, 100_000, 0},
-	} {
-		t.Run(c.layout.Name(), func(t *testing.T) {
-			run(t, func(r *rig) {
-				r.layout = c.layout
-				r.cfg.Lanes = c.lanes
-			}, func(r *rig) {
-				r.pass(5 * time.Second)
-				unit := time.Duration(c.layout.Spec().UnitMillis) * time.Millisecond
-				phase := time.Duration(r.clock.read().Wall-c.layout.MillisAt(c.layout.TickAt(r.clock.read().Wall))) * time.Millisecond
-				took := timed(func() { r.take(c.count, 0) })
-				if took < c.want-unit-phase-5*time.Millisecond || took > c.want+max(unit, time.Millisecond) {
-					r.Fatalf("%d IDs took %v instead of %v", c.count, took, c.want)
-				}
-			})
-		})
-	}
 }
 
 func TestEndOfTime(t *testing.T) {

@@ -80,7 +80,8 @@ func Open(cfg Config) (*Issuer, error) {
 // and for a window as long as [Config.Patience] says. Its errors are
 // [*clock.BehindError], [*clock.SkewError], [*WindowEndedError],
 // [*WorkersExhaustedError], [ErrTimeExhausted], [ErrClosed], that of ctx, and
-// [ErrInvalidArgument] if no ID of the layout is greater than after.
+// [ErrInvalidArgument] if no ID of the layout is greater than after, or if after is
+// too far in the future to have been issued.
 func (i *Issuer) Next(ctx context.Context, after uint64) (uint64, error) {
 	if ctx.Err() != nil {
 		return 0, interrupted(ctx, "starting")

@@ -82,7 +82,8 @@ func (g *Generator) Next(ctx context.Context) (uint64, error) {
 
 // NextAfter returns one ID that is greater than after, which may be of another process; 0 is no
 // floor. It waits when the clock here is a little behind that ID's, and fails with ErrClockBehind if it is
-// behind by more than the cluster's wait threshold.
+// behind by more than the cluster's wait threshold. It fails with ErrInvalidArgument if that ID is so far in
+// the future that no process can have issued it.
 func (g *Generator) NextAfter(ctx context.Context, after uint64) (uint64, error) {
 	i, err := g.await(ctx)
 	if err != nil {

@@ -108,7 +108,7 @@ func TestRefusals(t *testing.T) {
 		{"too many", call(&snowraftv1.GenerateIdsRequest{Count: 1_000_001}), codes.InvalidArgument, rpc.InvalidArgument},
 		{"too many packed", call(&snowraftv1.GenerateIdsRequest{Count: 500_001, Packed: true}), codes.InvalidArgument, rpc.InvalidArgument},
 		{"unknown layout", call(&snowraftv1.GenerateIdsRequest{Layout: "nope"}), codes.NotFound, rpc.UnknownLayout},
-		{"after far in the future", call(&snowraftv1.GenerateIdsRequest{After: 1 << 62}), codes.Unavailable, rpc.ClockBehind},
+		{"after far in the future", call(&snowraftv1.GenerateIdsRequest{After: 1 << 62}), codes.InvalidArgument, rpc.InvalidArgument},
 		{"after all", call(&snowraftv1.GenerateIdsRequest{After: 1<<64 - 1}), codes.InvalidArgument, rpc.InvalidArgument},
 		{"bad nonce", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: []byte("short"), NowMs: time.Now().UnixMilli(), WindowMs: 1000})),
 			codes.InvalidArgument, rpc.InvalidArgument},

@@ -28,7 +28,8 @@ type GenerateIdsRequest struct {
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
 	// How many IDs, 1 to 1000000; 0 means 1.
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	// When not 0: every ID of the answer is greater than this one.
+	// When not 0: every ID of the answer is greater than this one. An ID that no member can have
+	// issued, because it is too far in the future, is INVALID_ARGUMENT.
 	After uint64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
 	// Answer with the IDs themselves instead of ranges.
 	Packed        bool `protobuf:"varint,4,opt,name=packed,proto3" json:"packed,omitempty"`
