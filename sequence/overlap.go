@@ -1,6 +1,9 @@
 package sequence
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Overlap reports whether two formats may write the same text for different numbers, whatever their
 // dates are. A nil format writes decimals. Formats that differ in nothing but the width of the number
@@ -39,53 +42,38 @@ func partsOf(f *Format) []part {
 	return f.parts
 }
 
-// symbol is one byte of a text, or with repeats any number of them.
+// symbol is one of some bytes of a text, or with repeats any number of them.
 type symbol struct {
-	bytes             [256]bool
+	bytes             string
 	optional, repeats bool
 }
 
-func (s *symbol) meets(o symbol) bool {
-	for b, in := range s.bytes {
-		if in && o.bytes[b] {
-			return true
-		}
-	}
-	return false
+func (s symbol) meets(o symbol) bool {
+	return slices.ContainsFunc([]byte(s.bytes), func(b byte) bool { return strings.IndexByte(o.bytes, b) >= 0 })
 }
 
 // symbols lists the bytes that parts write.
 func symbols(parts []part) (all []symbol) {
-	add := func(s symbol, bytes string) {
-		for i := range len(bytes) {
-			s.bytes[bytes[i]] = true
-		}
-		all = append(all, s)
-	}
+	add := func(count int, bytes string) { all = append(all, slices.Repeat([]symbol{{bytes: bytes}}, count)...) }
 	for _, p := range parts {
 		switch p.kind {
 		case literal:
 			for i := range len(p.literal) {
-				add(symbol{}, p.literal[i:i+1])
+				add(1, p.literal[i:i+1])
 			}
 		case number:
-			var digits []byte
+			var digits string
 			for n := range uint64(64) {
 				text := p.encoding.Encode(n)
-				digits = append(digits, text[len(text)-1])
+				digits += text[len(text)-1:]
 			}
-			add(symbol{optional: true}, "-")
-			for range max(p.width, 1) {
-				add(symbol{}, string(digits))
-			}
-			add(symbol{optional: true, repeats: true}, string(digits))
+			all = append(all, symbol{bytes: "-", optional: true})
+			add(max(p.width, 1), digits)
+			all = append(all, symbol{bytes: digits, optional: true, repeats: true})
 		case fullYear:
-			for range 4 {
-				add(symbol{}, "0123456789")
-			}
+			add(4, "0123456789")
 		default:
-			add(symbol{}, "0123456789")
-			add(symbol{}, "0123456789")
+			add(2, "0123456789")
 		}
 	}
 	return all
