@@ -62,11 +62,12 @@ func symbols(parts []part) (all []symbol) {
 				add(1, p.literal[i:i+1])
 			}
 		case number:
-			var digits string
+			var last []byte // digits, some of them twice
 			for n := range uint64(64) {
 				text := p.encoding.Encode(n)
-				digits += text[len(text)-1:]
+				last = append(last, text[len(text)-1])
 			}
+			digits := string(last)
 			all = append(all, symbol{bytes: "-", optional: true})
 			add(max(p.width, 1), digits)
 			all = append(all, symbol{bytes: digits, optional: true, repeats: true})
