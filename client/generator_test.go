@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -62,6 +63,10 @@ func TestGenerator(t *testing.T) {
 	if err := g.Ready(); err != nil {
 		t.Error(err)
 	}
+	// One lane may have issued all of these before the other got its worker.
+	eventually(t, "each lane has a worker", func() bool {
+		return !slices.ContainsFunc(g.Lanes(), func(l client.LaneStatus) bool { return l.Token == 0 })
+	})
 	lanes := g.Lanes()
 	if len(lanes) != 2 || lanes[0].Token == 0 || lanes[0].Worker == lanes[1].Worker || time.Until(lanes[0].ServeUntil) <= 0 {
 		t.Errorf("%+v", lanes)
