@@ -14,6 +14,7 @@ import (
 const (
 	defaultRefresh = 3 * time.Second
 	leastRefresh   = 100 * time.Millisecond
+	defaultFirst   = 100
 )
 
 // Blocks gives out the numbers of one relaxed sequence from blocks in this process's memory, as members do: Next
@@ -39,35 +40,19 @@ type Blocks struct {
 }
 
 // BlocksOption changes what [NewBlocks] makes.
-type BlocksOption func(*blocksOptions) error
+type BlocksOption func(*blocksOptions)
 
 type blocksOptions struct {
 	refresh time.Duration
-	first   uint64
+	first   int
 }
 
 // WithRefresh asks that often whether the sequence was changed, at least every 100 ms; the default is 3 s.
-func WithRefresh(d time.Duration) BlocksOption {
-	return func(o *blocksOptions) error {
-		if d < leastRefresh {
-			return fmt.Errorf("client: asking for changes of a sequence every %v: expected at least %v", d, leastRefresh)
-		}
-		o.refresh = d
-		return nil
-	}
-}
+func WithRefresh(d time.Duration) BlocksOption { return func(o *blocksOptions) { o.refresh = d } }
 
 // WithFirstBlock asks for so many numbers at first, 1 to 1,000,000; the default is 100. Later blocks have as
 // many as the rate needs, in the bounds of the sequence.
-func WithFirstBlock(n int) BlocksOption {
-	return func(o *blocksOptions) error {
-		if n < 1 || n > limits.Count {
-			return fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", n, limits.Count)
-		}
-		o.first = uint64(n)
-		return nil
-	}
-}
+func WithFirstBlock(n int) BlocksOption { return func(o *blocksOptions) { o.first = n } }
 
 // NewBlocks returns the Blocks of a sequence. It asks for nothing until it is used, so it fails only if an
 // option is wrong. Close it when done: then the cluster can give the rest to others.
@@ -76,9 +61,15 @@ func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error
 }
 
 func newBlocks(members snowraftv1.SequenceServiceClient, begin func(), timeout time.Duration, sequence string, opts []BlocksOption) (*Blocks, error) {
-	o := blocksOptions{refresh: defaultRefresh}
-	if err := apply(&o, opts); err != nil {
-		return nil, err
+	o := blocksOptions{refresh: defaultRefresh, first: defaultFirst}
+	for _, set := range opts {
+		set(&o)
+	}
+	switch {
+	case o.refresh < leastRefresh:
+		return nil, fmt.Errorf("client: asking for changes of a sequence every %v: expected at least %v", o.refresh, leastRefresh)
+	case o.first < 1 || o.first > limits.Count:
+		return nil, fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", o.first, limits.Count)
 	}
 	granter := newBlockGranter(members)
 	w := newBlocksWatch(o.refresh, func(ctx context.Context) (*snowraftv1.Sequence, error) {
@@ -88,7 +79,7 @@ func newBlocks(members snowraftv1.SequenceServiceClient, begin func(), timeout t
 	})
 	b := &Blocks{watch: w, timeout: timeout}
 	b.numbers = allocator.OpenSequence(allocator.SequenceConfig{
-		Name: sequence, Granter: granter, Clock: clock.System(), Revision: &w.revision, Current: w.current, FirstBlock: o.first,
+		Name: sequence, Granter: granter, Clock: clock.System(), Revision: &w.revision, Current: w.current, FirstBlock: uint64(o.first),
 	})
 	w.gone = func() { b.numbers.DropBefore(granter.greatest.Load() + 1) }
 	return b, nil

@@ -52,21 +52,20 @@ type Buffer struct {
 // NewBuffer returns a Buffer of the IDs of a layout and begins to fill it. Close it when done. It
 // fails only if an option is wrong.
 func NewBuffer(ids *IDs, opts ...BufferOption) (*Buffer, error) {
-	return newBuffer(func(ctx context.Context, count uint64) ([]Range, error) { return ids.fetch(ctx, count, 0) }, ids.client.opts.timeout, opts)
-}
-
-func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), timeout time.Duration, opts []BufferOption) (*Buffer, error) {
 	o, err := newBufferOptions(opts)
 	if err != nil {
 		return nil, err
 	}
+	return newBuffer(func(ctx context.Context, count uint64) ([]Range, error) { return ids.fetch(ctx, count, 0) }, ids.client.opts.timeout, o), nil
+}
+
+func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), timeout time.Duration, o bufferOptions) *Buffer {
 	b := &Buffer{opts: o, timeout: timeout, wake: make(chan struct{}, 1), done: make(chan struct{})}
 	b.filled.init()
 	b.current.Store(new(chunk))
 	b.life, b.stop = context.WithCancel(context.Background())
-	f := newFiller(b, fetch)
-	go f.run()
-	return b, nil
+	go newFiller(b, fetch).run()
+	return b
 }
 
 // Next returns an ID. While there are any it takes nanoseconds, waits for nothing and does not look

@@ -25,10 +25,11 @@ func plenty() func(context.Context, uint64) ([]Range, error) {
 }
 
 func benchmarkBuffer(b *testing.B, goroutines int) {
-	buffer, err := newBuffer(plenty(), limits.CallTimeout, []BufferOption{WithBufferSize(10_000_000, 100_000_000)})
+	o, err := newBufferOptions([]BufferOption{WithBufferSize(10_000_000, 100_000_000)})
 	if err != nil {
 		b.Fatal(err)
 	}
+	buffer := newBuffer(plenty(), limits.CallTimeout, o)
 	defer buffer.Close()
 	if err := buffer.Ready(b.Context()); err != nil {
 		b.Fatal(err)

@@ -59,7 +59,7 @@ type fillAnswer struct {
 
 func newFiller(b *Buffer, fetch func(ctx context.Context, count uint64) ([]Range, error)) *filler {
 	f := &filler{
-		b: b, fetch: fetch, clock: clock.System(), last: b.current.Load(), capacity: b.opts.min,
+		b: b, fetch: fetch, clock: clock.System(), last: b.current.Load(), capacity: uint64(b.opts.least),
 		batch: usualFetch, pause: refillPause, answers: make(chan fillAnswer),
 	}
 	now := f.clock().Mono

@@ -97,8 +97,12 @@ func walkBuffer(t *testing.T) (found []string) {
 func TestBufferHammer(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	s := &source{short: 300}
-	short := func(o *bufferOptions) error { o.age = 10 * time.Millisecond; return nil }
-	b := openBuffer(t, s, WithBufferSize(2000, 20_000), WithBufferInterval(time.Millisecond), short)
+	o, err := newBufferOptions([]BufferOption{WithBufferSize(2000, 20_000), WithBufferInterval(time.Millisecond)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.age, o.span = 10*time.Millisecond, 5*time.Millisecond
+	b := openBufferWith(t, s, o)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // as many as there is time for
 	defer cancel()
 	given := make([][]uint64, 8)

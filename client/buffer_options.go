@@ -18,24 +18,36 @@ const (
 )
 
 // BufferOption changes what [NewBuffer] makes.
-type BufferOption func(*bufferOptions) error
+type BufferOption func(*bufferOptions)
 
 type bufferOptions struct {
-	min, max  uint64
-	span      time.Duration
-	age       time.Duration
-	threshold float64
-	topUp     time.Duration
-	failing   bool
+	least, most int // IDs in a full buffer
+	span        time.Duration
+	age         time.Duration
+	threshold   float64
+	topUp       time.Duration
+	failing     bool
 }
 
 func newBufferOptions(opts []BufferOption) (bufferOptions, error) {
 	o := bufferOptions{
-		min: defaultMinBuffer, max: defaultMaxBuffer, span: defaultSpan, age: defaultAge,
+		least: defaultMinBuffer, most: defaultMaxBuffer, span: defaultSpan, age: defaultAge,
 		threshold: defaultThreshold, topUp: defaultTopUp,
 	}
-	if err := apply(&o, opts); err != nil {
-		return bufferOptions{}, err
+	for _, set := range opts {
+		set(&o)
+	}
+	switch {
+	case o.least < 1 || o.most < o.least || o.most > mostBuffered:
+		return o, fmt.Errorf("client: a buffer of %d to %d IDs: expected 1 to %d, and the lesser one first", o.least, o.most, mostBuffered)
+	case o.span <= 0:
+		return o, fmt.Errorf("client: a buffer for %v: expected more than 0", o.span)
+	case o.age < leastAge:
+		return o, fmt.Errorf("client: an age of %v: expected at least %v", o.age, leastAge)
+	case !(o.threshold >= 0 && o.threshold < 1): // also NaN
+		return o, fmt.Errorf("client: a threshold of %v: expected at least 0 and less than 1", o.threshold)
+	case o.topUp <= 0:
+		return o, fmt.Errorf("client: filling a buffer every %v: expected more than 0", o.topUp)
 	}
 	o.span = min(o.span, o.age/2)
 	return o, nil
@@ -45,26 +57,12 @@ func newBufferOptions(opts []BufferOption) (bufferOptions, error) {
 // used. The default is 1,000 to 1,000,000; both are 1 to 100,000,000. IDs in memory take a few
 // bytes for each thousand, since they are kept as ranges, but up to 8 bytes each if the layout's ranges are short.
 func WithBufferSize(least, most int) BufferOption {
-	return func(o *bufferOptions) error {
-		if least < 1 || most < least || most > mostBuffered {
-			return fmt.Errorf("client: a buffer of %d to %d IDs: expected 1 to %d, and the lesser one first", least, most, mostBuffered)
-		}
-		o.min, o.max = uint64(least), uint64(most)
-		return nil
-	}
+	return func(o *bufferOptions) { o.least, o.most = least, most }
 }
 
 // WithBufferSpan is how long a full buffer lasts at the rate at which IDs are used; the default is 5 s. It
 // is greater than 0, and more than half the age counts as that.
-func WithBufferSpan(d time.Duration) BufferOption {
-	return func(o *bufferOptions) error {
-		if d <= 0 {
-			return fmt.Errorf("client: a buffer for %v: expected more than 0", d)
-		}
-		o.span = d
-		return nil
-	}
-}
+func WithBufferSpan(d time.Duration) BufferOption { return func(o *bufferOptions) { o.span = d } }
 
 // WithBufferAge drops IDs that have reached that age; it is at least 100 ms, and should be more than a
 // request to the cluster takes. The default, 10 s, keeps IDs in the order of time but for seconds, as
@@ -75,44 +73,19 @@ func WithBufferSpan(d time.Duration) BufferOption {
 // goroutine drops IDs when they reach the age: an ID returned is older by at most the
 // time that it takes to run that goroutine, which is about a millisecond on a machine that is not
 // overloaded. Time that the machine sleeps is not counted.
-func WithBufferAge(d time.Duration) BufferOption {
-	return func(o *bufferOptions) error {
-		if d < leastAge {
-			return fmt.Errorf("client: an age of %v: expected at least %v", d, leastAge)
-		}
-		o.age = d
-		return nil
-	}
-}
+func WithBufferAge(d time.Duration) BufferOption { return func(o *bufferOptions) { o.age = d } }
 
 // WithBufferThreshold fills the buffer when that part of a full one is left; 0.3 is the default, and it is from 0
 // up to but not including 1.
 func WithBufferThreshold(part float64) BufferOption {
-	return func(o *bufferOptions) error {
-		if !(part >= 0 && part < 1) {
-			return fmt.Errorf("client: a threshold of %v: expected at least 0 and less than 1", part)
-		}
-		o.threshold = part
-		return nil
-	}
+	return func(o *bufferOptions) { o.threshold = part }
 }
 
 // WithBufferInterval fills the buffer that often, however much is left; the default is 1 s. It is
 // greater than 0. Nobody is asked when the buffer is full.
 func WithBufferInterval(d time.Duration) BufferOption {
-	return func(o *bufferOptions) error {
-		if d <= 0 {
-			return fmt.Errorf("client: filling a buffer every %v: expected more than 0", d)
-		}
-		o.topUp = d
-		return nil
-	}
+	return func(o *bufferOptions) { o.topUp = d }
 }
 
 // WithEmptyError makes Next fail with ErrEmpty when the buffer is empty, instead of waiting.
-func WithEmptyError() BufferOption {
-	return func(o *bufferOptions) error {
-		o.failing = true
-		return nil
-	}
-}
+func WithEmptyError() BufferOption { return func(o *bufferOptions) { o.failing = true } }

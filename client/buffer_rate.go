@@ -25,10 +25,7 @@ func (f *filler) measure(now int64) {
 		f.boosted = f.put
 		f.rate = max(f.rate, 2*float64(f.capacity)/span)
 	}
-	f.capacity = o.min
-	if want := math.Ceil(f.rate * span); want > float64(o.min) {
-		f.capacity = uint64(min(want, float64(o.max)))
-	}
+	f.capacity = uint64(max(float64(o.least), min(math.Ceil(f.rate*span), float64(o.most))))
 	f.b.mu.Lock()
 	f.b.stats.Capacity = int(f.capacity)
 	f.b.mu.Unlock()

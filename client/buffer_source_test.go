@@ -65,10 +65,17 @@ func (s *source) calls() []uint64 {
 
 func openBuffer(t *testing.T, s *source, opts ...BufferOption) *Buffer {
 	t.Helper()
-	b, err := newBuffer(s.fetch, 10*time.Second, opts)
+	o, err := newBufferOptions(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return openBufferWith(t, s, o)
+}
+
+// openBufferWith takes options as they are.
+func openBufferWith(t *testing.T, s *source, o bufferOptions) *Buffer {
+	t.Helper()
+	b := newBuffer(s.fetch, 10*time.Second, o)
 	t.Cleanup(func() { _ = b.Close() })
 	return b
 }

@@ -114,7 +114,7 @@ func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply an
 		ctx, cancel = context.WithTimeout(ctx, patience)
 		defer cancel()
 	}
-	if c.policy.hedged && c.opts.hedge > 0 {
+	if c.policy.hedged && c.opts.hedge < never {
 		return c.hedged(ctx, t, reply)
 	}
 	return c.ask(ctx, t, reply)
