@@ -63,9 +63,13 @@ func (d *direct) Invoke(ctx context.Context, method string, req, reply any, opts
 func (d *direct) next(avoid []string) (at, left int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i := len(d.addrs) - 1; i >= 0; i-- {
-		if k := (d.first + i) % len(d.addrs); !slices.Contains(avoid, d.addrs[k]) {
-			at, left = k, left+1
+	for i := range d.addrs {
+		k := (d.first + i) % len(d.addrs)
+		if slices.Contains(avoid, d.addrs[k]) {
+			continue
+		}
+		if left++; left == 1 {
+			at = k
 		}
 	}
 	return at, left
