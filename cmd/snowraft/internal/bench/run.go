@@ -32,7 +32,7 @@ type target struct {
 	open func(ctx context.Context, cfg config, args []string) (*clients, error)
 }
 
-// bench makes cmd a command that measures a target.
+// command makes cmd a command that measures a target.
 func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	cfg := config{
 		addresses: []string{fmt.Sprintf("%s:%d", cli.Localhost, target.port)},

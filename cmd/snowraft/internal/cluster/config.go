@@ -38,7 +38,7 @@ flags of "snowraft serve" of the same names only count for a new cluster.`,
 	}, newConfigGet(a), newConfigSet(a))
 }
 
-// config prints the configuration, under the names of the flags that set it.
+// showConfig prints the configuration, under the names of the flags that set it.
 func showConfig(p *cli.Printer, c *snowraftv1.Config) error {
 	d := newConfigDoc(c)
 	return p.Answer(d, cli.Record(

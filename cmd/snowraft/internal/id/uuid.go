@@ -64,7 +64,7 @@ func decodeUUID(ctx context.Context, r *cli.Remote, text, name string, ask bool)
 	return d, err
 }
 
-// layout fetches a layout of the cluster, or takes the preset, as the cluster does when
+// layoutOf fetches a layout of the cluster, or takes the preset, as the cluster does when
 // it decodes.
 func layoutOf(ctx context.Context, r *cli.Remote, name string) (*snowflake.Layout, error) {
 	resp, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})

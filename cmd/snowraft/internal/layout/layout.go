@@ -56,7 +56,7 @@ cluster has the layout "default".`,
 	}, newCreate(a), newGet(a), newList(a))
 }
 
-// layout prints one layout.
+// show prints one layout.
 func show(p *cli.Printer, l *snowraftv1.Layout) error {
 	d := newLayoutDoc(l)
 	return p.Answer(d, cli.Record(

@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
-// leaderDoc is who leads.
+// leaderDoc is the leader as it is printed.
 type leaderDoc struct {
 	ID   string `json:"leader_id"`
 	Name string `json:"leader_name"`
@@ -25,7 +25,7 @@ moving the leadership interrupts nothing.`,
 	}, newShow(a), newTransfer(a))
 }
 
-// leader prints who leads.
+// show prints the leader.
 func show(p *cli.Printer, id, name string) error {
 	return p.Answer(leaderDoc{ID: id, Name: name}, cli.Line("%s leads (%s)", name, id))
 }

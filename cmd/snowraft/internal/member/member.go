@@ -41,7 +41,7 @@ nonvoter and becomes a voter by itself once it has caught up.`,
 	}, newList(a), newAdd(a), newRemove(a))
 }
 
-// member prints what became of one member.
+// printChange prints a member and what was done to it.
 func printChange(p *cli.Printer, done string, m *snowraftv1.Member) error {
 	doc := struct {
 		Member memberDoc `json:"member"`

@@ -14,7 +14,7 @@ type changedSequenceDoc struct {
 	Unreached []string `json:"unreached_members"`
 }
 
-// changedSequence prints what became of a sequence.
+// printChanged prints a sequence and what was done to it.
 func printChanged(p *cli.Printer, done string, s *snowraftv1.Sequence, unreached []string) error {
 	d := changedSequenceDoc{newSequenceDoc(s), append([]string{}, unreached...)} // never null in JSON
 	goesOn := "has no number left"
