@@ -5,8 +5,9 @@ import (
 	"time"
 )
 
-// Granter is where windows come from: in a member it proposes to Raft or
-// forwards to the leader, in an embedded client it is a gRPC call.
+// Granter is where windows come from. The lanes of a member ask a leaderGranter, which
+// proposes to Raft or calls the leader; those of an application ask an rpc.MemberGranter,
+// which calls a member over gRPC. The same two grant blocks, see [BlockGranter].
 //
 // A call that fails may have been carried out all the same: a lost reply is a
 // lost window, never assumed not to have been granted. The errors that mean

@@ -73,12 +73,12 @@ func newLease(layout *snowflake.Layout, g Grant, first int64, maxAhead time.Dura
 	return l
 }
 
-// verdict is why a lease gives out cells or does not.
-type verdict uint8
+// takeResult is the outcome of [lease.take].
+type takeResult uint8
 
 const (
 	// taken: cells were given out.
-	taken verdict = iota
+	taken takeResult = iota
 	// early: the next cell is too far ahead of the clock.
 	early
 	// floorEarly: the first cell above the floor is too far ahead of the clock.
@@ -95,12 +95,12 @@ const (
 
 // take gives out up to n cells, at least one, with the clock at tick: those in
 // [start, end). All their IDs are greater than after. If there are none the
-// verdict says why; start then is the cell that would have been the first,
+// result says why; start then is the cell that would have been the first,
 // where that has a meaning (early, floorEarly, ended).
 //
 // It is the whole cost of an ID except for reading the clock. contended: another
 // processor was taking from this lease at the same time.
-func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v verdict, contended bool) {
+func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v takeResult, contended bool) {
 	position := l.position.Load()
 	// Under load there mostly is no floor, and the position is in the midst of the
 	// present tick or a little ahead, with room. What follows is place for that case.
@@ -120,7 +120,7 @@ func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v verdict,
 }
 
 // place decides which cells a take from position gives out, and gives none out.
-func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end uint64, v verdict) {
+func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end uint64, v takeResult) {
 	if position == closedPosition {
 		return 0, 0, closed
 	}

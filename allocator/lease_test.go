@@ -37,7 +37,7 @@ func (m *reference) step(tick, sequence int64) (int64, int64) {
 	return tick, sequence + 1
 }
 
-func (m *reference) take(now int64, n int, after uint64) (ids []uint64, v verdict) {
+func (m *reference) take(now int64, n int, after uint64) (ids []uint64, v takeResult) {
 	ticks := int64(m.layout.Ticks())
 	switch {
 	case m.closed:
@@ -127,10 +127,10 @@ func leaseIsTheReference(t *rapid.T) {
 			now := rapid.OneOf(rapid.Int64Range(m.tick-ahead-2, m.tick+2), rapid.Int64Range(-1, ticks)).Draw(t, "now")
 			n := rapid.Uint64Range(1, 40).Draw(t, "n")
 			after := rapid.OneOf(rapid.Just(uint64(0)), rapid.Uint64Range(0, 1<<layout.Bits()+1), rapid.Uint64Range(last, last+2<<(layout.Bits()-bits.Len64(layout.Ticks())+1)), rapid.Just(uint64(math.MaxUint64))).Draw(t, "after")
-			want, wantVerdict := m.take(now, int(n), after)
+			want, wantResult := m.take(now, int(n), after)
 			start, end, v, contended := l.take(now, n, after)
-			if v != wantVerdict || contended {
-				t.Fatalf("verdict %v, contended %v, the reference says %v", v, contended, wantVerdict)
+			if v != wantResult || contended {
+				t.Fatalf("result %v, contended %v, the reference says %v", v, contended, wantResult)
 			}
 			if v != taken {
 				return

@@ -71,7 +71,7 @@ func newBlocks(members snowraftv1.SequenceServiceClient, begin func(), timeout t
 	case o.first < 1 || o.first > limits.Count:
 		return nil, fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", o.first, limits.Count)
 	}
-	granter := newBlockGranter(members)
+	granter := newBlocksGranter(members)
 	w := newBlocksWatch(o.refresh, func(ctx context.Context) (*snowraftv1.Sequence, error) {
 		begin()
 		resp, err := members.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: sequence})

@@ -12,19 +12,19 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// blockGranter asks members for blocks.
-type blockGranter struct {
-	rpc.Granter
+// blocksGranter asks members for the blocks of a [Blocks].
+type blocksGranter struct {
+	rpc.MemberGranter
 	greatest atomic.Uint64 // token
 }
 
-func newBlockGranter(members snowraftv1.SequenceServiceClient) *blockGranter {
-	return &blockGranter{Granter: rpc.Granter{Sequences: members}}
+func newBlocksGranter(members snowraftv1.SequenceServiceClient) *blocksGranter {
+	return &blocksGranter{MemberGranter: rpc.MemberGranter{Sequences: members}}
 }
 
 // AllocateBlock implements allocator.BlockGranter.
-func (g *blockGranter) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
-	b, err := g.Granter.AllocateBlock(ctx, sequence, count)
+func (g *blocksGranter) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
+	b, err := g.MemberGranter.AllocateBlock(ctx, sequence, count)
 	if err == nil {
 		g.greatest.Store(max(g.greatest.Load(), b.Token)) // blocks are asked for one after another
 	}

@@ -50,7 +50,7 @@ func (g *Generator) layout(ctx context.Context) (*snowflake.Layout, error) {
 func (g *Generator) lanes(layout *snowflake.Layout) (*allocator.Issuer, error) {
 	return allocator.Open(allocator.Config{
 		Layout: layout, Holder: *g.opts.holder, Nonce: g.nonce, Lanes: g.opts.lanes,
-		Granter:  rpc.Granter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)},
+		Granter:  rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(g.client.leader)},
 		Watch:    g.judge.watch,
 		Patience: g.patience,
 		Observe:  g.judge.observe,

@@ -52,16 +52,6 @@ func (s *State) WhoIs(layout string, worker uint64, tick int64) (GrantRecord, bo
 	}, true
 }
 
-// SoonestFree returns the tick from which on a worker of the layout is free: 0 if
-// one was never used, else the lowest high-water. ok is false for an unknown layout.
-func (s *State) SoonestFree(layout string) (tick int64, ok bool) {
-	l, ok := s.layouts[layout]
-	if !ok {
-		return 0, false
-	}
-	return l.workers.soonest(), true
-}
-
 // granted returns the current window of a worker.
 func (w *workers) granted(number int) Grant {
 	k := &w.used[number]

@@ -239,9 +239,6 @@ func TestRelease(t *testing.T) {
 		l.refused(invalidArgument, at(epoch, release(g, nonce('a'), next)))
 	}
 	l.must(at(epoch, release(g, nonce('a'), 30)))
-	if tick, _ := l.SoonestFree("tiny"); tick != 0 {
-		t.Errorf("a worker is free at tick %d, expected 0: one was never used", tick)
-	}
 	// It is released once.
 	l.refused(windowMismatch, at(epoch, release(g, nonce('a'), 30)))
 	g.Until = 30
@@ -282,9 +279,6 @@ func TestReaders(t *testing.T) {
 	if info, ok := l.LayoutInfo("tiny"); !ok || info.Used != 2 {
 		t.Errorf("layout: %+v, %v", info, ok)
 	}
-	if tick, ok := l.SoonestFree("tiny"); tick != 100 || !ok {
-		t.Errorf("soonest free: %d, %v", tick, ok)
-	}
 	if all := l.Workers("tiny", 0, 10); len(all) != 2 || all[0].Holder != "a/0" || all[1].HighWater != 200 {
 		t.Errorf("workers: %+v", all)
 	}
@@ -299,10 +293,9 @@ func TestReaders(t *testing.T) {
 		}
 	}
 	_, info := l.LayoutInfo("x")
-	_, free := l.SoonestFree("x")
 	_, who := l.WhoIs("x", 0, 0)
 	_, beyond := l.WhoIs("tiny", 2, 0)
-	if info || free || who || beyond {
+	if info || who || beyond {
 		t.Error("something is known of what there is not")
 	}
 }

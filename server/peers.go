@@ -106,7 +106,7 @@ func (p *peers) LastAtLeader(ctx context.Context, leader cluster.Member, sequenc
 
 // leader is how a member asks the one that leads.
 type leader struct {
-	rpc.Granter
+	rpc.MemberGranter
 	rpc.Finder
 }
 
@@ -118,7 +118,7 @@ func (p *peers) leader(m cluster.Member) (member.Leader, error) {
 	}
 	sequences := snowraftv1.NewSequenceServiceClient(conn)
 	return leader{
-		rpc.Granter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},
+		rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},
 		rpc.Finder{Sequences: sequences, Layouts: snowraftv1.NewLayoutServiceClient(conn)},
 	}, nil
 }

@@ -133,23 +133,3 @@ func refusedFor(err error, reason commandv1.Refusal) bool {
 	refused, ok := errors.AsType[*fsm.Refused](err)
 	return ok && refused.Reason == reason
 }
-
-// blockGranter is what a member's own sequences ask: the member itself while it
-// leads, else the leader.
-type blockGranter struct{ m *Member }
-
-func (g blockGranter) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
-	l, err := g.m.leader()
-	if err != nil {
-		return allocator.Block{}, err
-	}
-	return l.AllocateBlock(ctx, name, count)
-}
-
-func (g blockGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
-	l, err := g.m.leader()
-	if err != nil {
-		return err
-	}
-	return l.ReturnBlock(ctx, name, token, unused)
-}

@@ -69,7 +69,7 @@ func (m *Member) counterHere(name string) (*counter, *definition, error) {
 		return nil, nil, err
 	}
 	k := &known{revision: revision, definition: d}
-	c, err = m.counters.add(name, k, func() *allocator.Sequence { return m.openSequence(name, blockGranter{m}) })
+	c, err = m.counters.add(name, k, func() *allocator.Sequence { return m.openSequence(name, leaderGranter{m}) })
 	return c, d, err
 }
 

@@ -19,11 +19,11 @@ func (m *Member) leader() (Leader, error) {
 	return m.cfg.Leader(leader)
 }
 
-// granter is what a member's own lanes ask: the member itself while it leads,
-// else the leader.
-type granter struct{ m *Member }
+// leaderGranter asks the leader for the workers and blocks of a member's own lanes and
+// sequences: the member itself while it leads.
+type leaderGranter struct{ m *Member }
 
-func (g granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
+func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
 	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Grant{}, err
@@ -34,7 +34,7 @@ func (g granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) 
 	return l.AcquireWorker(ctx, r)
 }
 
-func (g granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
+func (g leaderGranter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
 	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Grant{}, err
@@ -42,7 +42,7 @@ func (g granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 	return l.ExtendWindow(ctx, r)
 }
 
-func (g granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
+func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
 	l, err := g.m.leader()
 	if err != nil {
 		return err
@@ -53,3 +53,19 @@ func (g granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) 
 // ErrNoLeader says that no member is known to lead: there is no quorum now, or
 // an election is under way.
 var ErrNoLeader = errors.New("no leader is known now: an election is under way, or a majority of the voters can't be reached, or this member is of no cluster yet")
+
+func (g leaderGranter) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
+	l, err := g.m.leader()
+	if err != nil {
+		return allocator.Block{}, err
+	}
+	return l.AllocateBlock(ctx, name, count)
+}
+
+func (g leaderGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
+	l, err := g.m.leader()
+	if err != nil {
+		return err
+	}
+	return l.ReturnBlock(ctx, name, token, unused)
+}

@@ -11,7 +11,7 @@ import (
 )
 
 // AllocateBlock implements allocator.BlockGranter.
-func (g Granter) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
+func (g MemberGranter) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
 	resp, err := g.Sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: sequence, Count: count})
 	if err != nil {
 		return allocator.Block{}, named(err)
@@ -28,7 +28,7 @@ func (g Granter) AllocateBlock(ctx context.Context, sequence string, count uint6
 }
 
 // ReturnBlock implements allocator.BlockGranter.
-func (g Granter) ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error {
+func (g MemberGranter) ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error {
 	_, err := g.Sequences.ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: sequence, Token: token, Unused: unused})
 	return named(err)
 }

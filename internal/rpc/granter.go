@@ -10,19 +10,19 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// Granter asks a member for workers and windows, and for blocks.
-type Granter struct {
+// MemberGranter asks a member for workers and windows, and for blocks, over gRPC.
+type MemberGranter struct {
 	Workers   snowraftv1.WorkerServiceClient
 	Sequences snowraftv1.SequenceServiceClient
 }
 
 var (
-	_ allocator.Granter      = Granter{}
-	_ allocator.BlockGranter = Granter{}
+	_ allocator.Granter      = MemberGranter{}
+	_ allocator.BlockGranter = MemberGranter{}
 )
 
 // AcquireWorker implements allocator.Granter.
-func (g Granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
+func (g MemberGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
 	resp, err := g.Workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
 		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
 	})
@@ -33,7 +33,7 @@ func (g Granter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) 
 }
 
 // ExtendWindow implements allocator.Granter.
-func (g Granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
+func (g MemberGranter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
 	resp, err := g.Workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until,
 		NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(), ExtensionId: r.ID,
@@ -45,7 +45,7 @@ func (g Granter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 }
 
 // ReleaseWorker implements allocator.Granter.
-func (g Granter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
+func (g MemberGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
 	_, err := g.Workers.ReleaseWorker(ctx, &snowraftv1.ReleaseWorkerRequest{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, Next: r.Next,
 	})
