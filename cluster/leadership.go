@@ -93,9 +93,9 @@ func (n *Node) lead(ctx context.Context) {
 	n.leads.Store(term)
 	n.leader.send()
 	defer func() {
-		n.changing.Lock() // a change ends in the term in which it began
+		n.changing <- struct{}{} // a change ends in the term in which it began
 		n.leads.Store(0)
-		n.changing.Unlock()
+		<-n.changing
 		if n.terms != nil {
 			n.terms.hangUp()
 		}

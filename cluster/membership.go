@@ -21,8 +21,8 @@ const maxMembers = 100
 // removed becomes neither a nonvoter nor a voter. The index that raft could guard a change with is
 // not enough, because a removal is first a command: it changes no configuration.
 func (n *Node) change(do func() error) error {
-	n.changing.Lock()
-	defer n.changing.Unlock()
+	n.changing <- struct{}{} // no mutex: in synthetic time a wait for one stops the clock
+	defer func() { <-n.changing }()
 	if !n.IsLeader() || n.Failure() != nil {
 		return ErrNotLeader
 	}
@@ -58,7 +58,7 @@ func (n *Node) Remove(ctx context.Context, id string, force bool) error {
 			if err := n.CheckRemoval(id, force); err != nil {
 				return err
 			}
-			// Its outcome must be known before the lock is released, whoever waits for it.
+			// Its outcome must be known before the next change, whoever waits for it.
 			if err := n.cfg.Removed.Remove(context.WithoutCancel(ctx), id); err != nil {
 				return err
 			}

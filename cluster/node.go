@@ -40,7 +40,7 @@ type Node struct {
 	leads      atomic.Uint64               // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
 	answered   atomic.Value                // the raft.ServerID of who answered Verify last
 	handedOver time.Time                   // when it last gave leadership away for its clock; while leading only
-	changing   sync.Mutex                  // held while the membership changes, see change
+	changing   chan struct{}               // has room for one: taken while the membership changes, see change
 	fitSince   map[raft.ServerID]time.Time // when the nonvoters became fit to vote; while leading only
 	leader     broadcast                   // changes of the known leader
 	quorum     atomic.Pointer[string]      // what meta says of bootstrap
@@ -64,7 +64,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	cfg.Timing = cfg.Timing.withDefaults()
 	n := &Node{
 		cfg: cfg, logger: cfg.Logger,
-		notify: make(chan bool), opened: make(chan struct{}), failed: make(chan struct{}),
+		notify: make(chan bool), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {

@@ -37,7 +37,7 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 
 // reconcile makes one change of the membership if one is due: it finishes a removal that a leader
 // began, promotes a nonvoter that is fit, or adds a new node as a nonvoter. It decides no removal
-// itself. Requires the lock of change.
+// itself. Call it from change.
 //
 // A member that moved keeps its old address in the Raft configuration: raft
 // changes a peer's address while its replication reads it without a lock
