@@ -57,10 +57,10 @@ func WithFirstBlock(n int) BlocksOption { return func(o *blocksOptions) { o.firs
 // NewBlocks returns the Blocks of a sequence. It asks for nothing until it is used, so it fails only if an
 // option is wrong. Close it when done: then the cluster can give the rest to others.
 func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error) {
-	return newBlocks(snowraftv1.NewSequenceServiceClient(c.leader), c.members.start, c.opts.timeout, sequence, opts)
+	return newBlocks(snowraftv1.NewSequenceServiceClient(c.leader), c.opts.timeout, sequence, opts)
 }
 
-func newBlocks(members snowraftv1.SequenceServiceClient, begin func(), timeout time.Duration, sequence string, opts []BlocksOption) (*Blocks, error) {
+func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, sequence string, opts []BlocksOption) (*Blocks, error) {
 	o := blocksOptions{refresh: defaultRefresh, first: defaultFirst}
 	for _, set := range opts {
 		set(&o)
@@ -73,7 +73,6 @@ func newBlocks(members snowraftv1.SequenceServiceClient, begin func(), timeout t
 	}
 	granter := newBlocksGranter(members)
 	w := newBlocksWatch(o.refresh, func(ctx context.Context) (*snowraftv1.Sequence, error) {
-		begin()
 		resp, err := members.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: sequence})
 		return resp.GetSequence(), err
 	})
@@ -110,11 +109,8 @@ func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, err
 			return n, nil
 		}
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.timeout)
-		defer cancel()
-	}
+	ctx, cancel := bounded(ctx, b.timeout)
+	defer cancel()
 	if err := b.watch.begin(ctx); err != nil {
 		return allocator.Numbers{}, err
 	}

@@ -98,7 +98,7 @@ func (w *ward) looked() int {
 
 func openBlocks(t *testing.T, w *ward, opts ...BlocksOption) *Blocks {
 	t.Helper()
-	b, err := newBlocks(w, func() {}, limits.CallTimeout, "s", opts)
+	b, err := newBlocks(w, limits.CallTimeout, "s", opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,7 +250,7 @@ func TestBlocksErrors(t *testing.T) {
 			t.Error(n, err)
 		}
 		for _, o := range []BlocksOption{WithRefresh(time.Millisecond), WithFirstBlock(0), WithFirstBlock(limits.Count + 1)} {
-			if _, err := newBlocks(w, func() {}, time.Second, "s", []BlocksOption{o}); err == nil {
+			if _, err := newBlocks(w, time.Second, "s", []BlocksOption{o}); err == nil {
 				t.Error("a wrong option was taken")
 			}
 		}
@@ -259,7 +259,7 @@ func TestBlocksErrors(t *testing.T) {
 
 func BenchmarkBlocksNext(b *testing.B) {
 	w := &ward{max: 100_000_000, generation: 1, next: 1}
-	blocks, err := newBlocks(w, func() {}, limits.CallTimeout, "s", []BlocksOption{WithFirstBlock(limits.Count)})
+	blocks, err := newBlocks(w, limits.CallTimeout, "s", []BlocksOption{WithFirstBlock(limits.Count)})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -67,35 +67,27 @@ func (w *blocksWatch) inUse() bool {
 
 // begin looks if nobody has lately, and goes on looking. It fails with ErrClosed and with the error of ctx.
 func (w *blocksWatch) begin(ctx context.Context) error {
-	for !w.inUse() {
-		first, err := w.wakeUp()
-		if err != nil {
-			return err
-		}
-		if first == nil {
-			continue
-		}
-		select {
-		case <-first:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// wakeUp returns the first look after idle, beginning it if need be; nil if it was through just now.
-func (w *blocksWatch) wakeUp() (first chan struct{}, err error) {
 	w.mu.Lock()
-	defer w.mu.Unlock()
 	if w.ended {
-		return nil, ErrClosed
+		w.mu.Unlock()
+		return ErrClosed
 	}
-	if w.first == nil && w.use.Load() == idle {
+	if w.inUse() {
+		w.mu.Unlock()
+		return nil
+	}
+	if w.first == nil {
 		w.first = make(chan struct{})
 		w.tasks.Go(w.run)
 	}
-	return w.first, nil
+	first := w.first
+	w.mu.Unlock()
+	select {
+	case <-first:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 func (w *blocksWatch) run() {

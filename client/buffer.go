@@ -44,9 +44,10 @@ type Buffer struct {
 	starved atomic.Bool   // somebody found the buffer empty
 	waited  atomic.Uint64 // calls that did
 
-	mu      sync.Mutex // guards what follows, and closing a chunk together with counting it
-	stats   bufferStats
-	problem error // why the last request for IDs failed; nil if it did not
+	mu      sync.Mutex  // guards what follows, and closing a chunk together with counting it
+	stats   BufferStats // without what the chunks tell
+	put     uint64      // IDs that were put into the buffer
+	problem error       // why the last request for IDs failed; nil if it did not
 }
 
 // NewBuffer returns a Buffer of the IDs of a layout and begins to fill it. Close it when done. It

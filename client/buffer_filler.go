@@ -73,7 +73,7 @@ func (f *filler) run() {
 	defer timer.Stop()
 	for {
 		now := f.clock().Mono
-		f.sweep(now)
+		f.drop(now - f.b.opts.age.Milliseconds())
 		f.measure(now)
 		low := uint64(float64(f.capacity) * f.b.opts.threshold)
 		// Set before looking at the level: either we see that it is low, or who takes it there sees the mark.
@@ -157,15 +157,12 @@ func (f *filler) take(a fillAnswer) {
 		f.last.next.Store(c)
 		f.last = c
 	}
-	b.stats.put = f.put
+	b.put = f.put
 	b.stats.Refills++
 	b.problem = nil
 	b.mu.Unlock()
 	b.filled.toll()
 }
-
-// sweep drops the IDs that have reached the age.
-func (f *filler) sweep(now int64) { f.drop(now - f.b.opts.age.Milliseconds()) }
 
 // drop drops the IDs that were born by then; all for the least int64.
 func (f *filler) drop(born int64) {

@@ -12,20 +12,14 @@ type BufferStats struct {
 	Failures uint64 // requests to the cluster that failed
 }
 
-// bufferStats leaves out what the chunks tell.
-type bufferStats struct {
-	BufferStats
-	put uint64 // IDs that were put into the buffer
-}
-
 // Stats returns what the Buffer has now and did so far.
 func (b *Buffer) Stats() BufferStats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := b.stats
 	used := b.current.Load().used()
-	s.Level = int(s.put - min(used, s.put))
+	s.Level = int(b.put - min(used, b.put))
 	s.Taken = used - s.Dropped
 	s.Waited = b.waited.Load()
-	return s.BufferStats
+	return s
 }

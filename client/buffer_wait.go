@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync/atomic"
 )
 
 // await is Next when the current chunk is used up.
-func (b *Buffer) await(ctx context.Context) (uint64, error) {
-	if id, ok := b.take(); ok {
+func (b *Buffer) await(ctx context.Context) (id uint64, err error) {
+	id, ok := b.take()
+	if ok {
 		return id, nil
 	}
 	b.waited.Add(1)
@@ -17,19 +17,31 @@ func (b *Buffer) await(ctx context.Context) (uint64, error) {
 		b.starve()
 		return 0, b.gap()
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.timeout)
-		defer cancel()
-	}
+	err = b.wait(ctx, func() (ok bool) {
+		if id, ok = b.take(); !ok {
+			b.starve()
+		}
+		return ok
+	})
+	return id, err
+}
+
+// Ready waits until the buffer has IDs. It fails as Next does when it waits.
+func (b *Buffer) Ready(ctx context.Context) error {
+	return b.wait(ctx, func() bool { return b.Stats().Level > 0 })
+}
+
+// wait waits until ok after an answer to the filler, or until that makes no sense any more.
+func (b *Buffer) wait(ctx context.Context, ok func() bool) error {
+	ctx, cancel := bounded(ctx, b.timeout)
+	defer cancel()
 	for {
 		filled := b.filled.next() // before looking, so that no answer is missed
-		if id, ok := b.take(); ok {
-			return id, nil
+		if ok() {
+			return nil
 		}
-		b.starve()
 		if err := b.givesUp(ctx); err != nil {
-			return 0, err
+			return err
 		}
 		select {
 		case <-filled:
@@ -87,43 +99,4 @@ func (b *Buffer) trouble() error {
 // lasting reports whether a problem does not end by waiting.
 func lasting(err error) bool {
 	return errors.Is(err, ErrClosed) || errors.Is(err, ErrUnknownLayout) || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrInvalidArgument)
-}
-
-// Ready waits until the buffer has IDs. It fails as Next does when it waits.
-func (b *Buffer) Ready(ctx context.Context) error {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, b.timeout)
-		defer cancel()
-	}
-	for {
-		filled := b.filled.next()
-		if b.Stats().Level > 0 {
-			return nil
-		}
-		if err := b.givesUp(ctx); err != nil {
-			return err
-		}
-		select {
-		case <-filled:
-		case <-ctx.Done():
-		case <-b.life.Done():
-		}
-	}
-}
-
-// bell wakes all who wait for it to ring.
-type bell struct{ ring atomic.Pointer[chan struct{}] }
-
-func (b *bell) init() {
-	ch := make(chan struct{})
-	b.ring.Store(&ch)
-}
-
-// next returns a channel that the next toll closes.
-func (b *bell) next() <-chan struct{} { return *b.ring.Load() }
-
-func (b *bell) toll() {
-	ch := make(chan struct{})
-	close(*b.ring.Swap(&ch))
 }

@@ -38,11 +38,8 @@ type told = atomic.Pointer[Error]
 
 // invoke makes a call, with as many tries as it takes and as its deadline allows.
 func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.opts.timeout)
-		defer cancel()
-	}
+	ctx, cancel := bounded(ctx, c.opts.timeout)
+	defer cancel()
 	call := newCall(ctx, c, method, req, opts)
 	patience, pause := call.policy.patience, firstPause
 	for {
@@ -71,10 +68,9 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 			return call.alone(call.most())
 		}
 		// All members that are there have failed.
-		if err := c.rest(ctx, pause, call.most()); err != nil {
-			if c.life.Err() != nil {
-				return ErrClosed
-			}
+		if err := c.rest(ctx, pause, call.most()); c.life.Err() != nil {
+			return ErrClosed
+		} else if err != nil {
 			return call.failure(err)
 		}
 		call.nextRound()
@@ -100,14 +96,8 @@ func (c *caller) rest(ctx context.Context, pause time.Duration, e *Error) error 
 		}
 		pause = min(pause, left/2)
 	}
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
+	if wait(ctx, pause, c.life.Done()) {
 		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-c.life.Done():
-		return ErrClosed
 	}
+	return ctx.Err()
 }

@@ -25,15 +25,16 @@ type channel struct {
 	caller   *caller
 	resolver *manual.Resolver
 	stop     context.CancelFunc // ends pauses between tries
+	members  *members
 }
 
-func newChannel(service string, seeds []string, o *options, onBreak func()) (*channel, error) {
+func newChannel(service string, seeds []string, o *options, m *members) (*channel, error) {
 	life, stop := context.WithCancel(context.Background())
 	ch := &channel{
 		caller:   &caller{opts: o, standing: newStanding(seeds), life: life},
-		resolver: manual.NewBuilderWithScheme("snowraft"), stop: stop,
+		resolver: manual.NewBuilderWithScheme("snowraft"), stop: stop, members: m,
 	}
-	ch.resolver.ResolveNowCallback = func(resolver.ResolveNowOptions) { onBreak() }
+	ch.resolver.ResolveNowCallback = func(resolver.ResolveNowOptions) { m.changed() }
 	ch.resolver.InitialState(addresses(seeds, nil))
 	config, err := json.Marshal(map[string]any{
 		"loadBalancingConfig": []any{map[string]any{balancerName: map[string]any{}}},
@@ -67,11 +68,13 @@ func newChannel(service string, seeds []string, o *options, onBreak func()) (*ch
 // Invoke implements grpc.ClientConnInterface. It is no interceptor, so that those of the options
 // see each try.
 func (ch *channel) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
+	ch.members.start()
 	return ch.caller.invoke(ctx, method, req, reply, opts...)
 }
 
 // NewStream implements grpc.ClientConnInterface.
 func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	ch.members.start()
 	stream, err := ch.caller.conn.NewStream(ctx, desc, method, opts...)
 	switch {
 	case err == nil:

@@ -53,10 +53,10 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{opts: o, members: newMembers(seeds), layouts: make(map[string]*IDs), numbers: make(map[string]*Sequence)}
-	if c.ids, err = newChannel(snowraftv1.IdService_ServiceDesc.ServiceName, seeds, &c.opts, c.members.changed); err != nil {
+	if c.ids, err = newChannel(snowraftv1.IdService_ServiceDesc.ServiceName, seeds, &c.opts, c.members); err != nil {
 		return nil, err
 	}
-	if c.leader, err = newChannel(snowraftv1.ClusterService_ServiceDesc.ServiceName, seeds, &c.opts, c.members.changed); err != nil {
+	if c.leader, err = newChannel(snowraftv1.ClusterService_ServiceDesc.ServiceName, seeds, &c.opts, c.members); err != nil {
 		return nil, errors.Join(err, c.ids.close())
 	}
 	c.ids.caller.fallback = c.leader.ClientConn

@@ -20,18 +20,15 @@ func (c *Client) Conn() grpc.ClientConnInterface { return conn{c} }
 
 type conn struct{ client *Client }
 
-// Invoke implements grpc.ClientConnInterface.
 func (c conn) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
 	return c.channel(method).Invoke(ctx, method, args, reply, opts...)
 }
 
-// NewStream implements grpc.ClientConnInterface.
 func (c conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return c.channel(method).NewStream(ctx, desc, method, opts...)
 }
 
 func (c conn) channel(method string) *channel {
-	c.client.members.start()
 	switch method {
 	case snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName,
 		snowraftv1.IdService_StreamIds_FullMethodName:

@@ -30,8 +30,8 @@ type Generator struct {
 	issuer atomic.Pointer[allocator.Issuer] // nil until the layout is known
 
 	mu      sync.Mutex
-	news    chan struct{} // closed and replaced when issuer, problem or closed changes
-	problem error         // why there is no issuer yet; nil if that is not known either
+	news    bell  // rings when issuer, problem or closed has changed
+	problem error // why there is no issuer yet; nil if that is not known either
 	closed  bool
 
 	stop    context.CancelFunc
@@ -47,11 +47,11 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Generator{client: c, opts: o, judge: newJudge(snowraftv1.NewClusterServiceClient(c.leader), o.clock), news: make(chan struct{})}
+	g := &Generator{client: c, opts: o, judge: newJudge(snowraftv1.NewClusterServiceClient(c.leader), o.clock)}
+	g.news.init()
 	if _, err := rand.Read(g.nonce[:]); err != nil {
 		return nil, err
 	}
-	c.members.start()
 	ctx, stop := context.WithCancel(context.Background())
 	g.stop = stop
 	g.running.Go(func() { g.open(ctx) })
@@ -70,13 +70,6 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 // Its errors are an [*Error], such as ErrWindowEnded, ErrClockBehind, ErrClockSkew, ErrWorkersExhausted,
 // ErrTimeExhausted and ErrUnknownLayout, ErrClosed, and that of ctx.
 func (g *Generator) Next(ctx context.Context) (uint64, error) {
-	if i := g.issuer.Load(); i != nil {
-		id, err := i.Next(ctx, 0)
-		if err == nil {
-			return id, nil
-		}
-		return 0, g.failure(err)
-	}
 	return g.NextAfter(ctx, 0)
 }
 
@@ -150,8 +143,8 @@ func (g *Generator) Lanes() []LaneStatus {
 func (g *Generator) Close(ctx context.Context) error {
 	g.mu.Lock()
 	g.closed = true
-	g.tell()
 	g.mu.Unlock()
+	g.news.toll()
 	g.stop()
 	g.running.Wait()
 	if i := g.issuer.Load(); i != nil {

@@ -30,8 +30,8 @@ func (g *Generator) open(ctx context.Context) {
 		g.mu.Lock()
 		g.problem = err
 		g.issuer.Store(i)
-		g.tell()
 		g.mu.Unlock()
+		g.news.toll()
 		if err == nil || !wait(ctx, pause, nil) {
 			return
 		}
@@ -58,25 +58,17 @@ func (g *Generator) lanes(layout *snowflake.Layout) (*allocator.Issuer, error) {
 	})
 }
 
-// tell wakes those who wait in await. The lock is held.
-func (g *Generator) tell() {
-	close(g.news)
-	g.news = make(chan struct{})
-}
-
 // await returns the issuer, once there is one.
 func (g *Generator) await(ctx context.Context) (*allocator.Issuer, error) {
 	if i := g.issuer.Load(); i != nil {
 		return i, nil
 	}
-	if _, ok := ctx.Deadline(); !ok {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, g.client.opts.timeout)
-		defer cancel()
-	}
+	ctx, cancel := bounded(ctx, g.client.opts.timeout)
+	defer cancel()
 	for {
+		news := g.news.next() // before looking, so that none is missed
 		g.mu.Lock()
-		i, news, missing := g.issuer.Load(), g.news, g.missing()
+		i, missing := g.issuer.Load(), g.missing()
 		g.mu.Unlock()
 		if i != nil {
 			return i, nil

@@ -2,15 +2,12 @@ package client
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 )
-
-func isTimeout(err error) bool { return errors.Is(err, context.DeadlineExceeded) }
 
 // lonely reports whether options point to memory of the caller's, which two tries would write at a time, one
 // of them after the call.

@@ -33,41 +33,29 @@ type members struct {
 	ask      snowraftv1.ClusterServiceClient
 	channels []*channel
 
-	news    chan struct{} // a connection broke
-	begin   sync.Once
-	stopped chan struct{}
-	cancel  context.CancelFunc
-	done    sync.WaitGroup
+	news  chan struct{} // a connection broke
+	begin sync.Once
+	life  context.Context
+	end   context.CancelFunc
+	done  sync.WaitGroup
 }
 
 func newMembers(seeds []string) *members {
-	return &members{
+	m := &members{
 		seeds: seeds, ever: make(map[string]bool), pause: lookPause, every: lookEvery, limit: lookFor,
-		news: make(chan struct{}, 1), stopped: make(chan struct{}),
+		news: make(chan struct{}, 1),
 	}
+	m.life, m.end = context.WithCancel(context.Background())
+	return m
 }
 
 // start begins to follow the membership, if it has not begun yet.
-func (m *members) start() {
-	m.begin.Do(func() {
-		select {
-		case <-m.stopped:
-			return
-		default:
-		}
-		var ctx context.Context
-		ctx, m.cancel = context.WithCancel(context.Background())
-		m.done.Go(func() { m.run(ctx) })
-	})
-}
+func (m *members) start() { m.begin.Do(func() { m.done.Go(m.run) }) }
 
 // stop ends following; it waits for the goroutine.
 func (m *members) stop() {
-	close(m.stopped)
-	m.begin.Do(func() {}) // waits for a start under way
-	if m.cancel != nil {
-		m.cancel()
-	}
+	m.begin.Do(func() {}) // waits for a start under way; nothing begins afterwards
+	m.end()
 	m.done.Wait()
 }
 
@@ -79,10 +67,10 @@ func (m *members) changed() {
 	}
 }
 
-func (m *members) run(ctx context.Context) {
+func (m *members) run() {
 	for {
-		m.look(ctx)
-		if !wait(ctx, m.pause, nil) || !wait(ctx, m.every-m.pause, m.news) {
+		m.look()
+		if !wait(m.life, m.pause, nil) || !wait(m.life, m.every-m.pause, m.news) {
 			return
 		}
 	}
@@ -90,8 +78,8 @@ func (m *members) run(ctx context.Context) {
 
 // look asks for the members once. If nobody answers, those that were known and all that the client was
 // given are tried.
-func (m *members) look(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, m.limit)
+func (m *members) look() {
+	ctx, cancel := context.WithTimeout(m.life, m.limit)
 	defer cancel()
 	resp, err := m.ask.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 	if err != nil {
@@ -123,19 +111,5 @@ func (m *members) tell(seeds []string) {
 	}
 	for _, ch := range m.channels {
 		ch.update(seeds, m.learned)
-	}
-}
-
-// wait waits for a while, or for news; it is false when ctx is done.
-func wait(ctx context.Context, d time.Duration, news <-chan struct{}) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-news:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
