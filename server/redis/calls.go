@@ -3,21 +3,19 @@ package redis
 import (
 	"context"
 	"sync/atomic"
-	"time"
 )
 
 // calls holds the context that calls of the Backend begin with. Making one for
 // each command would cost more than most commands; so all of one beat share one,
 // whose deadline is a beat later than any of them needs.
 type calls struct {
-	timeout time.Duration
-	base    context.Context
-	cancel  context.CancelFunc
-	now     atomic.Pointer[context.Context]
+	base   context.Context
+	cancel context.CancelFunc
+	now    atomic.Pointer[context.Context]
 }
 
-func newCalls(timeout, beat time.Duration) *calls {
-	c := &calls{timeout: timeout + beat}
+func newCalls() *calls {
+	c := &calls{}
 	c.base, c.cancel = context.WithCancel(context.Background())
 	c.renew()
 	return c
@@ -29,7 +27,7 @@ func (c *calls) context() context.Context { return *c.now.Load() }
 // renew gives the calls of the next beat their context. It is called by one
 // goroutine, once a beat.
 func (c *calls) renew() {
-	ctx, cancel := context.WithTimeout(c.base, c.timeout)
+	ctx, cancel := context.WithTimeout(c.base, callTimeout+beat)
 	context.AfterFunc(ctx, cancel) // not sooner: calls may have it until it ends by itself
 	c.now.Store(&ctx)
 }

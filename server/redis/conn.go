@@ -60,21 +60,14 @@ func newConn(s *Server, nc net.Conn) *conn {
 
 func (c *conn) wait(what int64) { c.state.Store(c.s.beats.Load()<<2 | what) }
 
-// check closes the connection if it has been waiting for too long.
+// check closes the connection if its client has stalled for too long.
 func (c *conn) check(now int64) {
 	state := c.state.Load()
-	var limit time.Duration
-	switch state & 3 {
-	case waitsForCommand:
-		limit = c.s.cfg.IdleTimeout
-	case waitsForRest:
-		limit = c.s.cfg.StallTimeout
-	}
-	since := state >> 2
+	stalls, since := state&3 == waitsForRest, state>>2
 	if blocked := c.w.blockedSince.Load(); blocked > 0 {
-		since, limit = blocked-1, c.s.cfg.StallTimeout
+		stalls, since = true, blocked-1
 	}
-	if limit > 0 && time.Duration(now-since)*c.s.cfg.beat() > limit {
+	if stalls && time.Duration(now-since)*beat > stallTimeout {
 		_ = c.net.Close()
 	}
 }

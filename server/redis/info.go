@@ -71,7 +71,7 @@ func (c *conn) config(args [][]byte) {
 		var found []string
 		for _, s := range [][2]string{
 			{"appendonly", "yes"}, {"databases", "1"}, {"maxclients", fmt.Sprint(c.s.cfg.MaxClients)}, {"save", ""},
-			{"timeout", fmt.Sprint(int64(c.s.cfg.IdleTimeout / time.Second))},
+			{"timeout", "0"},
 		} {
 			for _, arg := range args[2:] {
 				if pattern := strings.ToLower(string(arg)); pattern == s[0] || pattern == "*" {

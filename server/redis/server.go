@@ -9,6 +9,13 @@ import (
 	"time"
 )
 
+const (
+	beat = time.Second // between two looks at all connections
+
+	callTimeout  = 5 * time.Second  // of a Backend's call, which may take a beat longer; a member waits 2 s for a leader
+	stallTimeout = 30 * time.Second // of a client that sent a part of a command, or does not take its answers
+)
+
 // Server is the Redis protocol face of one member.
 type Server struct {
 	cfg    Config
@@ -30,7 +37,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	cfg = cfg.withDefaults()
 	return &Server{
-		cfg: cfg, calls: newCalls(cfg.CallTimeout, cfg.beat()),
+		cfg: cfg, calls: newCalls(),
 		room: newRoom(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{}),
 	}
 }
@@ -123,7 +130,7 @@ func (s *Server) forget(c *conn) {
 
 // keepTime counts beats, and closes the connections that have been still for too long.
 func (s *Server) keepTime() {
-	ticker := time.NewTicker(s.cfg.beat())
+	ticker := time.NewTicker(beat)
 	defer ticker.Stop()
 	for {
 		select {
