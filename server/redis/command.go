@@ -15,8 +15,8 @@ type command struct {
 	waits   bool // its answer comes at the end of the pipeline: it does not need those before it
 	calls   bool // it calls the Backend, and may have to wait for it
 	serve   func(c *conn, args [][]byte)
-	key     [3]int   // the first and last key among the words, and the step
-	flags   []string // as COMMAND tells them
+	key     [3]redcon.SimpleInt // the first and last key among the words, and the step
+	flags   []redcon.SimpleString
 	summary string
 }
 
@@ -83,17 +83,5 @@ func (c *conn) unknown(args [][]byte) {
 
 // clip is at most n bytes of b.
 func clip(b []byte, n int) string { return string(b[:min(len(b), n)]) }
-
-// subcommand is the lower-case second word of a command.
-func subcommand(args [][]byte) string { return strings.ToLower(string(args[1])) }
-
-// badSubcommand is what Redis answers when it knows no such subcommand.
-func (c *conn) badSubcommand(args [][]byte) {
-	c.refuse("ERR unknown subcommand '" + clip(args[1], 128) + "'. Try " + strings.ToUpper(string(args[0])) + " HELP.")
-}
-
-func (c *conn) badArity(name, sub string) {
-	c.refuse("ERR wrong number of arguments for '" + name + "|" + sub + "' command")
-}
 
 func (c *conn) ok() { c.out = redcon.AppendOK(c.out) }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,44 +18,30 @@ const retry = "LOADING "
 
 // errorText is a Backend's error as Redis would tell it.
 func errorText(err error) string {
-	e := rpc.FromError(err)
-	message := e.Message
-	if message == "" {
-		message = "the member gave no reason"
-	}
-	if uncertain(err) {
+	message := cmp.Or(rpc.FromError(err).Message, "the member gave no reason")
+	passes, uncertain := judge(err)
+	if uncertain {
 		message += "; trying again may skip numbers and never repeats one"
 	}
-	if passes(err) {
+	if passes {
 		return retry + message
 	}
 	return "ERR " + message
 }
 
-// uncertain reports whether what failed, and passes, may have been done all the same.
-func uncertain(err error) bool {
+// judge reports whether what failed may succeed when it is tried again, and whether it may have
+// been done all the same.
+func judge(err error) (passes, uncertain bool) {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return true
+		return true, true
 	}
 	e := rpc.FromError(err)
+	unknown := e.Reason == rpc.CommitUnknown
 	switch e.Code {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
-		return e.Reason == "" || e.Reason == rpc.CommitUnknown
+		return true, unknown || e.Reason == ""
 	}
-	return e.Reason == rpc.CommitUnknown
-}
-
-// passes reports whether what failed may succeed when it is tried again.
-func passes(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		return true
-	}
-	e := rpc.FromError(err)
-	switch e.Code {
-	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted:
-		return true
-	}
-	return e.Reason == rpc.CommitUnknown || e.RetryAfter > 0
+	return unknown || e.RetryAfter > 0 || e.Code == codes.Aborted, unknown
 }
 
 // call calls the Backend, unless another call of the same turn failed with an error that
@@ -64,10 +51,18 @@ func (c *conn) call(f func(context.Context, Backend) error) error {
 		return c.failure
 	}
 	err := f(c.s.calls.context(), c.s.cfg.Backend)
-	if err != nil && passes(err) {
+	c.noteFailure(err)
+	return err
+}
+
+// noteFailure lets the commands of this turn fail at once if err, which may be nil, passes.
+func (c *conn) noteFailure(err error) {
+	if err == nil {
+		return
+	}
+	if passes, _ := judge(err); passes {
 		c.failure = err
 	}
-	return err
 }
 
 // refuse answers with an error that the client made. The commands before it are

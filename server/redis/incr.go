@@ -130,9 +130,7 @@ func (c *conn) servePending() {
 	for i := range c.pending.groups {
 		g := &c.pending.groups[i]
 		if g.asked {
-			if g.err != nil && passes(g.err) {
-				c.failure = g.err
-			}
+			c.noteFailure(g.err)
 			continue
 		}
 		g.err = nil

@@ -3,6 +3,7 @@ package redis
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,42 +54,24 @@ func (c *conn) info(args [][]byte) {
 // time answers the member's clock, to the millisecond, in seconds and microseconds.
 func (c *conn) time([][]byte) {
 	millis := c.s.cfg.Clock().Wall
-	c.out = redcon.AppendArray(c.out, 2)
-	c.out = redcon.AppendBulkInt(c.out, millis/1000)
-	c.out = redcon.AppendBulkInt(c.out, millis%1000*1000)
+	c.out = redcon.AppendAny(c.out, []int64{millis / 1000, millis % 1000 * 1000})
 }
 
-// config answers CONFIG GET of the settings that redis-benchmark and client
-// libraries ask for, with what is true here: what was given out is on the disks
-// of a majority, which Redis would call appendonly.
-func (c *conn) config(args [][]byte) {
-	switch sub := subcommand(args); sub {
-	case "get":
-		if len(args) < 3 {
-			c.badArity("config", sub)
-			return
+// configGet answers with the settings that redis-benchmark and client libraries ask
+// for, and what is true here: what was given out is on the disks of a majority, which
+// Redis would call appendonly.
+func (c *conn) configGet(args [][]byte) {
+	var found []string
+	for _, s := range [][2]string{
+		{"appendonly", "yes"}, {"databases", "1"}, {"maxclients", fmt.Sprint(c.s.cfg.MaxClients)}, {"save", ""}, {"timeout", "0"},
+	} {
+		if slices.ContainsFunc(args[2:], func(arg []byte) bool { return string(arg) == "*" || strings.ToLower(string(arg)) == s[0] }) {
+			found = append(found, s[0], s[1])
 		}
-		var found []string
-		for _, s := range [][2]string{
-			{"appendonly", "yes"}, {"databases", "1"}, {"maxclients", fmt.Sprint(c.s.cfg.MaxClients)}, {"save", ""},
-			{"timeout", "0"},
-		} {
-			for _, arg := range args[2:] {
-				if pattern := strings.ToLower(string(arg)); pattern == s[0] || pattern == "*" {
-					found = append(found, s[0], s[1])
-					break
-				}
-			}
-		}
-		c.out = redcon.AppendArray(c.out, len(found))
-		for _, s := range found {
-			c.out = redcon.AppendBulkString(c.out, s)
-		}
-	case "help":
-		c.help("config", args)
-	case "set", "rewrite", "resetstat":
-		c.refuse("ERR CONFIG " + strings.ToUpper(sub) + " is not served: a member is configured by its flags, see snowraft serve --help")
-	default:
-		c.badSubcommand(args)
 	}
+	c.out = redcon.AppendAny(c.out, found)
+}
+
+func (c *conn) refuseConfig(args [][]byte) {
+	c.refuse("ERR CONFIG " + strings.ToUpper(string(args[1])) + " is not served: a member is configured by its flags, see snowraft serve --help")
 }

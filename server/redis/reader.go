@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/snowraft/snowraft/internal/limits"
 )
@@ -83,7 +85,7 @@ func parseNumber(b []byte, at int, what string) (n int64, next int, err error) {
 	end := bytes.IndexByte(line, '\r')
 	if end < 0 {
 		if len(line) == maxNumberBytes+2 {
-			return 0, 0, protocolError("too big " + mbulk(what) + " count string")
+			return 0, 0, protocolError("too big " + strings.Replace(what, "multi", "m", 1) + " count string")
 		}
 		return 0, 0, errIncomplete
 	}
@@ -97,41 +99,15 @@ func parseNumber(b []byte, at int, what string) (n int64, next int, err error) {
 	return n, at + end + 2, nil
 }
 
-func mbulk(what string) string {
-	if what == "multibulk" {
-		return "mbulk"
-	}
-	return what
-}
-
 // parseInt reads a decimal int64 in the one form that Redis takes: no plus, no
 // leading zeros, no spaces.
 func parseInt(b []byte) (int64, bool) {
-	if len(b) == 1 && b[0] == '0' {
-		return 0, true
-	}
-	negative := len(b) > 0 && b[0] == '-'
-	if negative {
-		b = b[1:]
-	}
-	if len(b) == 0 || len(b) > 19 || b[0] < '1' || b[0] > '9' {
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	if err != nil || b[0] == '+' {
 		return 0, false
 	}
-	var u uint64 // 19 digits fit
-	for _, c := range b {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-		u = u*10 + uint64(c-'0')
-	}
-	const most = 1<<63 - 1
-	switch {
-	case negative && u <= most+1:
-		return -int64(u-1) - 1, true //nolint:gosec // just checked
-	case !negative && u <= most:
-		return int64(u), true
-	}
-	return 0, false
+	padded := len(b) > 1 && (b[0] == '0' || b[0] == '-' && b[1] == '0')
+	return n, !padded
 }
 
 func printable(c byte) rune {

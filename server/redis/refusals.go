@@ -7,50 +7,29 @@ import "strings"
 var refusals = func() map[string]string {
 	const here = "this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS"
 	all := make(map[string]string)
-	for _, row := range []struct{ names, advice string }{
-		{
-			"set setnx setex psetex getset getex mset msetnx append setrange setbit rename renamenx restore copy",
-			here + "; to move a sequence on: snowraft seq set NAME VALUE",
-		},
-		{
-			"del unlink getdel flushdb flushall",
-			here + "; to delete one: snowraft seq delete NAME",
-		},
-		{
-			"decr decrby",
-			"a number that was given out is never taken back. For numbers that decrease: snowraft seq create NAME --increment -1, then INCR",
-		},
-		{"incrbyfloat", "a sequence is of whole numbers: INCR or INCRBY"},
-		{
-			"expire pexpire expireat pexpireat persist ttl pttl",
-			"a sequence does not expire. For numbers that begin anew each day: snowraft seq create NAME --reset daily",
-		},
-		{
-			"multi exec discard watch unwatch",
-			"there are no transactions. Each INCR is atomic, and a pipeline without MULTI keeps its order",
-		},
-		{"eval evalsha eval_ro evalsha_ro script fcall fcall_ro function", "there are no scripts: " + here},
-		{"subscribe psubscribe ssubscribe publish unsubscribe punsubscribe", "there are no channels: " + here},
-		{
-			"keys scan dbsize randomkey type object dump sort",
-			"to see the sequences: snowraft seq list",
-		},
-		{
-			"mget strlen getrange substr getbit hincrby hincrbyfloat hget hset hgetall hmset hdel lpush rpush lpop rpop lrange " +
-				"sadd srem smembers sismember zadd zincrby zrange zscore xadd xread pfadd setrange bitcount",
-			here,
-		},
-		{
-			"save bgsave bgrewriteaof shutdown replicaof failover monitor debug",
-			"a member is administered with the command snowraft, see snowraft --help",
-		},
+	for names, advice := range map[string]string{
+		"set setnx setex psetex getset getex mset msetnx append setbit rename renamenx restore copy": here +
+			"; to move a sequence on: snowraft seq set NAME VALUE",
+		"del unlink getdel flushdb flushall": here + "; to delete one: snowraft seq delete NAME",
+		"decr decrby": "a number that was given out is never taken back. " +
+			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR",
+		"incrbyfloat": "a sequence is of whole numbers: INCR or INCRBY",
+		"expire pexpire expireat pexpireat persist ttl pttl": "a sequence does not expire. " +
+			"For numbers that begin anew each day: snowraft seq create NAME --reset daily",
+		"multi exec discard watch unwatch": "there are no transactions. Each INCR is atomic, " +
+			"and a pipeline without MULTI keeps its order",
+		"eval evalsha eval_ro evalsha_ro script fcall fcall_ro function":   "there are no scripts: " + here,
+		"subscribe psubscribe ssubscribe publish unsubscribe punsubscribe": "there are no channels: " + here,
+		"keys scan dbsize randomkey type object dump sort":                 "to see the sequences: snowraft seq list",
+		"mget strlen setrange getrange substr getbit bitcount hincrby hincrbyfloat hget hset hgetall hmset hdel lpush rpush " +
+			"lpop rpop lrange sadd srem smembers sismember zadd zincrby zrange zscore xadd xread pfadd": here,
+		"save bgsave bgrewriteaof shutdown replicaof failover monitor debug": "a member is administered with the command " +
+			"snowraft, see snowraft --help",
+		"cluster readonly readwrite asking": noCluster,
 	} {
-		for name := range strings.FieldsSeq(row.names) {
-			all[name] = row.advice
+		for name := range strings.FieldsSeq(names) {
+			all[name] = advice
 		}
-	}
-	for name := range strings.FieldsSeq("cluster readonly readwrite asking") {
-		all[name] = noCluster
 	}
 	return all
 }()

@@ -1,7 +1,6 @@
 package redis
 
 import (
-	"strconv"
 	"strings"
 
 	"github.com/tidwall/redcon"
@@ -80,22 +79,11 @@ func (c *conn) hello(args [][]byte) {
 	if named {
 		c.name = name
 	}
-	c.out = redcon.AppendArray(c.out, 14)
-	for _, pair := range [][2]string{{"server", "redis"}, {"version", redisVersion}} {
-		c.out = redcon.AppendBulkString(c.out, pair[0])
-		c.out = redcon.AppendBulkString(c.out, pair[1])
-	}
-	c.out = redcon.AppendBulkString(c.out, "proto")
-	c.out = redcon.AppendInt(c.out, 2)
-	c.out = redcon.AppendBulkString(c.out, "id")
-	c.out = redcon.AppendInt(c.out, c.id)
 	// Every member takes INCR, which is what clients want to know by the role.
-	for _, pair := range [][2]string{{"mode", "standalone"}, {"role", "master"}} {
-		c.out = redcon.AppendBulkString(c.out, pair[0])
-		c.out = redcon.AppendBulkString(c.out, pair[1])
-	}
-	c.out = redcon.AppendBulkString(c.out, "modules")
-	c.out = redcon.AppendArray(c.out, 0)
+	c.out = redcon.AppendAny(c.out, []any{
+		"server", "redis", "version", redisVersion, "proto", redcon.SimpleInt(2), "id", redcon.SimpleInt(c.id),
+		"mode", "standalone", "role", "master", "modules", []any{},
+	})
 }
 
 // selectDB knows the one database that there is.
@@ -118,76 +106,4 @@ func (c *conn) quit([][]byte) {
 func (c *conn) reset([][]byte) {
 	c.name = ""
 	c.out = redcon.AppendString(c.out, "RESET")
-}
-
-const (
-	badName      = "ERR Client names cannot contain spaces, newlines or special characters."
-	maxNameBytes = 256
-)
-
-func nameFits(name []byte) bool {
-	for _, b := range name {
-		if b < '!' || b > '~' {
-			return false
-		}
-	}
-	return len(name) <= maxNameBytes
-}
-
-// describeClient is the line of CLIENT INFO, with the fields of Redis 7.0, as
-// client libraries look for each. What is not counted here is 0.
-func (c *conn) describeClient(sub string) string {
-	return "id=" + strconv.FormatInt(c.id, 10) + " addr=" + c.net.RemoteAddr().String() + " laddr=" + c.net.LocalAddr().String() +
-		" fd=0 name=" + c.name + " age=0 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0" +
-		" rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|" + sub + " user=default redir=-1 resp=2\n"
-}
-
-// client answers what client libraries and people ask of CLIENT.
-func (c *conn) client(args [][]byte) {
-	sub := subcommand(args)
-	if sub == "help" {
-		c.help("client", args)
-		return
-	}
-	words, known := map[string]int{
-		"setname": 3, "getname": 2, "setinfo": 4, "id": 2, "info": 2, "list": -2, "no-evict": 3, "no-touch": 3, "reply": 3,
-	}[sub]
-	switch {
-	case !known:
-		c.badSubcommand(args)
-		return
-	case !arityFits(words, len(args)):
-		c.badArity("client", sub)
-		return
-	}
-	switch sub {
-	case "setname":
-		if !nameFits(args[2]) {
-			c.refuse(badName)
-			return
-		}
-		c.name = string(args[2])
-		c.ok()
-	case "getname":
-		if c.name == "" {
-			c.out = redcon.AppendNull(c.out)
-			return
-		}
-		c.out = redcon.AppendBulkString(c.out, c.name)
-	case "id":
-		c.out = redcon.AppendInt(c.out, c.id)
-	case "info", "list":
-		c.out = redcon.AppendBulkString(c.out, c.describeClient(sub))
-	case "setinfo":
-		c.ok() // the library's name and version, which nothing here needs
-	default:
-		switch on := strings.ToLower(string(args[2])); {
-		case on == "on", on == "off" && sub != "reply":
-			c.ok()
-		case sub == "reply" && (on == "off" || on == "skip"):
-			c.refuse("ERR CLIENT REPLY " + strings.ToUpper(on) + " is not served: numbers that nobody reads are lost")
-		default:
-			c.refuse("ERR syntax error")
-		}
-	}
 }

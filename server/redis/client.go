@@ -1,0 +1,70 @@
+package redis
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/tidwall/redcon"
+)
+
+const (
+	badName      = "ERR Client names cannot contain spaces, newlines or special characters."
+	maxNameBytes = 256
+)
+
+func nameFits(name []byte) bool {
+	for _, b := range name {
+		if b < '!' || b > '~' {
+			return false
+		}
+	}
+	return len(name) <= maxNameBytes
+}
+
+func (c *conn) setName(args [][]byte) {
+	if !nameFits(args[2]) {
+		c.refuse(badName)
+		return
+	}
+	c.name = string(args[2])
+	c.ok()
+}
+
+func (c *conn) getName([][]byte) {
+	if c.name == "" {
+		c.out = redcon.AppendNull(c.out)
+		return
+	}
+	c.out = redcon.AppendBulkString(c.out, c.name)
+}
+
+func (c *conn) clientID([][]byte) { c.out = redcon.AppendInt(c.out, c.id) }
+
+// clientInfo answers with the fields of Redis 7.0, as client libraries look for each.
+// What is not counted here is 0.
+func (c *conn) clientInfo(args [][]byte) {
+	c.out = redcon.AppendBulkString(c.out, fmt.Sprintf("id=%d addr=%s laddr=%s fd=0 name=%s"+
+		" age=0 idle=0 flags=N db=0 sub=0 psub=0 ssub=0 multi=-1 qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0"+
+		" rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=client|%s user=default redir=-1 resp=2\n",
+		c.id, c.net.RemoteAddr(), c.net.LocalAddr(), c.name, subcommandName(args)))
+}
+
+// onOrOff answers what changes nothing.
+func (c *conn) onOrOff(args [][]byte) {
+	if on := strings.ToLower(string(args[2])); on != "on" && on != "off" {
+		c.refuse("ERR syntax error")
+		return
+	}
+	c.ok()
+}
+
+func (c *conn) reply(args [][]byte) {
+	switch on := strings.ToUpper(string(args[2])); on {
+	case "ON":
+		c.ok()
+	case "OFF", "SKIP":
+		c.refuse("ERR CLIENT REPLY " + on + " is not served: numbers that nobody reads are lost")
+	default:
+		c.refuse("ERR syntax error")
+	}
+}

@@ -1,0 +1,82 @@
+package redis
+
+import (
+	"strings"
+
+	"github.com/tidwall/redcon"
+)
+
+// subcommand is what some commands take as their second word.
+type subcommand struct {
+	usage   string // begins with the subcommand's name
+	arity   int    // as a command's
+	serve   func(c *conn, args [][]byte)
+	summary string // empty: HELP does not list it
+}
+
+// subcommands has the order of HELP, and Redis's words as far as it has any.
+var subcommands = map[string][]subcommand{
+	"client": {
+		{"GETNAME", 2, (*conn).getName, "Return the name of the current connection."},
+		{"ID", 2, (*conn).clientID, "Return the ID of the current connection."},
+		{"INFO", 2, (*conn).clientInfo, "Return information about the current client connection."},
+		{"LIST [options ...]", -2, (*conn).clientInfo, "Return information about the current client connection only."},
+		{"REPLY ON", 3, (*conn).reply, "Control the replies sent to the current connection."},
+		{"SETINFO <attribute> <value>", 4, func(c *conn, _ [][]byte) { c.ok() }, "Take the name or the version of the client library, for nothing."},
+		{"SETNAME <name>", 3, (*conn).setName, "Assign the name <name> to the current connection."},
+		{"NO-EVICT (ON|OFF)", 3, (*conn).onOrOff, "Protect current client connection from eviction, which there is none of."},
+		{"NO-TOUCH (ON|OFF)", 3, (*conn).onOrOff, "Change nothing, as no key is ever evicted."},
+	},
+	"command": {
+		{"(no subcommand)", 1, nil, "Return details about all commands that are served."},
+		{"COUNT", 2, (*conn).commandCount, "Return the total number of commands that are served."},
+		{"LIST", -2, (*conn).commandList, "Return a list of all commands that are served."},
+		{"INFO [<command-name> ...]", -2, (*conn).commandInfo, "Return details about multiple commands."},
+		{"DOCS [<command-name> ...]", -2, (*conn).commandDocs, "Return documentation details about multiple commands."},
+	},
+	"config": {
+		{"GET <parameter> [<parameter> ...]", -3, (*conn).configGet, "Return these parameters and their values; * returns all."},
+		{"SET", -2, (*conn).refuseConfig, ""},
+		{"REWRITE", -2, (*conn).refuseConfig, ""},
+		{"RESETSTAT", -2, (*conn).refuseConfig, ""},
+	},
+}
+
+// second serves a command by its second word.
+func (c *conn) second(args [][]byte) {
+	name, sub := strings.ToLower(string(args[0])), subcommandName(args)
+	all := subcommands[name]
+	if sub == "help" {
+		all = []subcommand{{"HELP", 2, (*conn).help, ""}}
+	}
+	for _, s := range all {
+		switch called, _, _ := strings.Cut(s.usage, " "); {
+		case s.serve == nil || strings.ToLower(called) != sub:
+			continue
+		case arityFits(s.arity, len(args)):
+			s.serve(c, args)
+		default:
+			c.refuse("ERR wrong number of arguments for '" + name + "|" + sub + "' command")
+		}
+		return
+	}
+	c.refuse("ERR unknown subcommand '" + clip(args[1], 128) + "'. Try " + strings.ToUpper(name) + " HELP.")
+}
+
+// subcommandName is the lower-case second word of a command.
+func subcommandName(args [][]byte) string { return strings.ToLower(string(args[1])) }
+
+// help answers the subcommand HELP in Redis's form: lines that are simple strings.
+func (c *conn) help(args [][]byte) {
+	name := string(args[0])
+	lines := []string{strings.ToUpper(name) + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
+	for _, s := range append(subcommands[strings.ToLower(name)], subcommand{usage: "HELP", summary: "Prints this help."}) {
+		if s.summary != "" {
+			lines = append(lines, s.usage, "    "+s.summary)
+		}
+	}
+	c.out = redcon.AppendArray(c.out, len(lines))
+	for _, line := range lines {
+		c.out = redcon.AppendString(c.out, line)
+	}
+}
