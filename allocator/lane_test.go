@@ -158,8 +158,8 @@ func TestImpossibleGrants(t *testing.T) {
 		})
 	}
 	for name, forge := range map[string]func(*allocator.Grant){
-		"another worker": func(g *allocator.Grant) { g.Worker++ },
-		"another token":  func(g *allocator.Grant) { g.Token++ },
+		"another worker": func(g *allocator.Grant) { g.Worker++; g.Until += 3_600_000 },
+		"another token":  func(g *allocator.Grant) { g.Token++; g.Until += 3_600_000 },
 		"shorter":        func(g *allocator.Grant) { g.Until = g.From - 1; g.From -= 2 },
 	} {
 		t.Run("extension/"+name, func(t *testing.T) {
@@ -172,7 +172,14 @@ func TestImpossibleGrants(t *testing.T) {
 						r.cluster.forge = nil
 					}
 				})
-				r.pass(10 * time.Second)
+				for range 100 {
+					r.pass(100 * time.Millisecond)
+					r.cluster.set(func() {
+						if until, granted := r.lane().Until, r.cluster.workers[0].highWater; until > granted {
+							r.Fatalf("the lane's window ends at tick %d, %d was granted", until, granted)
+						}
+					})
+				}
 				// It was ignored, and the repetition told what had been granted.
 				if s := r.lane(); s.Worker != 0 || !s.ServeUntil.After(before) {
 					r.Fatalf("%+v", s)

@@ -87,6 +87,14 @@ func TestHandshakeRefusesOtherClusters(t *testing.T) {
 	}
 }
 
+// Another member runs at an address that the caller knows from before.
+func TestHandshakeRefusesCallsForAnotherMember(t *testing.T) {
+	n := ofCluster(t)
+	if reply := n.judge(hello{From: sameCluster(n), To: uuid.NewString()}); reply.Refused != otherNode {
+		t.Errorf("judge() = %+v, want %q", reply, otherNode)
+	}
+}
+
 func TestGossipRefusesOtherClusters(t *testing.T) {
 	if err := ofCluster(t).gossip.compatible(someMeta()); !errors.Is(err, ErrOtherCluster) {
 		t.Errorf("compatible() = %v, want %v", err, ErrOtherCluster)

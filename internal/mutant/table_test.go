@@ -1,0 +1,88 @@
+package mutant
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("mutant.update", false, "write the table of safety rules")
+
+const (
+	tableFile  = "docs/safety.md"
+	tableBegin = "<!-- The tables are written from the planted bugs: go test ./internal/mutant -mutant.update -->\n"
+	tableEnd   = "<!-- end of the tables -->\n"
+)
+
+// sections are the packages in the order in which the page has them.
+var sections = []struct{ dir, title string }{
+	{"fsm", "State machine"},
+	{"allocator", "Windows and blocks in a process"},
+	{"internal/member", "Members and leaders"},
+	{"internal/clock", "Clocks"},
+	{"cluster", "The node"},
+	{"cluster/storage", "Disk"},
+	{"server", "Requests between members"},
+	{"client", "The Go client"},
+}
+
+// TestSafetyRulesAreDocumented compares the tables with the patches.
+func TestSafetyRulesAreDocumented(t *testing.T) {
+	patches, err := Load(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(root, tableFile)
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, begun := strings.Cut(string(raw), tableBegin)
+	_, tail, ended := strings.Cut(rest, tableEnd)
+	if !begun || !ended {
+		t.Fatalf("%s: the comments around the tables are missing", tableFile)
+	}
+	page := head + tableBegin + tables(t, patches) + tableEnd + tail
+	if *update {
+		err = os.WriteFile(file, []byte(page), 0o644) //nolint:gosec // a page for everybody
+	} else if page != string(raw) {
+		t.Errorf("%s differs from the planted bugs: run go test ./internal/mutant -mutant.update", tableFile)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func tables(t *testing.T, patches []Patch) string {
+	var b strings.Builder
+	shown := 0
+	for _, s := range sections {
+		fmt.Fprintf(&b, "\n## %s\n\nPackage [`%s`](../%s).\n\n| Rule | Planted bug | Tests |\n|---|---|---|\n", s.title, s.dir, s.dir)
+		for _, p := range patches {
+			if path.Dir(path.Dir(path.Dir(p.File))) != s.dir {
+				continue
+			}
+			shown++
+			rule, bug, ok := strings.Cut(p.Rule, " The bug ")
+			if !ok {
+				t.Errorf("%s: expected the rule, and then what %q does", p.File, "The bug")
+			}
+			var tests []string
+			for _, r := range p.Runs {
+				if test := fmt.Sprintf("`%s` in `%s`", r.Test, strings.TrimPrefix(r.Package, "./")); r.Caught && r.With == "" && !slices.Contains(tests, test) {
+					tests = append(tests, test)
+				}
+			}
+			fmt.Fprintf(&b, "| %s | [`%s`](../%s) %s | %s |\n", rule, p.Name, p.File, bug, strings.Join(tests, ", "))
+		}
+	}
+	if shown != len(patches) {
+		t.Errorf("%d of %d planted bugs are in the tables: add their packages to sections", shown, len(patches))
+	}
+	return b.String() + "\n"
+}
