@@ -93,7 +93,7 @@ func (b *Blocks) Next(ctx context.Context) (int64, error) {
 
 // Take returns the next n numbers, 1 to 1,000,000, in one run. It fails as Next does.
 func (b *Blocks) Take(ctx context.Context, n int) (Numbers, error) {
-	if err := checkCount(n); err != nil {
+	if err := checkCount(n, "numbers"); err != nil {
 		return Numbers{}, err
 	}
 	numbers, err := b.take(ctx, uint64(n))

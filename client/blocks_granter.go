@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync/atomic"
-
-	"google.golang.org/grpc/codes"
+	"time"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -39,17 +38,5 @@ func blocksError(err error) error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	e := &Error{code: codes.Internal, message: err.Error()}
-	from, ok := errors.AsType[*rpc.Error](err)
-	switch {
-	case ok:
-		e.Reason, e.RetryAfter, e.code = from.Reason, from.RetryAfter, from.Code
-	case errors.Is(err, allocator.ErrOutdatedBlock):
-		e.Reason, e.code = rpc.SequenceChanged, codes.Aborted
-	case errors.Is(err, context.DeadlineExceeded):
-		e.cause, e.code = context.DeadlineExceeded, codes.DeadlineExceeded
-	case errors.Is(err, context.Canceled):
-		e.cause, e.code = context.Canceled, codes.Canceled
-	}
-	return e
+	return allocating(err, time.Now())
 }

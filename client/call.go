@@ -125,12 +125,13 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 	mine := t.within(ctx)
 	began := time.Now()
 	err := c.conn.Invoke(mine, c.method, c.req, reply, c.callOpts...)
-	if member, _ := t.chosen(); err != nil && member == "" && c.fallback != nil && mine.Err() == nil && c.life.Err() == nil {
-		if second := c.fallback.Invoke(mine, c.method, c.req, reply, c.callOpts...); second == nil || t.picked() {
+	member, _ := t.chosen()
+	if err != nil && member == "" && c.fallback != nil && mine.Err() == nil && c.life.Err() == nil {
+		second := c.fallback.Invoke(mine, c.method, c.req, reply, c.callOpts...)
+		if member, _ = t.chosen(); second == nil || member != "" {
 			err = second
 		}
 	}
-	member, _ := t.chosen()
 	took := time.Since(began)
 	c.opts.hooks.try(c.method, member, took, err)
 	switch {

@@ -119,7 +119,7 @@ func (c *Client) Sequence(name string) *Sequence {
 	defer c.mu.Unlock()
 	s := c.numbers[name]
 	if s == nil {
-		s = newSequence(c, name)
+		s = newSequence(name, snowraftv1.NewSequenceServiceClient(c.leader), &c.opts)
 		c.numbers[name] = s
 	}
 	return s

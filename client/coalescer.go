@@ -33,6 +33,9 @@ type coalescer[R any] struct {
 	fetch   func(ctx context.Context, count uint64, after uint64) (R, error)
 	timeout time.Duration // of callers who bring no deadline
 	hooks   *Hooks
+	// divide reports whether an error of a shared call need not concern each of its callers, so that
+	// each gets a call of its own; nil: it never is.
+	divide func(error) bool
 
 	mu      sync.Mutex
 	open    *batch[R] // takes callers in; nil: none waits
@@ -67,15 +70,23 @@ func (c *coalescer[R]) do(ctx context.Context, count, after uint64) (answer R, o
 		answer, err = c.alone(ctx, count, after)
 		return answer, 0, err
 	}
-	if c.idle() {
+	c.mu.Lock()
+	if c.flights == 0 {
 		// Nobody can join a call that has begun, so it is the caller's alone and needs no goroutine.
+		c.begun()
+		c.mu.Unlock()
 		answer, err = c.alone(ctx, count, after)
 		c.landed()
 		return answer, 0, err
 	}
 	b, offset := c.join(ctx, count, after)
+	c.mu.Unlock()
 	select {
 	case <-b.done:
+		if b.joined > 1 && c.divide != nil && c.divide(b.err) {
+			answer, err = c.alone(ctx, count, after)
+			return answer, 0, err
+		}
 		return b.answer, offset, b.err
 	case <-ctx.Done():
 		c.leave(b)
@@ -99,10 +110,9 @@ func withoutMetadata(ctx context.Context) context.Context {
 	return ctx
 }
 
+// join adds a caller to the open batch, while a call is under way. The lock is held.
 func (c *coalescer[R]) join(ctx context.Context, count, after uint64) (b *batch[R], offset uint64) {
 	deadline, bounded := ctx.Deadline()
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	if c.open != nil && c.open.count+count > limits.Count {
 		c.launch()
 	}
@@ -121,32 +131,17 @@ func (c *coalescer[R]) join(ctx context.Context, count, after uint64) (b *batch[
 	if deadline.After(b.deadline) {
 		b.deadline = deadline
 	}
-	c.consider()
-	return b, offset
-}
-
-// consider begins the open batch's call if it is time to, or arranges for that. The lock is held.
-func (c *coalescer[R]) consider() {
-	if c.open == nil {
-		return
-	}
-	if c.flights == 0 {
-		c.launch()
-		return
-	}
-	if c.open.joined > 1 || c.flights >= maxFlights {
-		return // the first has arranged it, or the end of a call does
-	}
 	pause := stagger - time.Since(c.last)
-	if pause <= 0 {
+	switch {
+	case b.joined > 1 || c.flights >= maxFlights: // the first has arranged its call, or the end of a call does
+	case pause <= 0:
 		c.launch()
-		return
-	}
-	if c.timer == nil {
+	case c.timer == nil:
 		c.timer = time.AfterFunc(pause, c.due)
-	} else {
+	default:
 		c.timer.Reset(pause)
 	}
+	return b, offset
 }
 
 // due runs when the stagger has passed.
@@ -162,33 +157,24 @@ func (c *coalescer[R]) due() {
 func (c *coalescer[R]) launch() {
 	b := c.open
 	c.open = nil
-	c.flights++
-	c.last = time.Now()
+	c.begun()
 	// With the first caller's values a trace shows what the call was for.
 	values := context.WithValue(withoutMetadata(context.WithoutCancel(b.first)), toldKey{}, &b.told)
 	ctx, cancel := context.WithDeadline(values, b.deadline)
 	b.first, b.cancel = nil, cancel
-	go c.fly(ctx, cancel, b)
+	go func() {
+		defer cancel()
+		b.answer, b.err = c.fetch(ctx, b.count, b.after)
+		close(b.done)
+		c.hooks.batch(b.joined, b.count, b.err)
+		c.landed()
+	}()
 }
 
-func (c *coalescer[R]) fly(ctx context.Context, cancel context.CancelFunc, b *batch[R]) {
-	defer cancel()
-	b.answer, b.err = c.fetch(ctx, b.count, b.after)
-	close(b.done)
-	c.hooks.batch(b.joined, b.count, b.err)
-	c.landed()
-}
-
-// idle reports whether no call is under way; then there is one, the caller's.
-func (c *coalescer[R]) idle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.flights > 0 {
-		return false
-	}
+// begun counts a call. The lock is held.
+func (c *coalescer[R]) begun() {
 	c.flights++
 	c.last = time.Now()
-	return true
 }
 
 // landed is the end of a call: who waited has the next.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -149,9 +151,14 @@ func newError(err error, member string) *Error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	from := rpc.FromError(err)
-	e := &Error{Reason: from.Reason, Member: member, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code, from: err}
+	e := wired(rpc.FromError(err))
+	e.Member, e.from = member, err
 	_, e.Unsent = errors.AsType[unsent](err)
+	return e
+}
+
+func wired(from *rpc.Error) *Error {
+	e := &Error{Reason: from.Reason, RetryAfter: from.RetryAfter, message: from.Message, code: from.Code}
 	switch from.Code {
 	case codes.DeadlineExceeded:
 		e.cause = context.DeadlineExceeded
@@ -159,6 +166,30 @@ func newError(err error, member string) *Error {
 		e.cause = context.Canceled
 	}
 	return e
+}
+
+// allocating is the error of an allocator in this process.
+func allocating(err error, now time.Time) *Error {
+	e := wired(cmp.Or(rpc.Classify(err, now), rpc.FromError(err)))
+	e.message = rpc.Message(err)
+	return e
+}
+
+func invalid(message string) *Error {
+	return &Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument, message: message}
+}
+
+func malformed(format string, args ...any) error {
+	return &Error{code: codes.Internal, message: "the answer of a member has " + fmt.Sprintf(format, args...) +
+		": it was thrown away; please report it, with the versions of client and member"}
+}
+
+// checkCount refuses to ask for n things of a kind if that is not 1 to 1,000,000.
+func checkCount(n int, of string) error {
+	if n < 1 || n > limits.Count {
+		return invalid(fmt.Sprintf("%d %s were asked for, expected 1 to %d", n, of, limits.Count))
+	}
+	return nil
 }
 
 // interrupted is the error of a caller whose context ended while it waited; last is what was

@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/snowraft/snowraft/allocator"
-	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -97,8 +96,8 @@ func (g *Generator) Ranges(ctx context.Context, n int) ([]Range, error) {
 
 // AppendRanges appends n IDs to dst, as Ranges returns them. With an error it returns dst as it was.
 func (g *Generator) AppendRanges(ctx context.Context, dst []Range, n int) ([]Range, error) {
-	if n < 1 || n > limits.Count {
-		return dst, errCount(n)
+	if err := checkCount(n, "IDs"); err != nil {
+		return dst, err
 	}
 	i, err := g.await(ctx)
 	if err != nil {

@@ -130,9 +130,7 @@ func (g *Generator) failure(err error) error {
 		}
 		err, cause = interrupted.Missing, interrupted.Err
 	}
-	e := rpc.Classify(err, time.UnixMilli(g.judge.watch.Now().Wall))
-	if e == nil {
-		e = rpc.FromError(err)
-	}
-	return &Error{Reason: e.Reason, RetryAfter: e.RetryAfter, message: rpc.Message(err), code: e.Code, cause: cause}
+	e := allocating(err, time.UnixMilli(g.judge.watch.Now().Wall))
+	e.cause = cause
+	return e
 }

@@ -2,11 +2,9 @@ package client
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync/atomic"
 
-	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -74,8 +72,8 @@ func (i *IDs) expand(ctx context.Context, dst []uint64, n int, after uint64) ([]
 
 // take gets n IDs: those of the answer from the offset on.
 func (i *IDs) take(ctx context.Context, n int, after uint64) (answer []Range, offset uint64, err error) {
-	if n < 1 || n > limits.Count {
-		return nil, 0, errCount(n)
+	if err := checkCount(n, "IDs"); err != nil {
+		return nil, 0, err
 	}
 	switch {
 	case after == 0:
@@ -91,7 +89,6 @@ func (i *IDs) take(ctx context.Context, n int, after uint64) (answer []Range, of
 
 // fetch asks a member.
 func (i *IDs) fetch(ctx context.Context, count, after uint64) ([]Range, error) {
-	i.client.members.start()
 	resp, err := i.rpc.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: i.layout, Count: uint32(count), After: after})
 	if err != nil {
 		return nil, err
@@ -100,20 +97,13 @@ func (i *IDs) fetch(ctx context.Context, count, after uint64) ([]Range, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.saw(last(answer))
+	raise(&i.highest, last(answer))
 	return answer, nil
 }
-
-func (i *IDs) saw(id uint64) { raise(&i.highest, id) }
 
 // raise sets what to id if that is greater.
 func raise(what *atomic.Uint64, id uint64) {
 	for was := what.Load(); id > was && !what.CompareAndSwap(was, id); {
 		was = what.Load()
 	}
-}
-
-// errCount refuses to ask for n IDs.
-func errCount(n int) error {
-	return invalid(fmt.Sprintf("%d IDs were asked for, expected 1 to %d", n, limits.Count))
 }

@@ -112,9 +112,3 @@ func (t *try) chosen() (addr string, others bool) {
 	defer t.mu.Unlock()
 	return t.member, t.others
 }
-
-// picked reports whether there was a member to ask.
-func (t *try) picked() bool {
-	member, _ := t.chosen()
-	return member != ""
-}

@@ -2,12 +2,9 @@ package client
 
 import (
 	"cmp"
-	"fmt"
 	"iter"
 	"math/bits"
 	"slices"
-
-	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/allocator"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -59,11 +56,6 @@ func valid(r Range, step, after uint64) error {
 		return malformed("%d IDs from %d on with a step of %d, which exceed 64 bits", r.Count, r.First, r.Step)
 	}
 	return nil
-}
-
-func malformed(format string, args ...any) error {
-	return &Error{code: codes.Internal, message: "the answer of a member has " + fmt.Sprintf(format, args...) +
-		": it was thrown away; please report it, with the versions of client and member"}
 }
 
 // end is the last ID of a range.

@@ -24,13 +24,16 @@ import (
 type Sequence struct {
 	name  string
 	rpc   snowraftv1.SequenceServiceClient
-	begin func()
 	calls coalescer[*numbering]
 }
 
-func newSequence(c *Client, name string) *Sequence {
-	s := &Sequence{name: name, rpc: snowraftv1.NewSequenceServiceClient(c.leader), begin: c.members.start}
-	s.calls = coalescer[*numbering]{fetch: s.fetch, timeout: c.opts.timeout, hooks: &c.opts.hooks}
+func newSequence(name string, members snowraftv1.SequenceServiceClient, o *options) *Sequence {
+	s := &Sequence{name: name, rpc: members}
+	s.calls = coalescer[*numbering]{
+		fetch:   func(ctx context.Context, count, _ uint64) (*numbering, error) { return s.ask(ctx, count, "") },
+		divide:  func(err error) bool { return errors.Is(err, ErrSequenceExhausted) }, // there may be enough for one
+		timeout: o.timeout, hooks: &o.hooks,
+	}
 	return s
 }
 
@@ -46,10 +49,7 @@ func (s *Sequence) Next(ctx context.Context) (int64, error) {
 // Take returns the next n numbers, 1 to 1,000,000, in one run: others' numbers are not among them. When
 // fewer are left it returns none of them, and ErrSequenceExhausted.
 func (s *Sequence) Take(ctx context.Context, n int) (Numbers, error) {
-	if err := checkCount(n); err != nil {
-		return Numbers{}, err
-	}
-	answer, at, err := s.get(ctx, uint64(n))
+	answer, at, err := s.get(ctx, n)
 	if err != nil {
 		return Numbers{}, err
 	}
@@ -67,10 +67,7 @@ func (s *Sequence) NextText(ctx context.Context) (string, error) {
 
 // Texts returns the next n numbers as Take does, as text, in the sequence's format.
 func (s *Sequence) Texts(ctx context.Context, n int) ([]string, error) {
-	if err := checkCount(n); err != nil {
-		return nil, err
-	}
-	answer, at, err := s.get(ctx, uint64(n))
+	answer, at, err := s.get(ctx, n)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +82,7 @@ func (s *Sequence) TakeOnce(ctx context.Context, requestID string, n int) (Numbe
 	if err != nil {
 		return Numbers{}, err
 	}
-	return answer.part(0, uint64(n)), nil
+	return answer.Numbers, nil
 }
 
 // TextsOnce is TakeOnce with the numbers as text, in the sequence's format.
@@ -98,7 +95,7 @@ func (s *Sequence) TextsOnce(ctx context.Context, requestID string, n int) ([]st
 }
 
 func (s *Sequence) once(ctx context.Context, requestID string, n int) (*numbering, error) {
-	if err := checkCount(n); err != nil {
+	if err := checkCount(n, "numbers"); err != nil {
 		return nil, err
 	}
 	if requestID == "" || len(requestID) > limits.RequestIDBytes {
@@ -108,49 +105,17 @@ func (s *Sequence) once(ctx context.Context, requestID string, n int) (*numberin
 }
 
 // get gets n numbers: those of the answer from an index on.
-func (s *Sequence) get(ctx context.Context, n uint64) (answer *numbering, at uint64, err error) {
-	answer, at, err = s.calls.do(ctx, n, 0)
-	var together *exhaustedError
-	if !errors.As(err, &together) {
-		return answer, at, err
+func (s *Sequence) get(ctx context.Context, n int) (answer *numbering, at uint64, err error) {
+	if err := checkCount(n, "numbers"); err != nil {
+		return nil, 0, err
 	}
-	if together.count == n {
-		return nil, 0, together.cause
-	}
-	answer, err = s.ask(ctx, n, "") // there were too few for all, but maybe not for this one
-	return answer, 0, err
-}
-
-// fetch gets numbers for all who wait.
-func (s *Sequence) fetch(ctx context.Context, count, _ uint64) (*numbering, error) {
-	answer, err := s.ask(ctx, count, "")
-	if errors.Is(err, ErrSequenceExhausted) {
-		return nil, &exhaustedError{count, err}
-	}
-	return answer, err
+	return s.calls.do(ctx, uint64(n), 0)
 }
 
 func (s *Sequence) ask(ctx context.Context, count uint64, requestID string) (*numbering, error) {
-	s.begin()
 	resp, err := s.rpc.Next(ctx, &snowraftv1.NextRequest{Sequence: s.name, Count: uint32(count), RequestId: requestID})
 	if err != nil {
 		return nil, err
 	}
 	return newNumbering(resp, count)
-}
-
-// exhaustedError says that fewer numbers were left than a batch asked for. No caller sees it.
-type exhaustedError struct {
-	count uint64 // that were asked for
-	cause error
-}
-
-func (e *exhaustedError) Error() string { return e.cause.Error() }
-func (e *exhaustedError) Unwrap() error { return e.cause }
-
-func checkCount(n int) error {
-	if n < 1 || n > limits.Count {
-		return invalid(fmt.Sprintf("%d numbers were asked for, expected 1 to %d", n, limits.Count))
-	}
-	return nil
 }

@@ -9,9 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
-	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/sequence"
 )
@@ -69,9 +66,8 @@ func newNumbering(resp *snowraftv1.NextResponse, count uint64) (*numbering, erro
 		written: resp.GetTexts(),
 	}
 	if uint64(resp.GetCount()) != count || !fits(n.First, n.Increment, count) || len(n.written) > 0 && len(n.written) != n.Count {
-		return nil, &Error{code: codes.Internal, message: fmt.Sprintf(
-			"the member answered a request for %d numbers with %d from %d by %d, and %d texts, and they were ignored",
-			count, resp.GetCount(), n.First, n.Increment, len(n.written))}
+		return nil, malformed("%d numbers from %d by %d and %d texts instead of the %d numbers that were asked for",
+			resp.GetCount(), n.First, n.Increment, len(n.written), count)
 	}
 	format, zone, millis := resp.GetFormat(), resp.GetTimeZone(), resp.GetTimeMs()
 	n.write = sync.OnceValues(func() (func(int64) string, error) { return writer(format, zone, millis) })
@@ -116,8 +112,4 @@ func writer(format, zone string, millis int64) (func(int64) string, error) {
 	}
 	at := time.UnixMilli(millis).In(location)
 	return func(number int64) string { return string(f.Append(nil, number, at)) }, nil
-}
-
-func invalid(message string) *Error {
-	return &Error{Reason: rpc.InvalidArgument, code: codes.InvalidArgument, message: message}
 }

@@ -77,9 +77,7 @@ func (c *counter) sequence() *Sequence {
 	if c.max == 0 {
 		c.max = 1 << 40
 	}
-	s := &Sequence{name: "s", rpc: c, begin: func() {}}
-	s.calls = coalescer[*numbering]{fetch: s.fetch, timeout: limits.CallTimeout, hooks: new(Hooks)}
-	return s
+	return newSequence("s", c, &options{timeout: limits.CallTimeout})
 }
 
 // What callers together get is what was given out, in order for each; nothing was given out before it was asked for.
@@ -142,7 +140,7 @@ func TestSequenceEnds(t *testing.T) {
 				defer mu.Unlock()
 				if err == nil {
 					given = slices.AppendSeq(given, n.All())
-				} else if refused++; !errors.Is(err, ErrSequenceExhausted) || errors.As(err, new(*exhaustedError)) {
+				} else if refused++; !errors.Is(err, ErrSequenceExhausted) {
 					t.Errorf("caller %d: %T %v", k, err, err)
 				}
 			})

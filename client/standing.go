@@ -1,6 +1,7 @@
 package client
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -13,9 +14,9 @@ const suspicion = 5 * time.Second
 
 // standing is what is known of members beside their health, by their addresses.
 type standing struct {
-	mu       sync.RWMutex
+	mu       sync.Mutex
 	addrs    []string             // to which there are or should be connections
-	learned  map[string]bool      // those that members advertise; nil: nothing was learned yet
+	learned  []string             // those that members advertise; nil: nothing was learned yet
 	suspects map[string]time.Time // until when
 	calls    map[string]int       // under way
 }
@@ -28,22 +29,14 @@ func newStanding(seeds []string) *standing {
 func (s *standing) learn(addrs, learned []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.addrs = addrs
-	s.learned = make(map[string]bool, len(learned))
-	for _, a := range learned {
-		s.learned[a] = true
-	}
-	for a := range s.suspects {
-		if !slices.Contains(addrs, a) {
-			delete(s.suspects, a)
-		}
-	}
+	s.addrs, s.learned = addrs, learned
+	maps.DeleteFunc(s.suspects, func(a string, _ time.Time) bool { return !slices.Contains(addrs, a) })
 }
 
 // known are the addresses in use.
 func (s *standing) known() []string {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.addrs
 }
 
@@ -56,12 +49,6 @@ func (s *standing) suspect(addr string) {
 
 // trust says that a member has answered.
 func (s *standing) trust(addr string) {
-	s.mu.RLock()
-	_, ok := s.suspects[addr]
-	s.mu.RUnlock()
-	if !ok {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.suspects, addr)
@@ -76,22 +63,20 @@ func (s *standing) take(addr string) (done func(balancer.DoneInfo)) {
 	if _, ok := s.suspects[addr]; ok {
 		s.suspects[addr] = time.Now().Add(suspicion)
 	}
-	return func(balancer.DoneInfo) { s.release(addr) }
-}
-
-func (s *standing) release(addr string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.calls[addr]--; s.calls[addr] == 0 {
-		delete(s.calls, addr)
+	return func(balancer.DoneInfo) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.calls[addr]--; s.calls[addr] == 0 {
+			delete(s.calls, addr)
+		}
 	}
 }
 
 // objection is what speaks against a member, and how many calls it has.
 func (s *standing) objection(addr string) (objection, calls int) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.learned != nil && !s.learned[addr] {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.learned != nil && !slices.Contains(s.learned, addr) {
 		objection += unlearned
 	}
 	if until, ok := s.suspects[addr]; ok && time.Now().Before(until) {
