@@ -1,8 +1,6 @@
 package main
 
 import (
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/bench"
@@ -88,34 +86,4 @@ func unknownCommand(cmd *cobra.Command, name string) error {
 		return cli.Usagef("unknown command %q, expected one of \"snowraft help\": did you mean %s?", name, cli.Either(near))
 	}
 	return cli.Usagef("unknown command %q, expected one of \"snowraft help\"", name)
-}
-
-// helpCommand replaces cobra's, which ends well when there is no such topic.
-func helpCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Help about any command",
-		Long:  `Explains a command or a topic, with its flags and examples.`,
-		Example: `  snowraft help serve
-  snowraft help layout create
-  snowraft help exit-codes`,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			var names []string
-			if at, _, err := cmd.Root().Find(args); err == nil {
-				for _, sub := range at.Commands() {
-					names = append(names, cobra.CompletionWithDesc(sub.Name(), sub.Short))
-				}
-			}
-			return names, cobra.ShellCompDirectiveNoFileComp
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			at, rest, err := cmd.Root().Find(args)
-			if err != nil || len(rest) > 0 {
-				return cli.Usagef("unknown help topic %q, expected a command or exit-codes", strings.Join(args, " "))
-			}
-			at.InitDefaultHelpFlag()
-			at.InitDefaultVersionFlag()
-			return at.Help()
-		},
-	}
 }

@@ -2,9 +2,14 @@
 package bench
 
 import (
+	"context"
+	"fmt"
+	"time"
+
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/load"
 )
 
 // New returns the command bench.
@@ -23,4 +28,100 @@ and latency counts from when a call was due.`,
 		Example: `  snowraft bench ids
   snowraft bench seq orders --clients 1000 --rate 20000 --duration 1m`,
 	}, newIDs(a), newSeq(a), newEmbedded(a), newRedis(a), newHTTP(a))
+}
+
+// config is what every bench command can be told.
+type config struct {
+	addresses         []string
+	clients           int
+	batch             int
+	duration, timeout time.Duration
+	rate              uint64
+	check             bool
+}
+
+// target is what a bench command asks. The rest is the same for all.
+type target struct {
+	noun      string // what it gives out, in the plural
+	port      int
+	setting   bool // SNOWRAFT_ADDR names the addresses
+	batch     int  // the largest
+	batchHelp string
+	// open makes the clients.
+	open func(ctx context.Context, cfg config, args []string) (*clients, error)
+}
+
+// command makes cmd a command that measures a target.
+func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
+	cfg := config{
+		addresses: []string{fmt.Sprintf("%s:%d", cli.Localhost, target.port)},
+		clients:   64, batch: 1, duration: 10 * time.Second, timeout: cli.DefaultTimeout, check: true,
+	}
+	const help = "addresses of members; clients are spread over them"
+	addresses := cli.AddressesValue(&cfg.addresses, fmt.Sprintf("10.0.0.1:%d,10.0.0.2:%[1]d", target.port))
+	if target.setting {
+		cli.AddSetting(cmd, "Connection", cli.AddrFlag, addresses, "API "+help)
+	} else {
+		cli.AddFlag(cmd, "Connection", cli.AddrFlag, "", addresses, help)
+	}
+	cli.AddFlag(cmd, "Connection", "timeout", "", cli.DurationValue(&cfg.timeout, time.Millisecond, time.Hour), "how long a call may take")
+	cli.AddFlag(cmd, "", "clients", "c", cli.IntValue(&cfg.clients, 1, 100_000), "how many clients call at the same time")
+	cli.AddFlag(cmd, "", "batch", "b", cli.IntValue(&cfg.batch, 1, target.batch), target.batchHelp)
+	cli.AddFlag(cmd, "", "duration", "d", cli.DurationValue(&cfg.duration, time.Millisecond, 7*24*time.Hour), "for how long calls are begun")
+	cli.AddFlag(cmd, "", "rate", "r", cli.UintValue(&cfg.rate, 0), "how many calls are due each second, over all clients; 0 is as many as there can be")
+	cmd.Flags().BoolVar(&cfg.check, "check", true, "check that nothing comes twice")
+	output := cli.AddOutputFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
+			return err
+		}
+		ctx, _, stop := a.Interruptible(cmd.Context())
+		defer stop()
+		clients, err := target.open(ctx, cfg, args)
+		if err != nil {
+			return err
+		}
+		defer clients.close()
+		plan := load.Plan{Callers: clients.callers, Duration: cfg.duration, Rate: float64(cfg.rate)}
+		if cfg.check {
+			plan.Check = load.NewSeen(clients.step, load.DefaultSpans)
+		}
+		hide := showProgress(a, &plan, target.noun)
+		result := load.Run(ctx, plan)
+		hide()
+		r := report{
+			command: cmd.Name(), noun: target.noun, cfg: cfg, connections: clients.connections, signed: clients.signed,
+			interrupted: ctx.Err() != nil, result: result,
+		}
+		if err := r.print(a.Printer(*output)); err != nil {
+			return err
+		}
+		if skipped := result.Report.Skipped; skipped > 0 {
+			a.Warn("the memory for the check was full: %d %s were not checked for duplicates; ask for more in a call (--batch), or for a shorter time (--duration)",
+				skipped, target.noun)
+		}
+		return r.failure()
+	}
+	return cmd
+}
+
+// showProgress has a run tell its progress, on a terminal, and returns what hides it again.
+func showProgress(a *cli.App, plan *load.Plan, noun string) (hide func()) {
+	if terminal, _ := a.Terminal(a.Stderr); !terminal {
+		return func() {}
+	}
+	var before load.Progress
+	plan.Progress = func(p load.Progress) {
+		fmt.Fprintf(a.Stderr, "\r\x1b[K%s", progressLine(before, p, noun))
+		before = p
+	}
+	return func() { fmt.Fprint(a.Stderr, "\r\x1b[K") }
+}
+
+// progressLine says what came since before.
+func progressLine(before, p load.Progress, noun string) string {
+	since := (p.Elapsed - before.Elapsed).Seconds()
+	rate := func(now, then uint64) uint64 { return uint64(float64(now-then)/since + 0.5) }
+	return fmt.Sprintf("%v  %d calls/s  %d %s/s  %d failed", p.Elapsed.Round(time.Second),
+		rate(p.Calls, before.Calls), rate(p.Numbers, before.Numbers), noun, p.Failed)
 }

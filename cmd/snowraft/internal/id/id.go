@@ -97,3 +97,26 @@ func writeIDs(w *cli.ListWriter, encoding snowflake.Encoding, ranges []*snowraft
 	}
 	return n
 }
+
+// printUUIDs asks for UUIDs and prints them as they come.
+func printUUIDs(ctx context.Context, r *cli.Remote, out *cli.Printer, layout string, count uint64) error {
+	w := cli.NewListWriter(out, `{"uuids":[`)
+	for count > 0 {
+		n := min(count, limits.Texts)
+		resp, err := r.IDs.GenerateUuids(ctx, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: uint32(n)})
+		if err != nil {
+			return err
+		}
+		if got := uint64(len(resp.GetUuids())); got != n {
+			return fmt.Errorf("the member answered with %d UUIDs, expected %d", got, n)
+		}
+		for _, uuid := range resp.GetUuids() {
+			w.Add([]byte(uuid))
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+		count -= n
+	}
+	return w.Close()
+}

@@ -2,6 +2,7 @@
 package layout
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -68,4 +69,55 @@ func show(p *cli.Printer, l *snowraftv1.Layout) error {
 		"Spread", cli.Decimal(d.Spread),
 		"Exhausts at", d.ExhaustsAt,
 	))
+}
+
+func newGet(a *cli.App) *cobra.Command {
+	return a.Client(&cobra.Command{
+		Use:   "get NAME",
+		Short: "Show a layout",
+		Long:  `Shows a layout of the cluster, and when its time field will be full.`,
+		Example: `  snowraft layout get default
+  snowraft layout get orders -o json`,
+		Args: cli.Args("NAME"),
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: args[0]})
+		if err != nil {
+			return err
+		}
+		return show(out, resp.GetLayout())
+	})
+}
+
+func newList(a *cli.App) *cobra.Command {
+	return a.Client(&cobra.Command{
+		Use:   "list",
+		Short: "List the layouts",
+		Long:  `Lists the layouts of the cluster, and when the time field of each will be full.`,
+		Example: `  snowraft layout list
+  snowraft layout list -o json`,
+		Args: cli.Args(),
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		doc := struct {
+			Layouts []layoutDoc `json:"layouts"`
+		}{Layouts: []layoutDoc{}}
+		err := cli.Pages(func(token string) (string, error) {
+			resp, err := r.Layouts.ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageSize: cli.PageSize, PageToken: token})
+			for _, l := range resp.GetLayouts() {
+				doc.Layouts = append(doc.Layouts, newLayoutDoc(l))
+			}
+			return resp.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		return out.Answer(doc, cli.Table(doc.Layouts,
+			cli.Column("NAME", func(l layoutDoc) string { return l.Name }),
+			cli.Column("FIELDS", func(l layoutDoc) string { return l.fields }),
+			cli.Column("TICK", func(l layoutDoc) string { return cli.Milliseconds(l.UnitMS) }),
+			cli.Column("EPOCH", func(l layoutDoc) string { return l.Epoch }),
+			cli.Column("DATACENTER", func(l layoutDoc) string { return cli.Decimal(l.Datacenter) }),
+			cli.Column("SPREAD", func(l layoutDoc) string { return cli.Decimal(l.Spread) }),
+			cli.Column("EXHAUSTS AT", func(l layoutDoc) string { return l.ExhaustsAt }),
+		))
+	})
 }

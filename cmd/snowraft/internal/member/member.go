@@ -2,6 +2,8 @@
 package member
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
@@ -47,4 +49,118 @@ func printChange(p *cli.Printer, done string, m *snowraftv1.Member) error {
 		Member memberDoc `json:"member"`
 	}{newMemberDoc(m)}
 	return p.Answer(doc, cli.Line("%s %s (%s), %s", done, doc.Member.Name, doc.Member.ID, doc.Member.Role))
+}
+
+func newList(a *cli.App) *cobra.Command {
+	return a.Client(&cobra.Command{
+		Use:   "list",
+		Short: "List the members",
+		Long: `Lists the members of the cluster: which of them leads, whether gossip hears of
+them, and how far their clocks are from that of the member that answers.`,
+		Example: `  snowraft member list
+  snowraft member list -o json`,
+		Args: cli.Args(),
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		resp, err := r.Cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
+		if err != nil {
+			return err
+		}
+		doc := struct {
+			Members []memberDoc `json:"members"`
+		}{Members: []memberDoc{}}
+		for _, m := range resp.GetMembers() {
+			doc.Members = append(doc.Members, newMemberDoc(m))
+		}
+		return out.Answer(doc, cli.Table(doc.Members, columns()...))
+	})
+}
+
+func columns() []cli.TableColumn[memberDoc] {
+	choose := func(yes bool, if1, if0 string) string {
+		if yes {
+			return if1
+		}
+		return if0
+	}
+	return []cli.TableColumn[memberDoc]{
+		cli.Column("NAME", func(m memberDoc) string { return m.Name }),
+		cli.Column("ROLE", func(m memberDoc) string { return m.Role + choose(m.Leader, ", leader", "") }),
+		cli.Column("ALIVE", func(m memberDoc) string { return choose(m.Alive, "yes", "no") }),
+		cli.Column("API", func(m memberDoc) string { return m.APIAddress }),
+		cli.Column("RAFT", func(m memberDoc) string { return m.Address }),
+		cli.Column("CLOCK", func(m memberDoc) string { return cli.Offset(m.ClockOffsetMS) }),
+		cli.Column("VERSION", func(m memberDoc) string { return m.Version }),
+		cli.Column("ID", func(m memberDoc) string { return m.ID }),
+	}
+}
+
+func newAdd(a *cli.App) *cobra.Command {
+	return a.Client(&cobra.Command{
+		Use:   "add GOSSIP-ADDR",
+		Short: "Add a member that waits to be added",
+		Long: `Makes the cluster contact a member that was started with --bootstrap-expect 0 and
+no --join, at its gossip address, and waits until it is a member.`,
+		Example: `  snowraft member add 10.0.0.4:7703`,
+		Args:    cli.Args("GOSSIP-ADDR"),
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		if !cli.IsPeer(args[0]) {
+			return cli.Usagef("GOSSIP-ADDR %q: expected host:port, such as 10.0.0.4:7703", args[0])
+		}
+		resp, err := r.Cluster.AddMember(ctx, &snowraftv1.AddMemberRequest{Address: args[0]})
+		if err != nil {
+			return err
+		}
+		return printChange(out, "added", resp.GetMember())
+	})
+}
+
+func newRemove(a *cli.App) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "remove NAME|ID",
+		Short: "Remove a member for ever",
+		Long: `Removes a member from the cluster for ever: it can only come back with an empty
+data directory, as a new member. Use it for a member that is lost; one that runs
+can leave by itself (see "snowraft leave").
+
+A removal after which no majority of the voters would be alive is refused unless
+--force is given.`,
+		Example: `  snowraft member remove c
+  snowraft member remove 7a1f6c1e-8f0e-4c1b-9d0a-0d5c3a3f9b11 --force`,
+		Args: cli.Args("NAME|ID"),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "remove it even if no majority of the voters would be alive")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
+		if err != nil {
+			return err
+		}
+		return printChange(out, "removed", resp.GetMember())
+	})
+}
+
+// NewLeave returns the command leave.
+func NewLeave(a *cli.App) *cobra.Command {
+	return a.Client(&cobra.Command{
+		Use:   "leave",
+		Short: "Make a member leave the cluster and end",
+		Long: `Makes the member at --addr leave the cluster for good and end. It takes exactly
+one address, as it concerns that member alone.
+
+To stop a member for a while, end its process with SIGTERM instead: that is not
+a leave.`,
+		Example: `  snowraft leave --addr 10.0.0.3:7700`,
+		Args:    cli.Args(),
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		if len(r.Addresses) != 1 {
+			return cli.Usagef("--addr: expected exactly one address, that of the member that shall leave")
+		}
+		if _, err := r.Cluster.Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
+			return err
+		}
+		doc := struct {
+			Address string `json:"address"`
+		}{r.Addresses[0]}
+		return out.Answer(doc, cli.Line("the member at %s leaves the cluster", doc.Address))
+	})
 }

@@ -3,7 +3,10 @@ package serve
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"os"
+	"time"
 )
 
 // started is a process that has started, with what the log says of it then and when it is ready.
@@ -73,5 +76,38 @@ func (p started) announceReady(ctx context.Context, what string, logger *slog.Lo
 	})
 	if err == nil {
 		logger.Info(what+" is ready to issue IDs", p.ready()...)
+	}
+}
+
+const (
+	// shutdownLimit is how long an orderly shutdown may take.
+	shutdownLimit = 10 * time.Second
+	// sameSignal is how soon after the first a signal counts as the same one:
+	// tools such as timeout and some init programs send it to the process and to
+	// its group.
+	sameSignal = 100 * time.Millisecond
+)
+
+// closeInOrder calls shut and waits for it, but not longer than shutdownLimit
+// and not after another signal has arrived.
+func closeInOrder(again <-chan os.Signal, shut func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownLimit)
+	defer cancel()
+	done := make(chan error, 1)
+	go func() { done <- shut(ctx) }()
+	same := time.After(sameSignal)
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-same:
+			same = nil
+		case <-again:
+			if same == nil {
+				return errors.New("ended by a second signal before the shutdown was complete")
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("the shutdown was not complete after %v", shutdownLimit)
+		}
 	}
 }

@@ -2,9 +2,12 @@
 package worker
 
 import (
+	"context"
+
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // New returns the command worker.
@@ -16,4 +19,81 @@ func New(a *cli.App) *cobra.Command {
 granted a window of time on it, within which it alone issues IDs.`,
 		Example: `  snowraft worker list`,
 	}, newList(a))
+}
+
+// workerDoc is a worker in the list: the end of its last window is its high-water.
+type workerDoc struct {
+	Grant
+	HighWater     int64  `json:"high_water,string"`
+	HighWaterTime string `json:"high_water_time"`
+}
+
+func newList(a *cli.App) *cobra.Command {
+	var layout string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the workers that were ever granted",
+		Long: `Lists the workers of a layout that were ever granted, in ascending order, with
+their holder and their high-water: the end of the last window granted. A worker
+is free when its high-water is not after now.
+
+The states: held, its window reaches beyond now; expired, its window ended
+without a release; released, its holder gave it back.`,
+		Example: `  snowraft worker list
+  snowraft worker list --layout orders -o json`,
+		Args: cli.Args(),
+	}
+	cli.AddLayoutFlag(cmd, &layout).Usage = "the layout whose workers are listed"
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		doc := struct {
+			Layout   string      `json:"layout"`
+			Capacity uint64      `json:"capacity,string"`
+			Used     uint64      `json:"used,string"`
+			Workers  []workerDoc `json:"workers"`
+		}{Layout: layout, Workers: []workerDoc{}}
+		err := cli.Pages(func(token string) (string, error) {
+			resp, err := r.Workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: layout, PageSize: cli.PageSize, PageToken: token})
+			doc.Capacity, doc.Used = resp.GetCapacity(), resp.GetUsed()
+			for _, w := range resp.GetWorkers() {
+				g := NewGrant(w)
+				doc.Workers = append(doc.Workers, workerDoc{Grant: g, HighWater: g.Until, HighWaterTime: g.UntilTime})
+			}
+			return resp.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		return out.Answer(doc,
+			cli.Table(doc.Workers,
+				cli.Column("WORKER", func(w workerDoc) string { return cli.Decimal(w.Worker) }),
+				cli.Column("STATE", func(w workerDoc) string { return w.State }),
+				cli.Column("HOLDER", func(w workerDoc) string { return w.Holder }),
+				cli.Column("TOKEN", func(w workerDoc) string { return cli.Decimal(w.Token) }),
+				cli.Column("FROM", func(w workerDoc) string { return w.FromTime }),
+				cli.Column("HIGH-WATER", func(w workerDoc) string { return w.HighWaterTime }),
+			),
+			cli.Line("%d of %d workers of layout %s were ever granted.", doc.Used, doc.Capacity, layout))
+	})
+}
+
+// Grant is a worker with the windows that were granted under its token.
+type Grant struct {
+	Worker    uint64 `json:"worker,string"`
+	State     string `json:"state"`
+	Holder    string `json:"holder"`
+	Nonce     string `json:"nonce"`
+	Token     uint64 `json:"token,string"`
+	From      int64  `json:"from,string"`
+	Until     int64  `json:"until,string"`
+	FromTime  string `json:"from_time"`
+	UntilTime string `json:"until_time"`
+}
+
+// NewGrant returns a grant as it is printed.
+func NewGrant(g *snowraftv1.WorkerGrant) Grant {
+	return Grant{
+		Worker: g.GetWorker(), State: cli.EnumName(g.GetState().String(), "WORKER_STATE_"),
+		Holder: g.GetHolder(), Nonce: g.GetNonce(), Token: g.GetToken(),
+		From: g.GetFrom(), Until: g.GetUntil(), FromTime: cli.Stamp(g.GetFromMs()), UntilTime: cli.Stamp(g.GetUntilMs()),
+	}
 }

@@ -1,10 +1,12 @@
 package seq
 
 import (
+	"context"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/limits"
@@ -103,4 +105,72 @@ func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.S
 		}
 	}
 	return s, mask
+}
+
+func newCreate(a *cli.App) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "create NAME",
+		Short: "Create a sequence",
+		Long: `Creates a sequence. Creating the same one again does nothing; another one under a
+name that is taken is refused.
+
+What a deleted sequence gave out is remembered. Creating one of its name that
+would give out the same numbers again is refused unless --force is given: choose
+a --start beyond them instead.
+
+Names have 1 to 128 bytes of printable UTF-8 without spaces; case matters.`,
+		Example: `  snowraft seq create orders
+  snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
+  snowraft seq create shop/east --start 1 --increment 2
+  snowraft seq create countdown --start 10 --increment -1 --min 0`,
+		Args: Args(),
+	}
+	f := addSpecFlags(cmd, false)
+	cmd.Flags().BoolVar(&force, "force", false, "create it even if numbers of a deleted sequence of this name repeat")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		spec, _ := f.sequence(args[0], cmd.Flags())
+		resp, err := r.Sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force})
+		if err != nil {
+			return err
+		}
+		warnUnreached(a, resp.GetUnreachedMembers(), "they may not know the sequence yet")
+		return printChanged(out, "created", resp.GetSequence(), resp.GetUnreachedMembers())
+	})
+}
+
+func newUpdate(a *cli.App) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use:   "update NAME",
+		Short: "Change a sequence",
+		Long: `Changes what is given and leaves everything else as it is. An empty --format,
+--description or --time-zone goes back to none, none and UTC; the word default
+does so for --start, --increment, --min and --max.
+
+The change reaches all live members before this returns, and they drop the blocks
+that they hold: the rest of those is a gap. A change after which numbers would
+repeat is refused unless --force is given: an increment of the other sign, or a
+reset with a format that does not tell its periods apart.`,
+		Example: `  snowraft seq update orders --format 'ORD{seq:08}'
+  snowraft seq update orders --mode strict --description shop
+  snowraft seq update orders --max default`,
+		Args: Args(),
+	}
+	f := addSpecFlags(cmd, true)
+	cmd.Flags().BoolVar(&force, "force", false, "change it even if numbers repeat")
+	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		spec, mask := f.sequence(args[0], cmd.Flags())
+		if len(mask) == 0 {
+			return cli.Usagef("seq update: missing flag, expected what to change, such as --format or --max")
+		}
+		resp, err := r.Sequences.UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{
+			Sequence: spec, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask}, Force: force,
+		})
+		if err != nil {
+			return err
+		}
+		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
+		return printChanged(out, "changed", resp.GetSequence(), resp.GetUnreachedMembers())
+	})
 }

@@ -3,7 +3,9 @@ package seq
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -11,6 +13,32 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
+
+// changedSequenceDoc is a sequence after a change, and who may not know of it yet.
+type changedSequenceDoc struct {
+	sequenceDoc
+	Unreached []string `json:"unreached_members"`
+}
+
+// printChanged prints a sequence and what was done to it.
+func printChanged(p *cli.Printer, done string, s *snowraftv1.Sequence, unreached []string) error {
+	d := changedSequenceDoc{newSequenceDoc(s), append([]string{}, unreached...)} // never null in JSON
+	goesOn := "has no number left"
+	if d.Next != nil {
+		goesOn = fmt.Sprintf("goes on with %d", *d.Next)
+	}
+	return p.Answer(d, cli.Line("%s %s (%s), which %s", done, d.Name, d.Mode, goesOn))
+}
+
+// oldBlocks is what a change means to members that were not reached.
+const oldBlocks = "until they know of the change, they may go on giving out numbers of the blocks that they hold"
+
+// warnUnreached tells people that members did not answer in time, and what that means.
+func warnUnreached(a *cli.App, members []string, meaning string) {
+	if len(members) > 0 {
+		a.Warn("done, but not answered in time by %s: %s", strings.Join(members, ", "), meaning)
+	}
+}
 
 func newSet(a *cli.App) *cobra.Command {
 	var force bool
@@ -57,4 +85,26 @@ func negativeArgument(cmd *cobra.Command, err error) error {
 		return cli.FlagError(cmd, unknown)
 	}
 	return cli.Usagef("%s: %s looks like a flag, expected -- before a negative number: \"%s NAME -- %s\"", cli.Below(cmd), number, cmd.CommandPath(), number)
+}
+
+func newDelete(a *cli.App) *cobra.Command {
+	return client(a, &cobra.Command{
+		Use:   "delete NAME",
+		Short: "Delete a sequence",
+		Long: `Deletes a sequence. What it gave out is remembered, so that one that is created
+under its name later does not repeat it by accident (see "snowraft seq create").`,
+		Example: `  snowraft seq delete orders`,
+		Args:    Args(),
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: args[0]})
+		if err != nil {
+			return err
+		}
+		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
+		doc := struct {
+			Name      string   `json:"name"`
+			Unreached []string `json:"unreached_members"`
+		}{args[0], append([]string{}, resp.GetUnreachedMembers()...)}
+		return out.Answer(doc, cli.Line("deleted %s", doc.Name))
+	})
 }

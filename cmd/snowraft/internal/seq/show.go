@@ -2,8 +2,11 @@ package seq
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
+
+	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/limits"
@@ -117,4 +120,70 @@ func (d sequenceDoc) record() cli.Block {
 		"Created", d.Created,
 		"Generation", cli.Decimal(d.Generation),
 	)
+}
+
+func newGet(a *cli.App) *cobra.Command {
+	return client(a, &cobra.Command{
+		Use:   "get NAME",
+		Short: "Show a sequence",
+		Long: `Shows a sequence, as the member that is asked knows it.
+
+Next is the first number that was not granted. Blocks of numbers are granted at
+once, to the members or to the leader, so that it is mostly greater than the next
+number that is given out; "snowraft seq last" tells what was given out. Remaining
+is how many numbers are left in this period. The generation grows with each change.`,
+		Example: `  snowraft seq get orders
+  snowraft seq get orders -o json`,
+		Args: Args(),
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
+		if err != nil {
+			return err
+		}
+		d := newSequenceDoc(resp.GetSequence())
+		return out.Answer(d, d.record())
+	})
+}
+
+func newList(a *cli.App) *cobra.Command {
+	var prefix string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sequences",
+		Long: `Lists the sequences of the cluster in the order of their names: all of them, or
+those whose names begin with --prefix. NEXT is the first number that was not
+granted and REMAINING how many are left in this period.`,
+		Example: `  snowraft seq list
+  snowraft seq list --prefix shop/ -o json`,
+		Args: cli.Args(),
+	}
+	flag := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "only sequences whose names begin like this")
+	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		doc := struct {
+			Sequences []sequenceDoc `json:"sequences"`
+		}{Sequences: []sequenceDoc{}}
+		err := cli.Pages(func(token string) (string, error) {
+			resp, err := r.Sequences.ListSequences(ctx, &snowraftv1.ListSequencesRequest{PageSize: cli.PageSize, PageToken: token, Prefix: prefix})
+			for _, s := range resp.GetSequences() {
+				doc.Sequences = append(doc.Sequences, newSequenceDoc(s))
+			}
+			return resp.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		return out.Answer(doc, cli.Table(doc.Sequences,
+			cli.Column("NAME", func(d sequenceDoc) string { return d.Name }),
+			cli.Column("MODE", func(d sequenceDoc) string { return d.Mode }),
+			cli.Column("NEXT", sequenceDoc.next),
+			cli.Column("INCREMENT", func(d sequenceDoc) string { return fmt.Sprint(d.Increment) }),
+			cli.Column("REMAINING", func(d sequenceDoc) string { return cli.Decimal(d.Remaining) }),
+			cli.Column("RESET", func(d sequenceDoc) string { return d.Reset }),
+			cli.Column("PERIOD", func(d sequenceDoc) string { return d.Period }),
+			cli.Column("FORMAT", func(d sequenceDoc) string { return d.Format }),
+			cli.Column("DESCRIPTION", func(d sequenceDoc) string { return d.Description }),
+		))
+	})
+	completeFlag(a, cmd, flag.Name)
+	return cmd
 }

@@ -1,0 +1,129 @@
+package seq
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/limits"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+func newNext(a *cli.App) *cobra.Command {
+	var (
+		count     uint64 = 1
+		requestID string
+	)
+	cmd := &cobra.Command{
+		Use:   "next NAME",
+		Short: "Give out the next numbers of a sequence",
+		Long: `Asks a member for the next numbers of a sequence and prints them, one a line, in
+the sequence's format if it has one. Large numbers are asked for in calls of at
+most 1,000,000, and printed as they come. The numbers of one call have no gap;
+between two calls, others may have taken numbers.
+
+A lost answer is numbers that are lost, unless --request-id is given: the same
+request within 10 minutes gets the same numbers, from whichever member.`,
+		Example: `  snowraft seq next orders
+  snowraft seq next orders -n 1000 -o json
+  snowraft seq next invoices --request-id basket-4711`,
+		Args: Args(),
+	}
+	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "how many numbers")
+	cli.AddFlag(cmd, "", "request-id", "", cli.WordsValue(&requestID, "ID"), "what names this request, 1 to 64 bytes: repeated, it gets the same numbers")
+	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		if requestID != "" && count > limits.Count {
+			return cli.Usagef("--count %d: expected at most %d with --request-id, as that is one call", count, limits.Count)
+		}
+		req := &snowraftv1.NextRequest{Sequence: args[0], RequestId: requestID}
+		w, total := cli.NewListWriter(out, ""), count
+		for count > 0 {
+			req.Count = uint32(min(count, limits.Count))
+			resp, err := r.Sequences.Next(ctx, req)
+			if err != nil {
+				return err
+			}
+			if resp.GetCount() != req.GetCount() {
+				return fmt.Errorf("the member answered with %d numbers, expected %d", resp.GetCount(), req.GetCount())
+			}
+			if count == total {
+				w.Opening = fmt.Sprintf(`{"sequence":%s,"first":"%d","count":"%d","increment":"%d","values":[`,
+					cli.AppendJSON(nil, []byte(resp.GetSequence())), resp.GetFirst(), total, resp.GetIncrement())
+			}
+			if err := writeNumbers(w, resp); err != nil {
+				return err
+			}
+			count -= uint64(req.GetCount())
+		}
+		return w.Close()
+	})
+}
+
+// writeNumbers writes the numbers of one answer. It fails when the answer cannot be understood.
+func writeNumbers(w *cli.ListWriter, resp *snowraftv1.NextResponse) error {
+	text, err := texts(resp)
+	if err != nil {
+		return err
+	}
+	var buf []byte
+	number := resp.GetFirst()
+	for i := range int(resp.GetCount()) {
+		buf = text(buf[:0], i, number)
+		w.Add(buf)
+		number += resp.GetIncrement() // after the last number this may wrap: it is not used then
+	}
+	return w.Flush()
+}
+
+// texts returns what appends the i-th number of an answer as it is written. Members
+// write up to 1,000 numbers in an answer themselves.
+func texts(resp *snowraftv1.NextResponse) (func(dst []byte, i int, number int64) []byte, error) {
+	if resp.GetFormat() == "" {
+		return func(dst []byte, _ int, number int64) []byte { return strconv.AppendInt(dst, number, 10) }, nil
+	}
+	if len(resp.GetTexts()) == int(resp.GetCount()) {
+		return func(dst []byte, i int, _ int64) []byte { return append(dst, resp.GetTexts()[i]...) }, nil
+	}
+	format, err := sequence.ParseFormat(resp.GetFormat())
+	if err != nil {
+		return nil, fmt.Errorf("numbers were given out that this program can't write, expected one as new as the members: %w", err)
+	}
+	zone, err := sequence.LoadLocation(resp.GetTimeZone())
+	if err != nil {
+		return nil, fmt.Errorf("numbers were given out that this program can't write: %w", err)
+	}
+	at := time.UnixMilli(resp.GetTimeMs()).In(zone)
+	return func(dst []byte, _ int, number int64) []byte { return format.Append(dst, number, at) }, nil
+}
+
+func newLast(a *cli.App) *cobra.Command {
+	return client(a, &cobra.Command{
+		Use:   "last NAME",
+		Short: "Tell the last number that was given out",
+		Long: `Tells the last number of a sequence that was given out: of a strict sequence the
+last of all, linearizably; of a relaxed one the last of the member that is asked,
+as others number on their own. Before the first number it is "none" (null in JSON).`,
+		Example: `  snowraft seq last orders
+  snowraft seq last orders -o json`,
+		Args: Args(),
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Sequences.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: args[0]})
+		if err != nil {
+			return err
+		}
+		doc := struct {
+			Sequence string `json:"sequence"`
+			Last     *int64 `json:"last,string"`
+		}{args[0], resp.Last}
+		text := "none"
+		if doc.Last != nil {
+			text = strconv.FormatInt(*doc.Last, 10)
+		}
+		return out.Answer(doc, cli.Line("%s", text))
+	})
+}
