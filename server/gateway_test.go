@@ -1,23 +1,15 @@
 package server_test
 
 import (
-	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
-	"go.uber.org/goleak"
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
-	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -243,94 +235,6 @@ func TestGatewayPassesErrorsOn(t *testing.T) {
 	}
 }
 
-// A member that ends behind a gateway is not noticed in front of it.
-func TestGatewayOutlivesMembers(t *testing.T) {
-	t.Parallel()
-	nodes := startCluster(t, 3)
-	g := inFront(t, nodes)
-	if _, err := g.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}}); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	var asking sync.WaitGroup
-	var answers atomic.Int64
-	var mu sync.Mutex
-	all := make(map[uint64]bool)
-	for range 8 {
-		asking.Go(func() {
-			for ctx.Err() == nil {
-				ids, err := g.generate(3, 0)
-				if err != nil {
-					t.Errorf("IDs: %v", err)
-					return
-				}
-				mu.Lock()
-				for _, id := range ids {
-					if all[id] {
-						t.Errorf("ID %d twice", id)
-					}
-					all[id] = true
-				}
-				mu.Unlock()
-				if _, err := g.next("s", 1); err != nil {
-					t.Errorf("numbers: %v", err)
-					return
-				}
-				answers.Add(1)
-			}
-		})
-	}
-	some := func() {
-		t.Helper()
-		n := answers.Load()
-		until(t, "answers go on", func() bool { return answers.Load() > n+100 })
-	}
-	some()
-	nodes[0].crash() // the one that the gateway was told of
-	some()
-	nodes[0].start().untilReady()
-	some()
-	leader(t, nodes).stop()
-	some()
-	cancel()
-	asking.Wait()
-}
-
-func TestGatewayLostQuorum(t *testing.T) {
-	t.Parallel()
-	nodes := startCluster(t, 3)
-	g := inFront(t, nodes)
-	for _, n := range nodes { // where the others will look for it
-		n.cfg.APIAddr, n.cfg.RaftAddr, n.cfg.GossipAddr = n.server.APIAddr(), n.server.RaftAddr(), n.server.GossipAddr()
-	}
-	strict := &snowraftv1.Sequence{Name: "s", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}
-	if _, err := g.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: strict}); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := g.next("s", 1); err != nil {
-		t.Fatal(err)
-	}
-	nodes[0].crash()
-	nodes[1].crash()
-	if _, err := g.generate(1, 0); err != nil { // the third has its window
-		t.Errorf("IDs without a quorum: %v", err)
-	}
-	if n, err := g.next("s", 1); reason(err) != rpc.NoLeader {
-		t.Errorf("%v, %v without a quorum", n, err)
-	}
-	nodes[2].crash()
-	until(t, "the gateway is not ready", func() bool { return g.Ready() != nil })
-	if code, _ := g.ask("GET", "/readyz", ""); code != http.StatusServiceUnavailable {
-		t.Errorf("/readyz: %d without any member", code)
-	}
-	until(t, "no ID is left", func() bool { _, err := g.generate(60, 0); return status.Code(err) == codes.Unavailable })
-	for _, n := range nodes {
-		n.start()
-	}
-	until(t, "the gateway is ready again", func() bool { return g.Ready() == nil })
-	until(t, "numbers are given out again", func() bool { _, err := g.next("s", 1); return err == nil })
-}
-
 // No ID comes twice, be it from a gateway, another, or a member.
 func TestGatewaysShareNothing(t *testing.T) {
 	t.Parallel()
@@ -362,96 +266,4 @@ func TestGatewaysShareNothing(t *testing.T) {
 		})
 	}
 	asking.Wait()
-}
-
-// A gateway finishes what is under way, then says of everything that it ends.
-func TestGatewayCloses(t *testing.T) {
-	nodes := startCluster(t, 1)
-	nodes[0].mustGenerate(1)
-	before := goleak.IgnoreCurrent()
-	g := openGateway(t, nodes[0].server.APIAddr())
-	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
-	ctx, cancel := context.WithCancel(t.Context())
-	var asking sync.WaitGroup
-	var answered atomic.Int64
-	for range 4 {
-		asking.Go(func() {
-			for ctx.Err() == nil {
-				_, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{})
-				switch {
-				case err == nil:
-					answered.Add(1)
-				case status.Code(err) == codes.Unavailable, errors.Is(err, context.Canceled), status.Code(err) == codes.Canceled:
-					return
-				default:
-					t.Errorf("while it closes: %v", err)
-					return
-				}
-			}
-		})
-	}
-	until(t, "there are answers", func() bool { return answered.Load() > 100 })
-	if code, _ := g.ask("GET", "/id", ""); code != http.StatusOK {
-		t.Errorf("/id: %d", code)
-	}
-	if got := g.redis("INCR a"); got != ":1" {
-		t.Errorf("INCR: %s", got)
-	}
-	began := time.Now()
-	g.shut()
-	if took := time.Since(began); took > 3*time.Second {
-		t.Errorf("it took %v", took)
-	}
-	cancel()
-	asking.Wait()
-	if g.Ready() == nil {
-		t.Error("a closed gateway is ready")
-	}
-	nodes[0].stop()
-	goleak.VerifyNone(t, before)
-}
-
-// sent tells when the first call on a connection has been written.
-type sent struct{ first chan struct{} }
-
-func (sent) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
-func (s sent) HandleRPC(_ context.Context, event stats.RPCStats) {
-	if _, ok := event.(*stats.OutPayload); ok {
-		select {
-		case s.first <- struct{}{}:
-		default:
-		}
-	}
-}
-func (sent) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
-func (sent) HandleConn(context.Context, stats.ConnStats)                       {}
-
-// A call that is under way when a gateway closes gets its answer.
-func TestGatewayDrains(t *testing.T) {
-	t.Parallel()
-	g := inFront(t, startCluster(t, 1))
-	ids, err := g.generate(1, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	event := sent{make(chan struct{}, 1)}
-	conn, err := grpc.NewClient("passthrough:///"+g.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithStatsHandler(event))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	client := snowraftv1.NewIdServiceClient(conn)
-	answer := make(chan error, 1)
-	go func() {
-		_, err := client.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{After: ids[0] + 700<<22}) // the member waits that long
-		answer <- err
-	}()
-	<-event.first
-	if _, err := client.DecodeId(t.Context(), &snowraftv1.DecodeIdRequest{Id: 1}); err != nil { // what came before it is there
-		t.Fatal(err)
-	}
-	g.shut()
-	if err := <-answer; err != nil {
-		t.Errorf("a call under way got %v", err)
-	}
 }

@@ -2,23 +2,18 @@ package server_test
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/redis/go-redis/v9"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server"
 )
 
 func (n *node) createSequence(s *snowraftv1.Sequence) *snowraftv1.Sequence {
@@ -247,130 +242,6 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	}
 }
 
-// No member gives out a number of before once a change has returned.
-func TestChangesReachAllMembers(t *testing.T) {
-	t.Parallel()
-	nodes := startCluster(t, 3)
-	n := except(nodes, leader(t, nodes))[0]
-	n.createSequence(&snowraftv1.Sequence{Name: "s"})
-	for _, o := range nodes {
-		o.next("s", 1) // each has a block now
-	}
-	for at := int64(100_000); at <= 500_000; at += 100_000 {
-		resp, err := n.sequences.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: at})
-		if err != nil || len(resp.GetUnreachedMembers()) > 0 {
-			t.Fatalf("%v, %v", resp, err)
-		}
-		for _, o := range nodes {
-			if got := o.next("s", 1)[0]; got < at {
-				t.Fatalf("%s gives out %d after the sequence was set to %d", o.cfg.Name, got, at)
-			}
-		}
-	}
-	if _, err := n.sequences.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: 7}); reason(err) != rpc.WouldRepeat {
-		t.Errorf("set back: %v", err)
-	}
-	if _, err := n.sequences.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: 7, Force: true}); err != nil {
-		t.Fatal(err)
-	}
-	if got := nodes[0].next("s", 1)[0]; got >= 100_000 {
-		t.Errorf("got %d after the sequence was set back", got)
-	}
-	resp, err := n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
-		Sequence: &snowraftv1.Sequence{Name: "s", Increment: proto.Int64(10), Description: "tens"}, Force: true,
-	})
-	if err != nil || resp.GetSequence().GetDescription() != "tens" || resp.GetSequence().GetBlockDurationMs() != 10_000 {
-		t.Fatalf("%v, %v", resp, err)
-	}
-	for _, o := range nodes {
-		if got := o.next("s", 2); got[1] != got[0]+10 {
-			t.Errorf("%s gives out %v", o.cfg.Name, got)
-		}
-	}
-	// A mask clears what it names and the message leaves out.
-	resp, err = n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
-		Sequence: &snowraftv1.Sequence{Name: "s"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}},
-	})
-	if err != nil || resp.GetSequence().GetDescription() != "" || resp.GetSequence().GetIncrement() != 10 {
-		t.Errorf("%v, %v", resp, err)
-	}
-	if _, err := n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
-		Sequence: &snowraftv1.Sequence{Name: "s"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"generation"}},
-	}); status.Code(err) != codes.InvalidArgument {
-		t.Errorf("a mask that names what can't be changed: %v", err)
-	}
-	if _, err := n.sequences.DeleteSequence(t.Context(), &snowraftv1.DeleteSequenceRequest{Name: "s"}); err != nil {
-		t.Fatal(err)
-	}
-	for _, o := range nodes {
-		if _, err := o.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 1}); reason(err) != rpc.UnknownSequence {
-			t.Errorf("after the deletion: %v", err)
-		}
-	}
-	if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}}); reason(err) != rpc.WouldRepeat {
-		t.Errorf("created again: %v", err)
-	}
-}
-
-// A member that is not alive does not hold a change up, and is named.
-func TestChangesNameUnreachedMembers(t *testing.T) {
-	t.Parallel()
-	nodes := startCluster(t, 3)
-	down := except(nodes, leader(t, nodes))[0]
-	down.stop()
-	n := leader(t, except(nodes, down))
-	began := time.Now()
-	resp, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}})
-	if err != nil || !slices.Equal(resp.GetUnreachedMembers(), []string{down.cfg.Name}) {
-		t.Errorf("%v, %v", resp, err)
-	}
-	if took := time.Since(began); took > 4*time.Second {
-		t.Errorf("it took %v", took)
-	}
-}
-
-func TestRequestIDs(t *testing.T) {
-	t.Parallel()
-	nodes := startCluster(t, 3)
-	nodes[0].createSequence(&snowraftv1.Sequence{Name: "relaxed", Format: "{date:yyyyMMddHHmmss}-{seq}"})
-	nodes[0].createSequence(strict("strict"))
-	for _, name := range []string{"relaxed", "strict"} {
-		before := nodes[0].next(name, 3)
-		req := &snowraftv1.NextRequest{Sequence: name, Count: 5, RequestId: "r1"}
-		first, err := nodes[0].sequences.Next(t.Context(), req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		after := nodes[0].next(name, 1)[0]
-		if name == "strict" && (first.GetFirst() <= before[2] || after <= first.GetFirst()+4) {
-			t.Errorf("strict: %v, then %v, then %d", before, first, after)
-		}
-		for _, n := range nodes {
-			again, err := n.sequences.Next(t.Context(), req)
-			if err != nil || !proto.Equal(again, first) {
-				t.Errorf("repeated: %v, %v; at first: %v", again, err, first)
-			}
-		}
-		if name == "strict" {
-			if got := nodes[1].next(name, 1)[0]; got <= after {
-				t.Errorf("%d after %d", got, after)
-			}
-		}
-		if _, err := nodes[0].sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: name, Count: 6, RequestId: "r1"}); status.Code(err) != codes.InvalidArgument {
-			t.Errorf("another request under the same ID: %v", err)
-		}
-	}
-	block := &snowraftv1.AllocateBlockRequest{Sequence: "relaxed", Count: 2000, RequestId: "b1"}
-	one, err := nodes[1].sequences.AllocateBlock(t.Context(), block)
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, err := nodes[2].sequences.AllocateBlock(t.Context(), block)
-	if err != nil || one.GetBlock().GetFirst() != two.GetBlock().GetFirst() || one.GetBlock().GetCount() != 2000 {
-		t.Errorf("%v and %v, %v", one, two, err)
-	}
-}
-
 // Restarts in good order leave no gaps.
 func TestTailsAreReturned(t *testing.T) {
 	t.Parallel()
@@ -386,127 +257,6 @@ func TestTailsAreReturned(t *testing.T) {
 		n.stop()
 		n.start().untilReady()
 	}
-}
-
-// TestNotUnknownAfterRestart restarts one member of three alone. It can't know
-// which sequences there are until a leader tells it how much of its log counts.
-func TestNotUnknownAfterRestart(t *testing.T) {
-	t.Parallel()
-	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
-	n := nodes[1]
-	n.createSequence(&snowraftv1.Sequence{Name: "orders"})
-	n.createSequence(strict("strict"))
-	for _, o := range nodes {
-		o.cfg.GossipAddr = o.server.GossipAddr() // where the others look for it
-		o.stop()
-	}
-	n.start()
-	ask := func() map[string]error {
-		_, next := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "orders", Count: 1})
-		_, get := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "orders"})
-		_, last := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"})
-		return map[string]error{"Next": next, "GetSequence": get, "GetLast": last}
-	}
-	for call, err := range ask() {
-		if reason(err) != rpc.NoLeader || status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "the leader did not say") {
-			t.Errorf("%s without a quorum: %v", call, err)
-		}
-	}
-	client := redis.NewClient(&redis.Options{Addr: n.server.RedisAddr(), MaxRetries: -1})
-	defer client.Close()
-	if got, err := client.Exists(t.Context(), "orders").Result(); err == nil || !strings.HasPrefix(err.Error(), "LOADING ") {
-		t.Errorf("EXISTS without a quorum: %d, %v", got, err)
-	}
-	// Who asks while the member catches up waits, whatever the sequence turns out to be.
-	held := make(chan error, 1)
-	go func() {
-		for {
-			_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "strict", Count: 1})
-			if reason(err) != rpc.NoLeader {
-				held <- err
-				return
-			}
-		}
-	}()
-	nodes[0].start()
-	if err := <-held; err != nil {
-		t.Errorf("a strict sequence on the way: %v", err)
-	}
-	until(t, "the sequence is known again", func() bool {
-		for call, err := range ask() {
-			if reason(err) == rpc.UnknownSequence {
-				t.Fatalf("%s on the way: %v", call, err)
-			}
-			if err != nil {
-				return false
-			}
-		}
-		return true
-	})
-	if got, err := client.Exists(t.Context(), "orders", "nosuch").Result(); err != nil || got != 1 {
-		t.Errorf("EXISTS: %d, %v", got, err)
-	}
-	if _, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "nosuch"}); reason(err) != rpc.UnknownSequence {
-		t.Errorf("another sequence: %v", err)
-	}
-}
-
-// A member of no cluster yet can't know what there is, and says so at all doors.
-func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
-	t.Parallel()
-	n := newNode(t, "alone", func(c *server.Config) {
-		c.RedisAddr, c.Join = "127.0.0.1:0", []string{"127.0.0.1:1"}
-	}).start()
-	client := redis.NewClient(&redis.Options{Addr: n.server.RedisAddr(), MaxRetries: -1})
-	defer client.Close()
-	var all sync.WaitGroup // each waits for a leader
-	for call, ask := range map[string]func() error{
-		"Next": func() error {
-			_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 1})
-			return err
-		},
-		"GetSequence": func() error {
-			_, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "s"})
-			return err
-		},
-		"GetLast": func() error {
-			_, err := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "s"})
-			return err
-		},
-		"GetLayout": func() error {
-			_, err := n.layouts.GetLayout(t.Context(), &snowraftv1.GetLayoutRequest{Name: "s"})
-			return err
-		},
-		"GenerateIds": func() error {
-			_, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Layout: "s", Count: 1})
-			return err
-		},
-	} {
-		all.Go(func() {
-			if err := ask(); reason(err) != rpc.NoLeader {
-				t.Errorf("%s: %v", call, err)
-			}
-		})
-	}
-	for _, command := range []string{"GET", "EXISTS", "INCR"} {
-		all.Go(func() {
-			if got, err := client.Do(t.Context(), command, "s").Result(); err == nil || !strings.HasPrefix(err.Error(), "LOADING ") {
-				t.Errorf("%s: %v, %v", command, got, err)
-			}
-		})
-	}
-	all.Go(func() {
-		resp, err := http.Get("http://" + n.server.HTTPAddr() + "/seq/s")
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer resp.Body.Close()
-		if resp.StatusCode != http.StatusServiceUnavailable {
-			t.Errorf("/seq: %s", resp.Status)
-		}
-	})
-	all.Wait()
 }
 
 // A member of another cluster forwards to an address that is this member's now.

@@ -1,0 +1,108 @@
+package simtest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/internal/member"
+)
+
+// A member whose replica is late in learning that a sequence became strict has its callers' numbers
+// issued by the leader.
+func TestLateReplicaRoutesStrictSequenceToLeader(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		ctx := w.Context()
+		leads, late := w.leader().proc(), w.follower()
+		if _, err := leads.member.CreateSequence(ctx, plain("s", relaxed), false); err != nil {
+			w.Fatal(err)
+		}
+		w.until(recovery, "all know the sequence", func() bool { _, ok := late.proc().member.State().Sequence("s"); return ok })
+		w.net.part([]*node{late}, w.others(late), raftPlane)
+		if err := leads.flip(ctx, "s", strict); err != nil {
+			w.Fatal(err)
+		}
+		c, err := late.proc().member.Counter(ctx, "s")
+		if err != nil || c.Strict() {
+			w.Fatalf("Counter() = strict %v, %v; want a replica that is late", c.Strict(), err)
+		}
+		n, err := late.proc().router.Next(ctx, "s", 3, "")
+		if err != nil || n.Count != 3 {
+			w.Errorf("Next() = %+v, %v; want 3 numbers", n, err)
+		}
+		last, ok, err := leads.router.Last(ctx, "s")
+		if err != nil || !ok || last != n.Number(2) {
+			w.Errorf("Last() at the leader = %d, %v, %v; want %d", last, ok, err, n.Number(2))
+		}
+	})
+}
+
+// flip changes the mode of a sequence; only the leader can.
+func (p *process) flip(ctx context.Context, name string, mode commandv1.SequenceMode) error {
+	_, err := p.member.UpdateSequence(ctx, name, func(spec *commandv1.SequenceSpec) error {
+		spec.Mode = mode
+		return nil
+	}, nil, false)
+	return err
+}
+
+// No call at the leader is refused because a sequence became strict between the look at it and the
+// request for a block.
+func TestLeaderLooksAgainWhenSequenceBecomesStrict(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		ctx := w.Context()
+		p := w.leader().proc()
+		if _, err := p.member.CreateSequence(ctx, plain("s", relaxed), false); err != nil {
+			w.Fatal(err)
+		}
+		for range 100 {
+			var flips, asks sync.WaitGroup
+			flips.Go(func() {
+				if err := p.flip(ctx, "s", strict); err != nil {
+					w.Error(err)
+				}
+			})
+			for range 5 {
+				asks.Go(func() {
+					if _, err := p.member.NextAtLeader(ctx, "s", 1000, ""); errors.Is(err, member.ErrStrict) {
+						w.Errorf("NextAtLeader() = %v", err)
+					}
+				})
+			}
+			flips.Wait()
+			asks.Wait()
+			if err := p.flip(ctx, "s", relaxed); err != nil {
+				w.Error(err)
+			}
+		}
+	})
+}
+
+// A caller that comes while no member leads is answered by the next leader.
+func TestCallsWaitForNextLeader(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		ctx := w.Context()
+		if _, err := w.leader().proc().member.CreateSequence(ctx, plain("s", strict), false); err != nil {
+			w.Fatal(err)
+		}
+		asks := w.follower().proc()
+		w.until(recovery, "all know the sequence", func() bool { _, ok := asks.member.State().Sequence("s"); return ok })
+		w.leader().crash()
+		var last int64
+		for _, id := range []string{"", "request"} {
+			began := time.Now()
+			n, err := asks.router.Next(ctx, "s", 1, id)
+			if err != nil || n.First <= last {
+				w.Errorf("Next(%q) = %+v, %v after %v; want a number above %d", id, n, err, time.Since(began), last)
+			}
+			last = n.First
+		}
+	})
+}

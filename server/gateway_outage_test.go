@@ -1,0 +1,103 @@
+package server_test
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// A member that ends behind a gateway is not noticed in front of it.
+func TestGatewayOutlivesMembers(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	g := inFront(t, nodes)
+	if _, err := g.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var asking sync.WaitGroup
+	var answers atomic.Int64
+	var mu sync.Mutex
+	all := make(map[uint64]bool)
+	for range 8 {
+		asking.Go(func() {
+			for ctx.Err() == nil {
+				ids, err := g.generate(3, 0)
+				if err != nil {
+					t.Errorf("IDs: %v", err)
+					return
+				}
+				mu.Lock()
+				for _, id := range ids {
+					if all[id] {
+						t.Errorf("ID %d twice", id)
+					}
+					all[id] = true
+				}
+				mu.Unlock()
+				if _, err := g.next("s", 1); err != nil {
+					t.Errorf("numbers: %v", err)
+					return
+				}
+				answers.Add(1)
+			}
+		})
+	}
+	some := func() {
+		t.Helper()
+		n := answers.Load()
+		until(t, "answers go on", func() bool { return answers.Load() > n+100 })
+	}
+	some()
+	nodes[0].crash() // the one that the gateway was told of
+	some()
+	nodes[0].start().untilReady()
+	some()
+	leader(t, nodes).stop()
+	some()
+	cancel()
+	asking.Wait()
+}
+
+func TestGatewayLostQuorum(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	g := inFront(t, nodes)
+	for _, n := range nodes { // where the others will look for it
+		n.cfg.APIAddr, n.cfg.RaftAddr, n.cfg.GossipAddr = n.server.APIAddr(), n.server.RaftAddr(), n.server.GossipAddr()
+	}
+	strict := &snowraftv1.Sequence{Name: "s", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}
+	if _, err := g.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: strict}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.next("s", 1); err != nil {
+		t.Fatal(err)
+	}
+	nodes[0].crash()
+	nodes[1].crash()
+	if _, err := g.generate(1, 0); err != nil { // the third has its window
+		t.Errorf("IDs without a quorum: %v", err)
+	}
+	if n, err := g.next("s", 1); reason(err) != rpc.NoLeader {
+		t.Errorf("%v, %v without a quorum", n, err)
+	}
+	nodes[2].crash()
+	until(t, "the gateway is not ready", func() bool { return g.Ready() != nil })
+	if code, _ := g.ask("GET", "/readyz", ""); code != http.StatusServiceUnavailable {
+		t.Errorf("/readyz: %d without any member", code)
+	}
+	until(t, "no ID is left", func() bool { _, err := g.generate(60, 0); return status.Code(err) == codes.Unavailable })
+	for _, n := range nodes {
+		n.start()
+	}
+	until(t, "the gateway is ready again", func() bool { return g.Ready() == nil })
+	until(t, "numbers are given out again", func() bool { _, err := g.next("s", 1); return err == nil })
+}

@@ -1,0 +1,97 @@
+package server_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// No member gives out a number of before once a change has returned.
+func TestChangesReachAllMembers(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	n := except(nodes, leader(t, nodes))[0]
+	n.createSequence(&snowraftv1.Sequence{Name: "s"})
+	for _, o := range nodes {
+		o.next("s", 1) // each has a block now
+	}
+	for at := int64(100_000); at <= 500_000; at += 100_000 {
+		resp, err := n.sequences.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: at})
+		if err != nil || len(resp.GetUnreachedMembers()) > 0 {
+			t.Fatalf("%v, %v", resp, err)
+		}
+		for _, o := range nodes {
+			if got := o.next("s", 1)[0]; got < at {
+				t.Fatalf("%s gives out %d after the sequence was set to %d", o.cfg.Name, got, at)
+			}
+		}
+	}
+	if _, err := n.sequences.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: 7}); reason(err) != rpc.WouldRepeat {
+		t.Errorf("set back: %v", err)
+	}
+	if _, err := n.sequences.SetNext(t.Context(), &snowraftv1.SetNextRequest{Sequence: "s", Next: 7, Force: true}); err != nil {
+		t.Fatal(err)
+	}
+	if got := nodes[0].next("s", 1)[0]; got >= 100_000 {
+		t.Errorf("got %d after the sequence was set back", got)
+	}
+	resp, err := n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
+		Sequence: &snowraftv1.Sequence{Name: "s", Increment: proto.Int64(10), Description: "tens"}, Force: true,
+	})
+	if err != nil || resp.GetSequence().GetDescription() != "tens" || resp.GetSequence().GetBlockDurationMs() != 10_000 {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	for _, o := range nodes {
+		if got := o.next("s", 2); got[1] != got[0]+10 {
+			t.Errorf("%s gives out %v", o.cfg.Name, got)
+		}
+	}
+	// A mask clears what it names and the message leaves out.
+	resp, err = n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
+		Sequence: &snowraftv1.Sequence{Name: "s"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}},
+	})
+	if err != nil || resp.GetSequence().GetDescription() != "" || resp.GetSequence().GetIncrement() != 10 {
+		t.Errorf("%v, %v", resp, err)
+	}
+	if _, err := n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
+		Sequence: &snowraftv1.Sequence{Name: "s"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"generation"}},
+	}); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("a mask that names what can't be changed: %v", err)
+	}
+	if _, err := n.sequences.DeleteSequence(t.Context(), &snowraftv1.DeleteSequenceRequest{Name: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range nodes {
+		if _, err := o.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 1}); reason(err) != rpc.UnknownSequence {
+			t.Errorf("after the deletion: %v", err)
+		}
+	}
+	if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}}); reason(err) != rpc.WouldRepeat {
+		t.Errorf("created again: %v", err)
+	}
+}
+
+// A member that is not alive does not hold a change up, and is named.
+func TestChangesNameUnreachedMembers(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	down := except(nodes, leader(t, nodes))[0]
+	down.stop()
+	n := leader(t, except(nodes, down))
+	began := time.Now()
+	resp, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}})
+	if err != nil || !slices.Equal(resp.GetUnreachedMembers(), []string{down.cfg.Name}) {
+		t.Errorf("%v, %v", resp, err)
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}

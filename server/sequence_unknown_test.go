@@ -1,0 +1,137 @@
+package server_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// TestNotUnknownAfterRestart restarts one member of three alone. It can't know
+// which sequences there are until a leader tells it how much of its log counts.
+func TestNotUnknownAfterRestart(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
+	n := nodes[1]
+	n.createSequence(&snowraftv1.Sequence{Name: "orders"})
+	n.createSequence(strict("strict"))
+	for _, o := range nodes {
+		o.cfg.GossipAddr = o.server.GossipAddr() // where the others look for it
+		o.stop()
+	}
+	n.start()
+	ask := func() map[string]error {
+		_, next := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "orders", Count: 1})
+		_, get := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "orders"})
+		_, last := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"})
+		return map[string]error{"Next": next, "GetSequence": get, "GetLast": last}
+	}
+	for call, err := range ask() {
+		if reason(err) != rpc.NoLeader || status.Code(err) != codes.Unavailable || !strings.Contains(err.Error(), "the leader did not say") {
+			t.Errorf("%s without a quorum: %v", call, err)
+		}
+	}
+	client := redis.NewClient(&redis.Options{Addr: n.server.RedisAddr(), MaxRetries: -1})
+	defer client.Close()
+	if got, err := client.Exists(t.Context(), "orders").Result(); err == nil || !strings.HasPrefix(err.Error(), "LOADING ") {
+		t.Errorf("EXISTS without a quorum: %d, %v", got, err)
+	}
+	// Who asks while the member catches up waits, whatever the sequence turns out to be.
+	held := make(chan error, 1)
+	go func() {
+		for {
+			_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "strict", Count: 1})
+			if reason(err) != rpc.NoLeader {
+				held <- err
+				return
+			}
+		}
+	}()
+	nodes[0].start()
+	if err := <-held; err != nil {
+		t.Errorf("a strict sequence on the way: %v", err)
+	}
+	until(t, "the sequence is known again", func() bool {
+		for call, err := range ask() {
+			if reason(err) == rpc.UnknownSequence {
+				t.Fatalf("%s on the way: %v", call, err)
+			}
+			if err != nil {
+				return false
+			}
+		}
+		return true
+	})
+	if got, err := client.Exists(t.Context(), "orders", "nosuch").Result(); err != nil || got != 1 {
+		t.Errorf("EXISTS: %d, %v", got, err)
+	}
+	if _, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "nosuch"}); reason(err) != rpc.UnknownSequence {
+		t.Errorf("another sequence: %v", err)
+	}
+}
+
+// A member of no cluster yet can't know what there is, and says so at all doors.
+func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
+	t.Parallel()
+	n := newNode(t, "alone", func(c *server.Config) {
+		c.RedisAddr, c.Join = "127.0.0.1:0", []string{"127.0.0.1:1"}
+	}).start()
+	client := redis.NewClient(&redis.Options{Addr: n.server.RedisAddr(), MaxRetries: -1})
+	defer client.Close()
+	var all sync.WaitGroup // each waits for a leader
+	for call, ask := range map[string]func() error{
+		"Next": func() error {
+			_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 1})
+			return err
+		},
+		"GetSequence": func() error {
+			_, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "s"})
+			return err
+		},
+		"GetLast": func() error {
+			_, err := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "s"})
+			return err
+		},
+		"GetLayout": func() error {
+			_, err := n.layouts.GetLayout(t.Context(), &snowraftv1.GetLayoutRequest{Name: "s"})
+			return err
+		},
+		"GenerateIds": func() error {
+			_, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Layout: "s", Count: 1})
+			return err
+		},
+	} {
+		all.Go(func() {
+			if err := ask(); reason(err) != rpc.NoLeader {
+				t.Errorf("%s: %v", call, err)
+			}
+		})
+	}
+	for _, command := range []string{"GET", "EXISTS", "INCR"} {
+		all.Go(func() {
+			if got, err := client.Do(t.Context(), command, "s").Result(); err == nil || !strings.HasPrefix(err.Error(), "LOADING ") {
+				t.Errorf("%s: %v, %v", command, got, err)
+			}
+		})
+	}
+	all.Go(func() {
+		resp, err := http.Get("http://" + n.server.HTTPAddr() + "/seq/s")
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode != http.StatusServiceUnavailable {
+			t.Errorf("/seq: %s", resp.Status)
+		}
+	})
+	all.Wait()
+}
