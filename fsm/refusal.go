@@ -61,8 +61,8 @@ type Grant struct {
 	Until  int64  // the tick before which the window ends
 }
 
-// Refused is why a command had no effect. It is an error; match it with
-// [errors.As] and look at Reason.
+// Refused is why a command had no effect. It is an error; match it with [errors.As], or by its
+// reason with [errors.Is] and a Refused of that reason.
 type Refused struct {
 	Reason commandv1.Refusal
 
@@ -79,6 +79,12 @@ type Refused struct {
 }
 
 func (r *Refused) Error() string { return r.Detail }
+
+// Is reports whether the target is a Refused of the same reason.
+func (r *Refused) Is(target error) bool {
+	t, ok := target.(*Refused)
+	return ok && t.Reason == r.Reason
+}
 
 func refuse(reason commandv1.Refusal, format string, args ...any) *Refused {
 	return &Refused{Reason: reason, Detail: fmt.Sprintf(format, args...)}

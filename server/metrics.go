@@ -29,16 +29,10 @@ var (
 	descBlocks    = frontend.Desc("blocks_granted_total", "Blocks of relaxed sequences that this member was granted.")
 	descWaits     = frontend.Desc("numbers_waited_total", "Requests for numbers of relaxed sequences that had to wait for a block.")
 	descBurned    = frontend.Desc("numbers_skipped_total", "Numbers of this member's blocks that were never given out.")
-	allStateDescs = []*prometheus.Desc{frontend.DescReady, descLeader, descTerm, descCommit, descApplied, descMembers, descObserved,
-		descOffset, descUntil, descUsed, descCapacity, descExhausts, descFSM, descSequences, descBlocks, descWaits, descBurned}
 )
 
-// Describe implements prometheus.Collector.
-func (c stateCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range allStateDescs {
-		ch <- d
-	}
-}
+// Describe implements prometheus.Collector. It describes nothing, as labels come and go.
+func (stateCollector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c stateCollector) Collect(ch chan<- prometheus.Metric) {

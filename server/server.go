@@ -73,7 +73,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		Ready: s.Ready, Left: func() { s.Finish(nil) },
 	})
 	err = s.front.Open(frontend.Behind{
-		Issuer: issuer, Backend: backend{s}, Services: s.api.Register, Serve: s.api.Serve, RedisCreate: cfg.RedisCreate,
+		Issuer: issuer, Backend: backend{s.api, s}, Services: s.api.Register, Serve: s.api.Serve, RedisCreate: cfg.RedisCreate,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))

@@ -130,6 +130,5 @@ func lookAgain(err error, look int) bool {
 }
 
 func refusedFor(err error, reason commandv1.Refusal) bool {
-	refused, ok := errors.AsType[*fsm.Refused](err)
-	return ok && refused.Reason == reason
+	return errors.Is(err, &fsm.Refused{Reason: reason})
 }

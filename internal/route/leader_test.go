@@ -8,11 +8,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // throne tells who leads; "" is nobody.

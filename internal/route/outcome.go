@@ -4,12 +4,12 @@ import (
 	"errors"
 	"fmt"
 
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/member"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // outcome is what the tries of one call say of it.
@@ -35,7 +35,7 @@ func turnedAway(err error) bool {
 	var skew *clock.SkewError
 	var behind *clock.BehindError
 	return noLeader(err) || errors.Is(err, cluster.ErrClosed) || errors.Is(err, allocator.ErrClosed) ||
-		errors.As(err, &skew) || errors.As(err, &behind) || refusedFor(err, commandv1.Refusal_REFUSAL_LIMIT_REACHED)
+		errors.As(err, &skew) || errors.As(err, &behind) || errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_LIMIT_REACHED})
 }
 
 // noLeader reports whether an error says that no member was found that leads. Nothing was done.

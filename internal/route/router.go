@@ -8,13 +8,12 @@ import (
 	"errors"
 	"time"
 
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/share"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // Wait is how long a call waits for a leader.
@@ -37,6 +36,9 @@ type Router struct {
 // New returns the router of a member.
 func New(m *member.Member, peers Peers) *Router {
 	r := &Router{member: m, peers: peers}
+	exhausted := func(err error) bool {
+		return errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED})
+	}
 	r.strict = share.New(limits.Count, limits.CallTimeout, exhausted,
 		func(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
 			return r.nextAtLeader(ctx, sequence, count, "")
@@ -53,11 +55,7 @@ func (r *Router) Next(ctx context.Context, sequence string, count uint64, reques
 	}
 	n, strict, err := r.relaxed(ctx, sequence, count)
 	if err != nil && leaderless(err) {
-		err = r.Hold(ctx, func() (err error) {
-			n, strict, err = r.relaxed(ctx, sequence, count)
-			return err
-		})
-		err = ungranted(sequence, err)
+		n, strict, err = r.held(ctx, sequence, count)
 	}
 	switch {
 	case err != nil || !strict:
@@ -79,6 +77,15 @@ func (r *Router) relaxed(ctx context.Context, sequence string, count uint64) (n 
 		return n, true, nil
 	}
 	return n, false, err
+}
+
+// held is relaxed for as long as calls wait for a leader that grants a block.
+func (r *Router) held(ctx context.Context, sequence string, count uint64) (n member.Numbering, strict bool, err error) {
+	err = r.Hold(ctx, func() (err error) {
+		n, strict, err = r.relaxed(ctx, sequence, count)
+		return err
+	})
+	return n, strict, ungranted(sequence, err)
 }
 
 func (r *Router) nextAtLeader(ctx context.Context, sequence string, count uint64, requestID string) (n member.Numbering, err error) {
@@ -125,13 +132,4 @@ func (r *Router) Last(ctx context.Context, sequence string) (last int64, ok bool
 // as long as calls wait for a leader.
 func (r *Router) Hold(ctx context.Context, try func() error) error {
 	return r.hold(ctx, try, leaderless)
-}
-
-func exhausted(err error) bool {
-	return refusedFor(err, commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED)
-}
-
-func refusedFor(err error, reason commandv1.Refusal) bool {
-	refused, ok := errors.AsType[*fsm.Refused](err)
-	return ok && refused.Reason == reason
 }

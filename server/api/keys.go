@@ -7,11 +7,10 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -42,7 +41,7 @@ func (s *Services) Create(ctx context.Context, sequence string, strict bool) err
 	reply, err := s.atLeader(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
 		return sequences{Services: s}.CreateSequence(ctx, req)
 	})
-	if refused, ok := errors.AsType[*fsm.Refused](err); ok && refused.Reason == commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS {
+	if errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS}) {
 		// Another client created it meanwhile, in another way; this member may not know it yet.
 		if _, ok := s.Member.State().Sequence(sequence); ok {
 			return nil

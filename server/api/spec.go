@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/reflect/protoreflect"
+
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -14,115 +16,58 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// sequenceField is a field that an operator decides about: whether a message sets it, and how it
-// comes into a specification. Enums have the same numbers in both protos.
+// sequenceField is a field that an operator decides about, and how a message sets it in a
+// specification. Enums have the same numbers in both protos.
 type sequenceField struct {
-	name  string
-	set   func(m *snowraftv1.Sequence) bool
+	name  protoreflect.Name
 	apply func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence)
 }
 
 // sequenceFields are in the order to apply them in: the default of one may depend on those before it.
 var sequenceFields = []sequenceField{
-	{
-		"increment",
-		func(m *snowraftv1.Sequence) bool { return m.Increment != nil },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.Increment = 1
-			if m.Increment != nil {
-				spec.Increment = m.GetIncrement()
-			}
-		},
-	},
-	{
-		"start",
-		func(m *snowraftv1.Sequence) bool { return m.Start != nil },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.Start = 1
-			if spec.GetIncrement() < 0 {
-				spec.Start = -1
-			}
-			if m.Start != nil {
-				spec.Start = m.GetStart()
-			}
-		},
-	},
-	{
-		"min",
-		func(m *snowraftv1.Sequence) bool { return m.Min != nil },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.Min = spec.GetStart()
-			if spec.GetIncrement() < 0 {
-				spec.Min = math.MinInt64
-			}
-			if m.Min != nil {
-				spec.Min = m.GetMin()
-			}
-		},
-	},
-	{
-		"max",
-		func(m *snowraftv1.Sequence) bool { return m.Max != nil },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.Max = math.MaxInt64
-			if spec.GetIncrement() < 0 {
-				spec.Max = spec.GetStart()
-			}
-			if m.Max != nil {
-				spec.Max = m.GetMax()
-			}
-		},
-	},
-	{
-		"mode",
-		func(m *snowraftv1.Sequence) bool { return m.GetMode() != 0 },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED))
-		},
-	},
-	{
-		"block_duration_ms",
-		func(m *snowraftv1.Sequence) bool { return m.GetBlockDurationMs() != 0 },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())
-		},
-	},
-	{
-		"min_block",
-		func(m *snowraftv1.Sequence) bool { return m.GetMinBlock() != 0 },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.MinBlock = cmp.Or(m.GetMinBlock(), limits.DefaultMinBlock)
-		},
-	},
-	{
-		"max_block",
-		func(m *snowraftv1.Sequence) bool { return m.GetMaxBlock() != 0 },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.MaxBlock = cmp.Or(m.GetMaxBlock(), max(limits.DefaultMaxBlock, spec.GetMinBlock()))
-		},
-	},
-	{
-		"reset",
-		func(m *snowraftv1.Sequence) bool { return m.GetReset_() != 0 },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-			spec.Reset_ = commandv1.SequenceReset(cmp.Or(m.GetReset_(), snowraftv1.SequenceReset_SEQUENCE_RESET_NONE))
-		},
-	},
-	{
-		"time_zone",
-		func(m *snowraftv1.Sequence) bool { return m.GetTimeZone() != "" },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() },
-	},
-	{
-		"format",
-		func(m *snowraftv1.Sequence) bool { return m.GetFormat() != "" },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() },
-	},
-	{
-		"description",
-		func(m *snowraftv1.Sequence) bool { return m.GetDescription() != "" },
-		func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() },
-	},
+	{"increment", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Increment = orElse(m.Increment, 1) }},
+	{"start", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		spec.Start = orElse(m.Start, upward(spec, 1, -1))
+	}},
+	{"min", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		spec.Min = orElse(m.Min, upward(spec, spec.GetStart(), math.MinInt64))
+	}},
+	{"max", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		spec.Max = orElse(m.Max, upward(spec, math.MaxInt64, spec.GetStart()))
+	}},
+	{"mode", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED))
+	}},
+	{"block_duration_ms", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())
+	}},
+	{"min_block", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		spec.MinBlock = cmp.Or(m.GetMinBlock(), limits.DefaultMinBlock)
+	}},
+	{"max_block", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		spec.MaxBlock = cmp.Or(m.GetMaxBlock(), max(limits.DefaultMaxBlock, spec.GetMinBlock()))
+	}},
+	{"reset", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
+		spec.Reset_ = commandv1.SequenceReset(cmp.Or(m.GetReset_(), snowraftv1.SequenceReset_SEQUENCE_RESET_NONE))
+	}},
+	{"time_zone", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.TimeZone = m.GetTimeZone() }},
+	{"format", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Format = m.GetFormat() }},
+	{"description", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) { spec.Description = m.GetDescription() }},
+}
+
+func orElse(set *int64, otherwise int64) int64 {
+	if set != nil {
+		return *set
+	}
+	return otherwise
+}
+
+// upward returns up unless the numbers decrease.
+func upward(spec *commandv1.SequenceSpec, up, down int64) int64 {
+	if spec.GetIncrement() < 0 {
+		return down
+	}
+	return up
 }
 
 // newSequenceSpec is the specification of a sequence to be created.
@@ -142,8 +87,9 @@ func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error
 		return nil, err
 	}
 	var fields []sequenceField
+	all := m.ProtoReflect().Descriptor().Fields()
 	for _, f := range sequenceFields {
-		if req.UpdateMask == nil && f.set(m) || slices.Contains(paths, f.name) {
+		if req.UpdateMask == nil && m.ProtoReflect().Has(all.ByName(f.name)) || slices.Contains(paths, string(f.name)) {
 			fields = append(fields, f)
 		}
 	}
@@ -153,7 +99,7 @@ func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error
 func checkPaths(paths []string) error {
 	var known []string
 	for _, f := range sequenceFields {
-		known = append(known, f.name)
+		known = append(known, string(f.name))
 	}
 	for _, path := range paths {
 		if path != "name" && !slices.Contains(known, path) {

@@ -11,8 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// Backend is what a front needs apart from the issuer and the services of gRPC. Its errors are
-// those that travel.
+// Backend is what a front needs apart from the issuer and the services of gRPC.
 type Backend interface {
 	// Exists and Create are as in redis.Backend.
 	Exists(ctx context.Context, sequence string) (bool, error)
@@ -59,6 +58,17 @@ func (f face) Ids(ctx context.Context, dst []uint64, layout string, count uint32
 		}
 	}
 	return dst, nil
+}
+
+// Exists reports whether there is such a sequence.
+func (f face) Exists(ctx context.Context, sequence string) (bool, error) {
+	ok, err := f.Backend.Exists(ctx, sequence)
+	return ok, wire.Status(err)
+}
+
+// Create creates a sequence, strict or relaxed.
+func (f face) Create(ctx context.Context, sequence string, strict bool) error {
+	return wire.Status(f.Backend.Create(ctx, sequence, strict))
 }
 
 // webFace is what the short paths of HTTP need; see web.Backend. It counts refusals, as these

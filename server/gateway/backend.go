@@ -9,7 +9,6 @@ import (
 	"github.com/snowraft/snowraft/server/api"
 	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/redis"
-	"github.com/snowraft/snowraft/server/wire"
 )
 
 // backend is what the front needs of a gateway apart from issuing; see frontend.Backend.
@@ -27,7 +26,7 @@ func (b backend) Exists(ctx context.Context, sequence string) (bool, error) {
 	if errors.Is(err, client.ErrUnknownSequence) {
 		return false, nil
 	}
-	return err == nil, wire.Status(err)
+	return err == nil, err
 }
 
 // Create creates a sequence that starts at 1, unless there is one of that name.
@@ -36,7 +35,7 @@ func (b backend) Create(ctx context.Context, sequence string, strict bool) error
 	if errors.Is(err, client.ErrSequenceExists) {
 		return nil // created meanwhile, as somebody else likes it
 	}
-	return wire.Status(err)
+	return err
 }
 
 // Failure is nil: nothing that can break is kept here.

@@ -45,14 +45,8 @@ type collector struct {
 	asked *asked
 }
 
-// Describe implements prometheus.Collector.
-func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{frontend.DescReady, descBuffered, descDropped, descStarved} {
-		ch <- d
-	}
-	c.asked.calls.Describe(ch)
-	c.asked.latency.Describe(ch)
-}
+// Describe implements prometheus.Collector. It describes nothing, as layouts come and go.
+func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {

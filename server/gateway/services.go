@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/api"
 	"github.com/snowraft/snowraft/server/issue"
@@ -21,21 +22,18 @@ type services struct {
 }
 
 func (s services) register(g grpc.ServiceRegistrar) error {
-	for _, service := range []struct {
-		desc grpc.ServiceDesc
-		impl any
-		own  []string // methods that impl serves
-	}{
-		{snowraftv1.IdService_ServiceDesc, api.IDs{Issuer: s.issuer}, []string{"GenerateIds", "GenerateUuids"}},
-		{snowraftv1.SequenceService_ServiceDesc, api.Numbers{Issuer: s.issuer}, []string{"Next", "GetLast"}},
-		{snowraftv1.LayoutService_ServiceDesc, nil, nil},
-		{snowraftv1.WorkerService_ServiceDesc, nil, nil},
-		{snowraftv1.ClusterService_ServiceDesc, nil, nil},
+	own := map[string]any{ // by service
+		snowraftv1.IdService_ServiceDesc.ServiceName:       api.IDs{Issuer: s.issuer},
+		snowraftv1.SequenceService_ServiceDesc.ServiceName: api.Numbers{Issuer: s.issuer},
+	}
+	served := []string{"GenerateIds", "GenerateUuids", "Next", "GetLast"} // by these
+	for _, desc := range []grpc.ServiceDesc{
+		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
+		snowraftv1.WorkerService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
 	} {
-		desc := service.desc
 		desc.Methods = slices.Clone(desc.Methods) // those of the package stay as they are
 		for i, m := range desc.Methods {
-			if slices.Contains(service.own, m.MethodName) {
+			if slices.Contains(served, m.MethodName) {
 				continue
 			}
 			var err error
@@ -43,7 +41,7 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 				return err
 			}
 		}
-		g.RegisterService(&desc, service.impl)
+		g.RegisterService(&desc, own[desc.ServiceName])
 	}
 	return nil
 }
@@ -56,23 +54,16 @@ func (m *members) passOn(service, method string) (grpc.MethodHandler, error) {
 	}
 	desc, ok := found.(protoreflect.MethodDescriptor)
 	if !ok {
-		return nil, fmt.Errorf("%s/%s is no method", service, method)
+		return nil, fmt.Errorf("%s/%s is not a method", service, method)
 	}
 	request, err := protoregistry.GlobalTypes.FindMessageByName(desc.Input().FullName())
 	if err != nil {
 		return nil, err
 	}
-	response, err := protoregistry.GlobalTypes.FindMessageByName(desc.Output().FullName())
-	if err != nil {
-		return nil, err
-	}
 	info := &grpc.UnaryServerInfo{Server: m, FullMethod: "/" + service + "/" + method}
 	pass := func(ctx context.Context, req any) (any, error) {
-		resp := response.New().Interface()
-		if err := m.ask(ctx, info.FullMethod, req, resp); err != nil {
-			return nil, err
-		}
-		return resp, nil
+		resp := rpc.RuleOf(info.FullMethod).Reply()
+		return resp, m.ask(ctx, info.FullMethod, req, resp)
 	}
 	return func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {
 		req := request.New().Interface()

@@ -16,50 +16,43 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// Each error of these tables goes out with its reason. What comes in with a reason is the first
-// error that has it; none is for [rpc.InvalidArgument], which many have.
-var (
-	sentinels = []struct {
-		is     error
-		code   codes.Code
-		reason string
-		retry  time.Duration
-	}{
-		{cluster.ErrClosed, codes.Unavailable, rpc.ShuttingDown, 0},
-		{member.ErrStrict, codes.FailedPrecondition, rpc.StrictSequence, 0},
-		{sequence.ErrInvalidFormat, codes.InvalidArgument, rpc.InvalidArgument, 0},
-		{sequence.ErrUnknownZone, codes.InvalidArgument, rpc.InvalidArgument, 0},
-		{cluster.ErrNotLeader, codes.Unavailable, rpc.NotLeader, rpc.RetrySoon},
-		{member.ErrNoLeader, codes.Unavailable, rpc.NoLeader, rpc.RetrySoon},
-		{cluster.ErrUnknownMember, codes.NotFound, rpc.UnknownMember, 0},
-		{cluster.ErrQuorum, codes.FailedPrecondition, rpc.QuorumAtRisk, 0},
-		{cluster.ErrAmbiguousMember, codes.InvalidArgument, rpc.InvalidArgument, 0},
-		{cluster.ErrNamesUnknown, codes.Unavailable, rpc.Unreachable, rpc.RetrySoon},
-		{cluster.ErrOtherCluster, codes.FailedPrecondition, rpc.OtherCluster, 0},
-		{cluster.ErrUnreachable, codes.Unavailable, rpc.Unreachable, 0},
-		{cluster.ErrNoSuccessor, codes.FailedPrecondition, rpc.NoSuccessor, 0},
-		{cluster.ErrUnknownOutcome, codes.Unknown, rpc.CommitUnknown, 0},
-	}
-	// refusals are those of the state machine that no lane knows better.
-	refusals = []struct {
-		is     commandv1.Refusal
-		code   codes.Code
-		reason string
-		retry  time.Duration
-	}{
-		{commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT, codes.NotFound, rpc.UnknownLayout, 0},
-		{commandv1.Refusal_REFUSAL_LAYOUT_EXISTS, codes.AlreadyExists, rpc.LayoutExists, 0},
-		{commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, codes.FailedPrecondition, rpc.TimeExhausted, 0},
-		{commandv1.Refusal_REFUSAL_VERSION_TOO_LOW, codes.FailedPrecondition, rpc.VersionTooLow, 0},
-		{commandv1.Refusal_REFUSAL_LIMIT_REACHED, codes.ResourceExhausted, rpc.LimitReached, 0},
-		{commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE, codes.NotFound, rpc.UnknownSequence, 0},
-		{commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS, codes.AlreadyExists, rpc.SequenceExists, 0},
-		{commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, codes.OutOfRange, rpc.SequenceExhausted, 0},
-		{commandv1.Refusal_REFUSAL_GENERATION_MISMATCH, codes.Aborted, rpc.SequenceChanged, time.Millisecond},
-		{commandv1.Refusal_REFUSAL_WOULD_REPEAT, codes.FailedPrecondition, rpc.WouldRepeat, 0},
-		{commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK, codes.FailedPrecondition, rpc.NotLastBlock, 0},
-	}
-)
+// rows are the errors of the domain that need nothing but a code and a reason. Each goes out with
+// its reason. What comes in with a reason is the first error that has it; none is for
+// [rpc.InvalidArgument], which many have.
+var rows = []struct {
+	is     error
+	code   codes.Code
+	reason string
+	retry  time.Duration
+}{
+	{cluster.ErrClosed, codes.Unavailable, rpc.ShuttingDown, 0},
+	{member.ErrStrict, codes.FailedPrecondition, rpc.StrictSequence, 0},
+	{sequence.ErrInvalidFormat, codes.InvalidArgument, rpc.InvalidArgument, 0},
+	{sequence.ErrUnknownZone, codes.InvalidArgument, rpc.InvalidArgument, 0},
+	{cluster.ErrNotLeader, codes.Unavailable, rpc.NotLeader, rpc.RetrySoon},
+	{member.ErrNoLeader, codes.Unavailable, rpc.NoLeader, rpc.RetrySoon},
+	{cluster.ErrUnknownMember, codes.NotFound, rpc.UnknownMember, 0},
+	{cluster.ErrQuorum, codes.FailedPrecondition, rpc.QuorumAtRisk, 0},
+	{cluster.ErrAmbiguousMember, codes.InvalidArgument, rpc.InvalidArgument, 0},
+	{cluster.ErrNamesUnknown, codes.Unavailable, rpc.Unreachable, rpc.RetrySoon},
+	{cluster.ErrOtherCluster, codes.FailedPrecondition, rpc.OtherCluster, 0},
+	{cluster.ErrUnreachable, codes.Unavailable, rpc.Unreachable, 0},
+	{cluster.ErrNoSuccessor, codes.FailedPrecondition, rpc.NoSuccessor, 0},
+	{cluster.ErrUnknownOutcome, codes.Unknown, rpc.CommitUnknown, 0},
+	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT), codes.NotFound, rpc.UnknownLayout, 0},
+	{refused(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS), codes.AlreadyExists, rpc.LayoutExists, 0},
+	{refused(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED), codes.FailedPrecondition, rpc.TimeExhausted, 0},
+	{refused(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW), codes.FailedPrecondition, rpc.VersionTooLow, 0},
+	{refused(commandv1.Refusal_REFUSAL_LIMIT_REACHED), codes.ResourceExhausted, rpc.LimitReached, 0},
+	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE), codes.NotFound, rpc.UnknownSequence, 0},
+	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS), codes.AlreadyExists, rpc.SequenceExists, 0},
+	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED), codes.OutOfRange, rpc.SequenceExhausted, 0},
+	{refused(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH), codes.Aborted, rpc.SequenceChanged, time.Millisecond},
+	{refused(commandv1.Refusal_REFUSAL_WOULD_REPEAT), codes.FailedPrecondition, rpc.WouldRepeat, 0},
+	{refused(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK), codes.FailedPrecondition, rpc.NotLastBlock, 0},
+}
+
+func refused(reason commandv1.Refusal) error { return &fsm.Refused{Reason: reason} }
 
 // Status returns an error of the domain as it travels; see also [rpc.Classify], the part of the
 // table that embedded generators have too.
@@ -79,8 +72,8 @@ func classify(err error) *rpc.Error {
 	var (
 		unnumbered *member.UnknownSequenceError
 		layout     *member.UnknownLayoutError
-		refused    *fsm.Refused
 		version    *member.VersionError
+		refused    *fsm.Refused
 	)
 	switch {
 	case errors.Is(err, cluster.ErrUnknownOutcome): // before what it was interrupted by
@@ -91,32 +84,24 @@ func classify(err error) *rpc.Error {
 		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence, Metadata: map[string]string{rpc.MetadataSequence: unnumbered.Sequence}}
 	case errors.As(err, &version):
 		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow}
-	case errors.As(err, &refused):
-		return refusal(refused)
 	}
 	if e := rpc.Classify(err, time.Now()); e != nil {
 		return e
 	}
-	for _, row := range sentinels {
+	e := &rpc.Error{Code: codes.Internal}
+	if errors.As(err, &refused) { // mostly for its form
+		e = &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument}
+	}
+	for _, row := range rows {
 		if errors.Is(err, row.is) {
-			return &rpc.Error{Code: row.code, Reason: row.reason, RetryAfter: row.retry}
+			e = &rpc.Error{Code: row.code, Reason: row.reason, RetryAfter: row.retry}
+			break
 		}
 	}
-	return &rpc.Error{Code: codes.Internal}
-}
-
-func refusal(r *fsm.Refused) *rpc.Error {
-	for _, row := range refusals {
-		if r.Reason != row.is {
-			continue
-		}
-		e := &rpc.Error{Code: row.code, Reason: row.reason, RetryAfter: row.retry}
-		if r.RetryAtMillis != 0 {
-			e.RetryAfter = max(time.Until(time.UnixMilli(r.RetryAtMillis)), time.Millisecond)
-		}
-		return e
+	if refused != nil && refused.RetryAtMillis != 0 {
+		e.RetryAfter = max(time.Until(time.UnixMilli(refused.RetryAtMillis)), time.Millisecond)
 	}
-	return &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument}
+	return e
 }
 
 // FromMember gives an error of another member its cause, the error of the domain that it stands
@@ -138,14 +123,9 @@ func cause(e *rpc.Error) error {
 	case rpc.UnknownSequence:
 		return &member.UnknownSequenceError{Sequence: e.Metadata[rpc.MetadataSequence]}
 	}
-	for _, row := range sentinels {
+	for _, row := range rows {
 		if e.Reason == row.reason {
 			return row.is
-		}
-	}
-	for _, row := range refusals {
-		if e.Reason == row.reason {
-			return &fsm.Refused{Reason: row.is, Detail: e.Message}
 		}
 	}
 	return nil
