@@ -183,7 +183,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%+v, expected %+v", b, want)
 		}
 	}
-	l.must(at(epoch+answerMillis, observe(false)))
+	l.must(at(epoch+600_000, observe(false)))
 	l.must(change(plain("s", numbers(1, 1, 1, 50)), generation))
 	repeated(withID(allocate("s", 0, 10, 20250101), "r1")) // whatever its generation and period
 	l.refused(invalidArgument, withID(allocate("s", generation, 11, 0), "r1"))
@@ -205,7 +205,7 @@ func TestAnswers(t *testing.T) {
 	repeated(withID(allocate("s", generation, 1000, 0), "r2"))
 	l.refused(invalidArgument, whole(withID(allocate("s", generation, 1000, 0), "r2")))
 
-	l.must(at(epoch+2*answerMillis+1, observe(false)))
+	l.must(at(epoch+2*600_000+1, observe(false)))
 	l.refused(exhaustedReas, withID(allocate("s", generation, 10, 0), "r1"))
 	l.must(withID(allocate("other", l.seq("other").Generation, 10, 0), "r1"))
 	if n := len(l.answers.kept()); n != 1 {

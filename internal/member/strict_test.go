@@ -1,0 +1,26 @@
+package member
+
+import (
+	"fmt"
+	"testing"
+)
+
+// A request with an ID goes through the log. What the leader had in memory then was granted before, so it is
+// returned or skipped.
+func TestStrictNumbersGrowAcrossRequestsWithIDs(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "s")
+	last := int64(0)
+	for round := range 5 {
+		for _, id := range []string{"", fmt.Sprint("request ", round)} {
+			n, err := m.NextAtLeader(t.Context(), "s", 3, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n.First <= last {
+				t.Errorf("round %d, request ID %q: %d after %d", round, id, n.First, last)
+			}
+			last = n.Number(n.Count - 1)
+		}
+	}
+}
