@@ -2,20 +2,19 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-const (
-	defaultRefresh = 3 * time.Second
-	leastRefresh   = 100 * time.Millisecond
-	defaultFirst   = 100
-)
+const leastRefresh = 100 * time.Millisecond
 
 // Blocks gives out the numbers of one relaxed sequence from blocks in this process's memory, as members do: Next
 // is one compare-and-swap. It holds two blocks, and asks for the second one in the background, early enough and large
@@ -61,7 +60,7 @@ func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error
 }
 
 func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, sequence string, opts []BlocksOption) (*Blocks, error) {
-	o := blocksOptions{refresh: defaultRefresh, first: defaultFirst}
+	o := blocksOptions{refresh: 3 * time.Second, first: 100}
 	for _, set := range opts {
 		set(&o)
 	}
@@ -71,7 +70,7 @@ func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, 
 	case o.first < 1 || o.first > limits.Count:
 		return nil, fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", o.first, limits.Count)
 	}
-	granter := newBlocksGranter(members)
+	granter := &blocksGranter{MemberGranter: rpc.MemberGranter{Sequences: members}}
 	w := newBlocksWatch(o.refresh, func(ctx context.Context) (*snowraftv1.Sequence, error) {
 		resp, err := members.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: sequence})
 		return resp.GetSequence(), err
@@ -136,4 +135,30 @@ func (b *Blocks) Close(ctx context.Context) error {
 		return blocksError(err)
 	}
 	return nil
+}
+
+// blocksGranter asks members for the blocks of a [Blocks].
+type blocksGranter struct {
+	rpc.MemberGranter
+	greatest atomic.Uint64 // token
+}
+
+// AllocateBlock implements allocator.BlockGranter.
+func (g *blocksGranter) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
+	b, err := g.MemberGranter.AllocateBlock(ctx, sequence, count)
+	if err == nil {
+		g.greatest.Store(max(g.greatest.Load(), b.Token)) // blocks are asked for one after another
+	}
+	return b, err
+}
+
+// blocksError makes of an allocator's error one that callers of this package know.
+func blocksError(err error) error {
+	if errors.Is(err, allocator.ErrClosed) || errors.Is(err, ErrClosed) {
+		return ErrClosed
+	}
+	if known, ok := errors.AsType[*Error](err); ok {
+		return known
+	}
+	return allocating(err, time.Now())
 }

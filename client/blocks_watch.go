@@ -26,7 +26,7 @@ const (
 type blocksWatch struct {
 	use      atomic.Int32 // read by every call, and written once between two looks
 	revision atomic.Uint64
-	latest   atomic.Pointer[numberingEpoch] // nil: not known yet
+	latest   atomic.Pointer[snowraftv1.Sequence] // nil: not known yet
 
 	every time.Duration
 	ask   func(ctx context.Context) (*snowraftv1.Sequence, error)
@@ -41,11 +41,6 @@ type blocksWatch struct {
 	ended bool
 }
 
-type numberingEpoch struct {
-	generation uint64
-	period     int32
-}
-
 func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (*snowraftv1.Sequence, error)) *blocksWatch {
 	w := &blocksWatch{every: every, ask: ask}
 	w.life, w.stop = context.WithCancel(context.Background())
@@ -54,10 +49,8 @@ func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (*snowraf
 
 // current is allocator.SequenceConfig.Current. That a sequence is gone is for the leader to say.
 func (w *blocksWatch) current() (generation uint64, period int32, ok bool) {
-	if e := w.latest.Load(); e != nil {
-		return e.generation, e.period, true
-	}
-	return 0, 0, true
+	s := w.latest.Load()
+	return s.GetGeneration(), s.GetPeriod(), true
 }
 
 // inUse notes that numbers are taken, and reports whether somebody looked lately.
@@ -116,10 +109,8 @@ func (w *blocksWatch) look() {
 		}
 		return
 	}
-	e := &numberingEpoch{s.GetGeneration(), s.GetPeriod()}
-	if before := w.latest.Load(); before == nil || *before != *e {
-		w.latest.Store(e) // one that is older, as some replica is late, changes nothing
-		w.revision.Add(1)
+	if before := w.latest.Swap(s); s.GetGeneration() != before.GetGeneration() || s.GetPeriod() != before.GetPeriod() {
+		w.revision.Add(1) // a state that is older, because some replica is late, changes nothing
 	}
 }
 

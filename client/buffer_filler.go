@@ -48,7 +48,6 @@ type filler struct {
 
 	under   bool // a request is under way
 	asked   int64
-	wanted  uint64
 	answers chan fillAnswer
 }
 
@@ -120,8 +119,8 @@ func (f *filler) due(now int64, low uint64) bool {
 
 // request asks for IDs in the background.
 func (f *filler) request(now int64) {
-	f.under, f.asked, f.wanted = true, now, min(f.goal-f.put, f.batch)
-	count := f.wanted
+	f.under, f.asked = true, now
+	count := min(f.goal-f.put, f.batch)
 	go func() {
 		ctx, cancel := context.WithTimeout(f.b.life, fillTimeout)
 		defer cancel()

@@ -7,14 +7,8 @@ import (
 
 const (
 	defaultMinBuffer = 1_000
-	defaultMaxBuffer = 1_000_000
 	mostBuffered     = 100_000_000
-	// An ID is used within defaultSpan at a steady rate, so the age drops few of those that are in use.
-	defaultAge       = 10 * time.Second
-	defaultSpan      = defaultAge / 2
 	leastAge         = 100 * time.Millisecond
-	defaultThreshold = 0.3
-	defaultTopUp     = time.Second
 )
 
 // BufferOption changes what [NewBuffer] makes.
@@ -30,9 +24,10 @@ type bufferOptions struct {
 }
 
 func newBufferOptions(opts []BufferOption) (bufferOptions, error) {
+	// An ID is used within the span at a steady rate, so the age drops few of those that are in use.
 	o := bufferOptions{
-		least: defaultMinBuffer, most: defaultMaxBuffer, span: defaultSpan, age: defaultAge,
-		threshold: defaultThreshold, topUp: defaultTopUp,
+		least: defaultMinBuffer, most: 1_000_000, span: 5 * time.Second, age: 10 * time.Second,
+		threshold: 0.3, topUp: time.Second,
 	}
 	for _, set := range opts {
 		set(&o)

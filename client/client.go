@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,7 +36,7 @@ type Client struct {
 	mu      sync.Mutex
 	layouts map[string]*IDs // by name
 	numbers map[string]*Sequence
-	closed  bool
+	closing sync.Once
 }
 
 // New returns a client of the cluster that the members at these addresses belong to. An
@@ -99,46 +100,37 @@ func (c *Client) NextID(ctx context.Context) (uint64, error) { return c.standard
 // callers share calls. The client keeps a little memory for each name, so check names that come from
 // outside.
 func (c *Client) IDs(layout string) *IDs {
-	if layout == "" {
-		layout = defaultLayout
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	i := c.layouts[layout]
-	if i == nil {
-		i = newIDs(c, layout)
-		c.layouts[layout] = i
-	}
-	return i
+	layout = cmp.Or(layout, defaultLayout)
+	return entry(c, c.layouts, layout, func() *IDs { return newIDs(c, layout) })
 }
 
 // Sequence gives out numbers of the sequence of that name, which the cluster has to know when they are
 // asked for. The same name gives the same Sequence.
 func (c *Client) Sequence(name string) *Sequence {
+	return entry(c, c.numbers, name, func() *Sequence {
+		return newSequence(name, snowraftv1.NewSequenceServiceClient(c.leader), &c.opts)
+	})
+}
+
+// entry returns the entry of a name in a map of the client, made when it is first asked for.
+func entry[T any](c *Client, all map[string]*T, name string, create func() *T) *T {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.numbers[name]
-	if s == nil {
-		s = newSequence(name, snowraftv1.NewSequenceServiceClient(c.leader), &c.opts)
-		c.numbers[name] = s
+	if all[name] == nil {
+		all[name] = create()
 	}
-	return s
+	return all[name]
 }
 
 // Close ends the connections. Calls under way fail with ErrClosed, and so do later ones; closing twice is
 // harmless. Close generators, buffers and blocks first: they give back what they hold.
-func (c *Client) Close() error {
-	c.mu.Lock()
-	closed := c.closed
-	c.closed = true
-	c.mu.Unlock()
-	if closed {
-		return nil
-	}
-	c.members.stop()
-	err := errors.Join(c.ids.close(), c.leader.close())
-	if c.direct != nil {
-		c.direct.close()
-	}
+func (c *Client) Close() (err error) {
+	c.closing.Do(func() {
+		c.members.stop()
+		err = errors.Join(c.ids.close(), c.leader.close())
+		if c.direct != nil {
+			c.direct.close()
+		}
+	})
 	return err
 }

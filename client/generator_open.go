@@ -79,12 +79,8 @@ func (g *Generator) await(ctx context.Context) (*allocator.Issuer, error) {
 		select {
 		case <-news:
 		case <-ctx.Done():
-			if e, ok := errors.AsType[*Error](missing); ok {
-				late := *e
-				late.cause = ctx.Err()
-				return nil, &late
-			}
-			return nil, ctx.Err()
+			last, _ := errors.AsType[*Error](missing)
+			return nil, interrupted(ctx.Err(), last)
 		}
 	}
 }

@@ -31,18 +31,22 @@ const (
 	memorySuspicious = 100 * time.Millisecond
 )
 
-// policies of all methods, before their requests are known.
-var policies = func() map[string]policy {
-	all := make(map[string]policy)
-	for rule := range rpc.Rules() {
-		all[rule.Method] = newPolicy(rule)
-	}
-	return all
-}()
+const (
+	// patientCount is the most IDs that a member is expected to issue in half of a call's time. More take as
+	// long as their ticks last, on any member.
+	patientCount = 4096
+	// perID is the time for each ID, in layouts with few IDs per tick.
+	perID = 250 * time.Microsecond
+)
 
-func newPolicy(rule *rpc.Rule) policy {
-	p := policy{rule: rule, suspicious: leaderPatience}
-	switch rule.Method {
+// policyOf returns the policy of a request.
+func policyOf(method string, req any) policy {
+	rule := rpc.RuleOf(method)
+	if rule == nil {
+		return policy{}
+	}
+	p := policy{rule: rule, harmless: rule.Harmless(req), suspicious: leaderPatience}
+	switch method {
 	case snowraftv1.ClusterService_AwaitIndex_FullMethodName: // it waits for as long as the caller does
 		p.suspicious = 0
 		return p
@@ -58,35 +62,10 @@ func newPolicy(rule *rpc.Rule) policy {
 	case rule.GetRepeat() == snowraftv1.MethodRule_REPEAT_HARMLESS:
 		p.patience, p.suspicious = memoryPatience, memorySuspicious
 	}
-	return p
-}
-
-const (
-	// patientCount is the most IDs that a member is expected to issue in half of a call's time. More take as
-	// long as their ticks last, on any member.
-	patientCount = 4096
-	// perID is the time for each ID, in layouts with few IDs per tick.
-	perID = 250 * time.Microsecond
-)
-
-// issuing returns the policy of a request for count IDs.
-func (p policy) issuing(count uint32) policy {
-	p.patience += time.Duration(count) * perID
-	if count > patientCount {
-		p.large, p.hedged = true, false
-	}
-	return p
-}
-
-// policyOf returns the policy of a request.
-func policyOf(method string, req any) policy {
-	p := policies[method]
-	p.harmless = p.rule.Harmless(req)
-	switch r := req.(type) {
-	case *snowraftv1.GenerateIdsRequest:
-		p = p.issuing(r.GetCount())
-	case *snowraftv1.GenerateUuidsRequest:
-		p = p.issuing(r.GetCount())
+	if r, ok := req.(interface{ GetCount() uint32 }); ok && p.hedged {
+		p.patience += time.Duration(r.GetCount()) * perID
+		p.large = r.GetCount() > patientCount
+		p.hedged = !p.large
 	}
 	return p
 }

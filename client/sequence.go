@@ -43,7 +43,7 @@ func (s *Sequence) Next(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return answer.number(at), nil
+	return answer.At(int(at)), nil
 }
 
 // Take returns the next n numbers, 1 to 1,000,000, in one run: others' numbers are not among them. When

@@ -24,7 +24,9 @@ type Numbers struct {
 }
 
 // At returns the number at an index, which is at least 0 and less than Count.
-func (n Numbers) At(index int) int64 { return numberAt(n.First, n.Increment, uint64(index)) }
+func (n Numbers) At(index int) int64 {
+	return int64(uint64(n.First) + uint64(index)*uint64(n.Increment)) // may wrap around in between, never in the end
+}
 
 // All yields the numbers in their order.
 func (n Numbers) All() iter.Seq[int64] {
@@ -35,11 +37,6 @@ func (n Numbers) All() iter.Seq[int64] {
 			}
 		}
 	}
-}
-
-// numberAt may wrap around in between, never in the end for an index of a run that fits.
-func numberAt(first, increment int64, index uint64) int64 {
-	return int64(uint64(first) + index*uint64(increment))
 }
 
 // fits reports whether count numbers, at least 1, are all different and fit into an int64.
@@ -74,11 +71,9 @@ func newNumbering(resp *snowraftv1.NextResponse, count uint64) (*numbering, erro
 	return n, nil
 }
 
-func (n *numbering) number(index uint64) int64 { return numberAt(n.First, n.Increment, index) }
-
 // part is count numbers from an index on.
 func (n *numbering) part(from, count uint64) Numbers {
-	return Numbers{First: n.number(from), Count: int(count), Increment: n.Increment, Period: n.Period}
+	return Numbers{First: n.At(int(from)), Count: int(count), Increment: n.Increment, Period: n.Period}
 }
 
 // texts is count numbers from an index on, as text.
@@ -92,7 +87,7 @@ func (n *numbering) texts(from, count uint64) ([]string, error) {
 	}
 	texts := make([]string, count)
 	for i := range texts {
-		texts[i] = write(n.number(from + uint64(i)))
+		texts[i] = write(n.At(int(from) + i))
 	}
 	return texts, nil
 }
