@@ -21,7 +21,7 @@ func addCompletion(root *cobra.Command) {
 		cmd.GroupID = groupOther
 		cli.Group(cmd)
 		for _, shell := range cmd.Commands() {
-			shell.Args = cli.Args()
+			shell.Args = cli.Args
 			shell.Example = "  snowraft completion " + shell.Name()
 		}
 	}

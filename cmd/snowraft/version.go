@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"runtime"
 	"runtime/debug"
 
@@ -49,15 +50,14 @@ func build() buildInfo {
 }
 
 func newVersion(a *cli.App) *cobra.Command {
-	return a.Offline(&cobra.Command{
+	return a.Command(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
 		Long: `Prints the version of this program and what it was built from. The versions of
 the members of a cluster are in "snowraft member list".`,
 		Example: `  snowraft version
   snowraft version -o json`,
-		Args: cli.Args(),
-	}, func(out *cli.Printer, _ []string) error {
+	}, func(_ context.Context, out *cli.Printer, _ []string) error {
 		b := build()
 		return out.Answer(b, cli.Record(
 			"Version", b.Version,

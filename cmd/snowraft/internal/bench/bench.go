@@ -70,12 +70,8 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	cli.AddFlag(cmd, "", "duration", "d", cli.DurationValue(&cfg.duration, time.Millisecond, 7*24*time.Hour), "for how long calls are begun")
 	cli.AddFlag(cmd, "", "rate", "r", cli.UintValue(&cfg.rate, 0), "how many calls are due each second, over all clients; 0 is as many as there can be")
 	cmd.Flags().BoolVar(&cfg.check, "check", true, "check that nothing comes twice")
-	output := cli.AddOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
-			return err
-		}
-		ctx, _, stop := a.Interruptible(cmd.Context())
+	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
+		ctx, _, stop := a.Interruptible(ctx)
 		defer stop()
 		clients, err := target.open(ctx, cfg, args)
 		if err != nil {
@@ -93,7 +89,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 			command: cmd.Name(), noun: target.noun, cfg: cfg, connections: clients.connections, signed: clients.signed,
 			interrupted: ctx.Err() != nil, result: result,
 		}
-		if err := r.print(a.Printer(*output)); err != nil {
+		if err := r.print(out); err != nil {
 			return err
 		}
 		if skipped := result.Report.Skipped; skipped > 0 {
@@ -101,8 +97,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 				skipped, target.noun)
 		}
 		return r.failure()
-	}
-	return cmd
+	})
 }
 
 // showProgress has a run tell its progress, on a terminal, and returns what hides it again.

@@ -32,7 +32,6 @@ in a call (--batch). At the end the workers are given back.`,
 		Example: `  snowraft bench embedded
   snowraft bench embedded --lanes 4 --clients 8 --batch 100
   snowraft bench embedded --rate 100000 --duration 10m`,
-		Args: cli.Args(),
 	}
 	cli.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "lanes", "", cli.IntValue(&lanes, 1, limits.Lanes), "how many workers to lease")

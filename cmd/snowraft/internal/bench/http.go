@@ -30,7 +30,6 @@ Numbers of a sequence with a format can't be checked for duplicates.`,
 		Example: `  snowraft bench http
   snowraft bench http orders --clients 100 --batch 10
   snowraft bench http --post --addr 10.0.0.1:7701,10.0.0.2:7701`,
-		Args: cli.Args("[SEQUENCE]"),
 	}
 	cli.AddLayoutFlag(cmd, &layout)
 	cmd.Flags().BoolVar(&post, "post", false, "ask with POST instead of GET")

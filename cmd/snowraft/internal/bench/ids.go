@@ -35,7 +35,6 @@ cluster takes meanwhile join to few; where its memory ends, it says so.`,
   snowraft bench ids --batch 10000 --packed --layout orders
   snowraft bench ids --coalesce --clients 1000
   snowraft bench ids --rate 5000 --duration 1m --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
-		Args: cli.Args(),
 	}
 	cli.AddLayoutFlag(cmd, &layout)
 	cmd.Flags().BoolVar(&packed, "packed", false, "ask for the IDs themselves instead of ranges")

@@ -24,7 +24,6 @@ It measures a Redis as well: name its address.`,
 		Example: `  snowraft bench redis orders
   snowraft bench redis orders --clients 50 --batch 16
   snowraft bench redis orders --addr 127.0.0.1:6379`,
-		Args: cli.Args("KEY"),
 	}, target{
 		noun: "numbers", port: cli.RedisPort,
 		batch: maxPipeline, batchHelp: "how many INCRs are sent at once",

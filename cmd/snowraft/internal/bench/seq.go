@@ -14,7 +14,7 @@ import (
 )
 
 func newSeq(a *cli.App) *cobra.Command {
-	cmd := command(a, &cobra.Command{
+	return command(a, &cobra.Command{
 		Use:   "seq NAME",
 		Short: "Measure the numbers of a sequence over gRPC",
 		Long: `Calls SequenceService.Next from --clients clients, over one connection to each
@@ -24,7 +24,8 @@ A sequence that starts over while it is measured gives numbers a second time, as
 it should: --check=false, then.`,
 		Example: `  snowraft bench seq orders
   snowraft bench seq invoices --clients 1000 --batch 10 --duration 30s`,
-		Args: seq.Args(),
+		Args:              seq.Args,
+		ValidArgsFunction: seq.Complete(a),
 	}, target{
 		noun: "numbers", port: cli.APIPort, setting: true,
 		batch: limits.Count, batchHelp: "how many numbers a call asks for",
@@ -46,8 +47,6 @@ it should: --check=false, then.`,
 			})
 		},
 	})
-	cmd.ValidArgsFunction = seq.Complete(a)
-	return cmd
 }
 
 // magnitude is the distance between numbers of a sequence.

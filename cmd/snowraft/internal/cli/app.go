@@ -1,7 +1,7 @@
 // Package cli is the kit of the commands: output, flags, errors, and calls to a cluster.
 //
 // A command is a function that returns a *cobra.Command. [App.Client] makes it one that
-// asks a cluster, [App.Offline] one that does not; cmd/snowraft/internal/leader is one to copy.
+// asks a cluster, [App.Command] one that does not; cmd/snowraft/internal/leader is one to copy.
 package cli
 
 import (

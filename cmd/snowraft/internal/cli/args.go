@@ -7,33 +7,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Args checks how many arguments a command is given. The names are shown
-// in its errors; one in brackets is optional.
-func Args(names ...string) cobra.PositionalArgs {
-	required := 0
-	for _, name := range names {
-		if !strings.HasPrefix(name, "[") {
-			required++
-		}
-	}
+// Args checks that a command gets the arguments that its Use names; one in brackets is optional.
+func Args(cmd *cobra.Command, args []string) error {
+	names := strings.Fields(cmd.Use)[1:]
 	expected := "none"
 	if len(names) > 0 {
 		expected = strings.Join(names, " ")
 	}
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) < required {
-			return Usagef("%s: missing argument %s, expected %s", Below(cmd), names[len(args)], expected)
-		}
-		if len(args) > len(names) {
-			return Usagef("%s: unexpected argument %q, expected %s", Below(cmd), args[len(names)], expected)
-		}
-		for i, arg := range args {
-			if !utf8.ValidString(arg) { // no member could be sent it
-				return Usagef("%s: %s %q: expected UTF-8", Below(cmd), strings.Trim(names[i], "[]"), arg)
-			}
-		}
-		return nil
+	if len(args) > len(names) {
+		return Usagef("%s: unexpected argument %q, expected %s", Below(cmd), args[len(names)], expected)
 	}
+	for i, name := range names {
+		switch {
+		case i >= len(args) && !strings.HasPrefix(name, "["):
+			return Usagef("%s: missing argument %s, expected %s", Below(cmd), name, expected)
+		case i < len(args) && !utf8.ValidString(args[i]): // no member could be sent it
+			return Usagef("%s: %s %q: expected UTF-8", Below(cmd), strings.Trim(name, "[]"), args[i])
+		}
+	}
+	return nil
 }
 
 // Below returns the path of a command below snowraft: "layout create".

@@ -55,33 +55,31 @@ func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remot
 		"API addresses of members; all are tried before the command fails")
 	AddFlag(cmd, "Connection", "timeout", "", DurationValue(&timeout, time.Millisecond, time.Hour),
 		"how long a call may take, however many members are tried")
-	output := AddOutputFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := Resolve(cmd.Flags(), a.Env, nil); err != nil {
-			return err
-		}
+	return a.Command(cmd, func(ctx context.Context, out *Printer, args []string) error {
 		r, err := Dial(addresses, timeout)
 		if err != nil {
 			return err
 		}
 		defer r.Close()
-		return work(cmd.Context(), r, a.Printer(*output), args)
-	}
-	return cmd
+		return work(ctx, r, out, args)
+	})
 }
 
-// Offline makes cmd a command that needs no cluster.
-func (a *App) Offline(cmd *cobra.Command, work func(out *Printer, args []string) error) *cobra.Command {
-	output := AddOutputFlag(cmd)
-	cmd.RunE = func(_ *cobra.Command, args []string) error { return work(a.Printer(*output), args) }
-	return cmd
-}
-
-// AddOutputFlag adds the flag --output and returns its value.
-func AddOutputFlag(cmd *cobra.Command) *string {
+// Command makes cmd a command that prints an answer, and work does it. The arguments are
+// those that cmd.Use names, unless cmd.Args says more of them.
+func (a *App) Command(cmd *cobra.Command, work func(ctx context.Context, out *Printer, args []string) error) *cobra.Command {
 	output := OutputText
 	AddFlag(cmd, "", "output", "o", ChoiceValue(&output, OutputText, OutputJSON), "how the answer is written; in JSON, 64-bit numbers are strings")
-	return &output
+	if cmd.Args == nil {
+		cmd.Args = Args
+	}
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := Resolve(cmd.Flags(), a.Env, nil); err != nil {
+			return err
+		}
+		return work(cmd.Context(), a.Printer(output), args)
+	}
+	return cmd
 }
 
 // Localhost is the host of members of this machine.

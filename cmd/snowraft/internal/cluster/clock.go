@@ -31,7 +31,6 @@ their clocks are right. Check the leader's clock first (see "snowraft status").
 IDs stay unique, as windows protect that, but IDs issued while the clock was
 ahead are greater than those issued next.`,
 		Example: `  snowraft clock reset`,
-		Args:    cli.Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		resp, err := r.Cluster.ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})
 		if err != nil {

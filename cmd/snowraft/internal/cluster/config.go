@@ -80,7 +80,6 @@ func newConfigGet(a *cli.App) *cobra.Command {
 		Long:  `Shows the replicated configuration of the cluster.`,
 		Example: `  snowraft config get
   snowraft config get -o json`,
-		Args: cli.Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		resp, err := r.Cluster.GetConfig(ctx, &snowraftv1.GetConfigRequest{})
 		if err != nil {
@@ -100,7 +99,6 @@ that are not given stay as they are. A longer --max-window counts from the next
 extension of each window; a shorter one does not take back what was granted.`,
 		Example: `  snowraft config set --max-window 30m
   snowraft config set --rollback swap --wait-threshold 2s`,
-		Args: cli.Args(),
 	}
 	flags := cmd.Flags()
 	AddConfigFlags(&c, func(_, name string, v *cli.Value, help string) {

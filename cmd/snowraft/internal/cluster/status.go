@@ -59,7 +59,6 @@ replica is, its clock, and its lanes. A lane goes on issuing IDs until its
 With several addresses, the first member that answers is shown.`,
 		Example: `  snowraft status
   snowraft status --addr 10.0.0.2:7700 -o json`,
-		Args: cli.Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		resp, err := r.Cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
 		if err != nil {

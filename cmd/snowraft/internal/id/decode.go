@@ -46,7 +46,6 @@ For other layouts, or when the cluster's own default layout is another one, add
   snowraft decode Jos2sncHm1 --encoding base58 -o json
   snowraft decode 41771985 --layout orders --server
   snowraft decode 019b76da-a800-701c-8000-3f3a1d4c5b6e`,
-		Args: cli.Args("ID"),
 	}
 	cli.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how the ID is written: "+cli.Either(cli.EncodingNames()))

@@ -1,6 +1,7 @@
 package id
 
 import (
+	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -46,7 +47,6 @@ This needs no cluster. The layout is one of the presets:
   snowraft encode 1d5ec4b00007000 --from hex
   snowraft encode --time 2026-01-01T00:00:00Z
   snowraft encode --layout discord --time 1462015105796 --datacenter 1 --sequence 7`,
-		Args: cli.Args("[ID]"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
@@ -66,7 +66,7 @@ This needs no cluster. The layout is one of the presets:
 	} {
 		cli.AddFlag(cmd, "Without an ID", f.name, "", f.v, f.help)
 	}
-	return a.Offline(cmd, func(out *cli.Printer, args []string) error {
+	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
 		var id uint64
 		var err error
 		if len(args) == 1 {

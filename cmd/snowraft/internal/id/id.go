@@ -40,7 +40,6 @@ then is for at most 100,000.`,
   snowraft id --after 132271570944028672
   snowraft id --uuid -n 10
   snowraft id -n 100000000 --addr 10.0.0.1:7700,10.0.0.2:7700 >ids.txt`,
-		Args: cli.Args(),
 	}
 	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "how many IDs")
 	cli.AddLayoutFlag(cmd, &layout)

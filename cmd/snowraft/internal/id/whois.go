@@ -33,7 +33,6 @@ have issued it. The cluster remembers a bounded history of grants: an ID that is
 older than that has no answer.`,
 		Example: `  snowraft whois 132271570944028672
   snowraft whois Jos2sncHm1 --encoding base58 -o json`,
-		Args: cli.Args("ID"),
 	}
 	cli.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how the ID is written: "+cli.Either(cli.EncodingNames()))

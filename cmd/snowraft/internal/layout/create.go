@@ -35,7 +35,6 @@ Names have 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 		Example: `  snowraft layout create orders --fields time:41,worker:12,sequence:10
   snowraft layout create slow --fields time:39,worker:16,sequence:8 --unit 10ms --epoch 2026-01-01T00:00:00Z
   snowraft layout create tweets --preset twitter --datacenter 3`,
-		Args: cli.Args("NAME"),
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false

@@ -78,7 +78,6 @@ func newGet(a *cli.App) *cobra.Command {
 		Long:  `Shows a layout of the cluster, and when its time field will be full.`,
 		Example: `  snowraft layout get default
   snowraft layout get orders -o json`,
-		Args: cli.Args("NAME"),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		resp, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: args[0]})
 		if err != nil {
@@ -95,7 +94,6 @@ func newList(a *cli.App) *cobra.Command {
 		Long:  `Lists the layouts of the cluster, and when the time field of each will be full.`,
 		Example: `  snowraft layout list
   snowraft layout list -o json`,
-		Args: cli.Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		doc := struct {
 			Layouts []layoutDoc `json:"layouts"`

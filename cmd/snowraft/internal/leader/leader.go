@@ -48,7 +48,6 @@ func newShow(a *cli.App) *cobra.Command {
 way it waits for a moment; it fails when no leader is known then.`,
 		Example: `  snowraft leader show
   snowraft leader show -o json`,
-		Args: cli.Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		moment, end := context.WithTimeout(ctx, min(patience, r.Timeout))
 		defer end()
@@ -77,7 +76,6 @@ func newTransfer(a *cli.App) *cobra.Command {
 best, and prints who leads then.`,
 		Example: `  snowraft leader transfer
   snowraft leader transfer b`,
-		Args: cli.Args("[NAME|ID]"),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		req := &snowraftv1.TransferLeadershipRequest{}
 		if len(args) == 1 {

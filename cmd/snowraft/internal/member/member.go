@@ -59,7 +59,6 @@ func newList(a *cli.App) *cobra.Command {
 them, and how far their clocks are from that of the member that answers.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
-		Args: cli.Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		resp, err := r.Cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 		if err != nil {
@@ -101,7 +100,6 @@ func newAdd(a *cli.App) *cobra.Command {
 		Long: `Makes the cluster contact a member that was started with --bootstrap-expect 0 and
 no --join, at its gossip address, and waits until it is a member.`,
 		Example: `  snowraft member add 10.0.0.4:7703`,
-		Args:    cli.Args("GOSSIP-ADDR"),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if !cli.IsPeer(args[0]) {
 			return cli.Usagef("GOSSIP-ADDR %q: expected host:port, such as 10.0.0.4:7703", args[0])
@@ -127,7 +125,6 @@ A removal after which no majority of the voters would be alive is refused unless
 --force is given.`,
 		Example: `  snowraft member remove c
   snowraft member remove 7a1f6c1e-8f0e-4c1b-9d0a-0d5c3a3f9b11 --force`,
-		Args: cli.Args("NAME|ID"),
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "remove it even if no majority of the voters would be alive")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
@@ -150,7 +147,6 @@ one address, as it concerns that member alone.
 To stop a member for a while, end its process with SIGTERM instead: that is not
 a leave.`,
 		Example: `  snowraft leave --addr 10.0.0.3:7700`,
-		Args:    cli.Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if len(r.Addresses) != 1 {
 			return cli.Usagef("--addr: expected exactly one address, that of the member that shall leave")

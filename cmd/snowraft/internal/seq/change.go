@@ -55,7 +55,6 @@ that they hold.`,
 		Example: `  snowraft seq set orders 5000
   snowraft seq set orders 1 --force
   snowraft seq set temperatures -- -40`,
-		Args: Args("NEXT"),
 	}
 	cmd.SetFlagErrorFunc(negativeArgument)
 	cmd.Flags().BoolVar(&force, "force", false, "go on there even if numbers repeat")
@@ -94,7 +93,6 @@ func newDelete(a *cli.App) *cobra.Command {
 		Long: `Deletes a sequence. What it gave out is remembered, so that one that is created
 under its name later does not repeat it by accident (see "snowraft seq create").`,
 		Example: `  snowraft seq delete orders`,
-		Args:    Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		resp, err := r.Sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: args[0]})
 		if err != nil {

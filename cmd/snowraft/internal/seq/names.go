@@ -19,23 +19,19 @@ const (
 	mostCompletions = 100
 )
 
-// Args is arguments of a command whose first one is the name of a sequence.
-func Args(more ...string) cobra.PositionalArgs {
-	check := cli.Args(append([]string{"NAME"}, more...)...)
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 && !utf8.ValidString(args[0]) {
-			return cli.Usagef("%s: NAME %q: expected 1 to 128 bytes of printable UTF-8 without spaces", cli.Below(cmd), args[0])
-		}
-		return check(cmd, args)
+// Args checks the arguments of a command whose first one is the name of a sequence.
+func Args(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 && !utf8.ValidString(args[0]) {
+		return cli.Usagef("%s: NAME %q: expected 1 to 128 bytes of printable UTF-8 without spaces", cli.Below(cmd), args[0])
 	}
+	return cli.Args(cmd, args)
 }
 
 // client makes cmd a client command whose first argument is the name of
 // a sequence: shells offer those that there are.
 func client(a *cli.App, cmd *cobra.Command, work func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error) *cobra.Command {
-	cmd = a.Client(cmd, work)
-	cmd.ValidArgsFunction = Complete(a)
-	return cmd
+	cmd.Args, cmd.ValidArgsFunction = Args, Complete(a)
+	return a.Client(cmd, work)
 }
 
 // Complete offers names of sequences for the first argument.

@@ -32,7 +32,6 @@ request within 10 minutes gets the same numbers, from whichever member.`,
 		Example: `  snowraft seq next orders
   snowraft seq next orders -n 1000 -o json
   snowraft seq next invoices --request-id basket-4711`,
-		Args: Args(),
 	}
 	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "how many numbers")
 	cli.AddFlag(cmd, "", "request-id", "", cli.WordsValue(&requestID, "ID"), "what names this request, 1 to 64 bytes: repeated, it gets the same numbers")
@@ -110,7 +109,6 @@ last of all, linearizably; of a relaxed one the last of the member that is asked
 as others number on their own. Before the first number it is "none" (null in JSON).`,
 		Example: `  snowraft seq last orders
   snowraft seq last orders -o json`,
-		Args: Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		resp, err := r.Sequences.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: args[0]})
 		if err != nil {

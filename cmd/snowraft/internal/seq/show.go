@@ -134,7 +134,6 @@ number that is given out; "snowraft seq last" tells what was given out. Remainin
 is how many numbers are left in this period. The generation grows with each change.`,
 		Example: `  snowraft seq get orders
   snowraft seq get orders -o json`,
-		Args: Args(),
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		resp, err := r.Sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: args[0]})
 		if err != nil {
@@ -155,7 +154,6 @@ those whose names begin with --prefix. NEXT is the first number that was not
 granted and REMAINING how many are left in this period.`,
 		Example: `  snowraft seq list
   snowraft seq list --prefix shop/ -o json`,
-		Args: cli.Args(),
 	}
 	flag := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "only sequences whose names begin like this")
 	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {

@@ -124,7 +124,7 @@ Names have 1 to 128 bytes of printable UTF-8 without spaces; case matters.`,
   snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
-		Args: Args(),
+		Args: Args,
 	}
 	f := addSpecFlags(cmd, false)
 	cmd.Flags().BoolVar(&force, "force", false, "create it even if numbers of a deleted sequence of this name repeat")
@@ -155,7 +155,6 @@ reset with a format that does not tell its periods apart.`,
 		Example: `  snowraft seq update orders --format 'ORD{seq:08}'
   snowraft seq update orders --mode strict --description shop
   snowraft seq update orders --max default`,
-		Args: Args(),
 	}
 	f := addSpecFlags(cmd, true)
 	cmd.Flags().BoolVar(&force, "force", false, "change it even if numbers repeat")

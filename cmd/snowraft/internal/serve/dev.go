@@ -44,7 +44,7 @@ The data is removed at the end, unless --data-dir says where to keep it.`,
 		Example: `  snowraft dev
   snowraft dev --port-base 7800
   snowraft dev --data-dir ./try-snowraft`,
-		Args: cli.Args(),
+		Args: cli.Args,
 	}
 	cmd.Flags().SortFlags = false
 	cli.AddFlag(cmd, "", "data-dir", "", cli.TextValue(&cfg.dataDir, "DIR"), "keep the data here, and go on with what is there")

@@ -37,7 +37,7 @@ those of "snowraft serve" have.`,
 		Example: `  snowraft gateway --addr a.example.net:7700,b.example.net:7700
   snowraft gateway --addr 10.0.0.1:7700 --api-addr :7700 --http-addr :7701 --redis-addr :7704
   SNOWRAFT_ADDR=10.0.0.1:7700 snowraft gateway --redis-addr 127.0.0.1:6379`,
-		Args: cli.Args(),
+		Args: cli.Args,
 	}
 	addGatewayFlags(cmd, &cfg)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

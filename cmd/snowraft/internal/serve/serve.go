@@ -43,7 +43,7 @@ is expected back (see "snowraft leave").`,
   snowraft serve --name a --data-dir /var/lib/snowraft --advertise-host a.example.net \
     --bootstrap-expect 3 --join b.example.net:7703,c.example.net:7703
   SNOWRAFT_LOG_FORMAT=json snowraft serve --config /etc/snowraft.yaml`,
-		Args: cli.Args(),
+		Args: cli.Args,
 	}
 	addFlags(cmd, &cfg)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

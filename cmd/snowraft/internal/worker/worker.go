@@ -41,7 +41,6 @@ The states: held, its window reaches beyond now; expired, its window ended
 without a release; released, its holder gave it back.`,
 		Example: `  snowraft worker list
   snowraft worker list --layout orders -o json`,
-		Args: cli.Args(),
 	}
 	cli.AddLayoutFlag(cmd, &layout).Usage = "the layout whose workers are listed"
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
