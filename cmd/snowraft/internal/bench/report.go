@@ -86,10 +86,9 @@ func (r report) print(out *cli.Printer) error {
 	}
 	blocks := []cli.Block{r.record(d)}
 	if len(d.Failures) > 0 {
-		blocks = append(blocks, cli.Table(d.Failures,
-			cli.Column("FAILURE", func(f failure) string { return f.Reason }),
-			cli.Column("CALLS", func(f failure) string { return cli.Decimal(f.Count) }),
-			cli.Column("SUCH AS", func(f failure) string { return f.Example })))
+		blocks = append(blocks, cli.Table(d.Failures, []string{"FAILURE", "CALLS", "SUCH AS"}, func(f failure) []any {
+			return []any{f.Reason, f.Count, f.Example}
+		}))
 	}
 	return out.Answer(d, blocks...)
 }

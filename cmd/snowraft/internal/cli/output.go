@@ -58,12 +58,12 @@ func Line(format string, args ...any) Block {
 }
 
 // Record lists labels, each followed by its value; it omits empty values.
-func Record(labelsAndValues ...string) Block {
+func Record(labelsAndValues ...any) Block {
 	return func(w io.Writer, _ Style) {
 		t := newTable(w)
 		for p := range slices.Chunk(labelsAndValues, 2) {
 			if p[1] != "" {
-				fmt.Fprintf(t, "%s\t%s\n", p[0], p[1])
+				fmt.Fprintf(t, "%s\t%v\n", p[0], p[1])
 			}
 		}
 		_ = t.Flush()

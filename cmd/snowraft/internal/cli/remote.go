@@ -97,13 +97,27 @@ const (
 // PageSize is how much a list asks for in one call: the most there is.
 const PageSize = 1000
 
-// Pages calls next with the token of each page, until there is no further one.
-func Pages(next func(token string) (following string, err error)) error {
+// List calls page with the token of each page of a list, and returns what doc makes of the items.
+func List[M, D any](doc func(M) D, page func(token string) (items []M, next string, err error)) ([]D, error) {
+	var all []M
 	for token := ""; ; {
-		following, err := next(token)
-		if err != nil || following == "" {
-			return err
+		items, next, err := page(token)
+		if err != nil {
+			return nil, err
 		}
-		token = following
+		all = append(all, items...)
+		if next == "" {
+			return Docs(doc, all), nil
+		}
+		token = next
 	}
+}
+
+// Docs returns what doc makes of each item; the list is never null in JSON.
+func Docs[M, D any](doc func(M) D, items []M) []D {
+	docs := make([]D, len(items))
+	for i, item := range items {
+		docs[i] = doc(item)
+	}
+	return docs
 }

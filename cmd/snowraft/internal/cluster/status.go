@@ -70,22 +70,22 @@ With several addresses, the first member that answers is shown.`,
 }
 
 func newStatusDoc(r *snowraftv1.GetStatusResponse) statusDoc {
-	d := statusDoc{
+	return statusDoc{
 		ClusterID: r.GetClusterId(), NodeID: r.GetNodeId(), Name: r.GetName(),
 		Role:     cli.EnumName(r.GetRole().String(), "MEMBER_ROLE_"),
 		LeaderID: r.GetLeaderId(), LeaderName: r.GetLeaderName(),
 		Term: r.GetTerm(), CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(),
 		ObservedClock: cli.StampKnown(r.GetObservedClockMs()), Clock: cli.StampKnown(r.GetClockMs()), ClockOffsetMS: r.GetClockOffsetMs(),
 		Version: r.GetVersion(), Commands: r.GetFsmVersion(), CommandsKnown: r.GetFsmVersionSupported(),
-		Problem: r.GetProblem(), Config: newConfigDoc(r.GetConfig()), Lanes: []laneDoc{},
+		Problem: r.GetProblem(), Config: newConfigDoc(r.GetConfig()), Lanes: cli.Docs(newLaneDoc, r.GetLanes()),
 	}
-	for _, l := range r.GetLanes() {
-		d.Lanes = append(d.Lanes, laneDoc{
-			Layout: l.GetLayout(), Lane: l.GetLane(), Worker: l.GetWorker(), Token: l.GetToken(),
-			From: l.GetFrom(), Until: l.GetUntil(), ServeUntil: cli.StampKnown(l.GetServeUntilMs()), ExhaustsAt: cli.StampKnown(l.GetExhaustsAtMs()), Problem: l.GetProblem(), Idle: l.GetIdle(),
-		})
+}
+
+func newLaneDoc(l *snowraftv1.Lane) laneDoc {
+	return laneDoc{
+		Layout: l.GetLayout(), Lane: l.GetLane(), Worker: l.GetWorker(), Token: l.GetToken(), From: l.GetFrom(), Until: l.GetUntil(),
+		ServeUntil: cli.StampKnown(l.GetServeUntilMs()), ExhaustsAt: cli.StampKnown(l.GetExhaustsAtMs()), Problem: l.GetProblem(), Idle: l.GetIdle(),
 	}
-	return d
 }
 
 func statusRecord(d statusDoc) cli.Block {
@@ -113,26 +113,15 @@ func statusRecord(d statusDoc) cli.Block {
 }
 
 func laneTable(lanes []laneDoc) cli.Block {
-	held := func(text func(laneDoc) string) func(laneDoc) string {
-		return func(l laneDoc) string {
-			if l.Token == 0 {
-				return ""
-			}
-			return text(l)
+	heading := []string{"LAYOUT", "LANE", "WORKER", "WINDOW (TICKS)", "SERVE UNTIL", "EXHAUSTS AT", "PROBLEM"}
+	return cli.Table(lanes, heading, func(l laneDoc) []any {
+		worker, window, until := "", "", l.ServeUntil
+		if l.Token != 0 {
+			worker, window = cli.Decimal(l.Worker), fmt.Sprintf("%d until %d", l.From, l.Until)
 		}
-	}
-	return cli.Table(lanes,
-		cli.Column("LAYOUT", func(l laneDoc) string { return l.Layout }),
-		cli.Column("LANE", func(l laneDoc) string { return cli.Decimal(uint64(l.Lane)) }),
-		cli.Column("WORKER", held(func(l laneDoc) string { return cli.Decimal(l.Worker) })),
-		cli.Column("WINDOW (TICKS)", held(func(l laneDoc) string { return fmt.Sprintf("%d until %d", l.From, l.Until) })),
-		cli.Column("SERVE UNTIL", func(l laneDoc) string {
-			if l.Idle {
-				return "idle"
-			}
-			return l.ServeUntil
-		}),
-		cli.Column("EXHAUSTS AT", func(l laneDoc) string { return l.ExhaustsAt }),
-		cli.Column("PROBLEM", func(l laneDoc) string { return l.Problem }),
-	)
+		if l.Idle {
+			until = "idle"
+		}
+		return []any{l.Layout, l.Lane, worker, window, until, l.ExhaustsAt, l.Problem}
+	})
 }

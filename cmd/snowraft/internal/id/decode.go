@@ -60,12 +60,12 @@ For other layouts, or when the cluster's own default layout is another one, add
 		}
 		return out.Answer(d, cli.Record(
 			"UUID", d.UUID,
-			"ID", cli.Decimal(d.ID),
+			"ID", d.ID,
 			"Layout", d.Layout,
 			"Time", d.Time,
-			"Datacenter", cli.Decimal(d.Datacenter),
-			"Worker", cli.Decimal(d.Worker),
-			"Sequence", cli.Decimal(d.Sequence),
+			"Datacenter", d.Datacenter,
+			"Worker", d.Worker,
+			"Sequence", d.Sequence,
 		))
 	})
 }

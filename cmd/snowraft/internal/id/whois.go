@@ -47,13 +47,13 @@ older than that has no answer.`,
 		}
 		d := issuerDoc{ID: id, Layout: layout, Grant: worker.NewGrant(resp.GetGrant())}
 		return out.Answer(d, cli.Record(
-			"ID", cli.Decimal(id),
+			"ID", id,
 			"Layout", d.Layout,
 			"Holder", d.Holder,
 			"Nonce", d.Nonce,
-			"Worker", cli.Decimal(d.Worker),
+			"Worker", d.Worker,
 			"State", d.State,
-			"Token", cli.Decimal(d.Token),
+			"Token", d.Token,
 			"Granted", d.FromTime+" until "+d.UntilTime,
 			"Ticks", fmt.Sprintf("%d until %d", d.From, d.Until),
 		))

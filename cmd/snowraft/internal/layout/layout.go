@@ -65,8 +65,8 @@ func show(p *cli.Printer, l *snowraftv1.Layout) error {
 		"Fields", d.fields,
 		"Tick", cli.Milliseconds(d.UnitMS),
 		"Epoch", d.Epoch,
-		"Datacenter", cli.Decimal(d.Datacenter),
-		"Spread", cli.Decimal(d.Spread),
+		"Datacenter", d.Datacenter,
+		"Spread", d.Spread,
 		"Exhausts at", d.ExhaustsAt,
 	))
 }
@@ -95,27 +95,19 @@ func newList(a *cli.App) *cobra.Command {
 		Example: `  snowraft layout list
   snowraft layout list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
-		doc := struct {
-			Layouts []layoutDoc `json:"layouts"`
-		}{Layouts: []layoutDoc{}}
-		err := cli.Pages(func(token string) (string, error) {
+		layouts, err := cli.List(newLayoutDoc, func(token string) ([]*snowraftv1.Layout, string, error) {
 			resp, err := r.Layouts.ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageSize: cli.PageSize, PageToken: token})
-			for _, l := range resp.GetLayouts() {
-				doc.Layouts = append(doc.Layouts, newLayoutDoc(l))
-			}
-			return resp.GetNextPageToken(), err
+			return resp.GetLayouts(), resp.GetNextPageToken(), err
 		})
 		if err != nil {
 			return err
 		}
-		return out.Answer(doc, cli.Table(doc.Layouts,
-			cli.Column("NAME", func(l layoutDoc) string { return l.Name }),
-			cli.Column("FIELDS", func(l layoutDoc) string { return l.fields }),
-			cli.Column("TICK", func(l layoutDoc) string { return cli.Milliseconds(l.UnitMS) }),
-			cli.Column("EPOCH", func(l layoutDoc) string { return l.Epoch }),
-			cli.Column("DATACENTER", func(l layoutDoc) string { return cli.Decimal(l.Datacenter) }),
-			cli.Column("SPREAD", func(l layoutDoc) string { return cli.Decimal(l.Spread) }),
-			cli.Column("EXHAUSTS AT", func(l layoutDoc) string { return l.ExhaustsAt }),
-		))
+		doc := struct {
+			Layouts []layoutDoc `json:"layouts"`
+		}{layouts}
+		heading := []string{"NAME", "FIELDS", "TICK", "EPOCH", "DATACENTER", "SPREAD", "EXHAUSTS AT"}
+		return out.Answer(doc, cli.Table(layouts, heading, func(l layoutDoc) []any {
+			return []any{l.Name, l.fields, cli.Milliseconds(l.UnitMS), l.Epoch, l.Datacenter, l.Spread, l.ExhaustsAt}
+		}))
 	})
 }

@@ -66,31 +66,19 @@ them, and how far their clocks are from that of the member that answers.`,
 		}
 		doc := struct {
 			Members []memberDoc `json:"members"`
-		}{Members: []memberDoc{}}
-		for _, m := range resp.GetMembers() {
-			doc.Members = append(doc.Members, newMemberDoc(m))
-		}
-		return out.Answer(doc, cli.Table(doc.Members, columns()...))
+		}{cli.Docs(newMemberDoc, resp.GetMembers())}
+		heading := []string{"NAME", "ROLE", "ALIVE", "API", "RAFT", "CLOCK", "VERSION", "ID"}
+		return out.Answer(doc, cli.Table(doc.Members, heading, func(m memberDoc) []any {
+			role, alive := m.Role, "no"
+			if m.Leader {
+				role += ", leader"
+			}
+			if m.Alive {
+				alive = "yes"
+			}
+			return []any{m.Name, role, alive, m.APIAddress, m.Address, cli.Offset(m.ClockOffsetMS), m.Version, m.ID}
+		}))
 	})
-}
-
-func columns() []cli.TableColumn[memberDoc] {
-	choose := func(yes bool, if1, if0 string) string {
-		if yes {
-			return if1
-		}
-		return if0
-	}
-	return []cli.TableColumn[memberDoc]{
-		cli.Column("NAME", func(m memberDoc) string { return m.Name }),
-		cli.Column("ROLE", func(m memberDoc) string { return m.Role + choose(m.Leader, ", leader", "") }),
-		cli.Column("ALIVE", func(m memberDoc) string { return choose(m.Alive, "yes", "no") }),
-		cli.Column("API", func(m memberDoc) string { return m.APIAddress }),
-		cli.Column("RAFT", func(m memberDoc) string { return m.Address }),
-		cli.Column("CLOCK", func(m memberDoc) string { return cli.Offset(m.ClockOffsetMS) }),
-		cli.Column("VERSION", func(m memberDoc) string { return m.Version }),
-		cli.Column("ID", func(m memberDoc) string { return m.ID }),
-	}
 }
 
 func newAdd(a *cli.App) *cobra.Command {

@@ -108,9 +108,9 @@ func (d sequenceDoc) record() cli.Block {
 		"Description", d.Description,
 		"Mode", d.Mode,
 		"Next", next,
-		"Remaining", cli.Decimal(d.Remaining),
-		"Start", fmt.Sprint(d.Start),
-		"Increment", fmt.Sprint(d.Increment),
+		"Remaining", d.Remaining,
+		"Start", d.Start,
+		"Increment", d.Increment,
 		"Range", fmt.Sprintf("%d to %d", d.Min, d.Max),
 		"Reset", d.Reset,
 		"Period", period,
@@ -118,7 +118,7 @@ func (d sequenceDoc) record() cli.Block {
 		"Format", d.Format,
 		"Blocks", blocks,
 		"Created", d.Created,
-		"Generation", cli.Decimal(d.Generation),
+		"Generation", d.Generation,
 	)
 }
 
@@ -157,30 +157,20 @@ granted and REMAINING how many are left in this period.`,
 	}
 	flag := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "only sequences whose names begin like this")
 	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
-		doc := struct {
-			Sequences []sequenceDoc `json:"sequences"`
-		}{Sequences: []sequenceDoc{}}
-		err := cli.Pages(func(token string) (string, error) {
+		sequences, err := cli.List(newSequenceDoc, func(token string) ([]*snowraftv1.Sequence, string, error) {
 			resp, err := r.Sequences.ListSequences(ctx, &snowraftv1.ListSequencesRequest{PageSize: cli.PageSize, PageToken: token, Prefix: prefix})
-			for _, s := range resp.GetSequences() {
-				doc.Sequences = append(doc.Sequences, newSequenceDoc(s))
-			}
-			return resp.GetNextPageToken(), err
+			return resp.GetSequences(), resp.GetNextPageToken(), err
 		})
 		if err != nil {
 			return err
 		}
-		return out.Answer(doc, cli.Table(doc.Sequences,
-			cli.Column("NAME", func(d sequenceDoc) string { return d.Name }),
-			cli.Column("MODE", func(d sequenceDoc) string { return d.Mode }),
-			cli.Column("NEXT", sequenceDoc.next),
-			cli.Column("INCREMENT", func(d sequenceDoc) string { return fmt.Sprint(d.Increment) }),
-			cli.Column("REMAINING", func(d sequenceDoc) string { return cli.Decimal(d.Remaining) }),
-			cli.Column("RESET", func(d sequenceDoc) string { return d.Reset }),
-			cli.Column("PERIOD", func(d sequenceDoc) string { return d.Period }),
-			cli.Column("FORMAT", func(d sequenceDoc) string { return d.Format }),
-			cli.Column("DESCRIPTION", func(d sequenceDoc) string { return d.Description }),
-		))
+		doc := struct {
+			Sequences []sequenceDoc `json:"sequences"`
+		}{sequences}
+		heading := []string{"NAME", "MODE", "NEXT", "INCREMENT", "REMAINING", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
+		return out.Answer(doc, cli.Table(sequences, heading, func(d sequenceDoc) []any {
+			return []any{d.Name, d.Mode, d.next(), d.Increment, d.Remaining, d.Reset, d.Period, d.Format, d.Description}
+		}))
 	})
 	completeFlag(a, cmd, flag.Name)
 	return cmd

@@ -38,21 +38,12 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 	out := h.Printer(cli.OutputText)
 	return out.Answer(nil,
 		cli.Line("A Snowraft cluster of three members, ready after %.1f s", took.Seconds()),
-		cli.Table(f.members,
-			cli.Column("MEMBER", func(m devMember) string { return m.name }),
-			cli.Column("API (gRPC)", func(m devMember) string { return m.APIAddr() }),
-			cli.Column("HTTP", func(m devMember) string { return m.HTTPAddr() }),
-			cli.Column("RAFT", func(m devMember) string { return m.RaftAddr() }),
-			cli.Column("GOSSIP", func(m devMember) string { return m.GossipAddr() }),
-			cli.Column("REDIS", func(m devMember) string { return m.RedisAddr() }),
-		),
-		cli.Table(ids,
-			cli.Column("ID", func(i devID) string { return cli.Decimal(i.ID) }),
-			cli.Column("TIME", func(i devID) string { return i.Time }),
-			cli.Column("WORKER", func(i devID) string { return cli.Decimal(i.Worker) }),
-			cli.Column("SEQUENCE", func(i devID) string { return cli.Decimal(i.Sequence) }),
-			cli.Column("ISSUED BY", func(i devID) string { return i.from }),
-		),
+		cli.Table(f.members, []string{"MEMBER", "API (gRPC)", "HTTP", "RAFT", "GOSSIP", "REDIS"}, func(m devMember) []any {
+			return []any{m.name, m.APIAddr(), m.HTTPAddr(), m.RaftAddr(), m.GossipAddr(), m.RedisAddr()}
+		}),
+		cli.Table(ids, []string{"ID", "TIME", "WORKER", "SEQUENCE", "ISSUED BY"}, func(i devID) []any {
+			return []any{i.ID, i.Time, i.Worker, i.Sequence, i.from}
+		}),
 		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+`
   snowraft id -n 5`+addr+`
   snowraft decode `+cli.Decimal(ids[0].ID)+`

@@ -28,6 +28,11 @@ type workerDoc struct {
 	HighWaterTime string `json:"high_water_time"`
 }
 
+func newWorkerDoc(w *snowraftv1.WorkerGrant) workerDoc {
+	g := NewGrant(w)
+	return workerDoc{Grant: g, HighWater: g.Until, HighWaterTime: g.UntilTime}
+}
+
 func newList(a *cli.App) *cobra.Command {
 	var layout string
 	cmd := &cobra.Command{
@@ -49,28 +54,20 @@ without a release; released, its holder gave it back.`,
 			Capacity uint64      `json:"capacity,string"`
 			Used     uint64      `json:"used,string"`
 			Workers  []workerDoc `json:"workers"`
-		}{Layout: layout, Workers: []workerDoc{}}
-		err := cli.Pages(func(token string) (string, error) {
+		}{Layout: layout}
+		var err error
+		doc.Workers, err = cli.List(newWorkerDoc, func(token string) ([]*snowraftv1.WorkerGrant, string, error) {
 			resp, err := r.Workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: layout, PageSize: cli.PageSize, PageToken: token})
 			doc.Capacity, doc.Used = resp.GetCapacity(), resp.GetUsed()
-			for _, w := range resp.GetWorkers() {
-				g := NewGrant(w)
-				doc.Workers = append(doc.Workers, workerDoc{Grant: g, HighWater: g.Until, HighWaterTime: g.UntilTime})
-			}
-			return resp.GetNextPageToken(), err
+			return resp.GetWorkers(), resp.GetNextPageToken(), err
 		})
 		if err != nil {
 			return err
 		}
 		return out.Answer(doc,
-			cli.Table(doc.Workers,
-				cli.Column("WORKER", func(w workerDoc) string { return cli.Decimal(w.Worker) }),
-				cli.Column("STATE", func(w workerDoc) string { return w.State }),
-				cli.Column("HOLDER", func(w workerDoc) string { return w.Holder }),
-				cli.Column("TOKEN", func(w workerDoc) string { return cli.Decimal(w.Token) }),
-				cli.Column("FROM", func(w workerDoc) string { return w.FromTime }),
-				cli.Column("HIGH-WATER", func(w workerDoc) string { return w.HighWaterTime }),
-			),
+			cli.Table(doc.Workers, []string{"WORKER", "STATE", "HOLDER", "TOKEN", "FROM", "HIGH-WATER"}, func(w workerDoc) []any {
+				return []any{w.Worker, w.State, w.Holder, w.Token, w.FromTime, w.HighWaterTime}
+			}),
 			cli.Line("%d of %d workers of layout %s were ever granted.", doc.Used, doc.Capacity, layout))
 	})
 }
