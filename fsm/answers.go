@@ -13,28 +13,22 @@ const (
 
 // answer is the block that a request with an ID got. Never changed.
 type answer struct {
-	sequence    string
-	incarnation uint64 // of the sequence: the answers of a deleted one are out of reach
-	request     string
-	first       int64
-	count       uint64
-	increment   int64
-	period      int32
-	at          int64 // as in BlockGrant
-	generation  uint64
+	answerKey
+	sequence string
+	block    BlockGrant // without a token
 }
 
 type answerKey struct {
-	incarnation uint64
+	incarnation uint64 // of the sequence: the answers of a deleted one are out of reach
 	request     string
 }
-
-func (a *answer) key() answerKey { return answerKey{a.incarnation, a.request} }
 
 // expired reports whether an answer is older than it is remembered. The observed clock may
 // be behind the answer's, most of all when an operator lowered it since; then the answer is new until
 // the clock is there.
-func (a *answer) expired(observed int64) bool { return minus(observed, a.at) > answerMillis }
+func (a *answer) expired(observed int64) bool {
+	return minus(observed, a.block.AtMillis) > answerMillis
+}
 
 // answers are the answers of requests with an ID, oldest first, at most maxAnswers
 // of them. An answer counts for answerMillis. Those that expired go when new ones
@@ -70,25 +64,23 @@ func (t *answers) room(observed int64) *Refused {
 	if len(t.queue)-t.gone < t.limit || t.droppable(observed) {
 		return nil
 	}
-	oldest := t.queue[t.gone].at
-	refused := refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
+	free := t.queue[t.gone].block.AtMillis + answerMillis + 1
+	return refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
 		"the answers of %d requests with an ID are remembered, which is the limit: try again in %d ms, or without an ID",
-		t.limit, minus(oldest+answerMillis+1, observed))
-	refused.RetryAtMillis = oldest + answerMillis + 1
-	return refused
+		t.limit, minus(free, observed)).retryAt(free)
 }
 
 // droppable reports whether the oldest answer may go: it expired, or it was given
 // before the clock was lowered and is in the way.
 func (t *answers) droppable(observed int64) bool {
 	oldest := &t.queue[t.gone]
-	return oldest.expired(observed) || oldest.at > observed && len(t.queue)-t.gone >= t.limit
+	return oldest.expired(observed) || oldest.block.AtMillis > observed && len(t.queue)-t.gone >= t.limit
 }
 
 // add remembers an answer, if there is room, and drops what may go.
 func (t *answers) add(a answer, observed int64) {
 	for t.gone < len(t.queue) && t.droppable(observed) {
-		oldest := t.queue[t.gone].key()
+		oldest := t.queue[t.gone].answerKey
 		if t.place[oldest] == t.first+uint64(t.gone) {
 			delete(t.place, oldest)
 		}
@@ -102,6 +94,6 @@ func (t *answers) add(a answer, observed int64) {
 
 // append remembers an answer after all others.
 func (t *answers) append(a answer) {
-	t.place[a.key()] = t.first + uint64(len(t.queue))
+	t.place[a.answerKey] = t.first + uint64(len(t.queue))
 	t.queue = append(t.queue, a)
 }

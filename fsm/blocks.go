@@ -39,7 +39,7 @@ func (s *State) allocateBlock(e entry) Result {
 	}
 	if id := c.GetRequestId(); len(id) > 0 {
 		if a, ok := s.answers.find(old.incarnation, id, s.observed); ok {
-			return old.repeat(e.index, c, a)
+			return old.repeat(e.index, c, a.block)
 		}
 	}
 	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
@@ -72,15 +72,12 @@ func (s *State) allocateBlock(e entry) Result {
 	// on must not be as old as that at once.
 	at := max(s.observed, e.now)
 	grant := BlockGrant{
-		Token: e.index, First: first, Count: count, Increment: q.spec.increment,
-		Generation: q.generation, Period: q.period, AtMillis: at,
+		First: first, Count: count, Increment: q.spec.increment, Generation: q.generation, Period: q.period, AtMillis: at,
 	}
 	if token == 0 {
-		s.answers.add(answer{
-			sequence: q.name, incarnation: q.incarnation, request: string(c.GetRequestId()), first: first,
-			count: count, increment: q.spec.increment, period: q.period, at: at, generation: q.generation,
-		}, s.observed)
+		s.answers.add(answer{answerKey{q.incarnation, string(c.GetRequestId())}, q.name, grant}, s.observed)
 	}
+	grant.Token = e.index
 	s.sequences.put(&q)
 	if q.period != old.period {
 		s.sequenceRevision++
@@ -113,16 +110,14 @@ func checkAllocate(c *commandv1.AllocateBlock) *Refused {
 
 // repeat answers a request as it was answered before. It may have got fewer numbers
 // than it asked for only if there were no more.
-func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, a *answer) Result {
-	short := !c.GetWhole() && a.count == capacity(a.first, a.increment, q.spec.min, q.spec.max)
-	if a.count > c.GetCount() || a.count < c.GetCount() && !short {
+func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGrant) Result {
+	short := !c.GetWhole() && got.Count == capacity(got.First, got.Increment, q.spec.min, q.spec.max)
+	if got.Count > c.GetCount() || got.Count < c.GetCount() && !short {
 		return Result{Err: invalid("a request for %d numbers under the ID of one that got %d: take another ID for another request",
-			c.GetCount(), a.count)}
+			c.GetCount(), got.Count)}
 	}
-	return Result{Block: BlockGrant{
-		Token: index, First: a.first, Count: a.count, Increment: a.increment,
-		Generation: a.generation, Period: a.period, AtMillis: a.at, Repeated: true,
-	}}
+	got.Token, got.Repeated = index, true
+	return Result{Block: got}
 }
 
 // returnBlock takes back the unused end of the block that was granted last. With a term it does so in

@@ -22,24 +22,21 @@ func (s *State) observeClock(e entry) Result {
 // swap, where uniqueness is kept and order in time is not), or the layout's epoch.
 func (s *State) checkClock(now int64, l *layout) *Refused {
 	config := s.Config()
-	behind := minus(s.observed, now)
-	if behind > config.GetWaitThresholdMs() && config.GetRollback() != commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP {
-		refused := refuse(commandv1.Refusal_REFUSAL_CLOCK_BEHIND,
-			"the clock is %d ms behind the cluster's, and at most %d ms are allowed: set it right, nothing else is needed",
-			behind, config.GetWaitThresholdMs())
-		refused.BehindMillis = behind
-		refused.RetryAtMillis = s.observed - config.GetWaitThresholdMs()
-		return refused
+	threshold, swap := config.GetWaitThresholdMs(), config.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP
+	if behind := minus(s.observed, now); behind > threshold && !swap {
+		return refuseClock(behind, s.observed-threshold, "behind the cluster's, and at most %d ms are allowed", threshold)
 	}
 	if epoch := l.layout.MillisAt(0); now < epoch {
-		refused := refuse(commandv1.Refusal_REFUSAL_CLOCK_BEHIND,
-			"the clock is %d ms before the epoch of layout %q: set it right, nothing else is needed",
-			minus(epoch, now), l.name)
-		refused.BehindMillis = minus(epoch, now)
-		refused.RetryAtMillis = epoch
-		return refused
+		return refuseClock(minus(epoch, now), epoch, "before the epoch of layout %q", l.name)
 	}
 	return nil
+}
+
+func refuseClock(behind, retryAt int64, format string, arg any) *Refused {
+	refused := refuse(commandv1.Refusal_REFUSAL_CLOCK_BEHIND,
+		"the clock is %d ms "+format+": set it right, nothing else is needed", behind, arg)
+	refused.BehindMillis = behind
+	return refused.retryAt(retryAt)
 }
 
 // plus returns a + b for b of at least 0, saturating.

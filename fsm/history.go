@@ -1,9 +1,6 @@
 package fsm
 
-import (
-	"iter"
-	"slices"
-)
+import "slices"
 
 // maxHistory is how many grants of one layout are remembered.
 const maxHistory = 10_000
@@ -59,17 +56,6 @@ func (h *history) lastToken() uint64 {
 		return 0
 	}
 	return h.at(len(h.entries) - 1).Token
-}
-
-// all returns the grants, oldest first.
-func (h *history) all() iter.Seq[*GrantRecord] {
-	return func(yield func(*GrantRecord) bool) {
-		for i := range h.entries {
-			if !yield(h.at(i)) {
-				return
-			}
-		}
-	}
 }
 
 func (h *history) clone() history {

@@ -9,41 +9,24 @@ import (
 
 const nonceBytes = 16
 
-// CheckHolder says whether AcquireWorker takes a name for a holder's.
-func CheckHolder(name string) error {
-	if err := checkIdentifier(name); err != nil {
-		return fmt.Errorf("a holder's name %w", err)
-	}
-	return nil
-}
+// CheckHolder returns why AcquireWorker would refuse the name of a holder, or nil.
+func CheckHolder(name string) error { return checkName("a holder's name", name) }
 
-// CheckSequenceName says whether CreateSequence takes a name for a sequence's.
-func CheckSequenceName(name string) error {
-	if err := checkIdentifier(name); err != nil {
-		return fmt.Errorf("a sequence's name %w", err)
-	}
-	return nil
-}
+// CheckSequenceName returns why CreateSequence would refuse the name of a sequence, or nil.
+func CheckSequenceName(name string) error { return checkName("a sequence's name", name) }
 
-func checkMember(id string) error {
-	if err := checkIdentifier(id); err != nil {
-		return fmt.Errorf("a member's ID %w", err)
-	}
-	return nil
-}
-
-// checkIdentifier checks the name of a holder or a sequence, or the ID of a member: 1 to 128 bytes
-// of UTF-8 that a person can see.
-func checkIdentifier(s string) error {
+// checkName checks the name of a holder or a sequence, or the ID of a member: 1 to 128 bytes
+// of visible UTF-8. The noun begins the error.
+func checkName(noun, s string) error {
 	if s == "" || len(s) > limits.NameBytes {
-		return fmt.Errorf("of %d bytes, expected 1 to %d", len(s), limits.NameBytes)
+		return fmt.Errorf("%s of %d bytes, expected 1 to %d", noun, len(s), limits.NameBytes)
 	}
 	if !utf8.ValidString(s) {
-		return fmt.Errorf("%q, expected UTF-8", s)
+		return fmt.Errorf("%s %q, expected UTF-8", noun, s)
 	}
 	for i, r := range s {
 		if invisible(r) {
-			return fmt.Errorf("%q, expected no space and no control character, but there is one at byte %d", s, i)
+			return fmt.Errorf("%s %q, expected no space and no control character, but there is one at byte %d", noun, s, i)
 		}
 	}
 	return nil

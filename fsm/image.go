@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"iter"
 	"slices"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -64,36 +63,27 @@ func (im image) clone() image {
 	return im
 }
 
-// records returns every record in canonical order: the meta record, each layout with
-// its workers and then its grants, the removed members, the sequences, the answers. A
-// record is good until the next one.
-func (im image) records() iter.Seq[*commandv1.SnapshotRecord] {
-	return func(yield func(*commandv1.SnapshotRecord) bool) {
-		if !yield(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Meta{Meta: im.meta}}) {
-			return
-		}
-		for i := range im.layouts {
-			l := &im.layouts[i]
-			record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Layout{Layout: l.record}}
-			if !yield(record) || !l.yieldWorkers(yield) || !l.yieldGrants(yield) {
-				return
-			}
-		}
-		member := &commandv1.SnapshotRemovedMember{}
-		record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_RemovedMember{RemovedMember: member}}
-		for _, member.Id = range im.removed {
-			if !yield(record) {
-				return
-			}
-		}
-		if im.yieldSequences(yield) {
-			im.yieldAnswers(yield)
-		}
+// walk visits every record in canonical order: the meta record, each layout with its
+// workers and then its grants, the removed members, the sequences, the answers. A record
+// is valid until visit returns.
+func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
+	visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Meta{Meta: im.meta}})
+	for i := range im.layouts {
+		l := &im.layouts[i]
+		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Layout{Layout: l.record}})
+		l.walkWorkers(visit)
+		l.walkGrants(visit)
 	}
+	for _, id := range im.removed {
+		member := &commandv1.SnapshotRemovedMember{Id: id}
+		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_RemovedMember{RemovedMember: member}})
+	}
+	im.walkSequences(visit)
+	im.walkAnswers(visit)
 }
 
-// yieldWorkers uses one message for all workers: there can be millions.
-func (l *layoutImage) yieldWorkers(yield func(*commandv1.SnapshotRecord) bool) bool {
+// walkWorkers uses one message for all workers, because there can be millions.
+func (l *layoutImage) walkWorkers(visit func(*commandv1.SnapshotRecord)) {
 	message := &commandv1.SnapshotWorker{}
 	record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Worker{Worker: message}}
 	for number := range l.workers {
@@ -101,22 +91,17 @@ func (l *layoutImage) yieldWorkers(yield func(*commandv1.SnapshotRecord) bool) b
 		message.Worker, message.HighWater, message.From, message.Token = uint64(number), k.highWater, k.from, k.token
 		message.Holder, message.Nonce, message.Released = k.holder, k.nonce[:], k.released
 		message.ExtensionId, message.ExtendedFrom = k.extension.id, k.extension.from
-		if !yield(record) {
-			return false
-		}
+		visit(record)
 	}
-	return true
 }
 
-func (l *layoutImage) yieldGrants(yield func(*commandv1.SnapshotRecord) bool) bool {
+func (l *layoutImage) walkGrants(visit func(*commandv1.SnapshotRecord)) {
 	message := &commandv1.SnapshotGrant{}
 	record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Grant{Grant: message}}
-	for g := range l.history.all() {
+	for i := range l.history.entries {
+		g := l.history.at(i)
 		message.Worker, message.Token, message.Holder, message.Nonce = g.Worker, g.Token, g.Holder, g.Nonce[:]
 		message.From, message.Until, message.GrantedMs = g.From, g.Until, g.GrantedMillis
-		if !yield(record) {
-			return false
-		}
+		visit(record)
 	}
-	return true
 }

@@ -4,8 +4,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// yieldSequences uses one message for all sequences, as there can be a million.
-func (im image) yieldSequences(yield func(*commandv1.SnapshotRecord) bool) bool {
+// walkSequences uses one message for all sequences, because there can be a million.
+func (im image) walkSequences(visit func(*commandv1.SnapshotRecord)) {
 	message := &commandv1.SnapshotSequence{}
 	record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Sequence{Sequence: message}}
 	for q, deleted := range im.sequences.all() {
@@ -16,24 +16,18 @@ func (im image) yieldSequences(yield func(*commandv1.SnapshotRecord) bool) bool 
 		if q.used.some {
 			message.Low, message.High = new(q.used.low), new(q.used.high)
 		}
-		if !yield(record) {
-			return false
-		}
+		visit(record)
 	}
-	return true
 }
 
-func (im image) yieldAnswers(yield func(*commandv1.SnapshotRecord) bool) bool {
+func (im image) walkAnswers(visit func(*commandv1.SnapshotRecord)) {
 	message := &commandv1.SnapshotAnswer{}
 	record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Answer{Answer: message}}
 	for i := range im.answers {
 		a := &im.answers[i]
 		message.Sequence, message.Incarnation, message.RequestId = a.sequence, a.incarnation, []byte(a.request)
-		message.First, message.Count, message.Increment = a.first, a.count, a.increment
-		message.Period, message.AtMs, message.Generation = a.period, a.at, a.generation
-		if !yield(record) {
-			return false
-		}
+		message.First, message.Count, message.Increment = a.block.First, a.block.Count, a.block.Increment
+		message.Period, message.AtMs, message.Generation = a.block.Period, a.block.AtMillis, a.block.Generation
+		visit(record)
 	}
-	return true
 }

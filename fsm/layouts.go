@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -97,7 +99,7 @@ func (s *State) createLayout(e entry) Result {
 		return Result{Err: invalid("%v", err)}
 	}
 	if existing, ok := s.layouts[made.Name()]; ok {
-		if !sameSpec(existing.layout.Spec(), made.Spec()) {
+		if !proto.Equal(LayoutSpec(existing.layout.Spec()), LayoutSpec(made.Spec())) {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS,
 				"layout %q exists with another specification, and layouts cannot be changed: take another name", made.Name())}
 		}
@@ -121,8 +123,8 @@ func specToLayout(spec *commandv1.LayoutSpec) (*snowflake.Layout, error) {
 	fields := make([]snowflake.FieldBits, 0, 4)
 	for _, f := range spec.GetFields() {
 		fields = append(fields, snowflake.FieldBits{
-			Field: kindToField(f.GetKind()),
-			Bits:  uint8(min(f.GetBits(), math.MaxUint8)), // a width that big is refused as well
+			Field: snowflake.Field(min(max(f.GetKind(), 0), math.MaxUint8)), // snowflake refuses an unknown field
+			Bits:  uint8(min(f.GetBits(), math.MaxUint8)),                   // and a width that big
 		})
 	}
 	return snowflake.New(snowflake.Spec{
@@ -135,11 +137,12 @@ func specToLayout(spec *commandv1.LayoutSpec) (*snowflake.Layout, error) {
 	})
 }
 
-// LayoutSpec returns what commands and snapshots say of a layout.
+// LayoutSpec returns the form of a layout in commands and snapshots. A field and its kind
+// have the same number.
 func LayoutSpec(spec snowflake.Spec) *commandv1.LayoutSpec {
 	fields := make([]*commandv1.Field, 0, len(spec.Fields))
 	for _, f := range spec.Fields {
-		fields = append(fields, &commandv1.Field{Kind: fieldToKind(f.Field), Bits: uint32(f.Bits)})
+		fields = append(fields, &commandv1.Field{Kind: commandv1.FieldKind(f.Field), Bits: uint32(f.Bits)})
 	}
 	return &commandv1.LayoutSpec{
 		Name:       spec.Name,
@@ -149,39 +152,4 @@ func LayoutSpec(spec snowflake.Spec) *commandv1.LayoutSpec {
 		Datacenter: spec.Datacenter,
 		Spread:     spec.Spread,
 	}
-}
-
-func sameSpec(a, b snowflake.Spec) bool {
-	return slices.Equal(a.Fields, b.Fields) && a.Name == b.Name && a.UnitMillis == b.UnitMillis &&
-		a.EpochMillis == b.EpochMillis && a.Datacenter == b.Datacenter && a.Spread == b.Spread
-}
-
-// kindToField returns the field that a kind names; one that names none gives the
-// zero Field, which snowflake refuses.
-func kindToField(k commandv1.FieldKind) snowflake.Field {
-	switch k {
-	case commandv1.FieldKind_FIELD_KIND_TIME:
-		return snowflake.Time
-	case commandv1.FieldKind_FIELD_KIND_DATACENTER:
-		return snowflake.Datacenter
-	case commandv1.FieldKind_FIELD_KIND_WORKER:
-		return snowflake.Worker
-	case commandv1.FieldKind_FIELD_KIND_SEQUENCE:
-		return snowflake.Sequence
-	}
-	return 0
-}
-
-func fieldToKind(f snowflake.Field) commandv1.FieldKind {
-	switch f {
-	case snowflake.Time:
-		return commandv1.FieldKind_FIELD_KIND_TIME
-	case snowflake.Datacenter:
-		return commandv1.FieldKind_FIELD_KIND_DATACENTER
-	case snowflake.Worker:
-		return commandv1.FieldKind_FIELD_KIND_WORKER
-	case snowflake.Sequence:
-		return commandv1.FieldKind_FIELD_KIND_SEQUENCE
-	}
-	return commandv1.FieldKind_FIELD_KIND_UNSPECIFIED
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -219,8 +220,17 @@ func TestDigestCoversEverything(t *testing.T) {
 func TestLayoutSpecSurvives(t *testing.T) {
 	for _, preset := range snowflake.Presets() {
 		back, err := specToLayout(LayoutSpec(preset.Spec()))
-		if err != nil || !sameSpec(back.Spec(), preset.Spec()) {
+		if err != nil || !reflect.DeepEqual(back.Spec(), preset.Spec()) {
 			t.Errorf("%+v, %v, expected %+v", back, err, preset.Spec())
+		}
+	}
+}
+
+func TestFieldAndKindHaveOneNumber(t *testing.T) {
+	for _, field := range []snowflake.Field{snowflake.Time, snowflake.Datacenter, snowflake.Worker, snowflake.Sequence} {
+		kind := commandv1.FieldKind(field).String()
+		if kind != "FIELD_KIND_"+strings.ToUpper(field.String()) {
+			t.Errorf("FieldKind(%v) = %s", field, kind)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (r *restore) addRemoved(id string) error {
 	if err := r.enter(atRemoved, atMeta, atRemoved); err != nil {
 		return err
 	}
-	if err := checkMember(id); err != nil {
+	if err := checkName("a member's ID", id); err != nil {
 		return corrupt("%v", err)
 	}
 	if len(r.state.removed) == maxRemoved || r.state.Removed(id) {

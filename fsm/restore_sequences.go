@@ -89,8 +89,8 @@ func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
 	if len(t.queue) == maxAnswers {
 		return corrupt("an answer too many")
 	}
-	if err := checkIdentifier(m.GetSequence()); err != nil {
-		return corrupt("an answer of a sequence's name %w", err)
+	if err := checkName("an answer of a sequence's name", m.GetSequence()); err != nil {
+		return corrupt("%w", err)
 	}
 	if n := len(m.GetRequestId()); n < 1 || n > limits.RequestIDBytes || m.GetIncarnation() == 0 {
 		return corrupt("an answer to a request ID of %d bytes, expected 1 to %d, or of no sequence", n, limits.RequestIDBytes)
@@ -109,9 +109,9 @@ func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
 	if q, ok := r.state.sequences.live.Get(m.GetSequence()); ok && (q.incarnation < m.GetIncarnation() || q.generation < m.GetGeneration()) {
 		return corrupt("an answer of sequence %q that is newer than it", q.name)
 	}
-	t.append(answer{
-		sequence: m.GetSequence(), incarnation: m.GetIncarnation(), request: string(m.GetRequestId()), first: m.GetFirst(),
-		count: m.GetCount(), increment: m.GetIncrement(), period: m.GetPeriod(), at: m.GetAtMs(), generation: m.GetGeneration(),
-	})
+	t.append(answer{answerKey{m.GetIncarnation(), string(m.GetRequestId())}, m.GetSequence(), BlockGrant{
+		First: m.GetFirst(), Count: m.GetCount(), Increment: m.GetIncrement(),
+		Generation: m.GetGeneration(), Period: m.GetPeriod(), AtMillis: m.GetAtMs(),
+	}})
 	return nil
 }

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"cmp"
 	"iter"
 	"slices"
 	"strings"
@@ -140,6 +139,6 @@ func (s *State) SequenceNames(around string, n int) []string {
 	s.sequences.live.Descend(around, take)
 	n += len(names)
 	s.sequences.live.Ascend(around, take)
-	slices.SortFunc(names, cmp.Compare[string])
+	slices.Sort(names)
 	return names
 }

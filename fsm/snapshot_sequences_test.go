@@ -64,12 +64,12 @@ func TestDigestCoversSequences(t *testing.T) {
 		"sequence":    func(a *answer) { a.sequence += "x" },
 		"incarnation": func(a *answer) { a.incarnation++ },
 		"request":     func(a *answer) { a.request += "x" },
-		"first":       func(a *answer) { a.first++ },
-		"count":       func(a *answer) { a.count++ },
-		"increment":   func(a *answer) { a.increment++ },
-		"period":      func(a *answer) { a.period++ },
-		"at":          func(a *answer) { a.at++ },
-		"generation":  func(a *answer) { a.generation++ },
+		"first":       func(a *answer) { a.block.First++ },
+		"count":       func(a *answer) { a.block.Count++ },
+		"increment":   func(a *answer) { a.block.Increment++ },
+		"period":      func(a *answer) { a.block.Period++ },
+		"at":          func(a *answer) { a.block.AtMillis++ },
+		"generation":  func(a *answer) { a.block.Generation++ },
 	} {
 		covers("answer's "+name, func(s *State) { edit(&s.answers.queue[0]) })
 	}

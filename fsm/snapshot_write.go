@@ -34,23 +34,17 @@ func (im image) writeTo(to io.Writer) (int64, error) {
 	w := &snapshotWriter{to: bufio.NewWriterSize(to, snapshotBufBytes)}
 	w.header()
 	sum := newRecordSum()
-	for record := range im.records() {
-		if w.record(sum.add(record)); w.err != nil {
-			return w.written, w.err
-		}
-	}
+	im.walk(func(record *commandv1.SnapshotRecord) { w.record(sum.add(record)) })
 	w.record(newRecordSum().add(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_End{
 		End: &commandv1.SnapshotEnd{Records: sum.records, Digest: sum.hash.Sum(nil)},
 	}}))
-	w.err = w.to.Flush()
-	return w.written, w.err
+	return w.written, w.to.Flush()
 }
 
 // snapshotWriter frames records; bufio keeps the first error.
 type snapshotWriter struct {
 	to      *bufio.Writer
 	written int64
-	err     error
 }
 
 func (w *snapshotWriter) header() {
@@ -67,9 +61,8 @@ func (w *snapshotWriter) record(data []byte) {
 }
 
 func (w *snapshotWriter) write(data []byte) {
-	n, err := w.to.Write(data)
+	n, _ := w.to.Write(data)
 	w.written += int64(n)
-	w.err = err
 }
 
 // Digest returns the SHA-256 of the state in its canonical form: of every record of
@@ -78,9 +71,7 @@ func (w *snapshotWriter) write(data []byte) {
 // workers.
 func (s *State) Digest() [32]byte {
 	sum := newRecordSum()
-	for record := range s.image().records() {
-		sum.add(record)
-	}
+	s.image().walk(func(record *commandv1.SnapshotRecord) { sum.add(record) })
 	return [32]byte(sum.hash.Sum(nil))
 }
 
