@@ -67,8 +67,9 @@ func (m *Machine) reach(index uint64) {
 	})
 }
 
-// giveUp tells all who wait that the machine halted.
-func (m *Machine) giveUp(err error) {
+// halt stops the machine permanently and reports that to all waiters.
+func (m *Machine) halt(err error) {
+	m.halted = err
 	for _, w := range m.waiters {
 		w.done <- err
 	}

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -53,6 +54,9 @@ func New(options Options) *Machine {
 	if options.Supported == 0 {
 		options.Supported = Version
 	}
+	if options.Halt == nil {
+		options.Halt = func(error) {}
+	}
 	m := &Machine{options: options, changed: make(chan struct{})}
 	m.install(NewState())
 	return m
@@ -95,8 +99,8 @@ func (m *Machine) Apply(log *raft.Log) any {
 	if log.Type != raft.LogCommand {
 		return Result{}
 	}
-	result, first := m.apply(log)
-	if first && m.options.Halt != nil {
+	result, halting := m.apply(log)
+	if halting {
 		m.options.Halt(result.Halted)
 	}
 	return result
@@ -137,55 +141,34 @@ func decodeFor(log *raft.Log, supported uint32) (*commandv1.Command, error) {
 	return cmd, nil
 }
 
-// publish shows the state to those who read without the lock.
+// publish makes the state visible to lock-free readers.
 func (m *Machine) publish() {
 	m.observed.Store(m.state.observed)
-	m.publishChanges()
-	m.reach(m.state.index) // at last: who awaited it sees all of the above
-}
-
-func (m *Machine) publishChanges() {
 	rare, sequences := m.state.revision != m.published, m.state.sequenceRevision != m.sequences
-	if !rare && !sequences {
-		return
-	}
 	m.published, m.sequences = m.state.revision, m.state.sequenceRevision
 	if sequences {
 		m.revision.Add(1)
 	}
 	if rare {
-		m.publishRare()
+		layouts := make(map[string]*snowflake.Layout, len(m.state.layouts))
+		for name, l := range m.state.layouts {
+			layouts[name] = l.layout
+		}
+		m.layouts.Store(&layouts)
+		m.config.Store(m.state.Config())
 	}
-	m.announce()
-}
-
-func (m *Machine) publishRare() {
-	layouts := make(map[string]*snowflake.Layout, len(m.state.layouts))
-	for name, l := range m.state.layouts {
-		layouts[name] = l.layout
+	if rare || sequences {
+		close(m.changed)
+		m.changed = make(chan struct{})
 	}
-	m.layouts.Store(&layouts)
-	m.config.Store(m.state.Config())
+	m.reach(m.state.index) // last: a caller that awaited the index sees all of the above
 }
 
-func (m *Machine) announce() {
-	close(m.changed)
-	m.changed = make(chan struct{})
-}
-
-// install replaces the state.
+// install replaces the state and publishes all of it.
 func (m *Machine) install(s *State) {
-	m.state = s
-	m.published, m.sequences = s.revision, s.sequenceRevision
-	m.observed.Store(s.observed)
-	m.revision.Add(1)
-	m.publishRare()
-	m.announce()
-	m.reach(s.index)
+	m.state, m.published, m.sequences = s, neverPublished, neverPublished
+	m.publish()
 }
 
-// halt stops the machine for good.
-func (m *Machine) halt(err error) {
-	m.halted = err
-	m.giveUp(err)
-}
+// neverPublished is a revision that no state has.
+const neverPublished = math.MaxUint64

@@ -96,12 +96,6 @@ func (r *Refused) retryAt(millis int64) *Refused {
 	return r
 }
 
-// IsRefused reports whether err is a [*Refused] with that reason.
-func IsRefused(err error, reason commandv1.Refusal) bool {
-	refused, ok := errors.AsType[*Refused](err)
-	return ok && refused.Reason == reason
-}
-
 func invalid(format string, args ...any) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, format, args...)
 }

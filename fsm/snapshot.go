@@ -48,7 +48,7 @@ func (m *Machine) Restore(r io.ReadCloser) error {
 		m.install(state)
 	}
 	m.mu.Unlock()
-	if err != nil && first && m.options.Halt != nil {
+	if err != nil && first {
 		m.options.Halt(err)
 	}
 	return err
