@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
-	"net/http"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -47,13 +46,4 @@ func (c *jsonCodec) NewDecoder(r io.Reader) runtime.Decoder {
 		}
 		return c.Unmarshal(raw, v)
 	})
-}
-
-// readBody reads a request's body, which the door keeps short.
-func readBody(r *http.Request) (body, error) {
-	if r.Body == nil || r.Body == http.NoBody {
-		return body{bytes.NewReader(nil)}, nil
-	}
-	raw, err := io.ReadAll(r.Body)
-	return body{bytes.NewReader(raw)}, err
 }

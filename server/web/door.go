@@ -82,61 +82,82 @@ func New(cfg Config) (http.Handler, error) {
 
 // face is one form of answers.
 type face struct {
-	// serve answers a request; route is the pattern that its path matched.
-	serve func(d *door, w http.ResponseWriter, r *http.Request) (route string, status int)
+	// route is the path or, up to a name in braces, how the path begins.
+	route string
+	// take answers with numbers, which it takes even for a GET, or returns why not.
+	take func(d *door, w http.ResponseWriter, r *http.Request, name string) error
 	// refuse answers with an error, in the form of this face.
-	refuse func(w http.ResponseWriter, r *http.Request, status int, e *rpc.Error) int
-	// takes says that a GET takes numbers.
-	takes bool
+	refuse func(w http.ResponseWriter, r *http.Request, err error) (status int)
+	// serve does all of it where take is nil.
+	serve func(d *door, w http.ResponseWriter, r *http.Request) (route string, status int)
 }
 
 // noRoute counts requests that no pattern matches.
 const noRoute = "none"
 
-// choose finds the face that a path belongs to.
-func choose(path string) face {
-	switch {
-	case path == "/id":
-		return face{(*door).ids, refuseText, true}
-	case strings.HasPrefix(path, seqPrefix):
-		return face{(*door).next, refuseText, true}
-	case strings.HasPrefix(path, segmentPrefix):
-		return face{(*door).segment, refuseLeafSegment, true}
-	case strings.HasPrefix(path, snowflakePrefix):
-		return face{(*door).snowflake, refuseLeafSnowflake, true}
-	case path == nextIDPath:
-		return face{(*door).nextID, refuseTinyid, true}
-	case path == nextIDSimplePath:
-		return face{(*door).nextIDSimple, refuseTinyidSimple, true}
-	case strings.HasPrefix(path, "/v1/"):
-		return face{(*door).call, refuseJSON, false}
-	default:
-		return face{(*door).page, refuseJSON, false}
+var (
+	numberFaces = []*face{
+		{route: "/id", take: (*door).ids, refuse: refuseText},
+		{route: "/seq/{name}", take: (*door).next, refuse: refuseText},
+		{route: "/api/segment/get/{key}", take: (*door).segment, refuse: refuseLeafSegment},
+		{route: "/api/snowflake/get/{key}", take: (*door).snowflake, refuse: refuseLeafSnowflake},
+		{route: "/tinyid/id/nextId", take: (*door).nextID, refuse: refuseTinyid},
+		{route: "/tinyid/id/nextIdSimple", take: (*door).nextIDSimple, refuse: refuseTinyidSimple},
 	}
+	callFace = &face{serve: (*door).call, refuse: refuseJSON}
+	pageFace = &face{serve: (*door).page, refuse: refuseJSON}
+)
+
+// choose finds the face that a path belongs to, and the name in the path.
+func choose(path string) (f *face, name string) {
+	for _, f := range numberFaces {
+		prefix, _, named := strings.Cut(f.route, "{")
+		if name, ok := strings.CutPrefix(path, prefix); ok && (named || name == "") {
+			return f, name
+		}
+	}
+	if strings.HasPrefix(path, "/v1/") {
+		return callFace, ""
+	}
+	return pageFace, ""
+}
+
+// answer serves a request that may come in.
+func (f *face) answer(d *door, w http.ResponseWriter, r *http.Request, name string) (route string, status int) {
+	if f.take == nil {
+		return f.serve(d, w, r)
+	}
+	err := f.take(d, w, r, name)
+	if err == nil {
+		return f.route, http.StatusOK
+	}
+	if failure, ok := errors.AsType[springFailure](err); ok {
+		return f.route, failure.answer(w, r)
+	}
+	return f.route, f.refuse(w, r, err)
 }
 
 // ServeHTTP implements http.Handler.
 func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	f := choose(r.URL.Path)
+	f, name := choose(r.URL.Path)
 	route, status := noRoute, 0
 	defer func() {
 		if what := recover(); what != nil {
 			d.cfg.Logger.Error("a request made this member panic: please report it", "method", r.Method, "route", route, "panic", what, "stack", string(debug.Stack()))
-			status = f.refuse(w, r, http.StatusInternalServerError, &rpc.Error{Code: codes.Internal, Message: "the request failed inside the member; its log says more"})
+			status = f.refuse(w, r, &rpc.Error{Code: codes.Internal, Message: "the request failed inside the member; its log says more"})
 		}
 		if d.cfg.Served != nil {
 			d.cfg.Served(route, status, time.Since(began))
 		}
 	}()
-	if e := d.admit(f, r); e != nil {
-		status = refuseJSON(w, r, httpStatus(e), e)
+	if err := d.admit(f, r); err != nil {
+		status = refuseJSON(w, r, err)
 		return
 	}
 	if d.cfg.Gate != nil {
 		if err := d.cfg.Gate.Enter(); err != nil {
-			e := readError(err)
-			status = f.refuse(w, r, httpStatus(e), e)
+			status = f.refuse(w, r, err)
 			return
 		}
 		defer d.cfg.Gate.Leave()
@@ -144,7 +165,7 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && r.Body != nil {
 		r.Body = http.MaxBytesReader(w, r.Body, limits.RequestBytes)
 	}
-	route, status = f.serve(d, w, r)
+	route, status = f.answer(d, w, r, name)
 }
 
 // admit refuses what browsers send on behalf of other sites: there is nothing
@@ -152,8 +173,8 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // read may be asked for, since no such page gets to see the answer. The name
 // that a request was sent to is not judged: services and proxies give members
 // names that they don't know of.
-func (d *door) admit(f face, r *http.Request) *rpc.Error {
-	if f.takes && r.Method == http.MethodGet && (r.Header["Sec-Fetch-Site"] != nil || r.Header["Origin"] != nil) {
+func (d *door) admit(f *face, r *http.Request) error {
+	if f.take != nil && r.Method == http.MethodGet && (r.Header["Sec-Fetch-Site"] != nil || r.Header["Origin"] != nil) {
 		post := *r
 		post.Method = http.MethodPost // which it is in effect
 		r = &post

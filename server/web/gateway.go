@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -20,10 +21,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-const (
-	// maxTimeout is the longest that a call may ask for: the port cuts answers off after 30 s.
-	maxTimeout = 25 * time.Second
-)
+// maxTimeout is the longest that a call may ask for: the port cuts answers off after 30 s.
+const maxTimeout = 25 * time.Second
 
 // grpcTimeout is the only header that means something to a call: its deadline, such as 500m or 2S.
 const grpcTimeout = "Grpc-Timeout"
@@ -62,28 +61,21 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 		runtime.WithWriteContentLength(),
 	)
 	conn = strict{conn}
-	for _, register := range []func(context.Context, *runtime.ServeMux) error{
-		func(ctx context.Context, mux *runtime.ServeMux) error {
-			return snowraftv1.RegisterIdServiceHandlerClient(ctx, mux, snowraftv1.NewIdServiceClient(conn))
-		},
-		func(ctx context.Context, mux *runtime.ServeMux) error {
-			return snowraftv1.RegisterLayoutServiceHandlerClient(ctx, mux, snowraftv1.NewLayoutServiceClient(conn))
-		},
-		func(ctx context.Context, mux *runtime.ServeMux) error {
-			return snowraftv1.RegisterWorkerServiceHandlerClient(ctx, mux, snowraftv1.NewWorkerServiceClient(conn))
-		},
-		func(ctx context.Context, mux *runtime.ServeMux) error {
-			return snowraftv1.RegisterClusterServiceHandlerClient(ctx, mux, snowraftv1.NewClusterServiceClient(conn))
-		},
-		func(ctx context.Context, mux *runtime.ServeMux) error {
-			return snowraftv1.RegisterSequenceServiceHandlerClient(ctx, mux, snowraftv1.NewSequenceServiceClient(conn))
-		},
-	} {
-		if err := register(context.Background(), g.mux); err != nil {
-			return nil, err
-		}
+	if err := errors.Join(
+		register(g.mux, conn, snowraftv1.NewIdServiceClient, snowraftv1.RegisterIdServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewLayoutServiceClient, snowraftv1.RegisterLayoutServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewWorkerServiceClient, snowraftv1.RegisterWorkerServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewClusterServiceClient, snowraftv1.RegisterClusterServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, snowraftv1.RegisterSequenceServiceHandlerClient),
+	); err != nil {
+		return nil, err
 	}
 	return g, nil
+}
+
+func register[C any](mux *runtime.ServeMux, conn grpc.ClientConnInterface, client func(grpc.ClientConnInterface) C,
+	handle func(context.Context, *runtime.ServeMux, C) error) error {
+	return handle(context.Background(), mux, client(conn))
 }
 
 // note is around every handler: it remembers the pattern that matched.
@@ -98,7 +90,7 @@ func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 			c.route = p.String()
 		}
 		if e := checkNames(params, r.Body); e != nil {
-			c.status = refuseJSON(w, r, http.StatusBadRequest, e)
+			c.status = refuseJSON(w, r, e)
 			return
 		}
 		next(w, r, params)
@@ -110,9 +102,9 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) (route string, statu
 	c := &call{route: noRoute, status: http.StatusOK}
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), timeout(r.Header))
 	defer cancel()
-	inner, code, e := sanitize(ctx, c, r)
-	if e != nil {
-		return noRoute, refuseJSON(w, r, code, e)
+	inner, err := sanitize(ctx, c, r)
+	if err != nil {
+		return noRoute, refuseJSON(w, r, err)
 	}
 	w.Header()["Cache-Control"], w.Header()["X-Content-Type-Options"] = noStore, noSniff
 	d.gateway.mux.ServeHTTP(w, inner)
@@ -129,10 +121,10 @@ func timeout(h http.Header) time.Duration {
 // sanitize makes the request that the gateway sees: with its whole body, a path
 // in which only what separates is not escaped, and no header but the deadline's.
 // So none becomes metadata, and none turns a POST into another method.
-func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, int, *rpc.Error) {
+func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, error) {
 	var err error
 	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-		return nil, http.StatusBadRequest, invalid("the query can't be read: " + err.Error())
+		return nil, invalid("the query can't be read: " + err.Error())
 	}
 	inner := r.WithContext(ctx)
 	inner.Header = http.Header{}
@@ -141,13 +133,14 @@ func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, int
 	}
 	inner.Host, inner.RemoteAddr = "", "" // both would become metadata
 	inner.URL = &url.URL{Path: r.URL.Path, RawPath: separated(r.URL.EscapedPath()), RawQuery: r.URL.RawQuery}
-	body, err := readBody(r)
-	if err != nil {
-		code, e := unreadable(err)
-		return nil, code, e
+	var raw []byte
+	if r.Body != nil && r.Body != http.NoBody {
+		if raw, err = io.ReadAll(r.Body); err != nil {
+			return nil, unreadable(err)
+		}
 	}
-	inner.Body, inner.ContentLength = body, int64(body.Len())
-	return inner, 0, nil
+	inner.Body, inner.ContentLength = body{bytes.NewReader(raw)}, int64(len(raw))
+	return inner, nil
 }
 
 // separated escapes in a path what belongs to a name and unescapes what does
@@ -166,12 +159,12 @@ func (g *gateway) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marsh
 	if bad, ok := errors.AsType[*runtime.HTTPStatusError](err); ok {
 		err = status.Error(codes.InvalidArgument, bad.Error())
 	}
-	e := readError(err)
+	_, e := read(err)
 	if e.Code == codes.InvalidArgument && e.Reason == "" {
 		// Protobuf's errors have a non-breaking space in some builds, so that nobody relies on their text.
 		e = invalid(strings.TrimPrefix(strings.ReplaceAll(e.Message, "\u00a0", " "), "proto: "))
 	}
-	callOf(ctx).status = refuseJSON(w, r, httpStatus(e), e)
+	callOf(ctx).status = refuseJSON(w, r, e)
 }
 
 // failRouting answers where no handler matches.
@@ -180,14 +173,16 @@ func (g *gateway) failRouting(ctx context.Context, _ *runtime.ServeMux, _ runtim
 	if c.probe {
 		return
 	}
-	e := &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /openapi.json", r.URL.Path)}
+	var err error
 	switch code {
 	case http.StatusMethodNotAllowed:
-		e = wrongMethod(w, r, g.allowed(r))
+		err = wrongMethod(w, r, g.allowed(r))
 	case http.StatusBadRequest:
-		e = invalid("the path can't be read")
+		err = invalid("the path can't be read")
+	default:
+		err = &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /openapi.json", r.URL.Path)}
 	}
-	c.status = refuseJSON(w, r, code, e)
+	c.status = refuseJSON(w, r, err)
 }
 
 // allowed lists the methods that a path can be asked with.

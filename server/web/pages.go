@@ -56,10 +56,10 @@ func (d *door) page(w http.ResponseWriter, r *http.Request) (route string, statu
 	p := d.pages[r.URL.Path]
 	if p == nil {
 		e := &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /docs", r.URL.Path)}
-		return noRoute, refuseJSON(w, r, http.StatusNotFound, e)
+		return noRoute, refuseJSON(w, r, e)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return r.URL.Path, refuseJSON(w, r, http.StatusMethodNotAllowed, wrongMethod(w, r, "GET, HEAD"))
+		return r.URL.Path, refuseJSON(w, r, wrongMethod(w, r, "GET, HEAD"))
 	}
 	h := w.Header()
 	h.Set("Content-Type", p.contentType)

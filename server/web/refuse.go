@@ -24,15 +24,25 @@ var (
 	noSniff  = []string{"nosniff"}
 )
 
-// httpStatus is the status of an error as google.rpc.Code's description maps it.
-func httpStatus(e *rpc.Error) int { return runtime.HTTPStatusFromCode(e.Code) }
+// refusal is an error whose status is not that of its code.
+type refusal struct {
+	status int
+	why    *rpc.Error
+}
 
-// readError is what an error says of itself; a context's does not say it in gRPC's words.
-func readError(err error) *rpc.Error {
+func (r *refusal) Error() string { return r.why.Message }
+
+// read returns the status of an error, as google.rpc.Code's description maps its code, and
+// what the error says of itself; a context's does not say it in gRPC's words.
+func read(err error) (int, *rpc.Error) {
+	if r, ok := errors.AsType[*refusal](err); ok {
+		return r.status, r.why
+	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		err = status.FromContextError(err).Err()
 	}
-	return rpc.FromError(err)
+	e := rpc.FromError(err)
+	return runtime.HTTPStatusFromCode(e.Code), e
 }
 
 // invalid is a request that can never succeed.
@@ -40,18 +50,19 @@ func invalid(message string) *rpc.Error {
 	return &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: message}
 }
 
-// unreadable is why a body can't be read, and the status for it.
-func unreadable(err error) (int, *rpc.Error) {
+// unreadable is why a body can't be read.
+func unreadable(err error) error {
 	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return http.StatusRequestEntityTooLarge, invalid(fmt.Sprintf("the body is longer than %d bytes", tooLong.Limit))
+		return &refusal{http.StatusRequestEntityTooLarge, invalid(fmt.Sprintf("the body is longer than %d bytes", tooLong.Limit))}
 	}
-	return http.StatusBadRequest, invalid("the body can't be read: " + err.Error())
+	return invalid("the body can't be read: " + err.Error())
 }
 
 // wrongMethod is for a path that exists under other methods.
-func wrongMethod(w http.ResponseWriter, r *http.Request, allowed string) *rpc.Error {
+func wrongMethod(w http.ResponseWriter, r *http.Request, allowed string) error {
 	w.Header().Set("Allow", allowed)
-	return &rpc.Error{Code: codes.Unimplemented, Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allowed, r.Method)}
+	return &refusal{http.StatusMethodNotAllowed,
+		&rpc.Error{Code: codes.Unimplemented, Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allowed, r.Method)}}
 }
 
 // head sets what every refusal has.
@@ -68,7 +79,8 @@ func head(w http.ResponseWriter, contentType []string, e *rpc.Error) {
 }
 
 // refuseJSON answers with a google.rpc.Status.
-func refuseJSON(w http.ResponseWriter, _ *http.Request, code int, e *rpc.Error) int {
+func refuseJSON(w http.ResponseWriter, _ *http.Request, err error) int {
+	code, e := read(err)
 	s := status.New(e.Code, e.Message).Proto()
 	if e.Reason != "" {
 		s = e.GRPCStatus().Proto()
@@ -84,7 +96,8 @@ func refuseJSON(w http.ResponseWriter, _ *http.Request, code int, e *rpc.Error) 
 }
 
 // refuseText answers with one line: the reason, if there is one, and the message.
-func refuseText(w http.ResponseWriter, _ *http.Request, code int, e *rpc.Error) int {
+func refuseText(w http.ResponseWriter, _ *http.Request, err error) int {
+	code, e := read(err)
 	line := oneLine(e.Message)
 	if e.Reason != "" {
 		line = e.Reason + ": " + line

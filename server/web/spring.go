@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -15,22 +16,35 @@ var (
 	springJSON = []string{"application/json;charset=UTF-8"}
 )
 
-// springFailure is what Spring Boot 1.5 says of an error.
+// springFailure is an error that Spring Boot 1.5 finds by itself, and how it says so.
 type springFailure struct {
 	Timestamp int64  `json:"timestamp"` // Unix milliseconds
 	Status    int    `json:"status"`
-	Error     string `json:"error"`
+	Phrase    string `json:"error"`
 	Exception string `json:"exception,omitempty"`
 	Message   string `json:"message"`
 	Path      string `json:"path"`
 }
 
-func springError(w http.ResponseWriter, r *http.Request, status int, exception, message string) int {
-	writeSpring(w, status, springFailure{
-		Timestamp: time.Now().UnixMilli(), Status: status, Error: http.StatusText(status),
-		Exception: exception, Message: message, Path: r.URL.Path,
-	})
-	return status
+func (f springFailure) Error() string { return f.Message }
+
+// answer sends the failure, whose Status, Exception and Message are set.
+func (f springFailure) answer(w http.ResponseWriter, r *http.Request) int {
+	f.Timestamp, f.Phrase, f.Path = time.Now().UnixMilli(), http.StatusText(f.Status), r.URL.Path
+	if f.Status == http.StatusMethodNotAllowed {
+		w.Header().Set("Allow", "GET, POST")
+	}
+	writeSpring(w, f.Status, f)
+	return f.Status
+}
+
+// checkMethod refuses methods that must not take a number.
+func checkMethod(r *http.Request) error {
+	if r.Method == http.MethodGet || r.Method == http.MethodPost {
+		return nil
+	}
+	return springFailure{Status: http.StatusMethodNotAllowed, Exception: "org.springframework.web.HttpRequestMethodNotSupportedException",
+		Message: fmt.Sprintf("Request method '%s' not supported", r.Method)}
 }
 
 func writeSpring(w http.ResponseWriter, status int, v any) {

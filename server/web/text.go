@@ -10,11 +10,9 @@ import (
 	"sync"
 
 	"github.com/snowraft/snowraft/internal/limits"
-	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 const (
-	seqPrefix = "/seq/"
 	// pieceBytes is from how many bytes on text is written out while the rest of
 	// the answer is still to come; a piece is longer by at most one number.
 	pieceBytes = 32 << 10
@@ -45,45 +43,42 @@ func Flush(w io.Writer, text []byte) ([]byte, error) {
 }
 
 // ids serves /id.
-func (d *door) ids(w http.ResponseWriter, r *http.Request) (route string, status int) {
-	route = "/id"
-	p, code, e := readParams(w, r, true)
-	if e != nil {
-		return route, refuseText(w, r, code, e)
-	}
-	s := scratches.Get().(*scratch)
-	defer s.free()
-	announceText(w, typeText)
-	text, err := d.cfg.Backend.AppendIDs(r.Context(), s.text[:0], w, p.layout, p.n)
+func (d *door) ids(w http.ResponseWriter, r *http.Request, _ string) error {
+	p, err := readParams(w, r, true)
 	if err != nil {
-		e := readError(err)
-		return route, refuseText(w, r, httpStatus(e), e)
+		return err
 	}
-	s.text = text
-	return route, finishText(w, s.text)
+	return answerText(w, func(dst []byte) ([]byte, error) {
+		return d.cfg.Backend.AppendIDs(r.Context(), dst, w, p.layout, p.n)
+	})
 }
 
 // next serves /seq/NAME.
-func (d *door) next(w http.ResponseWriter, r *http.Request) (route string, status int) {
-	route = "/seq/{name}"
-	p, code, e := readParams(w, r, false)
-	name := strings.TrimPrefix(r.URL.Path, seqPrefix)
-	if e == nil && name == "" {
-		code, e = http.StatusNotFound, invalid("the path ends before the sequence's name: /seq/NAME")
+func (d *door) next(w http.ResponseWriter, r *http.Request, name string) error {
+	p, err := readParams(w, r, false)
+	if err != nil {
+		return err
 	}
-	if e != nil {
-		return route, refuseText(w, r, code, e)
+	if name == "" {
+		return &refusal{http.StatusNotFound, invalid("the path ends before the sequence's name: /seq/NAME")}
 	}
+	return answerText(w, func(dst []byte) ([]byte, error) {
+		return d.cfg.Backend.AppendNext(r.Context(), dst, w, name, uint64(p.n))
+	})
+}
+
+// answerText answers with the numbers that take appends.
+func answerText(w http.ResponseWriter, take func([]byte) ([]byte, error)) error {
 	s := scratches.Get().(*scratch)
 	defer s.free()
 	announceText(w, typeText)
-	text, err := d.cfg.Backend.AppendNext(r.Context(), s.text[:0], w, name, uint64(p.n))
+	text, err := take(s.text[:0])
 	if err != nil {
-		e := readError(err)
-		return route, refuseText(w, r, httpStatus(e), e)
+		return err
 	}
 	s.text = text
-	return route, finishText(w, s.text)
+	finishText(w, text)
+	return nil
 }
 
 // announceText sets the headers of numbers. Each of them is given out once, so that
@@ -95,18 +90,17 @@ func announceText(w http.ResponseWriter, contentType []string) {
 
 // finishText writes the end of an answer, or all of it: pieces of it may be under way,
 // and then so are the headers, and the length that is set here is not sent.
-func finishText(w http.ResponseWriter, text []byte) int {
+func finishText(w http.ResponseWriter, text []byte) {
 	if len(text) > 2<<10 { // up to there, net/http counts by itself
 		w.Header()["Content-Length"] = []string{strconv.Itoa(len(text))}
 	}
 	_, _ = w.Write(text)
-	return http.StatusOK
 }
 
 // writeText answers with numbers.
-func writeText(w http.ResponseWriter, contentType []string, text []byte) int {
+func writeText(w http.ResponseWriter, contentType []string, text []byte) {
 	announceText(w, contentType)
-	return finishText(w, text)
+	finishText(w, text)
 }
 
 // params are what plain answers can be asked for with.
@@ -118,32 +112,24 @@ type params struct {
 
 // readParams reads them from the query, and from the form that a POST may be.
 // A method that promises to have no effect besides GET, such as HEAD, is refused.
-func readParams(w http.ResponseWriter, r *http.Request, layouts bool) (params, int, *rpc.Error) {
-	p := params{n: 1}
+func readParams(w http.ResponseWriter, r *http.Request, layouts bool) (p params, err error) {
+	p.n = 1
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
-		return p, http.StatusMethodNotAllowed, wrongMethod(w, r, "GET, POST")
+		return p, wrongMethod(w, r, "GET, POST")
 	}
-	if e := p.parse(r.URL.RawQuery, layouts); e != nil {
-		return p, http.StatusBadRequest, e
+	if err := p.parse(r.URL.RawQuery, layouts); err != nil || r.Method == http.MethodGet || r.ContentLength == 0 {
+		return p, err
 	}
-	if r.Method == http.MethodPost && r.ContentLength != 0 {
-		raw, err := readBody(r)
-		if err != nil {
-			code, e := unreadable(err)
-			return p, code, e
-		}
-		form := make([]byte, raw.Len())
-		_, _ = raw.Read(form)
-		if e := p.parse(string(form), layouts); e != nil {
-			return p, http.StatusBadRequest, e
-		}
+	form, err := io.ReadAll(r.Body)
+	if err != nil {
+		return p, unreadable(err)
 	}
-	return p, 0, nil
+	return p, p.parse(string(form), layouts)
 }
 
 // parse reads a query. It is url.ParseQuery without its map. A parameter that comes
 // twice is refused: what is meant is not known, and numbers are given out once.
-func (p *params) parse(query string, layouts bool) *rpc.Error {
+func (p *params) parse(query string, layouts bool) error {
 	for query != "" {
 		var pair string
 		pair, query, _ = strings.Cut(query, "&")

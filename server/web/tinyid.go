@@ -10,12 +10,6 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// The paths of tinyid's server.
-const (
-	nextIDPath       = "/tinyid/id/nextId"
-	nextIDSimplePath = "/tinyid/id/nextIdSimple"
-)
-
 // The codes of tinyid, which are not the status: that is always 200.
 const (
 	tinyidOK    = 200
@@ -31,38 +25,25 @@ type tinyidAnswer struct {
 }
 
 // nextID serves numbers of a sequence, which tinyid calls a bizType, as JSON.
-func (d *door) nextID(w http.ResponseWriter, r *http.Request) (route string, status int) {
-	route = nextIDPath
-	bizType, count, status := tinyidRequest(w, r)
-	switch {
-	case status != 0:
-		return route, status
-	case bizType == "":
-		writeSpring(w, http.StatusOK, tinyidAnswer{Code: tinyidToken, Message: "token is error"})
-		return route, http.StatusOK
-	}
-	numbers, err := d.batch(r, bizType, count)
+func (d *door) nextID(w http.ResponseWriter, r *http.Request, _ string) error {
+	numbers, err := d.batch(r)
 	if err != nil {
-		return route, refuseTinyid(w, r, 0, readError(err))
+		return err
 	}
-	writeSpring(w, http.StatusOK, tinyidAnswer{Data: numbers, Code: tinyidOK})
-	return route, http.StatusOK
+	answer := tinyidAnswer{Data: numbers, Code: tinyidOK}
+	if numbers == nil {
+		answer = tinyidAnswer{Code: tinyidToken, Message: "token is error"}
+	}
+	writeSpring(w, http.StatusOK, answer)
+	return nil
 }
 
 // nextIDSimple serves the same as text, separated by commas; where there is
 // nothing to say, nothing is said.
-func (d *door) nextIDSimple(w http.ResponseWriter, r *http.Request) (route string, status int) {
-	route = nextIDSimplePath
-	bizType, count, status := tinyidRequest(w, r)
-	switch {
-	case status != 0:
-		return route, status
-	case bizType == "":
-		return route, writeText(w, springText, nil)
-	}
-	numbers, err := d.batch(r, bizType, count)
+func (d *door) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string) error {
+	numbers, err := d.batch(r)
 	if err != nil {
-		return route, refuseTinyidSimple(w, r, 0, readError(err))
+		return err
 	}
 	var text []byte
 	for i, n := range numbers {
@@ -71,47 +52,46 @@ func (d *door) nextIDSimple(w http.ResponseWriter, r *http.Request) (route strin
 		}
 		text = strconv.AppendInt(text, n, 10)
 	}
-	return route, writeText(w, springText, text)
+	writeText(w, springText, text)
+	return nil
 }
 
-// batch takes numbers; of none or less, none, as tinyid does.
-func (d *door) batch(r *http.Request, sequence string, count int64) ([]int64, error) {
-	numbers := make([]int64, 0, max(count, 0))
-	if count <= 0 {
-		return numbers, nil
-	}
-	first, increment, err := d.cfg.Backend.Next(r.Context(), sequence, uint64(count))
-	if err != nil {
+// batch takes the numbers that a request asks for: nil without a bizType, and none, as
+// tinyid does, for a batch of none or less. The token is not looked at: there are none here.
+func (d *door) batch(r *http.Request) ([]int64, error) {
+	if err := checkMethod(r); err != nil {
 		return nil, err
 	}
-	for i := range count {
-		numbers = append(numbers, first+i*increment)
-	}
-	return numbers, nil
-}
-
-// tinyidRequest reads the parameters. The token is not looked at: there are
-// none here. A status other than 0 was answered.
-func tinyidRequest(w http.ResponseWriter, r *http.Request) (bizType string, count int64, status int) {
-	if status := numbersOnly(w, r); status != 0 {
-		return "", 0, status
-	}
 	if err := r.ParseForm(); err != nil {
-		code, e := unreadable(err)
-		return "", 0, springError(w, r, code, "", e.Message)
+		status, e := read(unreadable(err))
+		return nil, springFailure{Status: status, Message: e.Message}
 	}
-	count = 1
+	count := int64(1)
 	if size := strings.TrimSpace(r.Form.Get("batchSize")); size != "" {
 		var err error
 		if count, err = strconv.ParseInt(size, 10, 32); err != nil {
-			return "", 0, springError(w, r, http.StatusBadRequest, "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException",
-				fmt.Sprintf("Failed to convert value of type 'java.lang.String' to required type 'java.lang.Integer'; nested exception is java.lang.NumberFormatException: For input string: %q", size))
+			return nil, springFailure{Status: http.StatusBadRequest, Exception: "org.springframework.web.method.annotation.MethodArgumentTypeMismatchException",
+				Message: fmt.Sprintf("Failed to convert value of type 'java.lang.String' to required type 'java.lang.Integer'; nested exception is java.lang.NumberFormatException: For input string: %q", size)}
 		}
 	}
-	return r.Form.Get("bizType"), min(count, limits.Texts), 0
+	bizType := r.Form.Get("bizType")
+	if bizType == "" {
+		return nil, nil
+	}
+	count = min(max(count, 0), limits.Texts)
+	numbers := make([]int64, count)
+	if count == 0 {
+		return numbers, nil
+	}
+	first, increment, err := d.cfg.Backend.Next(r.Context(), bizType, uint64(count))
+	for i := range numbers {
+		numbers[i] = first + int64(i)*increment
+	}
+	return numbers, err
 }
 
-func refuseTinyid(w http.ResponseWriter, r *http.Request, _ int, e *rpc.Error) int {
+func refuseTinyid(w http.ResponseWriter, r *http.Request, err error) int {
+	_, e := read(err)
 	message := e.Message
 	if e.Reason == rpc.UnknownSequence {
 		message = "can not find biztype:" + r.Form.Get("bizType")
@@ -121,7 +101,9 @@ func refuseTinyid(w http.ResponseWriter, r *http.Request, _ int, e *rpc.Error) i
 	return http.StatusOK
 }
 
-func refuseTinyidSimple(w http.ResponseWriter, _ *http.Request, _ int, e *rpc.Error) int {
+func refuseTinyidSimple(w http.ResponseWriter, _ *http.Request, err error) int {
+	_, e := read(err)
 	explain(w, e)
-	return writeText(w, springText, nil)
+	writeText(w, springText, nil)
+	return http.StatusOK
 }
