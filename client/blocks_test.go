@@ -37,7 +37,7 @@ func (w *ward) state() error {
 		return w.down
 	}
 	if w.generation == 0 {
-		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no such sequence"}
+		return newError(&rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no such sequence"}, "")
 	}
 	return nil
 }

@@ -2,11 +2,11 @@ package client
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -104,7 +104,7 @@ func (w *blocksWatch) look() {
 	defer cancel()
 	s, err := w.ask(ctx)
 	if err != nil {
-		if rpc.FromError(err).Reason == rpc.UnknownSequence {
+		if errors.Is(err, ErrUnknownSequence) {
 			w.gone()
 		}
 		return

@@ -1,6 +1,3 @@
-// Package server is the faces of a member: gRPC, health and metrics.
-//
-// It turns requests into calls of the member and errors into statuses that say
-// what happened and what to do. Calls that only the leader can serve are
-// forwarded to it, once, over the same public API.
+// Package server is a member with its ports: its configuration and life cycle, its connections to
+// other members, and the parts below this folder put together.
 package server

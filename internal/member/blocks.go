@@ -91,11 +91,11 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 // ReturnBlock gives the unused end of a relaxed sequence's block back, if it is the last; only
 // the leader can.
 func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
-	_, d, err := m.counter(ctx, name)
+	c, err := m.Counter(ctx, name)
 	if err != nil {
 		return err
 	}
-	if d.strict {
+	if c.Strict() {
 		return ErrStrict
 	}
 	return m.returnBlock(ctx, name, token, unused, 0)

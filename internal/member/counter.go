@@ -22,39 +22,33 @@ type Counter struct {
 // Counter finds a sequence. It fails with an [UnknownSequenceError], or, while this member can't
 // tell, with [ErrNoLeader].
 func (m *Member) Counter(ctx context.Context, name string) (Counter, error) {
-	c, d, err := m.counter(ctx, name)
-	return Counter{m, name, c, d}, err
+	c, err := m.counterHere(name)
+	if !errors.Is(err, errNotHere) {
+		return c, err
+	}
+	if err := m.settleSequence(ctx, name); err != nil {
+		return c, err
+	}
+	if c, err = m.counterHere(name); errors.Is(err, errNotHere) {
+		err = m.unknownSequence(name)
+	}
+	return c, err
 }
 
 // Strict reports whether the leader issues the numbers, see [Member.NextAtLeader].
 func (c Counter) Strict() bool { return c.definition.strict }
 
-// counter finds a sequence and what is known of it now, as Counter does.
-func (m *Member) counter(ctx context.Context, name string) (*counter, *definition, error) {
-	c, d, err := m.counterHere(name)
-	if !errors.Is(err, errNotHere) {
-		return c, d, err
-	}
-	if err := m.settleSequence(ctx, name); err != nil {
-		return nil, nil, err
-	}
-	if c, d, err = m.counterHere(name); errors.Is(err, errNotHere) {
-		err = m.unknownSequence(name)
-	}
-	return c, d, err
-}
-
 // errNotHere is that this member's replica does not have a sequence, which may exist.
 var errNotHere = errors.New("this member does not know the sequence")
 
-// counterHere is counter as far as this member's replica knows; it does not wait.
-func (m *Member) counterHere(name string) (*counter, *definition, error) {
+// counterHere is Counter as far as this member's replica knows; it does not wait.
+func (m *Member) counterHere(name string) (Counter, error) {
 	// Read before the sequence: should it change in between, it is looked at again.
 	revision := m.fsm.SequenceRevision().Load()
 	c := m.counters.get(name)
 	if c != nil {
 		if k := c.known.Load(); k.revision == revision {
-			return c, k.definition, nil
+			return Counter{m, name, c, k.definition}, nil
 		}
 	}
 	s, ok := m.fsm.Sequence(name)
@@ -62,15 +56,15 @@ func (m *Member) counterHere(name string) (*counter, *definition, error) {
 		if c != nil {
 			m.counters.remove(name)
 		}
-		return nil, nil, errNotHere
+		return Counter{}, errNotHere
 	}
 	d, err := define(s.Spec, s.Generation)
 	if err != nil {
-		return nil, nil, err
+		return Counter{}, err
 	}
 	k := &known{revision: revision, definition: d}
 	c, err = m.counters.add(name, k, func() *allocator.Sequence { return m.openSequence(name, leaderGranter{m}) })
-	return c, d, err
+	return Counter{m, name, c, d}, err
 }
 
 func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.Sequence {
@@ -119,15 +113,6 @@ func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	return c.m.written(ctx, c.name, c.definition, n)
 }
 
-// Next is Next of the [Counter] of that name.
-func (m *Member) Next(ctx context.Context, name string, count uint64) (Numbering, error) {
-	c, err := m.Counter(ctx, name)
-	if err != nil {
-		return Numbering{}, err
-	}
-	return c.Next(ctx, count)
-}
-
 // written says how numbers are written that were given out now, while d was the definition a moment ago.
 func (m *Member) written(ctx context.Context, name string, d *definition, n allocator.Numbers) (Numbering, error) {
 	if n.Generation > d.generation {
@@ -136,10 +121,11 @@ func (m *Member) written(ctx context.Context, name string, d *definition, n allo
 		if err := m.fsm.AwaitApplied(ctx, n.Generation); err != nil {
 			return Numbering{}, err
 		}
-		var err error
-		if _, d, err = m.counter(ctx, name); err != nil {
+		c, err := m.Counter(ctx, name)
+		if err != nil {
 			return Numbering{}, err
 		}
+		d = c.definition
 	}
 	if n.Generation != d.generation {
 		return Numbering{}, fmt.Errorf("sequence %q: %w", name, allocator.ErrOutdatedBlock)
@@ -153,15 +139,15 @@ func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 	if m.counters.get(name) == nil {
 		return Numbering{}, false // not used yet, or unknown, of which the error takes long to word
 	}
-	c, d, err := m.counterHere(name)
-	if err != nil || d.strict {
+	c, err := m.counterHere(name)
+	if err != nil || c.Strict() {
 		return Numbering{}, false
 	}
-	numbers, ok := c.numbers.TryNext(count)
-	if !ok || numbers.Generation != d.generation {
+	numbers, ok := c.own.numbers.TryNext(count)
+	if !ok || numbers.Generation != c.definition.generation {
 		return Numbering{}, false
 	}
-	return d.numbering(numbers, m.clock.Now().Wall), true
+	return c.definition.numbering(numbers, m.clock.Now().Wall), true
 }
 
 // Last returns the last number of a relaxed sequence that this member issued, or, as long as it

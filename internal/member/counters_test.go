@@ -31,8 +31,8 @@ func TestFirstCallersOfASequence(t *testing.T) {
 						panics.Add(1)
 					}
 				}()
-				if _, d, err := m.counter(t.Context(), "s"); err != nil || !d.strict {
-					t.Errorf("%+v, %v", d, err)
+				if c, err := m.Counter(t.Context(), "s"); err != nil || !c.Strict() {
+					t.Errorf("%+v, %v", c, err)
 				}
 			})
 		}
@@ -223,7 +223,7 @@ func TestGoneSequencesAreForgotten(t *testing.T) {
 func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
-	_, before, err := m.counter(t.Context(), "s")
+	before, err := m.Counter(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,19 +234,19 @@ func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 	of := func(generation uint64) allocator.Numbers {
 		return allocator.Numbers{First: 7, Count: 1, Increment: 1, Generation: generation}
 	}
-	if n, err := m.written(t.Context(), "s", before, of(changed.Sequence.Generation)); err != nil || string(n.Append(nil, 0)) != "S7" {
+	if n, err := m.written(t.Context(), "s", before.definition, of(changed.Sequence.Generation)); err != nil || string(n.Append(nil, 0)) != "S7" {
 		t.Errorf("%+v, %v", n, err)
 	}
-	_, after, err := m.counter(t.Context(), "s")
+	after, err := m.Counter(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := m.written(t.Context(), "s", after, of(before.generation)); !errors.Is(err, allocator.ErrOutdatedBlock) {
+	if n, err := m.written(t.Context(), "s", after.definition, of(before.definition.generation)); !errors.Is(err, allocator.ErrOutdatedBlock) {
 		t.Errorf("%+v, %v", n, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if n, err := m.written(ctx, "s", after, of(1<<40)); !errors.Is(err, context.DeadlineExceeded) {
+	if n, err := m.written(ctx, "s", after.definition, of(1<<40)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%+v, %v", n, err)
 	}
 }
@@ -266,7 +266,7 @@ func TestTryNext(t *testing.T) {
 			t.Errorf("%s: %+v before anybody asked for numbers", name, n)
 		}
 	}
-	if n, err := m.Next(t.Context(), "s", 1); err != nil || n.First != 1 {
+	if n, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil || n.First != 1 {
 		t.Fatalf("%+v, %v", n, err)
 	}
 	if n, ok := m.TryNext("s", 2); !ok || n.First != 2 || n.Count != 2 || string(n.Append(nil, 1)) != "S3" {

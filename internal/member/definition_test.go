@@ -18,7 +18,7 @@ func TestUnknownSequences(t *testing.T) {
 		"":                       `there is no sequence "" and can be none: names have 1 to 128 bytes of printable UTF-8 without spaces`,
 		strings.Repeat("x", 129): `there is no sequence "` + strings.Repeat("x", 128) + `" and can be none: names have 1 to 128 bytes of printable UTF-8 without spaces`,
 	} {
-		_, err := m.Next(t.Context(), name, 1)
+		_, err := m.Counter(t.Context(), name)
 		if _, ok := errors.AsType[*UnknownSequenceError](err); !ok || err.Error() != want {
 			t.Errorf("%q: %v, expected %s", name, err, want)
 		}

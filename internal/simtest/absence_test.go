@@ -92,7 +92,6 @@ func (w *world) look(n *node, name string) (here, absent bool) {
 	m := n.proc().member
 	for what, ask := range map[string]func(context.Context) error{
 		"Sequence":       func(ctx context.Context) error { _, err := m.Sequence(ctx, name); return err },
-		"Next":           func(ctx context.Context) error { _, err := m.Next(ctx, name, 1); return err },
 		"Counter":        func(ctx context.Context) error { _, err := m.Counter(ctx, name); return err },
 		"NextAtLeader":   func(ctx context.Context) error { _, err := m.NextAtLeader(ctx, name, 1, ""); return err },
 		"LastAtLeader":   func(ctx context.Context) error { _, _, err := m.LastAtLeader(ctx, name); return err },
