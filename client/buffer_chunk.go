@@ -1,6 +1,9 @@
 package client
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 const (
 	// closedChunk is the position of a closed chunk. No position reaches it by additions of 1, nor
@@ -45,24 +48,17 @@ func (c *chunk) used() uint64 { return c.start + min(c.position.Load(), c.count)
 
 // chunks makes chunks of an answer.
 func chunks(answer []Range, born int64) (all []*chunk) {
-	var small []uint64
-	flush := func() {
-		if len(small) > 0 {
-			list := small
-			all = append(all, &chunk{list: &list, count: uint64(len(list)), born: born})
-			small = nil
-		}
-	}
 	for _, r := range answer {
-		if r.Count < smallRange {
-			for id := range r.All() {
-				small = append(small, id)
-			}
+		if r.Count >= smallRange {
+			all = append(all, &chunk{first: r.First, step: r.Step, count: uint64(r.Count), born: born})
 			continue
 		}
-		flush() // so that the order stays
-		all = append(all, &chunk{first: r.First, step: r.Step, count: uint64(r.Count), born: born})
+		if n := len(all); n == 0 || all[n-1].list == nil {
+			all = append(all, &chunk{list: new([]uint64), born: born})
+		}
+		c := all[len(all)-1]
+		*c.list = slices.AppendSeq(*c.list, r.All())
+		c.count = uint64(len(*c.list))
 	}
-	flush()
 	return all
 }

@@ -122,7 +122,7 @@ func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply an
 
 // ask asks a member that t would have.
 func (c *call) ask(ctx context.Context, t *try, reply any) error {
-	mine := t.within(ctx)
+	mine := context.WithValue(ctx, tryKey{}, t)
 	began := time.Now()
 	err := c.conn.Invoke(mine, c.method, c.req, reply, c.callOpts...)
 	member, _ := t.chosen()

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net"
 	"slices"
@@ -35,18 +34,12 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 		resolver: manual.NewBuilderWithScheme("snowraft"), stop: stop, members: m,
 	}
 	ch.resolver.ResolveNowCallback = func(resolver.ResolveNowOptions) { m.changed() }
-	ch.resolver.InitialState(addresses(seeds, nil))
-	config, err := json.Marshal(map[string]any{
-		"loadBalancingConfig": []any{map[string]any{balancerName: map[string]any{}}},
-		"healthCheckConfig":   map[string]any{"serviceName": service},
-	})
-	if err != nil {
-		return nil, err
-	}
-	ch.ClientConn, err = grpc.NewClient("snowraft:///cluster", append([]grpc.DialOption{
+	ch.resolver.InitialState(addresses(seeds))
+	config := fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}], "healthCheckConfig": {"serviceName": %q}}`, balancerName, service)
+	conn, err := grpc.NewClient("snowraft:///cluster", append([]grpc.DialOption{
 		grpc.WithResolvers(ch.resolver),
 		grpc.WithTransportCredentials(o.credentials),
-		grpc.WithDefaultServiceConfig(string(config)),
+		grpc.WithDefaultServiceConfig(config),
 		grpc.WithDisableServiceConfig(), // of DNS
 		grpc.WithDisableRetry(),         // caller knows reasons, gRPC only codes
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)),
@@ -61,7 +54,7 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 		stop()
 		return nil, fmt.Errorf("client: %w", err)
 	}
-	ch.caller.conn = ch.ClientConn
+	ch.ClientConn, ch.caller.conn = conn, conn
 	return ch, nil
 }
 
@@ -88,13 +81,9 @@ func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method 
 
 // update tells where members are.
 func (ch *channel) update(seeds, learned []string) {
-	state := addresses(seeds, learned)
-	all := make([]string, len(state.Addresses))
-	for i, a := range state.Addresses {
-		all[i] = a.Addr
-	}
+	all := distinct(slices.Concat(learned, seeds))
 	ch.caller.standing.learn(all, learned)
-	ch.resolver.UpdateState(state)
+	ch.resolver.UpdateState(addresses(all))
 }
 
 func (ch *channel) close() error {
@@ -102,15 +91,11 @@ func (ch *channel) close() error {
 	return ch.ClientConn.Close()
 }
 
-func addresses(seeds, learned []string) (state resolver.State) {
-	seen := make(map[string]bool)
-	for _, a := range slices.Concat(learned, seeds) {
-		if !seen[a] {
-			seen[a] = true
-			// A certificate is checked for the name of its own member.
-			host, _, _ := net.SplitHostPort(a)
-			state.Addresses = append(state.Addresses, resolver.Address{Addr: a, ServerName: host})
-		}
+func addresses(all []string) (state resolver.State) {
+	for _, a := range all {
+		// A certificate is checked for the name of its own member.
+		host, _, _ := net.SplitHostPort(a)
+		state.Addresses = append(state.Addresses, resolver.Address{Addr: a, ServerName: host})
 	}
 	return state
 }

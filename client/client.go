@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +54,7 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	seeds = distinct(seeds)
 	c := &Client{opts: o, members: newMembers(seeds), layouts: make(map[string]*IDs), numbers: make(map[string]*Sequence)}
 	if c.ids, err = newChannel(snowraftv1.IdService_ServiceDesc.ServiceName, seeds, &c.opts, c.members); err != nil {
 		return nil, err
@@ -76,8 +78,9 @@ func seedAddresses(addrs []string) ([]string, error) {
 	if len(addrs) == 0 {
 		return nil, errors.New("client: no address of a member was given")
 	}
-	seeds := make([]string, len(addrs))
-	for i, addr := range addrs {
+	var seeds []string
+	for _, given := range addrs {
+		addr := given
 		switch {
 		case net.ParseIP(addr) != nil:
 			addr = net.JoinHostPort(addr, defaultPort)
@@ -86,11 +89,21 @@ func seedAddresses(addrs []string) ([]string, error) {
 		}
 		host, port, err := net.SplitHostPort(addr)
 		if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n == 0 || host == "" || strings.Contains(host, "/") {
-			return nil, fmt.Errorf("client: %q is no address of a member: expected host:port", addrs[i])
+			return nil, fmt.Errorf("client: %q is no address of a member: expected host:port", given)
 		}
-		seeds[i] = addr
+		seeds = append(seeds, addr)
 	}
 	return seeds, nil
+}
+
+// distinct returns each address once, where it first comes.
+func distinct(addrs []string) (once []string) {
+	for _, a := range addrs {
+		if !slices.Contains(once, a) {
+			once = append(once, a)
+		}
+	}
+	return once
 }
 
 // NextID returns one ID of the layout "default"; see [IDs.Next].

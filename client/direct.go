@@ -24,13 +24,7 @@ type direct struct {
 }
 
 func newDirect(addrs []string, o *options) *direct {
-	d := &direct{opts: o, links: make(map[string]*link)}
-	for _, addr := range addrs {
-		if !slices.Contains(d.addrs, addr) {
-			d.addrs = append(d.addrs, addr)
-		}
-	}
-	return d
+	return &direct{opts: o, addrs: addrs, links: make(map[string]*link)}
 }
 
 // Invoke implements grpc.ClientConnInterface. It asks the first member that the try does not avoid,

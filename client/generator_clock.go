@@ -47,10 +47,8 @@ func newJudge(cluster snowraftv1.ClusterServiceClient, source clock.Source) *jud
 
 // run judges the clock until ctx ends.
 func (j *judge) run(ctx context.Context) {
-	tick := time.NewTicker(judgeEvery)
-	defer tick.Stop()
 	asked := int64(0)
-	for first := true; ; first = false {
+	for first := true; first || wait(ctx, judgeEvery, nil); first = false {
 		now := j.watch.Now()
 		if first || j.watch.Check(now) != nil || now.Mono-asked >= askEvery.Milliseconds() {
 			asked = now.Mono
@@ -58,11 +56,6 @@ func (j *judge) run(ctx context.Context) {
 		}
 		j.advance(j.watch.Now())
 		j.watch.Update()
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -52,7 +51,10 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	var best connection
 	least, fewest, equal, fresh := worst+1, 0, 0, 0
 	for _, conn := range p.ready {
-		objection, calls := t.objection(conn.addr)
+		objection, calls := t.standing.objection(conn.addr)
+		if slices.Contains(t.avoid, conn.addr) {
+			objection += avoided
+		}
 		if objection < avoided {
 			fresh++
 		}
@@ -88,17 +90,6 @@ type try struct {
 }
 
 type tryKey struct{}
-
-func (t *try) within(ctx context.Context) context.Context { return context.WithValue(ctx, tryKey{}, t) }
-
-// objection is what speaks against a member, and how many calls it has.
-func (t *try) objection(addr string) (objection, calls int) {
-	objection, calls = t.standing.objection(addr)
-	if slices.Contains(t.avoid, addr) {
-		objection += avoided
-	}
-	return objection, calls
-}
 
 func (t *try) choose(addr string, others bool) {
 	t.mu.Lock()
