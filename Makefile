@@ -47,8 +47,8 @@ race: ## Run the tests with the race detector
 	go test -race $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: mutants
-mutants: ## Plant bugs and check that the tests catch them
-	@internal/tools/tagged-tests.sh mutants $(TESTFLAGS)
+mutants: ## Plant bugs and check that the tests catch them (some minutes)
+	@internal/tools/tagged-tests.sh mutants -timeout 30m $(TESTFLAGS)
 
 .PHONY: smoke
 smoke: ## Run the tests that start the real program as processes

@@ -44,7 +44,7 @@ func TestSearchWithWeakerAdversaries(t *testing.T) {
 	}
 }
 
-// fails fails a subtest with the violation's name, so that a planted bug's patch can say which it shows.
+// fails ends a subtest in failure with the violation's name, so that a planted bug's patch can say which it shows.
 func fails(t *testing.T, err error) {
 	t.Run(violatedWhat(err), func(t *testing.T) { t.Error(err) })
 }

@@ -40,7 +40,7 @@ func Overlay(ctx context.Context, root, dir string, patches ...Patch) (string, e
 				return "", err
 			}
 		}
-		cmd := exec.CommandContext(ctx, "git", "apply", "--whitespace=nowarn", filepath.Join(root, p.File))
+		cmd := exec.CommandContext(ctx, "git", "apply", "--whitespace=nowarn", filepath.Join(root, p.File)) //nolint:gosec // a patch of this repository
 		cmd.Dir = dir
 		// In a repository, git leaves out what is not below the working directory.
 		cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
@@ -72,5 +72,5 @@ func copyFile(from, to string) error {
 	} else if err != nil {
 		return err
 	}
-	return os.WriteFile(to, raw, 0o600)
+	return os.WriteFile(to, raw, 0o600) //nolint:gosec // below the directory that the caller chose
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/snowraft/snowraft/internal/mutant"
 )
@@ -34,7 +35,7 @@ func Build(ctx context.Context, dir string, bugs ...string) error {
 		flags = append(flags, "-overlay", overlay)
 	}
 	for path, version := range map[string]string{program(dir): "v0.0.1-jepsen", nextProgram(dir): "v0.0.2-jepsen"} {
-		args := append(flags[:len(flags):len(flags)], "-o", path, "-ldflags", "-X main.version="+version, "github.com/snowraft/snowraft/cmd/snowraft")
+		args := append(slices.Clip(flags), "-o", path, "-ldflags", "-X main.version="+version, "github.com/snowraft/snowraft/cmd/snowraft")
 		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		cmd.Stderr = os.Stderr
