@@ -3,7 +3,9 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
 )
 
 // ListWriter writes a list that may be long as it comes: one element per line, or
@@ -47,12 +49,34 @@ func (w *ListWriter) Flush() error {
 	return w.err
 }
 
+// Fill adds count elements in calls for at most limit each, passes on those of each call,
+// and ends the document.
+func (w *ListWriter) Fill(count, limit uint64, call func(n uint32) error) error {
+	for count > 0 {
+		n := min(count, limit)
+		failed := call(uint32(n)) //nolint:gosec // limits are far lower
+		if err := cmp.Or(w.Flush(), failed); err != nil {
+			return err
+		}
+		count -= n
+	}
+	return w.Close()
+}
+
 // Close ends the document and returns the error of the first write that failed.
 func (w *ListWriter) Close() error {
 	if w.JSON {
 		_, _ = w.w.WriteString("]}\n")
 	}
 	return w.Flush()
+}
+
+// Complete checks that a member answered with as many elements as it was asked for.
+func Complete(got uint64, want uint32, elements string) error {
+	if got != uint64(want) {
+		return fmt.Errorf("the member answered with %d %s, expected %d", got, elements, want)
+	}
+	return nil
 }
 
 // AppendJSON appends text as a JSON string.

@@ -3,7 +3,6 @@ package id
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -63,22 +62,14 @@ then is for at most 100,000.`,
 			}
 		}
 		w := cli.NewListWriter(out, `{"ids":[`)
-		for count > 0 {
-			req.Count = uint32(min(count, limits.Count))
+		return w.Fill(count, limits.Count, func(n uint32) error {
+			req.Count = n
 			resp, err := r.IDs.GenerateIds(ctx, req)
 			if err != nil {
 				return err
 			}
-			got := writeIDs(w, encoding, resp.GetRanges())
-			if err := w.Flush(); err != nil {
-				return err
-			}
-			if got != uint64(req.GetCount()) {
-				return fmt.Errorf("the member answered with %d IDs, expected %d", got, req.GetCount())
-			}
-			count -= got
-		}
-		return w.Close()
+			return cli.Complete(writeIDs(w, encoding, resp.GetRanges()), n, "IDs")
+		})
 	})
 }
 
@@ -100,22 +91,17 @@ func writeIDs(w *cli.ListWriter, encoding snowflake.Encoding, ranges []*snowraft
 // printUUIDs asks for UUIDs and prints them as they come.
 func printUUIDs(ctx context.Context, r *cli.Remote, out *cli.Printer, layout string, count uint64) error {
 	w := cli.NewListWriter(out, `{"uuids":[`)
-	for count > 0 {
-		n := min(count, limits.Texts)
-		resp, err := r.IDs.GenerateUuids(ctx, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: uint32(n)})
+	return w.Fill(count, limits.Texts, func(n uint32) error {
+		resp, err := r.IDs.GenerateUuids(ctx, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: n})
+		if err == nil {
+			err = cli.Complete(uint64(len(resp.GetUuids())), n, "UUIDs")
+		}
 		if err != nil {
 			return err
-		}
-		if got := uint64(len(resp.GetUuids())); got != n {
-			return fmt.Errorf("the member answered with %d UUIDs, expected %d", got, n)
 		}
 		for _, uuid := range resp.GetUuids() {
 			w.Add([]byte(uuid))
 		}
-		if err := w.Flush(); err != nil {
-			return err
-		}
-		count -= n
-	}
-	return w.Close()
+		return nil
+	})
 }

@@ -40,26 +40,22 @@ request within 10 minutes gets the same numbers, from whichever member.`,
 			return cli.Usagef("--count %d: expected at most %d with --request-id, as that is one call", count, limits.Count)
 		}
 		req := &snowraftv1.NextRequest{Sequence: args[0], RequestId: requestID}
-		w, total := cli.NewListWriter(out, ""), count
-		for count > 0 {
-			req.Count = uint32(min(count, limits.Count))
+		w := cli.NewListWriter(out, "")
+		return w.Fill(count, limits.Count, func(n uint32) error {
+			req.Count = n
 			resp, err := r.Sequences.Next(ctx, req)
+			if err == nil {
+				err = cli.Complete(uint64(resp.GetCount()), n, "numbers")
+			}
 			if err != nil {
 				return err
 			}
-			if resp.GetCount() != req.GetCount() {
-				return fmt.Errorf("the member answered with %d numbers, expected %d", resp.GetCount(), req.GetCount())
-			}
-			if count == total {
+			if w.Opening == "" {
 				w.Opening = fmt.Sprintf(`{"sequence":%s,"first":"%d","count":"%d","increment":"%d","values":[`,
-					cli.AppendJSON(nil, []byte(resp.GetSequence())), resp.GetFirst(), total, resp.GetIncrement())
+					cli.AppendJSON(nil, []byte(resp.GetSequence())), resp.GetFirst(), count, resp.GetIncrement())
 			}
-			if err := writeNumbers(w, resp); err != nil {
-				return err
-			}
-			count -= uint64(req.GetCount())
-		}
-		return w.Close()
+			return writeNumbers(w, resp)
+		})
 	})
 }
 
@@ -76,7 +72,7 @@ func writeNumbers(w *cli.ListWriter, resp *snowraftv1.NextResponse) error {
 		w.Add(buf)
 		number += resp.GetIncrement() // after the last number this may wrap: it is not used then
 	}
-	return w.Flush()
+	return nil
 }
 
 // texts returns what appends the i-th number of an answer as it is written. Members

@@ -16,10 +16,8 @@ import (
 )
 
 // configFile holds the settings of a YAML file, a flat mapping of the names of
-// flags to their values. A nil configFile has none.
-type configFile struct {
-	entries map[string]fileEntry
-}
+// flags to their values.
+type configFile map[string]fileEntry
 
 // fileEntry is a setting as it stands in a file.
 type fileEntry struct {
@@ -28,17 +26,14 @@ type fileEntry struct {
 }
 
 // entry returns a setting's text, and where in the file it stands.
-func (f *configFile) entry(name string) (text, where string, ok bool) {
-	if f == nil {
-		return "", "", false
-	}
-	e, ok := f.entries[name]
+func (f configFile) entry(name string) (text, where string, ok bool) {
+	e, ok := f[name]
 	return e.text, e.where, ok
 }
 
 // readConfigFile reads the file at path, which the flag or variable of that name
 // gave. Every key must be a setting among flags.
-func readConfigFile(name, path string, flags *pflag.FlagSet) (*configFile, error) {
+func readConfigFile(name, path string, flags *pflag.FlagSet) (configFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, cli.Usagef("%s %q: expected a YAML file that can be read: %v", name, path, cli.Innermost(err))
@@ -61,7 +56,7 @@ func readConfigFile(name, path string, flags *pflag.FlagSet) (*configFile, error
 	if root.Kind != yaml.MappingNode {
 		return nil, cli.Usagef("%s line %d: expected keys and values, such as \"data-dir: /var/lib/snowraft\"", path, root.Line)
 	}
-	file := &configFile{entries: map[string]fileEntry{}}
+	file := configFile{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if err := file.add(path, root.Content[i], root.Content[i+1], flags); err != nil {
 			return nil, err
@@ -70,7 +65,7 @@ func readConfigFile(name, path string, flags *pflag.FlagSet) (*configFile, error
 	return file, nil
 }
 
-func (f *configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet) error {
+func (f configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet) error {
 	at := fmt.Sprintf("%s line %d", path, key.Line)
 	text, scalar := scalarText(node)
 	names := settingNames(flags)
@@ -78,7 +73,7 @@ func (f *configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet
 		return cli.Usagef("%s: unknown key %q (value %q), expected one of %s", at, key.Value, text, strings.Join(names, ", "))
 	}
 	flag := flags.Lookup(key.Value)
-	if _, twice := f.entries[flag.Name]; twice {
+	if _, twice := f[flag.Name]; twice {
 		return cli.Usagef("%s: %s is given twice, expected it once", at, flag.Name)
 	}
 	if v, ok := flag.Value.(*cli.Value); !scalar && !(ok && v.List && node.Kind == yaml.SequenceNode) {
@@ -87,7 +82,7 @@ func (f *configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet
 	if text == "" {
 		return cli.Usagef("%s: %s has no value, expected %s", at, flag.Name, cli.Expected(flag))
 	}
-	f.entries[flag.Name] = fileEntry{text: text, where: at + ": " + flag.Name}
+	f[flag.Name] = fileEntry{text: text, where: at + ": " + flag.Name}
 	return nil
 }
 

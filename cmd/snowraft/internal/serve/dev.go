@@ -117,21 +117,17 @@ func (f *fleet) hush(on bool) {
 // start opens the members and waits until all of them issue IDs.
 func (f *fleet) start(ctx context.Context) error {
 	logger := f.host.logger(&f.level, f.cfg.logFormat)
-	var gossip []string
 	for i := range devMembers {
-		gossip = append(gossip, portsOf(f.cfg.portBase, i).gossip)
-	}
-	for i := range devMembers {
-		ports := portsOf(f.cfg.portBase, i)
 		c := memberDefaults()
 		c.Name = fmt.Sprintf("dev-%d", i+1)
 		c.DataDir = filepath.Join(f.dir, c.Name)
-		c.APIAddr, c.HTTPAddr, c.RaftAddr, c.GossipAddr = ports.api, ports.http, ports.raft, ports.gossip
-		c.RedisAddr = ports.redis
+		for _, l := range listeners {
+			*l.field(&c) = devAddress(f.cfg.portBase, i, l.port)
+		}
 		c.BootstrapExpect = devMembers
-		for k, address := range gossip {
-			if k != i {
-				c.Join = append(c.Join, address)
+		for other := range devMembers {
+			if other != i {
+				c.Join = append(c.Join, devAddress(f.cfg.portBase, other, cli.GossipPort))
 			}
 		}
 		c.Logger, c.Version = logger, f.host.Version

@@ -26,22 +26,12 @@ func NewHost(a *cli.App) *Host {
 		App:       a,
 		collectAt: func(percent int) { debug.SetGCPercent(percent) },
 		open: func(ctx context.Context, cfg server.Config) (member, error) {
-			s, err := server.Open(ctx, cfg)
-			return orNil[member](s, err)
+			return server.Open(ctx, cfg)
 		},
 		openGateway: func(ctx context.Context, cfg gateway.Config) (process, error) {
-			g, err := gateway.Open(ctx, cfg)
-			return orNil[process](g, err)
+			return gateway.Open(ctx, cfg)
 		},
 	}
-}
-
-// orNil returns nothing but the error, if there is one: a nil pointer would be a process that is not nil.
-func orNil[P process](p P, err error) (P, error) {
-	if err != nil {
-		return *new(P), err
-	}
-	return p, nil
 }
 
 // process is a running member or gateway.
@@ -65,8 +55,3 @@ type member interface {
 	ClusterID() string
 	NodeID() string
 }
-
-var (
-	_ member  = (*server.Server)(nil)
-	_ process = (*gateway.Gateway)(nil)
-)

@@ -69,7 +69,7 @@ func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string) error {
 	if path := h.Env(cli.EnvName(configFlag)); path != "" && !flags.Changed(configFlag) {
 		name, *configPath = cli.EnvName(configFlag), path
 	}
-	var file *configFile
+	var file configFile
 	if *configPath != "" {
 		var err error
 		if file, err = readConfigFile(name, *configPath, flags); err != nil {
