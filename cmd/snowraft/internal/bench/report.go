@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -95,10 +96,7 @@ func (r report) print(out *cli.Printer) error {
 
 // record shows everything but the failures.
 func (r report) record(d Report) cli.Block {
-	unique, overdue, due, interrupted, connections := "not checked", "", "", "", ""
-	if d.Connections > 0 {
-		connections = ", " + plural(d.Connections, "connection")
-	}
+	unique := "not checked"
 	if d.Check != nil {
 		switch {
 		case d.Check.Duplicates > 0:
@@ -109,30 +107,25 @@ func (r report) record(d Report) cli.Block {
 			unique = fmt.Sprintf("yes, all %d", d.Check.Checked)
 		}
 	}
-	if d.Overdue > 0 {
-		overdue = fmt.Sprintf("%d calls were due and not made: the rate is more than there is", d.Overdue)
-	}
-	if d.Rate > 0 {
-		due = fmt.Sprintf("%d calls a second", d.Rate)
-	}
-	if d.Interrupted {
-		interrupted = ", interrupted"
-	}
-	failed := "none"
-	if d.Failed > 0 {
-		failed = fmt.Sprintf("%d calls", d.Failed)
-	}
 	return cli.Record(
-		"Clients", fmt.Sprintf("%d%s, %d in a call", d.Clients, connections, d.Batch),
-		"Due", due,
-		"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, interrupted),
+		"Clients", fmt.Sprintf("%d%s, %d in a call", d.Clients, textIf(d.Connections > 0, ", %s", plural(d.Connections, "connection")), d.Batch),
+		"Due", textIf(d.Rate > 0, "%d calls a second", d.Rate),
+		"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, textIf(d.Interrupted, ", interrupted")),
 		"Calls", fmt.Sprintf("%d, %.0f a second", d.Calls, d.CallsPerSecond),
 		strings.ToUpper(r.noun[:1])+r.noun[1:], fmt.Sprintf("%d, %.0f a second", d.Numbers, d.NumbersPerSecond),
-		"Latency", d.LatencyMillis.String(),
-		"Overdue", overdue,
-		"Failed", failed,
+		"Latency", d.LatencyMillis,
+		"Overdue", textIf(d.Overdue > 0, "%d calls were due and not made: the rate is more than there is", d.Overdue),
+		"Failed", cmp.Or(textIf(d.Failed > 0, "%d calls", d.Failed), "none"),
 		"Unique", unique,
 	)
+}
+
+// textIf formats text if there is something to tell; it is empty otherwise.
+func textIf(tell bool, format string, args ...any) string {
+	if !tell {
+		return ""
+	}
+	return fmt.Sprintf(format, args...)
 }
 
 // examples are some of the duplicates.
@@ -171,16 +164,11 @@ func rounded(rate float64) float64 { return math.Round(rate*10) / 10 }
 
 // digits3 writes a number with three digits that count, or more before the point.
 func digits3(x float64) string {
-	switch {
-	case x >= 100:
-		return strconv.FormatFloat(x, 'f', 0, 64)
-	case x >= 10:
-		return strconv.FormatFloat(x, 'f', 1, 64)
-	case x >= 1:
-		return strconv.FormatFloat(x, 'f', 2, 64)
-	default:
-		return strconv.FormatFloat(x, 'f', 3, 64)
+	digits := 3
+	for size := 1.0; digits > 0 && x >= size; size *= 10 {
+		digits--
 	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
 }
 
 func plural(n int, noun string) string {
@@ -194,7 +182,7 @@ func plural(n int, noun string) string {
 func (r report) failure() error {
 	if v := r.result.Report; v.Duplicates > 0 {
 		return fmt.Errorf("%d of %d %s came a second time, expected none: %s%s", v.Duplicates, v.Checked, r.noun,
-			strings.Join(r.examples(), ", "), map[bool]string{true: ", ..."}[uint64(len(v.Examples)) < v.Duplicates])
+			strings.Join(r.examples(), ", "), textIf(uint64(len(v.Examples)) < v.Duplicates, ", ..."))
 	}
 	if r.result.Calls > 0 || r.interrupted {
 		return nil

@@ -51,6 +51,11 @@ func EnumName(name, prefix string) string {
 	return strings.ToLower(strings.TrimPrefix(name, prefix))
 }
 
+// SetEnum is the inverse of EnumName: values are those of the enum by name.
+func SetEnum[E ~int32](p *E, values map[string]int32, prefix, name string) {
+	*p = E(values[prefix+strings.ToUpper(name)])
+}
+
 // Innermost returns the cause at the bottom of err: "permission denied" without path and call.
 func Innermost(err error) error {
 	for {

@@ -37,12 +37,19 @@ func (v *Value) String() string { return v.Text() }
 // Type implements pflag.Value.
 func (v *Value) Type() string { return v.Kind }
 
+// textValue takes the texts that are ok.
+func textValue(p *string, kind, expects string, ok func(string) bool) *Value {
+	return &Value{Kind: kind, Expects: expects, Text: func() string { return *p }, Parse: func(s string) bool {
+		*p = s
+		return ok(s)
+	}}
+}
+
 // TextValue takes text that is not empty, without control characters.
 func TextValue(p *string, kind string) *Value {
-	return &Value{Kind: kind, Expects: "text that is not empty, without control characters", Text: func() string { return *p }, Parse: func(s string) bool {
-		*p = s
+	return textValue(p, kind, "text that is not empty, without control characters", func(s string) bool {
 		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' })
-	}}
+	})
 }
 
 // WordsValue takes text that is sent to a member, which takes nothing but UTF-8.
@@ -129,23 +136,14 @@ func DurationValue(p *time.Duration, lowest, highest time.Duration) *Value {
 
 // ChoiceValue takes one of the choices.
 func ChoiceValue(p *string, choices ...string) *Value {
-	return &Value{
-		Kind: strings.Join(choices, "|"), Expects: Either(choices), Among: choices,
-		Text: func() string { return *p },
-		Parse: func(s string) bool {
-			*p = s
-			return slices.Contains(choices, s)
-		},
-	}
+	v := textValue(p, strings.Join(choices, "|"), Either(choices), func(s string) bool { return slices.Contains(choices, s) })
+	v.Among = choices
+	return v
 }
 
 // ListenValue takes an address to listen at: the host may be empty, the port 0.
 func ListenValue(p *string) *Value {
-	const expects = "host:port, such as 127.0.0.1:7700 or :7700"
-	return &Value{Kind: "HOST:PORT", Expects: expects, Text: func() string { return *p }, Parse: func(s string) bool {
-		*p = s
-		return isAddress(s, 0)
-	}}
+	return textValue(p, "HOST:PORT", "host:port, such as 127.0.0.1:7700 or :7700", func(s string) bool { return isAddress(s, 0) })
 }
 
 // OptionalListenValue takes an address to listen at, or none.
@@ -176,14 +174,12 @@ func AddressesValue(p *[]string, example string) *Value {
 
 // HostValue takes a host name or IP address, without a port.
 func HostValue(p *string) *Value {
-	const expects = "a host name or IP address, without a port, that others reach"
-	return &Value{Kind: "HOST", Expects: expects, Text: func() string { return *p }, Parse: func(s string) bool {
-		*p = s
+	return textValue(p, "HOST", "a host name or IP address, without a port, that others reach", func(s string) bool {
 		if ip := net.ParseIP(s); ip != nil {
 			return !ip.IsUnspecified()
 		}
 		return s != "" && !strings.ContainsAny(s, ":/[] ,")
-	}}
+	})
 }
 
 // IsPeer reports whether s is an address that others can be reached at.

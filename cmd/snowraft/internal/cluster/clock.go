@@ -36,9 +36,7 @@ ahead are greater than those issued next.`,
 		if err != nil {
 			return err
 		}
-		doc := struct {
-			ObservedClock string `json:"observed_clock"`
-		}{cli.Stamp(resp.GetObservedClockMs())}
-		return out.Answer(doc, cli.Line("the observed clock is %s", doc.ObservedClock))
+		clock := cli.Stamp(resp.GetObservedClockMs())
+		return out.Answer(map[string]any{"observed_clock": clock}, cli.Line("the observed clock is %s", clock))
 	})
 }

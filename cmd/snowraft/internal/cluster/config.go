@@ -115,7 +115,7 @@ extension of each window; a shorter one does not take back what was granted.`,
 			{"max-window", func() { req.MaxWindowMs = c.MaxWindow.Milliseconds() }},
 			{"wait-threshold", func() { req.WaitThresholdMs = c.WaitThreshold.Milliseconds() }},
 			{"max-clock-offset", func() { req.MaxClockOffsetMs = c.MaxClockOffset.Milliseconds() }},
-			{"rollback", func() { req.Rollback = rollbackPolicies[c.Rollback] }},
+			{"rollback", func() { cli.SetEnum(&req.Rollback, snowraftv1.RollbackPolicy_value, rollbackPrefix, c.Rollback) }},
 		} {
 			if flags.Changed(set.flag) {
 				set.apply()
@@ -131,9 +131,4 @@ extension of each window; a shorter one does not take back what was granted.`,
 		}
 		return showConfig(out, resp.GetConfig())
 	})
-}
-
-var rollbackPolicies = map[string]snowraftv1.RollbackPolicy{
-	"refuse": snowraftv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
-	"swap":   snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 }

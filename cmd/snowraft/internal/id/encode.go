@@ -53,19 +53,12 @@ This needs no cluster. The layout is one of the presets:
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&to), "how the ID shall be written: "+cli.Either(cli.EncodingNames()))
 	cli.AddFlag(cmd, "With an ID", "from", "", cli.EncodingValue(&from), "how the ID is written")
 	cli.AddLayoutFlag(cmd, &fields.layout, cli.PresetNames()...).Annotations = map[string][]string{cli.FlagGroup: {"Without an ID"}}
-	for _, f := range []struct {
-		name string
-		v    *cli.Value
-		help string
-	}{
-		{"time", cli.TextValue(&fields.time, "TIME"), "the time, as RFC 3339 or Unix milliseconds; rounded down to a tick"},
-		{"tick", tickValue(&fields.parts.Tick), "the ticks since the layout's epoch, instead of --time"},
-		{"datacenter", cli.UintValue(&fields.parts.Datacenter, 0), "the datacenter"},
-		{"worker", cli.UintValue(&fields.parts.Worker, 0), "the worker"},
-		{"sequence", cli.UintValue(&fields.parts.Sequence, 0), "the sequence"},
-	} {
-		cli.AddFlag(cmd, "Without an ID", f.name, "", f.v, f.help)
-	}
+	field := func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "Without an ID", name, "", v, help) }
+	field("time", cli.TextValue(&fields.time, "TIME"), "the time, as RFC 3339 or Unix milliseconds; rounded down to a tick")
+	field("tick", tickValue(&fields.parts.Tick), "the ticks since the layout's epoch, instead of --time")
+	field("datacenter", cli.UintValue(&fields.parts.Datacenter, 0), "the datacenter")
+	field("worker", cli.UintValue(&fields.parts.Worker, 0), "the worker")
+	field("sequence", cli.UintValue(&fields.parts.Sequence, 0), "the sequence")
 	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
 		var id uint64
 		var err error

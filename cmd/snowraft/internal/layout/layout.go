@@ -102,11 +102,8 @@ func newList(a *cli.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		doc := struct {
-			Layouts []layoutDoc `json:"layouts"`
-		}{layouts}
 		heading := []string{"NAME", "FIELDS", "TICK", "EPOCH", "DATACENTER", "SPREAD", "EXHAUSTS AT"}
-		return out.Answer(doc, cli.Table(layouts, heading, func(l layoutDoc) []any {
+		return out.Answer(map[string]any{"layouts": layouts}, cli.Table(layouts, heading, func(l layoutDoc) []any {
 			return []any{l.Name, l.fields, cli.Milliseconds(l.UnitMS), l.Epoch, l.Datacenter, l.Spread, l.ExhaustsAt}
 		}))
 	})

@@ -45,10 +45,8 @@ nonvoter and becomes a voter by itself once it has caught up.`,
 
 // printChange prints a member and what was done to it.
 func printChange(p *cli.Printer, done string, m *snowraftv1.Member) error {
-	doc := struct {
-		Member memberDoc `json:"member"`
-	}{newMemberDoc(m)}
-	return p.Answer(doc, cli.Line("%s %s (%s), %s", done, doc.Member.Name, doc.Member.ID, doc.Member.Role))
+	d := newMemberDoc(m)
+	return p.Answer(map[string]any{"member": d}, cli.Line("%s %s (%s), %s", done, d.Name, d.ID, d.Role))
 }
 
 func newList(a *cli.App) *cobra.Command {
@@ -64,11 +62,9 @@ them, and how far their clocks are from that of the member that answers.`,
 		if err != nil {
 			return err
 		}
-		doc := struct {
-			Members []memberDoc `json:"members"`
-		}{cli.Docs(newMemberDoc, resp.GetMembers())}
+		members := cli.Docs(newMemberDoc, resp.GetMembers())
 		heading := []string{"NAME", "ROLE", "ALIVE", "API", "RAFT", "CLOCK", "VERSION", "ID"}
-		return out.Answer(doc, cli.Table(doc.Members, heading, func(m memberDoc) []any {
+		return out.Answer(map[string]any{"members": members}, cli.Table(members, heading, func(m memberDoc) []any {
 			role, alive := m.Role, "no"
 			if m.Leader {
 				role += ", leader"
@@ -142,9 +138,7 @@ a leave.`,
 		if _, err := r.Cluster.Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
 			return err
 		}
-		doc := struct {
-			Address string `json:"address"`
-		}{r.Addresses[0]}
-		return out.Answer(doc, cli.Line("the member at %s leaves the cluster", doc.Address))
+		address := r.Addresses[0]
+		return out.Answer(map[string]any{"address": address}, cli.Line("the member at %s leaves the cluster", address))
 	})
 }

@@ -41,9 +41,19 @@ type sequenceDoc struct {
 }
 
 func newSequenceDoc(s *snowraftv1.Sequence) sequenceDoc {
-	d := sequenceDoc{
+	increment, start := or(s.Increment, 1), int64(1)
+	if increment < 0 {
+		start = -1
+	}
+	start = or(s.Start, start)
+	// A bound that is absent is start against the direction of the increment.
+	lowest, highest := start, int64(math.MaxInt64)
+	if increment < 0 {
+		lowest, highest = math.MinInt64, start
+	}
+	return sequenceDoc{
 		Name: s.GetName(), Mode: cmp.Or(cli.EnumName(s.GetMode().String(), modePrefix), defaultMode),
-		Start: 1, Increment: 1, Min: math.MinInt64, Max: math.MaxInt64,
+		Start: start, Increment: increment, Min: or(s.Min, lowest), Max: or(s.Max, highest),
 		BlockDuration: cli.Milliseconds(cmp.Or(s.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())),
 		MinBlock:      cmp.Or(s.GetMinBlock(), uint64(limits.DefaultMinBlock)), MaxBlock: cmp.Or(s.GetMaxBlock(), uint64(limits.DefaultMaxBlock)),
 		Reset: cmp.Or(cli.EnumName(s.GetReset_().String(), resetPrefix), defaultReset), TimeZone: cmp.Or(s.GetTimeZone(), defaultTimeZone),
@@ -51,28 +61,14 @@ func newSequenceDoc(s *snowraftv1.Sequence) sequenceDoc {
 		Created: cli.StampKnown(s.GetCreatedMs()), Generation: s.GetGeneration(), Period: day(s.GetPeriod()),
 		Next: s.Next, Remaining: s.GetRemaining(),
 	}
-	if s.Increment != nil {
-		d.Increment = s.GetIncrement()
+}
+
+// or returns the number, or the default where none is given.
+func or(number *int64, byDefault int64) int64 {
+	if number == nil {
+		return byDefault
 	}
-	if d.Increment < 0 {
-		d.Start = -1
-	}
-	if s.Start != nil {
-		d.Start = s.GetStart()
-	}
-	// A bound that is absent is start against the direction of the increment.
-	if d.Increment < 0 {
-		d.Max = d.Start
-	} else {
-		d.Min = d.Start
-	}
-	if s.Min != nil {
-		d.Min = s.GetMin()
-	}
-	if s.Max != nil {
-		d.Max = s.GetMax()
-	}
-	return d
+	return *number
 }
 
 // next is the first number that was not granted; empty when none is left.
@@ -164,11 +160,8 @@ granted and REMAINING how many are left in this period.`,
 		if err != nil {
 			return err
 		}
-		doc := struct {
-			Sequences []sequenceDoc `json:"sequences"`
-		}{sequences}
 		heading := []string{"NAME", "MODE", "NEXT", "INCREMENT", "REMAINING", "RESET", "PERIOD", "FORMAT", "DESCRIPTION"}
-		return out.Answer(doc, cli.Table(sequences, heading, func(d sequenceDoc) []any {
+		return out.Answer(map[string]any{"sequences": sequences}, cli.Table(sequences, heading, func(d sequenceDoc) []any {
 			return []any{d.Name, d.Mode, d.next(), d.Increment, d.Remaining, d.Reset, d.Period, d.Format, d.Description}
 		}))
 	})

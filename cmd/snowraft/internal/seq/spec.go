@@ -20,18 +20,6 @@ const (
 	defaultTimeZone = "UTC"
 )
 
-var modes = map[string]snowraftv1.SequenceMode{
-	defaultMode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
-	"strict":    snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT,
-}
-
-var resets = map[string]snowraftv1.SequenceReset{
-	defaultReset: snowraftv1.SequenceReset_SEQUENCE_RESET_NONE,
-	"daily":      snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY,
-	"monthly":    snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY,
-	"yearly":     snowraftv1.SequenceReset_SEQUENCE_RESET_YEARLY,
-}
-
 // someTimeZones are what shells offer; any other IANA name is taken as well.
 var someTimeZones = []string{
 	"UTC", "Africa/Cairo", "Africa/Johannesburg", "Africa/Lagos", "America/Chicago", "America/Denver", "America/Los_Angeles",
@@ -86,12 +74,12 @@ func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.S
 		flag, path string
 		set        func()
 	}{
-		{"mode", "mode", func() { s.Mode = modes[f.mode] }},
+		{"mode", "mode", func() { cli.SetEnum(&s.Mode, snowraftv1.SequenceMode_value, modePrefix, f.mode) }},
 		{"start", "start", func() { s.Start = f.start }},
 		{"increment", "increment", func() { s.Increment = f.increment }},
 		{"min", "min", func() { s.Min = f.min }},
 		{"max", "max", func() { s.Max = f.max }},
-		{"reset", "reset", func() { s.Reset_ = resets[f.reset] }},
+		{"reset", "reset", func() { cli.SetEnum(&s.Reset_, snowraftv1.SequenceReset_value, resetPrefix, f.reset) }},
 		{"time-zone", "time_zone", func() { s.TimeZone = f.timeZone }},
 		{"format", "format", func() { s.Format = f.format }},
 		{"description", "description", func() { s.Description = f.description }},
