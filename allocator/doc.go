@@ -36,21 +36,15 @@
 //
 // # Sequences
 //
-// A [Sequence] gives out the numbers of one sequence from blocks that its
-// [BlockGranter] got. It guarantees:
+// A [Sequence] issues the numbers of one sequence from blocks that its
+// [BlockGranter] got. In addition to its invariants it guarantees:
 //
-//   - Every number is answered once, and only numbers of blocks that this process
-//     was granted. They ascend (with a negative increment descend) in the order in
-//     which calls return, as long as generation and period stay.
-//   - No number of an earlier generation or period is chosen once this process
-//     knows of a later one, nor of a period that has ended by its clock, unless
-//     the cluster, asked just now, says that the period goes on.
-//   - A block that cannot be right is ignored: no answer of a cluster makes it
+//   - Numbers ascend (with a negative increment descend) in the order in which calls
+//     return, as long as generation and period stay.
+//   - No number of a period that has ended by this process's clock is chosen, unless
+//     the cluster, asked just now, says that the period continues.
+//   - A block that cannot be right is ignored: no answer of a cluster makes a Sequence
 //     repeat or miscount numbers within a generation and period.
 //
-// It holds two blocks, and asks for the second one early enough, and large enough,
-// for calls not to wait at the rate at which numbers are used. As a lane does, it
-// gives out numbers by moving a position on with one compare-and-swap, with no lock
-// and no allocation. There is a goroutine only while a block is asked for, so idle
-// sequences cost no more than their memory.
+// Idle sequences have no goroutine, and cost no more than their memory.
 package allocator

@@ -41,7 +41,7 @@ func (s *Sequence) request() {
 // ask asks for one block, and reports whether to ask for another at once.
 func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	s.mu.Lock()
-	asked := s.clock()
+	asked := s.cfg.Clock()
 	if b := s.current.Load(); b != nil {
 		s.pacer.measure(asked.Mono, s.ledger.stats.Given+b.given())
 	}
@@ -53,16 +53,16 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	s.mu.Unlock()
 
 	call, cancel := context.WithTimeout(ctx, callTimeout)
-	block, err := s.granter.AllocateBlock(call, s.name, count)
+	block, err := s.cfg.Granter.AllocateBlock(call, s.cfg.Name, count)
 	cancel()
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refresh()
-	now := s.clock()
+	now := s.cfg.Clock()
 	b := newStock(block)
 	if err == nil && (!plausible(block) || !s.ledger.follows(b)) {
-		err = fmt.Errorf("allocator: the block of sequence %q with token %d, %d numbers from %d by %d, is impossible and was ignored", s.name, b.Token, b.Count, b.First, b.Increment)
+		err = fmt.Errorf("allocator: the block of sequence %q with token %d, %d numbers from %d by %d, is impossible and was ignored", s.cfg.Name, b.Token, b.Count, b.First, b.Increment)
 	}
 	if err == nil {
 		s.ledger.token = b.Token
@@ -75,7 +75,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 			if *tries++; *tries <= maxTries && s.closed == nil {
 				return true
 			}
-			err = fmt.Errorf("sequence %q: %w", s.name, ErrOutdatedBlock)
+			err = fmt.Errorf("sequence %q: %w", s.cfg.Name, ErrOutdatedBlock)
 		}
 	}
 	*tries = 1
@@ -83,7 +83,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 		s.failed(err, now)
 	} else {
 		if s.pacer.failures > 0 {
-			s.log.Info("blocks are granted again", "sequence", s.name)
+			s.cfg.Logger.Info("blocks are granted again", "sequence", s.cfg.Name)
 		}
 		s.pacer.granted(block, now.Mono-asked.Mono)
 		s.accept(b, asked, now)
@@ -100,7 +100,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 // is held.
 func (s *Sequence) failed(err error, now clock.Reading) {
 	if s.pacer.failed(now.Mono) && !errors.Is(err, ErrClosed) {
-		s.log.Warn("no block granted, trying again when numbers are wanted", "sequence", s.name, "err", err)
+		s.cfg.Logger.Warn("no block granted, trying again when numbers are wanted", "sequence", s.cfg.Name, "err", err)
 	}
 	s.refuse(err, func(w *waiter) bool { return w.asked })
 }
@@ -138,6 +138,6 @@ func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 			w.short++
 		}
 	}
-	s.refuse(fmt.Errorf("allocator: sequence %q: the cluster granted blocks of %d numbers, fewer than one call wanted: ask for fewer, or raise the greatest size of its blocks", s.name, b.Count),
+	s.refuse(fmt.Errorf("allocator: sequence %q: the cluster granted blocks of %d numbers, fewer than one call wanted: ask for fewer, or raise the greatest size of its blocks", s.cfg.Name, b.Count),
 		func(w *waiter) bool { return w.short >= maxTries })
 }

@@ -68,9 +68,9 @@ func (s *Sequence) refresh() {
 	if revision == s.seen.Load() {
 		return
 	}
-	if s.known != nil {
+	if s.cfg.Current != nil {
 		l := &s.ledger
-		generation, period, ok := s.known()
+		generation, period, ok := s.cfg.Current()
 		switch latest := (epoch{generation, period}); {
 		case !ok:
 			l.gone, l.known = true, epoch{} // one created anew starts over

@@ -145,7 +145,7 @@ func (p *pacer) reserve(count uint64) uint64 {
 // look looks at the pace, unless somebody who has the lock is about to.
 func (s *Sequence) look() {
 	if s.mu.TryLock() {
-		s.pace(s.clock())
+		s.pace(s.cfg.Clock())
 		s.mu.Unlock()
 	}
 }

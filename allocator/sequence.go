@@ -75,11 +75,7 @@ type Sequence struct {
 	// clock, because the cluster's says otherwise.
 	lenient atomic.Int64
 
-	name    string
-	granter BlockGranter
-	clock   clock.Source
-	known   func() (generation uint64, period int32, ok bool)
-	log     *slog.Logger
+	cfg SequenceConfig
 
 	mu      sync.Mutex
 	next    *stock // follows current; seen by the lock's holder only, so its position is 0
@@ -94,22 +90,9 @@ type Sequence struct {
 // OpenSequence returns a Sequence without blocks; the first call asks for one.
 // Nothing runs until then. Close it when done.
 func OpenSequence(cfg SequenceConfig) *Sequence {
-	s := &Sequence{
-		revision: cfg.Revision,
-		name:     cfg.Name,
-		granter:  cfg.Granter,
-		clock:    cfg.Clock,
-		known:    cfg.Current,
-		log:      cfg.Logger,
-		pacer:    pacer{first: min(cmp.Or(cfg.FirstBlock, defaultFirstBlock), maxStock)},
-	}
-	if s.revision == nil {
-		s.revision = &never
-	}
-	if s.log == nil {
-		s.log = discard
-	}
-	return s
+	cfg.Revision, cfg.Logger = cmp.Or(cfg.Revision, &never), cmp.Or(cfg.Logger, discard)
+	first := min(cmp.Or(cfg.FirstBlock, defaultFirstBlock), maxStock)
+	return &Sequence{cfg: cfg, revision: cfg.Revision, pacer: pacer{first: first}}
 }
 
 var (
@@ -136,7 +119,7 @@ func (s *Sequence) Next(ctx context.Context, count uint64) (Numbers, error) {
 func (s *Sequence) TryNext(count uint64) (n Numbers, ok bool) {
 	// No lock and no allocation here: a revision that is the one the blocks were
 	// compared at, and one compare-and-swap.
-	if b := s.current.Load(); b != nil && s.revision.Load() == s.seen.Load() && (b.PeriodEnd == 0 || !s.over(b, s.clock())) {
+	if b := s.current.Load(); b != nil && s.revision.Load() == s.seen.Load() && (b.PeriodEnd == 0 || !s.over(b, s.cfg.Clock())) {
 		if index, ok := b.take(count); ok {
 			if index+count >= b.mark.Load() {
 				s.look()
@@ -173,7 +156,7 @@ func (s *Sequence) DropBefore(token uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ledger.floor = max(s.ledger.floor, token)
-	s.pacer.overtaken(s.clock().Mono)
+	s.pacer.overtaken(s.cfg.Clock().Mono)
 	s.weed()
 }
 

@@ -49,7 +49,7 @@ func (s *Sequence) Close(ctx context.Context) error {
 	}
 	s.ledger.stats.Burned += rest.count - unused
 	if err != nil && !errors.Is(err, ErrNotLastBlock) {
-		s.err = fmt.Errorf("allocator: the last %d numbers of sequence %q were not given back and stay unused: %w", rest.count, s.name, err)
+		s.err = fmt.Errorf("allocator: the last %d numbers of sequence %q were not given back and stay unused: %w", rest.count, s.cfg.Name, err)
 	}
 	close(s.closed)
 	return s.err
@@ -114,5 +114,5 @@ func (s *Sequence) giveBack(ctx context.Context, token, unused uint64) error {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return s.granter.ReturnBlock(call, s.name, token, unused)
+	return s.cfg.Granter.ReturnBlock(call, s.cfg.Name, token, unused)
 }

@@ -34,7 +34,7 @@ func (s *Sequence) await(ctx context.Context, count uint64) (Numbers, error) {
 		return Numbers{}, ErrClosed
 	}
 	s.refresh()
-	now := s.clock()
+	now := s.cfg.Clock()
 	if n, ok := s.serve(count, now); ok {
 		s.pace(now)
 		s.mu.Unlock()
@@ -57,7 +57,7 @@ func (s *Sequence) await(ctx context.Context, count uint64) (Numbers, error) {
 	defer s.mu.Unlock()
 	if k := slices.Index(s.waiting, w); k >= 0 {
 		s.waiting = slices.Delete(s.waiting, k, k+1)
-		return Numbers{}, interrupted(ctx, fmt.Sprintf("waiting for a block of sequence %q", s.name))
+		return Numbers{}, interrupted(ctx, fmt.Sprintf("waiting for a block of sequence %q", s.cfg.Name))
 	}
 	return w.numbers, w.err // served in the same moment
 }

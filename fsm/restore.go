@@ -32,40 +32,48 @@ const (
 	atAnswer
 )
 
+// follows is the range of stages that each stage may follow.
+var follows = [...]struct{ from, to stage }{
+	atMeta:     {atStart, atStart},
+	atLayout:   {atMeta, atGrant},
+	atWorker:   {atLayout, atWorker},
+	atGrant:    {atWorker, atGrant},
+	atRemoved:  {atMeta, atRemoved},
+	atSequence: {atMeta, atSequence},
+	atAnswer:   {atMeta, atAnswer},
+}
+
 // add takes over a record of any kind but the end record.
 func (r *restore) add(record *commandv1.SnapshotRecord) error {
 	switch body := record.GetBody().(type) {
 	case *commandv1.SnapshotRecord_Meta:
-		return r.meta(body.Meta)
+		return r.enter(atMeta, func() error { return r.meta(body.Meta) })
 	case *commandv1.SnapshotRecord_Layout:
-		return r.addLayout(body.Layout)
+		return r.enter(atLayout, func() error { return r.addLayout(body.Layout) })
 	case *commandv1.SnapshotRecord_Worker:
-		return r.addWorker(body.Worker)
+		return r.enter(atWorker, func() error { return r.addWorker(body.Worker) })
 	case *commandv1.SnapshotRecord_Grant:
-		return r.addGrant(body.Grant)
+		return r.enter(atGrant, func() error { return r.addGrant(body.Grant) })
 	case *commandv1.SnapshotRecord_RemovedMember:
-		return r.addRemoved(body.RemovedMember.GetId())
+		return r.enter(atRemoved, func() error { return r.addRemoved(body.RemovedMember.GetId()) })
 	case *commandv1.SnapshotRecord_Sequence:
-		return r.addSequence(body.Sequence)
+		return r.enter(atSequence, func() error { return r.addSequence(body.Sequence) })
 	case *commandv1.SnapshotRecord_Answer:
-		return r.addAnswer(body.Answer)
+		return r.enter(atAnswer, func() error { return r.addAnswer(body.Answer) })
 	}
 	return corrupt("it is empty")
 }
 
-// enter goes on to the next stage if that may follow this one.
-func (r *restore) enter(next stage, from, to stage) error {
-	if r.stage < from || r.stage > to {
+// enter adds a record of the next stage, if that may follow this one.
+func (r *restore) enter(next stage, add func() error) error {
+	if may := follows[next]; r.stage < may.from || r.stage > may.to {
 		return corrupt("it is out of order")
 	}
 	r.stage = next
-	return nil
+	return add()
 }
 
 func (r *restore) meta(m *commandv1.SnapshotMeta) error {
-	if err := r.enter(atMeta, atStart, atStart); err != nil {
-		return err
-	}
 	if m.GetFsmVersion() > r.supported {
 		return fmt.Errorf("%w: the cluster is at fsm_version %d and this build supports %d",
 			ErrUnknownCommand, m.GetFsmVersion(), r.supported)
@@ -92,9 +100,6 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 }
 
 func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
-	if err := r.enter(atLayout, atMeta, atGrant); err != nil {
-		return err
-	}
 	made, err := specToLayout(m.GetSpec())
 	if err == nil {
 		err = made.CanIssue(m.GetCreatedMs())
@@ -112,9 +117,6 @@ func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
 }
 
 func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
-	if err := r.enter(atWorker, atLayout, atWorker); err != nil {
-		return err
-	}
 	w := &r.layout.workers
 	if number := uint64(len(w.used)); m.GetWorker() != number || number >= w.size {
 		return corrupt("worker %d, expected %d of %d", m.GetWorker(), number, w.size)
@@ -140,9 +142,6 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 }
 
 func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
-	if err := r.enter(atGrant, atWorker, atGrant); err != nil {
-		return err
-	}
 	nonce, err := r.checkHolding(m)
 	if err != nil {
 		return err
@@ -179,9 +178,6 @@ func (r *restore) checkHolding(m interface {
 }
 
 func (r *restore) addRemoved(id string) error {
-	if err := r.enter(atRemoved, atMeta, atRemoved); err != nil {
-		return err
-	}
 	if err := checkName("a member's ID", id); err != nil {
 		return corrupt("%v", err)
 	}

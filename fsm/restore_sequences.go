@@ -8,9 +8,6 @@ import (
 )
 
 func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
-	if err := r.enter(atSequence, atMeta, atSequence); err != nil {
-		return err
-	}
 	if refused := checkSequence(m.GetSpec()); refused != nil {
 		return corrupt("%w", refused)
 	}
@@ -82,9 +79,6 @@ func (q *sequence) buried() bool {
 }
 
 func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
-	if err := r.enter(atAnswer, atMeta, atAnswer); err != nil {
-		return err
-	}
 	t := &r.state.answers
 	if len(t.queue) == maxAnswers {
 		return corrupt("an answer too many")

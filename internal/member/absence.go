@@ -2,7 +2,6 @@ package member
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -141,51 +140,44 @@ func (m *Member) awaitLeader(ctx context.Context) (Leader, error) {
 // SequenceAtLeader is a sequence as it is at some moment after the call; only the leader can tell. It fails
 // with an [UnknownSequenceError], which names no others, or with [cluster.ErrNotLeader].
 func (m *Member) SequenceAtLeader(ctx context.Context, name string) (fsm.Sequence, error) {
-	r := m.reign.Load()
-	if r == nil {
-		return fsm.Sequence{}, cluster.ErrNotLeader
+	s, ok, err := atLeader(ctx, m, m.fsm.Sequence, name)
+	if err == nil && !ok {
+		err = &UnknownSequenceError{Sequence: name}
 	}
-	s, ok := m.fsm.Sequence(name)
-	if err := r.confirm(ctx); err != nil {
-		return fsm.Sequence{}, err
-	}
-	if !ok {
-		return fsm.Sequence{}, &UnknownSequenceError{Sequence: name}
-	}
-	return s, nil
+	return s, err
 }
 
 // SequenceGeneration implements Finder; only the leader can.
 func (m *Member) SequenceGeneration(ctx context.Context, name string) (uint64, bool, error) {
-	s, err := m.SequenceAtLeader(ctx, name)
-	if _, unknown := errors.AsType[*UnknownSequenceError](err); unknown {
-		return 0, false, nil
-	}
-	return s.Generation, err == nil, err
+	s, ok, err := atLeader(ctx, m, m.fsm.Sequence, name)
+	return s.Generation, ok, err
 }
 
 // LayoutAtLeader is a layout as of some moment after the call; only the leader can tell. It fails with an
 // [UnknownLayoutError], or with [cluster.ErrNotLeader].
 func (m *Member) LayoutAtLeader(ctx context.Context, name string) (*snowflake.Layout, error) {
-	r := m.reign.Load()
-	if r == nil {
-		return nil, cluster.ErrNotLeader
+	l, ok, err := atLeader(ctx, m, m.fsm.Layout, name)
+	if err == nil && !ok {
+		err = &UnknownLayoutError{name}
 	}
-	l, ok := m.fsm.Layout(name)
-	if err := r.confirm(ctx); err != nil {
-		return nil, err
-	}
-	if !ok {
-		return nil, &UnknownLayoutError{name}
-	}
-	return l, nil
+	return l, err
 }
 
 // LayoutExists implements Finder; only the leader can.
 func (m *Member) LayoutExists(ctx context.Context, name string) (bool, error) {
-	_, err := m.LayoutAtLeader(ctx, name)
-	if _, unknown := errors.AsType[*UnknownLayoutError](err); unknown {
-		return false, nil
+	_, ok, err := atLeader(ctx, m, m.fsm.Layout, name)
+	return ok, err
+}
+
+// atLeader returns what find found, if this member still leads after that.
+func atLeader[T any](ctx context.Context, m *Member, find func(name string) (T, bool), name string) (found T, ok bool, err error) {
+	r := m.reign.Load()
+	if r == nil {
+		return found, false, cluster.ErrNotLeader
 	}
-	return err == nil, err
+	thing, ok := find(name)
+	if err := r.confirm(ctx); err != nil {
+		return found, false, err
+	}
+	return thing, ok, nil
 }
