@@ -110,27 +110,26 @@ func (c Counter) Next(ctx context.Context, count uint64) (Numbering, error) {
 	if err != nil {
 		return Numbering{}, err
 	}
-	return c.m.written(ctx, c.name, c.definition, n)
+	return c.written(ctx, n)
 }
 
-// written says how numbers are written that were given out now, while d was the definition a moment ago.
-func (m *Member) written(ctx context.Context, name string, d *definition, n allocator.Numbers) (Numbering, error) {
-	if n.Generation > d.generation {
+// written says how numbers that were issued now are written.
+func (c Counter) written(ctx context.Context, n allocator.Numbers) (Numbering, error) {
+	if n.Generation > c.definition.generation {
 		// The sequence was changed while the call waited, perhaps further on in the log than this
 		// replica is: the generation is the change's place there.
-		if err := m.fsm.AwaitApplied(ctx, n.Generation); err != nil {
+		if err := c.m.fsm.AwaitApplied(ctx, n.Generation); err != nil {
 			return Numbering{}, err
 		}
-		c, err := m.Counter(ctx, name)
-		if err != nil {
+		var err error
+		if c, err = c.m.Counter(ctx, c.name); err != nil {
 			return Numbering{}, err
 		}
-		d = c.definition
 	}
-	if n.Generation != d.generation {
-		return Numbering{}, fmt.Errorf("sequence %q: %w", name, allocator.ErrOutdatedBlock)
+	if n.Generation != c.definition.generation {
+		return Numbering{}, fmt.Errorf("sequence %q: %w", c.name, allocator.ErrOutdatedBlock)
 	}
-	return d.numbering(n, m.clock.Now().Wall), nil
+	return c.definition.numbering(n, c.m.clock.Now().Wall), nil
 }
 
 // TryNext is Next if this member's blocks have the numbers now; it does not wait. It gives out
@@ -194,7 +193,7 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 	if err != nil {
 		return Numbering{}, err
 	}
-	return m.written(ctx, name, c.definition, n)
+	return c.written(ctx, n)
 }
 
 // LastAtLeader is the last number of a sequence that was given out, by anybody if

@@ -234,19 +234,19 @@ func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 	of := func(generation uint64) allocator.Numbers {
 		return allocator.Numbers{First: 7, Count: 1, Increment: 1, Generation: generation}
 	}
-	if n, err := m.written(t.Context(), "s", before.definition, of(changed.Sequence.Generation)); err != nil || string(n.Append(nil, 0)) != "S7" {
+	if n, err := before.written(t.Context(), of(changed.Sequence.Generation)); err != nil || string(n.Append(nil, 0)) != "S7" {
 		t.Errorf("%+v, %v", n, err)
 	}
 	after, err := m.Counter(t.Context(), "s")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, err := m.written(t.Context(), "s", after.definition, of(before.definition.generation)); !errors.Is(err, allocator.ErrOutdatedBlock) {
+	if n, err := after.written(t.Context(), of(before.definition.generation)); !errors.Is(err, allocator.ErrOutdatedBlock) {
 		t.Errorf("%+v, %v", n, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
 	defer cancel()
-	if n, err := m.written(ctx, "s", after.definition, of(1<<40)); !errors.Is(err, context.DeadlineExceeded) {
+	if n, err := after.written(ctx, of(1<<40)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%+v, %v", n, err)
 	}
 }
