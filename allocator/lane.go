@@ -127,9 +127,14 @@ func (l *lane) step() pause {
 	return l.extend(held, now)
 }
 
+// hasEnded reports whether the clock is where it takes a cell behind the window. A window that is used up
+// before is no reason to extend it: within a long tick that would grant nothing.
 func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
-	limit := held.limit.Load()
-	return held.position.Load() >= limit || held.layout.TickAt(now.Wall) >= held.tick(limit)
+	limit, tick := held.limit.Load(), held.layout.TickAt(now.Wall)
+	if held.position.Load() >= limit {
+		tick += int64(held.ahead)
+	}
+	return tick >= held.tick(limit)
 }
 
 // swap leaves a worker on which the clock is behind, for one to go on with the

@@ -31,3 +31,26 @@ func TestCoarseTicks(t *testing.T) {
 		}
 	})
 }
+
+// A lane that has used up a tick waits for the next one, and asks for no more than its window.
+func TestCoarseTickUsedUp(t *testing.T) {
+	run(t, func(r *rig) { r.layout = hours(4) }, func(r *rig) {
+		r.take(16, 0)
+		r.pass(10 * time.Minute)
+		if n, s := len(r.cluster.calls("extend")), r.lane(); n > 15 || s.Problem != "" {
+			r.Fatalf("%d extensions in 10m, %+v, want at most 15 and no problem", n, s)
+		}
+		if took := timed(func() { r.next(0) }); !about(took, 50*time.Minute) {
+			r.Fatalf("waited %v for the next tick, want 50m", took)
+		}
+	})
+}
+
+// hours returns a layout with ticks of an hour, at the begin of one.
+func hours(sequenceBits uint8) *snowflake.Layout {
+	return snowflake.MustNew(snowflake.Spec{
+		Name: "hours", UnitMillis: 3_600_000, EpochMillis: someDay.Add(-24 * time.Hour).UnixMilli(), Fields: []snowflake.FieldBits{
+			{Field: snowflake.Time, Bits: 20}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: sequenceBits},
+		},
+	})
+}
