@@ -95,11 +95,8 @@ func (b *Blocks) Take(ctx context.Context, n int) (Numbers, error) {
 	if err := checkCount(n, "numbers"); err != nil {
 		return Numbers{}, err
 	}
-	numbers, err := b.take(ctx, uint64(n))
-	if err != nil {
-		return Numbers{}, err
-	}
-	return Numbers{First: numbers.First, Count: n, Increment: numbers.Increment, Period: numbers.Period}, nil
+	run, err := b.take(ctx, uint64(n))
+	return Numbers{First: run.First, Count: int(run.Count), Increment: run.Increment, Period: run.Period}, err
 }
 
 func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, error) {
@@ -160,5 +157,5 @@ func blocksError(err error) error {
 	if known, ok := errors.AsType[*Error](err); ok {
 		return known
 	}
-	return allocating(err, time.Now())
+	return allocating(err, time.UnixMilli(clock.System()().Wall))
 }

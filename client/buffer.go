@@ -39,7 +39,7 @@ type Buffer struct {
 	filled  bell          // rings after each answer to the filler
 	life    context.Context
 	stop    context.CancelFunc
-	done    chan struct{} // closed when the filler has ended
+	tasks   sync.WaitGroup
 
 	starved atomic.Bool   // somebody found the buffer empty
 	waited  atomic.Uint64 // calls that did
@@ -61,11 +61,11 @@ func NewBuffer(ids *IDs, opts ...BufferOption) (*Buffer, error) {
 }
 
 func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), timeout time.Duration, o bufferOptions) *Buffer {
-	b := &Buffer{opts: o, timeout: timeout, wake: make(chan struct{}, 1), done: make(chan struct{})}
+	b := &Buffer{opts: o, timeout: timeout, wake: make(chan struct{}, 1)}
 	b.filled.init()
 	b.current.Store(new(chunk))
 	b.life, b.stop = context.WithCancel(context.Background())
-	go newFiller(b, fetch).run()
+	b.tasks.Go(newFiller(b, fetch).run)
 	return b
 }
 
@@ -120,6 +120,6 @@ func (b *Buffer) take() (id uint64, ok bool) {
 // and so do later ones. It returns nil.
 func (b *Buffer) Close() error {
 	b.stop()
-	<-b.done
+	b.tasks.Wait()
 	return nil
 }

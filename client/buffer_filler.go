@@ -67,7 +67,6 @@ func newFiller(b *Buffer, fetch func(ctx context.Context, count uint64) ([]Range
 }
 
 func (f *filler) run() {
-	defer close(f.b.done)
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -100,12 +99,9 @@ func (f *filler) run() {
 	}
 }
 
-// level is how many IDs there are.
-func (f *filler) level() uint64 { return f.put - f.b.current.Load().used() }
-
 // due reports whether to ask for IDs now.
 func (f *filler) due(now int64, low uint64) bool {
-	level := f.level()
+	level := f.put - f.b.current.Load().used()
 	if level <= low || now >= f.topUp {
 		if now >= f.topUp {
 			f.topUp = now + max(1, f.b.opts.topUp.Milliseconds())
@@ -133,23 +129,23 @@ func (f *filler) request(now int64) {
 func (f *filler) take(a fillAnswer) {
 	b := f.b
 	f.under = false
+	defer b.filled.toll()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problem = a.err
 	if a.err != nil {
+		b.stats.Failures++
 		f.goal = f.put
 		f.retryAt = f.clock().Mono + f.pause.Milliseconds()
 		f.pause = min(2*f.pause, longestRefillPause)
 		if errors.Is(a.err, context.DeadlineExceeded) {
 			f.batch = max(leastFetch, f.batch/2) // as many may take too long
 		}
-		b.mu.Lock()
-		b.stats.Failures++
-		b.problem = a.err
-		b.mu.Unlock()
-		b.filled.toll()
 		return
 	}
 	f.pause = refillPause
 	f.batch = min(2*f.batch, max(usualFetch, min(limits.Count, uint64(f.rate*rateWindow))))
-	b.mu.Lock()
+	b.stats.Refills++
 	for _, c := range chunks(a.ranges, f.asked) {
 		c.start = f.put
 		f.put += c.count
@@ -157,10 +153,6 @@ func (f *filler) take(a fillAnswer) {
 		f.last = c
 	}
 	b.put = f.put
-	b.stats.Refills++
-	b.problem = nil
-	b.mu.Unlock()
-	b.filled.toll()
 }
 
 // drop drops the IDs that were born by then; all for the least int64.

@@ -103,12 +103,8 @@ func (c *call) alone(e *Error) *Error {
 // try tries once, at a member that t would have.
 func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply any) error {
 	if patience > 0 {
-		// So that time is left for another member, whatever the deadline.
-		if deadline, ok := ctx.Deadline(); ok {
-			left := time.Until(deadline)
-			if patience > left/2 && !c.policy.large {
-				patience = left / 2
-			}
+		if deadline, _ := ctx.Deadline(); !c.policy.large {
+			patience = min(patience, time.Until(deadline)/2) // so that time is left for another member
 		}
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, patience)
@@ -133,7 +129,9 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 		}
 	}
 	took := time.Since(began)
-	c.opts.hooks.try(c.method, member, took, err)
+	if c.opts.hooks.Try != nil {
+		c.opts.hooks.Try(c.method, member, took, err)
+	}
 	switch {
 	case member == "":
 	case err == nil || rpc.FromError(err).Reason != "":

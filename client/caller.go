@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 const (
@@ -89,14 +91,13 @@ func (c *caller) explained(err error, member string) *Error {
 func (c *caller) rest(ctx context.Context, pause time.Duration, e *Error) error {
 	pause = max(pause, min(e.RetryAfter, longestPause))
 	pause += rand.N(pause/4 + 1) // so that not all callers come back at once
-	if deadline, ok := ctx.Deadline(); ok {
-		left := time.Until(deadline)
-		if left < firstPause || e.hopelessFor(left) {
-			return context.DeadlineExceeded
-		}
-		pause = min(pause, left/2)
+	deadline, _ := ctx.Deadline()
+	left := time.Until(deadline)
+	// A caller that is told that no worker is free fails at once: that may last minutes.
+	if left < firstPause || e.Reason == rpc.WorkersExhausted && e.RetryAfter > left {
+		return context.DeadlineExceeded
 	}
-	if wait(ctx, pause, c.life.Done()) {
+	if wait(ctx, min(pause, left/2), c.life.Done()) {
 		return nil
 	}
 	return ctx.Err()

@@ -220,9 +220,3 @@ func (e *Error) fleeting() bool {
 		return e.code == codes.Unavailable && e.RetryAfter <= electionTime
 	}
 }
-
-// hopelessFor reports whether waiting for so long is no use. Who is told that no worker is free gives
-// up at once: that may last minutes.
-func (e *Error) hopelessFor(d time.Duration) bool {
-	return e.Reason == rpc.WorkersExhausted && e.RetryAfter > d
-}

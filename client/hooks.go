@@ -15,12 +15,6 @@ type Hooks struct {
 	Batch func(callers int, count uint64, err error)
 }
 
-func (h *Hooks) try(method, member string, took time.Duration, err error) {
-	if h.Try != nil {
-		h.Try(method, member, took, err)
-	}
-}
-
 func (h *Hooks) batch(callers int, count uint64, err error) {
 	if h.Batch != nil {
 		h.Batch(callers, count, err)
