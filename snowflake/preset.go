@@ -2,7 +2,6 @@ package snowflake
 
 import (
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -62,10 +61,8 @@ func preset(name, fields string, unitMillis int64, epoch time.Time, spread uint6
 // Preset returns the layout of a well-known system: baidu, cosid, default, discord,
 // instagram, jssafe, mastodon, netease, sonyflake or twitter.
 func Preset(name string) (*Layout, bool) {
-	i, found := slices.BinarySearchFunc(presets, name, func(l *Layout, name string) int {
-		return strings.Compare(l.Name(), name)
-	})
-	if !found {
+	i := slices.IndexFunc(presets, func(l *Layout) bool { return l.Name() == name })
+	if i < 0 {
 		return nil, false
 	}
 	return presets[i], true

@@ -16,25 +16,23 @@ type Finder struct {
 // SequenceGeneration is the generation of a sequence; not ok if there is none.
 func (f Finder) SequenceGeneration(ctx context.Context, name string) (generation uint64, ok bool, err error) {
 	resp, err := f.Sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: name})
-	if err == nil {
-		return resp.GetSequence().GetGeneration(), true, nil
-	}
-	e := FromError(err)
-	if e.Reason == UnknownSequence {
-		return 0, false, nil
-	}
-	return 0, false, e
+	ok, err = exists(err, UnknownSequence)
+	return resp.GetSequence().GetGeneration(), ok, err
 }
 
 // LayoutExists reports whether there is a layout of this name.
 func (f Finder) LayoutExists(ctx context.Context, name string) (bool, error) {
 	_, err := f.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})
+	return exists(err, UnknownLayout)
+}
+
+// exists reads from the error of a request for a thing whether the thing exists.
+func exists(err error, unknown string) (bool, error) {
 	if err == nil {
 		return true, nil
 	}
-	e := FromError(err)
-	if e.Reason == UnknownLayout {
-		return false, nil
+	if e := FromError(err); e.Reason != unknown {
+		return false, e
 	}
-	return false, e
+	return false, nil
 }

@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -13,12 +14,7 @@ const (
 )
 
 func nameFits(name []byte) bool {
-	for _, b := range name {
-		if b < '!' || b > '~' {
-			return false
-		}
-	}
-	return len(name) <= maxNameBytes
+	return len(name) <= maxNameBytes && !bytes.ContainsFunc(name, func(r rune) bool { return r < '!' || r > '~' })
 }
 
 func (c *conn) setName(args [][]byte) {

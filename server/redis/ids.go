@@ -24,24 +24,20 @@ func (c *conn) generate(args [][]byte) {
 	if len(rest)%2 == 1 {
 		layout, rest = string(rest[0]), rest[1:]
 	}
-	if len(rest) == 2 {
-		if !strings.EqualFold(string(rest[0]), "count") {
+	if len(rest) > 0 {
+		n, ok := parseInt(rest[1])
+		switch {
+		case len(rest) > 2 || !strings.EqualFold(string(rest[0]), "count"):
 			c.refuse("ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]")
 			return
-		}
-		n, ok := parseInt(rest[1])
-		if !ok {
+		case !ok:
 			c.refuse("ERR value is not an integer or out of range")
 			return
-		}
-		if n < 1 || n > limits.Texts {
+		case n < 1 || n > limits.Texts:
 			c.refuse("ERR COUNT is out of range, expected 1 to 100000")
 			return
 		}
 		count, array = n, true
-	} else if len(rest) > 2 {
-		c.refuse("ERR syntax error, expected SNOWRAFT.ID [layout] [COUNT n]")
-		return
 	}
 	c.appendIDs(layout, int(count), array)
 }

@@ -9,36 +9,35 @@ import (
 
 // loops are goroutines that each serve many connections, as far as that takes no
 // waiting. A goroutine for each connection would be woken for each command, which
-// costs more than most commands do. A nil *loops serves none.
+// costs more than most commands do.
 type loops struct {
 	all     []*loop
 	next    atomic.Uint32
 	running sync.WaitGroup
 }
 
-// startLoops starts as many loops as leave half of the processors to the rest of
-// the member; none if that can't be.
-func startLoops(s *Server, l net.Listener) *loops {
+// start starts as many loops as leave half of the processors to the rest of the member;
+// none if that can't be.
+func (ls *loops) start(s *Server, l net.Listener) {
 	if _, ok := l.(*net.TCPListener); !ok {
-		return nil
+		return
 	}
-	ls := &loops{}
 	for range max(1, runtime.GOMAXPROCS(0)/2) {
 		l, err := newLoop(s)
 		if err != nil {
 			s.cfg.Logger.Warn("Redis clients are served with a goroutine for each, which is slower", "error", err)
 			ls.stop()
-			return nil
+			ls.all = nil
+			return
 		}
 		ls.all = append(ls.all, l)
 		ls.running.Go(l.run)
 	}
-	return ls
 }
 
 // adopt lets a loop serve a new connection, unless it can't.
 func (ls *loops) adopt(c *conn) bool {
-	if ls == nil {
+	if len(ls.all) == 0 {
 		return false
 	}
 	sock := newSocket(c.net)
@@ -56,9 +55,6 @@ func (ls *loops) adopt(c *conn) bool {
 
 // endReading lets what was read be answered, and nothing more be read.
 func (ls *loops) endReading() {
-	if ls == nil {
-		return
-	}
 	for _, l := range ls.all {
 		l.closing.Store(true)
 		l.wake()
@@ -67,9 +63,6 @@ func (ls *loops) endReading() {
 
 // stop ends the loops, which have no connections any more.
 func (ls *loops) stop() {
-	if ls == nil {
-		return
-	}
 	for _, l := range ls.all {
 		l.stopped.Store(true)
 		l.wake()

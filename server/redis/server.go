@@ -29,7 +29,7 @@ type Server struct {
 	closing  bool
 	conns    map[*conn]struct{}
 	running  sync.WaitGroup // connections
-	loops    *loops         // that serve connections where that is possible
+	loops    loops          // that serve connections where that is possible
 	quit     chan struct{}  // closed when Close begins
 }
 
@@ -61,7 +61,8 @@ func (s *Server) Serve(l net.Listener) error {
 		s.mu.Unlock()
 		return errors.New("the Redis protocol is served already: one listener is all it takes")
 	}
-	s.listener, s.loops = l, startLoops(s, l)
+	s.listener = l
+	s.loops.start(s, l)
 	s.mu.Unlock()
 	go s.keepTime()
 	pause := minAcceptPause

@@ -51,7 +51,18 @@ func duplicate(fd int) (int, error) { return unix.FcntlInt(uintptr(fd), unix.F_D
 func (s *socket) id() int32 { return int32(s.fd) } //nolint:gosec // the system's own numbers are this small
 
 // Try writes as much as the system takes without waiting.
-func (s *socket) Try(b []byte) (int, error) { return tryWrite(uintptr(s.fd), b) }
+func (s *socket) Try(b []byte) (int, error) {
+	for {
+		n, err := unix.Write(s.fd, b)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EAGAIN):
+			return 0, nil
+		default:
+			return n, err
+		}
+	}
+}
 
 // waiting is the connection in the runtime's poller.
 func (s *socket) waiting() (net.Conn, error) {

@@ -4,7 +4,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 )
 
 // How much a client may leave unread before nothing more of it is served. Many
@@ -42,39 +41,10 @@ type writer struct {
 func newWriter(s *Server, nc net.Conn) *writer {
 	w := &writer{s: s, net: nc}
 	w.changed = sync.NewCond(&s.room.mu)
-	switch c := nc.(type) {
-	case interface{ Try(b []byte) (int, error) }:
+	if c, ok := nc.(interface{ Try(b []byte) (int, error) }); ok {
 		w.try = c.Try
-	case syscall.Conn:
-		if raw, err := c.SyscallConn(); err == nil && canTry {
-			w.try = (&attempt{raw: raw}).write
-		}
 	}
 	return w
-}
-
-// attempt writes without waiting through the runtime's poller. Its fields are those
-// of one write at a time, so that it allocates nothing.
-type attempt struct {
-	raw syscall.RawConn
-	out []byte
-	n   int
-	err error
-	run func(fd uintptr) bool
-}
-
-func (a *attempt) write(b []byte) (int, error) {
-	if a.run == nil {
-		a.run = func(fd uintptr) bool {
-			a.n, a.err = tryWrite(fd, a.out)
-			return true // do not wait
-		}
-	}
-	a.out, a.n, a.err = b, 0, nil
-	if err := a.raw.Write(a.run); err != nil {
-		return 0, err
-	}
-	return a.n, a.err
 }
 
 // blocked reports whether answers wait for the client.
