@@ -75,11 +75,7 @@ func Classify(err error, now time.Time) *Error {
 
 // Message is what an error says to users, whom the package that it comes from tells nothing.
 func Message(err error) string {
-	message := err.Error()
-	for _, pkg := range []string{"allocator: ", "sequence: "} {
-		message = strings.TrimPrefix(message, pkg)
-	}
-	return message
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "allocator: "), "sequence: ")
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

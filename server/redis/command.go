@@ -54,7 +54,6 @@ func arityFits(arity, words int) bool {
 	return words == arity || (arity < 0 && words >= -arity)
 }
 
-// unknown answers a command that is not served.
 func (c *conn) unknown(args [][]byte) {
 	name := strings.ToLower(string(args[0]))
 	if name == "post" || name == "host:" {
@@ -81,7 +80,6 @@ func (c *conn) unknown(args [][]byte) {
 	c.refuse("ERR unknown command '" + clip(args[0], most) + "', with args beginning with: " + b.String())
 }
 
-// clip is at most n bytes of b.
 func clip(b []byte, n int) string { return string(b[:min(len(b), n)]) }
 
 func (c *conn) ok() { c.out = redcon.AppendOK(c.out) }

@@ -8,27 +8,23 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// CreateMode says what the first INCR of a key that is no sequence does.
-type CreateMode int
+// CreateMode says what the first INCR of a key that is no sequence does; empty is CreateStrict.
+type CreateMode string
 
 // The modes that sequences are created in.
 const (
-	CreateStrict  CreateMode = iota // creates a strict sequence
-	CreateRelaxed                   // creates a relaxed sequence
-	CreateOff                       // is refused
+	CreateStrict  CreateMode = "strict"
+	CreateRelaxed CreateMode = "relaxed"
+	CreateOff     CreateMode = "off" // the INCR is refused
 )
 
-// ParseCreateMode reads off, relaxed or strict; empty is strict.
+// ParseCreateMode returns the mode of that name.
 func ParseCreateMode(name string) (CreateMode, error) {
-	switch name {
-	case "", "strict":
-		return CreateStrict, nil
-	case "relaxed":
-		return CreateRelaxed, nil
-	case "off":
-		return CreateOff, nil
+	switch mode := CreateMode(name); mode {
+	case "", CreateStrict, CreateRelaxed, CreateOff:
+		return mode, nil
 	}
-	return 0, fmt.Errorf("create is %q, expected strict, relaxed or off", name)
+	return "", fmt.Errorf("create is %q, expected strict, relaxed or off", name)
 }
 
 // Config describes the Redis protocol face. All but Backend may be left out.

@@ -138,7 +138,6 @@ func (c *conn) waitForClient() {
 	}
 }
 
-// space is where to read to.
 func (c *conn) space() []byte {
 	if c.in == nil {
 		c.in = make([]byte, minBufferBytes)

@@ -50,7 +50,7 @@ func (c *conn) call(f func(context.Context, Backend) error) error {
 	if c.failure != nil {
 		return c.failure
 	}
-	err := f(c.s.calls.context(), c.s.cfg.Backend)
+	err := f(*c.s.call.Load(), c.s.cfg.Backend)
 	c.noteFailure(err)
 	return err
 }

@@ -117,7 +117,7 @@ func (c *conn) tryPending() bool {
 	p := &c.pending
 	for i := range p.groups {
 		g := &p.groups[i]
-		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(c.s.calls.context(), g.key, g.count); !g.asked {
+		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(*c.s.call.Load(), g.key, g.count); !g.asked {
 			return false
 		}
 	}
@@ -134,7 +134,7 @@ func (c *conn) servePending() {
 			continue
 		}
 		g.err = nil
-		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(c.s.calls.context(), g.key, g.count); !g.asked {
+		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(*c.s.call.Load(), g.key, g.count); !g.asked {
 			g.next, g.increment, g.err = c.next(g.key, g.count)
 		}
 	}
@@ -179,7 +179,7 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 		if err == nil || c.s.cfg.Create == CreateOff || rpc.FromError(err).Reason != rpc.UnknownSequence {
 			return err
 		}
-		if err := b.Create(ctx, key, c.s.cfg.Create == CreateStrict); err != nil {
+		if err := b.Create(ctx, key, c.s.cfg.Create != CreateRelaxed); err != nil {
 			return err
 		}
 		first, increment, err = b.Next(ctx, key, count)
@@ -191,14 +191,9 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 // incrError tells of the end of int64 as Redis does. How to create a sequence that does
 // not exist, the Backend says.
 func (c *conn) incrError(g *group, count uint64, err error) string {
-	if exhausted(err) && c.overflows(g, count) {
-		return "ERR increment or decrement would overflow"
+	if !exhausted(err) {
+		return errorText(err)
 	}
-	return errorText(err)
-}
-
-// overflows reports whether count numbers more would exceed int64, as far as that is known.
-func (c *conn) overflows(g *group, count uint64) bool {
 	if g.last == nil {
 		g.last = new(int64)
 		_ = c.call(func(ctx context.Context, b Backend) error {
@@ -207,7 +202,10 @@ func (c *conn) overflows(g *group, count uint64) bool {
 			return err
 		})
 	}
-	return *g.last > math.MaxInt64-int64(count) //nolint:gosec // at most limits.Count
+	if *g.last > math.MaxInt64-int64(count) { //nolint:gosec // at most limits.Count
+		return "ERR increment or decrement would overflow"
+	}
+	return errorText(err)
 }
 
 func (c *conn) get(args [][]byte) {

@@ -17,25 +17,20 @@ func (c *conn) info(args [][]byte) {
 	c.s.mu.Lock()
 	clients := len(c.s.conns)
 	c.s.mu.Unlock()
-	sections := []struct {
-		name  string
-		lines []string
-	}{
-		{"Server", []string{
+	sections := [][]string{
+		{"Server",
 			"redis_version:" + redisVersion, "redis_mode:standalone", "os:" + runtime.GOOS + " " + runtime.GOARCH,
 			fmt.Sprintf("uptime_in_seconds:%d", int64(i.Uptime/time.Second)),
 			fmt.Sprintf("uptime_in_days:%d", int64(i.Uptime/(24*time.Hour))),
-			"server_name:snowraft",
-		}},
-		{"Clients", []string{fmt.Sprintf("connected_clients:%d", clients), fmt.Sprintf("maxclients:%d", c.s.cfg.MaxClients)}},
-		{"Persistence", []string{"loading:0"}},
+			"server_name:snowraft"},
+		{"Clients", fmt.Sprintf("connected_clients:%d", clients), fmt.Sprintf("maxclients:%d", c.s.cfg.MaxClients)},
+		{"Persistence", "loading:0"},
 		// Every member takes INCR, which is what clients want to know by the role.
-		{"Replication", []string{"role:master", "connected_slaves:0"}},
-		{"Cluster", []string{"cluster_enabled:0"}},
-		{"Snowraft", []string{
+		{"Replication", "role:master", "connected_slaves:0"},
+		{"Cluster", "cluster_enabled:0"},
+		{"Snowraft",
 			"snowraft_version:" + i.Version, "member:" + i.Member, "member_id:" + i.MemberID, "cluster_id:" + i.ClusterID,
-			"raft_role:" + i.Role, "leader:" + i.Leader,
-		}},
+			"raft_role:" + i.Role, "leader:" + i.Leader},
 	}
 	wanted := make(map[string]bool)
 	for _, arg := range args[1:] {
@@ -44,8 +39,8 @@ func (c *conn) info(args [][]byte) {
 	all := len(wanted) == 0 || wanted["all"] || wanted["everything"] || wanted["default"]
 	var parts []string
 	for _, s := range sections {
-		if all || wanted[strings.ToLower(s.name)] {
-			parts = append(parts, "# "+s.name+"\r\n"+strings.Join(s.lines, "\r\n")+"\r\n")
+		if all || wanted[strings.ToLower(s[0])] {
+			parts = append(parts, "# "+strings.Join(s, "\r\n")+"\r\n")
 		}
 	}
 	c.out = redcon.AppendBulkString(c.out, strings.Join(parts, "\r\n"))

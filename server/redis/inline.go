@@ -3,6 +3,7 @@ package redis
 import (
 	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/snowraft/snowraft/internal/limits"
 )
@@ -85,17 +86,8 @@ func unescape(line []byte, i int, quote byte) (byte, int) {
 			return byte(code), i + 3
 		}
 	}
-	switch next {
-	case 'n':
-		next = '\n'
-	case 'r':
-		next = '\r'
-	case 't':
-		next = '\t'
-	case 'b':
-		next = '\b'
-	case 'a':
-		next = '\a'
+	if at := strings.IndexByte("nrtba", next); at >= 0 {
+		next = "\n\r\t\b\a"[at]
 	}
 	return next, i + 1
 }

@@ -53,10 +53,9 @@ func (l *loop) call(g *grant, count uint64) {
 		l.mu.Unlock()
 		l.wake()
 	}()
-	g.first, g.increment, g.err = l.s.cfg.Backend.Next(l.s.calls.context(), g.line.Key, count)
+	g.first, g.increment, g.err = l.s.cfg.Backend.Next(*l.s.call.Load(), g.line.Key, count)
 }
 
-// answer answers those who waited.
 func (l *loop) answer(g *grant) {
 	l.joint.idle = append(l.joint.idle, g.line)
 	next := g.first

@@ -80,7 +80,6 @@ func (l *loop) listen(fd int) error {
 	return unix.EpollCtl(l.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)}) //nolint:gosec // the system's own numbers
 }
 
-// mute stops listening to a connection.
 func (l *loop) mute(c *conn) {
 	if !c.muted {
 		c.muted = true
@@ -108,7 +107,6 @@ func (l *loop) close() {
 	_, _ = unix.Close(l.epoll), unix.Close(l.wakeup)
 }
 
-// run serves until the loop is stopped.
 func (l *loop) run() {
 	defer l.close()
 	events := make([]unix.EpollEvent, maxEvents)

@@ -19,8 +19,13 @@ const (
 // Server is the Redis protocol face of one member.
 type Server struct {
 	cfg    Config
-	beats  atomic.Int64 // how many beats have passed: a clock of coarse ticks
-	calls  *calls
+	beats  atomic.Int64    // how many beats have passed: a clock of coarse ticks
+	lasts  context.Context // until calls of the Backend are canceled
+	cancel context.CancelFunc
+	// call is the context that calls of the Backend begin with. Making one for each command would
+	// cost more than most commands; so all of one beat share one, whose deadline is a beat later
+	// than any of them needs.
+	call   atomic.Pointer[context.Context]
 	lastID atomic.Int64
 	room   *room // for answers that clients have not taken
 
@@ -35,11 +40,16 @@ type Server struct {
 
 // New makes a server, which serves once it is given a listener.
 func New(cfg Config) *Server {
-	cfg = cfg.withDefaults()
-	return &Server{
-		cfg: cfg, calls: newCalls(),
-		room: newRoom(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{}),
-	}
+	s := &Server{cfg: cfg.withDefaults(), room: newRoom(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{})}
+	s.lasts, s.cancel = context.WithCancel(context.Background())
+	s.renewCall()
+	return s
+}
+
+func (s *Server) renewCall() {
+	ctx, cancel := context.WithTimeout(s.lasts, callTimeout+beat)
+	context.AfterFunc(ctx, cancel) // not sooner: calls may have it until it ends by itself
+	s.call.Store(&ctx)
 }
 
 // The pauses after a failure to accept, which is for want of files or memory.
@@ -73,8 +83,10 @@ func (s *Server) Serve(l net.Listener) error {
 			s.admit(nc)
 			continue
 		}
-		if s.ending() {
+		select {
+		case <-s.quit:
 			return nil
+		default:
 		}
 		if errors.Is(err, net.ErrClosed) {
 			return err
@@ -87,12 +99,6 @@ func (s *Server) Serve(l net.Listener) error {
 		}
 		pause = min(2*pause, maxAcceptPause)
 	}
-}
-
-func (s *Server) ending() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.closing
 }
 
 // admit serves a connection unless there are too many.
@@ -137,7 +143,7 @@ func (s *Server) keepTime() {
 		select {
 		case <-ticker.C:
 			now := s.beats.Add(1)
-			s.calls.renew()
+			s.renewCall()
 			s.mu.Lock()
 			for c := range s.conns {
 				c.check(now)
@@ -172,13 +178,13 @@ func (s *Server) Close(ctx context.Context) error {
 		s.loops.stop()
 		close(ended)
 	}()
-	defer s.calls.end()
+	defer s.cancel()
 	select {
 	case <-ended:
 		return nil
 	case <-ctx.Done():
 	}
-	s.calls.end() // so that the Backend returns
+	s.cancel() // so that the Backend returns
 	s.mu.Lock()
 	for c := range s.conns {
 		_ = c.net.Close()

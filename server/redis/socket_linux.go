@@ -26,8 +26,6 @@ type socket struct {
 	closed   bool
 }
 
-var errClosed = errors.New("the connection is closed")
-
 // newSocket takes a connection over; nil if that can't be.
 func newSocket(nc net.Conn) *socket {
 	c, ok := nc.(syscall.Conn)
@@ -69,7 +67,7 @@ func (s *socket) waiting() (net.Conn, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, errClosed
+		return nil, net.ErrClosed
 	}
 	if s.waits != nil {
 		return s.waits, nil

@@ -41,7 +41,6 @@ func init() {
 	}
 }
 
-// describe answers COMMAND.
 func (c *conn) describe(args [][]byte) {
 	if len(args) > 1 {
 		c.second(args)

@@ -97,7 +97,6 @@ func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 	}
 }
 
-// call serves /v1.
 func (d *door) call(w http.ResponseWriter, r *http.Request) (route string, status int) {
 	c := &call{route: noRoute, status: http.StatusOK}
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), timeout(r.Header))

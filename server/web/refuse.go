@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
@@ -70,11 +70,7 @@ func head(w http.ResponseWriter, contentType []string, e *rpc.Error) {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = contentType, noStore, noSniff
 	if e.RetryAfter > 0 {
-		seconds := int64(e.RetryAfter / time.Second)
-		if e.RetryAfter%time.Second > 0 {
-			seconds++
-		}
-		h.Set("Retry-After", strconv.FormatInt(seconds, 10))
+		h.Set("Retry-After", strconv.FormatFloat(math.Ceil(e.RetryAfter.Seconds()), 'f', 0, 64))
 	}
 }
 

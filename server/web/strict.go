@@ -97,12 +97,8 @@ func hasField(m protoreflect.MessageDescriptor, path string) bool {
 	if f == nil {
 		f = m.Fields().ByTextName(name)
 	}
-	switch {
-	case f == nil:
-		return false
-	case !nested:
-		return true
-	default:
-		return f.Message() != nil && !f.IsList() && hasField(f.Message(), rest)
+	if f == nil || !nested {
+		return f != nil
 	}
+	return f.Message() != nil && !f.IsList() && hasField(f.Message(), rest)
 }

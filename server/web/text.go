@@ -42,7 +42,6 @@ func Flush(w io.Writer, text []byte) ([]byte, error) {
 	return text[:0], err
 }
 
-// ids serves /id.
 func (d *door) ids(w http.ResponseWriter, r *http.Request, _ string) error {
 	p, err := readParams(w, r, true)
 	if err != nil {
@@ -53,7 +52,6 @@ func (d *door) ids(w http.ResponseWriter, r *http.Request, _ string) error {
 	})
 }
 
-// next serves /seq/NAME.
 func (d *door) next(w http.ResponseWriter, r *http.Request, name string) error {
 	p, err := readParams(w, r, false)
 	if err != nil {
