@@ -73,14 +73,12 @@ func (r report) print(out *cli.Printer) error {
 		Command: r.command, Addresses: r.cfg.addresses, Clients: r.cfg.clients, Connections: r.connections, Batch: r.cfg.batch, Rate: r.cfg.rate,
 		ElapsedMillis: inMillis(res.Elapsed), Interrupted: r.interrupted,
 		Calls: res.Calls, CallsPerSecond: rounded(res.Rate(res.Calls)), Numbers: res.Numbers, NumbersPerSecond: rounded(res.Rate(res.Numbers)),
-		Overdue: res.Overdue, Failed: res.Failed(), Failures: []failure{},
+		Overdue: res.Overdue, Failed: res.Failed(),
+		Failures: cli.Map(func(f load.Failure) failure { return failure{f.Reason, f.Count, cli.OneLine(f.Example)} }, res.Failures),
 		LatencyMillis: latency{
 			Mean: inMillis(time.Duration(res.Latency.Mean())), P50: inMillis(res.Percentile(50)), P90: inMillis(res.Percentile(90)),
 			P99: inMillis(res.Percentile(99)), P999: inMillis(res.Percentile(99.9)), Max: inMillis(time.Duration(res.Latency.Max())),
 		},
-	}
-	for _, f := range res.Failures {
-		d.Failures = append(d.Failures, failure{f.Reason, f.Count, cli.OneLine(f.Example)})
 	}
 	if v := res.Report; r.cfg.check {
 		d.Check = &check{v.Checked, v.Skipped, v.Duplicates, r.examples()}
@@ -130,15 +128,12 @@ func textIf(tell bool, format string, args ...any) string {
 
 // examples are some of the duplicates.
 func (r report) examples() []string {
-	list := []string{}
-	for _, n := range r.result.Report.Examples {
+	return cli.Map(func(n uint64) string {
 		if r.signed {
-			list = append(list, strconv.FormatInt(int64(n), 10)) //nolint:gosec // the same bits
-		} else {
-			list = append(list, cli.Decimal(n))
+			return strconv.FormatInt(int64(n), 10) //nolint:gosec // the same bits
 		}
-	}
-	return list
+		return cli.Decimal(n)
+	}, r.result.Report.Examples)
 }
 
 // inMillis is a duration in milliseconds: to the microsecond, one below a millisecond to the nanosecond.

@@ -33,10 +33,7 @@ func (e *callError) Unwrap() error { return e.failed }
 func (e *callError) Error() string {
 	each := e.failed.Each()
 	if len(each) > 1 {
-		var tried []string
-		for _, f := range each {
-			tried = append(tried, f.Member+": "+reason(f))
-		}
+		tried := Map(func(f *client.Error) string { return f.Member + ": " + reason(f) }, each)
 		return fmt.Sprintf("none of %d members answered: %s", len(tried), strings.Join(tried, "; "))
 	}
 	if f := each[0]; f.Unsent {

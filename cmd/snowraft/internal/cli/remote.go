@@ -107,17 +107,8 @@ func List[M, D any](doc func(M) D, page func(token string) (items []M, next stri
 		}
 		all = append(all, items...)
 		if next == "" {
-			return Docs(doc, all), nil
+			return Map(doc, all), nil
 		}
 		token = next
 	}
-}
-
-// Docs returns what doc makes of each item; the list is never null in JSON.
-func Docs[M, D any](doc func(M) D, items []M) []D {
-	docs := make([]D, len(items))
-	for i, item := range items {
-		docs[i] = doc(item)
-	}
-	return docs
 }

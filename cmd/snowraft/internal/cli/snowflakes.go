@@ -30,22 +30,10 @@ func Preset(name, hint string) (*snowflake.Layout, error) {
 }
 
 // PresetNames lists the presets.
-func PresetNames() []string {
-	var names []string
-	for _, l := range snowflake.Presets() {
-		names = append(names, l.Name())
-	}
-	return names
-}
+func PresetNames() []string { return Map((*snowflake.Layout).Name, snowflake.Presets()) }
 
 // EncodingNames lists the encodings of IDs.
-func EncodingNames() []string {
-	var names []string
-	for _, e := range snowflake.Encodings() {
-		names = append(names, e.String())
-	}
-	return names
-}
+func EncodingNames() []string { return Map(snowflake.Encoding.String, snowflake.Encodings()) }
 
 // EncodingValue takes the name of an encoding of IDs.
 func EncodingValue(p *snowflake.Encoding) *Value {

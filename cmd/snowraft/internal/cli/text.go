@@ -69,3 +69,12 @@ func Innermost(err error) error {
 
 // OneLine returns text with all of its white space as single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// Map returns what f makes of each item: a list that is never null in JSON.
+func Map[T, R any](f func(T) R, items []T) []R {
+	made := make([]R, len(items))
+	for i, item := range items {
+		made[i] = f(item)
+	}
+	return made
+}

@@ -77,7 +77,7 @@ func newStatusDoc(r *snowraftv1.GetStatusResponse) statusDoc {
 		Term: r.GetTerm(), CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(),
 		ObservedClock: cli.StampKnown(r.GetObservedClockMs()), Clock: cli.StampKnown(r.GetClockMs()), ClockOffsetMS: r.GetClockOffsetMs(),
 		Version: r.GetVersion(), Commands: r.GetFsmVersion(), CommandsKnown: r.GetFsmVersionSupported(),
-		Problem: r.GetProblem(), Config: newConfigDoc(r.GetConfig()), Lanes: cli.Docs(newLaneDoc, r.GetLanes()),
+		Problem: r.GetProblem(), Config: newConfigDoc(r.GetConfig()), Lanes: cli.Map(newLaneDoc, r.GetLanes()),
 	}
 }
 

@@ -3,7 +3,8 @@ package layout
 
 import (
 	"context"
-	"strconv"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,19 +30,14 @@ type fieldDoc struct {
 }
 
 func newLayoutDoc(l *snowraftv1.Layout) layoutDoc {
-	d := layoutDoc{
-		Name: l.GetName(), Fields: []fieldDoc{}, UnitMS: l.GetUnitMs(), Epoch: cli.Stamp(l.GetEpochMs()),
+	fields := cli.Map(func(f *snowraftv1.Field) fieldDoc {
+		return fieldDoc{Kind: cli.EnumName(f.GetKind().String(), "FIELD_KIND_"), Bits: f.GetBits()}
+	}, l.GetFields())
+	return layoutDoc{
+		Name: l.GetName(), Fields: fields, UnitMS: l.GetUnitMs(), Epoch: cli.Stamp(l.GetEpochMs()),
 		Datacenter: l.GetDatacenter(), Spread: l.GetSpread(), ExhaustsAt: cli.Stamp(l.GetExhaustsAtMs()),
+		fields: strings.Join(cli.Map(func(f fieldDoc) string { return fmt.Sprintf("%s:%d", f.Kind, f.Bits) }, fields), ","),
 	}
-	for i, f := range l.GetFields() {
-		kind := cli.EnumName(f.GetKind().String(), "FIELD_KIND_")
-		d.Fields = append(d.Fields, fieldDoc{Kind: kind, Bits: f.GetBits()})
-		if i > 0 {
-			d.fields += ","
-		}
-		d.fields += kind + ":" + strconv.FormatUint(uint64(f.GetBits()), 10)
-	}
-	return d
 }
 
 // New returns the command layout.

@@ -62,7 +62,7 @@ them, and how far their clocks are from that of the member that answers.`,
 		if err != nil {
 			return err
 		}
-		members := cli.Docs(newMemberDoc, resp.GetMembers())
+		members := cli.Map(newMemberDoc, resp.GetMembers())
 		heading := []string{"NAME", "ROLE", "ALIVE", "API", "RAFT", "CLOCK", "VERSION", "ID"}
 		return out.Answer(map[string]any{"members": members}, cli.Table(members, heading, func(m memberDoc) []any {
 			role, alive := m.Role, "no"

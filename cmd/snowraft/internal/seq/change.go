@@ -20,9 +20,17 @@ type changedSequenceDoc struct {
 	Unreached []string `json:"unreached_members"`
 }
 
-// printChanged prints a sequence and what was done to it.
-func printChanged(p *cli.Printer, done string, s *snowraftv1.Sequence, unreached []string) error {
-	d := changedSequenceDoc{newSequenceDoc(s), append([]string{}, unreached...)} // never null in JSON
+// changed is the answer to a change of a sequence.
+type changed interface {
+	GetSequence() *snowraftv1.Sequence
+	GetUnreachedMembers() []string
+}
+
+// printChanged prints the sequence in the answer to a change, and what was done to it.
+// A warning names the members that were not reached, and what that means.
+func printChanged(a *cli.App, p *cli.Printer, done string, resp changed, meaning string) error {
+	warnUnreached(a, resp.GetUnreachedMembers(), meaning)
+	d := changedSequenceDoc{newSequenceDoc(resp.GetSequence()), append([]string{}, resp.GetUnreachedMembers()...)} // never null in JSON
 	goesOn := "has no number left"
 	if d.Next != nil {
 		goesOn = fmt.Sprintf("goes on with %d", *d.Next)
@@ -67,8 +75,7 @@ that they hold.`,
 		if err != nil {
 			return err
 		}
-		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
-		return printChanged(out, "set", resp.GetSequence(), resp.GetUnreachedMembers())
+		return printChanged(a, out, "set", resp, oldBlocks)
 	})
 }
 

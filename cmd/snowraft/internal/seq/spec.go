@@ -122,8 +122,7 @@ Names have 1 to 128 bytes of printable UTF-8 without spaces; case matters.`,
 		if err != nil {
 			return err
 		}
-		warnUnreached(a, resp.GetUnreachedMembers(), "they may not know the sequence yet")
-		return printChanged(out, "created", resp.GetSequence(), resp.GetUnreachedMembers())
+		return printChanged(a, out, "created", resp, "they may not know the sequence yet")
 	})
 }
 
@@ -157,7 +156,6 @@ reset with a format that does not tell its periods apart.`,
 		if err != nil {
 			return err
 		}
-		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
-		return printChanged(out, "changed", resp.GetSequence(), resp.GetUnreachedMembers())
+		return printChanged(a, out, "changed", resp, oldBlocks)
 	})
 }
