@@ -23,13 +23,15 @@ type use struct {
 // rest reports whether the lane is idle, and makes it so when no caller has used it for
 // [Config.Idle]: it closes the lease and releases the worker. A lane that serves looks right
 // after an extension, and so keeps its window while the cluster has no quorum to grant another.
+// While the clock is in the last tick that it used, it would have to wait for the next one.
 func (l *lane) rest(now clock.Reading, held *lease) bool {
 	if l.issuer.idle == 0 {
 		return false
 	}
-	limit, position := min(l.issuer.idle, maxAsking), uint64(0)
+	limit, position, inUse := min(l.issuer.idle, maxAsking), uint64(0), false
 	if held != nil {
 		position = held.position.Load()
+		inUse = position > held.first && held.layout.TickAt(now.Wall) <= held.tick(position-1)
 		if held != l.lost {
 			limit = l.issuer.idle
 		}
@@ -38,7 +40,7 @@ func (l *lane) rest(now clock.Reading, held *lease) bool {
 	if l.wanted || position != l.used.position {
 		l.used, l.wanted, l.idle = use{position, now.Mono}, false, false
 	}
-	if l.idle || l.stopped || now.Mono-l.used.at < limit.Milliseconds() {
+	if l.idle || l.stopped || inUse || now.Mono-l.used.at < limit.Milliseconds() {
 		defer l.mu.Unlock()
 		return l.idle
 	}

@@ -103,3 +103,19 @@ func TestLaneWithoutWorkerStopsAsking(t *testing.T) {
 		r.next(0)
 	})
 }
+
+// A lane does not rest in a tick that it has used, where it could not go on.
+func TestIdleLaneKeepsItsTick(t *testing.T) {
+	run(t, func(r *rig) { idle(r); r.layout = hours(20) }, func(r *rig) {
+		for range 8 {
+			if took := timed(func() { r.next(0) }); took > time.Second {
+				r.Fatalf("waited %v, want an ID at once", took)
+			}
+			r.pass(25 * time.Minute)
+		}
+		r.pass(time.Hour)
+		if s, n := r.lane(), len(r.cluster.calls("acquire")); !s.Idle || n > 4 {
+			r.Fatalf("%+v after %d acquisitions, want an idle lane and at most one for each tick", s, n)
+		}
+	})
+}
