@@ -20,20 +20,30 @@ type BlockGranter interface {
 	ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error
 }
 
-// Block is the numbers First, First + Increment, ..., Count of them, of a sequence.
+// Block is the numbers that one grant holds.
 type Block struct {
-	Token      uint64 // fencing token, greater than 0; it only ever grows
+	Numbers
+	Token uint64 // fencing token, greater than 0; it only ever grows
+
+	// How long a block should last, and how many numbers to ask for at least and at most.
+	Duration           time.Duration
+	MinCount, MaxCount uint64
+}
+
+// Numbers are First, First + Increment, and so on, Count of them, of a sequence.
+type Numbers struct {
 	First      int64
 	Count      uint64 // greater than 0
 	Increment  int64
-	Generation uint64 // of the sequence; a later one makes the block stale
+	Generation uint64 // of the sequence; a later one makes a block stale
 
 	// Period is the first day of the period that the numbers belong to, as the decimal
 	// number yyyymmdd, and PeriodEnd when it ends; both 0 for a sequence without a reset.
 	Period    int32
 	PeriodEnd int64 // Unix milliseconds
+}
 
-	// How long a block should last, and how many numbers to ask for at least and at most.
-	Duration           time.Duration
-	MinCount, MaxCount uint64
+// Number returns the number at an index below Count.
+func (n Numbers) Number(index uint64) int64 {
+	return int64(uint64(n.First) + index*uint64(n.Increment)) // may wrap around in between, never in the end
 }

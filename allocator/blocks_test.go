@@ -121,8 +121,11 @@ func (c *blocks) AllocateBlock(ctx context.Context, _ string, count uint64) (b a
 	}
 	c.token++
 	b = allocator.Block{
-		Token: c.token, First: c.start + int64(c.granted)*c.increment, Count: count, Increment: c.increment,
-		Generation: c.generation, Period: c.period, PeriodEnd: c.periodEnd,
+		Token: c.token,
+		Numbers: allocator.Numbers{
+			First: c.start + int64(c.granted)*c.increment, Count: count, Increment: c.increment,
+			Generation: c.generation, Period: c.period, PeriodEnd: c.periodEnd,
+		},
 		Duration: c.duration, MinCount: c.min, MaxCount: c.max,
 	}
 	c.last, c.granted = c.granted, c.granted+count

@@ -48,7 +48,7 @@ func (l *ledger) accepted(b *stock) {
 	if l.known.before(b.epoch()) {
 		l.known = b.epoch()
 	}
-	l.end, l.step, l.endsIn = b.number(b.Count-1), b.Increment, b.epoch()
+	l.end, l.step, l.endsIn = b.Number(b.Count-1), b.Increment, b.epoch()
 }
 
 // rewind lets the next block begin right after the last number that was given out: the
@@ -102,7 +102,7 @@ func (s *Sequence) burn(which func(*stock) bool) {
 func (s *Sequence) retire(b *stock) (given uint64) {
 	if given = b.close(); given > 0 {
 		l := &s.ledger
-		l.last, l.lastOf, l.any = b.number(given-1), b.epoch(), true
+		l.last, l.lastOf, l.any = b.Number(given-1), b.epoch(), true
 		l.stats.Given += given
 	}
 	return given

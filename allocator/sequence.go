@@ -13,12 +13,9 @@ import (
 
 // SequenceConfig is what a [Sequence] needs. Name, Granter and Clock are required.
 type SequenceConfig struct {
-	// Name of the sequence.
-	Name string
-	// Granter is where blocks come from.
-	Granter BlockGranter
-	// Clock tells whether a block's period has ended, and paces requests for blocks.
-	Clock clock.Source
+	Name    string       // of the sequence
+	Granter BlockGranter // source of blocks
+	Clock   clock.Source // shows whether a block's period has ended, and paces requests for blocks
 	// Revision grows when anything changed that may make a cached block outdated;
 	// nil: never. It is read by every call.
 	Revision *atomic.Uint64
@@ -27,26 +24,10 @@ type SequenceConfig struct {
 	// changed, under the Sequence's lock: it must not call the Sequence. Nil: what
 	// blocks tell is all that is known.
 	Current func() (generation uint64, period int32, ok bool)
-	// FirstBlock is how many numbers to ask for at first, when no block has told yet
-	// how many are allowed; 0 means 100.
+	// FirstBlock is the size of the first request, before a block has shown how many
+	// numbers are allowed; 0 means 100.
 	FirstBlock uint64
-	// Logger for what operators should know; nil discards it.
-	Logger *slog.Logger
-}
-
-// Numbers are First, First + Increment, and so on, Count of them.
-type Numbers struct {
-	First      int64
-	Count      uint64
-	Increment  int64
-	Generation uint64
-	Period     int32 // as in Block
-	PeriodEnd  int64 // Unix milliseconds; 0 without a reset
-}
-
-// Number returns the number at an index below Count.
-func (n Numbers) Number(index uint64) int64 {
-	return int64(uint64(n.First) + index*uint64(n.Increment)) // may wrap around in between, never in the end
+	Logger     *slog.Logger // nil discards
 }
 
 // Sequence gives out the numbers of one relaxed sequence from granted blocks: the
@@ -143,7 +124,7 @@ func (s *Sequence) Last() (number int64, ok bool) {
 	s.refresh()
 	if b := s.current.Load(); b != nil {
 		if given := b.given(); given > 0 {
-			return b.number(given - 1), true
+			return b.Number(given - 1), true
 		}
 	}
 	l := &s.ledger

@@ -20,7 +20,8 @@ type endless struct{ token, next atomic.Uint64 }
 func (e *endless) AllocateBlock(_ context.Context, _ string, count uint64) (allocator.Block, error) {
 	count = max(count, 1_000_000)
 	return allocator.Block{
-		Token: e.token.Add(1), First: int64(e.next.Add(count) - count), Count: count, Increment: 1, Generation: 1,
+		Token:    e.token.Add(1),
+		Numbers:  allocator.Numbers{First: int64(e.next.Add(count) - count), Count: count, Increment: 1, Generation: 1},
 		Duration: 10 * time.Second, MinCount: 1_000_000, MaxCount: 1_000_000_000,
 	}, nil
 }

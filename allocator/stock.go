@@ -50,22 +50,11 @@ func (b *stock) close() (given uint64) { return min(b.position.Swap(closedStock)
 // given is how many numbers were given out; of a closed block, all.
 func (b *stock) given() uint64 { return min(b.position.Load(), b.Count) }
 
-// number returns the number at an index below Count. It wraps around in between,
-// never in the end: plausible made sure.
-func (b *stock) number(index uint64) int64 {
-	return int64(uint64(b.First) + index*uint64(b.Increment))
-}
-
 // numbers returns what a take gave out.
 func (b *stock) numbers(index, count uint64) Numbers {
-	return Numbers{
-		First:      b.number(index),
-		Count:      count,
-		Increment:  b.Increment,
-		Generation: b.Generation,
-		Period:     b.Period,
-		PeriodEnd:  b.PeriodEnd,
-	}
+	n := b.Numbers
+	n.First, n.Count = b.Number(index), count
+	return n
 }
 
 // epoch returns which numbering the block belongs to.
@@ -78,7 +67,7 @@ func (b *stock) continues(other *stock) bool {
 		b.Count > maxStock-other.Count {
 		return false
 	}
-	last := other.number(other.Count - 1)
+	last := other.Number(other.Count - 1)
 	return (b.First > last) == (b.Increment > 0) && b.First-last == b.Increment
 }
 
@@ -89,7 +78,7 @@ func (b *stock) joined(index uint64, with *stock) *stock {
 		return with
 	}
 	j := newStock(with.Block)
-	j.First, j.Count, j.granted = b.number(index), b.Count-index+with.Count, with.granted
+	j.First, j.Count, j.granted = b.Number(index), b.Count-index+with.Count, with.granted
 	return j
 }
 

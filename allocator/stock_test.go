@@ -36,7 +36,7 @@ func edge() *rapid.Generator[int64] {
 // A block is believed if and only if all its numbers fit, and then they are right.
 func TestBlocksFitIntoInt64(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := Block{Token: 1, First: edge().Draw(t, "first"), Increment: edge().Draw(t, "increment"), Count: uint64(edge().Draw(t, "count"))}
+		b := Block{Token: 1, Numbers: Numbers{First: edge().Draw(t, "first"), Increment: edge().Draw(t, "increment"), Count: uint64(edge().Draw(t, "count"))}}
 		if rapid.Bool().Draw(t, "just") && b.Increment != 0 { // as many as fit, or one more
 			room := new(big.Int).Sub(big.NewInt(math.MaxInt64), big.NewInt(b.First))
 			if b.Increment < 0 {
@@ -58,7 +58,7 @@ func TestBlocksFitIntoInt64(t *testing.T) {
 		}
 		s := newStock(b)
 		index := rapid.Uint64Range(0, b.Count-1).Draw(t, "index")
-		if got := s.number(index); number(index).Cmp(big.NewInt(got)) != 0 {
+		if got := s.Number(index); number(index).Cmp(big.NewInt(got)) != 0 {
 			t.Fatalf("number %d is %d instead of %v", index, got, number(index))
 		}
 		if i, ok := s.take(b.Count); !ok || i != 0 {
@@ -75,22 +75,22 @@ func TestBlocksFitIntoInt64(t *testing.T) {
 func TestJoinsAreExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) *stock {
-			return newStock(Block{
+			return newStock(Block{Token: 1, Numbers: Numbers{
 				First: edge().Draw(t, name+" first"), Increment: rapid.SampledFrom([]int64{-2, -1, 1, 2, math.MinInt64, math.MaxInt64}).Draw(t, name+" increment"),
-				Count: rapid.Uint64Range(1, 3).Draw(t, name+" count"), Token: 1,
-			})
+				Count: rapid.Uint64Range(1, 3).Draw(t, name+" count"),
+			}})
 		}
 		a, b := draw("a"), draw("b")
 		if rapid.Bool().Draw(t, "next") {
 			b.Increment = a.Increment
-			b.First = a.number(a.Count-1) + b.Increment // which may wrap around
+			b.First = a.Number(a.Count-1) + b.Increment // which may wrap around
 		}
 		if !plausible(a.Block) || !plausible(b.Block) || !b.continues(a) {
 			return
 		}
 		index := rapid.Uint64Range(0, a.Count).Draw(t, "index")
 		j := a.joined(index, b)
-		if !plausible(j.Block) || j.Count != a.Count-index+b.Count || j.number(j.Count-1) != b.number(b.Count-1) || index < a.Count && j.First != a.number(index) {
+		if !plausible(j.Block) || j.Count != a.Count-index+b.Count || j.Number(j.Count-1) != b.Number(b.Count-1) || index < a.Count && j.First != a.Number(index) {
 			t.Fatalf("%+v and %+v make %+v", a.Block, b.Block, j.Block)
 		}
 	})
@@ -101,7 +101,7 @@ type alone struct{ token, gap uint64 }
 
 func (a *alone) AllocateBlock(context.Context, string, uint64) (Block, error) {
 	a.token++
-	return Block{Token: a.token, First: int64(a.token * (100 + a.gap)), Count: 100, Increment: 1, Generation: 1}, nil
+	return Block{Token: a.token, Numbers: Numbers{First: int64(a.token * (100 + a.gap)), Count: 100, Increment: 1, Generation: 1}}, nil
 }
 
 func (*alone) ReturnBlock(context.Context, string, uint64, uint64) error { return nil }

@@ -288,7 +288,9 @@ func (a *audit) compare(info LayoutInfo, records []WorkerRecord) error {
 	}
 	for _, rec := range records {
 		k := l.workers[rec.Worker]
-		want := WorkerRecord{rec.Worker, k.high, k.from, k.token, k.holder, [nonceBytes]byte(k.nonce), k.released}
+		want := WorkerRecord{GrantRecord{
+			Worker: rec.Worker, Token: k.token, Holder: k.holder, Nonce: [nonceBytes]byte(k.nonce), From: k.from, Until: k.high,
+		}, k.released}
 		if rec != want {
 			return violated("high-water", "%+v, expected %+v", rec, want)
 		}

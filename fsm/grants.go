@@ -1,15 +1,9 @@
 package fsm
 
-// WorkerRecord is a worker that was granted at least once, and its last window,
-// [From, HighWater).
+// WorkerRecord is a worker that was granted at least once, with its last window.
 type WorkerRecord struct {
-	Worker    uint64
-	HighWater int64
-	From      int64
-	Token     uint64
-	Holder    string
-	Nonce     [nonceBytes]byte
-	Released  bool
+	GrantRecord
+	Released bool
 }
 
 // Workers returns up to limit workers of a layout that were granted at least once,
@@ -20,15 +14,10 @@ func (s *State) Workers(layout string, from uint64, limit int) []WorkerRecord {
 	if !ok || from >= uint64(len(l.workers.used)) || limit <= 0 {
 		return nil
 	}
-	used := l.workers.used[from:]
-	used = used[:min(limit, len(used))]
-	records := make([]WorkerRecord, 0, len(used))
-	for i := range used {
-		k := &used[i]
-		records = append(records, WorkerRecord{
-			Worker: from + uint64(i), HighWater: k.highWater, From: k.from, Token: k.token,
-			Holder: k.holder, Nonce: k.nonce, Released: k.released,
-		})
+	records := make([]WorkerRecord, min(limit, len(l.workers.used)-int(from)))
+	for i := range records {
+		number := int(from) + i
+		records[i] = WorkerRecord{l.workers.record(number), l.workers.used[number].released}
 	}
 	return records
 }
@@ -43,13 +32,16 @@ func (s *State) WhoIs(layout string, worker uint64, tick int64) (GrantRecord, bo
 	if g, ok := l.history.find(worker, tick); ok {
 		return g, true
 	}
-	k := &l.workers.used[worker]
-	if tick < k.from || tick >= k.highWater {
-		return GrantRecord{}, false
-	}
+	g := l.workers.record(int(worker))
+	return g, g.From <= tick && tick < g.Until
+}
+
+// record returns the last window of a worker, without the time of its grant.
+func (w *workers) record(number int) GrantRecord {
+	k := &w.used[number]
 	return GrantRecord{
-		Worker: worker, Token: k.token, Holder: k.holder, Nonce: k.nonce, From: k.from, Until: k.highWater,
-	}, true
+		Worker: uint64(number), Token: k.token, Holder: k.holder, Nonce: k.nonce, From: k.from, Until: k.highWater,
+	}
 }
 
 // granted returns the current window of a worker.

@@ -19,27 +19,15 @@ type Result struct {
 	// [ErrHalted]. Err is set too, so that nobody takes such a result for a grant.
 	Halted error
 
-	// Grant is the window, for AcquireWorker and ExtendWindow.
-	Grant Grant
+	Grant    Grant             // window, for AcquireWorker and ExtendWindow
+	Layout   *snowflake.Layout // new or equal existing layout, for CreateLayout
+	Config   *commandv1.Config // configuration from now on, for SetConfig; must not be changed
+	Sequence Sequence          // sequence from now on, for CreateSequence and UpdateSequence
+	Block    BlockGrant        // block, for AllocateBlock
 
-	// Layout is the new or equal existing layout, for CreateLayout.
-	Layout *snowflake.Layout
-
-	// Config is the configuration from now on, for SetConfig. It must not be changed.
-	Config *commandv1.Config
-
-	// Sequence is the sequence from now on, for CreateSequence and UpdateSequence.
-	Sequence Sequence
-
-	// Block is the block, for AllocateBlock.
-	Block BlockGrant
-
-	// Index is the log index of the command, for every command, also one that changed nothing.
-	Index uint64
-
-	// Observed is the observed clock after the command in Unix milliseconds, for
-	// every command, refused ones too.
-	Observed int64
+	// Index and Observed are set for every command, also a refused one.
+	Index    uint64 // log index of the command
+	Observed int64  // observed clock after the command; Unix ms
 }
 
 // Failure returns Halted or Err as an error, or nil if there is neither.

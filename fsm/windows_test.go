@@ -279,7 +279,7 @@ func TestReaders(t *testing.T) {
 	if info, ok := l.LayoutInfo("tiny"); !ok || info.Used != 2 {
 		t.Errorf("layout: %+v, %v", info, ok)
 	}
-	if all := l.Workers("tiny", 0, 10); len(all) != 2 || all[0].Holder != "a/0" || all[1].HighWater != 200 {
+	if all := l.Workers("tiny", 0, 10); len(all) != 2 || all[0].Holder != "a/0" || all[1].Until != 200 {
 		t.Errorf("workers: %+v", all)
 	}
 	if page := l.Workers("tiny", 1, 1); len(page) != 1 || page[0].Worker != 1 {

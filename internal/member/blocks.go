@@ -81,8 +81,9 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 		}
 		b, spec := result.Block, s.Spec
 		return allocator.Block{
-			Token: b.Token, First: b.First, Count: b.Count, Increment: b.Increment,
-			Generation: b.Generation, Period: b.Period, PeriodEnd: d.periodEnd(b.Period),
+			Token: b.Token,
+			Numbers: allocator.Numbers{First: b.First, Count: b.Count, Increment: b.Increment,
+				Generation: b.Generation, Period: b.Period, PeriodEnd: d.periodEnd(b.Period)},
 			Duration: time.Duration(spec.GetBlockMs()) * time.Millisecond, MinCount: spec.GetMinBlock(), MaxCount: spec.GetMaxBlock(),
 		}, grantedBlock{definition: d, index: result.Index, atMillis: b.AtMillis}, nil
 	}

@@ -84,10 +84,8 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	}
 	// The same goes for what was granted meanwhile.
 	s.numbers.DropBefore(granted.index)
-	n := allocator.Numbers{First: block.First, Count: block.Count, Increment: block.Increment,
-		Period: block.Period, PeriodEnd: block.PeriodEnd, Generation: block.Generation}
-	s.advance(last(n))
-	return granted.definition.numbering(n, granted.atMillis), nil
+	s.advance(last(block.Numbers))
+	return granted.definition.numbering(block.Numbers, granted.atMillis), nil
 }
 
 // last is the last number that was given out by anybody.

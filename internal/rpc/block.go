@@ -21,8 +21,9 @@ func (g MemberGranter) AllocateBlock(ctx context.Context, sequence string, count
 		return allocator.Block{}, errors.New("the member answered without a block")
 	}
 	return allocator.Block{
-		Token: b.GetToken(), First: b.GetFirst(), Count: b.GetCount(), Increment: b.GetIncrement(), Generation: b.GetGeneration(),
-		Period: b.GetPeriod(), PeriodEnd: b.GetPeriodEndsMs(),
+		Token: b.GetToken(),
+		Numbers: allocator.Numbers{First: b.GetFirst(), Count: b.GetCount(), Increment: b.GetIncrement(),
+			Generation: b.GetGeneration(), Period: b.GetPeriod(), PeriodEnd: b.GetPeriodEndsMs()},
 		Duration: time.Duration(b.GetBlockDurationMs()) * time.Millisecond, MinCount: b.GetMinBlock(), MaxCount: b.GetMaxBlock(),
 	}, nil
 }

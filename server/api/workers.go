@@ -104,13 +104,11 @@ func (w workers) ListWorkers(ctx context.Context, req *snowraftv1.ListWorkersReq
 				resp.NextPageToken = strconv.FormatUint(r.Worker, 10)
 				return
 			}
-			m := workerGrant(l, fsm.GrantRecord{
-				Worker: r.Worker, Token: r.Token, Holder: r.Holder, Nonce: r.Nonce, From: r.From, Until: r.HighWater,
-			})
+			m := workerGrant(l, r.GrantRecord)
 			switch {
 			case r.Released:
 				m.State = snowraftv1.WorkerState_WORKER_STATE_RELEASED
-			case r.HighWater <= now:
+			case r.Until <= now:
 				m.State = snowraftv1.WorkerState_WORKER_STATE_EXPIRED
 			default:
 				m.State = snowraftv1.WorkerState_WORKER_STATE_HELD
