@@ -29,14 +29,14 @@ type clockAsked struct {
 	at int64 // as clock.Reading counts Mono
 }
 
-// askClocks asks all members that gossip, and forgets earlier questions: an answer that takes so long
+// askClocks asks all voters that gossip, and forgets earlier questions: an answer that takes so long
 // says little.
 func (g *gossip) askClocks() {
 	asked := make(map[uint64]clockAsked)
 	to := make(map[uint64]memberlist.Address)
 	g.mu.Lock()
 	for id, p := range g.peers {
-		if p.alive && g.isServer(id) {
+		if _, voter := g.standing(id); voter && p.alive {
 			number := rand.Uint64()
 			asked[number] = clockAsked{id: id, at: g.watch.Now().Mono}
 			to[number] = memberlist.Address{Addr: p.meta.Gossip, Name: p.meta.gossipName()}

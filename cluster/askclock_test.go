@@ -12,7 +12,7 @@ import (
 )
 
 // gossiping is a node that gossips, and whose clock is ahead by so much. It probes nobody.
-func gossiping(t *testing.T, number int, ahead time.Duration, isServer func(string) bool) *Node {
+func gossiping(t *testing.T, number int, ahead time.Duration, standing func(string) (member, voter bool)) *Node {
 	t.Helper()
 	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
 	if err != nil {
@@ -27,7 +27,7 @@ func gossiping(t *testing.T, number int, ahead time.Duration, isServer func(stri
 		r.Wall += ahead.Milliseconds()
 		return r
 	}, nil, clock.Limits{MaxOffset: time.Second})
-	n.gossip = newGossip(&n.cfg, n.meta, n.stats, isServer)
+	n.gossip = newGossip(&n.cfg, n.meta, n.stats, standing)
 	if err := n.gossip.open(&n.cfg); err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func gossiping(t *testing.T, number int, ahead time.Duration, isServer func(stri
 
 func TestAskClocks(t *testing.T) {
 	t.Parallel()
-	member := func(id string) bool { return id != nodeID(3) }
+	member := func(id string) (bool, bool) { return id != nodeID(3), id != nodeID(3) }
 	a, b, stranger := gossiping(t, 1, 0, member), gossiping(t, 2, 5*time.Second, member), gossiping(t, 3, time.Hour, member)
 	for _, n := range []*Node{b, stranger} {
 		if err := a.gossip.join(n.meta().Gossip); err != nil {
@@ -84,5 +84,23 @@ func TestForeignClockMessages(t *testing.T) {
 	n.gossip.NotifyMsg(answer)
 	if !n.cfg.Watch.Settled() || len(n.gossip.asked) > 0 {
 		t.Error("the answer to a question was not taken, or can come twice")
+	}
+}
+
+func TestNonvoterClockIsShownOnly(t *testing.T) {
+	t.Parallel()
+	for _, votes := range []bool{false, true} {
+		a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
+		a.gossip.standing = func(string) (member, voter bool) { return true, votes }
+		b.cfg.GossipHost = "b"
+		b.gossip.stats = func() peerStats { return peerStats{} }
+		a.hear(b)
+		a.gossip.NotifyPingComplete(&memberlist.Node{Meta: b.meta().encode()}, 0, b.gossip.AckPayload())
+		if a.cfg.Watch.Settled() != votes {
+			t.Errorf("Settled() = %t after the answer of a member that votes: %t", !votes, votes)
+		}
+		if _, ok := a.cfg.Watch.PeerOffset(b.ID()); !ok {
+			t.Error("the offset of the member's clock is not known")
+		}
 	}
 }

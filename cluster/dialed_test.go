@@ -62,7 +62,7 @@ func TestDeadMemberIsForgottenWithItsRemoval(t *testing.T) {
 	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
 	b.cfg.GossipHost, c.cfg.GossipHost = "b", "c"
 	members := map[string]bool{b.ID(): true, c.ID(): true}
-	a.gossip.isServer = func(id string) bool { return members[id] }
+	a.gossip.standing = func(id string) (bool, bool) { return members[id], members[id] }
 	for _, n := range []*Node{b, c} {
 		a.hear(n)
 		a.gossip.NotifyLeave(&memberlist.Node{Name: n.meta().gossipName(), Meta: n.meta().encode()})

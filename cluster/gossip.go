@@ -35,7 +35,7 @@ type gossip struct {
 	self    func() meta
 	stats   func() peerStats
 
-	isServer func(id string) bool // whether a node is in the Raft configuration
+	standing func(id string) (member, voter bool) // in the Raft configuration
 
 	mu    sync.Mutex
 	peers map[string]peerInfo // by node ID, this node excluded
@@ -60,9 +60,9 @@ type peerStats struct {
 	lastContact         time.Duration
 }
 
-func newGossip(cfg *Config, self func() meta, stats func() peerStats, isServer func(string) bool) *gossip {
+func newGossip(cfg *Config, self func() meta, stats func() peerStats, standing func(string) (member, voter bool)) *gossip {
 	return &gossip{
-		watch: cfg.Watch, logger: cfg.Logger, self: self, stats: stats, isServer: isServer,
+		watch: cfg.Watch, logger: cfg.Logger, self: self, stats: stats, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1),
 	}
@@ -175,7 +175,10 @@ func (g *gossip) all() []peerInfo {
 func (g *gossip) forget() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	maps.DeleteFunc(g.peers, func(id string, p peerInfo) bool { return !p.alive && !g.isServer(id) })
+	maps.DeleteFunc(g.peers, func(id string, p peerInfo) bool {
+		member, _ := g.standing(id)
+		return !p.alive && !member
+	})
 }
 
 // close leaves the gossip (which is not leaving the cluster) and stops it.
@@ -274,11 +277,12 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	if err != nil {
 		return
 	}
+	member, _ := g.standing(m.ID)
 	g.mu.Lock()
 	p, ok := g.peers[m.ID]
 	ok = ok && p.meta.Starts == m.Starts
 	switch {
-	case ok && g.isServer(m.ID):
+	case ok && member:
 		p.alive = false
 		g.peers[m.ID] = p
 	case ok:
@@ -310,8 +314,8 @@ func (g *gossip) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, paylo
 	if err != nil || len(payload) != ackSize || g.compatible(m) != nil {
 		return
 	}
-	if g.isServer(m.ID) { // others have no say in what time it is
-		g.watch.ObservePeer(m.ID, int64(binary.BigEndian.Uint64(payload)), rtt) //nolint:gosec // the bits are what matters
+	if member, voter := g.standing(m.ID); member {
+		g.watch.ObserveMember(m.ID, int64(binary.BigEndian.Uint64(payload)), rtt, voter) //nolint:gosec // the bits are what matters
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -101,10 +101,7 @@ func ids(members []Member) string {
 }
 
 // IsMember reports whether this node is in its own Raft configuration, and whether it votes.
-func (n *Node) IsMember() (member, voter bool) {
-	s, ok := n.server(n.ID())
-	return ok, ok && s.Suffrage == raft.Voter
-}
+func (n *Node) IsMember() (member, voter bool) { return n.standing(n.ID()) }
 
 // Contact makes this node's gossip contact another node, which the leader then
 // adds if it is new; it returns that node once it is a member.

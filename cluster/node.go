@@ -81,7 +81,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if len(n.meta().encode()) > maxMeta-100 {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", len(n.meta().encode()), maxMeta-100)
 	}
-	n.gossip = newGossip(&n.cfg, n.meta, n.stats, n.isServer)
+	n.gossip = newGossip(&n.cfg, n.meta, n.stats, n.standing)
 	if cfg.Storage != nil {
 		n.store, err = storage.Guard(*cfg.Storage, n.id, n.Fail)
 	} else {

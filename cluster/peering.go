@@ -92,13 +92,13 @@ func (n *Node) server(id string) (raft.Server, bool) {
 	return raft.Server{}, false
 }
 
-// isServer reports whether a node is in the Raft configuration; false until raft runs.
-func (n *Node) isServer(id string) bool {
+// standing reports whether a node is in the Raft configuration, and whether it votes; neither until raft runs.
+func (n *Node) standing(id string) (member, voter bool) {
 	select {
 	case <-n.opened:
-		_, ok := n.server(id)
-		return ok
+		s, ok := n.server(id)
+		return ok, ok && s.Suffrage == raft.Voter
 	default:
-		return false
+		return false, false
 	}
 }

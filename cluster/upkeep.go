@@ -16,9 +16,10 @@ func (n *Node) watch() {
 	defer second.Stop()
 	var write stall
 	for {
-		changed := n.LeaderChanged() // a new leader wants to know at once whether it is alone
+		changed := n.LeaderChanged() // a new leader wants to know at once whether it is the only voter
 		n.cfg.Watch.Update()
-		n.cfg.Watch.SetAlone(len(n.servers()) == 1)
+		others, need := n.otherVoters()
+		n.cfg.Watch.SetAlone(len(others)+need == 0) // a node that does not vote needs others
 		if !n.cfg.Watch.Settled() {
 			n.gossip.askClocks()
 		}

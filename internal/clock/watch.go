@@ -60,8 +60,9 @@ type Watch struct {
 }
 
 type peer struct {
-	base int64
-	mono int64 // when it answered
+	base  int64
+	mono  int64 // time of its answer
+	voter bool  // its clock counts; a nonvoter's is only shown
 }
 
 // NewWatch returns a watch over a clock. observed is the replicated observed
@@ -148,7 +149,7 @@ func (w *Watch) Unfit() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.peers {
-		if p.base+r.Mono >= oldest {
+		if p.voter && p.base+r.Mono >= oldest {
 			return true
 		}
 	}
@@ -162,15 +163,20 @@ func (w *Watch) Trusted() bool {
 	return w.settled.Load() && !w.disputed.Load() && !w.Off()
 }
 
-// Settled reports whether a peer was asked since the start, or there is nobody to ask.
+// Settled reports whether a voter answered since the start, or there is no other voter.
 func (w *Watch) Settled() bool { return w.settled.Load() }
 
-// ObservePeer takes a peer's answer: its wall clock in Unix milliseconds, read
-// rtt/2 ago.
+// ObservePeer is [Watch.ObserveMember] of a peer whose clock counts.
 func (w *Watch) ObservePeer(id string, wall int64, rtt time.Duration) {
+	w.ObserveMember(id, wall, rtt, true)
+}
+
+// ObserveMember takes a peer's answer: its wall clock in Unix milliseconds, read
+// rtt/2 ago. That of a nonvoter has no say in what time it is.
+func (w *Watch) ObserveMember(id string, wall int64, rtt time.Duration, voter bool) {
 	r := w.read()
 	w.mu.Lock()
-	w.peers[id] = peer{base: wall + rtt.Milliseconds()/2 - r.Mono, mono: r.Mono}
+	w.peers[id] = peer{base: wall + rtt.Milliseconds()/2 - r.Mono, mono: r.Mono, voter: voter}
 	w.mu.Unlock()
 	w.Update()
 }
@@ -218,7 +224,9 @@ func (w *Watch) Update() {
 			delete(w.peers, id)
 			continue
 		}
-		bases = append(bases, p.base)
+		if p.voter {
+			bases = append(bases, p.base)
+		}
 	}
 	slices.Sort(bases)
 
@@ -278,7 +286,7 @@ func (w *Watch) settle(own, other, mono int64) (disputed bool) {
 	return true
 }
 
-// SetAlone says whether there is nobody to ask: this member is the only one of
+// SetAlone says whether there is nobody to ask: this member is the only voter of
 // its cluster. Then a jump is believed after a minute without another.
 func (w *Watch) SetAlone(alone bool) {
 	w.mu.Lock()

@@ -274,3 +274,18 @@ func BenchmarkTimeNow(b *testing.B) {
 		_ = time.Now().UnixMilli()
 	}
 }
+
+func TestNonvoterHasNoSay(t *testing.T) {
+	w, h, _ := newWatch()
+	w.ObserveMember("nonvoter", h.wall-time.Hour.Milliseconds(), 0, false)
+	if w.Settled() {
+		t.Error("Settled() = true after the answer of a nonvoter")
+	}
+	w.SetAlone(true)
+	if err := w.Check(w.Now()); err != nil || !w.Trusted() {
+		t.Errorf("Check() = %v, Trusted() = %t beside a nonvoter whose clock is off", err, w.Trusted())
+	}
+	if d, ok := w.PeerOffset("nonvoter"); !ok || d != -time.Hour {
+		t.Errorf("PeerOffset() = %v, %t, want -1 h", d, ok)
+	}
+}

@@ -78,3 +78,27 @@ func (w *world) goesOnUntil(n *node, end time.Time) {
 		w.Error("issued after its window ended")
 	}
 }
+
+// A second member that was never promoted is lost. Its clock does not count, so the voter needs no comparison.
+func TestSoleVoterServesBesideDeadNonvoter(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{members: 1}, func(w *world) {
+		voter := w.nodes[0]
+		w.addNode(0).start()
+		w.until(recovery, "there is a nonvoter", func() bool { _, nonvoters := w.voters(); return nonvoters == 1 })
+		w.crashAll()
+		voter.expect = 0 // other addresses are known now
+		voter.start()
+		w.untilIssue(recovery, voter)
+		if voters, nonvoters := voter.voters(); voters != 1 || nonvoters != 1 {
+			t.Errorf("%d voters and %d nonvoters, want 1 and 1", voters, nonvoters)
+		}
+		m := voter.proc().member
+		if _, err := m.CreateSequence(w.Context(), plain("orders", relaxed), false); err != nil {
+			t.Error(err)
+		}
+		if _, err := m.ObserveClock(w.Context(), true); err != nil {
+			t.Error(err)
+		}
+	})
+}
