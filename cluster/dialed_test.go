@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -77,5 +78,60 @@ func TestDeadMemberIsForgottenWithItsRemoval(t *testing.T) {
 	}
 	if _, known := a.gossip.peer(c.ID()); known {
 		t.Error("the removed member is still known")
+	}
+}
+
+// The other end of a connection to a member that died never closes it.
+func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
+	t.Parallel()
+	var listeners [2]net.Listener
+	for i := range listeners {
+		var err error
+		if listeners[i], err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mem, dead := raft.NewInmemStore(), someMeta()
+	dead.Raft, dead.Gossip = listeners[1].Addr().String(), "127.0.0.1:1"
+	s := newStreamLayer(listeners[1], func() meta { return dead }, func(hello) handshakeReply { return handshakeReply{} },
+		func(error) {}, func() (uint64, bool) { return 1, true }, slog.New(slog.DiscardHandler))
+	defer s.Close()
+	n := openAlone(t, mem, mem, func(c *Config) {
+		c.Transport, c.RaftListener, c.RaftAddress = nil, listeners[0], listeners[0].Addr().String()
+		c.Timing.Reconcile = time.Hour
+	})
+	t.Cleanup(func() { // after s, for which raft would wait
+		if err := n.Close(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	untilLeader(t, n)
+	dead.Cluster = n.ClusterID()
+	address := raftAddress(dead.ID, dead.Raft)
+	if err := n.raft.AddNonvoter(raft.ServerID(dead.ID), address, 0, 0).Error(); err != nil {
+		t.Fatal(err)
+	}
+	n.gossip.learn(dead, false)
+	conn, err := n.stream.dialTerms(address, time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Remove(t.Context(), dead.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(10 * time.Second); ; <-time.After(10 * time.Millisecond) {
+		_, known := n.gossip.peer(dead.ID)
+		n.stream.dialed.mu.Lock()
+		held := len(n.stream.dialed.conns)
+		n.stream.dialed.mu.Unlock()
+		if !known && held == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the removed member is known: %t, %d connections are held, want none", known, held)
+		}
+	}
+	if err := conn.SetDeadline(time.Time{}); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("the connection to the removed member is open: %v", err)
 	}
 }
