@@ -7,17 +7,18 @@ import (
 )
 
 // notComparedError keeps a member that is elected right after its start from judging its own clock
-// alone. It is an [ErrNoLeader]: nothing was done, and a retry helps.
+// alone. It is an [ErrNoLeader]: nothing was done, and a retry helps once voters hear each other's gossip.
 type notComparedError struct{}
 
 func (notComparedError) Error() string {
-	return "the leader has not compared its clock with another member's since it started; try again"
+	return "the leader has not compared its clock with another voter's since its start; " +
+		"check gossip (UDP) between the members, or remove members that are gone with 'snowraft member remove ID'"
 }
 
 func (notComparedError) Is(target error) bool { return target == ErrNoLeader }
 
 // comparedNow returns this leader's clock, in Unix milliseconds, for a command whose time has a lasting
-// effect: no later correction undoes it. The clock was compared with another member's, or there is none,
+// effect: no later correction undoes it. The clock was compared with another voter's, or there is none,
 // and is not ahead of the majority's.
 func (m *Member) comparedNow() (int64, error) {
 	if !m.clock.Settled() { // before the reading, which is judged by what the comparison gave

@@ -3,6 +3,7 @@ package member
 import (
 	"errors"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -47,8 +48,8 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 	}
 	fresh, wrong := stranger(m, 0), stranger(m, 36*time.Hour)
 	for name, do := range lasting {
-		if err := do(fresh); !errors.Is(err, ErrNoLeader) {
-			t.Errorf("%s before the comparison: %v, want an ErrNoLeader", name, err)
+		if err := do(fresh); !errors.Is(err, ErrNoLeader) || !strings.Contains(err.Error(), "snowraft member remove") {
+			t.Errorf("%s before the comparison: %v, want an ErrNoLeader that says what to do", name, err)
 		}
 	}
 	if _, err := wrong.AllocateBlock(t.Context(), "plain", 1); err != nil {

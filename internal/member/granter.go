@@ -29,7 +29,7 @@ func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireReq
 		return allocator.Grant{}, err
 	}
 	if l == Leader(g.m) && !g.m.clock.Settled() {
-		return allocator.Grant{}, notComparedError{} // another member's clock is compared with this leader's
+		return allocator.Grant{}, notComparedError{} // another voter's clock is compared with this leader's
 	}
 	return l.AcquireWorker(ctx, r)
 }
