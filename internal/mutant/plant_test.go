@@ -113,6 +113,10 @@ var (
 func execute(t *testing.T, program, pkg, pattern string, flags []string) (o outcome) {
 	t.Helper()
 	args := append([]string{"-test.v", "-test.failfast", "-test.timeout=" + limit, "-test.run=" + pattern}, flags...)
+	const noFile = "-rapid.nofailfile" // a failure that a bug caused is none to replay
+	if help, _ := exec.CommandContext(t.Context(), program, "-help").CombinedOutput(); strings.Contains(string(help), noFile) {
+		args = append(args, noFile)
+	}
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Dir = filepath.Join(root, pkg)
 	begun := time.Now()
