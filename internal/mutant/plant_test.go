@@ -37,8 +37,8 @@ func TestPlantedBugsAreCaught(t *testing.T) {
 					built[key] = build(t, r.Package, planted...)
 				}
 				o := execute(t, built[key], r.Package, exactly(r.Test), r.Flags)
-				if verdict := o.verdict(r.Caught); verdict != "" {
-					t.Errorf("%s -run %s %v: %s\n%s", r.Package, r.Test, r.Flags, verdict, o.text)
+				if fault := o.fault(r.Caught); fault != "" {
+					t.Errorf("%s -run %s %v: %s\n%s", r.Package, r.Test, r.Flags, fault, o.text)
 				} else {
 					t.Logf("%s -run %s: %v, failed: %v", r.Package, r.Test, o.took.Round(100*time.Millisecond), o.failed)
 				}
@@ -66,8 +66,8 @@ func TestWithoutPlantedBugs(t *testing.T) {
 		t.Run(pkg, func(t *testing.T) {
 			t.Parallel()
 			o := execute(t, build(t, pkg), pkg, strings.Join(names, "|"), nil)
-			if verdict := o.verdict(false); verdict != "" {
-				t.Errorf("%s\n%s", verdict, o.text)
+			if fault := o.fault(false); fault != "" {
+				t.Errorf("%s\n%s", fault, o.text)
 			}
 		})
 	}
@@ -135,8 +135,8 @@ func execute(t *testing.T, program, pkg, pattern string, flags []string) (o outc
 	return o
 }
 
-// verdict says what is wrong with an outcome, "" if nothing is.
-func (o *outcome) verdict(caught bool) string {
+// fault says what is wrong with an outcome, "" if nothing is.
+func (o *outcome) fault(caught bool) string {
 	switch {
 	case o.broken != "":
 		return "it shows nothing: " + o.broken
