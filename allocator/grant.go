@@ -107,8 +107,8 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 // If the cluster refuses the window as that of another holder, the lane issues from
 // what is left of it until another worker is granted.
 func (l *lane) extend(held *lease, now clock.Reading) pause {
-	until := held.until()
-	if l.extension == 0 {
+	until, repeated := held.until(), l.extension != 0
+	if !repeated {
 		l.extension = drawExtension()
 	}
 	var grant Grant
@@ -142,6 +142,9 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	l.issuer.observe(grant.ObservedMillis)
 	l.window.extended(grant.MaxWindow)
 	if now = l.issuer.watch.Now(); l.hasEnded(held, now) {
+		if repeated {
+			return pause{0, false} // what was granted long ago is over: the next one is a new extension
+		}
 		return l.failed(errShort) // do not ask again without a pause
 	}
 	if l.failures > 0 {

@@ -49,6 +49,28 @@ func TestLostReplyToExtend(t *testing.T) {
 	})
 }
 
+// What the cluster granted before an outage is over at its end: the lane asks anew at once.
+func TestLostReplyBeforeAnOutage(t *testing.T) {
+	run(t, nil, func(r *rig) {
+		r.next(0)
+		r.loseReplies(1)
+		for len(r.cluster.calls("extend")) == 0 {
+			r.pass(10 * time.Millisecond)
+		}
+		r.cluster.set(func() { r.cluster.before = func(call) error { return errDown } })
+		r.pass(time.Minute)
+		r.cluster.set(func() { r.cluster.before = nil })
+		for n := len(r.cluster.calls("extend")); len(r.cluster.calls("extend")) == n; {
+			r.pass(time.Millisecond)
+		}
+		k := r.cluster.calls("extend")
+		if n := len(k); r.issuer.Ready() != nil || k[n-2].id == k[n-1].id || k[n-1].mono != k[n-2].mono {
+			r.Fatalf("%+v after %+v, want a new extension at once that serves", r.lane(), k[n-2:])
+		}
+		r.next(0)
+	})
+}
+
 // Each extension has an ID of its own.
 func TestExtensionIDs(t *testing.T) {
 	run(t, nil, func(r *rig) {
