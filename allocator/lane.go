@@ -105,8 +105,8 @@ func (l *lane) step() pause {
 		return l.hold(err)
 	}
 	if held == nil || held == l.lost {
-		if l.rest(now, held) {
-			return pause{maxRest, true}
+		if d := l.rest(now, held); d > 0 {
+			return pause{d, true}
 		}
 		return l.acquire(now, limits)
 	}

@@ -126,6 +126,7 @@ func lostWithoutAnother(r *rig) (until time.Time) {
 		}
 	})
 	for len(r.cluster.calls("acquire")) < 3 {
+		r.next(0)
 		r.pass(time.Second)
 	}
 	return until
@@ -162,6 +163,28 @@ func TestLostWorkerServesUntilAnotherIsGranted(t *testing.T) {
 		r.pass(time.Minute)
 		if k := r.cluster.calls("release"); len(k) != 0 {
 			r.Fatalf("released %+v, want nothing: the worker is another holder's", k)
+		}
+	})
+}
+
+// A lost worker that nobody uses serves until the lane rests, though the lane asks for no other meanwhile.
+func TestLostWorkerIsKeptUnused(t *testing.T) {
+	run(t, idle, func(r *rig) {
+		until := lostWithoutAnother(r)
+		r.pass(70 * time.Second)
+		calls := len(r.cluster.log)
+		r.pass(until.Sub(time.UnixMilli(r.clock.read().Wall)) - time.Second)
+		if n := len(r.cluster.log); n != calls {
+			r.Fatalf("called %+v, want nothing: no caller used the lane", r.cluster.log[calls:])
+		}
+		r.next(0)
+		r.pass(time.Minute)
+		if len(r.cluster.log) == calls {
+			r.Fatal("no call within a minute after a use")
+		}
+		r.pass(11 * time.Minute)
+		if s := r.lane(); !s.Idle || len(r.cluster.calls("release")) != 0 {
+			r.Fatalf("%+v, released %+v, want an idle lane and no release", s, r.cluster.calls("release"))
 		}
 	})
 }

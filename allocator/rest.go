@@ -9,7 +9,7 @@ import (
 const (
 	// maxRest is how long an idle lane sleeps unless a caller wakes it.
 	maxRest = time.Hour
-	// maxAsking is how long a lane without a worker asks for one that no caller waits for.
+	// maxAsking is how long a lane whose worker is missing or lost asks for one that no caller waits for.
 	maxAsking = time.Minute
 )
 
@@ -20,29 +20,33 @@ type use struct {
 	at       int64  // Mono; when run last saw that the lane had been used
 }
 
-// rest reports whether the lane is idle, and makes it so when no caller has used it for
-// [Config.Idle]: it closes the lease and releases the worker. A lane that serves looks right
-// after an extension, and so keeps its window while the cluster has no quorum to grant another.
+// rest returns how long the lane does nothing because no caller uses it, 0 if it goes on. When
+// none has used it for [Config.Idle] it closes the lease and releases the worker. A lane that serves looks
+// right after an extension, and so keeps its window while the cluster has no quorum to grant another.
 // While the clock is in the last tick that it used, it would have to wait for the next one.
-func (l *lane) rest(now clock.Reading, held *lease) bool {
+func (l *lane) rest(now clock.Reading, held *lease) time.Duration {
 	if l.issuer.idle == 0 {
-		return false
+		return 0
 	}
 	limit, position, inUse := min(l.issuer.idle, maxAsking), uint64(0), false
 	if held != nil {
-		position = held.position.Load()
+		limit, position = l.issuer.idle, held.position.Load()
 		inUse = position > held.first && held.layout.TickAt(now.Wall) <= held.tick(position-1)
-		if held != l.lost {
-			limit = l.issuer.idle
-		}
 	}
 	l.mu.Lock()
 	if l.wanted || position != l.used.position {
 		l.used, l.wanted, l.idle = use{position, now.Mono}, false, false
 	}
-	if l.idle || l.stopped || inUse || now.Mono-l.used.at < limit.Milliseconds() {
+	unused := time.Duration(now.Mono-l.used.at) * time.Millisecond
+	if l.idle || l.stopped || inUse || unused < limit {
 		defer l.mu.Unlock()
-		return l.idle
+		switch {
+		case l.idle:
+			return maxRest
+		case held != nil && unused >= maxAsking:
+			return maxAsking
+		}
+		return 0
 	}
 	if held != nil {
 		l.close(held)
@@ -57,5 +61,5 @@ func (l *lane) rest(now clock.Reading, held *lease) bool {
 	if release {
 		l.releaseSoon(held)
 	}
-	return true
+	return maxRest
 }
