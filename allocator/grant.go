@@ -95,10 +95,8 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.issuer.changed.fire()
 	l.log.Info("acquired worker", "worker", g.Worker, "token", g.Token, "from", g.From, "until", g.Until)
 
-	if l.swapped != nil {
-		l.releaseSoon(l.swapped)
-		l.swapped = nil
-	}
+	l.releaseSoon(l.swapped)
+	l.swapped = nil
 	return pause{0, false}
 }
 
@@ -209,8 +207,11 @@ func (l *lane) delayed(err error, began clock.Reading) error {
 	return fmt.Errorf("allocator: the request was answered only after %v, and came too late: %v", took, err) //nolint:errorlint // that is not what is wrong
 }
 
-// releaseSoon releases the worker of a closed lease while callers may wait for this lane.
+// releaseSoon releases the worker of a closed lease, if there is one, while callers may wait for this lane.
 func (l *lane) releaseSoon(held *lease) {
+	if held == nil {
+		return
+	}
 	if err := l.release(held, courtesyTimeout); err != nil {
 		l.log.Warn("worker was not released, it becomes free when its window has passed", "worker", held.worker, "err", err)
 	}

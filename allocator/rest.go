@@ -58,6 +58,8 @@ func (l *lane) rest(now clock.Reading, held *lease) time.Duration {
 	l.mu.Unlock()
 	l.issuer.changed.fire()
 	l.log.Info("lane idle; worker released until the next use")
+	l.releaseSoon(l.swapped)
+	l.swapped = nil
 	if release {
 		l.releaseSoon(held)
 	}

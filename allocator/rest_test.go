@@ -119,3 +119,27 @@ func TestIdleLaneKeepsItsTick(t *testing.T) {
 		}
 	})
 }
+
+// A worker that the lane swapped away is released also if the lane gets no other and goes idle.
+func TestIdleLaneReleasesTheWorkerThatItSwapped(t *testing.T) {
+	run(t, func(r *rig) {
+		idle(r)
+		swap(r)
+		r.layout = shape("tiny", 1, "time:41,worker:1,sequence:12", someDay.Add(-time.Hour))
+	}, func(r *rig) {
+		r.next(0)
+		r.cluster.set(func() {
+			r.cluster.before = func(k call) error {
+				if k.kind == "acquire" {
+					return errDown
+				}
+				return nil
+			}
+		})
+		r.clock.jump(-5 * time.Second)
+		r.pass(2 * time.Minute)
+		if s, released := r.lane(), r.cluster.calls("release"); !s.Idle || len(released) != 1 {
+			r.Errorf("%+v with %d releases, want an idle lane and 1", s, len(released))
+		}
+	})
+}
