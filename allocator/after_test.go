@@ -133,3 +133,25 @@ func (r *rig) next0() uint64 {
 	}
 	return id
 }
+
+// An ID of another member is within reach of the majority's clock, however far this clock and the
+// observed clock are behind it.
+func TestAfterOfAnotherClock(t *testing.T) {
+	for behind, observed := range map[time.Duration]time.Duration{
+		1300 * time.Millisecond: 1250 * time.Millisecond, // all within their limits, with an observed clock of 0.8 s ago
+		time.Hour:               time.Hour,               // moved backwards, cut off from the log
+	} {
+		run(t, nil, func(r *rig) {
+			r.next(0)
+			majority := r.clock.read().Wall + behind.Milliseconds()
+			r.observed.Store(majority - observed.Milliseconds())
+			for _, id := range []string{"a", "c"} {
+				r.watch.ObserveMember(id, majority, 0, true)
+			}
+			after := r.at(behind + 450*time.Millisecond)
+			if _, err := r.issuer.Next(r.Context(), after); !errors.As(err, new(*clock.BehindError)) || errors.Is(err, allocator.ErrInvalidArgument) {
+				r.Errorf("%v behind the majority: %v, want a clock behind", behind, err)
+			}
+		})
+	}
+}

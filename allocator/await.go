@@ -73,10 +73,10 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 	}
 }
 
-// reachable returns an [ErrInvalidArgument] if no member can have issued after: it is later than
-// this clock and the observed clock by more than the wait threshold plus the allowed offset, and
-// by more than the ticks that lanes may be ahead. What is later than this clock by less, and not
-// reached within the wait threshold, is a matter of clocks.
+// reachable returns an [ErrInvalidArgument] if no member can have issued after: it is later than this
+// clock, the observed clock and the majority's by more than the wait threshold plus the allowed offset,
+// and by more than the ticks that lanes may be ahead. An ID that is later than this clock by less, and
+// not reached within the wait threshold, is a matter of clocks.
 func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64) error {
 	parts, err := i.layout.Unpack(after)
 	if err != nil {
@@ -85,7 +85,7 @@ func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64)
 	limit := limits.WaitThreshold + limits.MaxOffset + i.maxAhead
 	ticks := 1 + i.maxAhead.Milliseconds()/i.layout.Spec().UnitMillis
 	ahead := clock.Between(now.Wall, i.layout.MillisAt(parts.Tick))
-	if ahead-max(0, i.watch.Behind(now)) > limit && parts.Tick-i.layout.TickAt(now.Wall) > ticks {
+	if ahead-max(0, i.watch.Behind(now), -i.watch.Offset()) > limit && parts.Tick-i.layout.TickAt(now.Wall) > ticks {
 		return fmt.Errorf("%w: after %d is %v ahead of this clock, limit %v; send an ID that was issued", ErrInvalidArgument, after, ahead, limit)
 	}
 	return nil

@@ -11,8 +11,10 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // process is one start of a member, with a client that asks it for IDs all the time.
@@ -133,7 +135,7 @@ func (p *process) request() {
 func (p *process) issue(count uint32, after uint64) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
-	before := p.last.Load()
+	before, floor := p.last.Load(), after
 	issuer, err := p.member.Issuer(ctx, "")
 	var ranges []allocator.Range
 	if err == nil {
@@ -153,13 +155,19 @@ func (p *process) issue(count uint32, after uint64) error {
 	if err != nil {
 		p.refused.Store(&err)
 		p.audit.refuse()
-		if !expected(err) {
+		if !expected(err) && !(errors.Is(err, allocator.ErrInvalidArgument) && ofWrongClock(floor)) {
 			p.audit.fault("%s refused in a way that it never should: %v", p.name, err)
 		}
 		return err
 	}
 	p.issued.Store(time.Now().UnixNano())
 	return nil
+}
+
+// ofWrongClock reports whether an ID was issued by a clock that was ahead of the true time by more than
+// members allow.
+func ofWrongClock(id uint64) bool {
+	return time.Until(snowflake.Default().TimeOf(id)) > limits.DefaultOffset+5*time.Millisecond // --max-ahead
 }
 
 // expected reports whether an error is of the kinds that callers know how to handle.
