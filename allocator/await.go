@@ -86,7 +86,7 @@ func (i *Issuer) reachable(now clock.Reading, limits clock.Limits, after uint64)
 	ticks := 1 + i.maxAhead.Milliseconds()/i.layout.Spec().UnitMillis
 	ahead := clock.Between(now.Wall, i.layout.MillisAt(parts.Tick))
 	if ahead-max(0, i.watch.Behind(now), -i.watch.Offset()) > limit && parts.Tick-i.layout.TickAt(now.Wall) > ticks {
-		return fmt.Errorf("%w: after %d is %v ahead of this clock, limit %v; send an ID that was issued", ErrInvalidArgument, after, ahead, limit)
+		return fmt.Errorf("%w: after %d is %v ahead of this clock, limit %v; send an ID that was issued, or omit it", ErrInvalidArgument, after, ahead, limit)
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (l *lane) rest(now clock.Reading, held *lease) time.Duration {
 	l.idle, l.problem, l.until = true, nil, time.Time{}
 	l.mu.Unlock()
 	l.issuer.changed.fire()
-	l.log.Info("lane idle; worker released until the next use")
+	l.log.Info("lane idle; acquiring a worker at the next use")
 	l.releaseSoon(l.swapped)
 	l.swapped = nil
 	if release {

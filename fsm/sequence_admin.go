@@ -59,10 +59,10 @@ func (q *sequence) succeed(old *sequence, force bool) *Refused {
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
 		if old.spec.resets() && q.spec.reset != old.spec.reset {
-			return wouldRepeat(q.name, "the deleted sequence had another reset, under which it was granted numbers")
+			return wouldRepeat(q.name, "the deleted sequence had another reset, under which it was granted numbers; take that reset or another name")
 		}
 		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
-			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence was granted numbers from %d to %d", old.used.low, old.used.high))
+			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence was granted numbers from %d to %d; start beyond those", old.used.low, old.used.high))
 		}
 		q.period = period
 	}
@@ -142,13 +142,13 @@ func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
 // later dates still. A longer one contains periods whose numbers are not remembered.
 func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
 	if u.spec.reset != q.spec.reset && q.used.some {
-		return wouldRepeat(q.name, "the reset changes after numbers were granted")
+		return wouldRepeat(q.name, "the reset changes after numbers were granted; keep the reset or create another sequence")
 	}
 	if !moved && u.spec.increment == q.spec.increment && u.spec.min == q.spec.min && u.spec.max == q.spec.max {
 		return nil
 	}
 	if next, ok := u.next(); ok && u.used.meets(next, u.spec.increment, u.spec.min, u.spec.max) {
-		return wouldRepeat(q.name, fmt.Sprintf("it was granted numbers from %d to %d and would go on with %d", u.used.low, u.used.high, next))
+		return wouldRepeat(q.name, fmt.Sprintf("it was granted numbers from %d to %d and would go on with %d; choose numbers beyond those", u.used.low, u.used.high, next))
 	}
 	return nil
 }
@@ -197,5 +197,5 @@ func (q *sequence) grows(index uint64) error {
 }
 
 func wouldRepeat(name, why string) *Refused {
-	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q might repeat numbers: %s; choose numbers beyond those or another sequence, or force it where repetitions do no harm", name, why)
+	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q might repeat numbers: %s, or force it where repetitions do no harm", name, why)
 }

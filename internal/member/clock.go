@@ -12,7 +12,7 @@ type notComparedError struct{}
 
 func (notComparedError) Error() string {
 	return "the leader has not compared its clock with another voter's since its start; " +
-		"check gossip (UDP) between the members, or remove members that are gone with 'snowraft member remove ID'"
+		"allow gossip (UDP) between the voters, or transfer leadership"
 }
 
 func (notComparedError) Is(target error) bool { return target == ErrNoLeader }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -49,13 +50,13 @@ func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, er
 }
 
 // idleAfter is how long lanes of a layout stay open without a caller. The default layout is never
-// idle: a member is to issue from it at any moment, also without a quorum. 10 minutes are as long as
+// idle: a member is to issue from it at any moment, also without a quorum. It is as long as
 // the longest window by default, so a layout that is used more often is as available as its windows.
 func idleAfter(l *snowflake.Layout) time.Duration {
 	if l.Name() == snowflake.Default().Name() {
 		return 0
 	}
-	return 10 * time.Minute
+	return limits.DefaultWindow
 }
 
 func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {
