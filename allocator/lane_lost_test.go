@@ -3,6 +3,7 @@ package allocator_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -229,4 +230,23 @@ func TestCloseWithLostWorker(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The next worker begins after the last tick of the lost one. Here its first ID of the same tick would be
+// less, because the sequence stands above the worker.
+func TestNextWorkerBeginsAfterTheLostOne(t *testing.T) {
+	run(t, func(r *rig) {
+		r.layout = shape("minutes", 60_000, "time:30,sequence:8,worker:8", someDay.Add(-time.Hour))
+	}, func(r *rig) {
+		lostWithoutAnother(r)
+		ids := r.take(20, 0)
+		r.cluster.set(func() { r.cluster.before = nil })
+		for r.lane().Worker == 0 {
+			r.pass(time.Second)
+			ids = append(ids, r.next(0))
+		}
+		if id := r.next(0); id <= ids[len(ids)-1] || !slices.IsSorted(ids) {
+			r.Fatalf("%d of the next worker after %v, want IDs that increase", id, ids)
+		}
+	})
 }

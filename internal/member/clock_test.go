@@ -69,3 +69,26 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 		}
 	}
 }
+
+// A leader whose clock is ahead proposes nothing at all, not even what holds no time.
+func TestLeaderAheadProposesNothing(t *testing.T) {
+	m := openOne(t)
+	ahead := stranger(m, time.Minute)
+	for _, id := range []string{"b", "c"} {
+		ahead.clock.ObservePeer(id, time.Now().UnixMilli(), 0)
+	}
+	if _, err := ahead.SetConfig(t.Context(), m.fsm.ConfigValue(), false); !errors.As(err, new(*clock.SkewError)) {
+		t.Errorf("SetConfig() = %v, want a SkewError", err)
+	}
+}
+
+// One other voter contradicts a clock that has never agreed with any: neither may be the right one.
+func TestDisputedClockIsNotObserved(t *testing.T) {
+	m := openOne(t)
+	disputed := stranger(m, time.Hour)
+	disputed.clock.ObservePeer("b", time.Now().Add(36*time.Hour).UnixMilli(), 0)
+	before := disputed.clock.Now().Wall
+	if err := disputed.observe(t.Context()); err != nil || m.fsm.Observed().Load() >= before {
+		t.Errorf("observe() = %v, and the observed clock is %d ms from the disputed one", err, m.fsm.Observed().Load()-before)
+	}
+}
