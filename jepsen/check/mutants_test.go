@@ -121,7 +121,7 @@ func snapshot(w *world) {
 func (w *world) script() {
 	first := w.acquire(10, "n1/0", 1)
 	w.acquire(10, "n2/0", 2)
-	w.ask(15, "n4/0", 4) // there is no third worker
+	w.ask(9, "n4/0", 4) // there is no third worker, also within the wait threshold
 	extended := w.extend(60, first, 1).Grant
 	w.extend(70, first, 1)    // with an old end
 	w.extend(75, extended, 9) // with another nonce
