@@ -50,8 +50,8 @@ type gossip struct {
 type peerInfo struct {
 	meta  meta
 	alive bool
-	stats peerStats
-	heard time.Time // of stats
+	stats peerStats // as it said last
+	own   peerStats // of this node, at that moment; zero if the node has said nothing
 }
 
 // peerStats is what a node tells of its log, for its promotion.
@@ -317,15 +317,15 @@ func (g *gossip) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, paylo
 	if member, voter := g.standing(m.ID); member {
 		g.watch.ObserveMember(m.ID, int64(binary.BigEndian.Uint64(payload)), rtt, voter) //nolint:gosec // the bits are what matters
 	}
+	own := g.stats()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p, ok := g.peers[m.ID]; ok && p.meta.Starts == m.Starts {
-		p.stats = peerStats{
+		p.own, p.stats = own, peerStats{
 			lastIndex:   binary.BigEndian.Uint64(payload[8:]),
 			lastTerm:    binary.BigEndian.Uint64(payload[16:]),
 			lastContact: time.Duration(binary.BigEndian.Uint32(payload[24:])) * time.Millisecond,
 		}
-		p.heard = time.Now()
 		g.peers[m.ID] = p
 	}
 }

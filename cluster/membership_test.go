@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 )
 
@@ -63,7 +64,8 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 	n.gossip.learn(m, true)
 	n.gossip.mu.Lock()
 	p := n.gossip.peers[m.ID]
-	p.heard, p.stats = time.Now(), peerStats{lastIndex: n.raft.LastIndex(), lastTerm: n.lastLogTerm()}
+	p.own = n.stats()
+	p.stats = p.own
 	n.gossip.peers[m.ID] = p
 	n.gossip.mu.Unlock()
 	return n, m.ID
@@ -78,7 +80,6 @@ func (n *Node) due(id string) {
 func TestFitNonvoterIsPromoted(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
-	own := n.stats()
 	p, _ := n.gossip.peer(id)
 	if err := n.change(func() error {
 		if _, ok := n.promotable(n.servers(), time.Now()); ok {
@@ -94,21 +95,36 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	for name, change := range map[string]func(*peerInfo){
 		"dead":         func(p *peerInfo) { p.alive = false },
 		"nonvoter":     func(p *peerInfo) { p.meta.Nonvoter = true },
-		"not heard":    func(p *peerInfo) { p.heard = time.Time{} },
+		"not heard":    func(p *peerInfo) { p.own = peerStats{} },
 		"silent":       func(p *peerInfo) { p.stats.lastContact = mostSilent + 1 },
 		"another term": func(p *peerInfo) { p.stats.lastTerm-- },
 		"behind":       func(p *peerInfo) { p.stats.lastIndex = 0 },
 	} {
-		ahead := own
-		ahead.lastIndex += mostBehind
 		changed := p
-		changed.stats.lastIndex = own.lastIndex
-		if !changed.fit(ahead) {
+		changed.own.lastIndex += mostBehind
+		if !changed.fit() {
 			t.Fatal("not fit")
 		}
-		if change(&changed); changed.fit(ahead) {
+		if change(&changed); changed.fit() {
 			t.Errorf("fit() = true for %s", name)
 		}
+	}
+}
+
+// Acknowledgements come every few seconds. A leader that appends much meanwhile compares with its log of then.
+func TestNonvoterOfBusyLeaderIsFit(t *testing.T) {
+	t.Parallel()
+	n, id := withNonvoter(t, newRemovals())
+	p, _ := n.gossip.peer(id)
+	node, ack, own := &memberlist.Node{Meta: p.meta.encode()}, n.gossip.AckPayload(), n.stats()
+	n.gossip.NotifyPingComplete(node, 0, ack)
+	n.gossip.stats = func() peerStats { return peerStats{lastIndex: own.lastIndex + 100*mostBehind, lastTerm: own.lastTerm} }
+	if p, _ := n.gossip.peer(id); !p.fit() {
+		t.Errorf("fit() = false for %+v, want a nonvoter that lacked nothing when it answered", p)
+	}
+	n.gossip.NotifyPingComplete(node, 0, ack)
+	if p, _ := n.gossip.peer(id); p.fit() {
+		t.Errorf("fit() = true for %+v, want one that is behind", p)
 	}
 }
 

@@ -17,11 +17,10 @@ const (
 // promotable returns a nonvoter that has been fit to vote for Timing.Stabilization. It goes by what
 // the members told in their last gossip acknowledgement.
 func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Server, ok bool) {
-	own := n.stats()
 	since := make(map[raft.ServerID]time.Time)
 	for _, s := range servers {
 		p, known := n.gossip.peer(string(s.ID))
-		if s.Suffrage == raft.Voter || !known || !p.fit(own) {
+		if s.Suffrage == raft.Voter || !known || !p.fit() {
 			continue
 		}
 		at, was := n.fitSince[s.ID]
@@ -37,10 +36,11 @@ func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Serv
 	return found, ok
 }
 
-// fit reports whether a nonvoter may become a voter, and its log is nearly that of the leader.
-func (p peerInfo) fit(leader peerStats) bool {
-	return p.alive && !p.meta.Nonvoter && !p.heard.IsZero() && p.stats.lastContact <= mostSilent &&
-		p.stats.lastTerm == leader.lastTerm && p.stats.lastIndex+mostBehind >= leader.lastIndex
+// fit reports whether a nonvoter may become a voter, and its log was nearly that of this node when it
+// said so. The log of now would be that of seconds later: a busy leader has moved on by far more.
+func (p peerInfo) fit() bool {
+	return p.alive && !p.meta.Nonvoter && p.own.lastIndex > 0 && p.stats.lastContact <= mostSilent &&
+		p.stats.lastTerm == p.own.lastTerm && p.stats.lastIndex+mostBehind >= p.own.lastIndex
 }
 
 // stats is what this node tells of its log.
