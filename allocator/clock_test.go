@@ -43,10 +43,10 @@ func TestClockBackALot(t *testing.T) {
 		if s := r.lane(); s.Problem == "" || s.Token == 0 {
 			r.Fatalf("%+v", s)
 		}
-		calls := len(r.cluster.log)
+		calls := len(r.cluster.calls())
 		r.pass(3900 * time.Millisecond)
-		if refused[*clock.BehindError](r); len(r.cluster.log) != calls {
-			r.Fatalf("proposed with a clock that went back: %+v", r.cluster.log[calls:])
+		if refused[*clock.BehindError](r); len(r.cluster.calls()) != calls {
+			r.Fatalf("proposed with a clock that went back: %+v", r.cluster.calls()[calls:])
 		}
 		r.pass(200 * time.Millisecond)
 		if id := r.next(0); id <= before {
@@ -128,10 +128,10 @@ func TestForwardJump(t *testing.T) {
 		if err := r.issuer.Ready(); !errors.As(err, new(*clock.SkewError)) {
 			r.Fatal(err)
 		}
-		calls := len(r.cluster.log)
+		calls := len(r.cluster.calls())
 		r.pass(time.Minute)
-		if refused[*clock.SkewError](r); len(r.cluster.log) != calls {
-			r.Fatalf("proposed with a clock that is ahead: %+v", r.cluster.log[calls:])
+		if refused[*clock.SkewError](r); len(r.cluster.calls()) != calls {
+			r.Fatalf("proposed with a clock that is ahead: %+v", r.cluster.calls()[calls:])
 		}
 		r.clock.jump(-time.Hour)
 		var id uint64

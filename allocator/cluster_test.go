@@ -3,6 +3,7 @@ package allocator_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -204,13 +205,13 @@ func (c *cluster) covers(id uint64, tick int64, nonce allocator.Nonce) bool {
 	return false
 }
 
-// calls returns the calls of a kind so far.
-func (c *cluster) calls(kind string) []call {
+// calls returns the calls of these kinds so far, or all of them.
+func (c *cluster) calls(kinds ...string) []call {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []call
 	for _, k := range c.log {
-		if k.kind == kind {
+		if len(kinds) == 0 || slices.Contains(kinds, k.kind) {
 			out = append(out, k)
 		}
 	}

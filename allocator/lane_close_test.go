@@ -35,10 +35,10 @@ func TestClose(t *testing.T) {
 			if s := r.lane(); s.Token != 0 {
 				r.Fatalf("%+v", s)
 			}
-			calls := len(r.cluster.log)
+			calls := len(r.cluster.calls())
 			r.pass(time.Minute)
-			if len(r.cluster.log) != calls {
-				r.Fatalf("called after Close: %+v", r.cluster.log[calls:])
+			if len(r.cluster.calls()) != calls {
+				r.Fatalf("called after Close: %+v", r.cluster.calls()[calls:])
 			}
 			r.open() // begins right after it, on the same worker
 		}
@@ -105,9 +105,9 @@ func TestCloseWithHangingCluster(t *testing.T) {
 		r.next(0)
 		canceled, stop := context.WithCancel(context.Background())
 		stop()
-		calls := len(r.cluster.log)
-		if err := r.issuer.Close(canceled); err == nil || len(r.cluster.log) != calls {
-			r.Fatalf("close with a context that has ended: %v, %d calls", err, len(r.cluster.log)-calls)
+		calls := len(r.cluster.calls())
+		if err := r.issuer.Close(canceled); err == nil || len(r.cluster.calls()) != calls {
+			r.Fatalf("close with a context that has ended: %v, %d calls", err, len(r.cluster.calls())-calls)
 		}
 	})
 }
@@ -123,7 +123,7 @@ func TestCloseDuringExtension(t *testing.T) {
 			r.Fatal(err)
 		}
 		if k := r.cluster.calls("release"); len(k) != 1 || len(r.cluster.calls("extend")) != 1 {
-			r.Fatalf("%+v", r.cluster.log)
+			r.Fatalf("%+v", r.cluster.calls())
 		}
 	})
 	// The same with the first window, which nobody gets to see.
@@ -136,7 +136,7 @@ func TestCloseDuringExtension(t *testing.T) {
 			r.Fatal(err)
 		}
 		if k := r.cluster.calls("release"); len(k) != 1 || k[0].next != r.cluster.windows[0].from {
-			r.Fatalf("%+v", r.cluster.log)
+			r.Fatalf("%+v", r.cluster.calls())
 		}
 	})
 }

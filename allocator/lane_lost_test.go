@@ -173,14 +173,14 @@ func TestLostWorkerIsKeptUnused(t *testing.T) {
 	run(t, idle, func(r *rig) {
 		until := lostWithoutAnother(r)
 		r.pass(70 * time.Second)
-		calls := len(r.cluster.log)
+		calls := len(r.cluster.calls())
 		r.pass(until.Sub(time.UnixMilli(r.clock.read().Wall)) - time.Second)
-		if n := len(r.cluster.log); n != calls {
-			r.Fatalf("called %+v, want nothing: no caller used the lane", r.cluster.log[calls:])
+		if n := len(r.cluster.calls()); n != calls {
+			r.Fatalf("called %+v, want nothing: no caller used the lane", r.cluster.calls()[calls:])
 		}
 		r.next(0)
 		r.pass(time.Minute)
-		if len(r.cluster.log) == calls {
+		if len(r.cluster.calls()) == calls {
 			r.Fatal("no call within a minute after a use")
 		}
 		r.pass(11 * time.Minute)

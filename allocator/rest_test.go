@@ -19,10 +19,10 @@ func TestIdleLaneReleasesItsWorker(t *testing.T) {
 		if s := r.lane(); len(k) != 1 || k[0].next != last.Tick+1 || !s.Idle || s.Token != 0 || s.Problem != "" {
 			r.Fatalf("%+v, released %+v, want an idle lane and a release at %d", s, k, last.Tick+1)
 		}
-		calls := len(r.cluster.log)
+		calls := len(r.cluster.calls())
 		r.pass(3 * time.Hour)
-		if len(r.cluster.log) != calls {
-			r.Fatalf("an idle lane called %+v", r.cluster.log[calls:])
+		if len(r.cluster.calls()) != calls {
+			r.Fatalf("an idle lane called %+v", r.cluster.calls()[calls:])
 		}
 		if next := r.next(0); next <= id {
 			r.Fatalf("%d after %d", next, id)
@@ -91,10 +91,10 @@ func TestLaneWithoutWorkerStopsAsking(t *testing.T) {
 			r.pass(50 * time.Second)
 		}
 		r.pass(time.Minute)
-		calls := len(r.cluster.log)
+		calls := len(r.cluster.calls())
 		r.pass(20 * time.Minute)
-		if s := r.lane(); len(r.cluster.log) != calls || !s.Idle || calls < 80 {
-			r.Fatalf("%+v, called %+v of %d", s, r.cluster.log[calls:], calls)
+		if s := r.lane(); len(r.cluster.calls()) != calls || !s.Idle || calls < 80 {
+			r.Fatalf("%+v, called %+v of %d", s, r.cluster.calls()[calls:], calls)
 		}
 		if _, err := r.issuer.Next(r.Context(), 0); !errors.As(err, new(*allocator.WorkersExhaustedError)) {
 			r.Fatal(err)
