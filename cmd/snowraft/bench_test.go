@@ -95,15 +95,15 @@ func TestBenchIsInterrupted(t *testing.T) {
 	var calls atomic.Int64
 	f.first(func(context.Context) error {
 		if calls.Add(1) == 500 {
-			a.sent <- interrupt
+			a.Sent <- interrupt
 		}
 		return nil
 	})
 	code := run(t.Context(), a.Host, []string{"bench", "ids", "--addr", f.address, "-d", "1h", "-o", "json"})
 	var doc bench.Report
-	decodeJSON(t, a.out.String(), &doc)
+	decodeJSON(t, a.Out.String(), &doc)
 	if code != cli.ExitDone || !doc.Interrupted || doc.Calls == 0 || doc.Failed != 0 {
-		t.Errorf("exit code %d: %s%s", code, a.out.String(), a.err.String())
+		t.Errorf("exit code %d: %s%s", code, a.Out.String(), a.Err.String())
 	}
 }
 

@@ -25,11 +25,11 @@ func TestUsageErrors(t *testing.T) {
 	var report strings.Builder
 	wrong := func(environ map[string]string, args ...string) {
 		a := newTestApp()
-		a.environ = environ
+		a.Environ = environ
 		code := run(t.Context(), a.Host, args)
-		stderr := a.err.String()
-		if code != cli.ExitUsage || a.out.String() != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "expected") {
-			t.Errorf("%q: exit code %d, stdout %q, stderr %q, expected one line and exit code 2", args, code, a.out.String(), stderr)
+		stderr := a.Err.String()
+		if code != cli.ExitUsage || a.Out.String() != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "expected") {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q, expected one line and exit code 2", args, code, a.Out.String(), stderr)
 		}
 		for name, value := range environ {
 			fmt.Fprintf(&report, "%s=%s ", name, value)

@@ -1,59 +1,29 @@
 package main
 
 import (
-	"bytes"
 	"flag"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/serve"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// testApp is an app whose outside world is in memory.
+// testApp is a host whose outside world is in memory, and which opens no server.
 type testApp struct {
 	*serve.Host
-	out, err syncBuffer
-	environ  map[string]string
-	sent     chan os.Signal
-}
-
-// syncBuffer is a bytes.Buffer that may be read while it is written.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
+	*clitest.World
 }
 
 func newTestApp() *testApp {
-	t := &testApp{environ: map[string]string{}, sent: make(chan os.Signal, 2)}
-	t.Host = &serve.Host{App: &cli.App{ // which opens no server
-		Stdout:  &t.out,
-		Stderr:  &t.err,
-		Env:     func(name string) string { return t.environ[name] },
-		Now:     func() time.Time { return time.Unix(0, 0) },
-		Signals: func() (<-chan os.Signal, func()) { return t.sent, func() {} },
-		Version: build().Version,
-	}}
-	return t
+	w := clitest.New()
+	return &testApp{Host: &serve.Host{App: w.App(build().Version)}, World: w}
 }
 
 // command runs one command line.
@@ -61,7 +31,7 @@ func command(t *testing.T, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
 	a := newTestApp()
 	code = run(t.Context(), a.Host, args)
-	return a.out.String(), a.err.String(), code
+	return a.Out.String(), a.Err.String(), code
 }
 
 // succeeds runs a command line that must succeed, and returns what it prints.

@@ -159,12 +159,12 @@ func TestSequenceNamesComplete(t *testing.T) {
 	f := newFakeAPI(t)
 	complete := func(args ...string) string {
 		a := newTestApp()
-		a.environ["SNOWRAFT_ADDR"] = f.address
+		a.Environ["SNOWRAFT_ADDR"] = f.address
 		a.Stderr = io.Discard // cobra tells of the directive there
 		if code := run(t.Context(), a.Host, append([]string{"__complete"}, args...)); code != cli.ExitDone {
 			t.Errorf("%q: exit code %d", args, code)
 		}
-		return a.out.String()
+		return a.Out.String()
 	}
 	const nothing = ":4\n" // the directive: no files
 	const invoices = "invoices\toutgoing <invoices>\n" + nothing

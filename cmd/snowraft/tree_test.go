@@ -118,8 +118,8 @@ func TestCompletion(t *testing.T) {
 		if code := run(t.Context(), a.Host, append(append([]string{"__complete"}, strings.Fields(line)...), "")); code != cli.ExitDone {
 			t.Errorf("%s: exit code %d", line, code)
 		}
-		if !strings.Contains(a.out.String(), want) {
-			t.Errorf("%s: offers %q, expected %s among them", line, a.out.String(), want)
+		if !strings.Contains(a.Out.String(), want) {
+			t.Errorf("%s: offers %q, expected %s among them", line, a.Out.String(), want)
 		}
 	}
 }

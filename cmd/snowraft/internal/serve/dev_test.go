@@ -58,16 +58,16 @@ func TestDev(t *testing.T) {
 	started := make(chan struct{})
 	go func() {
 		<-started
-		a.sent <- interrupt
+		a.Sent <- interrupt
 	}()
 	a.Stdout = writerFunc(func(p []byte) (int, error) {
 		if strings.Contains(string(p), "Ctrl-C ends it.") {
 			close(started)
 		}
-		return a.out.Write(p)
+		return a.Out.Write(p)
 	})
-	if code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(base)); code != cli.ExitDone || a.err.String() != "" {
-		t.Fatalf("exit code %d: %s", code, a.err.String())
+	if code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(base)); code != cli.ExitDone || a.Err.String() != "" {
+		t.Fatalf("exit code %d: %s", code, a.Err.String())
 	}
 	if len(*opened) != 3 {
 		t.Fatalf("%d members, expected 3", len(*opened))
@@ -88,8 +88,8 @@ func TestDev(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"dev-1", "249709288400883713", "2026-11-21T01:35:33.729Z", "snowraft id -n 5 --addr ", "removed at the end"} {
-		if !strings.Contains(a.out.String(), want) {
-			t.Errorf("the welcome has no %q: %s", want, a.out.String())
+		if !strings.Contains(a.Out.String(), want) {
+			t.Errorf("the welcome has no %q: %s", want, a.Out.String())
 		}
 	}
 	wantNoFiles(t, os.Getenv("TMPDIR"))
@@ -118,8 +118,8 @@ func TestDevThatCannotStart(t *testing.T) {
 		return open(ctx, cfg)
 	}
 	code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(freeBase(t)))
-	if want := "snowraft: dev-3: the disk is full\n"; code != cli.ExitFailed || a.err.String() != want {
-		t.Errorf("exit code %d, %q, expected %q", code, a.err.String(), want)
+	if want := "snowraft: dev-3: the disk is full\n"; code != cli.ExitFailed || a.Err.String() != want {
+		t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
 	}
 	for _, m := range *members {
 		<-m.closed
@@ -131,9 +131,9 @@ func TestDevKeepsADataDirectory(t *testing.T) {
 	t.Parallel()
 	a, _, _ := devApp(t)
 	dir := filepath.Join(t.TempDir(), "data")
-	a.sent <- interrupt // before it has started
+	a.Sent <- interrupt // before it has started
 	if code := a.run(t.Context(), "dev", "--data-dir", dir, "--port-base", strconv.Itoa(freeBase(t))); code != cli.ExitDone {
-		t.Fatalf("exit code %d: %s", code, a.err.String())
+		t.Fatalf("exit code %d: %s", code, a.Err.String())
 	}
 	if kept, err := os.ReadDir(dir); err != nil || len(kept) != 3 {
 		t.Errorf("kept %v, %v", kept, err)
@@ -153,8 +153,8 @@ func TestDevWithoutMembersLeft(t *testing.T) {
 	})
 	code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(freeBase(t)))
 	for _, want := range []string{"dev-1 has left the cluster\n", "dev-2 has ended: it was removed\n", "snowraft: dev-2: it was removed\n"} {
-		if code != cli.ExitFailed || !strings.Contains(a.err.String(), want) {
-			t.Errorf("exit code %d, %q, expected %q", code, a.err.String(), want)
+		if code != cli.ExitFailed || !strings.Contains(a.Err.String(), want) {
+			t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
 		}
 	}
 }
@@ -181,9 +181,9 @@ func TestDevPortTaken(t *testing.T) {
 		a := newTestApp()
 		code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(base))
 		taken.Close()
-		before, offered, found := strings.Cut(a.err.String(), "--port-base ")
+		before, offered, found := strings.Cut(a.Err.String(), "--port-base ")
 		if code != cli.ExitFailed || !found || !strings.HasPrefix(before, "snowraft: port "+strconv.Itoa(c.port)+" cannot be used (address already in use)") {
-			t.Fatalf("exit code %d, %q", code, a.err.String())
+			t.Fatalf("exit code %d, %q", code, a.Err.String())
 		}
 		offer, err := strconv.Atoi(strings.TrimSuffix(offered, ", where all are free\n"))
 		if err != nil || offer == base {

@@ -22,8 +22,8 @@ func TestGatewayUntilSignal(t *testing.T) {
 		opened <- cfg
 		return g, nil
 	}
-	a.environ["SNOWRAFT_ADDR"] = "a:1,b:2"
-	a.environ["SNOWRAFT_REDIS_ADDR"] = ":7704"
+	a.Environ["SNOWRAFT_ADDR"] = "a:1,b:2"
+	a.Environ["SNOWRAFT_REDIS_ADDR"] = ":7704"
 	file := filepath.Join(t.TempDir(), "g.yaml")
 	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -40,14 +40,14 @@ func TestGatewayUntilSignal(t *testing.T) {
 	}); !reflect.DeepEqual(cfg, want) {
 		t.Errorf("the gateway is %+v, expected %+v", cfg, want)
 	}
-	a.sent <- interrupt
+	a.Sent <- interrupt
 	if code := <-code; code != cli.ExitDone {
-		t.Errorf("exit code %d: %s", code, a.err.String())
+		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 	<-g.closed
 	for _, want := range []string{"gateway started", "api=127.0.0.1:1", "http=127.0.0.1:2", "redis=127.0.0.1:5", "gateway stops", "gateway stopped"} {
-		if !strings.Contains(a.err.String(), want) {
-			t.Errorf("the log has no %q: %s", want, a.err.String())
+		if !strings.Contains(a.Err.String(), want) {
+			t.Errorf("the log has no %q: %s", want, a.Err.String())
 		}
 	}
 }
@@ -62,7 +62,7 @@ func TestServersCollectSeldom(t *testing.T) {
 		for _, line := range []string{"serve --data-dir x", "gateway --addr a:1"} {
 			a := newTestApp() // whose servers do not start
 			if c.variable != "" {
-				a.environ[c.variable] = "1"
+				a.Environ[c.variable] = "1"
 			}
 			a.run(t.Context(), strings.Fields(line)...)
 			if !slices.Equal(a.percents, c.want) {
@@ -78,8 +78,8 @@ func TestGatewayThatCannotStart(t *testing.T) {
 	a.openGateway = func(context.Context, gateway.Config) (process, error) {
 		return nil, errors.New("the port is taken")
 	}
-	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.err.String(), "the port is taken") {
-		t.Errorf("exit code %d: %s", code, a.err.String())
+	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.Err.String(), "the port is taken") {
+		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 }
 
@@ -88,7 +88,7 @@ func TestGatewayThatEnds(t *testing.T) {
 	a, g := newTestApp(), newFakeMember()
 	a.openGateway = func(context.Context, gateway.Config) (process, error) { return g, nil }
 	g.end(errors.New("a door broke"))
-	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.err.String(), "a door broke") {
-		t.Errorf("exit code %d: %s", code, a.err.String())
+	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.Err.String(), "a door broke") {
+		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 }

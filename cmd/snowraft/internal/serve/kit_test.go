@@ -1,17 +1,14 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"os"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/server/gateway"
 )
@@ -19,41 +16,14 @@ import (
 // testApp is a host whose outside world is in memory.
 type testApp struct {
 	*Host
-	out, err syncBuffer
-	environ  map[string]string
-	sent     chan os.Signal
+	*clitest.World
 	percents []int // that were set for the garbage collector
 }
 
-// syncBuffer is a bytes.Buffer that may be read while it is written.
-type syncBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (b *syncBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.Write(p)
-}
-
-func (b *syncBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.buf.String()
-}
-
 func newTestApp() *testApp {
-	t := &testApp{environ: map[string]string{}, sent: make(chan os.Signal, 2)}
+	t := &testApp{World: clitest.New()}
 	t.Host = &Host{
-		App: &cli.App{
-			Stdout:  &t.out,
-			Stderr:  &t.err,
-			Env:     func(name string) string { return t.environ[name] },
-			Now:     func() time.Time { return time.Unix(0, 0) },
-			Signals: func() (<-chan os.Signal, func()) { return t.sent, func() {} },
-			Version: "v0.0.0",
-		},
+		App:       t.World.App("v0.0.0"),
 		collectAt: func(percent int) { t.percents = append(t.percents, percent) },
 		open:      func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
 		openGateway: func(context.Context, gateway.Config) (process, error) {

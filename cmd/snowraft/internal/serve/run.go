@@ -21,7 +21,7 @@ type started struct {
 // by Go's default, 100, a sizable part of the time goes into collecting (docs/performance.md).
 const gcPercent = 400
 
-// run opens a process, runs it until a signal arrives or it ends by itself, and closes it in good order.
+// run opens a process, runs it until a signal arrives or it stops, and closes it gracefully.
 func (h *Host) run(ctx context.Context, what string, cfg *config, open func(context.Context) (started, error)) error {
 	ctx, again, stop := h.Interruptible(ctx)
 	defer stop()

@@ -36,9 +36,9 @@ func TestServeUntilSignal(t *testing.T) {
 	t.Parallel()
 	s := serve(t.Context(), newFakeMember())
 	<-s.opened
-	s.sent <- interrupt
+	s.Sent <- interrupt
 	if code := <-s.code; code != cli.ExitDone {
-		t.Errorf("exit code %d: %s", code, s.err.String())
+		t.Errorf("exit code %d: %s", code, s.Err.String())
 	}
 	select {
 	case <-s.member.closed:
@@ -46,12 +46,12 @@ func TestServeUntilSignal(t *testing.T) {
 		t.Error("the member was not closed")
 	}
 	for _, want := range []string{"member started", "name=a", "api=127.0.0.1:1", "http=127.0.0.1:2", "raft=127.0.0.1:3", "gossip=127.0.0.1:4", "redis=127.0.0.1:5", "member stopped"} {
-		if !strings.Contains(s.err.String(), want) {
-			t.Errorf("the log has no %q: %s", want, s.err.String())
+		if !strings.Contains(s.Err.String(), want) {
+			t.Errorf("the log has no %q: %s", want, s.Err.String())
 		}
 	}
-	if s.out.String() != "" {
-		t.Errorf("serve prints %q", s.out.String())
+	if s.Out.String() != "" {
+		t.Errorf("serve prints %q", s.Out.String())
 	}
 }
 
@@ -61,7 +61,7 @@ func TestServeTellsWhenReady(t *testing.T) {
 		s := serve(t.Context(), newFakeMember(), "--log-format", "json")
 		synctest.Wait()
 		var ready struct{ Time, Level, Msg, Cluster, API string }
-		lines := strings.Split(strings.TrimSpace(s.err.String()), "\n")
+		lines := strings.Split(strings.TrimSpace(s.Err.String()), "\n")
 		decoder := json.NewDecoder(strings.NewReader(lines[len(lines)-1]))
 		decoder.DisallowUnknownFields()
 		if err := decoder.Decode(&ready); err != nil {
@@ -70,7 +70,7 @@ func TestServeTellsWhenReady(t *testing.T) {
 		if ready.Msg != "member is ready to issue IDs" || ready.Cluster != "cluster-1" || ready.API != "127.0.0.1:1" {
 			t.Errorf("the last line is %+v", ready)
 		}
-		s.sent <- interrupt
+		s.Sent <- interrupt
 		<-s.code
 	})
 }
@@ -88,8 +88,8 @@ func TestServeEndsWithItsMember(t *testing.T) {
 		m := newFakeMember()
 		s := serve(t.Context(), m)
 		m.end(c.err)
-		if code := <-s.code; code != c.code || !strings.Contains(s.err.String(), c.says) {
-			t.Errorf("%v: exit code %d, expected %d and %q in %s", c.err, code, c.code, c.says, s.err.String())
+		if code := <-s.code; code != c.code || !strings.Contains(s.Err.String(), c.says) {
+			t.Errorf("%v: exit code %d, expected %d and %q in %s", c.err, code, c.code, c.says, s.Err.String())
 		}
 		<-m.closed
 	}
@@ -99,12 +99,12 @@ func TestSignalWhileStarting(t *testing.T) {
 	t.Parallel()
 	a := newTestApp()
 	a.open = func(ctx context.Context, _ server.Config) (member, error) {
-		a.sent <- interrupt
+		a.Sent <- interrupt
 		<-ctx.Done()
 		return nil, ctx.Err()
 	}
-	if code := a.run(t.Context(), "serve"); code != cli.ExitDone || a.err.String() != "" {
-		t.Errorf("exit code %d, %q", code, a.err.String())
+	if code := a.run(t.Context(), "serve"); code != cli.ExitDone || a.Err.String() != "" {
+		t.Errorf("exit code %d, %q", code, a.Err.String())
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 func loaded(t *testing.T, environ map[string]string, file string, args ...string) config {
 	t.Helper()
 	a := newTestApp()
-	a.environ = environ
+	a.Environ = environ
 	if file != "" {
 		path := filepath.Join(t.TempDir(), "snowraft.yaml")
 		if err := os.WriteFile(path, []byte(file), 0o600); err != nil {
@@ -160,8 +160,8 @@ func TestServePassesItsConfigOn(t *testing.T) {
 		return nil, errors.New("the data directory is not writable")
 	}
 	code := a.run(t.Context(), "serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3", "--redis-addr", ":0", "--redis-create", "off")
-	if want := "snowraft: the data directory is not writable\n"; code != cli.ExitFailed || a.err.String() != want {
-		t.Errorf("exit code %d, %q, expected %q", code, a.err.String(), want)
+	if want := "snowraft: the data directory is not writable\n"; code != cli.ExitFailed || a.Err.String() != want {
+		t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
 	}
 	if got.Name != "a" || got.Lanes != 4 || got.BootstrapExpect != 3 || got.RedisAddr != ":0" || got.RedisCreate != "off" || got.Logger == nil || got.Version == "" {
 		t.Errorf("the member is opened with %+v", got)

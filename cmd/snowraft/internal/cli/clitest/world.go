@@ -1,0 +1,51 @@
+// Package clitest runs commands in a process whose outside world is in memory. Only tests import it.
+package clitest
+
+import (
+	"bytes"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+)
+
+// World is what an app sees of the world outside.
+type World struct {
+	Out, Err Buffer
+	Environ  map[string]string
+	Sent     chan os.Signal
+}
+
+// New returns a world whose environment is empty and whose clock stands at 0.
+func New() *World { return &World{Environ: map[string]string{}, Sent: make(chan os.Signal, 2)} }
+
+// App returns an app of a version in this world.
+func (w *World) App(version string) *cli.App {
+	return &cli.App{
+		Stdout:  &w.Out,
+		Stderr:  &w.Err,
+		Env:     func(name string) string { return w.Environ[name] },
+		Now:     func() time.Time { return time.Unix(0, 0) },
+		Signals: func() (<-chan os.Signal, func()) { return w.Sent, func() {} },
+		Version: version,
+	}
+}
+
+// Buffer is a bytes.Buffer that can be read while it is written.
+type Buffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *Buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *Buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
