@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// Config describes a member with all its faces.
+// Config describes a member with all its interfaces.
 type Config struct {
 	// Name is what people call the member, and the stable name that its lanes
 	// hold workers under; empty: the host name.

@@ -19,7 +19,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// A gateway finishes what is under way, then says of everything that it ends.
+// A gateway finishes the calls in progress, then says of everything that it ends.
 func TestGatewayCloses(t *testing.T) {
 	nodes := startCluster(t, 1)
 	nodes[0].mustGenerate(1)
@@ -81,7 +81,7 @@ func (s sent) HandleRPC(_ context.Context, event stats.RPCStats) {
 func (sent) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context { return ctx }
 func (sent) HandleConn(context.Context, stats.ConnStats)                       {}
 
-// A call that is under way when a gateway closes gets its answer.
+// A call that is in progress when a gateway closes gets its answer.
 func TestGatewayDrains(t *testing.T) {
 	t.Parallel()
 	g := inFront(t, startCluster(t, 1))
@@ -107,6 +107,6 @@ func TestGatewayDrains(t *testing.T) {
 	}
 	g.shut()
 	if err := <-answer; err != nil {
-		t.Errorf("a call under way got %v", err)
+		t.Errorf("a call in progress got %v", err)
 	}
 }

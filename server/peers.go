@@ -78,7 +78,7 @@ func (p *peers) close() {
 	}
 }
 
-// Invoke implements api.Peers.
+// Invoke implements api.Invoker.
 func (p *peers) Invoke(ctx context.Context, to cluster.Member, method string, req, reply any) error {
 	conn, err := p.conn(to)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // front is embedded by that name, so that its methods are the server's and it is not.
 type front = frontend.Front
 
-// Server is a running member with all its faces.
+// Server is a running member with all its interfaces.
 type Server struct {
 	*front
 	cfg    Config
@@ -69,11 +69,11 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	router := route.New(s.member, s.peers)
 	issuer := s.Issuer(issue.FromMember(s.member, router))
 	s.api = api.New(api.Config{
-		Member: s.member, Router: router, Issuer: issuer, Peers: s.peers, Name: cfg.Name, Version: cfg.Version,
+		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
 		Ready: s.Ready, Left: func() { s.Finish(nil) },
 	})
 	err = s.front.Open(frontend.Behind{
-		Issuer: issuer, Backend: backend{s.api, s}, Services: s.api.Register, Serve: s.api.Serve, RedisCreate: cfg.RedisCreate,
+		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve, RedisCreate: cfg.RedisCreate,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))
@@ -137,5 +137,5 @@ func (s *Server) NodeID() string { return s.member.Node().ID() }
 // ClusterID is the ID of the member's cluster; empty while it is of none.
 func (s *Server) ClusterID() string { return s.member.Node().ClusterID() }
 
-// Member is the member behind the faces.
+// Member is the member behind the interfaces.
 func (s *Server) Member() *member.Member { return s.member }

@@ -13,6 +13,6 @@
 //   - Memory is bounded: latencies take the same memory however many they are, and
 //     the check ends, and says so, where it would need more than it may have.
 //
-// The package knows the faces of a cluster from outside (gRPC, HTTP, Redis protocol,
+// The package knows the interfaces of a cluster from outside (gRPC, HTTP, Redis protocol,
 // the Go client) and nothing of what is behind them.
 package load

@@ -1,4 +1,4 @@
-// Package member is one member of a Snowraft cluster without its faces: the
+// Package member is one member of a Snowraft cluster without its interfaces: the
 // state machine, the Raft node that replicates it, and the lanes that issue
 // IDs from what it granted.
 //

@@ -52,7 +52,7 @@ func (s *Services) atLeader(ctx context.Context, method string, req proto.Messag
 		aged(time.Since(began))
 		there := rule.Reply()
 		reply = there
-		return s.Peers.Invoke(ctx, leader, method, req, there)
+		return s.Invoker.Invoke(ctx, leader, method, req, there)
 	})
 	if err != nil {
 		return nil, err

@@ -20,15 +20,15 @@ type Config struct {
 	Member  *member.Member
 	Router  *route.Router
 	Issuer  *issue.Issuer
-	Peers   Peers
+	Invoker Invoker
 	Name    string // of the member
 	Version string // of the program
 	Ready   func() error
 	Left    func() // called when the member has left its cluster on request
 }
 
-// Peers makes calls to the services of other members.
-type Peers interface {
+// Invoker calls the services of other members.
+type Invoker interface {
 	Invoke(ctx context.Context, to cluster.Member, method string, req, reply any) error
 }
 

@@ -43,6 +43,6 @@ func (s *Services) await(ctx context.Context, m cluster.Member, index uint64) er
 	if !m.Alive {
 		return cluster.ErrUnreachable
 	}
-	return s.Peers.Invoke(ctx, m, snowraftv1.ClusterService_AwaitIndex_FullMethodName,
+	return s.Invoker.Invoke(ctx, m, snowraftv1.ClusterService_AwaitIndex_FullMethodName,
 		&snowraftv1.AwaitIndexRequest{Index: index}, new(snowraftv1.AwaitIndexResponse))
 }

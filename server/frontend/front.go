@@ -1,6 +1,6 @@
 // Package frontend is the ports that programs talk to, and how they open, count, drain and close.
 // Members and gateways have one each; what is behind it are an issuer, gRPC services and a
-// [Backend].
+// [Process].
 package frontend
 
 import (
@@ -67,7 +67,7 @@ func New(cfg Config) *Front {
 type Behind struct {
 	// Issuer is what all protocols take IDs and numbers from; see [Front.Issuer].
 	Issuer   *issue.Issuer
-	Backend  Backend
+	Process  Process
 	Services func(grpc.ServiceRegistrar) error
 	// Serve is the interceptor of unary calls, inside of what all calls have.
 	Serve grpc.UnaryServerInterceptor
@@ -88,14 +88,14 @@ func (f *Front) Open(b Behind) (err error) {
 	if err = b.Services(f.grpc); err != nil {
 		return err
 	}
-	if f.http, err = f.newHTTP(face{b.Issuer, b.Backend}); err != nil {
+	if f.http, err = f.newHTTP(redisBackend{b.Issuer, b.Process}); err != nil {
 		return err
 	}
 	f.open(func() error { return f.grpc.Serve(f.inner.listener) })
 	f.open(func() error { return f.grpc.Serve(f.ports.API) })
 	if f.ports.Redis != nil {
 		create, _ := redis.ParseCreateMode(b.RedisCreate) // it was checked with the configuration
-		f.redis = redis.New(redis.Config{Backend: face{b.Issuer, b.Backend}, Create: create, Logger: f.logger, Refused: f.metrics.refusedBy("redis")})
+		f.redis = redis.New(redis.Config{Backend: redisBackend{b.Issuer, b.Process}, Create: create, Logger: f.logger, Refused: f.metrics.refusedBy("redis")})
 		f.open(func() error { return f.redis.Serve(f.ports.Redis) })
 	}
 	f.open(func() error {

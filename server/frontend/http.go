@@ -13,9 +13,9 @@ import (
 // maxHeaderBytes is 16 KiB in effect: net/http adds 4 KiB for its buffer.
 const maxHeaderBytes = 12 << 10
 
-func (f *Front) newHTTP(b face) (*http.Server, error) {
+func (f *Front) newHTTP(b redisBackend) (*http.Server, error) {
 	door, err := web.New(web.Config{
-		Backend: webFace{b, f.metrics.refusedBy("http")}, Conn: f.inner, Gate: &f.gate, Served: f.metrics.servedHTTP, Logger: f.logger,
+		Backend: webBackend{b, f.metrics.refusedBy("http")}, Conn: f.inner, Gate: &f.gate, Served: f.metrics.servedHTTP, Logger: f.logger,
 	})
 	if err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	})
 	issuer := g.Issuer(g.source)
 	err = g.front.Open(frontend.Behind{
-		Issuer: issuer, Backend: backend{m, g}, Services: services{issuer, m}.register, Serve: m.serve, RedisCreate: cfg.RedisCreate,
+		Issuer: issuer, Process: process{m, g}, Services: services{issuer, m}.register, Serve: m.serve, RedisCreate: cfg.RedisCreate,
 	})
 	if err != nil {
 		ports.Close()

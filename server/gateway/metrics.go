@@ -35,7 +35,7 @@ func (a *asked) try(method, _ string, took time.Duration, err error) {
 
 var (
 	descBuffered = frontend.Desc("buffered_ids", "IDs of a layout that this gateway has fetched ahead.", "layout")
-	descDropped  = frontend.Desc("buffered_ids_dropped_total", "IDs that this gateway fetched ahead and nobody used in time.", "layout")
+	descDropped  = frontend.Desc("buffered_ids_dropped_total", "IDs that this gateway fetched ahead and no caller used in time.", "layout")
 	descStarved  = frontend.Desc("buffer_waits_total", "Requests for IDs that found the layout's buffer empty.", "layout")
 )
 

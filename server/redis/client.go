@@ -59,7 +59,7 @@ func (c *conn) reply(args [][]byte) {
 	case "ON":
 		c.ok()
 	case "OFF", "SKIP":
-		c.refuse("ERR CLIENT REPLY " + on + " is not served: numbers that nobody reads are lost")
+		c.refuse("ERR CLIENT REPLY " + on + " is not served: numbers that the client does not read are lost")
 	default:
 		c.refuse("ERR syntax error")
 	}

@@ -135,7 +135,7 @@ func TestAnswers(t *testing.T) {
 		{"CLIENT NO-EVICT FOO\r\n", "-ERR syntax error\r\n"},
 		{"CLIENT REPLY ON\r\n", "+OK\r\n"},
 		{"CLIENT REPLY FOO\r\n", "-ERR syntax error\r\n"},
-		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that nobody reads are lost\r\n"}, // ours
+		{"CLIENT REPLY OFF\r\n", "-ERR CLIENT REPLY OFF is not served: numbers that the client does not read are lost\r\n"}, // ours
 		{"COMMAND COUNT\r\n", ":17\r\n"},
 		{"COMMAND COUNT 3\r\n", "-ERR wrong number of arguments for 'command|count' command\r\n"},
 		{"COMMAND LIST FOO\r\n", "-ERR syntax error\r\n"},

@@ -27,7 +27,7 @@ func ParseCreateMode(name string) (CreateMode, error) {
 	return "", fmt.Errorf("create is %q, expected strict, relaxed or off", name)
 }
 
-// Config describes the Redis protocol face. All but Backend may be left out.
+// Config describes a server of the Redis protocol. All but Backend may be left out.
 type Config struct {
 	Backend Backend
 	Create  CreateMode

@@ -1,4 +1,4 @@
-// Package redis is the Redis protocol face of a member, for clients that take
+// Package redis serves the Redis protocol of a member, for clients that take
 // numbers from Redis INCR: a key is a sequence.
 //
 // It answers as a Redis does that has no password, one database and speaks

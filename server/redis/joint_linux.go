@@ -42,7 +42,8 @@ func (l *loop) depart() {
 	l.joint.idle = l.joint.idle[:0]
 }
 
-// call asks for what connections wait for, while the loop goes on.
+// call asks for what connections wait for, while the loop goes on. [share.Calls] would block the loop's
+// goroutine, so the loop drives the lines itself and takes the answers in its next turn.
 func (l *loop) call(g *grant, count uint64) {
 	defer func() {
 		if recover() != nil {

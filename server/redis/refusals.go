@@ -15,7 +15,7 @@ var refusals = func() map[string]string {
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR",
 		"incrbyfloat": "a sequence is of whole numbers: INCR or INCRBY",
 		"expire pexpire expireat pexpireat persist ttl pttl": "a sequence does not expire. " +
-			"For numbers that begin anew each day: snowraft seq create NAME --reset daily",
+			"For numbers that begin again each day: snowraft seq create NAME --reset daily",
 		"multi exec discard watch unwatch": "there are no transactions. Each INCR is atomic, " +
 			"and a pipeline without MULTI keeps its order",
 		"eval evalsha eval_ro evalsha_ro script fcall fcall_ro function":   "there are no scripts: " + here,

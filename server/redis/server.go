@@ -16,7 +16,7 @@ const (
 	stallTimeout = 30 * time.Second // of a client that sent a part of a command, or does not take its answers
 )
 
-// Server is the Redis protocol face of one member.
+// Server serves the Redis protocol of one member.
 type Server struct {
 	cfg    Config
 	beats  atomic.Int64    // how many beats have passed: a clock of coarse ticks

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/server/web"
 )
 
-// constant is a backend that costs nothing, so that what is measured is the face.
+// constant is a backend that costs nothing, so that what is measured is the handler.
 type constant struct{}
 
 func (constant) Next(context.Context, string, uint64) (first, increment int64, err error) {

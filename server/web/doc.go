@@ -1,4 +1,4 @@
-// Package web is the HTTP face of a member: the public services as JSON under
+// Package web is HTTP as a member speaks it: the public services as JSON under
 // /v1, numbers as plain text for shells, the paths of other ID servers for
 // those who come from them, and the documentation of it all.
 //

@@ -11,7 +11,7 @@ import (
 	"encoding/json"
 )
 
-// FuzzHTTP sends garbage to every face: an answer is well-formed JSON or text,
+// FuzzHTTP sends garbage to every endpoint: an answer is well-formed JSON or text,
 // and never says that something broke.
 func FuzzHTTP(f *testing.F) {
 	for _, path := range []string{

@@ -97,7 +97,7 @@ func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 	}
 }
 
-func (d *door) call(w http.ResponseWriter, r *http.Request) (route string, status int) {
+func (h *handler) call(w http.ResponseWriter, r *http.Request) (route string, status int) {
 	c := &call{route: noRoute, status: http.StatusOK}
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), timeout(r.Header))
 	defer cancel()
@@ -106,7 +106,7 @@ func (d *door) call(w http.ResponseWriter, r *http.Request) (route string, statu
 		return noRoute, refuseJSON(w, r, err)
 	}
 	w.Header()["Cache-Control"], w.Header()["X-Content-Type-Options"] = noStore, noSniff
-	d.gateway.mux.ServeHTTP(w, inner)
+	h.gateway.mux.ServeHTTP(w, inner)
 	return c.route, c.status
 }
 

@@ -146,7 +146,7 @@ func (s *service) RemoveMember(ctx context.Context, req *snowraftv1.RemoveMember
 	return &snowraftv1.RemoveMemberResponse{Member: &snowraftv1.Member{Name: req.GetMember()}}, s.saw(ctx, req)
 }
 
-// rig is the face over a fake backend and a real gRPC server.
+// rig is the handler over a fake backend and a real gRPC server.
 type rig struct {
 	t       testing.TB
 	backend *fakeBackend

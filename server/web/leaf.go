@@ -21,11 +21,11 @@ const (
 )
 
 // segment serves the next number of a sequence.
-func (d *door) segment(w http.ResponseWriter, r *http.Request, key string) error {
+func (h *handler) segment(w http.ResponseWriter, r *http.Request, key string) error {
 	if err := checkLeaf(r, key); err != nil {
 		return err
 	}
-	first, _, err := d.cfg.Backend.Next(r.Context(), key, 1)
+	first, _, err := h.cfg.Backend.Next(r.Context(), key, 1)
 	if err == nil {
 		writeText(w, springText, strconv.AppendInt(nil, first, 10))
 	}
@@ -36,11 +36,11 @@ func (d *door) segment(w http.ResponseWriter, r *http.Request, key string) error
 // Leaf does not either: would it choose a layout, then one that is created under
 // that name later would change which numbers the key stands for, and they could
 // meet those that it gave out before.
-func (d *door) snowflake(w http.ResponseWriter, r *http.Request, key string) error {
+func (h *handler) snowflake(w http.ResponseWriter, r *http.Request, key string) error {
 	if err := checkLeaf(r, key); err != nil {
 		return err
 	}
-	text, err := d.cfg.Backend.AppendIDs(r.Context(), nil, w, "", 1)
+	text, err := h.cfg.Backend.AppendIDs(r.Context(), nil, w, "", 1)
 	if err == nil {
 		writeText(w, springText, bytes.TrimSuffix(text, []byte("\n")))
 	}

@@ -52,8 +52,8 @@ func newPages() (map[string]*page, error) {
 }
 
 // page serves what never changes, and says of everything else that it is not there.
-func (d *door) page(w http.ResponseWriter, r *http.Request) (route string, status int) {
-	p := d.pages[r.URL.Path]
+func (h *handler) page(w http.ResponseWriter, r *http.Request) (route string, status int) {
+	p := h.pages[r.URL.Path]
 	if p == nil {
 		e := &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /docs", r.URL.Path)}
 		return noRoute, refuseJSON(w, r, e)
@@ -61,13 +61,13 @@ func (d *door) page(w http.ResponseWriter, r *http.Request) (route string, statu
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		return r.URL.Path, refuseJSON(w, r, wrongMethod(w, r, "GET, HEAD"))
 	}
-	h := w.Header()
-	h.Set("Content-Type", p.contentType)
-	h.Set("ETag", p.etag)
-	h.Set("Cache-Control", "no-cache") // may be kept, and is asked for again: an upgrade changes it
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Content-Security-Policy", policy)
+	header := w.Header()
+	header.Set("Content-Type", p.contentType)
+	header.Set("ETag", p.etag)
+	header.Set("Cache-Control", "no-cache") // may be kept, and is asked for again: an upgrade changes it
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Content-Security-Policy", policy)
 	seen := &recorder{ResponseWriter: w, status: http.StatusOK}
 	http.ServeContent(seen, r, "", time.Time{}, strings.NewReader(p.content))
 	return r.URL.Path, seen.status

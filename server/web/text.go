@@ -42,17 +42,17 @@ func Flush(w io.Writer, text []byte) ([]byte, error) {
 	return text[:0], err
 }
 
-func (d *door) ids(w http.ResponseWriter, r *http.Request, _ string) error {
+func (h *handler) ids(w http.ResponseWriter, r *http.Request, _ string) error {
 	p, err := readParams(w, r, true)
 	if err != nil {
 		return err
 	}
 	return answerText(w, func(dst []byte) ([]byte, error) {
-		return d.cfg.Backend.AppendIDs(r.Context(), dst, w, p.layout, p.n)
+		return h.cfg.Backend.AppendIDs(r.Context(), dst, w, p.layout, p.n)
 	})
 }
 
-func (d *door) next(w http.ResponseWriter, r *http.Request, name string) error {
+func (h *handler) next(w http.ResponseWriter, r *http.Request, name string) error {
 	p, err := readParams(w, r, false)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (d *door) next(w http.ResponseWriter, r *http.Request, name string) error {
 		return &refusal{http.StatusNotFound, invalid("the path ends before the sequence's name: /seq/NAME")}
 	}
 	return answerText(w, func(dst []byte) ([]byte, error) {
-		return d.cfg.Backend.AppendNext(r.Context(), dst, w, name, uint64(p.n))
+		return h.cfg.Backend.AppendNext(r.Context(), dst, w, name, uint64(p.n))
 	})
 }
 

@@ -25,8 +25,8 @@ type tinyidAnswer struct {
 }
 
 // nextID serves numbers of a sequence, which tinyid calls a bizType, as JSON.
-func (d *door) nextID(w http.ResponseWriter, r *http.Request, _ string) error {
-	numbers, err := d.batch(r)
+func (h *handler) nextID(w http.ResponseWriter, r *http.Request, _ string) error {
+	numbers, err := h.batch(r)
 	if err != nil {
 		return err
 	}
@@ -40,8 +40,8 @@ func (d *door) nextID(w http.ResponseWriter, r *http.Request, _ string) error {
 
 // nextIDSimple serves the same as text, separated by commas; where there is
 // nothing to say, nothing is said.
-func (d *door) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string) error {
-	numbers, err := d.batch(r)
+func (h *handler) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string) error {
+	numbers, err := h.batch(r)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (d *door) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string) er
 
 // batch takes the numbers that a request asks for: nil without a bizType, and none, as
 // tinyid does, for a batch of none or less. The token is not looked at: there are none here.
-func (d *door) batch(r *http.Request) ([]int64, error) {
+func (h *handler) batch(r *http.Request) ([]int64, error) {
 	if err := checkMethod(r); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (d *door) batch(r *http.Request) ([]int64, error) {
 	if count == 0 {
 		return numbers, nil
 	}
-	first, increment, err := d.cfg.Backend.Next(r.Context(), bizType, uint64(count))
+	first, increment, err := h.cfg.Backend.Next(r.Context(), bizType, uint64(count))
 	for i := range numbers {
 		numbers[i] = first + int64(i)*increment
 	}

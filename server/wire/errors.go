@@ -89,7 +89,7 @@ func classify(err error) *rpc.Error {
 		return e
 	}
 	e := &rpc.Error{Code: codes.Internal}
-	if errors.As(err, &refused) { // mostly for its form
+	if errors.As(err, &refused) { // usually for its form
 		e = &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument}
 	}
 	for _, row := range rows {

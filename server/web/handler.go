@@ -40,7 +40,7 @@ type Gate interface {
 	Leave()
 }
 
-// Config is what the face stands on.
+// Config is what the handler stands on.
 type Config struct {
 	Backend Backend
 	// Conn leads to the member's own gRPC services.
@@ -54,7 +54,7 @@ type Config struct {
 	Logger *slog.Logger
 }
 
-type door struct {
+type handler struct {
 	cfg     Config
 	gateway *gateway
 	pages   map[string]*page
@@ -77,95 +77,95 @@ func New(cfg Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &door{cfg: cfg, gateway: g, pages: p, origins: http.NewCrossOriginProtection()}, nil
+	return &handler{cfg: cfg, gateway: g, pages: p, origins: http.NewCrossOriginProtection()}, nil
 }
 
-// face is one form of answers.
-type face struct {
+// endpoint answers the paths of one pattern.
+type endpoint struct {
 	// route is the path or, up to a name in braces, how the path begins.
 	route string
 	// take answers with numbers, which it takes even for a GET, or returns why not.
-	take func(d *door, w http.ResponseWriter, r *http.Request, name string) error
-	// refuse answers with an error, in the form of this face.
+	take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error
+	// refuse answers with an error, in the form of this endpoint.
 	refuse func(w http.ResponseWriter, r *http.Request, err error) (status int)
 	// serve does all of it where take is nil.
-	serve func(d *door, w http.ResponseWriter, r *http.Request) (route string, status int)
+	serve func(h *handler, w http.ResponseWriter, r *http.Request) (route string, status int)
 }
 
 // noRoute counts requests that no pattern matches.
 const noRoute = "none"
 
 var (
-	numberFaces = []*face{
-		{route: "/id", take: (*door).ids, refuse: refuseText},
-		{route: "/seq/{name}", take: (*door).next, refuse: refuseText},
-		{route: "/api/segment/get/{key}", take: (*door).segment, refuse: refuseLeafSegment},
-		{route: "/api/snowflake/get/{key}", take: (*door).snowflake, refuse: refuseLeafSnowflake},
-		{route: "/tinyid/id/nextId", take: (*door).nextID, refuse: refuseTinyid},
-		{route: "/tinyid/id/nextIdSimple", take: (*door).nextIDSimple, refuse: refuseTinyidSimple},
+	numberEndpoints = []*endpoint{
+		{route: "/id", take: (*handler).ids, refuse: refuseText},
+		{route: "/seq/{name}", take: (*handler).next, refuse: refuseText},
+		{route: "/api/segment/get/{key}", take: (*handler).segment, refuse: refuseLeafSegment},
+		{route: "/api/snowflake/get/{key}", take: (*handler).snowflake, refuse: refuseLeafSnowflake},
+		{route: "/tinyid/id/nextId", take: (*handler).nextID, refuse: refuseTinyid},
+		{route: "/tinyid/id/nextIdSimple", take: (*handler).nextIDSimple, refuse: refuseTinyidSimple},
 	}
-	callFace = &face{serve: (*door).call, refuse: refuseJSON}
-	pageFace = &face{serve: (*door).page, refuse: refuseJSON}
+	callEndpoint = &endpoint{serve: (*handler).call, refuse: refuseJSON}
+	pageEndpoint = &endpoint{serve: (*handler).page, refuse: refuseJSON}
 )
 
-// choose finds the face that a path belongs to, and the name in the path.
-func choose(path string) (f *face, name string) {
-	for _, f := range numberFaces {
-		prefix, _, named := strings.Cut(f.route, "{")
+// choose returns the endpoint that a path belongs to, and the name in the path.
+func choose(path string) (e *endpoint, name string) {
+	for _, e := range numberEndpoints {
+		prefix, _, named := strings.Cut(e.route, "{")
 		if name, ok := strings.CutPrefix(path, prefix); ok && (named || name == "") {
-			return f, name
+			return e, name
 		}
 	}
 	if strings.HasPrefix(path, "/v1/") {
-		return callFace, ""
+		return callEndpoint, ""
 	}
-	return pageFace, ""
+	return pageEndpoint, ""
 }
 
 // answer serves a request that may come in.
-func (f *face) answer(d *door, w http.ResponseWriter, r *http.Request, name string) (route string, status int) {
-	if f.take == nil {
-		return f.serve(d, w, r)
+func (e *endpoint) answer(h *handler, w http.ResponseWriter, r *http.Request, name string) (route string, status int) {
+	if e.take == nil {
+		return e.serve(h, w, r)
 	}
-	err := f.take(d, w, r, name)
+	err := e.take(h, w, r, name)
 	if err == nil {
-		return f.route, http.StatusOK
+		return e.route, http.StatusOK
 	}
 	if failure, ok := errors.AsType[springFailure](err); ok {
-		return f.route, failure.answer(w, r)
+		return e.route, failure.answer(w, r)
 	}
-	return f.route, f.refuse(w, r, err)
+	return e.route, e.refuse(w, r, err)
 }
 
 // ServeHTTP implements http.Handler.
-func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	f, name := choose(r.URL.Path)
+	e, name := choose(r.URL.Path)
 	route, status := noRoute, 0
 	defer func() {
 		if what := recover(); what != nil {
-			d.cfg.Logger.Error("a request made this member panic: please report it", "method", r.Method, "route", route, "panic", what, "stack", string(debug.Stack()))
-			status = f.refuse(w, r, &rpc.Error{Code: codes.Internal, Message: "the request failed inside the member; its log says more"})
+			h.cfg.Logger.Error("a request made this member panic: please report it", "method", r.Method, "route", route, "panic", what, "stack", string(debug.Stack()))
+			status = e.refuse(w, r, &rpc.Error{Code: codes.Internal, Message: "the request failed inside the member; its log says more"})
 		}
-		if d.cfg.Served != nil {
-			d.cfg.Served(route, status, time.Since(began))
+		if h.cfg.Served != nil {
+			h.cfg.Served(route, status, time.Since(began))
 		}
 	}()
-	if err := d.admit(f, r); err != nil {
+	if err := h.admit(e, r); err != nil {
 		status = refuseJSON(w, r, err)
 		return
 	}
-	if d.cfg.Gate != nil {
-		if err := d.cfg.Gate.Enter(); err != nil {
-			status = f.refuse(w, r, err)
+	if h.cfg.Gate != nil {
+		if err := h.cfg.Gate.Enter(); err != nil {
+			status = e.refuse(w, r, err)
 			return
 		}
-		defer d.cfg.Gate.Leave()
+		defer h.cfg.Gate.Leave()
 	}
 	if r.ContentLength != 0 && r.Body != nil {
 		r.Body = http.MaxBytesReader(w, r.Body, limits.RequestBytes)
 	}
-	route, status = f.answer(d, w, r, name)
+	route, status = e.answer(h, w, r, name)
 }
 
 // admit refuses what browsers send on behalf of other sites: there is nothing
@@ -173,13 +173,13 @@ func (d *door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // read may be asked for, since no such page gets to see the answer. The name
 // that a request was sent to is not judged: services and proxies give members
 // names that they don't know of.
-func (d *door) admit(f *face, r *http.Request) error {
-	if f.take != nil && r.Method == http.MethodGet && (r.Header["Sec-Fetch-Site"] != nil || r.Header["Origin"] != nil) {
+func (h *handler) admit(e *endpoint, r *http.Request) error {
+	if e.take != nil && r.Method == http.MethodGet && (r.Header["Sec-Fetch-Site"] != nil || r.Header["Origin"] != nil) {
 		post := *r
 		post.Method = http.MethodPost // which it is in effect
 		r = &post
 	}
-	if err := d.origins.Check(r); err != nil {
+	if err := h.origins.Check(r); err != nil {
 		return &rpc.Error{Code: codes.PermissionDenied, Message: fmt.Sprintf("a page of another site sent this request: %v", err)}
 	}
 	return nil

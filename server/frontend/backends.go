@@ -1,0 +1,134 @@
+package frontend
+
+import (
+	"context"
+	"io"
+	"strconv"
+
+	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/redis"
+	"github.com/snowraft/snowraft/server/web"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// Process is the member or gateway behind a front, apart from its issuer and its services of gRPC.
+type Process interface {
+	// Exists and Create are as in redis.Backend.
+	Exists(ctx context.Context, sequence string) (bool, error)
+	Create(ctx context.Context, sequence string, strict bool) error
+	Info() redis.Info
+	// Failure is not nil when the process is of no use any more.
+	Failure() error
+}
+
+// redisBackend implements [redis.Backend]. Its errors are those that travel.
+type redisBackend struct {
+	issuer *issue.Issuer
+	Process
+}
+
+// Next issues count numbers of a sequence.
+func (b redisBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+	n, err := b.issuer.Next(ctx, sequence, count, "")
+	return n.First, n.Increment, wire.Status(err)
+}
+
+// TryNext issues count numbers of a relaxed sequence if they are in memory.
+func (b redisBackend) TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool) {
+	n, ok := b.issuer.TryNext(ctx, sequence, count)
+	return n.First, n.Increment, ok
+}
+
+// Last returns the last number that was issued.
+func (b redisBackend) Last(ctx context.Context, sequence string) (int64, bool, error) {
+	last, ok, err := b.issuer.Last(ctx, sequence)
+	return last, ok, wire.Status(err)
+}
+
+// Ids appends count IDs of a layout.
+func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, count uint32) (_ []uint64, err error) {
+	ids := issue.Borrow()
+	defer issue.Return(ids)
+	if *ids, err = b.issuer.Take(ctx, *ids, layout, count, 0); err != nil {
+		return dst, wire.Status(err)
+	}
+	for _, r := range *ids {
+		for id := range r.All() {
+			dst = append(dst, id)
+		}
+	}
+	return dst, nil
+}
+
+// Exists reports whether there is such a sequence.
+func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error) {
+	ok, err := b.Process.Exists(ctx, sequence)
+	return ok, wire.Status(err)
+}
+
+// Create creates a sequence, strict or relaxed.
+func (b redisBackend) Create(ctx context.Context, sequence string, strict bool) error {
+	return wire.Status(b.Process.Create(ctx, sequence, strict))
+}
+
+// webBackend implements [web.Backend]. It counts refusals: these paths answer in the forms of other
+// servers, which have no place for a reason.
+type webBackend struct {
+	redisBackend
+	refused func(error)
+}
+
+// Next issues count numbers of a sequence.
+func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	first, increment, err = b.redisBackend.Next(ctx, sequence, count)
+	return first, increment, b.count(err)
+}
+
+// AppendNext appends count numbers as text, each with a newline, long text by pieces.
+func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64) ([]byte, error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	n, err := b.issuer.Next(ctx, sequence, count, "")
+	if err != nil {
+		return dst, b.count(wire.Status(err))
+	}
+	for i := range n.Count {
+		if dst, err = web.Flush(w, append(n.Append(dst, i), '\n')); err != nil {
+			break // the reader is gone, and the numbers are lost
+		}
+	}
+	return dst, nil
+}
+
+// AppendIDs appends count IDs of a layout as text, each with a newline, long text by pieces.
+func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) (_ []byte, err error) {
+	ctx, cancel := bounded(ctx)
+	defer cancel()
+	ids := issue.Borrow()
+	defer issue.Return(ids)
+	if *ids, err = b.issuer.Take(ctx, *ids, layout, count, 0); err != nil {
+		return dst, b.count(wire.Status(err))
+	}
+	for _, r := range *ids {
+		for id := range r.All() {
+			if dst, err = web.Flush(w, append(strconv.AppendUint(dst, id, 10), '\n')); err != nil {
+				return dst, nil // the reader is gone, and the IDs are lost
+			}
+		}
+	}
+	return dst, nil
+}
+
+func (b webBackend) count(err error) error {
+	if err != nil {
+		b.refused(err)
+	}
+	return err
+}
+
+var (
+	_ redis.Backend = redisBackend{}
+	_ web.Backend   = webBackend{}
+)
