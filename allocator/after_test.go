@@ -104,7 +104,7 @@ func TestAfter(t *testing.T) {
 				}
 				last = id
 			}
-			// A floor out of reach is refused and has no effect on anybody else.
+			// A floor out of reach is refused and has no effect on other callers.
 			r.pass(20 * time.Second)
 			ahead := 1200 * time.Millisecond
 			var behind *clock.BehindError

@@ -73,7 +73,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	}
 	first := l.floor
 	// The grant may tell more of the observed clock than was known here when it was asked for, as
-	// soon after a start. The lane waits for that clock likewise, at its first tick.
+	// soon after a start. The lane waits for that clock too, at its first tick.
 	if behind := g.ObservedMillis - now.Wall; !l.waited && behind > 0 && behind <= limits.WaitThreshold.Milliseconds() {
 		first = max(first, l.issuer.layout.TickAt(g.ObservedMillis)+1)
 	}

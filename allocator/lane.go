@@ -49,7 +49,7 @@ type lane struct {
 	floor    int64  // the next lease starts at this tick or later
 	swapped  *lease // closed, but not released yet
 	// lost is the lease whose extension the cluster refused; nil normally. Its cells
-	// below its end are this lane's all the same, and it serves until the next one opens.
+	// below its end are still this lane's, and it serves until the next one opens.
 	// It is never released: the cluster would refuse that as well.
 	lost      *lease
 	extension uint64 // ID of the extension whose answer is missing; 0: none

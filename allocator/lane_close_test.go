@@ -112,7 +112,7 @@ func TestCloseWithHangingCluster(t *testing.T) {
 	})
 }
 
-// An extension is under way while the issuer closes: its reply is waited for,
+// An extension is in progress while the issuer closes: its reply is waited for,
 // since the release must name the end that the window has then.
 func TestCloseDuringExtension(t *testing.T) {
 	run(t, nil, func(r *rig) {
@@ -126,7 +126,7 @@ func TestCloseDuringExtension(t *testing.T) {
 			r.Fatalf("%+v", r.cluster.calls())
 		}
 	})
-	// The same with the first window, which nobody gets to see.
+	// The same with the first window, which no caller gets to see.
 	run(t, func(r *rig) {
 		r.cluster = newCluster(r.layout)
 		r.cluster.delay.Store(int64(500 * time.Millisecond))

@@ -50,7 +50,7 @@ func TestLostReplyToExtend(t *testing.T) {
 	})
 }
 
-// What the cluster granted before an outage is over at its end: the lane asks anew at once.
+// What the cluster granted before an outage is over at its end: the lane asks again at once.
 func TestLostReplyBeforeAnOutage(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
@@ -168,7 +168,7 @@ func TestLostWorkerServesUntilAnotherIsGranted(t *testing.T) {
 	})
 }
 
-// A lost worker that nobody uses serves until the lane rests, though the lane asks for no other meanwhile.
+// A lost worker that no caller uses serves until the lane rests, though the lane asks for no other meanwhile.
 func TestLostWorkerIsKeptUnused(t *testing.T) {
 	run(t, idle, func(r *rig) {
 		until := lostWithoutAnother(r)

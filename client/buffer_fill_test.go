@@ -55,7 +55,7 @@ func TestBufferFillsByTheTimer(t *testing.T) {
 	})
 }
 
-// Nobody waits when the load becomes ten-fold from one moment to the next, though the cluster takes 20 ms; the
+// No caller waits when the load becomes ten-fold from one moment to the next, though the cluster takes 20 ms; the
 // buffer grows with it, and shrinks afterwards.
 func TestBufferLoadJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -106,7 +106,7 @@ func TestBufferNeverToBeFilled(t *testing.T) {
 		if _, err := b.Next(t.Context()); !errors.Is(err, ErrUnknownLayout) || time.Since(began) != 0 {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
-		s.fail(nil) // somebody creates it
+		s.fail(nil) // another client creates it
 		time.Sleep(longestRefillPause)
 		if _, err := b.Next(t.Context()); err != nil {
 			t.Error(err)

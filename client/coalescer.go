@@ -110,7 +110,7 @@ func withoutMetadata(ctx context.Context) context.Context {
 	return ctx
 }
 
-// join adds a caller to the open batch, while a call is under way. The lock is held.
+// join adds a caller to the open batch, while a call is in progress. Requires the lock.
 func (c *coalescer[R]) join(ctx context.Context, count, after uint64) (b *batch[R], offset uint64) {
 	deadline, bounded := ctx.Deadline()
 	if c.open != nil && c.open.count+count > limits.Count {

@@ -54,7 +54,7 @@ func (m *members) start() { m.begin.Do(func() { m.done.Go(m.run) }) }
 
 // stop ends following; it waits for the goroutine.
 func (m *members) stop() {
-	m.begin.Do(func() {}) // waits for a start under way; nothing begins afterwards
+	m.begin.Do(func() {}) // waits for a start in progress; nothing begins afterwards
 	m.end()
 	m.done.Wait()
 }

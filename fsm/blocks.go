@@ -68,7 +68,7 @@ func (s *State) allocateBlock(e entry) Result {
 		token = 0
 	}
 	q.grant(count, token)
-	// The observed clock stands still while nobody leads. An answer that was given before it moves
+	// The observed clock stands still while no member leads. An answer that was given before it moves
 	// on must not be as old as that at once.
 	at := max(s.observed, e.now)
 	grant := BlockGrant{

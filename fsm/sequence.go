@@ -105,7 +105,7 @@ func (q *sequence) moveTo(n int64) {
 func (q *sequence) grant(count, token uint64) {
 	first, _ := q.next()
 	if !q.used.behind(first, q.spec.increment) {
-		token = 0 // forced to repeat numbers: nobody could tell what else was granted here
+		token = 0 // forced to repeat numbers: no record tells what else was granted here
 	}
 	q.lastFrom, q.lastToken = q.granted, token
 	q.granted += count

@@ -30,7 +30,7 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 
 // Restore replaces the state by the one of a snapshot. A snapshot that can't be
 // restored halts the machine, with the state as it was before: raft would go on
-// with an older one or without. A halted machine has to be started anew.
+// with an older one or without. A halted machine has to be started again.
 func (m *Machine) Restore(r io.ReadCloser) error {
 	defer func() { _ = r.Close() }()
 	state, err := ReadState(r, m.options.Supported)

@@ -22,7 +22,7 @@ const (
 // setAside moves a damaged log away, so that the next start makes an empty one, if
 // the damage is all that can have been in it; else it returns the damage. That is
 // so if the node never remembered a term, a vote or an entry, which it does before
-// it answers anybody, see Identity.sawTerm, and has no snapshot.
+// it answers every caller, see Identity.sawTerm, and has no snapshot.
 func setAside(id *Identity, damage error, logger *slog.Logger) error {
 	path := filepath.Join(id.dir, logFile)
 	if corrupt, ok := errors.AsType[*CorruptError](damage); !ok || corrupt.Path != path || id.held() {

@@ -286,7 +286,7 @@ func (w *Watch) settle(own, other, mono int64) (disputed bool) {
 	return true
 }
 
-// SetAlone says whether there is nobody to ask: this member is the only voter of
+// SetAlone says whether there is no member to ask: this member is the only voter of
 // its cluster. Then a jump is believed after a minute without another.
 func (w *Watch) SetAlone(alone bool) {
 	w.mu.Lock()

@@ -45,7 +45,7 @@ func Overlay(ctx context.Context, root, dir string, patches ...Patch) (string, e
 		// In a repository, git leaves out what is not below the working directory.
 		cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(dir))
 		if out, err := cmd.CombinedOutput(); err != nil {
-			return "", fmt.Errorf("%s does not apply (CONTRIBUTING.md tells how to write it anew): %w: %s", p.File, err, bytes.TrimSpace(out))
+			return "", fmt.Errorf("%s does not apply (see CONTRIBUTING.md to write it again): %w: %s", p.File, err, bytes.TrimSpace(out))
 		}
 	}
 	for source, copied := range replace {

@@ -27,7 +27,7 @@ type Patch struct {
 // Run is a run of ordinary tests that shows what the bug does.
 type Run struct {
 	Caught  bool     // whether a test fails, or all pass in spite of the bug
-	With    string   // the name of another patch that is applied as well; mostly empty
+	With    string   // the name of another patch that is applied as well; usually empty
 	Package string   // as the go command takes it
 	Test    string   // a test, or one of its subtests
 	Flags   []string // of the test binary

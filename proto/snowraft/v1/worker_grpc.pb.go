@@ -38,7 +38,8 @@ type WorkerServiceClient interface {
 	// AcquireWorker grants a free worker and its first window.
 	AcquireWorker(ctx context.Context, in *AcquireWorkerRequest, opts ...grpc.CallOption) (*AcquireWorkerResponse, error)
 	// ExtendWindow moves the end of a window; a compare-and-swap on its end. A repetition of the
-	// worker's last extension is harmless: it gets the window as it is.
+	// worker's last extension is harmless: it gets the window as it is. Only the holder repeats
+	// it, because now_ms has to be its clock at that time.
 	ExtendWindow(ctx context.Context, in *ExtendWindowRequest, opts ...grpc.CallOption) (*ExtendWindowResponse, error)
 	// ReleaseWorker gives a worker back.
 	ReleaseWorker(ctx context.Context, in *ReleaseWorkerRequest, opts ...grpc.CallOption) (*ReleaseWorkerResponse, error)
@@ -107,7 +108,8 @@ type WorkerServiceServer interface {
 	// AcquireWorker grants a free worker and its first window.
 	AcquireWorker(context.Context, *AcquireWorkerRequest) (*AcquireWorkerResponse, error)
 	// ExtendWindow moves the end of a window; a compare-and-swap on its end. A repetition of the
-	// worker's last extension is harmless: it gets the window as it is.
+	// worker's last extension is harmless: it gets the window as it is. Only the holder repeats
+	// it, because now_ms has to be its clock at that time.
 	ExtendWindow(context.Context, *ExtendWindowRequest) (*ExtendWindowResponse, error)
 	// ReleaseWorker gives a worker back.
 	ReleaseWorker(context.Context, *ReleaseWorkerRequest) (*ReleaseWorkerResponse, error)

@@ -70,7 +70,7 @@ func (b *clients) share(cfg config, layout string) error {
 	if err != nil {
 		return err
 	}
-	b.close = func() { _ = c.Close() } // nothing is under way any more
+	b.close = func() { _ = c.Close() } // no call is in progress
 	for range cfg.clients {
 		b.callers = append(b.callers, &load.Coalesced{IDs: c.IDs(layout), Count: cfg.batch})
 	}

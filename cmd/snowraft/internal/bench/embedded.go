@@ -67,7 +67,7 @@ func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int
 		if err := g.Close(ctx); err != nil {
 			a.Warn("workers were not given back, and come free when their windows have passed: %v", err)
 		}
-		_ = c.Close() // nothing is under way any more
+		_ = c.Close() // no call is in progress
 	}}
 	first, err := g.Ranges(ctx, 1)
 	if err != nil {

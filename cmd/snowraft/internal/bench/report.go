@@ -173,7 +173,7 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// failure is why a run that was measured is a failure all the same.
+// failure is why a run that was measured is a failure nevertheless.
 func (r report) failure() error {
 	if v := r.result.Report; v.Duplicates > 0 {
 		return fmt.Errorf("%d of %d %s came a second time, expected none: %s%s", v.Duplicates, v.Checked, r.noun,

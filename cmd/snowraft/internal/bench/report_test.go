@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/load"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "write the golden file")
 
 // TestBenchReports holds what is printed of a run.
 func TestBenchReports(t *testing.T) {

@@ -45,7 +45,7 @@ func Dial(addresses []string, timeout time.Duration) (*Remote, error) {
 }
 
 // Close ends the connections.
-func (r *Remote) Close() { _ = r.client.Close() } // nothing is under way any more
+func (r *Remote) Close() { _ = r.client.Close() } // no call is in progress
 
 // Client makes cmd a command that asks a cluster: it gets the flags for that,
 // and work does it.

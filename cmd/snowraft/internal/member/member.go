@@ -100,7 +100,7 @@ func newRemove(a *cli.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "remove NAME|ID",
-		Short: "Remove a member for ever",
+		Short: "Remove a member permanently",
 		Long: `Removes a member from the cluster for ever: it can only come back with an empty
 data directory, as a new member. Use it for a member that is lost; one that runs
 can leave by itself (see "snowraft leave").

@@ -53,7 +53,7 @@ func completeFlag(a *cli.App, cmd *cobra.Command, flag string) {
 }
 
 // names returns the names that begin like that, with what they are for.
-// Nobody reads an error while a command line is written: it offers nothing then.
+// An error would not be read while a command line is completed: it offers nothing then.
 func names(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellCompDirective) {
 	if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
