@@ -74,7 +74,7 @@ func (e *env) newGateway(ctx context.Context, members []*member) (*member, error
 		return nil, err
 	}
 	m.args = []string{
-		"gateway", "--name", m.name, "--addr", strings.Join(apis(members), ","), "--log-level", "error",
+		"gateway", "--name", m.name, "--members", strings.Join(apis(members), ","), "--log-level", "error",
 		"--api-addr", m.api, "--http-addr", m.http, "--redis-addr", m.redis,
 	}
 	return m, nil

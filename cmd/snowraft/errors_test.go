@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
+
+// constraint is in every usage error: the values that are valid, or what to do.
+var constraint = regexp.MustCompile(`expected |; `)
 
 // TestUsageErrors holds every way to be wrong to one line on standard error that
 // says what is wrong and what was expected, and to exit code 2.
@@ -28,8 +32,8 @@ func TestUsageErrors(t *testing.T) {
 		a.Environ = environ
 		code := run(t.Context(), a.Host, args)
 		stderr := a.Err.String()
-		if code != cli.ExitUsage || a.Out.String() != "" || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, "expected") {
-			t.Errorf("%q: exit code %d, stdout %q, stderr %q, expected one line and exit code 2", args, code, a.Out.String(), stderr)
+		if code != cli.ExitUsage || a.Out.String() != "" || strings.Count(stderr, "\n") != 1 || !constraint.MatchString(stderr) {
+			t.Errorf("%q: exit code %d, stdout %q, stderr %q, expected one line with a constraint and exit code 2", args, code, a.Out.String(), stderr)
 		}
 		for name, value := range environ {
 			fmt.Fprintf(&report, "%s=%s ", name, value)
@@ -73,8 +77,8 @@ func TestUsageErrors(t *testing.T) {
 		"serve --wait-threshold 61s", "serve --rollback maybe", "serve --max-clock-offset 0", "serve --log-level loud", "serve --log-format xml",
 		"serve --raft-addr :7702", "serve --raft-addr [::]:7702", "serve --http-addr 127.0.0.1:7700", "serve --redis-addr 7704", "serve --redis-addr 127.0.0.1:7703", "serve --redis-create maybe",
 		"serve --config /no/such/file", "serve --config /", "serve --nonvoter=maybe", "serve --nonvoter --bootstrap-expect 3",
-		"gateway", "gateway now", "gateway --addr here", "gateway --addr 127.0.0.1:7700", "gateway --addr a:1 --http-addr 127.0.0.1:7700",
-		"gateway --addr a:1 --data-dir x", "gateway --addr a:1 --redis-create maybe", "gateway --addr a:1 --config /no/such/file",
+		"gateway", "gateway now", "gateway --members here", "gateway --members 127.0.0.1:7700", "gateway --members a:1 --http-addr 127.0.0.1:7700",
+		"gateway --members a:1 --data-dir x", "gateway --members a:1 --redis-create maybe", "gateway --members a:1 --config /no/such/file",
 	} {
 		wrong(nil, strings.Fields(line)...)
 	}
@@ -89,6 +93,7 @@ func TestUsageErrors(t *testing.T) {
 	wrong(map[string]string{"SNOWRAFT_JOIN": "a:1,b"}, "serve")
 	wrong(map[string]string{"SNOWRAFT_CONFIG": "/no/such/file"}, "serve")
 	wrong(map[string]string{"SNOWRAFT_ADDR": "here"}, "status")
+	wrong(map[string]string{"SNOWRAFT_ADDR": "a:1"}, "gateway")
 	for _, f := range []struct{ name, content string }{
 		{"unknown.yaml", "data-dir: /tmp\nlane: 3\n"},
 		{"config.yaml", "config: other.yaml\n"},

@@ -16,7 +16,7 @@ func startGateway(t *testing.T, name string, members ...*member) *member {
 	for _, m := range members[1:] {
 		addresses += "," + m.api
 	}
-	g.process = start(t, nil, "gateway", "--name", name, "--addr", addresses, "--api-addr", g.api, "--http-addr", g.http)
+	g.process = start(t, nil, "gateway", "--name", name, "--members", addresses, "--api-addr", g.api, "--http-addr", g.http)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("%s, started at %s:\n%s", name, g.began.Format(time.TimeOnly), g.stderr.tail(40))

@@ -10,6 +10,10 @@ import (
 	"github.com/snowraft/snowraft/server/gateway"
 )
 
+// membersFlag names the members that a gateway forwards to. It is not that of the client commands,
+// cli.AddrFlag: on the host of a gateway the variable of that one names the gateway.
+const membersFlag = "members"
+
 // gatewayConfig is a gateway's configuration. The settings that it shares with a member are kept as one's.
 type gatewayConfig struct {
 	config
@@ -21,22 +25,24 @@ func NewGateway(h *Host) *cobra.Command {
 	var cfg gatewayConfig
 	cmd := &cobra.Command{
 		Use:   "gateway",
-		Short: "Run a front of a cluster that keeps nothing",
-		Long: `Runs a gateway until SIGINT (Ctrl-C) or SIGTERM. It has the doors of a member,
-gRPC, HTTP and Redis's protocol, and asks the members for all that it answers,
-so that programs reach the cluster at an address near them, such as the one of
-their own host. It has no data directory, no vote and no worker: any number of
-gateways may come and go, and the members need not know of them.
+		Short: "Run a stateless gateway to a cluster",
+		Long: `Run a stateless gateway to a cluster, until SIGINT (Ctrl-C) or SIGTERM. A gateway
+serves the same gRPC, HTTP and Redis protocols as a member and forwards requests
+to the members, so that programs reach the cluster at a nearby address, such as
+127.0.0.1. A gateway has no data directory, no vote and no worker. Start and stop
+any number of gateways; the members need no configuration for them.
 
-The members that --addr names tell it of the others. IDs are fetched ahead, so
-that one may be a second older than its request; requests for IDs after another
-one, and for many, are passed on to a member, and so is all else.
+--members names some members; the gateway learns of the others from these. It
+prefetches IDs, so an ID can be one second older than its request. The gateway
+forwards requests for many IDs, for IDs after a given ID and all other calls to a
+member.
 
-Every flag has an environment variable and a key in the file of --config, as
-those of "snowraft serve" have.`,
-		Example: `  snowraft gateway --addr a.example.net:7700,b.example.net:7700
-  snowraft gateway --addr 10.0.0.1:7700 --api-addr :7700 --http-addr :7701 --redis-addr :7704
-  SNOWRAFT_ADDR=10.0.0.1:7700 snowraft gateway --redis-addr 127.0.0.1:6379`,
+Every flag has an environment variable and a key in the --config file (see
+"snowraft help serve"). A gateway does not read SNOWRAFT_ADDR, which is for client
+commands.`,
+		Example: `  snowraft gateway --members a.example.net:7700,b.example.net:7700
+  snowraft gateway --members 10.0.0.1:7700 --api-addr :7700 --http-addr :7701 --redis-addr :7704
+  SNOWRAFT_MEMBERS=10.0.0.1:7700 snowraft gateway --redis-addr 127.0.0.1:6379`,
 		Args: cli.Args,
 	}
 	addGatewayFlags(cmd, &cfg)
@@ -55,7 +61,7 @@ those of "snowraft serve" have.`,
 func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 	*c = gatewayConfig{config: config{Config: memberDefaults(), logLevel: "info", logFormat: "text"}}
 	cmd.Flags().SortFlags = false
-	cli.AddSetting(cmd, "Gateway", cli.AddrFlag, cli.AddressesValue(&c.members, "10.0.0.1:7700,10.0.0.2:7700"), "API addresses of members; they tell of the others")
+	cli.AddSetting(cmd, "Gateway", membersFlag, cli.AddressesValue(&c.members, "10.0.0.1:7700,10.0.0.2:7700"), "API addresses of some members; the gateway learns of the others from these")
 	cli.AddSetting(cmd, "Gateway", "name", cli.TextValue(&c.Name, "NAME"), "what people call this gateway; the host name by default")
 	cli.AddSetting(cmd, "Gateway", configFlag, cli.TextValue(&c.configPath, "FILE"), "a YAML file with settings: the names of these flags as keys")
 	addNetworkFlags(cmd, &c.Config, true)
@@ -67,10 +73,10 @@ func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 // finish checks what can only be checked together.
 func (c *gatewayConfig) finish() error {
 	if len(c.members) == 0 {
-		return cli.Usagef("--%s: expected the API address of a member at least", cli.AddrFlag)
+		return cli.Usagef("--%s: missing; expected the API address of at least one member", membersFlag)
 	}
 	if slices.Contains(c.members, c.APIAddr) {
-		return cli.Usagef("--api-addr %q: that is the address of a member, by --%s, expected another", c.APIAddr, cli.AddrFlag)
+		return cli.Usagef("--api-addr %q: already used by a member in --%s; choose another address", c.APIAddr, membersFlag)
 	}
 	return c.distinct()
 }

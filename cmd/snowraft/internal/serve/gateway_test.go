@@ -22,7 +22,8 @@ func TestGatewayUntilSignal(t *testing.T) {
 		opened <- cfg
 		return g, nil
 	}
-	a.Environ["SNOWRAFT_ADDR"] = "a:1,b:2"
+	a.Environ["SNOWRAFT_MEMBERS"] = "a:1,b:2"
+	a.Environ["SNOWRAFT_ADDR"] = "127.0.0.1:7700" // of the gateway itself, for client commands
 	a.Environ["SNOWRAFT_REDIS_ADDR"] = ":7704"
 	file := filepath.Join(t.TempDir(), "g.yaml")
 	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\n"), 0o600); err != nil {
@@ -59,7 +60,7 @@ func TestServersCollectSeldom(t *testing.T) {
 		variable string
 		want     []int
 	}{{"", []int{gcPercent}}, {"GOGC", nil}, {"GOMEMLIMIT", nil}} {
-		for _, line := range []string{"serve --data-dir x", "gateway --addr a:1"} {
+		for _, line := range []string{"serve --data-dir x", "gateway --members a:1"} {
 			a := newTestApp() // whose servers do not start
 			if c.variable != "" {
 				a.Environ[c.variable] = "1"
@@ -78,7 +79,7 @@ func TestGatewayThatCannotStart(t *testing.T) {
 	a.openGateway = func(context.Context, gateway.Config) (process, error) {
 		return nil, errors.New("the port is taken")
 	}
-	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.Err.String(), "the port is taken") {
+	if code := a.run(t.Context(), "gateway", "--members", "a:1"); code != cli.ExitFailed || !strings.Contains(a.Err.String(), "the port is taken") {
 		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 }
@@ -88,7 +89,7 @@ func TestGatewayThatEnds(t *testing.T) {
 	a, g := newTestApp(), newFakeMember()
 	a.openGateway = func(context.Context, gateway.Config) (process, error) { return g, nil }
 	g.end(errors.New("a door broke"))
-	if code := a.run(t.Context(), "gateway", "--addr", "a:1"); code != cli.ExitFailed || !strings.Contains(a.Err.String(), "a door broke") {
+	if code := a.run(t.Context(), "gateway", "--members", "a:1"); code != cli.ExitFailed || !strings.Contains(a.Err.String(), "a door broke") {
 		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 }
