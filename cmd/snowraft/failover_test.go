@@ -137,14 +137,14 @@ func TestSilentAddress(t *testing.T) {
 	}
 	defer l.Close()
 	good := newFakeAPI(t)
-	succeeds(t, "id", "--addr", l.Addr().String()+","+good.address, "--timeout", "1s")
+	succeeds(t, "id", "--addr", l.Addr().String()+","+good.address, "--timeout", "4s")
 
 	stuck := newFakeAPI(t)
 	stuck.first(func(ctx context.Context) error {
 		<-ctx.Done()
 		return ctx.Err()
 	})
-	succeeds(t, "id", "--addr", stuck.address+","+good.address, "--timeout", "1s")
+	succeeds(t, "id", "--addr", stuck.address+","+good.address, "--timeout", "4s")
 	_, stderr, code := command(t, "id", "--addr", stuck.address, "--timeout", "100ms")
 	if want := "snowraft: no answer in time\n"; code != cli.ExitFailed || stderr != want {
 		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
