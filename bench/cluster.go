@@ -164,7 +164,7 @@ func (m *member) wide(ctx context.Context) error {
 				{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 38}, {Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
 				{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 22},
 			},
-			UnitMs: 1, EpochMs: wideEpoch.UnixMilli(),
+			UnitMs: 1, EpochAtMs: wideEpoch.UnixMilli(),
 		}})
 		return err
 	})

@@ -51,7 +51,7 @@ func suites() []section {
 			runs:    []goTest{{pkg: "server", bench: "Unary|PlainHTTP"}, {pkg: "server/web", bench: "Text"}},
 			columns: []string{"", "next to", "of the bare rate"},
 			rows: []suiteRow{
-				{[]string{"`Next` of a relaxed sequence", "an empty gRPC method"}, []cell{{"Unary/Next of-bare-rate", ratio}}},
+				{[]string{"`NextNumbers` of a relaxed sequence", "an empty gRPC method"}, []cell{{"Unary/Next of-bare-rate", ratio}}},
 				{[]string{"`GenerateIds`", "an empty gRPC method"}, []cell{{"Unary/GenerateIds of-bare-rate", ratio}}},
 				{[]string{"`GET /seq/NAME`", "a net/http handler that prints a constant"}, []cell{{"PlainHTTP/seq/bench of-bare-rate", ratio}}},
 				{[]string{"`GET /id`", "a net/http handler that prints a constant"}, []cell{{"PlainHTTP/id of-bare-rate", ratio}}},

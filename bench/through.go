@@ -71,6 +71,6 @@ func oneByOne(address string, callers int, started *closers) ([]load.Caller, err
 // numbering are callers that make a call of Next for each number, over one connection.
 func numbering(address, sequence string, callers int, started *closers) ([]load.Caller, error) {
 	return overOne(address, callers, started, func(conn *grpc.ClientConn) load.Caller {
-		return &load.Next{Client: snowraftv1.NewSequenceServiceClient(conn), Request: &snowraftv1.NextRequest{Sequence: sequence, Count: 1}, Timeout: callTimeout}
+		return &load.Next{Client: snowraftv1.NewSequenceServiceClient(conn), Request: &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: 1}, Timeout: callTimeout}
 	})
 }

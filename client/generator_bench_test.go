@@ -18,7 +18,7 @@ func ready(b *testing.B, opts ...client.GeneratorOption) *client.Generator {
 	b.Helper()
 	hosts := startHosts(b, 1)
 	if _, err := snowraftv1.NewLayoutServiceClient(hosts[0].connect()).CreateLayout(b.Context(), &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
-		Name: "wide", UnitMs: 1, EpochMs: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(),
+		Name: "wide", UnitMs: 1, EpochAtMs: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(),
 		Fields: []*snowraftv1.Field{
 			{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 37},
 			{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 4},

@@ -77,10 +77,10 @@ func (j *judge) ask(ctx context.Context) {
 		})
 	}
 	if s.GetLeaderId() != "" { // else its replica may be old
-		j.observe(s.GetObservedClockMs())
+		j.observe(s.GetObservedClockAtMs())
 	}
 	if took <= j.watch.Limits().MaxOffset { // else it says too little
-		j.watch.ObservePeer(s.GetNodeId(), s.GetClockMs()-s.GetClockOffsetMs(), took)
+		j.watch.ObservePeer(s.GetMemberId(), s.GetClockAtMs()-s.GetClockOffsetMs(), took)
 	}
 }
 

@@ -54,8 +54,8 @@ func (w *witness) GetStatus(ctx context.Context, _ *snowraftv1.GetStatusRequest,
 		return nil, errors.New("gone")
 	}
 	return &snowraftv1.GetStatusResponse{
-		NodeId: "w", LeaderId: w.leader, Config: w.config,
-		ClockMs: w.right().Add(w.off).UnixMilli(), ClockOffsetMs: w.knows.Milliseconds(), ObservedClockMs: w.right().Add(w.observed).UnixMilli(),
+		MemberId: "w", LeaderId: w.leader, Config: w.config,
+		ClockAtMs: w.right().Add(w.off).UnixMilli(), ClockOffsetMs: w.knows.Milliseconds(), ObservedClockAtMs: w.right().Add(w.observed).UnixMilli(),
 	}, nil
 }
 

@@ -102,7 +102,7 @@ func (h *host) connect() *grpc.ClientConn {
 func (h *host) narrow(name string, workerBits uint32) string {
 	h.t.Helper()
 	_, err := snowraftv1.NewLayoutServiceClient(h.connect()).CreateLayout(context.Background(), &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
-		Name: name, UnitMs: 1, EpochMs: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(),
+		Name: name, UnitMs: 1, EpochAtMs: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(),
 		Fields: []*snowraftv1.Field{
 			{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 41},
 			{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: workerBits},

@@ -34,7 +34,7 @@ func TestUnknownOutcomes(t *testing.T) {
 	all := []request{
 		{snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{}, true},
 		{snowraftv1.IdService_GenerateUuids_FullMethodName, &snowraftv1.GenerateUuidsRequest{}, true},
-		{snowraftv1.SequenceService_Next_FullMethodName, &snowraftv1.NextRequest{}, true},
+		{snowraftv1.SequenceService_NextNumbers_FullMethodName, &snowraftv1.NextNumbersRequest{}, true},
 		{snowraftv1.LayoutService_CreateLayout_FullMethodName, &snowraftv1.CreateLayoutRequest{}, true},
 		{snowraftv1.SequenceService_CreateSequence_FullMethodName, &snowraftv1.CreateSequenceRequest{}, true},
 		{snowraftv1.ClusterService_UpdateConfig_FullMethodName, &snowraftv1.UpdateConfigRequest{}, true},

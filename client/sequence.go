@@ -113,7 +113,7 @@ func (s *Sequence) get(ctx context.Context, n int) (answer *numbering, at uint64
 }
 
 func (s *Sequence) ask(ctx context.Context, count uint64, requestID string) (*numbering, error) {
-	resp, err := s.rpc.Next(ctx, &snowraftv1.NextRequest{Sequence: s.name, Count: uint32(count), RequestId: requestID})
+	resp, err := s.rpc.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: s.name, Count: uint32(count), RequestId: requestID})
 	if err != nil {
 		return nil, err
 	}

@@ -57,7 +57,7 @@ type numbering struct {
 }
 
 // newNumbering reads the answer to a request for count numbers.
-func newNumbering(resp *snowraftv1.NextResponse, count uint64) (*numbering, error) {
+func newNumbering(resp *snowraftv1.NextNumbersResponse, count uint64) (*numbering, error) {
 	n := &numbering{
 		Numbers: Numbers{First: resp.GetFirst(), Count: int(resp.GetCount()), Increment: resp.GetIncrement(), Period: resp.GetPeriod()},
 		written: resp.GetTexts(),
@@ -66,7 +66,7 @@ func newNumbering(resp *snowraftv1.NextResponse, count uint64) (*numbering, erro
 		return nil, malformed("%d numbers from %d by %d and %d texts instead of the %d numbers that were asked for",
 			resp.GetCount(), n.First, n.Increment, len(n.written), count)
 	}
-	format, zone, millis := resp.GetFormat(), resp.GetTimeZone(), resp.GetTimeMs()
+	format, zone, millis := resp.GetFormat(), resp.GetTimeZone(), resp.GetIssuedAtMs()
 	n.write = sync.OnceValues(func() (func(int64) string, error) { return writer(format, zone, millis) })
 	return n, nil
 }

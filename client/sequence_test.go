@@ -27,15 +27,15 @@ type counter struct {
 	max    int64
 	format string
 	delay  time.Duration
-	spoil  func(*snowraftv1.NextResponse)
+	spoil  func(*snowraftv1.NextNumbersResponse)
 
 	mu    sync.Mutex
 	last  int64
 	calls int
-	once  map[string]*snowraftv1.NextResponse
+	once  map[string]*snowraftv1.NextNumbersResponse
 }
 
-func (c *counter) Next(_ context.Context, req *snowraftv1.NextRequest, _ ...grpc.CallOption) (*snowraftv1.NextResponse, error) {
+func (c *counter) NextNumbers(_ context.Context, req *snowraftv1.NextNumbersRequest, _ ...grpc.CallOption) (*snowraftv1.NextNumbersResponse, error) {
 	c.mu.Lock()
 	c.calls++
 	if answer := c.once[req.GetRequestId()]; answer != nil {
@@ -48,7 +48,7 @@ func (c *counter) Next(_ context.Context, req *snowraftv1.NextRequest, _ ...grpc
 		time.Sleep(c.delay)
 		return nil, &Error{Reason: rpc.SequenceExhausted, code: codes.ResourceExhausted}
 	}
-	m := &snowraftv1.NextResponse{First: c.last + 1, Count: uint32(count), Increment: 1, Format: c.format, TimeZone: "Europe/Berlin"}
+	m := &snowraftv1.NextNumbersResponse{First: c.last + 1, Count: uint32(count), Increment: 1, Format: c.format, TimeZone: "Europe/Berlin"}
 	if c.format != "" && count <= 1000 {
 		for i := range count {
 			m.Texts = append(m.Texts, fmt.Sprintf("1970-%06d", m.First+i))
@@ -73,7 +73,7 @@ func (c *counter) now() int64 {
 }
 
 func (c *counter) sequence() *Sequence {
-	c.once = make(map[string]*snowraftv1.NextResponse)
+	c.once = make(map[string]*snowraftv1.NextNumbersResponse)
 	if c.max == 0 {
 		c.max = 1 << 40
 	}
@@ -201,7 +201,7 @@ func TestSequenceTexts(t *testing.T) {
 	if text, err := plain.NextText(t.Context()); text != "1" || err != nil {
 		t.Error(text, err)
 	}
-	future := &counter{spoil: func(m *snowraftv1.NextResponse) { m.Format, m.Texts = "{roman}", nil }}
+	future := &counter{spoil: func(m *snowraftv1.NextNumbersResponse) { m.Format, m.Texts = "{roman}", nil }}
 	s := future.sequence()
 	if text, err := s.NextText(t.Context()); err == nil {
 		t.Error(text)
@@ -259,17 +259,17 @@ func TestSequenceLimits(t *testing.T) {
 }
 
 func TestSequenceChecksAnswers(t *testing.T) {
-	for name, spoil := range map[string]func(*snowraftv1.NextResponse){
-		"too few":       func(m *snowraftv1.NextResponse) { m.Count-- },
-		"too many":      func(m *snowraftv1.NextResponse) { m.Count++ },
-		"no increment":  func(m *snowraftv1.NextResponse) { m.Increment = 0 },
-		"overflow":      func(m *snowraftv1.NextResponse) { m.First = 1<<63 - 2 },
-		"overflow 2":    func(m *snowraftv1.NextResponse) { m.Increment = 1<<63 - 1 },
-		"overflow 3":    func(m *snowraftv1.NextResponse) { m.First, m.Increment = -1<<63+1, -1 },
-		"overflow 4":    func(m *snowraftv1.NextResponse) { m.Increment = -1 << 63 },
-		"fewer texts":   func(m *snowraftv1.NextResponse) { m.Texts = m.Texts[1:] },
-		"more texts":    func(m *snowraftv1.NextResponse) { m.Texts = append(m.Texts, "x") },
-		"empty message": func(m *snowraftv1.NextResponse) { proto.Reset(m) },
+	for name, spoil := range map[string]func(*snowraftv1.NextNumbersResponse){
+		"too few":       func(m *snowraftv1.NextNumbersResponse) { m.Count-- },
+		"too many":      func(m *snowraftv1.NextNumbersResponse) { m.Count++ },
+		"no increment":  func(m *snowraftv1.NextNumbersResponse) { m.Increment = 0 },
+		"overflow":      func(m *snowraftv1.NextNumbersResponse) { m.First = 1<<63 - 2 },
+		"overflow 2":    func(m *snowraftv1.NextNumbersResponse) { m.Increment = 1<<63 - 1 },
+		"overflow 3":    func(m *snowraftv1.NextNumbersResponse) { m.First, m.Increment = -1<<63+1, -1 },
+		"overflow 4":    func(m *snowraftv1.NextNumbersResponse) { m.Increment = -1 << 63 },
+		"fewer texts":   func(m *snowraftv1.NextNumbersResponse) { m.Texts = m.Texts[1:] },
+		"more texts":    func(m *snowraftv1.NextNumbersResponse) { m.Texts = append(m.Texts, "x") },
+		"empty message": func(m *snowraftv1.NextNumbersResponse) { proto.Reset(m) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := (&counter{format: "{seq}", spoil: spoil}).sequence()
@@ -280,7 +280,7 @@ func TestSequenceChecksAnswers(t *testing.T) {
 			}
 		})
 	}
-	down := &counter{spoil: func(m *snowraftv1.NextResponse) { m.First, m.Increment = -1<<63+2, -1 }}
+	down := &counter{spoil: func(m *snowraftv1.NextNumbersResponse) { m.First, m.Increment = -1<<63+2, -1 }}
 	if n, err := down.sequence().Take(t.Context(), 3); err != nil || n.At(2) != -1<<63 {
 		t.Error(n, err)
 	}

@@ -16,6 +16,7 @@ type Member struct {
 	ID      string
 	Name    string
 	Address string // of its Raft port
+	Gossip  string // address of its gossip port; empty when not known
 	API     string // of its gRPC port; empty when not known
 	Voter   bool
 	Leader  bool
@@ -50,10 +51,10 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	}
 	if m.ID == own.ID {
 		m.Address = own.Raft
-		m.Name, m.API, m.Version, m.Commands, m.Alive = own.Name, own.API, own.Version, own.Commands, true
+		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, true
 	} else if p, ok := n.gossip.peer(m.ID); ok {
 		m.Address = p.meta.Raft // it may have moved
-		m.Name, m.API, m.Version, m.Commands, m.Alive = p.meta.Name, p.meta.API, p.meta.Version, p.meta.Commands, p.alive
+		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Alive = p.meta.Name, p.meta.Gossip, p.meta.API, p.meta.Version, p.meta.Commands, p.alive
 		if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
 			m.ClockOffset = offset
 		}

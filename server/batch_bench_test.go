@@ -16,7 +16,7 @@ func BenchmarkBatches(b *testing.B) {
 		return &snowraftv1.Field{Kind: kind, Bits: bits}
 	}
 	_, err := n.layouts.CreateLayout(b.Context(), &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
-		Name: "wide", UnitMs: 1, EpochMs: 1_735_689_600_000,
+		Name: "wide", UnitMs: 1, EpochAtMs: 1_735_689_600_000,
 		Fields: []*snowraftv1.Field{
 			field(snowraftv1.FieldKind_FIELD_KIND_TIME, 37), field(snowraftv1.FieldKind_FIELD_KIND_WORKER, 4),
 			field(snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, 22),

@@ -56,7 +56,7 @@ func BenchmarkUnary(b *testing.B) {
 	next := func(address string) call {
 		client := snowraftv1.NewSequenceServiceClient(dial(b, address))
 		return func(ctx context.Context) error {
-			_, err := client.Next(ctx, &snowraftv1.NextRequest{Sequence: "bench", Count: 1})
+			_, err := client.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "bench", Count: 1})
 			return err
 		}
 	}

@@ -236,7 +236,7 @@ func TestResetObservedClock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := time.Since(time.UnixMilli(resp.GetObservedClockMs())).Abs(); d > time.Second {
+	if d := time.Since(time.UnixMilli(resp.GetObservedClockAtMs())).Abs(); d > time.Second {
 		t.Errorf("the observed clock is %v off", d)
 	}
 	n.untilReady()

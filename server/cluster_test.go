@@ -88,7 +88,7 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 			t.Fatalf("whois %d from %s: %v", id, from, err)
 		}
 		g := who.GetGrant()
-		if g.GetHolder()[:2] != from || p.Tick < g.GetFrom() || p.Tick >= g.GetUntil() {
+		if g.GetHolder()[:2] != from || p.Tick < g.GetFromTick() || p.Tick >= g.GetUntilTick() {
 			t.Fatalf("ID %d of %s: the grant is %v", id, from, g)
 		}
 	}

@@ -17,8 +17,8 @@ type echo struct {
 	snowraftv1.UnimplementedIdServiceServer
 }
 
-func (echo) Next(_ context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
-	return &snowraftv1.NextResponse{Sequence: req.GetSequence(), First: 1_000_000, Count: req.GetCount(), Increment: 1}, nil
+func (echo) NextNumbers(_ context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
+	return &snowraftv1.NextNumbersResponse{Sequence: req.GetSequence(), First: 1_000_000, Count: req.GetCount(), Increment: 1}, nil
 }
 
 func (echo) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {

@@ -75,10 +75,10 @@ func (g *testGateway) generate(count uint32, after uint64) ([]uint64, error) {
 	return expand(resp), err
 }
 
-func (g *testGateway) next(sequence string, count uint32) (*snowraftv1.NextResponse, error) {
+func (g *testGateway) next(sequence string, count uint32) (*snowraftv1.NextNumbersResponse, error) {
 	ctx, cancel := context.WithTimeout(g.t.Context(), 6*time.Second)
 	defer cancel()
-	return g.sequences.Next(ctx, &snowraftv1.NextRequest{Sequence: sequence, Count: count})
+	return g.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: count})
 }
 
 // ask sends an HTTP request.

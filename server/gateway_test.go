@@ -111,12 +111,12 @@ func TestGatewaySequences(t *testing.T) {
 	if n, err := g.next("dated", 2); err != nil || !slices.Equal(n.GetTexts(), []string{"R-00001", "R-00002"}) {
 		t.Errorf("texts: %v, %v", n, err)
 	}
-	once := &snowraftv1.NextRequest{Sequence: "relaxed", Count: 3, RequestId: "r"}
-	first, err := g.sequences.Next(t.Context(), once)
+	once := &snowraftv1.NextNumbersRequest{Sequence: "relaxed", Count: 3, RequestId: "r"}
+	first, err := g.sequences.NextNumbers(t.Context(), once)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := g.sequences.Next(t.Context(), once); err != nil || !proto.Equal(first, again) {
+	if again, err := g.sequences.NextNumbers(t.Context(), once); err != nil || !proto.Equal(first, again) {
 		t.Errorf("a repeated request: %v, then %v, %v", first, again, err)
 	}
 }
@@ -125,7 +125,7 @@ func TestGatewayOtherDoors(t *testing.T) {
 	t.Parallel()
 	g := inFront(t, startCluster(t, 3))
 	for _, c := range []struct{ method, path, body, want string }{
-		{"POST", "/v1/layouts", `{"layout":{"name":"t","fields":[{"kind":"FIELD_KIND_TIME","bits":41},{"kind":"FIELD_KIND_WORKER","bits":10},{"kind":"FIELD_KIND_SEQUENCE","bits":12}],"unitMs":"1","epochMs":"0"}}`, `"name":"t"`},
+		{"POST", "/v1/layouts", `{"layout":{"name":"t","fields":[{"kind":"FIELD_KIND_TIME","bits":41},{"kind":"FIELD_KIND_WORKER","bits":10},{"kind":"FIELD_KIND_SEQUENCE","bits":12}],"unitMs":"1","epochAtMs":"0"}}`, `"name":"t"`},
 		{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`},
 		{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`}, // now from its buffer
 		{"POST", "/v1/sequences", `{"sequence":{"name":"s","format":"N{seq}","mode":"SEQUENCE_MODE_STRICT"}}`, `"name":"s"`},
@@ -187,15 +187,15 @@ func TestGatewayPassesErrorsOn(t *testing.T) {
 			return err
 		},
 		"sequence": func(_ snowraftv1.IdServiceClient, s snowraftv1.SequenceServiceClient) error {
-			_, err := s.Next(ctx, &snowraftv1.NextRequest{Sequence: "none", Count: 1})
+			_, err := s.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "none", Count: 1})
 			return err
 		},
 		"no count": func(_ snowraftv1.IdServiceClient, s snowraftv1.SequenceServiceClient) error {
-			_, err := s.Next(ctx, &snowraftv1.NextRequest{Sequence: "none"})
+			_, err := s.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "none"})
 			return err
 		},
 		"request ID": func(_ snowraftv1.IdServiceClient, s snowraftv1.SequenceServiceClient) error {
-			_, err := s.Next(ctx, &snowraftv1.NextRequest{Sequence: "none", Count: 1, RequestId: strings.Repeat("x", 65)})
+			_, err := s.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "none", Count: 1, RequestId: strings.Repeat("x", 65)})
 			return err
 		},
 		"invalid": func(_ snowraftv1.IdServiceClient, s snowraftv1.SequenceServiceClient) error {

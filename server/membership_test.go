@@ -217,7 +217,7 @@ func TestRestartUnderAnotherAddress(t *testing.T) {
 	until(t, "all know the new address", func() bool {
 		for _, n := range nodes {
 			for _, m := range n.members() {
-				if m.GetName() == moved.cfg.Name && m.GetAddress() != moved.server.RaftAddr() {
+				if m.GetName() == moved.cfg.Name && m.GetRaftAddress() != moved.server.RaftAddr() {
 					return false
 				}
 			}
@@ -236,7 +236,7 @@ func TestAddMemberByItsGossipAddress(t *testing.T) {
 	if _, err := waiting.generate(1, 0); reason(err) != rpc.NoLeader {
 		t.Errorf("a member of no cluster answers %v", err)
 	}
-	resp, err := nodes[0].cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{Address: waiting.server.GossipAddr()})
+	resp, err := nodes[0].cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: waiting.server.GossipAddr()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestMembersOfTwoClustersRefuseEachOther(t *testing.T) {
 	theirs.start().untilReady()
 	// Asked outright, each refuses the other.
 	for _, c := range []struct{ from, to *node }{{ours[0], theirs}, {theirs, ours[0]}} {
-		_, err := c.from.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{Address: c.to.server.GossipAddr()})
+		_, err := c.from.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: c.to.server.GossipAddr()})
 		if status.Code(err) == codes.OK {
 			t.Errorf("%s took %s in", c.from.cfg.Name, c.to.cfg.Name)
 		}

@@ -89,9 +89,9 @@ func (p *peers) Invoke(ctx context.Context, to cluster.Member, method string, re
 
 // NextAtLeader implements route.Peers.
 func (p *peers) NextAtLeader(ctx context.Context, leader cluster.Member, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
-	resp := new(snowraftv1.NextResponse)
-	if err := p.Invoke(ctx, leader, snowraftv1.SequenceService_Next_FullMethodName, req, resp); err != nil {
+	req := &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
+	resp := new(snowraftv1.NextNumbersResponse)
+	if err := p.Invoke(ctx, leader, snowraftv1.SequenceService_NextNumbers_FullMethodName, req, resp); err != nil {
 		return member.Numbering{}, err
 	}
 	return wire.Numbers(resp, count)

@@ -78,8 +78,8 @@ func TestClockOfOneOfTwoIsWrong(t *testing.T) {
 			})
 			until(t, "the right one leads", right.leads)
 			// It is granted new windows: its lanes can go on.
-			before := right.status().GetLanes()[0].GetUntil()
-			until(t, "the right one gets windows", func() bool { return right.status().GetLanes()[0].GetUntil() > before })
+			before := right.status().GetLanes()[0].GetUntilTick()
+			until(t, "the right one gets windows", func() bool { return right.status().GetLanes()[0].GetUntilTick() > before })
 			right.mustGenerate(10)
 			if ahead := right.server.Member().State().Observed().Load() - time.Now().UnixMilli(); ahead > 1000 {
 				t.Errorf("the observed clock is %d ms ahead", ahead)
@@ -142,10 +142,10 @@ func TestWhatCannotBeDoneIsNoInternalError(t *testing.T) {
 	if _, err := n.cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{}); reason(err) != rpc.NoSuccessor {
 		t.Errorf("transfer to nobody: %v", err)
 	}
-	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{Address: "127.0.0.1:1"}); reason(err) != rpc.Unreachable {
+	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: "127.0.0.1:1"}); reason(err) != rpc.Unreachable {
 		t.Errorf("adding nobody: %v", err)
 	}
-	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{Address: theirs.server.GossipAddr()}); reason(err) != rpc.OtherCluster {
+	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: theirs.server.GossipAddr()}); reason(err) != rpc.OtherCluster {
 		t.Errorf("adding a member of another cluster: %v", err)
 	}
 }

@@ -10,11 +10,11 @@ import (
 func TestRepeatedNextIsAnsweredAlikeByAllMembers(t *testing.T) {
 	nodes := startCluster(t, 3)
 	nodes[0].createSequence(strict("s"))
-	req := &snowraftv1.NextRequest{Sequence: "s", Count: 5, RequestId: "a request"}
+	req := &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 5, RequestId: "a request"}
 	firsts := make(map[int64]bool)
 	for range 2 {
 		for _, n := range nodes {
-			resp, err := n.sequences.Next(t.Context(), req)
+			resp, err := n.sequences.NextNumbers(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,8 +17,8 @@ func TestRequestIDs(t *testing.T) {
 	nodes[0].createSequence(strict("strict"))
 	for _, name := range []string{"relaxed", "strict"} {
 		before := nodes[0].next(name, 3)
-		req := &snowraftv1.NextRequest{Sequence: name, Count: 5, RequestId: "r1"}
-		first, err := nodes[0].sequences.Next(t.Context(), req)
+		req := &snowraftv1.NextNumbersRequest{Sequence: name, Count: 5, RequestId: "r1"}
+		first, err := nodes[0].sequences.NextNumbers(t.Context(), req)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,7 +27,7 @@ func TestRequestIDs(t *testing.T) {
 			t.Errorf("strict: %v, then %v, then %d", before, first, after)
 		}
 		for _, n := range nodes {
-			again, err := n.sequences.Next(t.Context(), req)
+			again, err := n.sequences.NextNumbers(t.Context(), req)
 			if err != nil || !proto.Equal(again, first) {
 				t.Errorf("repeated: %v, %v; at first: %v", again, err, first)
 			}
@@ -37,7 +37,7 @@ func TestRequestIDs(t *testing.T) {
 				t.Errorf("%d after %d", got, after)
 			}
 		}
-		if _, err := nodes[0].sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: name, Count: 6, RequestId: "r1"}); status.Code(err) != codes.InvalidArgument {
+		if _, err := nodes[0].sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: 6, RequestId: "r1"}); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("another request under the same ID: %v", err)
 		}
 	}

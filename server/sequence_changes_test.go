@@ -70,7 +70,7 @@ func TestChangesReachAllMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, o := range nodes {
-		if _, err := o.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 1}); reason(err) != rpc.UnknownSequence {
+		if _, err := o.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1}); reason(err) != rpc.UnknownSequence {
 			t.Errorf("after the deletion: %v", err)
 		}
 	}

@@ -30,14 +30,14 @@ func (n *node) createSequence(s *snowraftv1.Sequence) *snowraftv1.Sequence {
 
 func (n *node) next(name string, count uint32) []int64 {
 	n.t.Helper()
-	resp, err := n.sequences.Next(n.t.Context(), &snowraftv1.NextRequest{Sequence: name, Count: count})
+	resp, err := n.sequences.NextNumbers(n.t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: count})
 	if err != nil {
 		n.t.Fatal(err)
 	}
 	return values(resp)
 }
 
-func values(resp *snowraftv1.NextResponse) []int64 {
+func values(resp *snowraftv1.NextNumbersResponse) []int64 {
 	var all []int64
 	for i := range int64(resp.GetCount()) {
 		all = append(all, resp.GetFirst()+i*resp.GetIncrement())
@@ -138,7 +138,7 @@ func TestStrictNumbersOfManyCallers(t *testing.T) {
 		wg.Go(func() {
 			var last int64
 			for range 20 {
-				resp, err := nodes[i%3].sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: uint32(1 + i%4)})
+				resp, err := nodes[i%3].sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "s", Count: uint32(1 + i%4)})
 				if err != nil {
 					t.Error(err)
 					return
@@ -164,7 +164,7 @@ func TestFormatsAndTexts(t *testing.T) {
 		name := "invoice" + mode.String()
 		nodes[0].createSequence(&snowraftv1.Sequence{Name: name, Mode: mode, Format: "INV-{seq:03}", Start: proto.Int64(998)})
 		for _, n := range nodes {
-			resp, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: name, Count: 3})
+			resp, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -200,19 +200,19 @@ func TestRefusalsOfSequences(t *testing.T) {
 	n := except(nodes, leader(t, nodes))[0]
 	n.createSequence(&snowraftv1.Sequence{Name: "orders"})
 	n.createSequence(&snowraftv1.Sequence{Name: "three", Max: proto.Int64(3)})
-	_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "order", Count: 1})
+	_, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "order", Count: 1})
 	if reason(err) != rpc.UnknownSequence || status.Code(err) != codes.NotFound || !strings.Contains(err.Error(), `"orders"`) {
 		t.Errorf("an unknown sequence: %v", err)
 	}
 	for _, count := range []uint32{0, 1_000_001} {
-		if _, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "orders", Count: count}); status.Code(err) != codes.InvalidArgument {
+		if _, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: count}); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("count %d: %v", count, err)
 		}
 	}
 	if got := n.next("three", 3); !slices.Equal(got, []int64{1, 2, 3}) {
 		t.Errorf("got %v", got)
 	}
-	if _, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "three", Count: 1}); reason(err) != rpc.SequenceExhausted {
+	if _, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "three", Count: 1}); reason(err) != rpc.SequenceExhausted {
 		t.Errorf("after the last number: %v", err)
 	}
 	n.createSequence(strict("s"))
@@ -236,7 +236,7 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	}
 	rest[0].crash()
 	n := rest[1]
-	resp, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 100_000})
+	resp, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 100_000})
 	if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 {
 		t.Errorf("without a majority: %v, %+v", resp, e)
 	}
@@ -270,7 +270,7 @@ func TestForwardedFromAnotherCluster(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	_, err := n.sequences.Next(ctx, &snowraftv1.NextRequest{Sequence: "s", Count: 1})
+	_, err := n.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1})
 	refused("Next", err)
 	_, err = n.sequences.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: "s"})
 	refused("GetLast", err)

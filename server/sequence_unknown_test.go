@@ -29,7 +29,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	}
 	n.start()
 	ask := func() map[string]error {
-		_, next := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "orders", Count: 1})
+		_, next := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
 		_, get := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "orders"})
 		_, last := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"})
 		return map[string]error{"Next": next, "GetSequence": get, "GetLast": last}
@@ -48,7 +48,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	held := make(chan error, 1)
 	go func() {
 		for {
-			_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "strict", Count: 1})
+			_, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1})
 			if reason(err) != rpc.NoLeader {
 				held <- err
 				return
@@ -89,7 +89,7 @@ func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
 	var all sync.WaitGroup // each waits for a leader
 	for call, ask := range map[string]func() error{
 		"Next": func() error {
-			_, err := n.sequences.Next(t.Context(), &snowraftv1.NextRequest{Sequence: "s", Count: 1})
+			_, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1})
 			return err
 		},
 		"GetSequence": func() error {

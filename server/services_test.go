@@ -22,7 +22,7 @@ import (
 
 func small(name string) *snowraftv1.Layout {
 	return &snowraftv1.Layout{
-		Name: name, UnitMs: 1, EpochMs: time.Now().Add(-time.Hour).UnixMilli(),
+		Name: name, UnitMs: 1, EpochAtMs: time.Now().Add(-time.Hour).UnixMilli(),
 		Fields: []*snowraftv1.Field{
 			{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 41},
 			{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
@@ -48,7 +48,7 @@ func TestLayoutsFromAnyMember(t *testing.T) {
 		if _, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: l}); err != nil {
 			t.Error(err)
 		}
-		l.EpochMs--
+		l.EpochAtMs--
 		if _, err := n.layouts.CreateLayout(t.Context(), &snowraftv1.CreateLayoutRequest{Layout: l}); reason(err) != rpc.LayoutExists || status.Code(err) != codes.AlreadyExists {
 			t.Errorf("another layout under the name: %v", err)
 		}
@@ -87,7 +87,7 @@ func TestLayoutsFromAnyMember(t *testing.T) {
 func exhausted() *snowraftv1.Layout {
 	preset, _ := snowflake.Preset("baidu")
 	spec := preset.Spec()
-	l := &snowraftv1.Layout{Name: "gone", UnitMs: spec.UnitMillis, EpochMs: spec.EpochMillis}
+	l := &snowraftv1.Layout{Name: "gone", UnitMs: spec.UnitMillis, EpochAtMs: spec.EpochMillis}
 	for _, f := range spec.Fields {
 		l.Fields = append(l.Fields, &snowraftv1.Field{Kind: snowraftv1.FieldKind(f.Field), Bits: uint32(f.Bits)})
 	}
@@ -110,15 +110,15 @@ func TestRefusals(t *testing.T) {
 		{"unknown layout", call(&snowraftv1.GenerateIdsRequest{Layout: "nope"}), codes.NotFound, rpc.UnknownLayout},
 		{"after far in the future", call(&snowraftv1.GenerateIdsRequest{After: 1 << 62}), codes.InvalidArgument, rpc.InvalidArgument},
 		{"after all", call(&snowraftv1.GenerateIdsRequest{After: 1<<64 - 1}), codes.InvalidArgument, rpc.InvalidArgument},
-		{"bad nonce", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: []byte("short"), NowMs: time.Now().UnixMilli(), WindowMs: 1000})),
+		{"bad nonce", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: []byte("short"), ClockAtMs: time.Now().UnixMilli(), WindowMs: 1000})),
 			codes.InvalidArgument, rpc.InvalidArgument},
-		{"bad holder", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "a b", Nonce: make([]byte, 16), NowMs: time.Now().UnixMilli(), WindowMs: 1000})),
+		{"bad holder", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "a b", Nonce: make([]byte, 16), ClockAtMs: time.Now().UnixMilli(), WindowMs: 1000})),
 			codes.InvalidArgument, rpc.InvalidArgument},
-		{"a client an hour ahead", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: make([]byte, 16), NowMs: time.Now().Add(time.Hour).UnixMilli(), WindowMs: 1000})),
+		{"a client an hour ahead", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: make([]byte, 16), ClockAtMs: time.Now().Add(time.Hour).UnixMilli(), WindowMs: 1000})),
 			codes.Unavailable, rpc.ClockSkew},
-		{"a client an hour behind", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: make([]byte, 16), NowMs: time.Now().Add(-time.Hour).UnixMilli(), WindowMs: 1000})),
+		{"a client an hour behind", second(n.workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{Holder: "x", Nonce: make([]byte, 16), ClockAtMs: time.Now().Add(-time.Hour).UnixMilli(), WindowMs: 1000})),
 			codes.Unavailable, rpc.ClockBehind},
-		{"an extension of nothing", second(n.workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{Worker: 7, Token: 1, Nonce: make([]byte, 16), Until: 5, NowMs: time.Now().UnixMilli(), WindowMs: 1000, ExtensionId: 1})),
+		{"an extension of nothing", second(n.workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{Worker: 7, Token: 1, Nonce: make([]byte, 16), UntilTick: 5, ClockAtMs: time.Now().UnixMilli(), WindowMs: 1000, ExtensionId: 1})),
 			codes.Aborted, rpc.WindowMismatch},
 		{"whois of what nobody issued", second(n.ids.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: 12345})), codes.NotFound, rpc.NotGranted},
 		{"a bad page token", second(n.workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{PageToken: "x"})), codes.InvalidArgument, rpc.InvalidArgument},
@@ -143,7 +143,7 @@ func TestDecodeAndWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if age := time.Since(time.UnixMilli(d.GetTimestampMs())); age < -time.Second || age > 10*time.Second {
+		if age := time.Since(time.UnixMilli(d.GetTickAtMs())); age < -time.Second || age > 10*time.Second {
 			t.Errorf("decoded an ID of now as %v old", age)
 		}
 		list, err := n.workers.ListWorkers(t.Context(), &snowraftv1.ListWorkersRequest{})
@@ -160,7 +160,7 @@ func TestDecodeAndWorkers(t *testing.T) {
 	}
 	// Presets decode without being created.
 	d, err := nodes[0].ids.DecodeId(t.Context(), &snowraftv1.DecodeIdRequest{Id: 1541815603606036480, Layout: "twitter"})
-	if err != nil || d.GetDatacenter() != 11 || d.GetWorker() != 26 || d.GetTimestampMs() != 1656432460105 {
+	if err != nil || d.GetDatacenter() != 11 || d.GetWorker() != 26 || d.GetTickAtMs() != 1656432460105 {
 		t.Errorf("%v, %v", d, err)
 	}
 }
@@ -315,7 +315,7 @@ func TestWorkersExhaustedSaysWhen(t *testing.T) {
 	}
 	acquire := func() (*snowraftv1.AcquireWorkerResponse, error) {
 		return n.workers.AcquireWorker(t.Context(), &snowraftv1.AcquireWorkerRequest{
-			Layout: "tiny", Holder: "h", Nonce: make([]byte, 16), NowMs: time.Now().UnixMilli(), WindowMs: 3000,
+			Layout: "tiny", Holder: "h", Nonce: make([]byte, 16), ClockAtMs: time.Now().UnixMilli(), WindowMs: 3000,
 		})
 	}
 	var wg sync.WaitGroup

@@ -32,7 +32,7 @@ func TestWorkersAreNotGrantedToNonsense(t *testing.T) {
 	n := nodes[0]
 	wide := wideTime(t, n)
 	good := func() *snowraftv1.AcquireWorkerRequest {
-		return &snowraftv1.AcquireWorkerRequest{Layout: wide, Holder: "h", Nonce: make([]byte, 16), NowMs: time.Now().UnixMilli(), WindowMs: 1000}
+		return &snowraftv1.AcquireWorkerRequest{Layout: wide, Holder: "h", Nonce: make([]byte, 16), ClockAtMs: time.Now().UnixMilli(), WindowMs: 1000}
 	}
 	grant, err := n.workers.AcquireWorker(t.Context(), good())
 	if err != nil {
@@ -49,13 +49,13 @@ func TestWorkersAreNotGrantedToNonsense(t *testing.T) {
 		"long nonce":      {func(r *snowraftv1.AcquireWorkerRequest) { r.Nonce = make([]byte, 17) }, rpc.InvalidArgument},
 		"no window":       {func(r *snowraftv1.AcquireWorkerRequest) { r.WindowMs = 0 }, rpc.InvalidArgument},
 		"negative window": {func(r *snowraftv1.AcquireWorkerRequest) { r.WindowMs = math.MinInt64 }, rpc.InvalidArgument},
-		"an hour ahead":   {func(r *snowraftv1.AcquireWorkerRequest) { r.NowMs += time.Hour.Milliseconds() }, rpc.ClockSkew},
-		"an hour behind":  {func(r *snowraftv1.AcquireWorkerRequest) { r.NowMs -= time.Hour.Milliseconds() }, rpc.ClockBehind},
-		"no clock":        {func(r *snowraftv1.AcquireWorkerRequest) { r.NowMs = 0 }, rpc.ClockBehind},
-		"end of time":     {func(r *snowraftv1.AcquireWorkerRequest) { r.NowMs = math.MaxInt64 - 1e6 }, rpc.ClockSkew},
-		"before time":     {func(r *snowraftv1.AcquireWorkerRequest) { r.NowMs = math.MinInt64 }, rpc.ClockBehind},
+		"an hour ahead":   {func(r *snowraftv1.AcquireWorkerRequest) { r.ClockAtMs += time.Hour.Milliseconds() }, rpc.ClockSkew},
+		"an hour behind":  {func(r *snowraftv1.AcquireWorkerRequest) { r.ClockAtMs -= time.Hour.Milliseconds() }, rpc.ClockBehind},
+		"no clock":        {func(r *snowraftv1.AcquireWorkerRequest) { r.ClockAtMs = 0 }, rpc.ClockBehind},
+		"end of time":     {func(r *snowraftv1.AcquireWorkerRequest) { r.ClockAtMs = math.MaxInt64 - 1e6 }, rpc.ClockSkew},
+		"before time":     {func(r *snowraftv1.AcquireWorkerRequest) { r.ClockAtMs = math.MinInt64 }, rpc.ClockBehind},
 		// In nanoseconds the distance is a multiple of 1<<64.
-		"wrapping around": {func(r *snowraftv1.AcquireWorkerRequest) { r.NowMs += 1 << 58 }, rpc.ClockSkew},
+		"wrapping around": {func(r *snowraftv1.AcquireWorkerRequest) { r.ClockAtMs += 1 << 58 }, rpc.ClockSkew},
 	} {
 		before := n.status().GetAppliedIndex()
 		request := good()
@@ -76,19 +76,19 @@ func TestWorkersAreNotGrantedToNonsense(t *testing.T) {
 	}
 	// Neither can a holder keep its worker for ever.
 	_, err = n.workers.ExtendWindow(t.Context(), &snowraftv1.ExtendWindowRequest{
-		Layout: wide, Worker: grant.GetGrant().GetWorker(), Token: grant.GetGrant().GetToken(), Nonce: make([]byte, 16), Until: grant.GetGrant().GetUntil(),
-		NowMs: time.Now().UnixMilli() + 1<<58, WindowMs: 1000, ExtensionId: 1,
+		Layout: wide, Worker: grant.GetGrant().GetWorker(), Token: grant.GetGrant().GetToken(), Nonce: make([]byte, 16), UntilTick: grant.GetGrant().GetUntilTick(),
+		ClockAtMs: time.Now().UnixMilli() + 1<<58, WindowMs: 1000, ExtensionId: 1,
 	})
 	if reason(err) != rpc.ClockSkew {
 		t.Errorf("an extension from the far future: %v", err)
 	}
 	longest, err := n.workers.AcquireWorker(t.Context(), &snowraftv1.AcquireWorkerRequest{
-		Layout: wide, Holder: "h", Nonce: make([]byte, 16), NowMs: time.Now().UnixMilli(), WindowMs: math.MaxInt64,
+		Layout: wide, Holder: "h", Nonce: make([]byte, 16), ClockAtMs: time.Now().UnixMilli(), WindowMs: math.MaxInt64,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if g := longest.GetGrant(); g.GetUntil()-g.GetFrom() > g.GetMaxWindowMs() {
-		t.Errorf("a window of %d ms, %d is the most", g.GetUntil()-g.GetFrom(), g.GetMaxWindowMs())
+	if g := longest.GetGrant(); g.GetUntilTick()-g.GetFromTick() > g.GetMaxWindowMs() {
+		t.Errorf("a window of %d ms, %d is the most", g.GetUntilTick()-g.GetFromTick(), g.GetMaxWindowMs())
 	}
 }

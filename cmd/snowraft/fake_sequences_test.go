@@ -14,16 +14,16 @@ import (
 var fakeSequences = []*snowraftv1.Sequence{
 	{
 		Name: "countdown", Start: proto.Int64(10), Increment: proto.Int64(-1), Min: proto.Int64(0), Max: proto.Int64(10),
-		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, CreatedMs: 1792418538000, Generation: 9,
+		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, CreatedAtMs: 1792418538000, Generation: 9,
 	},
 	{
 		Name: "invoices", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(999999),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Berlin",
-		Format: "INV-{date:yyyyMM}-{seq:06}", Description: "outgoing <invoices>", CreatedMs: 1792418538000, Generation: 1 << 60,
+		Format: "INV-{date:yyyyMM}-{seq:06}", Description: "outgoing <invoices>", CreatedAtMs: 1792418538000, Generation: 1 << 60,
 		Period: 20261101, Next: proto.Int64(101), Remaining: 999899,
 	},
 	{ // all that the defaults fill in is absent
-		Name: "orders", CreatedMs: 1792418538000, Generation: 7, Next: proto.Int64(1), Remaining: 9223372036854775807,
+		Name: "orders", CreatedAtMs: 1792418538000, Generation: 7, Next: proto.Int64(1), Remaining: 9223372036854775807,
 	},
 }
 
@@ -76,8 +76,8 @@ func (f *fakeAPI) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*sno
 
 // Next gives out 7, 8, ... from orders, and from any other 10, 9, ...; those of
 // invoices have a format.
-func (f *fakeAPI) Next(_ context.Context, r *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
-	resp := &snowraftv1.NextResponse{Sequence: r.GetSequence(), First: 7, Count: r.GetCount(), Increment: 1}
+func (f *fakeAPI) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
+	resp := &snowraftv1.NextNumbersResponse{Sequence: r.GetSequence(), First: 7, Count: r.GetCount(), Increment: 1}
 	if r.GetSequence() != "orders" {
 		resp.First, resp.Increment = 10, -1
 	}
@@ -89,7 +89,7 @@ func (f *fakeAPI) Next(_ context.Context, r *snowraftv1.NextRequest) (*snowraftv
 	resp.First += f.given * resp.GetIncrement()
 	f.given += int64(r.GetCount())
 	if r.GetSequence() == "invoices" {
-		resp.Format, resp.TimeZone, resp.TimeMs = `"{date:yyyyMMdd}"{seq:03}`, "Europe/Berlin", 1792535400000 // half an hour after midnight there
+		resp.Format, resp.TimeZone, resp.IssuedAtMs = `"{date:yyyyMMdd}"{seq:03}`, "Europe/Berlin", 1792535400000 // half an hour after midnight there
 		if r.GetCount() <= 1000 {
 			for i := range int64(r.GetCount()) {
 				n, sign := resp.GetFirst()+i*resp.GetIncrement(), ""

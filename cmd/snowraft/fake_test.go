@@ -125,13 +125,13 @@ func (f *fakeAPI) GenerateUuids(_ context.Context, r *snowraftv1.GenerateUuidsRe
 
 func (f *fakeAPI) DecodeId(_ context.Context, r *snowraftv1.DecodeIdRequest) (*snowraftv1.DecodeIdResponse, error) {
 	return &snowraftv1.DecodeIdResponse{
-		Id: r.GetId(), Layout: r.GetLayout(), TimestampMs: 1792486938000, Tick: 56728938, Datacenter: 3, Worker: 1023, Sequence: 9,
+		Id: r.GetId(), Layout: r.GetLayout(), TickAtMs: 1792486938000, Tick: 56728938, Datacenter: 3, Worker: 1023, Sequence: 9,
 	}, nil
 }
 
 var fakeGrant = &snowraftv1.WorkerGrant{
-	Worker: 17, Holder: "a/0", Nonce: "0123456789abcdef0123456789abcdef", Token: 1 << 60,
-	From: 56728938000, Until: 56729538000, FromMs: 1792418538000, UntilMs: 1792419138000,
+	Worker: 17, Holder: "a/0", Nonce: []byte("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"), Token: 1 << 60,
+	FromTick: 56728938000, UntilTick: 56729538000, FromAtMs: 1792418538000, UntilAtMs: 1792419138000,
 	State: snowraftv1.WorkerState_WORKER_STATE_EXPIRED,
 }
 
@@ -148,7 +148,7 @@ func (f *fakeAPI) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersReques
 		return resp, nil
 	}
 	resp.Workers = []*snowraftv1.WorkerGrant{{
-		Worker: 18, Holder: "b/0", Nonce: "ff", Token: 9, From: 1, Until: 2, FromMs: 1735689600001, UntilMs: 1735689600002,
+		Worker: 18, Holder: "b/0", Nonce: []byte{0xff}, Token: 9, FromTick: 1, UntilTick: 2, FromAtMs: 1735689600001, UntilAtMs: 1735689600002,
 		State: snowraftv1.WorkerState_WORKER_STATE_HELD,
 	}}
 	return resp, nil
@@ -160,7 +160,7 @@ var fakeLayout = &snowraftv1.Layout{
 		{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 39}, {Kind: snowraftv1.FieldKind_FIELD_KIND_DATACENTER, Bits: 2},
 		{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 10}, {Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 12},
 	},
-	UnitMs: 10, EpochMs: 1735689600000, Datacenter: 3, Spread: 16, ExhaustsAtMs: 7233247738880,
+	UnitMs: 10, EpochAtMs: 1735689600000, Datacenter: 3, Spread: 16, ExhaustsAtMs: 7233247738880,
 }
 
 func (f *fakeAPI) CreateLayout(context.Context, *snowraftv1.CreateLayoutRequest) (*snowraftv1.CreateLayoutResponse, error) {
@@ -181,19 +181,19 @@ var fakeConfig = &snowraftv1.Config{
 
 func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
 	return &snowraftv1.GetStatusResponse{
-		ClusterId: "c-1", NodeId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
-		ObservedClockMs: 1792419138000, ClockMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2,
+		ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
+		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2,
 		Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Config: fakeConfig,
 		Lanes: []*snowraftv1.Lane{
-			{Layout: "default", Worker: 5, Token: 42, From: 56729538000, Until: 56729540000, ServeUntilMs: 1792419540000, ExhaustsAtMs: 3934712855552},
+			{Layout: "default", Worker: 5, Token: 42, FromTick: 56729538000, UntilTick: 56729540000, ServeUntilAtMs: 1792419540000, ExhaustsAtMs: 3934712855552},
 			{Layout: "orders", Lane: 1, Problem: "all workers are held"},
 		},
 	}, nil
 }
 
 var fakeMembers = []*snowraftv1.Member{
-	{Id: "n-1", Name: "a", Address: "10.0.0.1:7702", ApiAddress: "10.0.0.1:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: true, Alive: true, Version: "v1.2.3"},
-	{Id: "n-2", Name: "b", Address: "10.0.0.2:7702", ApiAddress: "10.0.0.2:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER, ClockOffsetMs: -3, Version: "v1.2.2"},
+	{Id: "n-1", Name: "a", RaftAddress: "10.0.0.1:7702", ApiAddress: "10.0.0.1:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: true, Alive: true, Version: "v1.2.3"},
+	{Id: "n-2", Name: "b", RaftAddress: "10.0.0.2:7702", ApiAddress: "10.0.0.2:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER, ClockOffsetMs: -3, Version: "v1.2.2"},
 }
 
 func (f *fakeAPI) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
@@ -225,7 +225,7 @@ func (f *fakeAPI) UpdateConfig(context.Context, *snowraftv1.UpdateConfigRequest)
 }
 
 func (f *fakeAPI) ResetObservedClock(context.Context, *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {
-	return &snowraftv1.ResetObservedClockResponse{ObservedClockMs: 1792419138000}, nil
+	return &snowraftv1.ResetObservedClockResponse{ObservedClockAtMs: 1792419138000}, nil
 }
 
 // refuse is an answer without any detail.

@@ -28,7 +28,7 @@ func TestManyNumbers(t *testing.T) {
 	}
 	var counts []uint32
 	for _, r := range f.asked() {
-		counts = append(counts, r.(*snowraftv1.NextRequest).GetCount())
+		counts = append(counts, r.(*snowraftv1.NextNumbersRequest).GetCount())
 	}
 	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
 		t.Errorf("asked for %v, expected %v", counts, want)

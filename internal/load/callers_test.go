@@ -46,7 +46,7 @@ type fakeIDs struct {
 	snowraftv1.IdServiceClient
 	snowraftv1.SequenceServiceClient
 	ids  *snowraftv1.GenerateIdsResponse
-	next *snowraftv1.NextResponse
+	next *snowraftv1.NextNumbersResponse
 	err  error
 }
 
@@ -54,7 +54,7 @@ func (f *fakeIDs) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest, .
 	return f.ids, f.err
 }
 
-func (f *fakeIDs) Next(context.Context, *snowraftv1.NextRequest, ...grpc.CallOption) (*snowraftv1.NextResponse, error) {
+func (f *fakeIDs) NextNumbers(context.Context, *snowraftv1.NextNumbersRequest, ...grpc.CallOption) (*snowraftv1.NextNumbersResponse, error) {
 	return f.next, f.err
 }
 
@@ -63,8 +63,8 @@ func TestGRPCCallers(t *testing.T) {
 	ids := func(f *fakeIDs, count uint32) Caller {
 		return &IDs{Client: f, Request: &snowraftv1.GenerateIdsRequest{Count: count}, Timeout: time.Minute}
 	}
-	next := func(r *snowraftv1.NextResponse, count uint32) Caller {
-		return &Next{Client: &fakeIDs{next: r}, Request: &snowraftv1.NextRequest{Count: count}, Timeout: time.Minute}
+	next := func(r *snowraftv1.NextNumbersResponse, count uint32) Caller {
+		return &Next{Client: &fakeIDs{next: r}, Request: &snowraftv1.NextNumbersRequest{Count: count}, Timeout: time.Minute}
 	}
 	ranges := &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: 5, Count: 3, Step: 1}, {First: 10, Count: 1, Step: 1}}}
 	expect(t, "ranges", ids(&fakeIDs{ids: ranges}, 4), "4 [{5 7} {10 10}]")
@@ -74,8 +74,8 @@ func TestGRPCCallers(t *testing.T) {
 	expect(t, "no connection", ids(&fakeIDs{err: &rpc.Error{Code: codes.Unavailable}}, 1), "0 [] CONNECTION")
 	expect(t, "no answer", ids(&fakeIDs{err: &rpc.Error{Code: codes.DeadlineExceeded}}, 1), "0 [] TIMEOUT")
 	expect(t, "another code", ids(&fakeIDs{err: &rpc.Error{Code: codes.Internal}}, 1), "0 [] INTERNAL")
-	expect(t, "numbers", next(&snowraftv1.NextResponse{First: 7, Count: 3, Increment: 1}, 3), "3 [{7 9}]")
-	expect(t, "numbers that descend", next(&snowraftv1.NextResponse{First: 9, Count: 3, Increment: -1}, 3), "3 [{7 9}]")
+	expect(t, "numbers", next(&snowraftv1.NextNumbersResponse{First: 7, Count: 3, Increment: 1}, 3), "3 [{7 9}]")
+	expect(t, "numbers that descend", next(&snowraftv1.NextNumbersResponse{First: 9, Count: 3, Increment: -1}, 3), "3 [{7 9}]")
 }
 
 func TestHTTPCaller(t *testing.T) {

@@ -45,11 +45,11 @@ func (c *IDs) Call(ctx context.Context, got *Receipt) error {
 	return expected(got.numbers-before, max(uint64(c.Request.GetCount()), 1))
 }
 
-// Next calls SequenceService.Next, always with the same request. A number is noted
+// Next calls SequenceService.NextNumbers, always with the same request. A number is noted
 // as the 64 bits that it is in two's complement.
 type Next struct {
 	Client  snowraftv1.SequenceServiceClient
-	Request *snowraftv1.NextRequest
+	Request *snowraftv1.NextNumbersRequest
 	Timeout time.Duration // of a call
 }
 
@@ -57,7 +57,7 @@ type Next struct {
 func (c *Next) Call(ctx context.Context, got *Receipt) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
-	resp, err := c.Client.Next(ctx, c.Request)
+	resp, err := c.Client.NextNumbers(ctx, c.Request)
 	if err != nil {
 		return refusal(err)
 	}

@@ -123,7 +123,7 @@ func TestClientWhileLeadersAreKilled(t *testing.T) {
 		back := within(t, 5*time.Second, "strict sequences go on", func() bool {
 			ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
 			defer cancel()
-			_, err := other.numbers.Next(ctx, &snowraftv1.NextRequest{Sequence: "strict", Count: 1})
+			_, err := other.numbers.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1})
 			return err == nil
 		})
 		t.Logf("strict sequences went on after %v", back.Round(time.Millisecond))

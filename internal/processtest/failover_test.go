@@ -31,7 +31,7 @@ func (m *member) untilWindow(layout string, ahead time.Duration) (end time.Time)
 // zero time while it can't.
 func (m *member) serveUntil(layout string) (last time.Time) {
 	for _, l := range m.status().GetLanes() {
-		if end := time.UnixMilli(l.GetServeUntilMs()); l.GetLayout() == layout && l.GetServeUntilMs() > 0 && end.After(last) {
+		if end := time.UnixMilli(l.GetServeUntilAtMs()); l.GetLayout() == layout && l.GetServeUntilAtMs() > 0 && end.After(last) {
 			last = end
 		}
 	}

@@ -37,7 +37,7 @@ func (g *grants) listen(holder string) grpc.DialOption {
 	return grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 		if r, ok := req.(*snowraftv1.ReleaseWorkerRequest); ok {
 			// Whether it gets there or not, nobody uses what comes after.
-			g.change(r.GetToken(), func(l *lease) { l.until = r.GetNext() })
+			g.change(r.GetToken(), func(l *lease) { l.until = r.GetNextTick() })
 		}
 		err := invoke(ctx, method, req, reply, cc, opts...)
 		if err != nil {
@@ -47,7 +47,7 @@ func (g *grants) listen(holder string) grpc.DialOption {
 		case *snowraftv1.AcquireWorkerResponse:
 			g.add(holder, r.GetGrant())
 		case *snowraftv1.ExtendWindowResponse:
-			g.change(r.GetGrant().GetToken(), func(l *lease) { l.until = max(l.until, r.GetGrant().GetUntil()) })
+			g.change(r.GetGrant().GetToken(), func(l *lease) { l.until = max(l.until, r.GetGrant().GetUntilTick()) })
 		}
 		return nil
 	})
@@ -59,7 +59,7 @@ func (g *grants) add(holder string, grant *snowraftv1.Grant) {
 	if before, twice := g.byToken[grant.GetToken()]; twice {
 		g.twice = append(g.twice, fmt.Sprintf("token %d to %s and to %s", grant.GetToken(), before.holder, holder))
 	}
-	g.byToken[grant.GetToken()] = &lease{holder, grant.GetWorker(), grant.GetToken(), grant.GetFrom(), grant.GetUntil()}
+	g.byToken[grant.GetToken()] = &lease{holder, grant.GetWorker(), grant.GetToken(), grant.GetFromTick(), grant.GetUntilTick()}
 }
 
 func (g *grants) change(token uint64, change func(*lease)) {

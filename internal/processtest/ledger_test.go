@@ -107,16 +107,16 @@ func (l *ledger) lanes(t *testing.T, askAt *member) map[uint64][]entry {
 		if err != nil || end.Tick != p.Tick || end.Worker != p.Worker {
 			t.Fatalf("the range from %d to %d is not within one tick of one worker", e.first, e.last)
 		}
-		i := slices.IndexFunc(grants[p.Worker], func(g *snowraftv1.WorkerGrant) bool { return g.GetFrom() <= p.Tick && p.Tick < g.GetUntil() })
+		i := slices.IndexFunc(grants[p.Worker], func(g *snowraftv1.WorkerGrant) bool { return g.GetFromTick() <= p.Tick && p.Tick < g.GetUntilTick() })
 		if i < 0 {
 			resp, err := askAt.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: e.first, Layout: l.layout.Name()})
 			if err != nil {
 				t.Fatalf("ID %d of worker %d from %s: %v", e.first, p.Worker, e.member.name, err)
 			}
 			g := resp.GetGrant()
-			if p.Tick < g.GetFrom() || p.Tick >= g.GetUntil() || g.GetWorker() != p.Worker {
+			if p.Tick < g.GetFromTick() || p.Tick >= g.GetUntilTick() || g.GetWorker() != p.Worker {
 				t.Fatalf("ID %d of worker %d at tick %d: the grant is of worker %d, ticks %d to %d",
-					e.first, p.Worker, p.Tick, g.GetWorker(), g.GetFrom(), g.GetUntil())
+					e.first, p.Worker, p.Tick, g.GetWorker(), g.GetFromTick(), g.GetUntilTick())
 			}
 			i = len(grants[p.Worker])
 			grants[p.Worker] = append(grants[p.Worker], g)

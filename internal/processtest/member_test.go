@@ -212,7 +212,7 @@ func leader(t *testing.T, members []*member) *member {
 			if s.GetLeaderId() == "" || (i > 0 && s.GetLeaderId() != id) {
 				return false
 			}
-			if id = s.GetLeaderId(); s.GetNodeId() == id {
+			if id = s.GetLeaderId(); s.GetMemberId() == id {
 				found = m
 			}
 		}

@@ -55,7 +55,7 @@ func (n *numbering) next(m *member, count uint32) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.ctx), callTimeout)
 	defer cancel()
 	began := time.Now()
-	resp, err := m.numbers.Next(ctx, &snowraftv1.NextRequest{Sequence: n.name, Count: count})
+	resp, err := m.numbers.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: n.name, Count: count})
 	ended := time.Now()
 	if err != nil {
 		n.mu.Lock()

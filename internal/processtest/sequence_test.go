@@ -25,7 +25,7 @@ func TestNumbersWaitForTheNextLeader(t *testing.T) {
 	l.kill()
 	for _, m := range others(members, l) {
 		began := time.Now()
-		if _, err := m.numbers.Next(ctx, &snowraftv1.NextRequest{Sequence: "s", Count: 1}); err != nil {
+		if _, err := m.numbers.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1}); err != nil {
 			t.Errorf("%s after %v: %v", m.name, time.Since(began), err)
 		}
 	}

@@ -144,9 +144,9 @@ func checkRetry(t *testing.T, ledger *ledger, m *member, refused *rpc.Error) {
 	if resp.GetCapacity() != 8 || resp.GetUsed() != 8 {
 		t.Errorf("refused with %d of %d workers used", resp.GetUsed(), resp.GetCapacity())
 	}
-	soonest := time.UnixMilli(resp.GetWorkers()[0].GetUntilMs())
+	soonest := time.UnixMilli(resp.GetWorkers()[0].GetUntilAtMs())
 	for _, w := range resp.GetWorkers() {
-		if end := time.UnixMilli(w.GetUntilMs()); end.Before(soonest) {
+		if end := time.UnixMilli(w.GetUntilAtMs()); end.Before(soonest) {
 			soonest = end
 		}
 	}

@@ -23,7 +23,7 @@ func (g MemberGranter) AllocateBlock(ctx context.Context, sequence string, count
 	return allocator.Block{
 		Token: b.GetToken(),
 		Numbers: allocator.Numbers{First: b.GetFirst(), Count: b.GetCount(), Increment: b.GetIncrement(),
-			Generation: b.GetGeneration(), Period: b.GetPeriod(), PeriodEnd: b.GetPeriodEndsMs()},
+			Generation: b.GetGeneration(), Period: b.GetPeriod(), PeriodEnd: b.GetPeriodEndsAtMs()},
 		Duration: time.Duration(b.GetBlockDurationMs()) * time.Millisecond, MinCount: b.GetMinBlock(), MaxCount: b.GetMaxBlock(),
 	}, nil
 }
@@ -38,7 +38,7 @@ func (g MemberGranter) ReturnBlock(ctx context.Context, sequence string, token, 
 func Block(b allocator.Block) *snowraftv1.Block {
 	return &snowraftv1.Block{
 		Token: b.Token, First: b.First, Count: b.Count, Increment: b.Increment, Generation: b.Generation,
-		Period: b.Period, PeriodEndsMs: b.PeriodEnd,
+		Period: b.Period, PeriodEndsAtMs: b.PeriodEnd,
 		BlockDurationMs: b.Duration.Milliseconds(), MinBlock: b.MinCount, MaxBlock: b.MaxCount,
 	}
 }

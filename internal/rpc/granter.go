@@ -24,7 +24,7 @@ var (
 // AcquireWorker implements allocator.Granter.
 func (g MemberGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
 	resp, err := g.Workers.AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
-		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
+		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], ClockAtMs: r.NowMillis, WindowMs: r.Window.Milliseconds(),
 	})
 	if err != nil {
 		return allocator.Grant{}, named(err)
@@ -35,8 +35,8 @@ func (g MemberGranter) AcquireWorker(ctx context.Context, r allocator.AcquireReq
 // ExtendWindow implements allocator.Granter.
 func (g MemberGranter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
 	resp, err := g.Workers.ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{
-		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until,
-		NowMs: r.NowMillis, WindowMs: r.Window.Milliseconds(), ExtensionId: r.ID,
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], UntilTick: r.Until,
+		ClockAtMs: r.NowMillis, WindowMs: r.Window.Milliseconds(), ExtensionId: r.ID,
 	})
 	if err != nil {
 		return allocator.Grant{}, named(err)
@@ -47,7 +47,7 @@ func (g MemberGranter) ExtendWindow(ctx context.Context, r allocator.ExtendReque
 // ReleaseWorker implements allocator.Granter.
 func (g MemberGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
 	_, err := g.Workers.ReleaseWorker(ctx, &snowraftv1.ReleaseWorkerRequest{
-		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, Next: r.Next,
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], UntilTick: r.Until, NextTick: r.Next,
 	})
 	return named(err)
 }
@@ -57,7 +57,7 @@ func grant(g *snowraftv1.Grant) (allocator.Grant, error) {
 		return allocator.Grant{}, errors.New("the member answered without a grant")
 	}
 	return allocator.Grant{
-		Worker: g.GetWorker(), Token: g.GetToken(), From: g.GetFrom(), Until: g.GetUntil(),
-		ObservedMillis: g.GetObservedClockMs(), MaxWindow: time.Duration(g.GetMaxWindowMs()) * time.Millisecond,
+		Worker: g.GetWorker(), Token: g.GetToken(), From: g.GetFromTick(), Until: g.GetUntilTick(),
+		ObservedMillis: g.GetObservedClockAtMs(), MaxWindow: time.Duration(g.GetMaxWindowMs()) * time.Millisecond,
 	}, nil
 }

@@ -8,7 +8,7 @@ import (
 // Layout is a layout as the API has it, without its end.
 func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 	l := &snowraftv1.Layout{
-		Name: spec.Name, UnitMs: spec.UnitMillis, EpochMs: spec.EpochMillis,
+		Name: spec.Name, UnitMs: spec.UnitMillis, EpochAtMs: spec.EpochMillis,
 		Datacenter: spec.Datacenter, Spread: spec.Spread,
 	}
 	for _, f := range spec.Fields {
@@ -24,7 +24,7 @@ func Layout(spec snowflake.Spec) *snowraftv1.Layout {
 // many bits, it makes one that [snowflake.New] refuses.
 func Spec(l *snowraftv1.Layout) snowflake.Spec {
 	spec := snowflake.Spec{
-		Name: l.GetName(), UnitMillis: l.GetUnitMs(), EpochMillis: l.GetEpochMs(),
+		Name: l.GetName(), UnitMillis: l.GetUnitMs(), EpochMillis: l.GetEpochAtMs(),
 		Datacenter: l.GetDatacenter(), Spread: l.GetSpread(),
 	}
 	for _, f := range l.GetFields() {

@@ -42,7 +42,7 @@ const (
 	MetadataBehind  = "behind_ms"   // CLOCK_BEHIND: by how much
 	MetadataAhead   = "ahead_ms"    // CLOCK_SKEW: by how much
 	MetadataLimit   = "limit_ms"    // CLOCK_BEHIND, CLOCK_SKEW: how much is allowed
-	MetadataUntil   = "until_ms"    // WINDOW_ENDED: when
+	MetadataUntil   = "until_at_ms" // WINDOW_ENDED: when
 	MetadataRetryAt = "retry_at_ms" // WORKERS_EXHAUSTED: when the first is free, unless its holder extends its window
 	MetadataLayout  = "layout"      // WORKERS_EXHAUSTED, UNKNOWN_LAYOUT
 

@@ -102,14 +102,14 @@ func TestUnknownMethodIsNotHarmless(t *testing.T) {
 }
 
 func TestHeldRequestClockAdvances(t *testing.T) {
-	acquire, extend := &snowraftv1.AcquireWorkerRequest{NowMs: 1000}, &snowraftv1.ExtendWindowRequest{NowMs: 2000}
+	acquire, extend := &snowraftv1.AcquireWorkerRequest{ClockAtMs: 1000}, &snowraftv1.ExtendWindowRequest{ClockAtMs: 2000}
 	heldAcquire := RuleOf(snowraftv1.WorkerService_AcquireWorker_FullMethodName).Hold(acquire)
 	heldExtend := RuleOf(snowraftv1.WorkerService_ExtendWindow_FullMethodName).Hold(extend)
 	for _, held := range []time.Duration{0, 1500 * time.Millisecond, 2 * time.Second} {
 		heldAcquire(held)
 		heldExtend(held)
-		if acquire.GetNowMs() != 1000+held.Milliseconds() || extend.GetNowMs() != 2000+held.Milliseconds() {
-			t.Errorf("after %v the clocks are %d and %d", held, acquire.GetNowMs(), extend.GetNowMs())
+		if acquire.GetClockAtMs() != 1000+held.Milliseconds() || extend.GetClockAtMs() != 2000+held.Milliseconds() {
+			t.Errorf("after %v the clocks are %d and %d", held, acquire.GetClockAtMs(), extend.GetClockAtMs())
 		}
 	}
 	RuleOf(snowraftv1.WorkerService_ReleaseWorker_FullMethodName).Hold(&snowraftv1.ReleaseWorkerRequest{})(time.Second)

@@ -81,13 +81,13 @@ func (l *Lab) ask(ctx context.Context, m *Member, cluster snowraftv1.ClusterServ
 		s.Error = err.Error()
 		return s
 	}
-	s.Node, s.Leader, s.Term = got.GetNodeId(), got.GetLeaderId(), got.GetTerm()
+	s.Node, s.Leader, s.Term = got.GetMemberId(), got.GetLeaderId(), got.GetTerm()
 	s.Commit, s.Applied = got.GetCommitIndex(), got.GetAppliedIndex()
-	s.ObservedMillis, s.ClockMillis, s.OffsetMillis = got.GetObservedClockMs(), got.GetClockMs(), got.GetClockOffsetMs()
+	s.ObservedMillis, s.ClockMillis, s.OffsetMillis = got.GetObservedClockAtMs(), got.GetClockAtMs(), got.GetClockOffsetMs()
 	s.Problem, s.Voter = got.GetProblem(), got.GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER
 	for _, lane := range got.GetLanes() {
 		s.Lanes = append(s.Lanes, history.Lane{
-			Layout: lane.GetLayout(), Worker: lane.GetWorker(), Token: lane.GetToken(), From: lane.GetFrom(), Until: lane.GetUntil(),
+			Layout: lane.GetLayout(), Worker: lane.GetWorker(), Token: lane.GetToken(), From: lane.GetFromTick(), Until: lane.GetUntilTick(),
 		})
 	}
 	return s

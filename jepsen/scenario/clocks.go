@@ -38,14 +38,14 @@ func skewAll(members []*lab.Member, offset time.Duration) error {
 func (s *stage) isBack(m *lab.Member, by time.Duration) (behind int64, err error) {
 	err = s.until("the status of "+m.Name, func(ctx context.Context) bool {
 		got, err := s.status(ctx, m)
-		if err != nil || got.GetObservedClockMs() == 0 {
+		if err != nil || got.GetObservedClockAtMs() == 0 {
 			return false
 		}
-		off := history.Wall()/int64(time.Millisecond) - got.GetClockMs() - by.Milliseconds()
+		off := history.Wall()/int64(time.Millisecond) - got.GetClockAtMs() - by.Milliseconds()
 		if off < -clockTolerance || off > clockTolerance {
 			return false
 		}
-		behind = got.GetObservedClockMs() - got.GetClockMs()
+		behind = got.GetObservedClockAtMs() - got.GetClockAtMs()
 		return true
 	})
 	return behind, err

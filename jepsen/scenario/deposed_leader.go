@@ -74,7 +74,7 @@ func (s *stage) depose(m *lab.Member, term uint64) error {
 	}
 	err = s.until(m.Name+" gives leadership up", func(ctx context.Context) bool {
 		got, err := s.status(ctx, m)
-		return err == nil && got.GetLeaderId() != got.GetNodeId()
+		return err == nil && got.GetLeaderId() != got.GetMemberId()
 	})
 	if err != nil {
 		return err
@@ -185,7 +185,7 @@ func (s *stage) windows(m *lab.Member) (map[uint64]int64, error) {
 	err := s.until("the status of "+m.Name, func(ctx context.Context) bool {
 		got, err := s.status(ctx, m)
 		for _, lane := range got.GetLanes() {
-			ends[lane.GetToken()] = lane.GetUntil()
+			ends[lane.GetToken()] = lane.GetUntilTick()
 		}
 		return err == nil
 	})

@@ -85,7 +85,7 @@ func (d door) view(ctx context.Context) *view {
 		ids = append(ids, m.GetId())
 	}
 	slices.Sort(ids)
-	return &view{status.GetClusterId(), status.GetNodeId(), status.GetLeaderId(), strings.Join(ids, " ")}
+	return &view{status.GetClusterId(), status.GetMemberId(), status.GetLeaderId(), strings.Join(ids, " ")}
 }
 
 // foreign takes so many numbers, of which it returns the first, and IDs, without writing
@@ -97,7 +97,7 @@ func (s *stage) foreign(d door, count uint32) (first int64, ids []uint64, err er
 	err = s.until("numbers and IDs of "+d.name, func(ctx context.Context) bool {
 		ctx, cancel := context.WithTimeout(ctx, statusWithin)
 		defer cancel()
-		numbers, err := snowraftv1.NewSequenceServiceClient(d.conn).Next(ctx, &snowraftv1.NextRequest{Sequence: orders, Count: count})
+		numbers, err := snowraftv1.NewSequenceServiceClient(d.conn).NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: orders, Count: count})
 		if err != nil {
 			return false
 		}

@@ -53,10 +53,10 @@ func (s *stage) flip(m *lab.Member, by time.Duration) (flips int, backwards int6
 			if err != nil {
 				continue
 			}
-			if got.GetClockMs() < last {
+			if got.GetClockAtMs() < last {
 				seen.Add(1)
 			}
-			last = got.GetClockMs()
+			last = got.GetClockAtMs()
 		}
 	})
 	for ; ctx.Err() == nil && err == nil; flips++ {

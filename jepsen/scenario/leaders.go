@@ -17,7 +17,7 @@ import (
 // leads reports whether a member says that it leads, and in which term.
 func (s *stage) leads(ctx context.Context, m *lab.Member) (term uint64, ok bool) {
 	got, err := s.status(ctx, m)
-	if err != nil || got.GetNodeId() == "" || got.GetLeaderId() != got.GetNodeId() {
+	if err != nil || got.GetMemberId() == "" || got.GetLeaderId() != got.GetMemberId() {
 		return 0, false
 	}
 	return got.GetTerm(), true
@@ -44,7 +44,7 @@ func (s *stage) transfer(to *lab.Member, above uint64) (term uint64, err error) 
 		if err != nil {
 			return false
 		}
-		if got.GetNodeId() == got.GetLeaderId() && got.GetTerm() > above {
+		if got.GetMemberId() == got.GetLeaderId() && got.GetTerm() > above {
 			term = got.GetTerm()
 			return true
 		}
@@ -55,7 +55,7 @@ func (s *stage) transfer(to *lab.Member, above uint64) (term uint64, err error) 
 		ctx, cancel := context.WithTimeout(ctx, statusWithin)
 		defer cancel()
 		_, _ = snowraftv1.NewClusterServiceClient(conn).TransferLeadership(ctx, // its status tells
-			&snowraftv1.TransferLeadershipRequest{Member: got.GetNodeId()})
+			&snowraftv1.TransferLeadershipRequest{Member: got.GetMemberId()})
 		return false
 	})
 	return term, err

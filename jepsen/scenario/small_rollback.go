@@ -78,9 +78,9 @@ func (s *stage) restartBack(by time.Duration, members ...*lab.Member) error {
 	if err != nil {
 		return err
 	}
-	if at < known.GetObservedClockMs() {
+	if at < known.GetObservedClockAtMs() {
 		s.violation("%s was started with a clock that was back by %v, and issued %d, which is %d ms below the observed clock of before",
-			m.Name, by, after.lowest, known.GetObservedClockMs()-at)
+			m.Name, by, after.lowest, known.GetObservedClockAtMs()-at)
 	}
 	err = s.until("IDs of "+m.Name+" above a floor", func(ctx context.Context) bool {
 		op, issued := s.client.IDs(ctx, m, "", 10, before.highest)

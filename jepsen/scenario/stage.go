@@ -90,7 +90,7 @@ func (s *stage) observed() error {
 	return s.until("an observed clock of late", func(ctx context.Context) bool {
 		for _, m := range s.Lab.Founders() {
 			got, err := s.status(ctx, m)
-			if err != nil || history.Wall()/int64(time.Millisecond)-got.GetObservedClockMs() > lagging {
+			if err != nil || history.Wall()/int64(time.Millisecond)-got.GetObservedClockAtMs() > lagging {
 				return false
 			}
 		}

@@ -42,7 +42,7 @@ func workerOverflow() Scenario {
 		MaxWindow: narrowWindow,
 		script: func(s *stage) error {
 			err := s.CreateLayout(s.ctx, &snowraftv1.Layout{
-				Name: narrow, UnitMs: narrowUnit.Milliseconds(), EpochMs: narrowEpoch,
+				Name: narrow, UnitMs: narrowUnit.Milliseconds(), EpochAtMs: narrowEpoch,
 				Fields: []*snowraftv1.Field{
 					{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 28},
 					{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
@@ -144,7 +144,7 @@ func (o *overflow) start(number int) error {
 		defer cancel()
 		resp, err := snowraftv1.NewWorkerServiceClient(conn).AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
 			Layout: narrow, Holder: fmt.Sprintf("uid-%d", number%4), Nonce: nonce,
-			NowMs: history.Wall() / int64(time.Millisecond), WindowMs: narrowWindow.Milliseconds(),
+			ClockAtMs: history.Wall() / int64(time.Millisecond), WindowMs: narrowWindow.Milliseconds(),
 		})
 		if err != nil {
 			if reason(err) == "WORKERS_EXHAUSTED" {

@@ -80,7 +80,7 @@ func (m *member) expectOff(offset time.Duration) {
 		m.t.Fatal(err)
 	}
 	after := time.Now().UnixMilli()
-	if got := resp.GetClockMs(); got < before+offset.Milliseconds() || got > after+offset.Milliseconds() {
+	if got := resp.GetClockAtMs(); got < before+offset.Milliseconds() || got > after+offset.Milliseconds() {
 		m.t.Errorf("clock_ms is off by %d to %d ms, want %d", got-after, got-before, offset.Milliseconds())
 	}
 }

@@ -26,7 +26,7 @@ func churn() Workload {
 		About: "more holders than workers, which come and go",
 		Prepare: func(ctx context.Context, w *World) error {
 			return w.CreateLayout(ctx, &snowraftv1.Layout{
-				Name: smallLayout, UnitMs: 1, EpochMs: 1577836800000,
+				Name: smallLayout, UnitMs: 1, EpochAtMs: 1577836800000,
 				Fields: []*snowraftv1.Field{
 					{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 41},
 					{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},

@@ -44,7 +44,7 @@ const (
 
 func prepareEmbedded(ctx context.Context, w *World) error {
 	return w.CreateLayout(ctx, &snowraftv1.Layout{
-		Name: embeddedLayout, UnitMs: 10, EpochMs: 1577836800000, Spread: 7,
+		Name: embeddedLayout, UnitMs: 10, EpochAtMs: 1577836800000, Spread: 7,
 		Fields: []*snowraftv1.Field{
 			{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 39},
 			{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 8},

@@ -48,18 +48,18 @@ func (c *idler) live(ctx context.Context) {
 			if !history.Sleep(ctx, within(100*time.Millisecond, 1500*time.Millisecond)) || !c.extend(ctx, c.another(), windowMillis()) {
 				break
 			}
-			if before.GetUntil() != c.grant.GetUntil() && mathrand.IntN(2) == 0 {
+			if before.GetUntilTick() != c.grant.GetUntilTick() && mathrand.IntN(2) == 0 {
 				c.repeat(ctx, before)
 			}
 		}
 		switch mathrand.IntN(4) {
 		case 0: // it is forgotten
 		case 1, 2:
-			if c.release(ctx, c.grant.GetUntil()) { // all of it was used
+			if c.release(ctx, c.grant.GetUntilTick()) { // all of it was used
 				c.extend(ctx, c.another(), muchMillis)
 			}
 		default:
-			c.release(ctx, c.grant.GetFrom()) // nothing was issued
+			c.release(ctx, c.grant.GetFromTick()) // nothing was issued
 		}
 	}
 }
@@ -74,7 +74,7 @@ func (c *idler) acquire(ctx context.Context) bool {
 	c.layout = layout
 	return c.ask(ctx, history.DoAcquire, func(ctx context.Context, m *lab.Member, opts ...grpc.CallOption) (*snowraftv1.Grant, error) {
 		resp, err := c.of[m].AcquireWorker(ctx, &snowraftv1.AcquireWorkerRequest{
-			Layout: layout, Holder: c.holder, Nonce: c.nonce, NowMs: now, WindowMs: windowMillis(),
+			Layout: layout, Holder: c.holder, Nonce: c.nonce, ClockAtMs: now, WindowMs: windowMillis(),
 		}, opts...)
 		return resp.GetGrant(), err
 	})
@@ -87,8 +87,8 @@ func (c *idler) extend(ctx context.Context, id uint64, window int64) bool {
 	c.id = id
 	return c.ask(ctx, history.DoExtend, func(ctx context.Context, m *lab.Member, opts ...grpc.CallOption) (*snowraftv1.Grant, error) {
 		resp, err := c.of[m].ExtendWindow(ctx, &snowraftv1.ExtendWindowRequest{
-			Layout: c.layout, Worker: c.grant.GetWorker(), Token: c.grant.GetToken(), Nonce: c.nonce, Until: c.grant.GetUntil(),
-			NowMs: nowMillis(), WindowMs: window, ExtensionId: id,
+			Layout: c.layout, Worker: c.grant.GetWorker(), Token: c.grant.GetToken(), Nonce: c.nonce, UntilTick: c.grant.GetUntilTick(),
+			ClockAtMs: nowMillis(), WindowMs: window, ExtensionId: id,
 		}, opts...)
 		return resp.GetGrant(), err
 	})
@@ -107,8 +107,8 @@ func (c *idler) repeat(ctx context.Context, before *snowraftv1.Grant) {
 func (c *idler) release(ctx context.Context, next int64) bool {
 	return c.ask(ctx, history.DoRelease, func(ctx context.Context, m *lab.Member, opts ...grpc.CallOption) (*snowraftv1.Grant, error) {
 		_, err := c.of[m].ReleaseWorker(ctx, &snowraftv1.ReleaseWorkerRequest{
-			Layout: c.layout, Worker: c.grant.GetWorker(), Token: c.grant.GetToken(), Nonce: c.nonce, Until: c.grant.GetUntil(),
-			Next: next,
+			Layout: c.layout, Worker: c.grant.GetWorker(), Token: c.grant.GetToken(), Nonce: c.nonce, UntilTick: c.grant.GetUntilTick(),
+			NextTick: next,
 		}, opts...)
 		return nil, err
 	})
@@ -127,7 +127,7 @@ func (c *idler) ask(ctx context.Context, do string, f func(ctx context.Context, 
 			if err == nil && grant != nil {
 				c.grant = grant
 				op.Grant = &history.Lane{
-					Layout: c.layout, Worker: grant.GetWorker(), Token: grant.GetToken(), From: grant.GetFrom(), Until: grant.GetUntil(),
+					Layout: c.layout, Worker: grant.GetWorker(), Token: grant.GetToken(), From: grant.GetFromTick(), Until: grant.GetUntilTick(),
 				}
 			}
 			return err

@@ -128,7 +128,7 @@ func (c *administrator) misses(ctx context.Context, leader, down *lab.Member) bo
 		return false
 	}
 	for _, m := range resp.GetMembers() {
-		if m.GetAddress() == down.Address(lab.PortRaft) {
+		if m.GetRaftAddress() == down.Address(lab.PortRaft) {
 			return !m.GetAlive()
 		}
 	}

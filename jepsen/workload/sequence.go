@@ -79,7 +79,7 @@ type numberer struct {
 func (c numberer) next(ctx context.Context, m *lab.Member, key string, count uint32, id string) history.Op {
 	op, _ := c.call(ctx, m, history.Op{Do: history.DoNext, Key: key, Count: count, RequestID: id},
 		func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error {
-			resp, err := c.of[m].Next(ctx, &snowraftv1.NextRequest{Sequence: key, Count: count, RequestId: id}, opts...)
+			resp, err := c.of[m].NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: key, Count: count, RequestId: id}, opts...)
 			if err == nil {
 				op.First, op.Count, op.Increment = resp.GetFirst(), resp.GetCount(), resp.GetIncrement()
 			}

@@ -165,7 +165,7 @@ func (c *administrator) at(ctx context.Context, host *lab.Member) []string {
 	}
 	ids := []string{}
 	for _, m := range resp.GetMembers() {
-		if m.GetAddress() == host.Address(lab.PortRaft) {
+		if m.GetRaftAddress() == host.Address(lab.PortRaft) {
 			ids = append(ids, m.GetId())
 		}
 	}

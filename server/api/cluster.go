@@ -49,9 +49,9 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	m, node := c.Member, c.Member.Node()
 	now := m.Clock().Now()
 	resp := &snowraftv1.GetStatusResponse{
-		ClusterId: node.ClusterID(), NodeId: node.ID(), Name: c.Name, Version: c.Version,
+		ClusterId: node.ClusterID(), MemberId: node.ID(), Name: c.Name, Version: c.Version,
 		Term: node.Term(), CommitIndex: node.CommitIndex(), AppliedIndex: node.AppliedIndex(),
-		ObservedClockMs: m.State().Observed().Load(), ClockMs: now.Wall, ClockOffsetMs: m.Clock().Offset().Milliseconds(),
+		ObservedClockAtMs: m.State().Observed().Load(), ClockAtMs: now.Wall, ClockOffsetMs: m.Clock().Offset().Milliseconds(),
 		FsmVersionSupported: node.Commands(), Config: configMessage(m.State().ConfigValue()),
 	}
 	if leader, ok := node.Leader(); ok {
@@ -72,7 +72,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		for _, lane := range l.Lanes {
 			resp.Lanes = append(resp.Lanes, &snowraftv1.Lane{
 				Layout: l.Layout, Lane: uint32(lane.Lane), Worker: lane.Worker, Token: lane.Token, //nolint:gosec // 0 to 63
-				From: lane.From, Until: lane.Until, ServeUntilMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: lane.Problem, Idle: lane.Idle,
+				FromTick: lane.From, UntilTick: lane.Until, ServeUntilAtMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: lane.Problem, Idle: lane.Idle,
 				ExhaustsAtMs: exhausts,
 			})
 		}
@@ -89,10 +89,10 @@ func (c *clusterService) ListMembers(context.Context, *snowraftv1.ListMembersReq
 }
 
 func (c *clusterService) AddMember(ctx context.Context, req *snowraftv1.AddMemberRequest) (*snowraftv1.AddMemberResponse, error) {
-	if _, _, err := net.SplitHostPort(req.GetAddress()); err != nil {
-		return nil, wire.Invalid(fmt.Sprintf("address is %q, expected the gossip address of the new member, host:port", req.GetAddress()))
+	if _, _, err := net.SplitHostPort(req.GetGossipAddress()); err != nil {
+		return nil, wire.Invalid(fmt.Sprintf("gossip_address is %q, expected host:port", req.GetGossipAddress()))
 	}
-	added, err := c.Member.Node().Contact(ctx, req.GetAddress())
+	added, err := c.Member.Node().Contact(ctx, req.GetGossipAddress())
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +187,7 @@ func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.R
 	if err != nil {
 		return nil, err
 	}
-	return &snowraftv1.ResetObservedClockResponse{ObservedClockMs: observed}, nil
+	return &snowraftv1.ResetObservedClockResponse{ObservedClockAtMs: observed}, nil
 }
 
 func configMessage(c *commandv1.Config) *snowraftv1.Config {
@@ -199,7 +199,7 @@ func configMessage(c *commandv1.Config) *snowraftv1.Config {
 
 func memberMessage(m cluster.Member) *snowraftv1.Member {
 	return &snowraftv1.Member{
-		Id: m.ID, Name: m.Name, Address: m.Address, ApiAddress: m.API, Role: role(m.Voter),
+		Id: m.ID, Name: m.Name, RaftAddress: m.Address, GossipAddress: m.Gossip, ApiAddress: m.API, Role: role(m.Voter),
 		Leader: m.Leader, Alive: m.Alive, ClockOffsetMs: m.ClockOffset.Milliseconds(), Version: m.Version,
 	}
 }

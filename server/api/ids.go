@@ -39,7 +39,7 @@ func (i ids) DecodeId(ctx context.Context, req *snowraftv1.DecodeIdRequest) (*sn
 		return nil, err
 	}
 	return &snowraftv1.DecodeIdResponse{
-		Id: req.GetId(), Layout: l.Name(), TimestampMs: l.MillisAt(p.Tick), Tick: p.Tick,
+		Id: req.GetId(), Layout: l.Name(), TickAtMs: l.MillisAt(p.Tick), Tick: p.Tick,
 		Datacenter: p.Datacenter, Worker: p.Worker, Sequence: p.Sequence,
 	}, nil
 }

@@ -71,7 +71,7 @@ type Numbers struct {
 }
 
 // Next issues numbers.
-func (q Numbers) Next(ctx context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
+func (q Numbers) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	n, err := q.Issuer.Next(ctx, req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
 	if err != nil {
 		return nil, err

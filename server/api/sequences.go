@@ -98,9 +98,9 @@ func (q sequences) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) 
 }
 
 // Next issues numbers; to another member as the leader, without counting them.
-func (q sequences) Next(ctx context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
+func (q sequences) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	if !forwarded(ctx) {
-		return q.Numbers.Next(ctx, req)
+		return q.Numbers.NextNumbers(ctx, req)
 	}
 	if err := issue.CheckNext(uint64(req.GetCount()), req.GetRequestId()); err != nil {
 		return nil, err

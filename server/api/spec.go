@@ -136,7 +136,7 @@ func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
 		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
 		Format: spec.GetFormat(), Description: spec.GetDescription(),
-		CreatedMs: s.CreatedMillis, Generation: s.Generation, Period: s.Period, Remaining: s.Remaining,
+		CreatedAtMs: s.CreatedMillis, Generation: s.Generation, Period: s.Period, Remaining: s.Remaining,
 	}
 	if s.Remaining > 0 {
 		m.Next = new(s.Next)

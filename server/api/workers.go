@@ -3,7 +3,6 @@ package api
 import (
 	"cmp"
 	"context"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"strconv"
@@ -36,7 +35,7 @@ func (w workers) AcquireWorker(ctx context.Context, req *snowraftv1.AcquireWorke
 	}
 	g, err := w.Member.AcquireWorker(ctx, allocator.AcquireRequest{
 		Layout: cmp.Or(req.GetLayout(), snowflake.Default().Name()), Holder: req.GetHolder(), Nonce: nonce,
-		NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
+		NowMillis: req.GetClockAtMs(), Window: duration(req.GetWindowMs()),
 	})
 	if err != nil {
 		return nil, err
@@ -54,7 +53,7 @@ func (w workers) ExtendWindow(ctx context.Context, req *snowraftv1.ExtendWindowR
 	}
 	g, err := w.Member.ExtendWindow(ctx, allocator.ExtendRequest{
 		Layout: cmp.Or(req.GetLayout(), snowflake.Default().Name()), Worker: req.GetWorker(), Token: req.GetToken(), Nonce: nonce,
-		Until: req.GetUntil(), ID: req.GetExtensionId(), NowMillis: req.GetNowMs(), Window: duration(req.GetWindowMs()),
+		Until: req.GetUntilTick(), ID: req.GetExtensionId(), NowMillis: req.GetClockAtMs(), Window: duration(req.GetWindowMs()),
 	})
 	if err != nil {
 		return nil, err
@@ -69,7 +68,7 @@ func (w workers) ReleaseWorker(ctx context.Context, req *snowraftv1.ReleaseWorke
 	}
 	err = w.Member.ReleaseWorker(ctx, allocator.ReleaseRequest{
 		Layout: cmp.Or(req.GetLayout(), snowflake.Default().Name()), Worker: req.GetWorker(), Token: req.GetToken(), Nonce: nonce,
-		Until: req.GetUntil(), Next: req.GetNext(),
+		Until: req.GetUntilTick(), Next: req.GetNextTick(),
 	})
 	if err != nil {
 		return nil, err
@@ -125,7 +124,7 @@ func (w workers) ListWorkers(ctx context.Context, req *snowraftv1.ListWorkersReq
 func (w workers) grantMessage(g allocator.Grant) *snowraftv1.Grant {
 	c := w.Member.State().ConfigValue()
 	return &snowraftv1.Grant{
-		Worker: g.Worker, Token: g.Token, From: g.From, Until: g.Until, ObservedClockMs: g.ObservedMillis,
+		Worker: g.Worker, Token: g.Token, FromTick: g.From, UntilTick: g.Until, ObservedClockAtMs: g.ObservedMillis,
 		WaitThresholdMs: c.GetWaitThresholdMs(), MaxWindowMs: g.MaxWindow.Milliseconds(),
 		Swap: c.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 	}
@@ -133,8 +132,8 @@ func (w workers) grantMessage(g allocator.Grant) *snowraftv1.Grant {
 
 func workerGrant(l *snowflake.Layout, r fsm.GrantRecord) *snowraftv1.WorkerGrant {
 	return &snowraftv1.WorkerGrant{
-		Worker: r.Worker, Holder: r.Holder, Nonce: hex.EncodeToString(r.Nonce[:]), Token: r.Token,
-		From: r.From, Until: r.Until, FromMs: l.MillisAt(r.From), UntilMs: l.MillisAt(r.Until),
+		Worker: r.Worker, Holder: r.Holder, Nonce: r.Nonce[:], Token: r.Token,
+		FromTick: r.From, UntilTick: r.Until, FromAtMs: l.MillisAt(r.From), UntilAtMs: l.MillisAt(r.Until),
 	}
 }
 

@@ -15,15 +15,15 @@ import (
 // answers is members that answer with too much, and remember what they were asked.
 type answers struct {
 	grpc.ClientConnInterface
-	next *snowraftv1.NextRequest
+	next *snowraftv1.NextNumbersRequest
 }
 
 func (a *answers) Invoke(_ context.Context, _ string, req, reply any, _ ...grpc.CallOption) error {
 	switch reply := reply.(type) {
 	case *snowraftv1.GenerateIdsResponse:
 		reply.Ranges = []*snowraftv1.IdRange{{First: 1, Count: 100, Step: 1}}
-	case *snowraftv1.NextResponse:
-		a.next = req.(*snowraftv1.NextRequest)
+	case *snowraftv1.NextNumbersResponse:
+		a.next = req.(*snowraftv1.NextNumbersRequest)
 		reply.First, reply.Count, reply.Increment = 1, a.next.GetCount(), 1
 	}
 	return nil

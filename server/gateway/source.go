@@ -89,9 +89,9 @@ func (s *source) Last(ctx context.Context, sequence string) (int64, bool, error)
 }
 
 func (s *source) askNext(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	reply := new(snowraftv1.NextResponse)
-	req := &snowraftv1.NextRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
-	if err := s.askSoon(ctx, snowraftv1.SequenceService_Next_FullMethodName, req, reply); err != nil {
+	reply := new(snowraftv1.NextNumbersResponse)
+	req := &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
+	if err := s.askSoon(ctx, snowraftv1.SequenceService_NextNumbers_FullMethodName, req, reply); err != nil {
 		return member.Numbering{}, err
 	}
 	return wire.Numbers(reply, count)

@@ -130,8 +130,8 @@ func (s *service) DeleteSequence(ctx context.Context, req *snowraftv1.DeleteSequ
 	return &snowraftv1.DeleteSequenceResponse{}, s.saw(ctx, req)
 }
 
-func (s *service) Next(ctx context.Context, req *snowraftv1.NextRequest) (*snowraftv1.NextResponse, error) {
-	return &snowraftv1.NextResponse{First: 1 << 60, Count: req.GetCount(), Increment: 1}, s.saw(ctx, req)
+func (s *service) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
+	return &snowraftv1.NextNumbersResponse{First: 1 << 60, Count: req.GetCount(), Increment: 1}, s.saw(ctx, req)
 }
 
 func (s *service) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {

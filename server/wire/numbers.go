@@ -12,7 +12,7 @@ import (
 )
 
 // Numbers reads another member's answer to a request for count numbers.
-func Numbers(m *snowraftv1.NextResponse, count uint64) (member.Numbering, error) {
+func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering, error) {
 	if uint64(m.GetCount()) != count {
 		return member.Numbering{}, fmt.Errorf("the member answered with %d numbers instead of %d", m.GetCount(), count)
 	}
@@ -26,21 +26,21 @@ func Numbers(m *snowraftv1.NextResponse, count uint64) (member.Numbering, error)
 	if err != nil {
 		return n, err
 	}
-	n.At = time.UnixMilli(m.GetTimeMs()).In(location)
+	n.At = time.UnixMilli(m.GetIssuedAtMs()).In(location)
 	n.Format, err = sequence.ParseFormat(m.GetFormat())
 	return n, err
 }
 
 // NextResponse returns numbers as they travel, with texts unless a member asks, which writes them
 // itself.
-func NextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextResponse {
-	m := &snowraftv1.NextResponse{
+func NextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextNumbersResponse {
+	m := &snowraftv1.NextNumbersResponse{
 		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, Period: n.Period, //nolint:gosec // at most limits.Count
 	}
 	if n.Format == nil {
 		return m
 	}
-	m.Format, m.TimeZone, m.TimeMs = n.Format.String(), n.At.Location().String(), n.At.UnixMilli()
+	m.Format, m.TimeZone, m.IssuedAtMs = n.Format.String(), n.At.Location().String(), n.At.UnixMilli()
 	if !texts || n.Count > limits.Formatted {
 		return m
 	}

@@ -11,7 +11,7 @@ import (
 func TestAnswersOfOtherMembers(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 23, 30, 0, 0, time.UTC).UnixMilli()
-	good := &snowraftv1.NextResponse{First: 7, Count: 2, Increment: 3, Format: "{date:yyyyMMdd}-{seq}", TimeZone: "Europe/Berlin", TimeMs: at}
+	good := &snowraftv1.NextNumbersResponse{First: 7, Count: 2, Increment: 3, Format: "{date:yyyyMMdd}-{seq}", TimeZone: "Europe/Berlin", IssuedAtMs: at}
 	n, err := Numbers(good, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -19,10 +19,10 @@ func TestAnswersOfOtherMembers(t *testing.T) {
 	if text := string(n.Append(nil, 1)); text != "20260302-10" {
 		t.Errorf("the second is %s", text)
 	}
-	if again := NextResponse("s", n, true); again.GetTimeMs() != at || again.GetTimeZone() != good.GetTimeZone() || len(again.GetTexts()) != 2 {
+	if again := NextResponse("s", n, true); again.GetIssuedAtMs() != at || again.GetTimeZone() != good.GetTimeZone() || len(again.GetTexts()) != 2 {
 		t.Errorf("it travels on as %v", again)
 	}
-	for name, m := range map[string]*snowraftv1.NextResponse{
+	for name, m := range map[string]*snowraftv1.NextNumbersResponse{
 		"nothing":   {},
 		"too few":   {First: 7, Count: 1, Increment: 3},
 		"too many":  {First: 7, Count: 4_000_000_000, Increment: 3},

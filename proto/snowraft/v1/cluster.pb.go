@@ -165,11 +165,11 @@ type Lane struct {
 	Lane   uint32                 `protobuf:"varint,2,opt,name=lane,proto3" json:"lane,omitempty"`
 	Worker uint64                 `protobuf:"varint,3,opt,name=worker,proto3" json:"worker,omitempty"`
 	Token  uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
-	// The granted window [from, until), in ticks.
-	From  int64 `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`
-	Until int64 `protobuf:"varint,6,opt,name=until,proto3" json:"until,omitempty"`
+	// The granted window [from_tick, until_tick), in ticks.
+	FromTick  int64 `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	UntilTick int64 `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// Until when the lane can issue without any quorum, in Unix milliseconds.
-	ServeUntilMs int64 `protobuf:"varint,7,opt,name=serve_until_ms,json=serveUntilMs,proto3" json:"serve_until_ms,omitempty"`
+	ServeUntilAtMs int64 `protobuf:"varint,7,opt,name=serve_until_at_ms,json=serveUntilAtMs,proto3" json:"serve_until_at_ms,omitempty"`
 	// Why the lane can't issue, or why its window is not extended; empty when all is well.
 	Problem string `protobuf:"bytes,8,opt,name=problem,proto3" json:"problem,omitempty"`
 	// When the layout's time field is full, in Unix milliseconds.
@@ -238,23 +238,23 @@ func (x *Lane) GetToken() uint64 {
 	return 0
 }
 
-func (x *Lane) GetFrom() int64 {
+func (x *Lane) GetFromTick() int64 {
 	if x != nil {
-		return x.From
+		return x.FromTick
 	}
 	return 0
 }
 
-func (x *Lane) GetUntil() int64 {
+func (x *Lane) GetUntilTick() int64 {
 	if x != nil {
-		return x.Until
+		return x.UntilTick
 	}
 	return 0
 }
 
-func (x *Lane) GetServeUntilMs() int64 {
+func (x *Lane) GetServeUntilAtMs() int64 {
 	if x != nil {
-		return x.ServeUntilMs
+		return x.ServeUntilAtMs
 	}
 	return 0
 }
@@ -283,7 +283,7 @@ func (x *Lane) GetIdle() bool {
 type GetStatusResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ClusterId string                 `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
-	NodeId    string                 `protobuf:"bytes,2,opt,name=node_id,json=nodeId,proto3" json:"node_id,omitempty"`
+	MemberId  string                 `protobuf:"bytes,2,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
 	Name      string                 `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Empty when no leader is known.
 	LeaderId     string `protobuf:"bytes,4,opt,name=leader_id,json=leaderId,proto3" json:"leader_id,omitempty"`
@@ -292,9 +292,9 @@ type GetStatusResponse struct {
 	CommitIndex  uint64 `protobuf:"varint,7,opt,name=commit_index,json=commitIndex,proto3" json:"commit_index,omitempty"`
 	AppliedIndex uint64 `protobuf:"varint,8,opt,name=applied_index,json=appliedIndex,proto3" json:"applied_index,omitempty"`
 	// Unix milliseconds.
-	ObservedClockMs int64 `protobuf:"varint,9,opt,name=observed_clock_ms,json=observedClockMs,proto3" json:"observed_clock_ms,omitempty"`
+	ObservedClockAtMs int64 `protobuf:"varint,9,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
 	// This member's clock, in Unix milliseconds.
-	ClockMs int64 `protobuf:"varint,10,opt,name=clock_ms,json=clockMs,proto3" json:"clock_ms,omitempty"`
+	ClockAtMs int64 `protobuf:"varint,10,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
 	// How far this member's clock is from the majority's; positive is ahead.
 	ClockOffsetMs int64   `protobuf:"varint,11,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
 	Lanes         []*Lane `protobuf:"bytes,12,rep,name=lanes,proto3" json:"lanes,omitempty"`
@@ -347,9 +347,9 @@ func (x *GetStatusResponse) GetClusterId() string {
 	return ""
 }
 
-func (x *GetStatusResponse) GetNodeId() string {
+func (x *GetStatusResponse) GetMemberId() string {
 	if x != nil {
-		return x.NodeId
+		return x.MemberId
 	}
 	return ""
 }
@@ -396,16 +396,16 @@ func (x *GetStatusResponse) GetAppliedIndex() uint64 {
 	return 0
 }
 
-func (x *GetStatusResponse) GetObservedClockMs() int64 {
+func (x *GetStatusResponse) GetObservedClockAtMs() int64 {
 	if x != nil {
-		return x.ObservedClockMs
+		return x.ObservedClockAtMs
 	}
 	return 0
 }
 
-func (x *GetStatusResponse) GetClockMs() int64 {
+func (x *GetStatusResponse) GetClockAtMs() int64 {
 	if x != nil {
-		return x.ClockMs
+		return x.ClockAtMs
 	}
 	return 0
 }
@@ -470,17 +470,19 @@ type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Where its Raft port is reached.
-	Address string `protobuf:"bytes,3,opt,name=address,proto3" json:"address,omitempty"`
-	// Where its gRPC port is reached.
-	ApiAddress string     `protobuf:"bytes,4,opt,name=api_address,json=apiAddress,proto3" json:"api_address,omitempty"`
-	Role       MemberRole `protobuf:"varint,5,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
-	Leader     bool       `protobuf:"varint,6,opt,name=leader,proto3" json:"leader,omitempty"`
+	// Address of its Raft listener.
+	RaftAddress string `protobuf:"bytes,3,opt,name=raft_address,json=raftAddress,proto3" json:"raft_address,omitempty"`
+	// Address of its gossip listener; empty if the member that answers has not heard from it since its own start.
+	GossipAddress string `protobuf:"bytes,4,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
+	// Address of its gRPC listener; empty as gossip_address is.
+	ApiAddress string     `protobuf:"bytes,5,opt,name=api_address,json=apiAddress,proto3" json:"api_address,omitempty"`
+	Role       MemberRole `protobuf:"varint,6,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
+	Leader     bool       `protobuf:"varint,7,opt,name=leader,proto3" json:"leader,omitempty"`
 	// Whether gossip hears of it.
-	Alive bool `protobuf:"varint,7,opt,name=alive,proto3" json:"alive,omitempty"`
+	Alive bool `protobuf:"varint,8,opt,name=alive,proto3" json:"alive,omitempty"`
 	// How far its clock is from that of the member that was asked.
-	ClockOffsetMs int64  `protobuf:"varint,8,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
-	Version       string `protobuf:"bytes,9,opt,name=version,proto3" json:"version,omitempty"`
+	ClockOffsetMs int64  `protobuf:"varint,9,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
+	Version       string `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -529,9 +531,16 @@ func (x *Member) GetName() string {
 	return ""
 }
 
-func (x *Member) GetAddress() string {
+func (x *Member) GetRaftAddress() string {
 	if x != nil {
-		return x.Address
+		return x.RaftAddress
+	}
+	return ""
+}
+
+func (x *Member) GetGossipAddress() string {
+	if x != nil {
+		return x.GossipAddress
 	}
 	return ""
 }
@@ -660,8 +669,8 @@ func (x *ListMembersResponse) GetMembers() []*Member {
 
 type AddMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gossip address, host:port.
-	Address       string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// host:port.
+	GossipAddress string `protobuf:"bytes,1,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -696,9 +705,9 @@ func (*AddMemberRequest) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *AddMemberRequest) GetAddress() string {
+func (x *AddMemberRequest) GetGossipAddress() string {
 	if x != nil {
-		return x.Address
+		return x.GossipAddress
 	}
 	return ""
 }
@@ -1292,10 +1301,10 @@ func (*ResetObservedClockRequest) Descriptor() ([]byte, []int) {
 }
 
 type ResetObservedClockResponse struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	ObservedClockMs int64                  `protobuf:"varint,1,opt,name=observed_clock_ms,json=observedClockMs,proto3" json:"observed_clock_ms,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	ObservedClockAtMs int64                  `protobuf:"varint,1,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *ResetObservedClockResponse) Reset() {
@@ -1328,9 +1337,9 @@ func (*ResetObservedClockResponse) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
 }
 
-func (x *ResetObservedClockResponse) GetObservedClockMs() int64 {
+func (x *ResetObservedClockResponse) GetObservedClockAtMs() int64 {
 	if x != nil {
-		return x.ObservedClockMs
+		return x.ObservedClockAtMs
 	}
 	return 0
 }
@@ -1420,33 +1429,34 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
-	"\x10GetStatusRequest\"\x84\x02\n" +
+	"\x10GetStatusRequest\"\x9b\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
 	"\x04lane\x18\x02 \x01(\rR\x04lane\x12\x16\n" +
 	"\x06worker\x18\x03 \x01(\x04R\x06worker\x12\x14\n" +
-	"\x05token\x18\x04 \x01(\x04R\x05token\x12\x12\n" +
-	"\x04from\x18\x05 \x01(\x03R\x04from\x12\x14\n" +
-	"\x05until\x18\x06 \x01(\x03R\x05until\x12$\n" +
-	"\x0eserve_until_ms\x18\a \x01(\x03R\fserveUntilMs\x12\x18\n" +
+	"\x05token\x18\x04 \x01(\x04R\x05token\x12\x1b\n" +
+	"\tfrom_tick\x18\x05 \x01(\x03R\bfromTick\x12\x1d\n" +
+	"\n" +
+	"until_tick\x18\x06 \x01(\x03R\tuntilTick\x12)\n" +
+	"\x11serve_until_at_ms\x18\a \x01(\x03R\x0eserveUntilAtMs\x12\x18\n" +
 	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
 	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\x12\x12\n" +
 	"\x04idle\x18\n" +
-	" \x01(\bR\x04idle\"\xf4\x04\n" +
+	" \x01(\bR\x04idle\"\x82\x05\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
-	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x17\n" +
-	"\anode_id\x18\x02 \x01(\tR\x06nodeId\x12\x12\n" +
+	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
+	"\tmember_id\x18\x02 \x01(\tR\bmemberId\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1b\n" +
 	"\tleader_id\x18\x04 \x01(\tR\bleaderId\x12\x1f\n" +
 	"\vleader_name\x18\x05 \x01(\tR\n" +
 	"leaderName\x12\x12\n" +
 	"\x04term\x18\x06 \x01(\x04R\x04term\x12!\n" +
 	"\fcommit_index\x18\a \x01(\x04R\vcommitIndex\x12#\n" +
-	"\rapplied_index\x18\b \x01(\x04R\fappliedIndex\x12*\n" +
-	"\x11observed_clock_ms\x18\t \x01(\x03R\x0fobservedClockMs\x12\x19\n" +
-	"\bclock_ms\x18\n" +
-	" \x01(\x03R\aclockMs\x12&\n" +
+	"\rapplied_index\x18\b \x01(\x04R\fappliedIndex\x12/\n" +
+	"\x14observed_clock_at_ms\x18\t \x01(\x03R\x11observedClockAtMs\x12\x1e\n" +
+	"\vclock_at_ms\x18\n" +
+	" \x01(\x03R\tclockAtMs\x12&\n" +
 	"\x0fclock_offset_ms\x18\v \x01(\x03R\rclockOffsetMs\x12'\n" +
 	"\x05lanes\x18\f \x03(\v2\x11.snowraft.v1.LaneR\x05lanes\x12\x18\n" +
 	"\aversion\x18\r \x01(\tR\aversion\x12\x1f\n" +
@@ -1455,23 +1465,25 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x15fsm_version_supported\x18\x0f \x01(\rR\x13fsmVersionSupported\x12+\n" +
 	"\x04role\x18\x10 \x01(\x0e2\x17.snowraft.v1.MemberRoleR\x04role\x12\x18\n" +
 	"\aproblem\x18\x11 \x01(\tR\aproblem\x12+\n" +
-	"\x06config\x18\x12 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\x84\x02\n" +
+	"\x06config\x18\x12 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\xb4\x02\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n" +
-	"\aaddress\x18\x03 \x01(\tR\aaddress\x12\x1f\n" +
-	"\vapi_address\x18\x04 \x01(\tR\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
+	"\fraft_address\x18\x03 \x01(\tR\vraftAddress\x12%\n" +
+	"\x0egossip_address\x18\x04 \x01(\tR\rgossipAddress\x12\x1f\n" +
+	"\vapi_address\x18\x05 \x01(\tR\n" +
 	"apiAddress\x12+\n" +
-	"\x04role\x18\x05 \x01(\x0e2\x17.snowraft.v1.MemberRoleR\x04role\x12\x16\n" +
-	"\x06leader\x18\x06 \x01(\bR\x06leader\x12\x14\n" +
-	"\x05alive\x18\a \x01(\bR\x05alive\x12&\n" +
-	"\x0fclock_offset_ms\x18\b \x01(\x03R\rclockOffsetMs\x12\x18\n" +
-	"\aversion\x18\t \x01(\tR\aversion\"\x14\n" +
+	"\x04role\x18\x06 \x01(\x0e2\x17.snowraft.v1.MemberRoleR\x04role\x12\x16\n" +
+	"\x06leader\x18\a \x01(\bR\x06leader\x12\x14\n" +
+	"\x05alive\x18\b \x01(\bR\x05alive\x12&\n" +
+	"\x0fclock_offset_ms\x18\t \x01(\x03R\rclockOffsetMs\x12\x18\n" +
+	"\aversion\x18\n" +
+	" \x01(\tR\aversion\"\x14\n" +
 	"\x12ListMembersRequest\"D\n" +
 	"\x13ListMembersResponse\x12-\n" +
-	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\",\n" +
-	"\x10AddMemberRequest\x12\x18\n" +
-	"\aaddress\x18\x01 \x01(\tR\aaddress\"@\n" +
+	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\"9\n" +
+	"\x10AddMemberRequest\x12%\n" +
+	"\x0egossip_address\x18\x01 \x01(\tR\rgossipAddress\"@\n" +
 	"\x11AddMemberResponse\x12+\n" +
 	"\x06member\x18\x01 \x01(\v2\x13.snowraft.v1.MemberR\x06member\"C\n" +
 	"\x13RemoveMemberRequest\x12\x16\n" +
@@ -1499,9 +1511,9 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"C\n" +
 	"\x14UpdateConfigResponse\x12+\n" +
 	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\x1b\n" +
-	"\x19ResetObservedClockRequest\"H\n" +
-	"\x1aResetObservedClockResponse\x12*\n" +
-	"\x11observed_clock_ms\x18\x01 \x01(\x03R\x0fobservedClockMs\")\n" +
+	"\x19ResetObservedClockRequest\"M\n" +
+	"\x1aResetObservedClockResponse\x12/\n" +
+	"\x14observed_clock_at_ms\x18\x01 \x01(\x03R\x11observedClockAtMs\")\n" +
 	"\x11AwaitIndexRequest\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\"\x14\n" +
 	"\x12AwaitIndexResponse*Z\n" +

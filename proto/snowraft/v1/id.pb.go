@@ -455,7 +455,7 @@ type DecodeIdResponse struct {
 	Id     uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Layout string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`
 	// The start of the ID's tick, in Unix milliseconds.
-	TimestampMs   int64  `protobuf:"varint,3,opt,name=timestamp_ms,json=timestampMs,proto3" json:"timestamp_ms,omitempty"`
+	TickAtMs      int64  `protobuf:"varint,3,opt,name=tick_at_ms,json=tickAtMs,proto3" json:"tick_at_ms,omitempty"`
 	Tick          int64  `protobuf:"varint,4,opt,name=tick,proto3" json:"tick,omitempty"`
 	Datacenter    uint64 `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
 	Worker        uint64 `protobuf:"varint,6,opt,name=worker,proto3" json:"worker,omitempty"`
@@ -508,9 +508,9 @@ func (x *DecodeIdResponse) GetLayout() string {
 	return ""
 }
 
-func (x *DecodeIdResponse) GetTimestampMs() int64 {
+func (x *DecodeIdResponse) GetTickAtMs() int64 {
 	if x != nil {
-		return x.TimestampMs
+		return x.TickAtMs
 	}
 	return 0
 }
@@ -669,11 +669,12 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.GenerateIdsResponseR\bresponse\"9\n" +
 	"\x0fDecodeIdRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
-	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xc5\x01\n" +
+	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xc0\x01\n" +
 	"\x10DecodeIdResponse\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
-	"\x06layout\x18\x02 \x01(\tR\x06layout\x12!\n" +
-	"\ftimestamp_ms\x18\x03 \x01(\x03R\vtimestampMs\x12\x12\n" +
+	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\x1c\n" +
+	"\n" +
+	"tick_at_ms\x18\x03 \x01(\x03R\btickAtMs\x12\x12\n" +
 	"\x04tick\x18\x04 \x01(\x03R\x04tick\x12\x1e\n" +
 	"\n" +
 	"datacenter\x18\x05 \x01(\x04R\n" +

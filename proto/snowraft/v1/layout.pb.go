@@ -142,7 +142,7 @@ type Layout struct {
 	// The length of a tick in milliseconds, 1 to 3600000.
 	UnitMs int64 `protobuf:"varint,3,opt,name=unit_ms,json=unitMs,proto3" json:"unit_ms,omitempty"`
 	// The Unix time of tick 0 in milliseconds.
-	EpochMs int64 `protobuf:"varint,4,opt,name=epoch_ms,json=epochMs,proto3" json:"epoch_ms,omitempty"`
+	EpochAtMs int64 `protobuf:"varint,4,opt,name=epoch_at_ms,json=epochAtMs,proto3" json:"epoch_at_ms,omitempty"`
 	// The value of the datacenter field in every ID of this cluster.
 	Datacenter uint64 `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
 	// The sequence of a fresh tick starts at (tick mod spread); 0 and 1 mean at 0.
@@ -204,9 +204,9 @@ func (x *Layout) GetUnitMs() int64 {
 	return 0
 }
 
-func (x *Layout) GetEpochMs() int64 {
+func (x *Layout) GetEpochAtMs() int64 {
 	if x != nil {
-		return x.EpochMs
+		return x.EpochAtMs
 	}
 	return 0
 }
@@ -522,12 +522,12 @@ const file_snowraft_v1_layout_proto_rawDesc = "" +
 	"\x18snowraft/v1/layout.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"G\n" +
 	"\x05Field\x12*\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x16.snowraft.v1.FieldKindR\x04kind\x12\x12\n" +
-	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xda\x01\n" +
+	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xdf\x01\n" +
 	"\x06Layout\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
 	"\x06fields\x18\x02 \x03(\v2\x12.snowraft.v1.FieldR\x06fields\x12\x17\n" +
-	"\aunit_ms\x18\x03 \x01(\x03R\x06unitMs\x12\x19\n" +
-	"\bepoch_ms\x18\x04 \x01(\x03R\aepochMs\x12\x1e\n" +
+	"\aunit_ms\x18\x03 \x01(\x03R\x06unitMs\x12\x1e\n" +
+	"\vepoch_at_ms\x18\x04 \x01(\x03R\tepochAtMs\x12\x1e\n" +
 	"\n" +
 	"datacenter\x18\x05 \x01(\x04R\n" +
 	"datacenter\x12\x16\n" +

@@ -162,7 +162,7 @@ type Sequence struct {
 	// At most 256 bytes.
 	Description string `protobuf:"bytes,13,opt,name=description,proto3" json:"description,omitempty"`
 	// Output only, as all that follow. Unix milliseconds.
-	CreatedMs int64 `protobuf:"varint,14,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	CreatedAtMs int64 `protobuf:"varint,14,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
 	// Grows with each change of the sequence.
 	Generation uint64 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The first day of the current period, as the decimal number yyyymmdd; 0 without a reset.
@@ -296,9 +296,9 @@ func (x *Sequence) GetDescription() string {
 	return ""
 }
 
-func (x *Sequence) GetCreatedMs() int64 {
+func (x *Sequence) GetCreatedAtMs() int64 {
 	if x != nil {
-		return x.CreatedMs
+		return x.CreatedAtMs
 	}
 	return 0
 }
@@ -961,7 +961,7 @@ func (x *SetNextResponse) GetUnreachedMembers() []string {
 	return nil
 }
 
-type NextRequest struct {
+type NextNumbersRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// How many numbers, 1 to 1000000.
@@ -972,20 +972,20 @@ type NextRequest struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *NextRequest) Reset() {
-	*x = NextRequest{}
+func (x *NextNumbersRequest) Reset() {
+	*x = NextNumbersRequest{}
 	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *NextRequest) String() string {
+func (x *NextNumbersRequest) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*NextRequest) ProtoMessage() {}
+func (*NextNumbersRequest) ProtoMessage() {}
 
-func (x *NextRequest) ProtoReflect() protoreflect.Message {
+func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
 	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -997,33 +997,33 @@ func (x *NextRequest) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use NextRequest.ProtoReflect.Descriptor instead.
-func (*NextRequest) Descriptor() ([]byte, []int) {
+// Deprecated: Use NextNumbersRequest.ProtoReflect.Descriptor instead.
+func (*NextNumbersRequest) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *NextRequest) GetSequence() string {
+func (x *NextNumbersRequest) GetSequence() string {
 	if x != nil {
 		return x.Sequence
 	}
 	return ""
 }
 
-func (x *NextRequest) GetCount() uint32 {
+func (x *NextNumbersRequest) GetCount() uint32 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-func (x *NextRequest) GetRequestId() string {
+func (x *NextNumbersRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
 	}
 	return ""
 }
 
-type NextResponse struct {
+type NextNumbersResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The numbers are first, first + increment, ..., count of them.
@@ -1037,25 +1037,25 @@ type NextResponse struct {
 	Texts         []string `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`
 	Format        string   `protobuf:"bytes,7,opt,name=format,proto3" json:"format,omitempty"`
 	TimeZone      string   `protobuf:"bytes,8,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	TimeMs        int64    `protobuf:"varint,9,opt,name=time_ms,json=timeMs,proto3" json:"time_ms,omitempty"`
+	IssuedAtMs    int64    `protobuf:"varint,9,opt,name=issued_at_ms,json=issuedAtMs,proto3" json:"issued_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *NextResponse) Reset() {
-	*x = NextResponse{}
+func (x *NextNumbersResponse) Reset() {
+	*x = NextNumbersResponse{}
 	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *NextResponse) String() string {
+func (x *NextNumbersResponse) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*NextResponse) ProtoMessage() {}
+func (*NextNumbersResponse) ProtoMessage() {}
 
-func (x *NextResponse) ProtoReflect() protoreflect.Message {
+func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
 	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1067,70 +1067,70 @@ func (x *NextResponse) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use NextResponse.ProtoReflect.Descriptor instead.
-func (*NextResponse) Descriptor() ([]byte, []int) {
+// Deprecated: Use NextNumbersResponse.ProtoReflect.Descriptor instead.
+func (*NextNumbersResponse) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{14}
 }
 
-func (x *NextResponse) GetSequence() string {
+func (x *NextNumbersResponse) GetSequence() string {
 	if x != nil {
 		return x.Sequence
 	}
 	return ""
 }
 
-func (x *NextResponse) GetFirst() int64 {
+func (x *NextNumbersResponse) GetFirst() int64 {
 	if x != nil {
 		return x.First
 	}
 	return 0
 }
 
-func (x *NextResponse) GetCount() uint32 {
+func (x *NextNumbersResponse) GetCount() uint32 {
 	if x != nil {
 		return x.Count
 	}
 	return 0
 }
 
-func (x *NextResponse) GetIncrement() int64 {
+func (x *NextNumbersResponse) GetIncrement() int64 {
 	if x != nil {
 		return x.Increment
 	}
 	return 0
 }
 
-func (x *NextResponse) GetPeriod() int32 {
+func (x *NextNumbersResponse) GetPeriod() int32 {
 	if x != nil {
 		return x.Period
 	}
 	return 0
 }
 
-func (x *NextResponse) GetTexts() []string {
+func (x *NextNumbersResponse) GetTexts() []string {
 	if x != nil {
 		return x.Texts
 	}
 	return nil
 }
 
-func (x *NextResponse) GetFormat() string {
+func (x *NextNumbersResponse) GetFormat() string {
 	if x != nil {
 		return x.Format
 	}
 	return ""
 }
 
-func (x *NextResponse) GetTimeZone() string {
+func (x *NextNumbersResponse) GetTimeZone() string {
 	if x != nil {
 		return x.TimeZone
 	}
 	return ""
 }
 
-func (x *NextResponse) GetTimeMs() int64 {
+func (x *NextNumbersResponse) GetIssuedAtMs() int64 {
 	if x != nil {
-		return x.TimeMs
+		return x.IssuedAtMs
 	}
 	return 0
 }
@@ -1342,10 +1342,10 @@ type Block struct {
 	Increment int64  `protobuf:"varint,4,opt,name=increment,proto3" json:"increment,omitempty"`
 	// The block is to be dropped when the sequence is known to have a later generation.
 	Generation uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The period that the numbers belong to, as in NextResponse, and when it ends, in
+	// The period that the numbers belong to, as in NextNumbersResponse, and when it ends, in
 	// Unix milliseconds; both 0 without a reset. A block of a past period is to be dropped.
-	Period       int32 `protobuf:"varint,6,opt,name=period,proto3" json:"period,omitempty"`
-	PeriodEndsMs int64 `protobuf:"varint,7,opt,name=period_ends_ms,json=periodEndsMs,proto3" json:"period_ends_ms,omitempty"`
+	Period         int32 `protobuf:"varint,6,opt,name=period,proto3" json:"period,omitempty"`
+	PeriodEndsAtMs int64 `protobuf:"varint,7,opt,name=period_ends_at_ms,json=periodEndsAtMs,proto3" json:"period_ends_at_ms,omitempty"`
 	// How long a block should last, and how many numbers to ask for at least and at most.
 	BlockDurationMs int64  `protobuf:"varint,8,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
 	MinBlock        uint64 `protobuf:"varint,9,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
@@ -1426,9 +1426,9 @@ func (x *Block) GetPeriod() int32 {
 	return 0
 }
 
-func (x *Block) GetPeriodEndsMs() int64 {
+func (x *Block) GetPeriodEndsAtMs() int64 {
 	if x != nil {
-		return x.PeriodEndsMs
+		return x.PeriodEndsAtMs
 	}
 	return 0
 }
@@ -1555,7 +1555,7 @@ var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\xe7\x04\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\xec\x04\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\x05start\x18\x02 \x01(\x03H\x00R\x05start\x88\x01\x01\x12!\n" +
@@ -1570,9 +1570,8 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	" \x01(\x0e2\x1a.snowraft.v1.SequenceResetR\x05reset\x12\x1b\n" +
 	"\ttime_zone\x18\v \x01(\tR\btimeZone\x12\x16\n" +
 	"\x06format\x18\f \x01(\tR\x06format\x12 \n" +
-	"\vdescription\x18\r \x01(\tR\vdescription\x12\x1d\n" +
-	"\n" +
-	"created_ms\x18\x0e \x01(\x03R\tcreatedMs\x12\x1e\n" +
+	"\vdescription\x18\r \x01(\tR\vdescription\x12\"\n" +
+	"\rcreated_at_ms\x18\x0e \x01(\x03R\vcreatedAtMs\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x0f \x01(\x04R\n" +
 	"generation\x12\x16\n" +
@@ -1621,13 +1620,13 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x05force\x18\x03 \x01(\bR\x05force\"q\n" +
 	"\x0fSetNextResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"^\n" +
-	"\vNextRequest\x12\x1a\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"e\n" +
+	"\x12NextNumbersRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\"\xf0\x01\n" +
-	"\fNextResponse\x12\x1a\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"\x80\x02\n" +
+	"\x13NextNumbersResponse\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\rR\x05count\x12\x1c\n" +
@@ -1635,8 +1634,9 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x06period\x18\x05 \x01(\x05R\x06period\x12\x14\n" +
 	"\x05texts\x18\x06 \x03(\tR\x05texts\x12\x16\n" +
 	"\x06format\x18\a \x01(\tR\x06format\x12\x1b\n" +
-	"\ttime_zone\x18\b \x01(\tR\btimeZone\x12\x17\n" +
-	"\atime_ms\x18\t \x01(\x03R\x06timeMs\",\n" +
+	"\ttime_zone\x18\b \x01(\tR\btimeZone\x12 \n" +
+	"\fissued_at_ms\x18\t \x01(\x03R\n" +
+	"issuedAtMs\",\n" +
 	"\x0eGetLastRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\"3\n" +
 	"\x0fGetLastResponse\x12\x17\n" +
@@ -1648,7 +1648,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x03 \x01(\tR\trequestId\"A\n" +
 	"\x15AllocateBlockResponse\x12(\n" +
-	"\x05block\x18\x01 \x01(\v2\x12.snowraft.v1.BlockR\x05block\"\xab\x02\n" +
+	"\x05block\x18\x01 \x01(\v2\x12.snowraft.v1.BlockR\x05block\"\xb0\x02\n" +
 	"\x05Block\x12\x14\n" +
 	"\x05token\x18\x01 \x01(\x04R\x05token\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x14\n" +
@@ -1657,8 +1657,8 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x05 \x01(\x04R\n" +
 	"generation\x12\x16\n" +
-	"\x06period\x18\x06 \x01(\x05R\x06period\x12$\n" +
-	"\x0eperiod_ends_ms\x18\a \x01(\x03R\fperiodEndsMs\x12*\n" +
+	"\x06period\x18\x06 \x01(\x05R\x06period\x12)\n" +
+	"\x11period_ends_at_ms\x18\a \x01(\x03R\x0eperiodEndsAtMs\x12*\n" +
 	"\x11block_duration_ms\x18\b \x01(\x03R\x0fblockDurationMs\x12\x1b\n" +
 	"\tmin_block\x18\t \x01(\x04R\bminBlock\x12\x1b\n" +
 	"\tmax_block\x18\n" +
@@ -1677,15 +1677,15 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xdb\t\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xf0\t\n" +
 	"\x0fSequenceService\x12\x82\x01\n" +
 	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"'\xa2\x96\x1c\v\b\x02\x10\x01\x1a\x05force\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/sequences\x12y\n" +
 	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"'\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12u\n" +
 	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"\x1d\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\x95\x01\n" +
 	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\":\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12\x82\x01\n" +
 	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\"'\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12n\n" +
-	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"(\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12b\n" +
-	"\x04Next\x12\x18.snowraft.v1.NextRequest\x1a\x19.snowraft.v1.NextResponse\"%\xa2\x96\x1c\x04\b\x03\x10\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12h\n" +
+	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"(\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12w\n" +
+	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\"%\xa2\x96\x1c\x04\b\x03\x10\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12h\n" +
 	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"\"\xa2\x96\x1c\x04\b\x03\x10\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12~\n" +
 	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"&\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12v\n" +
 	"\vReturnBlock\x12\x1f.snowraft.v1.ReturnBlockRequest\x1a .snowraft.v1.ReturnBlockResponse\"$\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/blocks:returnB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
@@ -1720,8 +1720,8 @@ var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(*DeleteSequenceResponse)(nil), // 12: snowraft.v1.DeleteSequenceResponse
 	(*SetNextRequest)(nil),         // 13: snowraft.v1.SetNextRequest
 	(*SetNextResponse)(nil),        // 14: snowraft.v1.SetNextResponse
-	(*NextRequest)(nil),            // 15: snowraft.v1.NextRequest
-	(*NextResponse)(nil),           // 16: snowraft.v1.NextResponse
+	(*NextNumbersRequest)(nil),     // 15: snowraft.v1.NextNumbersRequest
+	(*NextNumbersResponse)(nil),    // 16: snowraft.v1.NextNumbersResponse
 	(*GetLastRequest)(nil),         // 17: snowraft.v1.GetLastRequest
 	(*GetLastResponse)(nil),        // 18: snowraft.v1.GetLastResponse
 	(*AllocateBlockRequest)(nil),   // 19: snowraft.v1.AllocateBlockRequest
@@ -1749,7 +1749,7 @@ var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	9,  // 14: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
 	11, // 15: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
 	13, // 16: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
-	15, // 17: snowraft.v1.SequenceService.Next:input_type -> snowraft.v1.NextRequest
+	15, // 17: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
 	17, // 18: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
 	19, // 19: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
 	22, // 20: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
@@ -1759,7 +1759,7 @@ var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	10, // 24: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
 	12, // 25: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
 	14, // 26: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
-	16, // 27: snowraft.v1.SequenceService.Next:output_type -> snowraft.v1.NextResponse
+	16, // 27: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
 	18, // 28: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
 	20, // 29: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
 	23, // 30: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse

@@ -25,7 +25,7 @@ const (
 	SequenceService_UpdateSequence_FullMethodName = "/snowraft.v1.SequenceService/UpdateSequence"
 	SequenceService_DeleteSequence_FullMethodName = "/snowraft.v1.SequenceService/DeleteSequence"
 	SequenceService_SetNext_FullMethodName        = "/snowraft.v1.SequenceService/SetNext"
-	SequenceService_Next_FullMethodName           = "/snowraft.v1.SequenceService/Next"
+	SequenceService_NextNumbers_FullMethodName    = "/snowraft.v1.SequenceService/NextNumbers"
 	SequenceService_GetLast_FullMethodName        = "/snowraft.v1.SequenceService/GetLast"
 	SequenceService_AllocateBlock_FullMethodName  = "/snowraft.v1.SequenceService/AllocateBlock"
 	SequenceService_ReturnBlock_FullMethodName    = "/snowraft.v1.SequenceService/ReturnBlock"
@@ -50,9 +50,9 @@ type SequenceServiceClient interface {
 	DeleteSequence(ctx context.Context, in *DeleteSequenceRequest, opts ...grpc.CallOption) (*DeleteSequenceResponse, error)
 	// SetNext makes a sequence go on with a number.
 	SetNext(ctx context.Context, in *SetNextRequest, opts ...grpc.CallOption) (*SetNextResponse, error)
-	// Next gives out the next count numbers. A reply that is lost is numbers that are
+	// NextNumbers gives out the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
-	Next(ctx context.Context, in *NextRequest, opts ...grpc.CallOption) (*NextResponse, error)
+	NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error)
 	// GetLast tells the last number that was given out: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error)
@@ -131,10 +131,10 @@ func (c *sequenceServiceClient) SetNext(ctx context.Context, in *SetNextRequest,
 	return out, nil
 }
 
-func (c *sequenceServiceClient) Next(ctx context.Context, in *NextRequest, opts ...grpc.CallOption) (*NextResponse, error) {
+func (c *sequenceServiceClient) NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(NextResponse)
-	err := c.cc.Invoke(ctx, SequenceService_Next_FullMethodName, in, out, cOpts...)
+	out := new(NextNumbersResponse)
+	err := c.cc.Invoke(ctx, SequenceService_NextNumbers_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -190,9 +190,9 @@ type SequenceServiceServer interface {
 	DeleteSequence(context.Context, *DeleteSequenceRequest) (*DeleteSequenceResponse, error)
 	// SetNext makes a sequence go on with a number.
 	SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error)
-	// Next gives out the next count numbers. A reply that is lost is numbers that are
+	// NextNumbers gives out the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
-	Next(context.Context, *NextRequest) (*NextResponse, error)
+	NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error)
 	// GetLast tells the last number that was given out: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error)
@@ -229,8 +229,8 @@ func (UnimplementedSequenceServiceServer) DeleteSequence(context.Context, *Delet
 func (UnimplementedSequenceServiceServer) SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetNext not implemented")
 }
-func (UnimplementedSequenceServiceServer) Next(context.Context, *NextRequest) (*NextResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method Next not implemented")
+func (UnimplementedSequenceServiceServer) NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method NextNumbers not implemented")
 }
 func (UnimplementedSequenceServiceServer) GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLast not implemented")
@@ -370,20 +370,20 @@ func _SequenceService_SetNext_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
-func _SequenceService_Next_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(NextRequest)
+func _SequenceService_NextNumbers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(NextNumbersRequest)
 	if err := dec(in); err != nil {
 		return nil, err
 	}
 	if interceptor == nil {
-		return srv.(SequenceServiceServer).Next(ctx, in)
+		return srv.(SequenceServiceServer).NextNumbers(ctx, in)
 	}
 	info := &grpc.UnaryServerInfo{
 		Server:     srv,
-		FullMethod: SequenceService_Next_FullMethodName,
+		FullMethod: SequenceService_NextNumbers_FullMethodName,
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(SequenceServiceServer).Next(ctx, req.(*NextRequest))
+		return srv.(SequenceServiceServer).NextNumbers(ctx, req.(*NextNumbersRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -474,8 +474,8 @@ var SequenceService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _SequenceService_SetNext_Handler,
 		},
 		{
-			MethodName: "Next",
-			Handler:    _SequenceService_Next_Handler,
+			MethodName: "NextNumbers",
+			Handler:    _SequenceService_NextNumbers_Handler,
 		},
 		{
 			MethodName: "GetLast",

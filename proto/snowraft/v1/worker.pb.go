@@ -87,7 +87,7 @@ type AcquireWorkerRequest struct {
 	// 16 random bytes, drawn anew at each start of the process.
 	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The caller's clock, in Unix milliseconds.
-	NowMs int64 `protobuf:"varint,4,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	ClockAtMs int64 `protobuf:"varint,4,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
 	// The length of the window asked for, in milliseconds. The grant covers it, rounded up to
 	// whole ticks, up to the longest window that the cluster grants.
 	WindowMs      int64 `protobuf:"varint,5,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
@@ -146,9 +146,9 @@ func (x *AcquireWorkerRequest) GetNonce() []byte {
 	return nil
 }
 
-func (x *AcquireWorkerRequest) GetNowMs() int64 {
+func (x *AcquireWorkerRequest) GetClockAtMs() int64 {
 	if x != nil {
-		return x.NowMs
+		return x.ClockAtMs
 	}
 	return 0
 }
@@ -210,11 +210,11 @@ type Grant struct {
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	// The fencing token: it only ever grows.
 	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
-	// The window [from, until), in ticks of the layout.
-	From  int64 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
-	Until int64 `protobuf:"varint,4,opt,name=until,proto3" json:"until,omitempty"`
+	// The window [from_tick, until_tick), in ticks of the layout.
+	FromTick  int64 `protobuf:"varint,3,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	UntilTick int64 `protobuf:"varint,4,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The observed clock when the grant was made, in Unix milliseconds.
-	ObservedClockMs int64 `protobuf:"varint,5,opt,name=observed_clock_ms,json=observedClockMs,proto3" json:"observed_clock_ms,omitempty"`
+	ObservedClockAtMs int64 `protobuf:"varint,5,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
 	// How far a clock may be behind before issuing is refused instead of delayed.
 	WaitThresholdMs int64 `protobuf:"varint,6,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3" json:"wait_threshold_ms,omitempty"`
 	// The longest window that the cluster grants.
@@ -269,23 +269,23 @@ func (x *Grant) GetToken() uint64 {
 	return 0
 }
 
-func (x *Grant) GetFrom() int64 {
+func (x *Grant) GetFromTick() int64 {
 	if x != nil {
-		return x.From
+		return x.FromTick
 	}
 	return 0
 }
 
-func (x *Grant) GetUntil() int64 {
+func (x *Grant) GetUntilTick() int64 {
 	if x != nil {
-		return x.Until
+		return x.UntilTick
 	}
 	return 0
 }
 
-func (x *Grant) GetObservedClockMs() int64 {
+func (x *Grant) GetObservedClockAtMs() int64 {
 	if x != nil {
-		return x.ObservedClockMs
+		return x.ObservedClockAtMs
 	}
 	return 0
 }
@@ -319,13 +319,13 @@ type ExtendWindowRequest struct {
 	Token  uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	Nonce  []byte `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The end that the holder believes its window has.
-	Until int64 `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"`
+	UntilTick int64 `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The caller's clock, in Unix milliseconds.
-	NowMs int64 `protobuf:"varint,6,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	ClockAtMs int64 `protobuf:"varint,6,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
 	// The distance from now that the window is to reach, in milliseconds; rounded up to whole ticks.
 	WindowMs int64 `protobuf:"varint,7,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	// Draw a new one for each extension, at random, and repeat an extension whose answer you did not
-	// get under the same one and the same until; not 0. Never draw it from memory that a copy of the
+	// get under the same one and the same until_tick; not 0. Never draw it from memory that a copy of the
 	// process would share, such as a seeded generator.
 	ExtensionId   uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -390,16 +390,16 @@ func (x *ExtendWindowRequest) GetNonce() []byte {
 	return nil
 }
 
-func (x *ExtendWindowRequest) GetUntil() int64 {
+func (x *ExtendWindowRequest) GetUntilTick() int64 {
 	if x != nil {
-		return x.Until
+		return x.UntilTick
 	}
 	return 0
 }
 
-func (x *ExtendWindowRequest) GetNowMs() int64 {
+func (x *ExtendWindowRequest) GetClockAtMs() int64 {
 	if x != nil {
-		return x.NowMs
+		return x.ClockAtMs
 	}
 	return 0
 }
@@ -465,13 +465,13 @@ func (x *ExtendWindowResponse) GetGrant() *Grant {
 type ReleaseWorkerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
-	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	Worker uint64 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
-	Token  uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
-	Nonce  []byte `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	Until  int64  `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"`
+	Layout    string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	Worker    uint64 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
+	Token     uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
+	Nonce     []byte `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	UntilTick int64  `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The first tick in which nothing was issued.
-	Next          int64 `protobuf:"varint,6,opt,name=next,proto3" json:"next,omitempty"`
+	NextTick      int64 `protobuf:"varint,6,opt,name=next_tick,json=nextTick,proto3" json:"next_tick,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -534,16 +534,16 @@ func (x *ReleaseWorkerRequest) GetNonce() []byte {
 	return nil
 }
 
-func (x *ReleaseWorkerRequest) GetUntil() int64 {
+func (x *ReleaseWorkerRequest) GetUntilTick() int64 {
 	if x != nil {
-		return x.Until
+		return x.UntilTick
 	}
 	return 0
 }
 
-func (x *ReleaseWorkerRequest) GetNext() int64 {
+func (x *ReleaseWorkerRequest) GetNextTick() int64 {
 	if x != nil {
-		return x.Next
+		return x.NextTick
 	}
 	return 0
 }
@@ -652,14 +652,13 @@ type WorkerGrant struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	Holder string                 `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
-	// Hexadecimal.
-	Nonce string `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	Token uint64 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
-	// The windows [from, until) granted under this token, in ticks and in Unix milliseconds.
-	From          int64       `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`
-	Until         int64       `protobuf:"varint,6,opt,name=until,proto3" json:"until,omitempty"`
-	FromMs        int64       `protobuf:"varint,7,opt,name=from_ms,json=fromMs,proto3" json:"from_ms,omitempty"`
-	UntilMs       int64       `protobuf:"varint,8,opt,name=until_ms,json=untilMs,proto3" json:"until_ms,omitempty"`
+	Nonce  []byte                 `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	Token  uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
+	// The windows [from_tick, until_tick) granted under this token, in ticks and in Unix milliseconds.
+	FromTick      int64       `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	UntilTick     int64       `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
+	FromAtMs      int64       `protobuf:"varint,7,opt,name=from_at_ms,json=fromAtMs,proto3" json:"from_at_ms,omitempty"`
+	UntilAtMs     int64       `protobuf:"varint,8,opt,name=until_at_ms,json=untilAtMs,proto3" json:"until_at_ms,omitempty"`
 	State         WorkerState `protobuf:"varint,9,opt,name=state,proto3,enum=snowraft.v1.WorkerState" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -709,11 +708,11 @@ func (x *WorkerGrant) GetHolder() string {
 	return ""
 }
 
-func (x *WorkerGrant) GetNonce() string {
+func (x *WorkerGrant) GetNonce() []byte {
 	if x != nil {
 		return x.Nonce
 	}
-	return ""
+	return nil
 }
 
 func (x *WorkerGrant) GetToken() uint64 {
@@ -723,30 +722,30 @@ func (x *WorkerGrant) GetToken() uint64 {
 	return 0
 }
 
-func (x *WorkerGrant) GetFrom() int64 {
+func (x *WorkerGrant) GetFromTick() int64 {
 	if x != nil {
-		return x.From
+		return x.FromTick
 	}
 	return 0
 }
 
-func (x *WorkerGrant) GetUntil() int64 {
+func (x *WorkerGrant) GetUntilTick() int64 {
 	if x != nil {
-		return x.Until
+		return x.UntilTick
 	}
 	return 0
 }
 
-func (x *WorkerGrant) GetFromMs() int64 {
+func (x *WorkerGrant) GetFromAtMs() int64 {
 	if x != nil {
-		return x.FromMs
+		return x.FromAtMs
 	}
 	return 0
 }
 
-func (x *WorkerGrant) GetUntilMs() int64 {
+func (x *WorkerGrant) GetUntilAtMs() int64 {
 	if x != nil {
-		return x.UntilMs
+		return x.UntilAtMs
 	}
 	return 0
 }
@@ -832,57 +831,62 @@ var File_snowraft_v1_worker_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\n" +
-	"\x18snowraft/v1/worker.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\x90\x01\n" +
+	"\x18snowraft/v1/worker.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\x99\x01\n" +
 	"\x14AcquireWorkerRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
-	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x15\n" +
-	"\x06now_ms\x18\x04 \x01(\x03R\x05nowMs\x12\x1b\n" +
+	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x1e\n" +
+	"\vclock_at_ms\x18\x04 \x01(\x03R\tclockAtMs\x12\x1b\n" +
 	"\twindow_ms\x18\x05 \x01(\x03R\bwindowMs\"A\n" +
 	"\x15AcquireWorkerResponse\x12(\n" +
-	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\"\xef\x01\n" +
+	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\"\x86\x02\n" +
 	"\x05Grant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x14\n" +
-	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x12\n" +
-	"\x04from\x18\x03 \x01(\x03R\x04from\x12\x14\n" +
-	"\x05until\x18\x04 \x01(\x03R\x05until\x12*\n" +
-	"\x11observed_clock_ms\x18\x05 \x01(\x03R\x0fobservedClockMs\x12*\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x1b\n" +
+	"\tfrom_tick\x18\x03 \x01(\x03R\bfromTick\x12\x1d\n" +
+	"\n" +
+	"until_tick\x18\x04 \x01(\x03R\tuntilTick\x12/\n" +
+	"\x14observed_clock_at_ms\x18\x05 \x01(\x03R\x11observedClockAtMs\x12*\n" +
 	"\x11wait_threshold_ms\x18\x06 \x01(\x03R\x0fwaitThresholdMs\x12\"\n" +
 	"\rmax_window_ms\x18\a \x01(\x03R\vmaxWindowMs\x12\x12\n" +
-	"\x04swap\x18\b \x01(\bR\x04swap\"\xde\x01\n" +
+	"\x04swap\x18\b \x01(\bR\x04swap\"\xf0\x01\n" +
 	"\x13ExtendWindowRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x14\n" +
-	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x14\n" +
-	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x15\n" +
-	"\x06now_ms\x18\x06 \x01(\x03R\x05nowMs\x12\x1b\n" +
+	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x1d\n" +
+	"\n" +
+	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1e\n" +
+	"\vclock_at_ms\x18\x06 \x01(\x03R\tclockAtMs\x12\x1b\n" +
 	"\twindow_ms\x18\a \x01(\x03R\bwindowMs\x12!\n" +
 	"\fextension_id\x18\b \x01(\x06R\vextensionId\"@\n" +
 	"\x14ExtendWindowResponse\x12(\n" +
-	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\"\x9c\x01\n" +
+	"\x05grant\x18\x01 \x01(\v2\x12.snowraft.v1.GrantR\x05grant\"\xae\x01\n" +
 	"\x14ReleaseWorkerRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x14\n" +
-	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x14\n" +
-	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x12\n" +
-	"\x04next\x18\x06 \x01(\x03R\x04next\"\x17\n" +
+	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x1d\n" +
+	"\n" +
+	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1b\n" +
+	"\tnext_tick\x18\x06 \x01(\x03R\bnextTick\"\x17\n" +
 	"\x15ReleaseWorkerResponse\"h\n" +
 	"\x12ListWorkersRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xf7\x01\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\x93\x02\n" +
 	"\vWorkerGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
-	"\x05nonce\x18\x03 \x01(\tR\x05nonce\x12\x14\n" +
-	"\x05token\x18\x04 \x01(\x04R\x05token\x12\x12\n" +
-	"\x04from\x18\x05 \x01(\x03R\x04from\x12\x14\n" +
-	"\x05until\x18\x06 \x01(\x03R\x05until\x12\x17\n" +
-	"\afrom_ms\x18\a \x01(\x03R\x06fromMs\x12\x19\n" +
-	"\buntil_ms\x18\b \x01(\x03R\auntilMs\x12.\n" +
+	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x14\n" +
+	"\x05token\x18\x04 \x01(\x04R\x05token\x12\x1b\n" +
+	"\tfrom_tick\x18\x05 \x01(\x03R\bfromTick\x12\x1d\n" +
+	"\n" +
+	"until_tick\x18\x06 \x01(\x03R\tuntilTick\x12\x1c\n" +
+	"\n" +
+	"from_at_ms\x18\a \x01(\x03R\bfromAtMs\x12\x1e\n" +
+	"\vuntil_at_ms\x18\b \x01(\x03R\tuntilAtMs\x12.\n" +
 	"\x05state\x18\t \x01(\x0e2\x18.snowraft.v1.WorkerStateR\x05state\"\xa1\x01\n" +
 	"\x13ListWorkersResponse\x122\n" +
 	"\aworkers\x18\x01 \x03(\v2\x18.snowraft.v1.WorkerGrantR\aworkers\x12&\n" +
@@ -893,10 +897,10 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WORKER_STATE_HELD\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_EXPIRED\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_RELEASED\x10\x032\x8c\x04\n" +
-	"\rWorkerService\x12\x86\x01\n" +
-	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\".\xa2\x96\x1c\f\b\x02\x10\x03\"\x06now_ms\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12\x82\x01\n" +
-	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"-\xa2\x96\x1c\f\b\x02\x10\x03\"\x06now_ms\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12~\n" +
+	"\x15WORKER_STATE_RELEASED\x10\x032\x96\x04\n" +
+	"\rWorkerService\x12\x8b\x01\n" +
+	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\"3\xa2\x96\x1c\x11\b\x02\x10\x03\"\vclock_at_ms\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12\x87\x01\n" +
+	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"2\xa2\x96\x1c\x11\b\x02\x10\x03\"\vclock_at_ms\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12~\n" +
 	"\rReleaseWorker\x12!.snowraft.v1.ReleaseWorkerRequest\x1a\".snowraft.v1.ReleaseWorkerResponse\"&\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:release\x12m\n" +
 	"\vListWorkers\x12\x1f.snowraft.v1.ListWorkersRequest\x1a .snowraft.v1.ListWorkersResponse\"\x1b\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/workersB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 

@@ -39,7 +39,7 @@ type WorkerServiceClient interface {
 	AcquireWorker(ctx context.Context, in *AcquireWorkerRequest, opts ...grpc.CallOption) (*AcquireWorkerResponse, error)
 	// ExtendWindow moves the end of a window; a compare-and-swap on its end. A repetition of the
 	// worker's last extension is harmless: it gets the window as it is. Only the holder repeats
-	// it, because now_ms has to be its clock at that time.
+	// it, because clock_at_ms has to be its clock at that time.
 	ExtendWindow(ctx context.Context, in *ExtendWindowRequest, opts ...grpc.CallOption) (*ExtendWindowResponse, error)
 	// ReleaseWorker gives a worker back.
 	ReleaseWorker(ctx context.Context, in *ReleaseWorkerRequest, opts ...grpc.CallOption) (*ReleaseWorkerResponse, error)
@@ -109,7 +109,7 @@ type WorkerServiceServer interface {
 	AcquireWorker(context.Context, *AcquireWorkerRequest) (*AcquireWorkerResponse, error)
 	// ExtendWindow moves the end of a window; a compare-and-swap on its end. A repetition of the
 	// worker's last extension is harmless: it gets the window as it is. Only the holder repeats
-	// it, because now_ms has to be its clock at that time.
+	// it, because clock_at_ms has to be its clock at that time.
 	ExtendWindow(context.Context, *ExtendWindowRequest) (*ExtendWindowResponse, error)
 	// ReleaseWorker gives a worker back.
 	ReleaseWorker(context.Context, *ReleaseWorkerRequest) (*ReleaseWorkerResponse, error)

@@ -17,7 +17,7 @@ func newSeq(a *cli.App) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "seq NAME",
 		Short: "Measure the numbers of a sequence over gRPC",
-		Long: `Calls SequenceService.Next from --clients clients, over one connection to each
+		Long: `Calls SequenceService.NextNumbers from --clients clients, over one connection to each
 address. The sequence has to exist; its numbers are given out.
 
 A sequence that starts over while it is measured gives numbers a second time, as
@@ -41,7 +41,7 @@ it should: --check=false, then.`,
 			if err != nil {
 				return nil, err
 			}
-			req := &snowraftv1.NextRequest{Sequence: args[0], Count: batchOf(cfg)}
+			req := &snowraftv1.NextNumbersRequest{Sequence: args[0], Count: batchOf(cfg)}
 			return clients, clients.dial(cfg, func(conn *grpc.ClientConn) load.Caller {
 				return &load.Next{Client: snowraftv1.NewSequenceServiceClient(conn), Request: req, Timeout: cfg.timeout}
 			})

@@ -36,7 +36,7 @@ ahead are greater than those issued next.`,
 		if err != nil {
 			return err
 		}
-		clock := cli.Stamp(resp.GetObservedClockMs())
+		clock := cli.Stamp(resp.GetObservedClockAtMs())
 		return out.Answer(map[string]any{"observed_clock": clock}, cli.Line("the observed clock is %s", clock))
 	})
 }

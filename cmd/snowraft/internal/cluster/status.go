@@ -71,11 +71,11 @@ With several addresses, the first member that answers is shown.`,
 
 func newStatusDoc(r *snowraftv1.GetStatusResponse) statusDoc {
 	return statusDoc{
-		ClusterID: r.GetClusterId(), NodeID: r.GetNodeId(), Name: r.GetName(),
+		ClusterID: r.GetClusterId(), NodeID: r.GetMemberId(), Name: r.GetName(),
 		Role:     cli.EnumName(r.GetRole().String(), "MEMBER_ROLE_"),
 		LeaderID: r.GetLeaderId(), LeaderName: r.GetLeaderName(),
 		Term: r.GetTerm(), CommitIndex: r.GetCommitIndex(), AppliedIndex: r.GetAppliedIndex(),
-		ObservedClock: cli.StampKnown(r.GetObservedClockMs()), Clock: cli.StampKnown(r.GetClockMs()), ClockOffsetMS: r.GetClockOffsetMs(),
+		ObservedClock: cli.StampKnown(r.GetObservedClockAtMs()), Clock: cli.StampKnown(r.GetClockAtMs()), ClockOffsetMS: r.GetClockOffsetMs(),
 		Version: r.GetVersion(), Commands: r.GetFsmVersion(), CommandsKnown: r.GetFsmVersionSupported(),
 		Problem: r.GetProblem(), Config: newConfigDoc(r.GetConfig()), Lanes: cli.Map(newLaneDoc, r.GetLanes()),
 	}
@@ -83,8 +83,8 @@ func newStatusDoc(r *snowraftv1.GetStatusResponse) statusDoc {
 
 func newLaneDoc(l *snowraftv1.Lane) laneDoc {
 	return laneDoc{
-		Layout: l.GetLayout(), Lane: l.GetLane(), Worker: l.GetWorker(), Token: l.GetToken(), From: l.GetFrom(), Until: l.GetUntil(),
-		ServeUntil: cli.StampKnown(l.GetServeUntilMs()), ExhaustsAt: cli.StampKnown(l.GetExhaustsAtMs()), Problem: l.GetProblem(), Idle: l.GetIdle(),
+		Layout: l.GetLayout(), Lane: l.GetLane(), Worker: l.GetWorker(), Token: l.GetToken(), From: l.GetFromTick(), Until: l.GetUntilTick(),
+		ServeUntil: cli.StampKnown(l.GetServeUntilAtMs()), ExhaustsAt: cli.StampKnown(l.GetExhaustsAtMs()), Problem: l.GetProblem(), Idle: l.GetIdle(),
 	}
 }
 

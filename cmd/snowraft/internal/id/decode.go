@@ -111,7 +111,7 @@ func decodeAt(ctx context.Context, r *cli.Remote, id uint64, layout string) (Dec
 		return Decoded{}, err
 	}
 	return Decoded{
-		ID: resp.GetId(), Layout: resp.GetLayout(), Time: cli.Stamp(resp.GetTimestampMs()), TimestampMS: resp.GetTimestampMs(),
+		ID: resp.GetId(), Layout: resp.GetLayout(), Time: cli.Stamp(resp.GetTickAtMs()), TimestampMS: resp.GetTickAtMs(),
 		Datacenter: resp.GetDatacenter(), Worker: resp.GetWorker(), Sequence: resp.GetSequence(),
 	}, nil
 }

@@ -34,7 +34,7 @@ func newLayoutDoc(l *snowraftv1.Layout) layoutDoc {
 		return fieldDoc{Kind: cli.EnumName(f.GetKind().String(), "FIELD_KIND_"), Bits: f.GetBits()}
 	}, l.GetFields())
 	return layoutDoc{
-		Name: l.GetName(), Fields: fields, UnitMS: l.GetUnitMs(), Epoch: cli.Stamp(l.GetEpochMs()),
+		Name: l.GetName(), Fields: fields, UnitMS: l.GetUnitMs(), Epoch: cli.Stamp(l.GetEpochAtMs()),
 		Datacenter: l.GetDatacenter(), Spread: l.GetSpread(), ExhaustsAt: cli.Stamp(l.GetExhaustsAtMs()),
 		fields: strings.Join(cli.Map(func(f fieldDoc) string { return fmt.Sprintf("%s:%d", f.Kind, f.Bits) }, fields), ","),
 	}

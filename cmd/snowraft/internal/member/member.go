@@ -25,7 +25,7 @@ type memberDoc struct {
 
 func newMemberDoc(m *snowraftv1.Member) memberDoc {
 	return memberDoc{
-		ID: m.GetId(), Name: m.GetName(), Address: m.GetAddress(), APIAddress: m.GetApiAddress(),
+		ID: m.GetId(), Name: m.GetName(), Address: m.GetRaftAddress(), APIAddress: m.GetApiAddress(),
 		Role: cli.EnumName(m.GetRole().String(), "MEMBER_ROLE_"), Leader: m.GetLeader(), Alive: m.GetAlive(),
 		ClockOffsetMS: m.GetClockOffsetMs(), Version: m.GetVersion(),
 	}
@@ -88,7 +88,7 @@ no --join, at its gossip address, and waits until it is a member.`,
 		if !cli.IsPeer(args[0]) {
 			return cli.Usagef("GOSSIP-ADDR %q: expected host:port, such as 10.0.0.4:7703", args[0])
 		}
-		resp, err := r.Cluster.AddMember(ctx, &snowraftv1.AddMemberRequest{Address: args[0]})
+		resp, err := r.Cluster.AddMember(ctx, &snowraftv1.AddMemberRequest{GossipAddress: args[0]})
 		if err != nil {
 			return err
 		}

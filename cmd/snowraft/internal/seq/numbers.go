@@ -39,11 +39,11 @@ request within 10 minutes gets the same numbers, from whichever member.`,
 		if requestID != "" && count > limits.Count {
 			return cli.Usagef("--count %d: expected at most %d with --request-id, as that is one call", count, limits.Count)
 		}
-		req := &snowraftv1.NextRequest{Sequence: args[0], RequestId: requestID}
+		req := &snowraftv1.NextNumbersRequest{Sequence: args[0], RequestId: requestID}
 		w := cli.NewListWriter(out, "")
 		return w.Fill(count, limits.Count, func(n uint32) error {
 			req.Count = n
-			resp, err := r.Sequences.Next(ctx, req)
+			resp, err := r.Sequences.NextNumbers(ctx, req)
 			if err == nil {
 				err = cli.Complete(uint64(resp.GetCount()), n, "numbers")
 			}
@@ -60,7 +60,7 @@ request within 10 minutes gets the same numbers, from whichever member.`,
 }
 
 // writeNumbers writes the numbers of one answer. It fails when the answer cannot be understood.
-func writeNumbers(w *cli.ListWriter, resp *snowraftv1.NextResponse) error {
+func writeNumbers(w *cli.ListWriter, resp *snowraftv1.NextNumbersResponse) error {
 	text, err := texts(resp)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func writeNumbers(w *cli.ListWriter, resp *snowraftv1.NextResponse) error {
 
 // texts returns what appends the i-th number of an answer as it is written. Members
 // write up to 1,000 numbers in an answer themselves.
-func texts(resp *snowraftv1.NextResponse) (func(dst []byte, i int, number int64) []byte, error) {
+func texts(resp *snowraftv1.NextNumbersResponse) (func(dst []byte, i int, number int64) []byte, error) {
 	if resp.GetFormat() == "" {
 		return func(dst []byte, _ int, number int64) []byte { return strconv.AppendInt(dst, number, 10) }, nil
 	}
@@ -92,7 +92,7 @@ func texts(resp *snowraftv1.NextResponse) (func(dst []byte, i int, number int64)
 	if err != nil {
 		return nil, fmt.Errorf("numbers were given out that this program can't write: %w", err)
 	}
-	at := time.UnixMilli(resp.GetTimeMs()).In(zone)
+	at := time.UnixMilli(resp.GetIssuedAtMs()).In(zone)
 	return func(dst []byte, _ int, number int64) []byte { return format.Append(dst, number, at) }, nil
 }
 

@@ -10,7 +10,7 @@ import (
 // A format of a later version is not guessed at.
 func TestFormatThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	for _, resp := range []*snowraftv1.NextResponse{
+	for _, resp := range []*snowraftv1.NextNumbersResponse{
 		{Count: 1001, Format: "{seq:roman}"}, {Count: 1001, Format: "{seq}", TimeZone: "Mars/Olympus"}, {Count: 2, Format: "{roman}", Texts: []string{"I"}},
 	} {
 		if _, err := texts(resp); err == nil || !strings.Contains(err.Error(), "can't write") {

@@ -58,7 +58,7 @@ func newSequenceDoc(s *snowraftv1.Sequence) sequenceDoc {
 		MinBlock:      cmp.Or(s.GetMinBlock(), uint64(limits.DefaultMinBlock)), MaxBlock: cmp.Or(s.GetMaxBlock(), uint64(limits.DefaultMaxBlock)),
 		Reset: cmp.Or(cli.EnumName(s.GetReset_().String(), resetPrefix), defaultReset), TimeZone: cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		Format: s.GetFormat(), Description: s.GetDescription(),
-		Created: cli.StampKnown(s.GetCreatedMs()), Generation: s.GetGeneration(), Period: day(s.GetPeriod()),
+		Created: cli.StampKnown(s.GetCreatedAtMs()), Generation: s.GetGeneration(), Period: day(s.GetPeriod()),
 		Next: s.Next, Remaining: s.GetRemaining(),
 	}
 }

@@ -3,6 +3,7 @@ package worker
 
 import (
 	"context"
+	"encoding/hex"
 
 	"github.com/spf13/cobra"
 
@@ -89,7 +90,7 @@ type Grant struct {
 func NewGrant(g *snowraftv1.WorkerGrant) Grant {
 	return Grant{
 		Worker: g.GetWorker(), State: cli.EnumName(g.GetState().String(), "WORKER_STATE_"),
-		Holder: g.GetHolder(), Nonce: g.GetNonce(), Token: g.GetToken(),
-		From: g.GetFrom(), Until: g.GetUntil(), FromTime: cli.Stamp(g.GetFromMs()), UntilTime: cli.Stamp(g.GetUntilMs()),
+		Holder: g.GetHolder(), Nonce: hex.EncodeToString(g.GetNonce()), Token: g.GetToken(),
+		From: g.GetFromTick(), Until: g.GetUntilTick(), FromTime: cli.Stamp(g.GetFromAtMs()), UntilTime: cli.Stamp(g.GetUntilAtMs()),
 	}
 }
