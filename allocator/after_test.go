@@ -65,7 +65,7 @@ func TestAfterWithCoarseTicks(t *testing.T) {
 	run(t, func(r *rig) {
 		r.layout = snowflake.MustNew(snowflake.Spec{
 			Name: "minutes", UnitMillis: 60_000, EpochMillis: someDay.Add(-24 * time.Hour).UnixMilli(), Fields: []snowflake.FieldBits{
-				{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 8}, {Field: snowflake.Sequence, Bits: 4},
+				{Field: snowflake.FieldTime, Bits: 30}, {Field: snowflake.FieldWorker, Bits: 8}, {Field: snowflake.FieldSequence, Bits: 4},
 			},
 		})
 	}, func(r *rig) {

@@ -18,7 +18,7 @@ import (
 func wide() *snowflake.Layout {
 	return snowflake.MustNew(snowflake.Spec{
 		Name:        "wide",
-		Fields:      []snowflake.FieldBits{{Field: snowflake.Time, Bits: 37}, {Field: snowflake.Worker, Bits: 4}, {Field: snowflake.Sequence, Bits: 22}},
+		Fields:      []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 37}, {Field: snowflake.FieldWorker, Bits: 4}, {Field: snowflake.FieldSequence, Bits: 22}},
 		UnitMillis:  1,
 		EpochMillis: time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli(),
 	})

@@ -13,7 +13,7 @@ func TestCoarseTicks(t *testing.T) {
 	run(t, func(r *rig) {
 		r.layout = snowflake.MustNew(snowflake.Spec{
 			Name: "minutes", UnitMillis: 60_000, EpochMillis: someDay.Add(-24*time.Hour - 59*time.Second - 990*time.Millisecond).UnixMilli(), Fields: []snowflake.FieldBits{
-				{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 8}, {Field: snowflake.Sequence, Bits: 20},
+				{Field: snowflake.FieldTime, Bits: 30}, {Field: snowflake.FieldWorker, Bits: 8}, {Field: snowflake.FieldSequence, Bits: 20},
 			},
 		})
 	}, func(r *rig) {
@@ -50,7 +50,7 @@ func TestCoarseTickUsedUp(t *testing.T) {
 func hours(sequenceBits uint8) *snowflake.Layout {
 	return snowflake.MustNew(snowflake.Spec{
 		Name: "hours", UnitMillis: 3_600_000, EpochMillis: someDay.Add(-24 * time.Hour).UnixMilli(), Fields: []snowflake.FieldBits{
-			{Field: snowflake.Time, Bits: 20}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: sequenceBits},
+			{Field: snowflake.FieldTime, Bits: 20}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: sequenceBits},
 		},
 	})
 }

@@ -79,18 +79,18 @@ func (m *reference) take(now int64, n int, after uint64) (ids []uint64, v takeRe
 // small draws a layout that can be walked through.
 func small(t *rapid.T) *snowflake.Layout {
 	fields := []snowflake.FieldBits{
-		{Field: snowflake.Worker, Bits: rapid.Uint8Range(1, 3).Draw(t, "worker bits")},
-		{Field: snowflake.Sequence, Bits: rapid.Uint8Range(1, 4).Draw(t, "sequence bits")},
+		{Field: snowflake.FieldWorker, Bits: rapid.Uint8Range(1, 3).Draw(t, "worker bits")},
+		{Field: snowflake.FieldSequence, Bits: rapid.Uint8Range(1, 4).Draw(t, "sequence bits")},
 	}
 	spec := snowflake.Spec{Name: "small", UnitMillis: rapid.SampledFrom([]int64{1, 10, 1000}).Draw(t, "unit")}
 	if rapid.Bool().Draw(t, "datacenter") {
-		fields = append(fields, snowflake.FieldBits{Field: snowflake.Datacenter, Bits: 2})
+		fields = append(fields, snowflake.FieldBits{Field: snowflake.FieldDatacenter, Bits: 2})
 		spec.Datacenter = rapid.Uint64Range(0, 3).Draw(t, "datacenter value")
 	}
 	fields = rapid.Permutation(fields).Draw(t, "order")
-	spec.Fields = append([]snowflake.FieldBits{{Field: snowflake.Time, Bits: rapid.Uint8Range(2, 6).Draw(t, "time bits")}}, fields...)
+	spec.Fields = append([]snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: rapid.Uint8Range(2, 6).Draw(t, "time bits")}}, fields...)
 	for _, f := range fields {
-		if f.Field == snowflake.Sequence {
+		if f.Field == snowflake.FieldSequence {
 			spec.Spread = rapid.Uint64Range(0, 1<<f.Bits).Draw(t, "spread")
 		}
 	}

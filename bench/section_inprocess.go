@@ -24,7 +24,7 @@ func inProcess() section {
 		defer started.close(&err)
 		wide, err := snowflake.New(snowflake.Spec{
 			Name:        wideLayout,
-			Fields:      []snowflake.FieldBits{{Field: snowflake.Time, Bits: 38}, {Field: snowflake.Worker, Bits: 3}, {Field: snowflake.Sequence, Bits: 22}},
+			Fields:      []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 38}, {Field: snowflake.FieldWorker, Bits: 3}, {Field: snowflake.FieldSequence, Bits: 22}},
 			UnitMillis:  1,
 			EpochMillis: wideEpoch.UnixMilli(),
 		})

@@ -15,7 +15,7 @@ import (
 func crowd(b *testing.B, used int) *log {
 	spec := tiny
 	spec.Fields = []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 31}, {Field: snowflake.Worker, Bits: 22}, {Field: snowflake.Sequence, Bits: 10},
+		{Field: snowflake.FieldTime, Bits: 31}, {Field: snowflake.FieldWorker, Bits: 22}, {Field: snowflake.FieldSequence, Bits: 10},
 	}
 	l := newLog(b, spec)
 	for i := range used {

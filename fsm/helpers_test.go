@@ -18,15 +18,15 @@ const epoch = int64(1_735_689_600_000) // 2025-01-01T00:00:00Z
 // tiny is a layout with two workers and a tick of 10 ms.
 var tiny = snowflake.Spec{
 	Name: "tiny", UnitMillis: 10, EpochMillis: epoch, Fields: []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 4},
+		{Field: snowflake.FieldTime, Bits: 30}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 4},
 	},
 }
 
 // wide is a layout with a datacenter and many workers.
 var wide = snowflake.Spec{
 	Name: "default", UnitMillis: 1, EpochMillis: epoch, Datacenter: 3, Spread: 16, Fields: []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 39}, {Field: snowflake.Datacenter, Bits: 2},
-		{Field: snowflake.Worker, Bits: 10}, {Field: snowflake.Sequence, Bits: 12},
+		{Field: snowflake.FieldTime, Bits: 39}, {Field: snowflake.FieldDatacenter, Bits: 2},
+		{Field: snowflake.FieldWorker, Bits: 10}, {Field: snowflake.FieldSequence, Bits: 12},
 	},
 }
 

@@ -19,7 +19,7 @@ func TestHostileValues(t *testing.T) {
 		spec := tiny
 		spec.EpochMillis, spec.UnitMillis = e, 3_600_000
 		spec.Fields = []snowflake.FieldBits{
-			{Field: snowflake.Time, Bits: 61}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 1},
+			{Field: snowflake.FieldTime, Bits: 61}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
 		}
 		specs = append(specs, spec)
 	}

@@ -45,10 +45,10 @@ const (
 
 var modelSpecs = []snowflake.Spec{
 	{Name: "long", UnitMillis: modelUnit, EpochMillis: modelEpoch, Fields: []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 40}, {Field: snowflake.Worker, Bits: 2}, {Field: snowflake.Sequence, Bits: 1},
+		{Field: snowflake.FieldTime, Bits: 40}, {Field: snowflake.FieldWorker, Bits: 2}, {Field: snowflake.FieldSequence, Bits: 1},
 	}},
 	{Name: "short", UnitMillis: modelUnit, EpochMillis: modelEpoch, Fields: []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 6}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 1},
+		{Field: snowflake.FieldTime, Bits: 6}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
 	}},
 }
 

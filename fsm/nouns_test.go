@@ -227,7 +227,7 @@ func TestLayoutSpecSurvives(t *testing.T) {
 }
 
 func TestFieldAndKindHaveOneNumber(t *testing.T) {
-	for _, field := range []snowflake.Field{snowflake.Time, snowflake.Datacenter, snowflake.Worker, snowflake.Sequence} {
+	for _, field := range []snowflake.Field{snowflake.FieldTime, snowflake.FieldDatacenter, snowflake.FieldWorker, snowflake.FieldSequence} {
 		kind := commandv1.FieldKind(field).String()
 		if kind != "FIELD_KIND_"+strings.ToUpper(field.String()) {
 			t.Errorf("FieldKind(%v) = %s", field, kind)

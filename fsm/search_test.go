@@ -26,7 +26,7 @@ const (
 
 var searchLayout = snowflake.MustNew(snowflake.Spec{
 	Name: "small", UnitMillis: searchUnit, Fields: []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 3}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 1},
+		{Field: snowflake.FieldTime, Bits: 3}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
 	},
 })
 

@@ -45,7 +45,7 @@ func TestWindowEndIsBounded(t *testing.T) {
 		spec := tiny
 		spec.UnitMillis = unit
 		spec.Fields = []snowflake.FieldBits{
-			{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 4}, {Field: snowflake.Sequence, Bits: 4},
+			{Field: snowflake.FieldTime, Bits: 30}, {Field: snowflake.FieldWorker, Bits: 4}, {Field: snowflake.FieldSequence, Bits: 4},
 		}
 		for _, longest := range []int64{1000, 1001, minute, minute - 1} {
 			for _, passed := range []int64{0, 1, unit / 2, unit - 1} {

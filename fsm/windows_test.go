@@ -34,7 +34,7 @@ func TestAcquire(t *testing.T) {
 func TestAcquirePicks(t *testing.T) {
 	spec := tiny
 	spec.Fields = []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 2}, {Field: snowflake.Sequence, Bits: 4},
+		{Field: snowflake.FieldTime, Bits: 30}, {Field: snowflake.FieldWorker, Bits: 2}, {Field: snowflake.FieldSequence, Bits: 4},
 	}
 	l := newLog(t, spec)
 	take := func(now int64, holder string, want uint64) Grant {
@@ -152,7 +152,7 @@ func TestAcquireWithAClockBehind(t *testing.T) {
 func TestEndOfTime(t *testing.T) {
 	spec := tiny
 	spec.Fields = []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 7}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 1},
+		{Field: snowflake.FieldTime, Bits: 7}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
 	}
 	l := newLog(t, spec)
 	g := l.must(at(epoch+1270, acquire("a/0", 2000))).Grant

@@ -9,20 +9,20 @@ import (
 type DateParts uint8
 
 const (
-	// Year is a year of four digits. Two digits are [ShortYear].
-	Year DateParts = 1 << iota
-	// Month is a month, 01 to 12.
-	Month
-	// Day is a day of the month, 01 to 31.
-	Day
-	// Hour is an hour, 00 to 23.
-	Hour
-	// Minute is a minute, 00 to 59.
-	Minute
-	// Second is a second, 00 to 59.
-	Second
-	// ShortYear is a year of two digits, which come again after a century.
-	ShortYear
+	// DateYear is a year of four digits. Two digits are [DateShortYear].
+	DateYear DateParts = 1 << iota
+	// DateMonth is a month, 01 to 12.
+	DateMonth
+	// DateDay is a day of the month, 01 to 31.
+	DateDay
+	// DateHour is an hour, 00 to 23.
+	DateHour
+	// DateMinute is a minute, 00 to 59.
+	DateMinute
+	// DateSecond is a second, 00 to 59.
+	DateSecond
+	// DateShortYear is a year of two digits, which come again after a century.
+	DateShortYear
 )
 
 var datePartNames = [...]string{"year", "month", "day", "hour", "minute", "second", "two-digit year"}
@@ -49,9 +49,9 @@ var periodDates = [...]struct {
 	parts   DateParts
 	example string
 }{
-	Daily:   {Year | Month | Day, "{date:yyyyMMdd}"},
-	Monthly: {Year | Month, "{date:yyyyMM}"},
-	Yearly:  {Year, "{date:yyyy}"},
+	ResetDaily:   {DateYear | DateMonth | DateDay, "{date:yyyyMMdd}"},
+	ResetMonthly: {DateYear | DateMonth, "{date:yyyyMM}"},
+	ResetYearly:  {DateYear, "{date:yyyy}"},
 }
 
 // CheckFormat reports, as an [ErrInvalidFormat], why texts of f would come again in
@@ -59,7 +59,7 @@ var periodDates = [...]struct {
 // parts in the text. Without a reset every format will do, and so does no format, nil,
 // which leaves it to the reader to keep periods apart.
 func CheckFormat(f *Format, r Reset) error {
-	if f == nil || r == None || int(r) >= len(periodDates) {
+	if f == nil || r == ResetNone || int(r) >= len(periodDates) {
 		return nil
 	}
 	need := periodDates[r]
@@ -68,7 +68,7 @@ func CheckFormat(f *Format, r Reset) error {
 		return nil
 	}
 	hint := ""
-	if missing.Has(Year) && f.dates.Has(ShortYear) {
+	if missing.Has(DateYear) && f.dates.Has(DateShortYear) {
 		hint = "; yy comes again after a century, write yyyy"
 	}
 	return fmt.Errorf("%w: %q has no %v, so texts would repeat with the reset %v, expected %v in it, for example %s%s; it can be forced",

@@ -153,17 +153,17 @@ func TestCheckFormat(t *testing.T) {
 		reset  sequence.Reset
 		want   string // of the error; none if empty
 	}{
-		{"{seq}", sequence.None, ""},
-		{"{date:yyyyMMdd}{seq}", sequence.Daily, ""},
-		{"{date:dd}{seq}{date:yyyyMM}", sequence.Daily, ""},
-		{"{date:yyyyMMdd}{seq}", sequence.Yearly, ""},
-		{"{date:yyyyMM}{seq}", sequence.Monthly, ""},
-		{"{date:yyyy}{seq}", sequence.Yearly, ""},
-		{"{seq}", sequence.Daily, "has no year, month, day, so"},
-		{"{date:yyyyMM}{seq}", sequence.Daily, "has no day, so"},
-		{"{date:yyyydd}{seq}", sequence.Monthly, "has no month, so"},
-		{"{date:yyMMdd}{seq}", sequence.Daily, "has no year, so texts would repeat with the reset daily, expected year, month, day in it, for example {date:yyyyMMdd}; yy comes again after a century"},
-		{"{date:MMdd}{seq}", sequence.Yearly, "has no year, so"},
+		{"{seq}", sequence.ResetNone, ""},
+		{"{date:yyyyMMdd}{seq}", sequence.ResetDaily, ""},
+		{"{date:dd}{seq}{date:yyyyMM}", sequence.ResetDaily, ""},
+		{"{date:yyyyMMdd}{seq}", sequence.ResetYearly, ""},
+		{"{date:yyyyMM}{seq}", sequence.ResetMonthly, ""},
+		{"{date:yyyy}{seq}", sequence.ResetYearly, ""},
+		{"{seq}", sequence.ResetDaily, "has no year, month, day, so"},
+		{"{date:yyyyMM}{seq}", sequence.ResetDaily, "has no day, so"},
+		{"{date:yyyydd}{seq}", sequence.ResetMonthly, "has no month, so"},
+		{"{date:yyMMdd}{seq}", sequence.ResetDaily, "has no year, so texts would repeat with the reset daily, expected year, month, day in it, for example {date:yyyyMMdd}; yy comes again after a century"},
+		{"{date:MMdd}{seq}", sequence.ResetYearly, "has no year, so"},
 	} {
 		f, err := sequence.ParseFormat(c.format)
 		if err != nil {
@@ -177,7 +177,7 @@ func TestCheckFormat(t *testing.T) {
 			t.Errorf("%q with %v: error %v, want %q", c.format, c.reset, err, c.want)
 		}
 	}
-	if err := sequence.CheckFormat(nil, sequence.Daily); err != nil {
+	if err := sequence.CheckFormat(nil, sequence.ResetDaily); err != nil {
 		t.Errorf("no format: %v", err)
 	}
 }

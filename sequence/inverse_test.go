@@ -159,9 +159,9 @@ func TestTextsOfPeriodsAndNumbersDiffer(t *testing.T) {
 		number int64
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		reset := rapid.SampledFrom([]sequence.Reset{sequence.Daily, sequence.Monthly, sequence.Yearly}).Draw(t, "reset")
+		reset := rapid.SampledFrom([]sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}).Draw(t, "reset")
 		must := rapid.SampledFrom(map[sequence.Reset][]string{
-			sequence.Daily: {"yyyyMMdd", "dd-MM-yyyy"}, sequence.Monthly: {"yyyyMM", "MM/yyyy"}, sequence.Yearly: {"yyyy"},
+			sequence.ResetDaily: {"yyyyMMdd", "dd-MM-yyyy"}, sequence.ResetMonthly: {"yyyyMM", "MM/yyyy"}, sequence.ResetYearly: {"yyyy"},
 		}[reset]).Draw(t, "layout")
 		text, _ := drawFormat(t, must)
 		f, err := sequence.ParseFormat(text)

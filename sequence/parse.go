@@ -129,13 +129,13 @@ var dateKinds = map[string]struct {
 	kind kind
 	part DateParts
 }{
-	"yyyy": {fullYear, Year},
-	"yy":   {shortYear, ShortYear},
-	"MM":   {month, Month},
-	"dd":   {day, Day},
-	"HH":   {hour, Hour},
-	"mm":   {minute, Minute},
-	"ss":   {second, Second},
+	"yyyy": {fullYear, DateYear},
+	"yy":   {shortYear, DateShortYear},
+	"MM":   {month, DateMonth},
+	"dd":   {day, DateDay},
+	"HH":   {hour, DateHour},
+	"mm":   {minute, DateMinute},
+	"ss":   {second, DateSecond},
 }
 
 // date reads the layout of a {date:LAYOUT}: runs of one letter, and separators.

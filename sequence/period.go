@@ -31,10 +31,10 @@ func PeriodAt(r Reset, t time.Time) Period {
 
 func periodOf(r Reset, year int, m time.Month, d int) Period {
 	switch r {
-	case Daily:
-	case Monthly:
+	case ResetDaily:
+	case ResetMonthly:
 		d = 1
-	case Yearly:
+	case ResetYearly:
 		m, d = time.January, 1
 	default:
 		return 0
@@ -51,8 +51,8 @@ func (p Period) day() (year int, m time.Month, d int) {
 // calendar with which a day, a month or a year begins. A day that a time zone left out
 // is valid too.
 func (p Period) Valid(r Reset) bool {
-	if p <= 0 || r == None {
-		return p == 0 && r == None
+	if p <= 0 || r == ResetNone {
+		return p == 0 && r == ResetNone
 	}
 	year, m, d := p.day()
 	if year < firstYear || year > lastYear {
@@ -81,7 +81,7 @@ func (p Period) Start(loc *time.Location) time.Time {
 // Samoa did with 2011-12-30 when it changed sides of the date line.
 func PeriodEnd(r Reset, p Period, loc *time.Location) time.Time {
 	year, m, d := p.next(r)
-	if year > lastYear || r == None {
+	if year > lastYear || r == ResetNone {
 		return time.Time{}
 	}
 	return firstInstant(year, m, d, loc)
@@ -91,9 +91,9 @@ func PeriodEnd(r Reset, p Period, loc *time.Location) time.Time {
 func (p Period) next(r Reset) (year int, m time.Month, d int) {
 	year, m, d = p.day()
 	switch r {
-	case Daily:
+	case ResetDaily:
 		return time.Date(year, m, d+1, 0, 0, 0, 0, time.UTC).Date()
-	case Monthly:
+	case ResetMonthly:
 		return time.Date(year, m+1, 1, 0, 0, 0, 0, time.UTC).Date()
 	}
 	return year + 1, time.January, 1
@@ -106,7 +106,7 @@ func (p Period) next(r Reset) (year int, m time.Month, d int) {
 // The period is valid, and in t's location. If that left out all of the period, Clamp
 // returns noon, UTC, of its first day: the date is right, though never seen there.
 func Clamp(t time.Time, r Reset, p Period) time.Time {
-	if r == None || within(t, r, p) {
+	if r == ResetNone || within(t, r, p) {
 		return t
 	}
 	start := p.Start(t.Location())

@@ -41,17 +41,17 @@ func drawTime(t *rapid.T, loc *time.Location) time.Time {
 func TestPeriodAt(t *testing.T) {
 	at := time.Date(2024, 2, 29, 23, 59, 59, 999_999_999, time.UTC)
 	for reset, want := range map[sequence.Reset]sequence.Period{
-		sequence.None: 0, sequence.Daily: 2024_02_29, sequence.Monthly: 2024_02_01, sequence.Yearly: 2024_01_01,
+		sequence.ResetNone: 0, sequence.ResetDaily: 2024_02_29, sequence.ResetMonthly: 2024_02_01, sequence.ResetYearly: 2024_01_01,
 	} {
 		if got := sequence.PeriodAt(reset, at); got != want {
 			t.Errorf("%v: %d, want %d", reset, got, want)
 		}
 	}
-	if got := sequence.PeriodAt(sequence.Yearly, time.Date(2026, 12, 31, 15, 0, 0, 0, time.UTC).In(load(t, "Asia/Tokyo"))); got != 2027_01_01 {
+	if got := sequence.PeriodAt(sequence.ResetYearly, time.Date(2026, 12, 31, 15, 0, 0, 0, time.UTC).In(load(t, "Asia/Tokyo"))); got != 2027_01_01 {
 		t.Errorf("new year in Tokyo is in %d", got)
 	}
 	for unix, want := range map[int64]sequence.Period{-1 << 62: 1_01_01, 1 << 55: 9999_12_31} {
-		if got := sequence.PeriodAt(sequence.Daily, time.Unix(unix, 0).UTC()); got != want {
+		if got := sequence.PeriodAt(sequence.ResetDaily, time.Unix(unix, 0).UTC()); got != want {
 			t.Errorf("second %d is in %d, want %d", unix, got, want)
 		}
 	}
@@ -62,25 +62,25 @@ func TestPeriodValid(t *testing.T) {
 		p     sequence.Period
 		valid []sequence.Reset
 	}{
-		{0, []sequence.Reset{sequence.None}},
-		{2024_01_01, []sequence.Reset{sequence.Daily, sequence.Monthly, sequence.Yearly}},
-		{2024_02_01, []sequence.Reset{sequence.Daily, sequence.Monthly}},
-		{2024_02_29, []sequence.Reset{sequence.Daily}},
+		{0, []sequence.Reset{sequence.ResetNone}},
+		{2024_01_01, []sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}},
+		{2024_02_01, []sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly}},
+		{2024_02_29, []sequence.Reset{sequence.ResetDaily}},
 		{2023_02_29, nil},
 		{2024_13_01, nil},
 		{2024_00_01, nil},
 		{2024_01_00, nil},
 		{2024_04_31, nil},
-		{1_01_01, []sequence.Reset{sequence.Daily, sequence.Monthly, sequence.Yearly}},
+		{1_01_01, []sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}},
 		{1_01, nil},
-		{9999_12_31, []sequence.Reset{sequence.Daily}},
+		{9999_12_31, []sequence.Reset{sequence.ResetDaily}},
 		{10000_01_01, nil},
 		{-2024_01_01, nil},
 		{1<<31 - 1, nil},
 		{-1 << 31, nil},
 		{1, nil},
 	} {
-		for r := sequence.None; r <= sequence.Yearly; r++ {
+		for r := sequence.ResetNone; r <= sequence.ResetYearly; r++ {
 			want := false
 			for _, v := range c.valid {
 				want = want || v == r
@@ -99,31 +99,31 @@ func TestPeriodsOfOddDays(t *testing.T) {
 		period     sequence.Period
 		start, end string
 	}{
-		{"UTC", sequence.Daily, 2024_02_29, "2024-02-29T00:00:00Z", "2024-03-01T00:00:00Z"},
-		{"UTC", sequence.Monthly, 2024_02_01, "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"},
-		{"UTC", sequence.Monthly, 2024_12_01, "2024-12-01T00:00:00Z", "2025-01-01T00:00:00Z"},
-		{"UTC", sequence.Yearly, 2024_01_01, "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"},
+		{"UTC", sequence.ResetDaily, 2024_02_29, "2024-02-29T00:00:00Z", "2024-03-01T00:00:00Z"},
+		{"UTC", sequence.ResetMonthly, 2024_02_01, "2024-02-01T00:00:00Z", "2024-03-01T00:00:00Z"},
+		{"UTC", sequence.ResetMonthly, 2024_12_01, "2024-12-01T00:00:00Z", "2025-01-01T00:00:00Z"},
+		{"UTC", sequence.ResetYearly, 2024_01_01, "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"},
 		// 23 and 25 hours.
-		{"Europe/Berlin", sequence.Daily, 2026_03_29, "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"},
-		{"Europe/Berlin", sequence.Daily, 2026_10_25, "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"},
+		{"Europe/Berlin", sequence.ResetDaily, 2026_03_29, "2026-03-28T23:00:00Z", "2026-03-29T22:00:00Z"},
+		{"Europe/Berlin", sequence.ResetDaily, 2026_10_25, "2026-10-24T22:00:00Z", "2026-10-25T23:00:00Z"},
 		// No midnight: the day begins at 01:00. And one that comes twice, within the day before.
-		{"America/Sao_Paulo", sequence.Daily, 2018_11_04, "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
-		{"America/Sao_Paulo", sequence.Daily, 2018_02_17, "2018-02-17T02:00:00Z", "2018-02-18T03:00:00Z"},
-		{"Asia/Beirut", sequence.Daily, 2022_03_27, "2022-03-26T22:00:00Z", "2022-03-27T21:00:00Z"},
-		{"Asia/Beirut", sequence.Daily, 2022_10_29, "2022-10-28T21:00:00Z", "2022-10-29T22:00:00Z"},
-		{"Africa/Cairo", sequence.Daily, 2023_04_28, "2023-04-27T22:00:00Z", "2023-04-28T21:00:00Z"},
+		{"America/Sao_Paulo", sequence.ResetDaily, 2018_11_04, "2018-11-04T03:00:00Z", "2018-11-05T02:00:00Z"},
+		{"America/Sao_Paulo", sequence.ResetDaily, 2018_02_17, "2018-02-17T02:00:00Z", "2018-02-18T03:00:00Z"},
+		{"Asia/Beirut", sequence.ResetDaily, 2022_03_27, "2022-03-26T22:00:00Z", "2022-03-27T21:00:00Z"},
+		{"Asia/Beirut", sequence.ResetDaily, 2022_10_29, "2022-10-28T21:00:00Z", "2022-10-29T22:00:00Z"},
+		{"Africa/Cairo", sequence.ResetDaily, 2023_04_28, "2023-04-27T22:00:00Z", "2023-04-28T21:00:00Z"},
 		// Midnight twice: from 01:00 back to 00:00, in the same day.
-		{"America/Havana", sequence.Daily, 2023_11_05, "2023-11-05T04:00:00Z", "2023-11-06T05:00:00Z"},
+		{"America/Havana", sequence.ResetDaily, 2023_11_05, "2023-11-05T04:00:00Z", "2023-11-06T05:00:00Z"},
 		// From 00:01 back to 23:01 of the day before: the new day began a minute earlier.
-		{"America/St_Johns", sequence.Daily, 2010_11_07, "2010-11-07T02:30:00Z", "2010-11-08T03:30:00Z"},
-		{"America/St_Johns", sequence.Daily, 2010_11_06, "2010-11-06T02:30:00Z", "2010-11-07T02:30:00Z"},
+		{"America/St_Johns", sequence.ResetDaily, 2010_11_07, "2010-11-07T02:30:00Z", "2010-11-08T03:30:00Z"},
+		{"America/St_Johns", sequence.ResetDaily, 2010_11_06, "2010-11-06T02:30:00Z", "2010-11-07T02:30:00Z"},
 		// A day that was left out, and those around it.
-		{"Pacific/Apia", sequence.Daily, 2011_12_29, "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"},
-		{"Pacific/Apia", sequence.Daily, 2011_12_30, "2011-12-30T10:00:00Z", "2011-12-30T10:00:00Z"},
-		{"Pacific/Apia", sequence.Daily, 2011_12_31, "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
-		{"Pacific/Apia", sequence.Monthly, 2011_12_01, "2011-12-01T10:00:00Z", "2011-12-31T10:00:00Z"},
+		{"Pacific/Apia", sequence.ResetDaily, 2011_12_29, "2011-12-29T10:00:00Z", "2011-12-30T10:00:00Z"},
+		{"Pacific/Apia", sequence.ResetDaily, 2011_12_30, "2011-12-30T10:00:00Z", "2011-12-30T10:00:00Z"},
+		{"Pacific/Apia", sequence.ResetDaily, 2011_12_31, "2011-12-30T10:00:00Z", "2011-12-31T10:00:00Z"},
+		{"Pacific/Apia", sequence.ResetMonthly, 2011_12_01, "2011-12-01T10:00:00Z", "2011-12-31T10:00:00Z"},
 		// A year whose last day was left out.
-		{"Pacific/Kiritimati", sequence.Yearly, 1994_01_01, "1994-01-01T10:00:00Z", "1994-12-31T10:00:00Z"},
+		{"Pacific/Kiritimati", sequence.ResetYearly, 1994_01_01, "1994-01-01T10:00:00Z", "1994-12-31T10:00:00Z"},
 	} {
 		loc := load(t, c.zone)
 		start, end := c.period.Start(loc), sequence.PeriodEnd(c.reset, c.period, loc)
@@ -134,10 +134,10 @@ func TestPeriodsOfOddDays(t *testing.T) {
 			t.Errorf("%s %v %d ends at %s, want %s", c.zone, c.reset, c.period, got, c.end)
 		}
 	}
-	if !sequence.Period(0).Start(time.UTC).IsZero() || !sequence.PeriodEnd(sequence.None, 0, time.UTC).IsZero() {
+	if !sequence.Period(0).Start(time.UTC).IsZero() || !sequence.PeriodEnd(sequence.ResetNone, 0, time.UTC).IsZero() {
 		t.Error("no reset, and yet a period that starts or ends")
 	}
-	if !sequence.PeriodEnd(sequence.Daily, 9999_12_31, time.UTC).IsZero() {
+	if !sequence.PeriodEnd(sequence.ResetDaily, 9999_12_31, time.UTC).IsZero() {
 		t.Error("the last period ends")
 	}
 }
@@ -148,7 +148,7 @@ func TestPeriodBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
 		at := drawTime(t, loc)
-		reset := rapid.SampledFrom([]sequence.Reset{sequence.Daily, sequence.Monthly, sequence.Yearly}).Draw(t, "reset")
+		reset := rapid.SampledFrom([]sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}).Draw(t, "reset")
 		p := sequence.PeriodAt(reset, at)
 		if !p.Valid(reset) {
 			t.Fatalf("%d is not valid", p)
@@ -186,18 +186,18 @@ func TestClamp(t *testing.T) {
 		period   sequence.Period
 		want     string
 	}{
-		{"UTC", "2026-03-01T12:00:00Z", sequence.Daily, 2026_03_01, "2026-03-01T12:00:00Z"},
-		{"UTC", "2026-03-02T00:00:00Z", sequence.Daily, 2026_03_01, "2026-03-01T23:59:59.999999999Z"},
-		{"UTC", "2026-02-28T23:00:00Z", sequence.Daily, 2026_03_01, "2026-03-01T00:00:00Z"},
-		{"UTC", "2026-02-28T23:00:00Z", sequence.None, 0, "2026-02-28T23:00:00Z"},
-		{"UTC", "2027-02-28T23:00:00Z", sequence.Yearly, 2026_01_01, "2026-12-31T23:59:59.999999999Z"},
-		{"UTC", "9999-12-31T23:00:00Z", sequence.Monthly, 9999_12_01, "9999-12-31T23:00:00Z"},
+		{"UTC", "2026-03-01T12:00:00Z", sequence.ResetDaily, 2026_03_01, "2026-03-01T12:00:00Z"},
+		{"UTC", "2026-03-02T00:00:00Z", sequence.ResetDaily, 2026_03_01, "2026-03-01T23:59:59.999999999Z"},
+		{"UTC", "2026-02-28T23:00:00Z", sequence.ResetDaily, 2026_03_01, "2026-03-01T00:00:00Z"},
+		{"UTC", "2026-02-28T23:00:00Z", sequence.ResetNone, 0, "2026-02-28T23:00:00Z"},
+		{"UTC", "2027-02-28T23:00:00Z", sequence.ResetYearly, 2026_01_01, "2026-12-31T23:59:59.999999999Z"},
+		{"UTC", "9999-12-31T23:00:00Z", sequence.ResetMonthly, 9999_12_01, "9999-12-31T23:00:00Z"},
 		// In the minute of the new day before clocks are set back, in the hour after that, and in the day.
-		{"America/St_Johns", "2010-11-07T02:30:30Z", sequence.Daily, 2010_11_06, "2010-11-07T02:29:59.999999999Z"},
-		{"America/St_Johns", "2010-11-07T02:31:30Z", sequence.Daily, 2010_11_06, "2010-11-07T02:31:30Z"},
-		{"America/St_Johns", "2010-11-07T02:31:30Z", sequence.Daily, 2010_11_07, "2010-11-07T02:30:00Z"},
+		{"America/St_Johns", "2010-11-07T02:30:30Z", sequence.ResetDaily, 2010_11_06, "2010-11-07T02:29:59.999999999Z"},
+		{"America/St_Johns", "2010-11-07T02:31:30Z", sequence.ResetDaily, 2010_11_06, "2010-11-07T02:31:30Z"},
+		{"America/St_Johns", "2010-11-07T02:31:30Z", sequence.ResetDaily, 2010_11_07, "2010-11-07T02:30:00Z"},
 		// A day that was left out.
-		{"Pacific/Apia", "2011-12-30T11:00:00Z", sequence.Daily, 2011_12_30, "2011-12-30T12:00:00Z"},
+		{"Pacific/Apia", "2011-12-30T11:00:00Z", sequence.ResetDaily, 2011_12_30, "2011-12-30T12:00:00Z"},
 	} {
 		at, err := time.Parse(time.RFC3339Nano, c.at)
 		if err != nil {
@@ -224,7 +224,7 @@ func TestClampIntoTheYearsThatCanBeWritten(t *testing.T) {
 		{-9, 1_01_02, time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC)},
 	} {
 		at := time.Date(c.year, 5, 5, 0, 0, 0, 0, time.UTC)
-		if got := sequence.Clamp(at, sequence.Daily, c.period); !got.Equal(c.want) {
+		if got := sequence.Clamp(at, sequence.ResetDaily, c.period); !got.Equal(c.want) {
 			t.Errorf("%v in %d is %v, want %v", at, c.period, got, c.want)
 		}
 	}
@@ -238,7 +238,7 @@ func TestClampedDatesAreOfThePeriod(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		loc := drawZone(t)
-		reset := rapid.SampledFrom([]sequence.Reset{sequence.Daily, sequence.Monthly, sequence.Yearly}).Draw(t, "reset")
+		reset := rapid.SampledFrom([]sequence.Reset{sequence.ResetDaily, sequence.ResetMonthly, sequence.ResetYearly}).Draw(t, "reset")
 		p := sequence.PeriodAt(reset, drawTime(t, drawZone(t)))
 		at := time.Unix(rapid.Int64Range(-1<<40, 1<<40).Draw(t, "unix"), 0).In(loc)
 		if rapid.Bool().Draw(t, "near") {

@@ -2,21 +2,21 @@ package sequence
 
 import "strconv"
 
-// Reset is how often a sequence starts over. The zero Reset is None.
+// Reset is how often a sequence starts over. The zero Reset is ResetNone.
 type Reset uint8
 
 const (
-	// None never starts over.
-	None Reset = iota
-	// Daily starts over at the beginning of each day.
-	Daily
-	// Monthly starts over at the beginning of each month.
-	Monthly
-	// Yearly starts over at the beginning of each year.
-	Yearly
+	// ResetNone never starts over.
+	ResetNone Reset = iota
+	// ResetDaily starts over at the beginning of each day.
+	ResetDaily
+	// ResetMonthly starts over at the beginning of each month.
+	ResetMonthly
+	// ResetYearly starts over at the beginning of each year.
+	ResetYearly
 )
 
-var resetNames = [...]string{None: "none", Daily: "daily", Monthly: "monthly", Yearly: "yearly"}
+var resetNames = [...]string{ResetNone: "none", ResetDaily: "daily", ResetMonthly: "monthly", ResetYearly: "yearly"}
 
 // String returns the reset's name: none, daily, monthly or yearly.
 func (r Reset) String() string {

@@ -38,7 +38,7 @@ func TestLoadLocation(t *testing.T) {
 
 func TestResetString(t *testing.T) {
 	for r, want := range map[sequence.Reset]string{
-		sequence.None: "none", sequence.Daily: "daily", sequence.Monthly: "monthly", sequence.Yearly: "yearly", 9: "Reset(9)",
+		sequence.ResetNone: "none", sequence.ResetDaily: "daily", sequence.ResetMonthly: "monthly", sequence.ResetYearly: "yearly", 9: "Reset(9)",
 	} {
 		if got := r.String(); got != want {
 			t.Errorf("String() = %q, want %q", got, want)

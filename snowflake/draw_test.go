@@ -9,7 +9,7 @@ import (
 // drawLayout draws any valid layout: any fields in any order and width.
 func drawLayout(t *rapid.T) *snowflake.Layout {
 	order := rapid.Permutation([]snowflake.Field{
-		snowflake.Time, snowflake.Datacenter, snowflake.Worker, snowflake.Sequence,
+		snowflake.FieldTime, snowflake.FieldDatacenter, snowflake.FieldWorker, snowflake.FieldSequence,
 	}).Draw(t, "order")
 	spec := snowflake.Spec{
 		Name:        "drawn",
@@ -20,7 +20,7 @@ func drawLayout(t *rapid.T) *snowflake.Layout {
 	reserve := 1 // keep a bit for time until it had its turn
 	for _, field := range order {
 		least := 0
-		if field == snowflake.Time {
+		if field == snowflake.FieldTime {
 			least, reserve = 1, 0
 		}
 		width := uint8(rapid.IntRange(least, min(63, left-reserve)).Draw(t, field.String()))
@@ -30,9 +30,9 @@ func drawLayout(t *rapid.T) *snowflake.Layout {
 		left -= int(width)
 		spec.Fields = append(spec.Fields, snowflake.FieldBits{Field: field, Bits: width})
 		switch field {
-		case snowflake.Datacenter:
+		case snowflake.FieldDatacenter:
 			spec.Datacenter = rapid.Uint64Max(1<<width-1).Draw(t, "fixed datacenter")
-		case snowflake.Sequence:
+		case snowflake.FieldSequence:
 			spec.Spread = rapid.Uint64Max(1<<width).Draw(t, "spread")
 		}
 	}
@@ -48,13 +48,13 @@ func drawParts(t *rapid.T, l *snowflake.Layout, label string) snowflake.Parts {
 	for _, f := range l.Spec().Fields {
 		value := rapid.Uint64Max(1<<f.Bits-1).Draw(t, label+" "+f.Field.String())
 		switch f.Field {
-		case snowflake.Time:
+		case snowflake.FieldTime:
 			p.Tick = int64(value)
-		case snowflake.Datacenter:
+		case snowflake.FieldDatacenter:
 			p.Datacenter = value
-		case snowflake.Worker:
+		case snowflake.FieldWorker:
 			p.Worker = value
-		case snowflake.Sequence:
+		case snowflake.FieldSequence:
 			p.Sequence = value
 		}
 	}
@@ -63,7 +63,7 @@ func drawParts(t *rapid.T, l *snowflake.Layout, label string) snowflake.Parts {
 
 func valueOf(p snowflake.Parts, f snowflake.Field) uint64 {
 	return map[snowflake.Field]uint64{
-		snowflake.Time: uint64(p.Tick), snowflake.Datacenter: p.Datacenter,
-		snowflake.Worker: p.Worker, snowflake.Sequence: p.Sequence,
+		snowflake.FieldTime: uint64(p.Tick), snowflake.FieldDatacenter: p.Datacenter,
+		snowflake.FieldWorker: p.Worker, snowflake.FieldSequence: p.Sequence,
 	}[f]
 }

@@ -10,15 +10,15 @@ import (
 type Field uint8
 
 const (
-	// Time counts ticks since the layout's epoch.
-	Time Field = iota + 1
-	// Datacenter tells clusters apart that must never issue the same ID. Discord
+	// FieldTime counts ticks since the layout's epoch.
+	FieldTime Field = iota + 1
+	// FieldDatacenter tells clusters apart that must never issue the same ID. Discord
 	// calls it worker.
-	Datacenter
-	// Worker tells issuers of one cluster apart. Elsewhere: machine, shard, process.
-	Worker
-	// Sequence tells apart the IDs of one worker within one tick.
-	Sequence
+	FieldDatacenter
+	// FieldWorker tells issuers of one cluster apart. Elsewhere: machine, shard, process.
+	FieldWorker
+	// FieldSequence tells apart the IDs of one worker within one tick.
+	FieldSequence
 )
 
 const (
@@ -28,7 +28,7 @@ const (
 	fieldNameList = "time, datacenter, worker or sequence"
 )
 
-var fieldNames = [...]string{Time: "time", Datacenter: "datacenter", Worker: "worker", Sequence: "sequence"}
+var fieldNames = [...]string{FieldTime: "time", FieldDatacenter: "datacenter", FieldWorker: "worker", FieldSequence: "sequence"}
 
 // String returns the field's name in lower case, as [ParseField] reads it.
 func (f Field) String() string {
@@ -49,7 +49,7 @@ func ParseField(s string) (Field, error) {
 }
 
 func fieldNamed(s string) (Field, bool) {
-	for f := Time; f <= Sequence; f++ {
+	for f := FieldTime; f <= FieldSequence; f++ {
 		if fieldNames[f] == s {
 			return f, true
 		}
@@ -71,7 +71,7 @@ type FieldBits struct {
 func ParseFields(s string) ([]FieldBits, error) {
 	fields := make([]FieldBits, 0, len(fieldNames))
 	for part := range strings.SplitSeq(s, ",") {
-		if len(fields) == int(Sequence) {
+		if len(fields) == int(FieldSequence) {
 			return nil, fmt.Errorf("%w: more than %d fields, expected each at most once", ErrInvalidLayout, len(fields))
 		}
 		name, digits, found := strings.Cut(part, ":")
@@ -112,7 +112,7 @@ func checkFields(fields []FieldBits) error {
 	var seen [len(fieldNames)]bool
 	total := 0
 	for _, f := range fields {
-		if f.Field < Time || f.Field > Sequence {
+		if f.Field < FieldTime || f.Field > FieldSequence {
 			return fmt.Errorf("%w: unknown %v, expected %s", ErrInvalidLayout, f.Field, fieldNameList)
 		}
 		if seen[f.Field] {
@@ -124,7 +124,7 @@ func checkFields(fields []FieldBits) error {
 		seen[f.Field] = true
 		total += int(f.Bits)
 	}
-	if !seen[Time] {
+	if !seen[FieldTime] {
 		return fmt.Errorf("%w: no time field in %q, expected one", ErrInvalidLayout, FormatFields(fields))
 	}
 	if total > idBits {

@@ -11,10 +11,10 @@ import (
 
 func TestFieldNames(t *testing.T) {
 	for field, name := range map[snowflake.Field]string{
-		snowflake.Time:       "time",
-		snowflake.Datacenter: "datacenter",
-		snowflake.Worker:     "worker",
-		snowflake.Sequence:   "sequence",
+		snowflake.FieldTime:       "time",
+		snowflake.FieldDatacenter: "datacenter",
+		snowflake.FieldWorker:     "worker",
+		snowflake.FieldSequence:   "sequence",
 	} {
 		if got := field.String(); got != name {
 			t.Errorf("Field %d is %q, want %q", uint8(field), got, name)
@@ -37,12 +37,12 @@ func TestFieldNames(t *testing.T) {
 
 func TestParseFields(t *testing.T) {
 	for text, want := range map[string][]snowflake.FieldBits{
-		"time:63":          {{Field: snowflake.Time, Bits: 63}},
-		"time:1":           {{Field: snowflake.Time, Bits: 1}},
-		"worker:1,time:63": {{Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Time, Bits: 63}},
+		"time:63":          {{Field: snowflake.FieldTime, Bits: 63}},
+		"time:1":           {{Field: snowflake.FieldTime, Bits: 1}},
+		"worker:1,time:63": {{Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldTime, Bits: 63}},
 		"time:42,datacenter:5,worker:5,sequence:12": {
-			{Field: snowflake.Time, Bits: 42}, {Field: snowflake.Datacenter, Bits: 5},
-			{Field: snowflake.Worker, Bits: 5}, {Field: snowflake.Sequence, Bits: 12},
+			{Field: snowflake.FieldTime, Bits: 42}, {Field: snowflake.FieldDatacenter, Bits: 5},
+			{Field: snowflake.FieldWorker, Bits: 5}, {Field: snowflake.FieldSequence, Bits: 12},
 		},
 	} {
 		got, err := snowflake.ParseFields(text)

@@ -40,7 +40,7 @@ func New(spec Spec) (*Layout, error) {
 		l.at[f.Field] = span{shift: l.bits, bits: f.Bits}
 		l.bits += f.Bits
 	}
-	l.fixed = spec.Datacenter << l.at[Datacenter].shift
+	l.fixed = spec.Datacenter << l.at[FieldDatacenter].shift
 	return l, nil
 }
 
@@ -68,18 +68,18 @@ func (l *Layout) Name() string { return l.spec.Name }
 func (l *Layout) Bits() int { return int(l.bits) }
 
 // SequenceBits returns the width of the sequence field, 0 if there is none.
-func (l *Layout) SequenceBits() uint8 { return l.at[Sequence].bits }
+func (l *Layout) SequenceBits() uint8 { return l.at[FieldSequence].bits }
 
 // Workers returns how many workers the layout has: they are [0, Workers()).
 // 0 means that it has no worker field.
-func (l *Layout) Workers() uint64 { return capacity(l.at[Worker].bits) }
+func (l *Layout) Workers() uint64 { return capacity(l.at[FieldWorker].bits) }
 
 // Sequences returns how many IDs there are for each tick and worker: their
 // sequences are [0, Sequences()). 0 means that it has no sequence field.
-func (l *Layout) Sequences() uint64 { return capacity(l.at[Sequence].bits) }
+func (l *Layout) Sequences() uint64 { return capacity(l.at[FieldSequence].bits) }
 
 // Ticks returns how many ticks the time field holds: they are [0, Ticks()).
-func (l *Layout) Ticks() uint64 { return capacity(l.at[Time].bits) }
+func (l *Layout) Ticks() uint64 { return capacity(l.at[FieldTime].bits) }
 
 // CanIssue reports why the layout cannot issue IDs at nowMillis, in Unix
 // milliseconds, or nil if it can.
@@ -97,7 +97,7 @@ func (l *Layout) CanIssue(nowMillis int64) error {
 		return fmt.Errorf("%w: %q has no worker field, expected one to issue IDs", ErrInvalidLayout, l.Name())
 	case l.Sequences() == 0:
 		return fmt.Errorf("%w: %q has no sequence field, expected one to issue IDs", ErrInvalidLayout, l.Name())
-	case l.spec.Fields[0].Field != Time:
+	case l.spec.Fields[0].Field != FieldTime:
 		return fmt.Errorf("%w: %q has %v as its highest field, expected time so that IDs sort by time", ErrInvalidLayout, l.Name(), l.spec.Fields[0].Field)
 	case nowMillis < l.epoch:
 		return fmt.Errorf("%w: %q has its epoch at %s, expected it to be not after now (%s)", ErrInvalidLayout, l.Name(), stamp(l.epoch), stamp(nowMillis))

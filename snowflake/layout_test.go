@@ -45,7 +45,7 @@ func TestNewRefuses(t *testing.T) {
 		{`"\xc3" at byte 1`, func(s *spec) { s.Name = "aé" }},
 		{"no time field", func(s *spec) { s.Fields = nil }},
 		{"no time field", func(s *spec) { s.Fields = s.Fields[1:] }},
-		{"worker appears more than once", func(s *spec) { s.Fields[3].Field = snowflake.Worker }},
+		{"worker appears more than once", func(s *spec) { s.Fields[3].Field = snowflake.FieldWorker }},
 		{"unknown Field(0)", func(s *spec) { s.Fields[1].Field = 0 }},
 		{"unknown Field(5)", func(s *spec) { s.Fields[1].Field = 5 }},
 		{"sequence has 0 bits", func(s *spec) { s.Fields[3].Bits = 0 }},
@@ -65,8 +65,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 	for _, c := range cases {
 		s := snowflake.Spec{Name: "test", UnitMillis: 1, Fields: []snowflake.FieldBits{
-			{Field: snowflake.Time, Bits: 41}, {Field: snowflake.Datacenter, Bits: 5},
-			{Field: snowflake.Worker, Bits: 5}, {Field: snowflake.Sequence, Bits: 12},
+			{Field: snowflake.FieldTime, Bits: 41}, {Field: snowflake.FieldDatacenter, Bits: 5},
+			{Field: snowflake.FieldWorker, Bits: 5}, {Field: snowflake.FieldSequence, Bits: 12},
 		}}
 		c.change(&s)
 		_, err := snowflake.New(s)

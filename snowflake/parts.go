@@ -18,19 +18,19 @@ type Parts struct {
 func (l *Layout) Compose(tick int64, worker, sequence uint64) uint64 {
 	// The masks change no shift, all are below 64; they spare the compiler's check.
 	return l.fixed |
-		uint64(tick)<<(l.at[Time].shift&63) |
-		worker<<(l.at[Worker].shift&63) |
-		sequence<<(l.at[Sequence].shift&63)
+		uint64(tick)<<(l.at[FieldTime].shift&63) |
+		worker<<(l.at[FieldWorker].shift&63) |
+		sequence<<(l.at[FieldSequence].shift&63)
 }
 
 // Step returns the difference between the IDs of two neighbouring sequences in one
 // tick: 1 where sequence is the lowest field, more in layouts such as Sonyflake's. It
 // is 0 without a sequence field.
 func (l *Layout) Step() uint64 {
-	if l.at[Sequence].bits == 0 {
+	if l.at[FieldSequence].bits == 0 {
 		return 0
 	}
-	return 1 << l.at[Sequence].shift
+	return 1 << l.at[FieldSequence].shift
 }
 
 // StartSequence returns the sequence at which a fresh tick starts: tick mod Spread, in
@@ -44,9 +44,9 @@ func (l *Layout) Pack(p Parts) (uint64, error) {
 	if p.Tick < 0 {
 		return 0, fmt.Errorf("%w: time %d is before the epoch of layout %q, expected 0 to %d", ErrOutOfRange, p.Tick, l.Name(), l.Ticks()-1)
 	}
-	values := [...]uint64{Time: uint64(p.Tick), Datacenter: p.Datacenter, Worker: p.Worker, Sequence: p.Sequence}
+	values := [...]uint64{FieldTime: uint64(p.Tick), FieldDatacenter: p.Datacenter, FieldWorker: p.Worker, FieldSequence: p.Sequence}
 	var id uint64
-	for field := Time; field <= Sequence; field++ {
+	for field := FieldTime; field <= FieldSequence; field++ {
 		value, at := values[field], l.at[field]
 		if value>>at.bits != 0 {
 			return 0, l.misfit(field, value)
@@ -72,9 +72,9 @@ func (l *Layout) Unpack(id uint64) (Parts, error) {
 		return Parts{}, fmt.Errorf("%w: ID %d has bits above the %d of layout %q, expected 0 to %d", ErrOutOfRange, id, l.bits, l.Name(), uint64(1)<<l.bits-1)
 	}
 	return Parts{
-		Tick:       int64(l.at[Time].of(id)),
-		Datacenter: l.at[Datacenter].of(id),
-		Worker:     l.at[Worker].of(id),
-		Sequence:   l.at[Sequence].of(id),
+		Tick:       int64(l.at[FieldTime].of(id)),
+		Datacenter: l.at[FieldDatacenter].of(id),
+		Worker:     l.at[FieldWorker].of(id),
+		Sequence:   l.at[FieldSequence].of(id),
 	}, nil
 }

@@ -44,13 +44,13 @@ func (s Spec) validate() error {
 	if s.UnitMillis < 1 || s.UnitMillis > maxUnitMillis {
 		return fmt.Errorf("%w: tick of %d ms, expected 1 to %d ms", ErrInvalidLayout, s.UnitMillis, maxUnitMillis)
 	}
-	switch width := bitsOf(s.Fields, Datacenter); {
+	switch width := bitsOf(s.Fields, FieldDatacenter); {
 	case width == 0 && s.Datacenter != 0:
 		return fmt.Errorf("%w: datacenter %d without a datacenter field, expected 0", ErrInvalidLayout, s.Datacenter)
 	case s.Datacenter>>width != 0:
 		return fmt.Errorf("%w: datacenter %d does not fit its field, expected 0 to %d", ErrInvalidLayout, s.Datacenter, capacity(width)-1)
 	}
-	switch width := bitsOf(s.Fields, Sequence); {
+	switch width := bitsOf(s.Fields, FieldSequence); {
 	case s.Spread <= 1: // always from 0, which needs no field
 	case width == 0:
 		return fmt.Errorf("%w: spread %d without a sequence field, expected 0 or 1", ErrInvalidLayout, s.Spread)

@@ -64,7 +64,7 @@ func (l *Layout) ExhaustsAt() int64 { return l.after(l.Ticks()) }
 // TimeOf returns the start of the tick in id's time field, in UTC. It looks at no
 // other bit of id; [Layout.Unpack] refuses an ID that is not of this layout.
 func (l *Layout) TimeOf(id uint64) time.Time {
-	return time.UnixMilli(l.MillisAt(int64(l.at[Time].of(id)))).UTC()
+	return time.UnixMilli(l.MillisAt(int64(l.at[FieldTime].of(id)))).UTC()
 }
 
 func stamp(unixMillis int64) string {

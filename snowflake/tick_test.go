@@ -126,7 +126,7 @@ func TestTicksAgreeWithBigIntegers(t *testing.T) {
 		value := rapid.Int64().Draw(t, "value")
 		l, err := snowflake.New(snowflake.Spec{
 			Name: "test", UnitMillis: unit, EpochMillis: epoch,
-			Fields: []snowflake.FieldBits{{Field: snowflake.Time, Bits: bits}},
+			Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: bits}},
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -100,17 +100,17 @@ func (l *Layout) FromUUID(u UUID) (uint64, error) {
 }
 
 // tagBits returns how many of the 74 bits are left to the tag, 11 to 74.
-func (l *Layout) tagBits() uint8 { return uuidPayloadBits - (l.bits - l.at[Time].bits) }
+func (l *Layout) tagBits() uint8 { return uuidPayloadBits - (l.bits - l.at[FieldTime].bits) }
 
 // withoutTime returns id with the time field cut out, and what was above it moved down.
 func (l *Layout) withoutTime(id uint64) uint64 {
-	at := l.at[Time]
+	at := l.at[FieldTime]
 	return id>>(at.shift+at.bits)<<at.shift | id&(1<<at.shift-1)
 }
 
 // withTime is the inverse of withoutTime.
 func (l *Layout) withTime(rest, tick uint64) uint64 {
-	at := l.at[Time]
+	at := l.at[FieldTime]
 	return rest>>at.shift<<(at.shift+at.bits) | tick<<at.shift | rest&(1<<at.shift-1)
 }
 

@@ -30,7 +30,7 @@ func TestUUIDOfTheRFC(t *testing.T) {
 		t.Fatal(err)
 	}
 	l := snowflake.MustNew(snowflake.Spec{Name: "rfc", UnitMillis: 1, Fields: []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 48}, {Field: snowflake.Sequence, Bits: 12}}})
+		{Field: snowflake.FieldTime, Bits: 48}, {Field: snowflake.FieldSequence, Bits: 12}}})
 	id, err := l.FromUUID(u)
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestUUIDsSortAsIDs(t *testing.T) {
 			t.Fatalf("%v and %v: %d as bytes, %d as text", u, v, order, text)
 		}
 		ids := compare(a, b)
-		if l.Spec().Fields[0].Field != snowflake.Time && one.Tick != other.Tick {
+		if l.Spec().Fields[0].Field != snowflake.FieldTime && one.Tick != other.Tick {
 			ids = compare(uint64(one.Tick), uint64(other.Tick))
 		}
 		if order != ids {
@@ -202,7 +202,7 @@ func TestUUIDTagsDiffer(t *testing.T) {
 
 // Every bit of the tag is used: half of them are ones, over many tags.
 func TestUUIDTagsFillTheirBits(t *testing.T) {
-	l := snowflake.MustNew(snowflake.Spec{Name: "bare", UnitMillis: 1, Fields: []snowflake.FieldBits{{Field: snowflake.Time, Bits: 41}}})
+	l := snowflake.MustNew(snowflake.Spec{Name: "bare", UnitMillis: 1, Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 41}}})
 	const n = 10_000
 	var ones [128]int
 	for i := range n {
@@ -243,11 +243,11 @@ func TestUUIDRefusals(t *testing.T) {
 		}
 	}
 	// The time before a layout's epoch is no tick far in its future.
-	long := snowflake.MustNew(snowflake.Spec{Name: "long", UnitMillis: 2, EpochMillis: 1000, Fields: []snowflake.FieldBits{{Field: snowflake.Time, Bits: 63}}})
+	long := snowflake.MustNew(snowflake.Spec{Name: "long", UnitMillis: 2, EpochMillis: 1000, Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 63}}})
 	if id, err := long.FromUUID(snowflake.UUID{6: 0x70, 8: 0x80}); !errors.Is(err, snowflake.ErrOutOfRange) {
 		t.Errorf("1 s before the epoch: %d, %v", id, err)
 	}
-	early := snowflake.MustNew(snowflake.Spec{Name: "early", UnitMillis: 1000, EpochMillis: -1, Fields: []snowflake.FieldBits{{Field: snowflake.Time, Bits: 41}}})
+	early := snowflake.MustNew(snowflake.Spec{Name: "early", UnitMillis: 1000, EpochMillis: -1, Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 41}}})
 	for id, want := range map[uint64]string{
 		0:       "is from 1969-12-31T23:59:59.999Z, which is not in a UUID",
 		1 << 40: "which is not in a UUID of version 7, expected 1970-01-01T00:00:00.000Z to before 10889-08-02T05:31:50.656Z",

@@ -175,7 +175,7 @@ func TestManyUUIDs(t *testing.T) {
 // rpc.Layout counts on this.
 func TestFieldKindsAreInTheSameOrder(t *testing.T) {
 	t.Parallel()
-	for _, field := range []snowflake.Field{snowflake.Time, snowflake.Datacenter, snowflake.Worker, snowflake.Sequence} {
+	for _, field := range []snowflake.Field{snowflake.FieldTime, snowflake.FieldDatacenter, snowflake.FieldWorker, snowflake.FieldSequence} {
 		if kind := cli.EnumName(snowraftv1.FieldKind(field).String(), "FIELD_KIND_"); kind != field.String() {
 			t.Errorf("%v is the kind %s", field, kind)
 		}

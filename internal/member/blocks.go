@@ -64,7 +64,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: a block of %d numbers, expected at most %d", allocator.ErrInvalidArgument, count, most)
 		}
 		now := m.clock.Now().Wall
-		if d.reset != sequence.None || requestID != "" { // its period, or the time of the remembered answer, lasts
+		if d.reset != sequence.ResetNone || requestID != "" { // its period, or the time of the remembered answer, lasts
 			if now, err = m.comparedNow(); err != nil {
 				return allocator.Block{}, grantedBlock{}, err
 			}

@@ -44,10 +44,10 @@ func define(spec *commandv1.SequenceSpec, generation uint64) (*definition, error
 }
 
 var resets = map[commandv1.SequenceReset]sequence.Reset{
-	commandv1.SequenceReset_SEQUENCE_RESET_NONE:    sequence.None,
-	commandv1.SequenceReset_SEQUENCE_RESET_DAILY:   sequence.Daily,
-	commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY: sequence.Monthly,
-	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:  sequence.Yearly,
+	commandv1.SequenceReset_SEQUENCE_RESET_NONE:    sequence.ResetNone,
+	commandv1.SequenceReset_SEQUENCE_RESET_DAILY:   sequence.ResetDaily,
+	commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY: sequence.ResetMonthly,
+	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:  sequence.ResetYearly,
 }
 
 // accept reads a specification that is to be proposed. It refuses what the state machine, which
@@ -71,7 +71,7 @@ func (d *definition) period(millis int64) int32 {
 
 // periodEnd is when a period ends, in Unix milliseconds; 0 if it does not.
 func (d *definition) periodEnd(period int32) int64 {
-	if d.reset == sequence.None || period == 0 {
+	if d.reset == sequence.ResetNone || period == 0 {
 		return 0
 	}
 	end := sequence.PeriodEnd(d.reset, sequence.Period(period), d.location)
@@ -86,7 +86,7 @@ func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 	answer := Numbering{Numbers: n, Format: d.format}
 	if d.format != nil {
 		p := sequence.Period(n.Period)
-		if d.reset != sequence.None && !p.Valid(d.reset) { // it was a shorter one before
+		if d.reset != sequence.ResetNone && !p.Valid(d.reset) { // it was a shorter one before
 			p = sequence.PeriodAt(d.reset, p.Start(d.location))
 		}
 		answer.At = sequence.Clamp(time.UnixMilli(millis).In(d.location), d.reset, p)

@@ -45,7 +45,7 @@ func newFleet(t *testing.T, members []*member) *fleet {
 	t.Helper()
 	layout := snowflake.MustNew(snowflake.Spec{
 		Name:        "fleet",
-		Fields:      []snowflake.FieldBits{{Field: snowflake.Time, Bits: 41}, {Field: snowflake.Worker, Bits: 9}, {Field: snowflake.Sequence, Bits: 12}},
+		Fields:      []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 41}, {Field: snowflake.FieldWorker, Bits: 9}, {Field: snowflake.FieldSequence, Bits: 12}},
 		UnitMillis:  1,
 		EpochMillis: snowflake.Default().Spec().EpochMillis,
 	})

@@ -50,7 +50,7 @@ type calendar struct {
 
 func (c *calendar) of(t time.Time) time.Time { return t.Add(time.Duration(c.ahead.Load())) }
 
-var resets = map[commandv1.SequenceReset]sequence.Reset{daily: sequence.Daily, monthly: sequence.Monthly, yearly: sequence.Yearly}
+var resets = map[commandv1.SequenceReset]sequence.Reset{daily: sequence.ResetDaily, monthly: sequence.ResetMonthly, yearly: sequence.ResetYearly}
 
 // period of a resetting sequence at a right time.
 func (r *rules) period(t time.Time) int32 {

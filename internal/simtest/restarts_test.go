@@ -101,7 +101,7 @@ func TestGracefulRestarts(t *testing.T) {
 func few(workerBits uint8) snowflake.Spec {
 	spec := snowflake.Default().Spec()
 	for i := range spec.Fields {
-		if spec.Fields[i].Field == snowflake.Worker {
+		if spec.Fields[i].Field == snowflake.FieldWorker {
 			spec.Fields[i].Bits = workerBits
 		}
 	}

@@ -28,7 +28,7 @@ const worldEpoch = int64(1_735_689_600_000)
 // worldSpec is a layout with two workers and a tick of 10 ms.
 var worldSpec = snowflake.Spec{
 	Name: "tiny", UnitMillis: 10, EpochMillis: worldEpoch, Fields: []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 4},
+		{Field: snowflake.FieldTime, Bits: 30}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 4},
 	},
 }
 

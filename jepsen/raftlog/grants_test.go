@@ -18,7 +18,7 @@ const epoch = int64(1_735_689_600_000)
 
 var tiny = snowflake.Spec{
 	Name: "tiny", UnitMillis: 10, EpochMillis: epoch, Fields: []snowflake.FieldBits{
-		{Field: snowflake.Time, Bits: 30}, {Field: snowflake.Worker, Bits: 1}, {Field: snowflake.Sequence, Bits: 4},
+		{Field: snowflake.FieldTime, Bits: 30}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 4},
 	},
 }
 

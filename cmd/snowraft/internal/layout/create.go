@@ -107,7 +107,7 @@ func (f *specFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
 		}
 	}
 	for _, field := range spec.Fields {
-		if field.Field == snowflake.Sequence { // as wide as the default layout's, where it fits
+		if field.Field == snowflake.FieldSequence { // as wide as the default layout's, where it fits
 			spec.Spread = min(snowflake.Default().Spec().Spread, 1<<field.Bits)
 		}
 	}
