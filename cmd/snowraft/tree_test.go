@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -83,6 +84,44 @@ func TestExamplesParse(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Commands, flags, variables and keys are a promise: testdata/flags.golden lists them all, so that a change of
+// one is an edit of that file. A flag, its variable and its key have one name.
+func TestGoldenFlags(t *testing.T) {
+	t.Parallel()
+	var list strings.Builder
+	walk(newRoot(newTestApp().Host), func(cmd *cobra.Command) {
+		fmt.Fprintln(&list, cmd.CommandPath()+strings.TrimPrefix(cmd.Use, cmd.Name()))
+		config := cmd.Flags().Lookup("config") != nil
+		cmd.Flags().SortFlags = true
+		cmd.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name == "help" {
+				return
+			}
+			line := "  --" + f.Name
+			if f.Shorthand != "" {
+				line = "  -" + f.Shorthand + ", --" + f.Name
+			}
+			if f.NoOptDefVal == "" {
+				line += " " + f.Value.Type()
+			}
+			if env := f.Annotations[cli.EnvNote]; len(env) > 0 {
+				if want := "SNOWRAFT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_")); len(env) != 1 || env[0] != want {
+					t.Errorf("%s --%s has the variables %q, want %s", cmd.CommandPath(), f.Name, env, want)
+				}
+				line += "; env " + env[0]
+				if config && f.Name != "config" {
+					line += "; key " + f.Name
+				}
+			}
+			if f.DefValue != "" {
+				line += "; default " + f.DefValue
+			}
+			fmt.Fprintln(&list, line)
+		})
+	})
+	golden(t, "flags", list.String())
 }
 
 func TestGoldenHelp(t *testing.T) {
