@@ -26,6 +26,9 @@ func (s *State) Config() *commandv1.Config {
 	return s.config
 }
 
+// Configured reports whether the configuration was set.
+func (s *State) Configured() bool { return s.config != nil }
+
 // setConfig replaces the configuration. With only_if_unset it has no effect, and
 // succeeds, when one was set before.
 func (s *State) setConfig(e entry) Result {

@@ -13,7 +13,6 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -53,8 +52,9 @@ type Config struct {
 	// Lanes is how many lanes each layout gets; 0 is 1.
 	Lanes int
 
-	// The configuration of a cluster that this member starts; 0 and "" are the
-	// defaults: 10 min, 1 s, 500 ms, "refuse".
+	// The configuration of a cluster that this member starts; 0 and "" are not given,
+	// which is 10 min, 1 s, 500 ms, "refuse". A member of a cluster that has another
+	// value of a given one logs a warning.
 	MaxWindow      time.Duration
 	WaitThreshold  time.Duration
 	MaxClockOffset time.Duration
@@ -88,9 +88,6 @@ func (c Config) withDefaults() (Config, error) {
 	if c.DataDir == "" {
 		return c, errors.New("data-dir is empty")
 	}
-	c.MaxWindow = cmp.Or(c.MaxWindow, limits.DefaultWindow)
-	c.WaitThreshold = cmp.Or(c.WaitThreshold, limits.DefaultThreshold)
-	c.MaxClockOffset = cmp.Or(c.MaxClockOffset, limits.DefaultOffset)
 	if _, err := rollbackPolicy(c.Rollback); err != nil {
 		return c, err
 	}
@@ -98,27 +95,6 @@ func (c Config) withDefaults() (Config, error) {
 		return c, fmt.Errorf("redis-%w", err)
 	}
 	return c, nil
-}
-
-// initial is the configuration of a cluster that this member starts.
-func (c Config) initial() *commandv1.Config {
-	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked it
-	return &commandv1.Config{
-		MaxWindowMs:      c.MaxWindow.Milliseconds(),
-		WaitThresholdMs:  c.WaitThreshold.Milliseconds(),
-		MaxClockOffsetMs: c.MaxClockOffset.Milliseconds(),
-		Rollback:         policy,
-	}
-}
-
-func rollbackPolicy(name string) (commandv1.RollbackPolicy, error) {
-	switch name {
-	case "", "refuse":
-		return commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE, nil
-	case "swap":
-		return commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP, nil
-	}
-	return 0, fmt.Errorf("rollback is %q, expected refuse or swap", name)
 }
 
 // advertiseHost is the host that others reach this member at.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"strconv"
 	"sync"
@@ -22,6 +23,7 @@ type front = frontend.Front
 type Server struct {
 	*front
 	cfg    Config
+	logger *slog.Logger
 	ports  *ports
 	member *member.Member
 	peers  *peers
@@ -45,7 +47,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	logger := cfg.Logger.With("member", cfg.Name)
-	s := &Server{cfg: cfg, ports: p, opened: make(chan struct{})}
+	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{})}
 	s.peers = newPeers(s.identify)
 	s.front = frontend.New(frontend.Config{
 		What: "member", Logger: logger, Ports: p.Ports, State: stateCollector{s}, Ready: func() error { return s.member.Ready() },
@@ -78,7 +80,10 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))
 	}
+	while, done := context.WithCancel(context.Background())
+	go s.warnInitial(while)
 	go func() {
+		defer done()
 		select {
 		case <-s.member.Node().Failed():
 			err := s.member.Node().Failure()

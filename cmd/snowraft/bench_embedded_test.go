@@ -9,15 +9,13 @@ import (
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/bench"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/cmd/snowraft/internal/cluster"
 	"github.com/snowraft/snowraft/server"
 )
 
 // startMember starts a real cluster of one member and returns its API address, once it issues IDs.
 func startMember(t *testing.T) string {
 	t.Helper()
-	cfg := cluster.Defaults()
-	cfg.Lanes, cfg.Name, cfg.DataDir, cfg.BootstrapExpect, cfg.Version = 1, "a", t.TempDir(), 1, "v0.0.0"
+	cfg := server.Config{Name: "a", DataDir: t.TempDir(), BootstrapExpect: 1, Version: "v0.0.0"}
 	for _, address := range []*string{&cfg.APIAddr, &cfg.HTTPAddr, &cfg.RaftAddr, &cfg.GossipAddr} {
 		*address = cli.Localhost + ":0"
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/snowflake"
@@ -161,6 +163,19 @@ func (m *Member) LayoutAtLeader(ctx context.Context, name string) (*snowflake.La
 		err = &UnknownLayoutError{name}
 	}
 	return l, err
+}
+
+// ConfigAtLeader is the configuration of the cluster as it is at some moment after the call; only the leader
+// can tell. It fails with [cluster.ErrNotLeader], also before a new cluster has been given one.
+func (m *Member) ConfigAtLeader(ctx context.Context) (*commandv1.Config, error) {
+	config, ok, err := atLeader(ctx, m, func(string) (c *commandv1.Config, ok bool) {
+		m.fsm.View(func(s *fsm.State) { c, ok = s.Config(), s.Configured() })
+		return c, ok
+	}, "")
+	if err == nil && !ok {
+		err = fmt.Errorf("%w that has set up the cluster", cluster.ErrNotLeader)
+	}
+	return config, err
 }
 
 // LayoutExists implements Finder; only the leader can.

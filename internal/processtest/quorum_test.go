@@ -16,7 +16,7 @@ import (
 // ends, as it said that it would, and by itself when one of the two is back.
 func TestLostQuorum(t *testing.T) {
 	t.Parallel()
-	members := startCluster(t, 3, "--max-window", "4s")
+	members := startCluster(t, 3, "--initial-max-window", "4s")
 	ledger := newLedger()
 	for _, m := range members {
 		m.untilWindow("default", 2500*time.Millisecond)

@@ -78,7 +78,7 @@ func TestWrongCommandLine(t *testing.T) {
 		want  []string
 	}{
 		{[]string{"--no-such-flag"}, []string{"--no-such-flag", "serve --help"}},
-		{[]string{"--max-window", "soon"}, []string{"--max-window", `"soon"`, "expected a duration"}},
+		{[]string{"--initial-max-window", "soon"}, []string{"--initial-max-window", `"soon"`, "expected a duration"}},
 		{[]string{"--bootstrap-expect", "2"}, []string{"--bootstrap-expect", `"2"`, "odd"}},
 		{[]string{"--config", "/no/such/file"}, []string{"--config", "/no/such/file", "expected"}},
 	} {

@@ -117,7 +117,7 @@ func (r *run) open(ctx context.Context) (err error) {
 	cfg := lab.Config{
 		Dir: r.Dir, Binary: program(r.Programs), Upgrade: nextProgram(r.Programs), Members: r.Plan.Members, Journal: r.journal,
 		Flags: []string{
-			"--max-window", r.maxWindow().String(), "--wait-threshold", r.waitThreshold().String(), "--max-clock-offset", maxOffset.String(),
+			"--initial-max-window", r.maxWindow().String(), "--initial-wait-threshold", r.waitThreshold().String(), "--initial-max-clock-offset", maxOffset.String(),
 		},
 	}
 	cfg.Flags = append(cfg.Flags, r.Plan.Flags...)

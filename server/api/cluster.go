@@ -52,7 +52,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		ClusterId: node.ClusterID(), MemberId: node.ID(), Name: c.Name, Version: c.Version,
 		Term: node.Term(), CommitIndex: node.CommitIndex(), AppliedIndex: node.AppliedIndex(),
 		ObservedClockAtMs: m.State().Observed().Load(), ClockAtMs: now.Wall, ClockOffsetMs: m.Clock().Offset().Milliseconds(),
-		FsmVersionSupported: node.Commands(), Config: configMessage(m.State().ConfigValue()),
+		FsmVersionSupported: node.Commands(), Config: ConfigMessage(m.State().ConfigValue()),
 	}
 	if leader, ok := node.Leader(); ok {
 		resp.LeaderId, resp.LeaderName = leader.ID, leader.Name
@@ -162,8 +162,16 @@ func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) 
 	return &snowraftv1.LeaveResponse{}, nil
 }
 
-func (c *clusterService) GetConfig(context.Context, *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
-	return &snowraftv1.GetConfigResponse{Config: configMessage(c.Member.State().ConfigValue())}, nil
+// GetConfig answers a member that forwards the call as the leader.
+func (c *clusterService) GetConfig(ctx context.Context, _ *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
+	config := c.Member.State().ConfigValue()
+	if forwarded(ctx) {
+		var err error
+		if config, err = c.Member.ConfigAtLeader(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &snowraftv1.GetConfigResponse{Config: ConfigMessage(config)}, nil
 }
 
 func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
@@ -179,7 +187,7 @@ func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.Updat
 	if err != nil {
 		return nil, err
 	}
-	return &snowraftv1.UpdateConfigResponse{Config: configMessage(config)}, nil
+	return &snowraftv1.UpdateConfigResponse{Config: ConfigMessage(config)}, nil
 }
 
 func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {
@@ -190,7 +198,21 @@ func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.R
 	return &snowraftv1.ResetObservedClockResponse{ObservedClockAtMs: observed}, nil
 }
 
-func configMessage(c *commandv1.Config) *snowraftv1.Config {
+// ConfigAtLeader returns the configuration of the cluster as it is at some moment after the call.
+func (s *Services) ConfigAtLeader(ctx context.Context) (*snowraftv1.Config, error) {
+	reply, err := s.atLeader(ctx, snowraftv1.ClusterService_GetConfig_FullMethodName, &snowraftv1.GetConfigRequest{},
+		func(ctx context.Context, _ any) (any, error) {
+			config, err := s.Member.ConfigAtLeader(ctx)
+			return &snowraftv1.GetConfigResponse{Config: ConfigMessage(config)}, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return reply.(*snowraftv1.GetConfigResponse).GetConfig(), nil
+}
+
+// ConfigMessage returns a configuration as the API has it.
+func ConfigMessage(c *commandv1.Config) *snowraftv1.Config {
 	return &snowraftv1.Config{
 		MaxWindowMs: c.GetMaxWindowMs(), WaitThresholdMs: c.GetWaitThresholdMs(),
 		MaxClockOffsetMs: c.GetMaxClockOffsetMs(), Rollback: snowraftv1.RollbackPolicy(c.GetRollback()),

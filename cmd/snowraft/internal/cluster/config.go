@@ -33,8 +33,8 @@ func NewConfig(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "config",
 		Short: "Show and change what all members agree on",
-		Long: `The configuration of a cluster is replicated: all members have the same. The
-flags of "snowraft serve" of the same names only count for a new cluster.`,
+		Long: `Show and change the replicated configuration, which all members share. The flags
+--initial-... of "snowraft serve" only set it for a new cluster.`,
 		Example: `  snowraft config get
   snowraft config set --max-window 30m`,
 	}, newConfigGet(a), newConfigSet(a))
@@ -51,25 +51,30 @@ func showConfig(p *cli.Printer, c *snowraftv1.Config) error {
 	))
 }
 
-// AddConfigFlags adds the flags of what all members of a cluster agree on.
-func AddConfigFlags(c *server.Config, add func(group, name string, v *cli.Value, help string)) {
-	add("Issuing", "max-window", cli.DurationValue(&c.MaxWindow, limits.MinWindow, limits.MaxWindow),
-		"the longest window granted: how long a member can go on issuing without a quorum")
-	add("Clock", "wait-threshold", cli.DurationValue(&c.WaitThreshold, limits.MinThreshold, limits.MaxThreshold),
-		"how far a clock may be behind before issuing is refused instead of delayed")
-	add("Clock", "rollback", cli.ChoiceValue(&c.Rollback, "refuse", "swap"),
-		"what happens when a clock is behind by more: refuse to issue, or swap to another worker and go on out of time order")
-	add("Clock", "max-clock-offset", cli.DurationValue(&c.MaxClockOffset, limits.MinOffset, limits.MaxOffset),
-		"how far a clock may be ahead of the majority's before its member issues nothing")
+// AddConfigFlags adds the flags of what all members of a cluster agree on, and sets c to their defaults.
+func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help string)) {
+	c.MaxWindow, c.WaitThreshold, c.MaxClockOffset, c.Rollback = limits.DefaultWindow, limits.DefaultThreshold, limits.DefaultOffset, "refuse"
+	add("max-window", cli.DurationValue(&c.MaxWindow, limits.MinWindow, limits.MaxWindow),
+		"longest window granted, and so the longest time that a member issues IDs without quorum")
+	add("wait-threshold", cli.DurationValue(&c.WaitThreshold, limits.MinThreshold, limits.MaxThreshold),
+		"largest clock lag at which requests wait instead of failing")
+	add("rollback", cli.ChoiceValue(&c.Rollback, "refuse", "swap"),
+		"behavior beyond the wait threshold: refuse requests, or swap to another worker and issue IDs out of time order")
+	add("max-clock-offset", cli.DurationValue(&c.MaxClockOffset, limits.MinOffset, limits.MaxOffset),
+		"largest clock lead over the majority at which a member issues IDs")
 }
 
-// Defaults is what the members of a new cluster agree on without any setting.
-func Defaults() server.Config {
-	return server.Config{
-		MaxWindow:      limits.DefaultWindow,
-		WaitThreshold:  limits.DefaultThreshold,
-		MaxClockOffset: limits.DefaultOffset,
-		Rollback:       "refuse",
+// KeepGiven clears the settings that were not given.
+func KeepGiven(c *server.Config, given func(name string) bool) {
+	for name, unset := range map[string]func(){
+		"max-window":       func() { c.MaxWindow = 0 },
+		"wait-threshold":   func() { c.WaitThreshold = 0 },
+		"rollback":         func() { c.Rollback = "" },
+		"max-clock-offset": func() { c.MaxClockOffset = 0 },
+	} {
+		if !given(name) {
+			unset()
+		}
 	}
 }
 
@@ -90,7 +95,7 @@ func newConfigGet(a *cli.App) *cobra.Command {
 }
 
 func newConfigSet(a *cli.App) *cobra.Command {
-	c := Defaults()
+	var c server.Config
 	cmd := &cobra.Command{
 		Use:   "set",
 		Short: "Change the configuration of the cluster",
@@ -101,7 +106,7 @@ extension of each window; a shorter one does not take back what was granted.`,
   snowraft config set --rollback swap --wait-threshold 2s`,
 	}
 	flags := cmd.Flags()
-	AddConfigFlags(&c, func(_, name string, v *cli.Value, help string) {
+	AddConfigFlags(&c, func(name string, v *cli.Value, help string) {
 		// What holds now is not known here, so that no default is shown.
 		cli.AddFlag(cmd, "", name, "", v, help).DefValue = ""
 	})

@@ -14,7 +14,11 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-const configFlag = "config"
+const (
+	configFlag = "config"
+	// initialPrefix begins the names of the settings that count once, for a new cluster.
+	initialPrefix = "initial-"
+)
 
 // listeners are the flags of the addresses that a member listens at. An optional
 // one is off when it is empty, as it is by default.
@@ -42,9 +46,7 @@ type config struct {
 
 // memberDefaults is what a member is without any setting.
 func memberDefaults() server.Config {
-	c := cluster.Defaults()
-	c.Lanes, c.RedisCreate = 1, "strict"
-	return c
+	return server.Config{Lanes: 1, RedisCreate: "strict"}
 }
 
 func addFlags(cmd *cobra.Command, c *config) {
@@ -69,8 +71,8 @@ func addFlags(cmd *cobra.Command, c *config) {
 	cmd.Flags().Lookup("nonvoter").NoOptDefVal = "true"
 
 	cli.AddSetting(cmd, "Issuing", "lanes", cli.IntValue(&c.Lanes, 1, limits.Lanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
-	cluster.AddConfigFlags(&c.Config, func(group, name string, v *cli.Value, help string) {
-		cli.AddSetting(cmd, group, name, v, help+"; of a NEW cluster, later changed with \"snowraft config set\"")
+	cluster.AddConfigFlags(&c.Config, func(name string, v *cli.Value, help string) {
+		cli.AddSetting(cmd, "New cluster", initialPrefix+name, v, help+" (initial value for a new cluster; change it later with \"snowraft config set\")")
 	})
 
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
@@ -117,6 +119,7 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 		}
 		c.Name = name
 	}
+	cluster.KeepGiven(&c.Config, func(name string) bool { return flags.Changed(initialPrefix + name) })
 	switch {
 	case c.Nonvoter && c.BootstrapExpect > 0:
 		return cli.Usagef("--bootstrap-expect \"%d\": a nonvoter starts no cluster, expected 0 together with --nonvoter", c.BootstrapExpect)

@@ -45,7 +45,7 @@ var settings = []struct {
 	name  string
 	texts [3]string
 	get   func(config) any
-	want  [4]any // the default, then those of texts
+	want  [4]any // the default, or 0 of what counts only if given; then those of texts
 }{
 	{"name", [3]string{"a", "b", "c"}, func(c config) any { return c.Name }, [4]any{hostname(), "a", "b", "c"}},
 	{"data-dir", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.DataDir }, [4]any{"./snowraft-data", "/a", "/b", "/c"}},
@@ -60,10 +60,10 @@ var settings = []struct {
 	{"bootstrap-expect", [3]string{"0", "3", "5"}, func(c config) any { return c.BootstrapExpect }, [4]any{1, 0, 3, 5}},
 	{"nonvoter", [3]string{"true", "false", "true"}, func(c config) any { return c.Nonvoter }, [4]any{false, true, false, true}},
 	{"lanes", [3]string{"2", "3", "64"}, func(c config) any { return c.Lanes }, [4]any{1, 2, 3, 64}},
-	{"max-window", [3]string{"1s", "1m", "24h"}, func(c config) any { return c.MaxWindow }, [4]any{10 * time.Minute, time.Second, time.Minute, 24 * time.Hour}},
-	{"wait-threshold", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.WaitThreshold }, [4]any{time.Second, time.Millisecond, 2 * time.Second, time.Minute}},
-	{"rollback", [3]string{"swap", "refuse", "swap"}, func(c config) any { return c.Rollback }, [4]any{"refuse", "swap", "refuse", "swap"}},
-	{"max-clock-offset", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.MaxClockOffset }, [4]any{500 * time.Millisecond, time.Millisecond, 2 * time.Second, time.Minute}},
+	{"initial-max-window", [3]string{"1s", "1m", "24h"}, func(c config) any { return c.MaxWindow }, [4]any{time.Duration(0), time.Second, time.Minute, 24 * time.Hour}},
+	{"initial-wait-threshold", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.WaitThreshold }, [4]any{time.Duration(0), time.Millisecond, 2 * time.Second, time.Minute}},
+	{"initial-rollback", [3]string{"swap", "refuse", "swap"}, func(c config) any { return c.Rollback }, [4]any{"", "swap", "refuse", "swap"}},
+	{"initial-max-clock-offset", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.MaxClockOffset }, [4]any{time.Duration(0), time.Millisecond, 2 * time.Second, time.Minute}},
 	{"log-level", [3]string{"debug", "warn", "error"}, func(c config) any { return c.logLevel }, [4]any{"info", "debug", "warn", "error"}},
 	{"log-format", [3]string{"json", "text", "json"}, func(c config) any { return c.logFormat }, [4]any{"text", "json", "text", "json"}},
 }
@@ -115,8 +115,8 @@ func TestSettingsAreComplete(t *testing.T) {
 		t.Errorf("the settings are %v, those tested %v", found, tested)
 	}
 	for _, name := range []string{"max-window", "wait-threshold", "rollback", "max-clock-offset"} {
-		if help := cmd.Flags().Lookup(name).Usage; !strings.Contains(help, "NEW cluster") || !strings.Contains(help, "snowraft config set") {
-			t.Errorf("--%s: the help does not say when it counts: %s", name, help)
+		if help := cmd.Flags().Lookup("initial-" + name).Usage; !strings.Contains(help, "new cluster") || !strings.Contains(help, "snowraft config set") {
+			t.Errorf("--initial-%s: the help does not say when it counts: %s", name, help)
 		}
 	}
 }

@@ -1,0 +1,104 @@
+package server
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/api"
+)
+
+// initialRetry is the pause between two requests to the leader for the configuration.
+const initialRetry = time.Second
+
+// given returns the settings of a new cluster that are given; the others are 0.
+func (c Config) given() *commandv1.Config {
+	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked it
+	return &commandv1.Config{
+		MaxWindowMs:      c.MaxWindow.Milliseconds(),
+		WaitThresholdMs:  c.WaitThreshold.Milliseconds(),
+		MaxClockOffsetMs: c.MaxClockOffset.Milliseconds(),
+		Rollback:         policy,
+	}
+}
+
+// initial returns the configuration of a cluster that this member starts.
+func (c Config) initial() *commandv1.Config {
+	g := c.given()
+	return &commandv1.Config{
+		MaxWindowMs:      cmp.Or(g.GetMaxWindowMs(), limits.DefaultWindow.Milliseconds()),
+		WaitThresholdMs:  cmp.Or(g.GetWaitThresholdMs(), limits.DefaultThreshold.Milliseconds()),
+		MaxClockOffsetMs: cmp.Or(g.GetMaxClockOffsetMs(), limits.DefaultOffset.Milliseconds()),
+		Rollback:         cmp.Or(g.GetRollback(), commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE),
+	}
+}
+
+func rollbackPolicy(name string) (commandv1.RollbackPolicy, error) {
+	switch name {
+	case "":
+		return commandv1.RollbackPolicy_ROLLBACK_POLICY_UNSPECIFIED, nil
+	case "refuse":
+		return commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE, nil
+	case "swap":
+		return commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP, nil
+	}
+	return 0, fmt.Errorf("rollback %q: expected refuse or swap", name)
+}
+
+// warnInitial warns of each given setting that the cluster has another value of. It waits for a
+// leader, whose configuration is the cluster's: this member's replica may be behind.
+func (s *Server) warnInitial(ctx context.Context) {
+	given := s.cfg.given()
+	if proto.Size(given) == 0 {
+		return
+	}
+	for {
+		current, err := s.api.ConfigAtLeader(ctx)
+		if err == nil {
+			for _, d := range differences(api.ConfigMessage(given), current) {
+				s.logger.Warn("initial setting ignored, because the cluster has another value; change it with \"snowraft config set\"",
+					"setting", d.setting, "given", d.given, "cluster", d.cluster)
+			}
+			return
+		}
+		select {
+		case <-time.After(initialRetry):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// difference is a setting that was given for a new cluster and has another value in the cluster.
+type difference struct{ setting, given, cluster string }
+
+// differences compares the settings that are given with those of the cluster.
+func differences(given, current *snowraftv1.Config) (all []difference) {
+	is, has := given.ProtoReflect(), current.ProtoReflect()
+	fields := is.Descriptor().Fields()
+	for i := range fields.Len() {
+		if f := fields.Get(i); is.Has(f) && !is.Get(f).Equal(has.Get(f)) {
+			name := strings.ReplaceAll(strings.TrimSuffix(string(f.Name()), "_ms"), "_", "-")
+			all = append(all, difference{name, settingText(f, is.Get(f)), settingText(f, has.Get(f))})
+		}
+	}
+	return all
+}
+
+// settingText formats a setting as its flag takes it.
+func settingText(field protoreflect.FieldDescriptor, value protoreflect.Value) string {
+	if field.Kind() != protoreflect.EnumKind {
+		return (time.Duration(value.Int()) * time.Millisecond).String()
+	}
+	values := field.Enum().Values()
+	prefix := strings.TrimSuffix(string(values.ByNumber(0).Name()), "UNSPECIFIED")
+	return strings.ToLower(strings.TrimPrefix(string(values.ByNumber(value.Enum()).Name()), prefix))
+}

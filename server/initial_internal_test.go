@@ -1,0 +1,29 @@
+package server
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/server/api"
+)
+
+func TestInitialSettingsThatDiffer(t *testing.T) {
+	t.Parallel()
+	cluster := api.ConfigMessage(Config{MaxWindow: time.Minute, Rollback: "swap"}.initial())
+	for _, c := range []struct {
+		given Config
+		want  []difference
+	}{
+		{Config{}, nil},
+		{Config{MaxWindow: time.Minute, WaitThreshold: time.Second, MaxClockOffset: 500 * time.Millisecond, Rollback: "swap"}, nil},
+		{Config{MaxWindow: 10 * time.Minute}, []difference{{"max-window", "10m0s", "1m0s"}}}, // the default, but given
+		{Config{WaitThreshold: time.Millisecond, MaxClockOffset: time.Second, Rollback: "refuse"}, []difference{
+			{"wait-threshold", "1ms", "1s"}, {"max-clock-offset", "1s", "500ms"}, {"rollback", "refuse", "swap"},
+		}},
+	} {
+		if got := differences(api.ConfigMessage(c.given.given()), cluster); !slices.Equal(got, c.want) {
+			t.Errorf("differences(%+v) = %v, want %v", c.given, got, c.want)
+		}
+	}
+}
