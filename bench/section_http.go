@@ -28,10 +28,10 @@ func plainHTTP() section {
 		if err := members[0].sequence(ctx, "bench", snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED); err != nil {
 			return nil, err
 		}
-		turn := func(name, against, address, path string) contender {
+		turn := func(name, against, address, method, path string) contender {
 			callers := make([]load.Caller, clients)
 			for i := range callers {
-				c := load.NewHTTP(address, http.MethodGet, path, 1, callTimeout)
+				c := load.NewHTTP(address, method, path, 1, callTimeout)
 				started.add(func() error { c.Close(); return nil })
 				callers[i] = c
 			}
@@ -40,9 +40,9 @@ func plainHTTP() section {
 		return comparison{
 			heading: "64 clients, a connection each that is kept",
 			contenders: []contender{
-				turn(bare, "", constant, "/"),
-				turn("`GET /id`", bare, members[0].http, "/id"),
-				turn("`GET /seq/NAME`, relaxed", bare, members[0].http, "/seq/bench"),
+				turn(bare, "", constant, http.MethodGet, "/"),
+				turn("`GET /id`", bare, members[0].http, http.MethodGet, "/id"),
+				turn("`POST /seq/NAME`, relaxed", bare, members[0].http, http.MethodPost, "/seq/bench"),
 			},
 			columns: []column{
 				{"requests a second", calls, false, amount}, {"of the constant's", calls, true, ratio},

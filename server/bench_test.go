@@ -110,9 +110,10 @@ func BenchmarkPlainHTTP(b *testing.B) {
 	n.createSequence(&snowraftv1.Sequence{Name: "bench", Start: new(int64(1_000_000))})
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "1234567\n") }))
 	b.Cleanup(bare.Close)
-	for _, path := range []string{"/seq/bench", "/id"} {
-		b.Run(path[1:], func(b *testing.B) {
-			byTurns(b, pipelined, newPipeline(b, strings.TrimPrefix(bare.URL, "http://"), path), newPipeline(b, n.server.HTTPAddr(), path))
+	for _, c := range []struct{ method, path string }{{"POST", "/seq/bench"}, {"GET", "/id"}} {
+		b.Run(c.path[1:], func(b *testing.B) {
+			byTurns(b, pipelined, newPipeline(b, strings.TrimPrefix(bare.URL, "http://"), c.method, c.path),
+				newPipeline(b, n.server.HTTPAddr(), c.method, c.path))
 		})
 	}
 }
@@ -122,13 +123,13 @@ func BenchmarkPlainHTTP(b *testing.B) {
 const pipelined = 64
 
 // newPipeline returns a function that sends the same request many times over one connection.
-func newPipeline(b *testing.B, address, path string) func() {
+func newPipeline(b *testing.B, address, method, path string) func() {
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { conn.Close() })
-	request := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	request := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
 	if _, err := io.WriteString(conn, request); err != nil {
 		b.Fatal(err)
 	}

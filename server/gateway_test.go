@@ -129,7 +129,8 @@ func TestGatewayOtherDoors(t *testing.T) {
 		{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`},
 		{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`}, // now from its buffer
 		{"POST", "/v1/sequences", `{"sequence":{"name":"s","format":"N{seq}","mode":"SEQUENCE_MODE_STRICT"}}`, `"name":"s"`},
-		{"GET", "/seq/s?n=2", "", "N1\nN2\n"},
+		{"POST", "/seq/s?count=2&request_id=a", "", "N1\nN2\n"},
+		{"POST", "/seq/s", "count=2&request_id=a", "N1\nN2\n"},
 		{"GET", "/api/segment/get/s", "", "3"},
 		{"GET", "/tinyid/id/nextId?bizType=s&batchSize=2", "", "[4,5]"},
 		{"GET", "/v1/status", "", `"fsmVersion"`},
@@ -144,7 +145,7 @@ func TestGatewayOtherDoors(t *testing.T) {
 	}
 	all := make(seen)
 	for range 20 {
-		_, body := g.ask("GET", "/id?n=3", "")
+		_, body := g.ask("GET", "/id?count=3", "")
 		for line := range strings.FieldsSeq(body) {
 			all.add(t, "/id", parseID(t, line))
 		}

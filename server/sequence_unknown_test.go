@@ -123,7 +123,7 @@ func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
 		})
 	}
 	all.Go(func() {
-		resp, err := http.Get("http://" + n.server.HTTPAddr() + "/seq/s")
+		resp, err := http.Post("http://"+n.server.HTTPAddr()+"/seq/s", "", http.NoBody)
 		if err != nil {
 			t.Error(err)
 			return

@@ -51,7 +51,7 @@ func TestHTTPOnAFollower(t *testing.T) {
 	}
 	got := make(seen)
 	for range 20 {
-		code, body := f.ask("GET", "/id?n=3", "")
+		code, body := f.ask("GET", "/id?count=3", "")
 		lines := strings.Fields(body)
 		if code != http.StatusOK || len(lines) != 3 {
 			t.Fatalf("/id: %d %s", code, body)
@@ -68,8 +68,8 @@ func TestHTTPLongText(t *testing.T) {
 	if code, body := n.ask("POST", "/v1/sequences", `{"sequence":{"name":"s"}}`); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
-	for _, path := range []string{"/id?n=100000", "/seq/s?n=100000"} {
-		code, body := n.ask("GET", path, "")
+	for _, path := range []string{"/id?count=100000", "/seq/s?count=100000"} {
+		code, body := n.ask("POST", path, "")
 		got := make(seen)
 		for l := range strings.Lines(body) {
 			got.add(t, path, parseID(t, strings.TrimSuffix(l, "\n")))
@@ -122,6 +122,7 @@ func TestHTTPRefusals(t *testing.T) {
 		{"GET", "/v1/layouts/none", "", 404, `"reason":"UNKNOWN_LAYOUT"`},
 		{"GET", "/id?layout=none", "", 404, "UNKNOWN_LAYOUT: "},
 		{"GET", "/v1/sequences/a//b", "", 404, `"sequence":"a//b"`}, // not sent elsewhere for its path
+		{"POST", "/seq/a?request_id=%ff", "", 400, "the request ID is not UTF-8"},
 		{"GET", "/api/snowflake/get/", "", 404, `"message":"No message available"`},
 		{"POST", "/v1/ids:generate", `{"count":1000001}`, 400, `"reason":"INVALID_ARGUMENT"`},
 		{"POST", "/v1/ids:generate", `{"layout":"` + strings.Repeat("x", 65<<10) + `"}`, 413, "65536"},
@@ -135,7 +136,7 @@ func TestHTTPRefusals(t *testing.T) {
 		t.Errorf("/metrics does not count the requests")
 	}
 	for _, path := range []string{"/seq/none", "/api/segment/get/none", "/tinyid/id/nextId?bizType=none&token=x"} {
-		n.ask("GET", path, "")
+		n.ask("POST", path, "")
 	}
 	_, body := n.ask("GET", "/metrics", "")
 	for _, line := range []string{

@@ -121,7 +121,7 @@ func TestBenchHTTP(t *testing.T) {
 		"http":                 "GET /id",
 		"http --post":          "POST /id",
 		"http --layout orders": "GET /id?layout=orders",
-		"http tenant/a?b":      "GET /seq/tenant/a%3Fb",
+		"http tenant/a?b":      "POST /seq/tenant/a%3Fb",
 	} {
 		succeeds(t, append([]string{"bench", "--addr", address, "-d", "20ms", "-r", "100"}, strings.Fields(line)...)...)
 		for range len(asked) {

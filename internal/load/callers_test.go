@@ -109,11 +109,11 @@ func TestHTTPCaller(t *testing.T) {
 		t.Cleanup(c.Close)
 		return c
 	}
-	c := open(http.MethodPost, "/id?n=3", 3, time.Minute)
+	c := open(http.MethodPost, "/id?count=3", 3, time.Minute)
 	for range 2 {
 		expect(t, "numbers", c, "3 [{5 6} {18446744073709551613 18446744073709551613}]")
 	}
-	if got := <-requests; got != "POST /id?n=3" || len(conns) != 1 {
+	if got := <-requests; got != "POST /id?count=3" || len(conns) != 1 {
 		t.Errorf("%s on %d connections, expected one that is kept", got, len(conns))
 	}
 	expect(t, "too few", open(http.MethodGet, "/id", 4, time.Minute), "3 [{5 6} {18446744073709551613 18446744073709551613}] WRONG_COUNT")

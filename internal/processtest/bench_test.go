@@ -32,7 +32,7 @@ func TestBench(t *testing.T) {
 		"embedded": 1, "embedded --lanes 2 -b 5000 -c 3": 5000,
 		"seq orders -b 3": 3, "seq orders -r 50 -c 3": 1,
 		"redis orders -b 16 --addr " + redis: 16,
-		"http -b 10 --addr " + m.http:        10, "http orders --post --addr " + m.http: 1,
+		"http -b 10 --addr " + m.http:        10, "http orders --addr " + m.http: 1,
 	} {
 		d := answer[benchDoc](t, at(m), append([]string{"bench", "-d", "200ms"}, strings.Fields(line)...)...)
 		if d.Calls == 0 || d.Numbers != batch*d.Calls || d.Failed != 0 || d.Check.Checked != d.Numbers || d.Check.Duplicates != 0 {

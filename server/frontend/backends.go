@@ -87,10 +87,10 @@ func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (fi
 }
 
 // AppendNext appends count numbers as text, each with a newline, long text by pieces.
-func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64) ([]byte, error) {
+func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	n, err := b.issuer.Next(ctx, sequence, count, "")
+	n, err := b.issuer.Next(ctx, sequence, count, requestID)
 	if err != nil {
 		return dst, b.count(wire.Status(err))
 	}

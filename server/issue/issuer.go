@@ -5,6 +5,7 @@ package issue
 import (
 	"context"
 	"fmt"
+	"unicode/utf8"
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/limits"
@@ -102,8 +103,11 @@ func CheckNext(count uint64, requestID string) error {
 	return CheckRequestID(requestID)
 }
 
-// CheckRequestID refuses a request ID that is too long.
+// CheckRequestID refuses a request ID that is too long, or that members cannot pass on.
 func CheckRequestID(requestID string) error {
+	if !utf8.ValidString(requestID) {
+		return wire.Invalid("the request ID is not UTF-8")
+	}
 	if len(requestID) > limits.RequestIDBytes {
 		return wire.Invalid(fmt.Sprintf("the request ID has %d bytes, at most %d are allowed", len(requestID), limits.RequestIDBytes))
 	}

@@ -22,7 +22,7 @@ func (constant) Next(context.Context, string, uint64) (first, increment int64, e
 	return 1234567, 1, nil
 }
 
-func (constant) AppendNext(_ context.Context, dst []byte, _ io.Writer, _ string, _ uint64) ([]byte, error) {
+func (constant) AppendNext(_ context.Context, dst []byte, _ io.Writer, _ string, _ uint64, _ string) ([]byte, error) {
 	return append(dst, "1234567\n"...), nil
 }
 
@@ -41,7 +41,7 @@ type pipeline struct {
 	answers  []byte // of the length that they all have
 }
 
-func newPipeline(b *testing.B, handler http.Handler, path string) *pipeline {
+func newPipeline(b *testing.B, handler http.Handler, method, path string) *pipeline {
 	b.Helper()
 	s := httptest.NewServer(handler)
 	b.Cleanup(s.Close)
@@ -50,7 +50,7 @@ func newPipeline(b *testing.B, handler http.Handler, path string) *pipeline {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { conn.Close() })
-	request := "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n"
+	request := method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n"
 	if _, err := io.WriteString(conn, request); err != nil {
 		b.Fatal(err)
 	}
@@ -78,15 +78,15 @@ func (p *pipeline) ask(b *testing.B) time.Duration {
 func BenchmarkText(b *testing.B) {
 	r := newRig(b, func(c *web.Config) { c.Backend, c.Served = constant{}, func(string, int, time.Duration) {} })
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "1234567\n") })
-	for _, c := range []struct{ name, path string }{
-		{"id", "/id"},
-		{"idLayout", "/id?n=1&layout=default"},
-		{"seq", "/seq/orders"},
-		{"segment", "/api/segment/get/orders"},
-		{"nextId", "/tinyid/id/nextId?bizType=orders"},
+	for _, c := range []struct{ name, method, path string }{
+		{"id", "GET", "/id"},
+		{"idLayout", "GET", "/id?count=1&layout=default"},
+		{"seq", "POST", "/seq/orders"},
+		{"segment", "GET", "/api/segment/get/orders"},
+		{"nextId", "GET", "/tinyid/id/nextId?bizType=orders"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			one, other := newPipeline(b, bare, c.path), newPipeline(b, r.handler, c.path)
+			one, other := newPipeline(b, bare, c.method, c.path), newPipeline(b, r.handler, c.method, c.path)
 			var bareTook, took time.Duration
 			for b.Loop() {
 				bareTook += one.ask(b)

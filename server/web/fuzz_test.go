@@ -15,14 +15,14 @@ import (
 // and never says that something broke.
 func FuzzHTTP(f *testing.F) {
 	for _, path := range []string{
-		"/id?n=3", "/seq/a%2fb?n=2", "/seq/", "/v1/ids:generate", "/v1/sequences/a/b:next", "/v1/sequences:last?sequence=a", "/v1/sequences/:last",
+		"/id?count=3", "/seq/a%2fb?count=2&request_id=a", "/seq/", "/v1/ids:generate", "/v1/sequences/a/b:next", "/v1/sequences:last?sequence=a", "/v1/sequences/:last",
 		"/v1/sequences/a?force=true", "/v1/ids/12/grant", "/v1/members/%2e%2e", "/api/segment/get/a", "/api/snowflake/get/%00", "/tinyid/id/nextId?bizType=a&batchSize=9",
 		"/tinyid/id/nextIdSimple?bizType=none", "/docs", "/openapi.json", "/", "//", "/v1/", "/v1//status", "/v1/sequences?page_size=1&page_size=2", "/v1/sequences?prefix[a]=b",
 	} {
 		f.Add("GET", path, "", "", "")
 		f.Add("POST", path, `{"count":1}`, "Content-Type", "application/json")
 		f.Add("PATCH", path, `{"name":"x","max":"9","config":{"rollback":"ROLLBACK_POLICY_SWAP"}}`, "Grpc-Timeout", "1S")
-		f.Add("DELETE", path, "a=b&n=1", "Snowraft-Forwarded-By", "x")
+		f.Add("DELETE", path, "a=b&count=1", "Snowraft-Forwarded-By", "x")
 	}
 	r := newRig(f)
 	f.Fuzz(func(t *testing.T, method, target, body, header, value string) {

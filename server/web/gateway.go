@@ -175,7 +175,7 @@ func (g *gateway) failRouting(ctx context.Context, _ *runtime.ServeMux, _ runtim
 	var err error
 	switch code {
 	case http.StatusMethodNotAllowed:
-		err = wrongMethod(w, r, g.allowed(r))
+		err = wrongMethod(w, r, g.allowed(r), "")
 	case http.StatusBadRequest:
 		err = invalid("the path can't be read")
 	default:

@@ -26,8 +26,9 @@ type Backend interface {
 	// AppendNext appends the next count numbers as text, in the sequence's format
 	// if it has one, each followed by a newline. What gets too long goes to w on the
 	// way, see [Flush], and the rest is returned. An error comes before all of it:
-	// the numbers are taken in one go.
-	AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64) ([]byte, error)
+	// the numbers are taken in one go. A repeated request with a request ID that is
+	// not empty gets the same numbers.
+	AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error)
 	// AppendIDs does the same with count IDs of a layout, "" being the default.
 	AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) ([]byte, error)
 }
@@ -168,11 +169,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	route, status = e.answer(h, w, r, name)
 }
 
-// admit refuses what browsers send on behalf of other sites: there is nothing
-// else between a page on the web and the ports of whoever looks at it. What is
-// read may be asked for, since no such page gets to see the answer. The name
-// that a request was sent to is not judged: services and proxies give members
-// names that they don't know of.
+// admit refuses requests that a browser sends on behalf of another site's page: nothing
+// else protects the ports that the browser's user reaches. Reads are admitted, because
+// the page does not see the answer. The name that the request was sent to is not checked:
+// services and proxies give members names that the members do not know.
+//
+// It also refuses requests for numbers that a browser sends before its user asks for them.
 func (h *handler) admit(e *endpoint, r *http.Request) error {
 	if e.take != nil && r.Method == http.MethodGet && (r.Header["Sec-Fetch-Site"] != nil || r.Header["Origin"] != nil) {
 		post := *r
@@ -182,5 +184,22 @@ func (h *handler) admit(e *endpoint, r *http.Request) error {
 	if err := h.origins.Check(r); err != nil {
 		return &rpc.Error{Code: codes.PermissionDenied, Message: fmt.Sprintf("a page of another site sent this request: %v", err)}
 	}
+	if e.take != nil && speculative(r.Header) {
+		return &rpc.Error{Code: codes.PermissionDenied, Message: fmt.Sprintf("%s: a prefetch or prerender takes no numbers; send the request when it is needed", r.URL.Path)}
+	}
 	return nil
+}
+
+// speculative reports whether a browser sent a request that its user may never make:
+// a prefetch, a prerender, or a preview of a page.
+func speculative(h http.Header) bool {
+	for _, name := range [...]string{"Sec-Purpose", "Purpose", "X-Moz"} {
+		for _, value := range h[name] {
+			value = strings.ToLower(value)
+			if strings.Contains(value, "prefetch") || strings.Contains(value, "prerender") || strings.Contains(value, "preview") {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -32,8 +33,9 @@ type fakeBackend struct {
 	mu    sync.Mutex
 	id    uint64
 	next  map[string]int64
-	err   error // what everything fails with, if not nil
-	taken int   // numbers given out
+	err   error             // what everything fails with, if not nil
+	taken int               // numbers given out
+	once  map[string][]byte // answers by request ID
 }
 
 func (b *fakeBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
@@ -53,7 +55,10 @@ func (b *fakeBackend) Next(ctx context.Context, sequence string, count uint64) (
 	return first, 1, ctx.Err()
 }
 
-func (b *fakeBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64) ([]byte, error) {
+func (b *fakeBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, sequence string, count uint64, requestID string) ([]byte, error) {
+	if again := b.once[requestID]; again != nil {
+		return append(dst, again...), nil
+	}
 	first, increment, err := b.Next(ctx, sequence, count)
 	if err != nil {
 		return dst, err
@@ -66,6 +71,9 @@ func (b *fakeBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, s
 		if dst, err = web.Flush(w, dst); err != nil {
 			return dst, nil
 		}
+	}
+	if requestID != "" {
+		b.once[requestID] = bytes.Clone(dst)
 	}
 	return dst, nil
 }
@@ -159,7 +167,7 @@ type rig struct {
 
 func newRig(t testing.TB, change ...func(*web.Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, backend: &fakeBackend{next: make(map[string]int64)}, service: &service{}}
+	r := &rig{t: t, backend: &fakeBackend{next: make(map[string]int64), once: make(map[string][]byte)}, service: &service{}}
 	l := bufconn.Listen(64 << 10)
 	g := grpc.NewServer()
 	snowraftv1.RegisterSequenceServiceServer(g, r.service)

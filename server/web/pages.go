@@ -59,7 +59,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) (route string, st
 		return noRoute, refuseJSON(w, r, e)
 	}
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return r.URL.Path, refuseJSON(w, r, wrongMethod(w, r, "GET, HEAD"))
+		return r.URL.Path, refuseJSON(w, r, wrongMethod(w, r, "GET, HEAD", ""))
 	}
 	header := w.Header()
 	header.Set("Content-Type", p.contentType)

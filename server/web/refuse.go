@@ -58,11 +58,11 @@ func unreadable(err error) error {
 	return invalid("the body can't be read: " + err.Error())
 }
 
-// wrongMethod is for a path that exists under other methods.
-func wrongMethod(w http.ResponseWriter, r *http.Request, allowed string) error {
+// wrongMethod refuses the method of a request whose path takes others; why ends the message.
+func wrongMethod(w http.ResponseWriter, r *http.Request, allowed, why string) error {
 	w.Header().Set("Allow", allowed)
 	return &refusal{http.StatusMethodNotAllowed,
-		&rpc.Error{Code: codes.Unimplemented, Message: fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allowed, r.Method)}}
+		&rpc.Error{Code: codes.Unimplemented, Message: fmt.Sprintf("%s takes %s, not %s%s", r.URL.Path, allowed, r.Method, why)}}
 }
 
 // head sets what every refusal has.

@@ -43,25 +43,31 @@ func Flush(w io.Writer, text []byte) ([]byte, error) {
 }
 
 func (h *handler) ids(w http.ResponseWriter, r *http.Request, _ string) error {
-	p, err := readParams(w, r, true)
+	p, err := readParams(w, r, "layout")
 	if err != nil {
 		return err
 	}
 	return answerText(w, func(dst []byte) ([]byte, error) {
-		return h.cfg.Backend.AppendIDs(r.Context(), dst, w, p.layout, p.n)
+		return h.cfg.Backend.AppendIDs(r.Context(), dst, w, p.option, p.count)
 	})
 }
 
 func (h *handler) next(w http.ResponseWriter, r *http.Request, name string) error {
-	p, err := readParams(w, r, false)
+	if r.Method != http.MethodPost {
+		return wrongMethod(w, r, http.MethodPost, "; a request takes numbers, and clients and proxies may repeat any other method")
+	}
+	p, err := readParams(w, r, "request_id")
 	if err != nil {
 		return err
 	}
 	if name == "" {
 		return &refusal{http.StatusNotFound, invalid("the path ends before the sequence's name: /seq/NAME")}
 	}
+	if p.given[1] && p.option == "" {
+		return invalid("parameter request_id is empty; send a value, or omit it")
+	}
 	return answerText(w, func(dst []byte) ([]byte, error) {
-		return h.cfg.Backend.AppendNext(r.Context(), dst, w, name, uint64(p.n))
+		return h.cfg.Backend.AppendNext(r.Context(), dst, w, name, uint64(p.count), p.option)
 	})
 }
 
@@ -101,33 +107,34 @@ func writeText(w http.ResponseWriter, contentType []string, text []byte) {
 	finishText(w, text)
 }
 
-// params are what plain answers can be asked for with.
+// params are the parameters of plain answers.
 type params struct {
-	n      uint32
-	layout string
-	given  [2]bool // n and layout
+	count  uint32
+	option string  // value of the endpoint's other parameter
+	given  [2]bool // count and option
 }
 
-// readParams reads them from the query, and from the form that a POST may be.
-// A method that promises to have no effect besides GET, such as HEAD, is refused.
-func readParams(w http.ResponseWriter, r *http.Request, layouts bool) (p params, err error) {
-	p.n = 1
+// readParams returns the count and the option of that name, which are in the query or in
+// the form of a POST. It refuses methods other than GET and POST, HEAD included, because
+// every answer takes numbers.
+func readParams(w http.ResponseWriter, r *http.Request, option string) (p params, err error) {
+	p.count = 1
 	if r.Method != http.MethodGet && r.Method != http.MethodPost {
-		return p, wrongMethod(w, r, "GET, POST")
+		return p, wrongMethod(w, r, "GET, POST", "")
 	}
-	if err := p.parse(r.URL.RawQuery, layouts); err != nil || r.Method == http.MethodGet || r.ContentLength == 0 {
+	if err := p.parse(r.URL.RawQuery, option); err != nil || r.Method == http.MethodGet || r.ContentLength == 0 {
 		return p, err
 	}
 	form, err := io.ReadAll(r.Body)
 	if err != nil {
 		return p, unreadable(err)
 	}
-	return p, p.parse(string(form), layouts)
+	return p, p.parse(string(form), option)
 }
 
-// parse reads a query. It is url.ParseQuery without its map. A parameter that comes
-// twice is refused: what is meant is not known, and numbers are given out once.
-func (p *params) parse(query string, layouts bool) error {
+// parse reads a query. It is url.ParseQuery without its map. It refuses a repeated
+// parameter: either value could be meant, and numbers are issued once.
+func (p *params) parse(query, option string) error {
 	for query != "" {
 		var pair string
 		pair, query, _ = strings.Cut(query, "&")
@@ -138,28 +145,26 @@ func (p *params) parse(query string, layouts bool) error {
 		if strings.ContainsAny(value, "%+") {
 			var err error
 			if value, err = url.QueryUnescape(value); err != nil {
-				return invalid(fmt.Sprintf("%s can't be read: %v", key, err))
+				return invalid(fmt.Sprintf("parameter %s: %v", key, err))
 			}
 		}
 		var again bool
-		switch {
-		case key == "n":
+		switch key {
+		case "count":
 			n, err := strconv.ParseUint(value, 10, 32)
 			if err != nil || n < 1 || n > limits.Texts {
-				return invalid(fmt.Sprintf("n is %s, expected 1 to %d", value, limits.Texts))
+				return invalid(fmt.Sprintf("count %q: expected a whole number from 1 to %d", value, limits.Texts))
 			}
-			p.n = uint32(n)
+			p.count = uint32(n)
 			again, p.given[0] = p.given[0], true
-		case key == "layout" && layouts:
-			p.layout = value
+		case option:
+			p.option = value
 			again, p.given[1] = p.given[1], true
-		case layouts:
-			return invalid(fmt.Sprintf("%s is no parameter here, expected n or layout", key))
 		default:
-			return invalid(fmt.Sprintf("%s is no parameter here, expected n", key))
+			return invalid(fmt.Sprintf("unknown parameter %s; send count or %s", key, option))
 		}
 		if again {
-			return invalid(fmt.Sprintf("%s is there twice, expected it once", key))
+			return invalid(fmt.Sprintf("parameter %s is repeated; send it once", key))
 		}
 	}
 	return nil

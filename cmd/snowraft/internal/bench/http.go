@@ -26,13 +26,14 @@ func newHTTP(a *cli.App) *cobra.Command {
 		Short: "Measure IDs or numbers as plain text over HTTP",
 		Long: `Asks for /id, or for /seq/NAME if a sequence is named, from --clients clients, each
 on a connection of its own that is kept. With --batch, an answer has that many lines.
+Numbers of a sequence are always taken with POST.
 Numbers of a sequence with a format can't be checked for duplicates.`,
 		Example: `  snowraft bench http
   snowraft bench http orders --clients 100 --batch 10
   snowraft bench http --post --addr 10.0.0.1:7701,10.0.0.2:7701`,
 	}
 	cli.AddLayoutFlag(cmd, &layout)
-	cmd.Flags().BoolVar(&post, "post", false, "ask with POST instead of GET")
+	cmd.Flags().BoolVar(&post, "post", false, "take IDs with POST instead of GET")
 	return command(a, cmd, target{
 		noun: "numbers", port: cli.HTTPPort,
 		batch: limits.Texts, batchHelp: "how many IDs or numbers a request asks for",
@@ -45,7 +46,7 @@ Numbers of a sequence with a format can't be checked for duplicates.`,
 				if cmd.Flags().Changed("layout") {
 					return nil, cli.Usagef("--layout: expected without a SEQUENCE")
 				}
-				path = "/seq/" + strings.ReplaceAll(url.PathEscape(args[0]), "%2F", "/")
+				post, path = true, "/seq/"+strings.ReplaceAll(url.PathEscape(args[0]), "%2F", "/")
 			}
 			if post {
 				method = http.MethodPost
@@ -53,7 +54,7 @@ Numbers of a sequence with a format can't be checked for duplicates.`,
 			return ownConnections(ctx, cfg, func(address string, batch int) closingCaller {
 				query, full := maps.Clone(query), path
 				if batch > 1 {
-					query.Set("n", strconv.Itoa(batch))
+					query.Set("count", strconv.Itoa(batch))
 				}
 				if len(query) > 0 {
 					full += "?" + query.Encode()
