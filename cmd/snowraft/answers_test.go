@@ -38,7 +38,7 @@ func TestAnswers(t *testing.T) {
 		{"member remove b --force", &snowraftv1.RemoveMemberRequest{Member: "b", Force: true}},
 		{"leader show", &snowraftv1.GetStatusRequest{}},
 		{"leader transfer b", &snowraftv1.TransferLeadershipRequest{Member: "b"}},
-		{"leave", &snowraftv1.LeaveRequest{}},
+		{"member leave", &snowraftv1.LeaveRequest{}},
 		{"config get", &snowraftv1.GetConfigRequest{}},
 		{"config set --max-window 30m --rollback swap", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: 1800000, Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP}}},
 		{"config set --wait-threshold 2s --max-clock-offset 1s", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{WaitThresholdMs: 2000, MaxClockOffsetMs: 1000}}},

@@ -12,7 +12,7 @@ import (
 )
 
 // constraint is in every usage error: the values that are valid, or what to do.
-var constraint = regexp.MustCompile(`expected |; `)
+var constraint = regexp.MustCompile(`expected |; | must | cannot `)
 
 // TestUsageErrors holds every way to be wrong to one line on standard error that
 // says what is wrong and what was expected, and to exit code 2.
@@ -61,7 +61,7 @@ func TestUsageErrors(t *testing.T) {
 		"layout create A --preset twitter", "layout create a --fields time:41", "layout create a --fields time", "layout create a --fields time:41,worker:10,sequence:13",
 		"layout create a --fields time:41,worker:10,sequence:12 --unit 1us", "layout create a --fields time:41,worker:10,sequence:12 --epoch soon",
 		"layout create a --fields time:41,worker:10,sequence:12 --spread 4097",
-		"member add here", "member remove", "leave --addr a:1,b:2", "leader transfer a b",
+		"member add here", "member remove", "member leave --addr a:1,b:2", "leader transfer a b",
 		"config set", "config set --max-window 10ms", "config set --rollback maybe",
 		"seq", "seq nxt a", "seq create", "seq get", "seq list a", "seq next", "seq next a b", "seq set a", "seq set a x", "seq set a -- -x",
 		"seq set a -5", "seq set a 5 -x", "seq set a 9223372036854775808", "seq update a", "seq update a --force", "seq create a --start x",

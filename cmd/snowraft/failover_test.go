@@ -202,7 +202,7 @@ func TestUnknownOutcome(t *testing.T) {
 func TestLeaveNeedsOneAddress(t *testing.T) {
 	t.Parallel()
 	f, other := newFakeAPI(t), newFakeAPI(t)
-	if _, _, code := command(t, "leave", "--addr", f.address+","+other.address); code != cli.ExitUsage {
+	if _, _, code := command(t, "member", "leave", "--addr", f.address+","+other.address); code != cli.ExitUsage {
 		t.Errorf("exit code %d, expected %d", code, cli.ExitUsage)
 	}
 	if len(f.asked())+len(other.asked()) != 0 {

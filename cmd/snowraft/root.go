@@ -72,7 +72,7 @@ as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 	add(groupMember, serve.New(h), serve.NewGateway(h), serve.NewDev(h))
 	add(groupIDs, id.New(a), id.NewDecode(a), id.NewEncode(a), id.NewWhoIs(a), layout.New(a), seq.New(a))
 	add(groupOperate, cluster.NewStatus(a), member.New(a), leader.New(a), worker.New(a),
-		cluster.NewConfig(a), cluster.NewClock(a), member.NewLeave(a), bench.New(a))
+		cluster.NewConfig(a), cluster.NewClock(a), bench.New(a))
 	add(groupOther, newVersion(a))
 	root.AddCommand(exitCodes())
 	root.SetHelpCommand(helpCommand())

@@ -51,7 +51,7 @@ func TestMembership(t *testing.T) {
 		if !leads {
 			gone = others(members, gone)[0]
 		}
-		if _, stderr, code := command(t, at(gone), "leave"); code != 0 {
+		if _, stderr, code := command(t, at(gone), "member", "leave"); code != 0 {
 			t.Errorf("leave of %s: exit code %d: %s", gone.name, code, stderr)
 		}
 		if code := gone.exit(patience); code != 0 || !strings.Contains(gone.stderr.String(), "member left the cluster") {

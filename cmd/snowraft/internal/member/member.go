@@ -1,4 +1,4 @@
-// Package member has the commands of members: member and leave.
+// Package member has the commands of members.
 package member
 
 import (
@@ -36,11 +36,12 @@ func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "member",
 		Short: "List, add and remove members",
-		Long: `Members are the voters and nonvoters of the cluster. A new member joins as a
-nonvoter and becomes a voter by itself once it has caught up.`,
+		Long: `List, add and remove members, which are the voters and nonvoters of the cluster. A
+new member joins as a nonvoter. The leader promotes it to voter once it has caught
+up, unless it was started with --nonvoter.`,
 		Example: `  snowraft member list
   snowraft member remove c`,
-	}, newList(a), newAdd(a), newRemove(a))
+	}, newList(a), newAdd(a), newRemove(a), newLeave(a))
 }
 
 // printChange prints a member and what was done to it.
@@ -53,8 +54,8 @@ func newList(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "list",
 		Short: "List the members",
-		Long: `Lists the members of the cluster: which of them leads, whether gossip hears of
-them, and how far their clocks are from that of the member that answers.`,
+		Long: `List the members of the cluster. ALIVE reports whether the answering member hears
+of them in gossip, and CLOCK their offset from the answering member's clock.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
@@ -80,9 +81,10 @@ them, and how far their clocks are from that of the member that answers.`,
 func newAdd(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "add GOSSIP-ADDR",
-		Short: "Add a member that waits to be added",
-		Long: `Makes the cluster contact a member that was started with --bootstrap-expect 0 and
-no --join, at its gossip address, and waits until it is a member.`,
+		Short: "Add a waiting member to the cluster",
+		Long: `Add a waiting member to the cluster and wait until it has joined. The member was
+started with --bootstrap-expect 0 and without --join; the cluster contacts it at
+GOSSIP-ADDR.`,
 		Example: `  snowraft member add 10.0.0.4:7703`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if !cli.IsPeer(args[0]) {
@@ -101,16 +103,16 @@ func newRemove(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove NAME|ID",
 		Short: "Remove a member permanently",
-		Long: `Removes a member from the cluster for ever: it can only come back with an empty
-data directory, as a new member. Use it for a member that is lost; one that runs
-can leave by itself (see "snowraft leave").
+		Long: `Remove a member from the cluster permanently: it can only return as a new member,
+with an empty data directory. Use this for a member that is lost. Use "snowraft
+member leave" for a running member.
 
-A removal after which no majority of the voters would be alive is refused unless
---force is given.`,
+The leader rejects a removal after which fewer than a majority of the voters would
+be alive, unless --force is given.`,
 		Example: `  snowraft member remove c
   snowraft member remove 7a1f6c1e-8f0e-4c1b-9d0a-0d5c3a3f9b11 --force`,
 	}
-	cmd.Flags().BoolVar(&force, "force", false, "remove it even if no majority of the voters would be alive")
+	cmd.Flags().BoolVar(&force, "force", false, "remove the member even if quorum would be lost")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		resp, err := r.Cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
 		if err != nil {
@@ -120,25 +122,24 @@ A removal after which no majority of the voters would be alive is refused unless
 	})
 }
 
-// NewLeave returns the command leave.
-func NewLeave(a *cli.App) *cobra.Command {
+func newLeave(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "leave",
-		Short: "Make a member leave the cluster and end",
-		Long: `Makes the member at --addr leave the cluster for good and end. It takes exactly
-one address, as it concerns that member alone.
+		Short: "Make a member leave the cluster and shut down",
+		Long: `Make the member at --addr leave the cluster permanently and shut down. --addr must
+name exactly one address, because the command concerns that member alone.
 
-To stop a member for a while, end its process with SIGTERM instead: that is not
-a leave.`,
-		Example: `  snowraft leave --addr 10.0.0.3:7700`,
+To stop a member for a while, send SIGTERM to its process instead: a stopped
+member stays in the cluster.`,
+		Example: `  snowraft member leave --addr 10.0.0.3:7700`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if len(r.Addresses) != 1 {
-			return cli.Usagef("--addr: expected exactly one address, that of the member that shall leave")
+			return cli.Usagef("--addr must name exactly one address: the member to remove")
 		}
 		if _, err := r.Cluster.Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
 			return err
 		}
 		address := r.Addresses[0]
-		return out.Answer(map[string]any{"address": address}, cli.Line("the member at %s leaves the cluster", address))
+		return out.Answer(map[string]any{"address": address}, cli.Line("removed member at %s from the cluster; it is shutting down", address))
 	})
 }

@@ -38,7 +38,7 @@ counts as not set.
 The first signal shuts the member down in good order: requests in flight finish,
 workers are released, leadership moves. This takes at most 10 s; a second signal
 ends it at once. A shutdown is not a leave: the member stays in its cluster and
-is expected back (see "snowraft leave").`,
+is expected back (see "snowraft member leave").`,
 		Example: `  snowraft serve
   snowraft serve --name a --data-dir /var/lib/snowraft --advertise-host a.example.net \
     --bootstrap-expect 3 --join b.example.net:7703,c.example.net:7703
