@@ -3,6 +3,8 @@ package fsm
 import (
 	"bytes"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/snowraft/snowraft/snowflake"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -69,8 +71,32 @@ func (a *audit) check(index, term uint64, cmd *commandv1.Command, config *comman
 	if mine, err := a.checkSequences(index, term, cmd, observed, r); mine {
 		return err
 	}
-	if r.Err != nil && cmd.GetCreateLayout() == nil {
+	if r.Err != nil && cmd.GetCreateLayout() == nil && cmd.GetSetConfig() == nil {
 		return violated("rules", "%v refused: %v", cmd, r.Err)
+	}
+	return nil
+}
+
+// checkSwap compares the configuration after a command, a SetConfig or nil for another, with the one before it.
+func checkSwap(index uint64, c *commandv1.SetConfig, before, after *commandv1.Config, r Result) error {
+	want := proto.CloneOf(before)
+	if c != nil {
+		var reason commandv1.Refusal
+		if c.GetGeneration() != before.GetGeneration() {
+			reason = commandv1.Refusal_REFUSAL_GENERATION_MISMATCH
+		} else {
+			want = proto.CloneOf(c.GetConfig())
+			want.Generation = before.GetGeneration()
+		}
+		if got := reasonOf(r); got != reason {
+			return violated("rules", "%v after generation %d gave %v, expected %v", c, before.GetGeneration(), got, reason)
+		}
+		if reason == 0 && !proto.Equal(want, before) {
+			want.Generation = index
+		}
+	}
+	if !proto.Equal(after, want) {
+		return violated("rules", "the configuration is %v, expected %v", after, want)
 	}
 	return nil
 }

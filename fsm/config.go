@@ -15,6 +15,7 @@ var defaultConfig = &commandv1.Config{
 	WaitThresholdMs:  limits.DefaultThreshold.Milliseconds(),
 	MaxClockOffsetMs: limits.DefaultOffset.Milliseconds(),
 	Rollback:         commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
+	RedisCreate:      commandv1.AutoCreate_AUTO_CREATE_OFF,
 }
 
 // Config returns the configuration, which is the default one until it was set. It is
@@ -26,21 +27,24 @@ func (s *State) Config() *commandv1.Config {
 	return s.config
 }
 
-// Configured reports whether the configuration was set.
-func (s *State) Configured() bool { return s.config != nil }
-
-// setConfig replaces the configuration. With only_if_unset it has no effect, and
-// succeeds, when one was set before.
+// setConfig replaces the configuration that the proposer looked at. An equal configuration keeps its generation.
 func (s *State) setConfig(e entry) Result {
-	c := e.cmd.GetSetConfig()
-	if c.GetOnlyIfUnset() && s.config != nil {
-		return Result{Config: s.config}
-	}
+	c, present := e.cmd.GetSetConfig(), s.Config()
 	if err := checkConfig(c.GetConfig()); err != nil {
 		return Result{Err: invalid("%v", err)}
 	}
-	if s.config == nil || !proto.Equal(s.config, c.GetConfig()) {
-		s.config = proto.CloneOf(c.GetConfig())
+	if c.GetConfig().GetGeneration() != 0 {
+		return Result{Err: invalid("a configuration with a generation of its own: only the state machine sets it")}
+	}
+	if c.GetGeneration() != present.GetGeneration() {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
+			"the configuration was changed, its generation is %d and not %d: read it and try again", present.GetGeneration(), c.GetGeneration())}
+	}
+	next := proto.CloneOf(c.GetConfig())
+	next.Generation = present.GetGeneration()
+	if s.config == nil || !proto.Equal(s.config, next) {
+		next.Generation = e.index
+		s.config = next
 		s.revision++
 	}
 	return Result{Config: s.config}
@@ -61,7 +65,13 @@ func checkConfig(c *commandv1.Config) error {
 	}
 	switch c.GetRollback() {
 	case commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE, commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP:
-		return nil
+	default:
+		return fmt.Errorf("a rollback policy of %v, expected refuse or swap", c.GetRollback())
 	}
-	return fmt.Errorf("a rollback policy of %v, expected refuse or swap", c.GetRollback())
+	switch c.GetRedisCreate() {
+	case commandv1.AutoCreate_AUTO_CREATE_OFF, commandv1.AutoCreate_AUTO_CREATE_RELAXED, commandv1.AutoCreate_AUTO_CREATE_STRICT:
+	default:
+		return fmt.Errorf("a redis_create of %v, expected off, relaxed or strict", c.GetRedisCreate())
+	}
+	return nil
 }

@@ -121,8 +121,8 @@ func observe(force bool) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{Force: force}}}
 }
 
-func setConfig(c *commandv1.Config, onlyIfUnset bool) *commandv1.Command {
-	return &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: c, OnlyIfUnset: onlyIfUnset}}}
+func setConfig(c *commandv1.Config, generation uint64) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: c, Generation: generation}}}
 }
 
 func raise(version uint32) *commandv1.Command {
@@ -154,7 +154,8 @@ func sample(t testing.TB) *State {
 	l.must(at(epoch+1000, observe(false)))
 	l.must(at(epoch+1000, setConfig(&commandv1.Config{
 		MaxWindowMs: 600_000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
-	}, false)))
+		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+	}, 0)))
 	first := l.must(at(epoch+1000, acquire("a/0", 2000))).Grant
 	l.must(at(epoch+1000, release(first, nonce('a'), first.From+5)))
 	second := l.must(at(epoch+1000, acquire("b/0", 2000))).Grant

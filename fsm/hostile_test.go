@@ -27,8 +27,9 @@ func TestHostileValues(t *testing.T) {
 		l := newLog(t, spec)
 		l.must(at(epoch, setConfig(&commandv1.Config{
 			MaxWindowMs: limits.MaxWindow.Milliseconds(), WaitThresholdMs: limits.MaxThreshold.Milliseconds(), MaxClockOffsetMs: 1,
-			Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
-		}, false)))
+			Rollback:    commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+			RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		}, 0)))
 		ticks := int64(snowflakeOf(t, spec).Ticks())
 		check := func(r Result) Grant {
 			g := r.Grant

@@ -38,6 +38,7 @@ func TestMachinePublishes(t *testing.T) {
 	}
 	config := &commandv1.Config{
 		MaxWindowMs: 5000, WaitThresholdMs: 1, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
 	}
 	for i, step := range []struct {
 		cmd     *commandv1.Command
@@ -46,8 +47,8 @@ func TestMachinePublishes(t *testing.T) {
 		{at(epoch, createLayout(tiny)), true},
 		{at(epoch, createLayout(tiny)), false},
 		{at(epoch+7, observe(false)), false},
-		{at(epoch, setConfig(config, false)), true},
-		{at(epoch, setConfig(config, false)), false},
+		{at(epoch, setConfig(config, 0)), true},
+		{at(epoch, setConfig(config, 4)), false},
 		{at(epoch+7, acquire("a/0", 1000)), false},
 		{at(epoch, raise(1)), false},
 		{at(epoch, removeMember("x")), false},
@@ -239,6 +240,7 @@ func TestMachineReaders(t *testing.T) {
 		mustApply(t, m, index+1, at(now, observe(false)))
 		config := &commandv1.Config{
 			MaxWindowMs: 1000 + i, WaitThresholdMs: 1, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+			RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
 		}
 		snapshot, err := m.Snapshot()
 		if err != nil {
@@ -250,7 +252,7 @@ func TestMachineReaders(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		mustApply(t, m, index+2, at(now, setConfig(config, false)))
+		mustApply(t, m, index+2, at(now, setConfig(config, m.ConfigValue().GetGeneration())))
 		if i%10 == 0 {
 			if err := m.Restore(readerOf(snapshotBytes(t, m.state))); err != nil {
 				t.Fatal(err)

@@ -231,8 +231,9 @@ func (w *world) setConfig() error {
 			WaitThresholdMs:  []int64{1, 250, 1000}[w.choose("threshold", 3)],
 			MaxClockOffsetMs: 500,
 			Rollback:         commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
+			RedisCreate:      commandv1.AutoCreate_AUTO_CREATE_OFF,
 		},
-		OnlyIfUnset: w.choose("only if unset", 2) == 1,
+		Generation: []uint64{w.machines[0].ConfigValue().GetGeneration(), 0}[w.choose("generation", 2)],
 	}}})
 }
 
@@ -288,6 +289,9 @@ func (w *world) commit(data []byte, cmd *commandv1.Command) (Result, error) {
 		}
 	}
 	if err := w.audit.check(w.index, w.term, cmd, config, observed, results[0]); err != nil {
+		return answered, err
+	}
+	if err := checkSwap(w.index, cmd.GetSetConfig(), config, w.machines[0].ConfigValue(), results[0]); err != nil {
 		return answered, err
 	}
 	if err := w.checkState(); err != nil {

@@ -70,6 +70,7 @@ func TestConfig(t *testing.T) {
 	l := newLog(t)
 	want := &commandv1.Config{
 		MaxWindowMs: 600_000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
+		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
 	}
 	if got := l.Config(); !proto.Equal(got, want) {
 		t.Errorf("default %v, expected %v", got, want)
@@ -83,30 +84,54 @@ func TestConfig(t *testing.T) {
 		"max_clock_offset high":   func(c *commandv1.Config) { c.MaxClockOffsetMs = math.MaxInt64 },
 		"no rollback policy":      func(c *commandv1.Config) { c.Rollback = 0 },
 		"another rollback policy": func(c *commandv1.Config) { c.Rollback = 3 },
+		"no creation by INCR":     func(c *commandv1.Config) { c.RedisCreate = 0 },
+		"another creation":        func(c *commandv1.Config) { c.RedisCreate = 4 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := proto.CloneOf(want)
 			spoil(c)
 			l.t = t
-			l.refused(invalidArgument, at(epoch, setConfig(c, false)))
+			l.refused(invalidArgument, at(epoch, setConfig(c, 0)))
 		})
 	}
 	l.t = t
-	l.refused(invalidArgument, at(epoch, setConfig(nil, true)))
+	l.refused(invalidArgument, at(epoch, setConfig(nil, 0)))
+}
 
-	first, second := proto.CloneOf(want), proto.CloneOf(want)
+func TestConfigIsComparedAndSwapped(t *testing.T) {
+	l := newLog(t)
+	first, second := proto.CloneOf(l.Config()), proto.CloneOf(l.Config())
 	first.MaxWindowMs, second.MaxWindowMs = 1000, 86_400_000
 	given := proto.CloneOf(first)
-	if r := l.must(at(epoch, setConfig(given, true))); !proto.Equal(r.Config, first) {
-		t.Errorf("%v, expected %v", r.Config, first)
+	set := func(generation uint64, want *commandv1.Config) {
+		t.Helper()
+		r := l.must(at(epoch, setConfig(given, generation)))
+		want.Generation = r.Config.GetGeneration()
+		if !proto.Equal(r.Config, want) || l.Config() != r.Config {
+			t.Errorf("%v, expected %v", r.Config, want)
+		}
+	}
+	set(0, first)
+	if l.Config().GetGeneration() != l.index {
+		t.Errorf("generation %d, want %d", l.Config().GetGeneration(), l.index)
 	}
 	given.MaxWindowMs = 7 // the state keeps nothing of a command
-	if r := l.must(at(epoch, setConfig(second, true))); !proto.Equal(r.Config, first) {
-		t.Errorf("only if unset: %v, expected %v", r.Config, first)
+	if l.Config().GetMaxWindowMs() != 1000 {
+		t.Errorf("%v, expected %v", l.Config(), first)
 	}
-	if r := l.must(at(epoch, setConfig(second, false))); !proto.Equal(r.Config, second) || l.Config() != r.Config {
-		t.Errorf("%v, expected %v", r.Config, second)
+	given = second
+	mismatch := commandv1.Refusal_REFUSAL_GENERATION_MISMATCH
+	for _, generation := range []uint64{0, first.Generation - 1, first.Generation + 1} {
+		l.refused(mismatch, at(epoch, setConfig(second, generation)))
 	}
+	given = proto.CloneOf(second)
+	set(first.Generation, second)
+	set(second.Generation, second) // an equal one keeps its generation
+	if first.Generation == second.Generation || second.Generation == l.index {
+		t.Errorf("generations %d and %d at index %d", first.Generation, second.Generation, l.index)
+	}
+	given.Generation = second.Generation
+	l.refused(invalidArgument, at(epoch, setConfig(given, second.Generation)))
 }
 
 func TestObserveClock(t *testing.T) {

@@ -85,6 +85,9 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 		if err := checkConfig(m.GetConfig()); err != nil {
 			return corrupt("it has %v", err)
 		}
+		if m.GetConfig().GetGeneration() == 0 {
+			return corrupt("a configuration without a generation")
+		}
 		r.state.config = proto.CloneOf(m.GetConfig())
 	}
 	last := &r.state.lastCheckpoint
@@ -92,7 +95,7 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 		return corrupt("a checkpoint digest of %d bytes, expected %d", len(m.GetCheckpointDigest()), want)
 	}
 	last.index = m.GetCheckpointIndex()
-	r.state.index = last.index
+	r.state.index = max(last.index, m.GetConfig().GetGeneration())
 	copy(last.digest[:], m.GetCheckpointDigest())
 	r.state.version = m.GetFsmVersion()
 	r.state.observed = m.GetObservedClockMs()

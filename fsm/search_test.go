@@ -109,7 +109,8 @@ func explore(depth int, a adversary) (nodes int, err error) {
 	root.fsm.Apply(2, 0, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
 		Config: &commandv1.Config{
 			MaxWindowMs: 2 * searchUnit, WaitThresholdMs: searchUnit, MaxClockOffsetMs: 500,
-			Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+			Rollback:    commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+			RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
 		},
 	}}})
 	s := &search{adversary: a, seen: map[searchKey]int{}}

@@ -52,7 +52,8 @@ func TestWindowEndIsBounded(t *testing.T) {
 				l := newLog(t, spec)
 				l.must(at(epoch, setConfig(&commandv1.Config{
 					MaxWindowMs: longest, WaitThresholdMs: 60_000, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
-				}, false)))
+					RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+				}, 0)))
 				now := epoch + 10*unit + passed
 				limit := snowflakeOf(t, spec).TickAt(now + longest)
 				g := l.must(at(now, acquire("a/0", 3*longest))).Grant

@@ -81,7 +81,8 @@ func TestAcquireEndsAtTheMaximum(t *testing.T) {
 	l := newLog(t, tiny)
 	l.must(at(epoch, setConfig(&commandv1.Config{
 		MaxWindowMs: 1000, WaitThresholdMs: 60_000, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
-	}, false)))
+		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+	}, 0)))
 	g := l.must(at(epoch, acquire("a/0", math.MaxInt64))).Grant
 	if g.Until != 100 {
 		t.Errorf("%+v, expected a window of 100 ticks", g)
@@ -135,8 +136,9 @@ func TestAcquireWithAClockBehind(t *testing.T) {
 	}
 	swap := &commandv1.Config{
 		MaxWindowMs: 1000, WaitThresholdMs: 1000, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
 	}
-	l.must(at(epoch, setConfig(swap, false)))
+	l.must(at(epoch, setConfig(swap, 0)))
 	l.must(at(epoch, acquire("a/0", 10)))
 	// Before the epoch there are no ticks, whatever the policy.
 	refused = l.refused(clockBehind, at(epoch-7, acquire("a/0", 10)))

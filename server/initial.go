@@ -38,6 +38,7 @@ func (c Config) initial() *commandv1.Config {
 		WaitThresholdMs:  cmp.Or(g.GetWaitThresholdMs(), limits.DefaultThreshold.Milliseconds()),
 		MaxClockOffsetMs: cmp.Or(g.GetMaxClockOffsetMs(), limits.DefaultOffset.Milliseconds()),
 		Rollback:         cmp.Or(g.GetRollback(), commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE),
+		RedisCreate:      commandv1.AutoCreate_AUTO_CREATE_OFF,
 	}
 }
 

@@ -168,9 +168,9 @@ func (m *Member) LayoutAtLeader(ctx context.Context, name string) (*snowflake.La
 // ConfigAtLeader is the configuration of the cluster as it is at some moment after the call; only the leader
 // can tell. It fails with [cluster.ErrNotLeader], also before a new cluster has been given one.
 func (m *Member) ConfigAtLeader(ctx context.Context) (*commandv1.Config, error) {
-	config, ok, err := atLeader(ctx, m, func(string) (c *commandv1.Config, ok bool) {
-		m.fsm.View(func(s *fsm.State) { c, ok = s.Config(), s.Configured() })
-		return c, ok
+	config, ok, err := atLeader(ctx, m, func(string) (*commandv1.Config, bool) {
+		c := m.fsm.ConfigValue()
+		return c, c.GetGeneration() != 0
 	}, "")
 	if err == nil && !ok {
 		err = fmt.Errorf("%w that has set up the cluster", cluster.ErrNotLeader)

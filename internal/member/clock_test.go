@@ -77,8 +77,8 @@ func TestLeaderAheadProposesNothing(t *testing.T) {
 	for _, id := range []string{"b", "c"} {
 		ahead.clock.ObservePeer(id, time.Now().UnixMilli(), 0)
 	}
-	if _, err := ahead.SetConfig(t.Context(), m.fsm.ConfigValue(), false); !errors.As(err, new(*clock.SkewError)) {
-		t.Errorf("SetConfig() = %v, want a SkewError", err)
+	if _, err := ahead.UpdateConfig(t.Context(), func(*commandv1.Config) {}); !errors.As(err, new(*clock.SkewError)) {
+		t.Errorf("UpdateConfig() = %v, want a SkewError", err)
 	}
 }
 

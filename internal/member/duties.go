@@ -66,8 +66,8 @@ func (m *Member) duty(ctx context.Context, what string, do func(context.Context)
 
 // establish gives a new cluster its configuration and its default layout.
 func (m *Member) establish(ctx context.Context) error {
-	if m.cfg.Initial != nil {
-		c, err := m.SetConfig(ctx, m.cfg.Initial, true)
+	if m.cfg.Initial != nil && m.fsm.ConfigValue().GetGeneration() == 0 {
+		c, err := m.setConfig(ctx, m.cfg.Initial, 0)
 		if err != nil {
 			return err
 		}

@@ -140,14 +140,6 @@ func (m *Member) CreateLayout(ctx context.Context, spec snowflake.Spec) (*snowfl
 	return result.Layout, err
 }
 
-// SetConfig replaces the configuration; only the leader can.
-func (m *Member) SetConfig(ctx context.Context, c *commandv1.Config, onlyIfUnset bool) (*commandv1.Config, error) {
-	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_SetConfig{
-		SetConfig: &commandv1.SetConfig{Config: c, OnlyIfUnset: onlyIfUnset},
-	}})
-	return result.Config, err
-}
-
 // ObserveClock raises the observed clock to this leader's, or sets it when forced.
 func (m *Member) ObserveClock(ctx context.Context, force bool) (int64, error) {
 	now, err := m.comparedNow()

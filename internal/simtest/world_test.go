@@ -123,7 +123,8 @@ func seed(t *testing.T) uint64 {
 func (w *world) config() *commandv1.Config {
 	c := &commandv1.Config{
 		MaxWindowMs: w.maxWindow.Milliseconds(), WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
-		Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
+		Rollback:    commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
+		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
 	}
 	if w.swap {
 		c.Rollback = commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP

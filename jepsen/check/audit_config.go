@@ -73,10 +73,15 @@ func (m *windowModel) setConfig(e *raftlog.Applied, c *commandv1.SetConfig) {
 	if e.Result.Failure() != nil {
 		return
 	}
-	if !c.GetOnlyIfUnset() || m.config == nil {
-		m.config = c.GetConfig()
+	if c.GetGeneration() != m.config.GetGeneration() {
+		m.v.fail("index %d replaced the configuration of generation %d, expected %d", e.Index, c.GetGeneration(), m.config.GetGeneration())
 	}
-	if !proto.Equal(m.config, e.Result.Config) {
+	next := proto.CloneOf(c.GetConfig())
+	next.Generation = m.config.GetGeneration()
+	if m.config == nil || !proto.Equal(m.config, next) {
+		next.Generation = e.Index
+	}
+	if m.config = next; !proto.Equal(m.config, e.Result.Config) {
 		m.v.fail("after index %d the configuration is %v, expected %v", e.Index, e.Result.Config, m.config)
 	}
 }

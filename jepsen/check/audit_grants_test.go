@@ -77,6 +77,10 @@ func TestGrantsThatBreakARule(t *testing.T) {
 			a(1, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{MaxWindowMs: 1}}}},
 				fsm.Result{Config: &commandv1.Config{MaxWindowMs: 2}})
 		}, "the configuration is"},
+		"a configuration of another generation": {func(a add) {
+			a(1, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{MaxWindowMs: 1}, Generation: 1}}},
+				fsm.Result{Config: &commandv1.Config{MaxWindowMs: 1, Generation: 3}})
+		}, "replaced the configuration of generation 1, expected 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

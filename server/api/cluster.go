@@ -5,11 +5,9 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync"
 	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
@@ -23,8 +21,7 @@ type clusterService struct {
 	snowraftv1.UnimplementedClusterServiceServer
 	*Services
 
-	configuring sync.Mutex
-	awaiting    atomic.Int64 // calls of AwaitIndex that wait
+	awaiting atomic.Int64 // calls of AwaitIndex that wait
 }
 
 // maxAwaiting is how many calls of AwaitIndex wait at once: whoever can reach the
@@ -175,15 +172,13 @@ func (c *clusterService) GetConfig(ctx context.Context, _ *snowraftv1.GetConfigR
 }
 
 func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
-	c.configuring.Lock() // reading, changing and writing is one step
-	defer c.configuring.Unlock()
-	config := proto.CloneOf(c.Member.State().ConfigValue())
 	change := req.GetConfig()
-	config.MaxWindowMs = cmp.Or(change.GetMaxWindowMs(), config.MaxWindowMs)
-	config.WaitThresholdMs = cmp.Or(change.GetWaitThresholdMs(), config.WaitThresholdMs)
-	config.MaxClockOffsetMs = cmp.Or(change.GetMaxClockOffsetMs(), config.MaxClockOffsetMs)
-	config.Rollback = cmp.Or(commandv1.RollbackPolicy(change.GetRollback()), config.Rollback)
-	config, err := c.Member.SetConfig(ctx, config, false)
+	config, err := c.Member.UpdateConfig(ctx, func(config *commandv1.Config) {
+		config.MaxWindowMs = cmp.Or(change.GetMaxWindowMs(), config.MaxWindowMs)
+		config.WaitThresholdMs = cmp.Or(change.GetWaitThresholdMs(), config.WaitThresholdMs)
+		config.MaxClockOffsetMs = cmp.Or(change.GetMaxClockOffsetMs(), config.MaxClockOffsetMs)
+		config.Rollback = cmp.Or(commandv1.RollbackPolicy(change.GetRollback()), config.Rollback)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -135,6 +135,62 @@ func (RollbackPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{1}
 }
 
+// AutoCreate is what the INCR of a Redis client does to a key without a sequence.
+type AutoCreate int32
+
+const (
+	AutoCreate_AUTO_CREATE_UNSPECIFIED AutoCreate = 0
+	// The INCR fails.
+	AutoCreate_AUTO_CREATE_OFF AutoCreate = 1
+	// The INCR creates a relaxed sequence.
+	AutoCreate_AUTO_CREATE_RELAXED AutoCreate = 2
+	// The INCR creates a strict sequence.
+	AutoCreate_AUTO_CREATE_STRICT AutoCreate = 3
+)
+
+// Enum value maps for AutoCreate.
+var (
+	AutoCreate_name = map[int32]string{
+		0: "AUTO_CREATE_UNSPECIFIED",
+		1: "AUTO_CREATE_OFF",
+		2: "AUTO_CREATE_RELAXED",
+		3: "AUTO_CREATE_STRICT",
+	}
+	AutoCreate_value = map[string]int32{
+		"AUTO_CREATE_UNSPECIFIED": 0,
+		"AUTO_CREATE_OFF":         1,
+		"AUTO_CREATE_RELAXED":     2,
+		"AUTO_CREATE_STRICT":      3,
+	}
+)
+
+func (x AutoCreate) Enum() *AutoCreate {
+	p := new(AutoCreate)
+	*p = x
+	return p
+}
+
+func (x AutoCreate) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AutoCreate) Descriptor() protoreflect.EnumDescriptor {
+	return file_command_v1_command_proto_enumTypes[2].Descriptor()
+}
+
+func (AutoCreate) Type() protoreflect.EnumType {
+	return &file_command_v1_command_proto_enumTypes[2]
+}
+
+func (x AutoCreate) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AutoCreate.Descriptor instead.
+func (AutoCreate) EnumDescriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
+}
+
 // SequenceMode is what a sequence promises about the order of its numbers.
 type SequenceMode int32
 
@@ -171,11 +227,11 @@ func (x SequenceMode) String() string {
 }
 
 func (SequenceMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[2].Descriptor()
+	return file_command_v1_command_proto_enumTypes[3].Descriptor()
 }
 
 func (SequenceMode) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[2]
+	return &file_command_v1_command_proto_enumTypes[3]
 }
 
 func (x SequenceMode) Number() protoreflect.EnumNumber {
@@ -184,7 +240,7 @@ func (x SequenceMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SequenceMode.Descriptor instead.
 func (SequenceMode) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
 }
 
 // SequenceReset is how often a sequence starts over.
@@ -227,11 +283,11 @@ func (x SequenceReset) String() string {
 }
 
 func (SequenceReset) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[3].Descriptor()
+	return file_command_v1_command_proto_enumTypes[4].Descriptor()
 }
 
 func (SequenceReset) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[3]
+	return &file_command_v1_command_proto_enumTypes[4]
 }
 
 func (x SequenceReset) Number() protoreflect.EnumNumber {
@@ -240,7 +296,7 @@ func (x SequenceReset) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SequenceReset.Descriptor instead.
 func (SequenceReset) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 // Refusal is why a command had no effect. Refusals are results, the same on every replica.
@@ -320,11 +376,11 @@ func (x Refusal) String() string {
 }
 
 func (Refusal) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[4].Descriptor()
+	return file_command_v1_command_proto_enumTypes[5].Descriptor()
 }
 
 func (Refusal) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[4]
+	return &file_command_v1_command_proto_enumTypes[5]
 }
 
 func (x Refusal) Number() protoreflect.EnumNumber {
@@ -333,7 +389,7 @@ func (x Refusal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal.Descriptor instead.
 func (Refusal) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 // Command is one entry of the replicated log.
@@ -1120,8 +1176,11 @@ type Config struct {
 	WaitThresholdMs  int64                  `protobuf:"varint,2,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3" json:"wait_threshold_ms,omitempty"`
 	MaxClockOffsetMs int64                  `protobuf:"varint,3,opt,name=max_clock_offset_ms,json=maxClockOffsetMs,proto3" json:"max_clock_offset_ms,omitempty"`
 	Rollback         RollbackPolicy         `protobuf:"varint,4,opt,name=rollback,proto3,enum=command.v1.RollbackPolicy" json:"rollback,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	RedisCreate      AutoCreate             `protobuf:"varint,5,opt,name=redis_create,json=redisCreate,proto3,enum=command.v1.AutoCreate" json:"redis_create,omitempty"`
+	// The index of the SetConfig that changed the configuration last; 0 until one did, and in SetConfig itself.
+	Generation    uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Config) Reset() {
@@ -1182,13 +1241,25 @@ func (x *Config) GetRollback() RollbackPolicy {
 	return RollbackPolicy_ROLLBACK_POLICY_UNSPECIFIED
 }
 
-// SetConfig replaces the configuration.
+func (x *Config) GetRedisCreate() AutoCreate {
+	if x != nil {
+		return x.RedisCreate
+	}
+	return AutoCreate_AUTO_CREATE_UNSPECIFIED
+}
+
+func (x *Config) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+// SetConfig replaces the configuration; a compare-and-swap on its generation.
 type SetConfig struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Config *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	// Apply only when no configuration was set before: how a new cluster takes
-	// over the flags of the member that bootstrapped it.
-	OnlyIfUnset   bool `protobuf:"varint,2,opt,name=only_if_unset,json=onlyIfUnset,proto3" json:"only_if_unset,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Config        *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	Generation    uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1230,11 +1301,11 @@ func (x *SetConfig) GetConfig() *Config {
 	return nil
 }
 
-func (x *SetConfig) GetOnlyIfUnset() bool {
+func (x *SetConfig) GetGeneration() uint64 {
 	if x != nil {
-		return x.OnlyIfUnset
+		return x.Generation
 	}
-	return false
+	return 0
 }
 
 // RaiseVersion allows commands up to this fsm_version from now on.
@@ -1952,15 +2023,21 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x12\n" +
 	"\x04next\x18\x06 \x01(\x03R\x04next\"$\n" +
 	"\fObserveClock\x12\x14\n" +
-	"\x05force\x18\x01 \x01(\bR\x05force\"\xbf\x01\n" +
+	"\x05force\x18\x01 \x01(\bR\x05force\"\x9a\x02\n" +
 	"\x06Config\x12\"\n" +
 	"\rmax_window_ms\x18\x01 \x01(\x03R\vmaxWindowMs\x12*\n" +
 	"\x11wait_threshold_ms\x18\x02 \x01(\x03R\x0fwaitThresholdMs\x12-\n" +
 	"\x13max_clock_offset_ms\x18\x03 \x01(\x03R\x10maxClockOffsetMs\x126\n" +
-	"\brollback\x18\x04 \x01(\x0e2\x1a.command.v1.RollbackPolicyR\brollback\"[\n" +
+	"\brollback\x18\x04 \x01(\x0e2\x1a.command.v1.RollbackPolicyR\brollback\x129\n" +
+	"\fredis_create\x18\x05 \x01(\x0e2\x16.command.v1.AutoCreateR\vredisCreate\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x06 \x01(\x04R\n" +
+	"generation\"W\n" +
 	"\tSetConfig\x12*\n" +
-	"\x06config\x18\x01 \x01(\v2\x12.command.v1.ConfigR\x06config\x12\"\n" +
-	"\ronly_if_unset\x18\x02 \x01(\bR\vonlyIfUnset\"(\n" +
+	"\x06config\x18\x01 \x01(\v2\x12.command.v1.ConfigR\x06config\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\"(\n" +
 	"\fRaiseVersion\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\":\n" +
 	"\n" +
@@ -2027,7 +2104,13 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x0eRollbackPolicy\x12\x1f\n" +
 	"\x1bROLLBACK_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ROLLBACK_POLICY_REFUSE\x10\x01\x12\x18\n" +
-	"\x14ROLLBACK_POLICY_SWAP\x10\x02*b\n" +
+	"\x14ROLLBACK_POLICY_SWAP\x10\x02*o\n" +
+	"\n" +
+	"AutoCreate\x12\x1b\n" +
+	"\x17AUTO_CREATE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fAUTO_CREATE_OFF\x10\x01\x12\x17\n" +
+	"\x13AUTO_CREATE_RELAXED\x10\x02\x12\x16\n" +
+	"\x12AUTO_CREATE_STRICT\x10\x03*b\n" +
 	"\fSequenceMode\x12\x1d\n" +
 	"\x19SEQUENCE_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEQUENCE_MODE_RELAXED\x10\x01\x12\x18\n" +
@@ -2069,63 +2152,65 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 	return file_command_v1_command_proto_rawDescData
 }
 
-var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
+var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
 var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
 var file_command_v1_command_proto_goTypes = []any{
 	(FieldKind)(0),         // 0: command.v1.FieldKind
 	(RollbackPolicy)(0),    // 1: command.v1.RollbackPolicy
-	(SequenceMode)(0),      // 2: command.v1.SequenceMode
-	(SequenceReset)(0),     // 3: command.v1.SequenceReset
-	(Refusal)(0),           // 4: command.v1.Refusal
-	(*Command)(nil),        // 5: command.v1.Command
-	(*Field)(nil),          // 6: command.v1.Field
-	(*LayoutSpec)(nil),     // 7: command.v1.LayoutSpec
-	(*CreateLayout)(nil),   // 8: command.v1.CreateLayout
-	(*AcquireWorker)(nil),  // 9: command.v1.AcquireWorker
-	(*ExtendWindow)(nil),   // 10: command.v1.ExtendWindow
-	(*ReleaseWorker)(nil),  // 11: command.v1.ReleaseWorker
-	(*ObserveClock)(nil),   // 12: command.v1.ObserveClock
-	(*Config)(nil),         // 13: command.v1.Config
-	(*SetConfig)(nil),      // 14: command.v1.SetConfig
-	(*RaiseVersion)(nil),   // 15: command.v1.RaiseVersion
-	(*Checkpoint)(nil),     // 16: command.v1.Checkpoint
-	(*RemoveMember)(nil),   // 17: command.v1.RemoveMember
-	(*SequenceSpec)(nil),   // 18: command.v1.SequenceSpec
-	(*CreateSequence)(nil), // 19: command.v1.CreateSequence
-	(*UpdateSequence)(nil), // 20: command.v1.UpdateSequence
-	(*DeleteSequence)(nil), // 21: command.v1.DeleteSequence
-	(*AllocateBlock)(nil),  // 22: command.v1.AllocateBlock
-	(*ReturnBlock)(nil),    // 23: command.v1.ReturnBlock
+	(AutoCreate)(0),        // 2: command.v1.AutoCreate
+	(SequenceMode)(0),      // 3: command.v1.SequenceMode
+	(SequenceReset)(0),     // 4: command.v1.SequenceReset
+	(Refusal)(0),           // 5: command.v1.Refusal
+	(*Command)(nil),        // 6: command.v1.Command
+	(*Field)(nil),          // 7: command.v1.Field
+	(*LayoutSpec)(nil),     // 8: command.v1.LayoutSpec
+	(*CreateLayout)(nil),   // 9: command.v1.CreateLayout
+	(*AcquireWorker)(nil),  // 10: command.v1.AcquireWorker
+	(*ExtendWindow)(nil),   // 11: command.v1.ExtendWindow
+	(*ReleaseWorker)(nil),  // 12: command.v1.ReleaseWorker
+	(*ObserveClock)(nil),   // 13: command.v1.ObserveClock
+	(*Config)(nil),         // 14: command.v1.Config
+	(*SetConfig)(nil),      // 15: command.v1.SetConfig
+	(*RaiseVersion)(nil),   // 16: command.v1.RaiseVersion
+	(*Checkpoint)(nil),     // 17: command.v1.Checkpoint
+	(*RemoveMember)(nil),   // 18: command.v1.RemoveMember
+	(*SequenceSpec)(nil),   // 19: command.v1.SequenceSpec
+	(*CreateSequence)(nil), // 20: command.v1.CreateSequence
+	(*UpdateSequence)(nil), // 21: command.v1.UpdateSequence
+	(*DeleteSequence)(nil), // 22: command.v1.DeleteSequence
+	(*AllocateBlock)(nil),  // 23: command.v1.AllocateBlock
+	(*ReturnBlock)(nil),    // 24: command.v1.ReturnBlock
 }
 var file_command_v1_command_proto_depIdxs = []int32{
-	8,  // 0: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
-	9,  // 1: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
-	10, // 2: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
-	11, // 3: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
-	12, // 4: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
-	14, // 5: command.v1.Command.set_config:type_name -> command.v1.SetConfig
-	15, // 6: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
-	16, // 7: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
-	17, // 8: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
-	19, // 9: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
-	20, // 10: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
-	21, // 11: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
-	22, // 12: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
-	23, // 13: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
+	9,  // 0: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
+	10, // 1: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
+	11, // 2: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
+	12, // 3: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
+	13, // 4: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
+	15, // 5: command.v1.Command.set_config:type_name -> command.v1.SetConfig
+	16, // 6: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
+	17, // 7: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
+	18, // 8: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
+	20, // 9: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
+	21, // 10: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
+	22, // 11: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
+	23, // 12: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
+	24, // 13: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
 	0,  // 14: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	6,  // 15: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	7,  // 16: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	7,  // 15: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	8,  // 16: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
 	1,  // 17: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	13, // 18: command.v1.SetConfig.config:type_name -> command.v1.Config
-	2,  // 19: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	3,  // 20: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	18, // 21: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	18, // 22: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	23, // [23:23] is the sub-list for method output_type
-	23, // [23:23] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	2,  // 18: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	14, // 19: command.v1.SetConfig.config:type_name -> command.v1.Config
+	3,  // 20: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	4,  // 21: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	19, // 22: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	19, // 23: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	24, // [24:24] is the sub-list for method output_type
+	24, // [24:24] is the sub-list for method input_type
+	24, // [24:24] is the sub-list for extension type_name
+	24, // [24:24] is the sub-list for extension extendee
+	0,  // [0:24] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -2156,7 +2241,7 @@ func file_command_v1_command_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
-			NumEnums:      5,
+			NumEnums:      6,
 			NumMessages:   19,
 			NumExtensions: 0,
 			NumServices:   0,
