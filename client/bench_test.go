@@ -39,7 +39,7 @@ func share(b *testing.B, callers int, do func() error) {
 func BenchmarkCoalesced(b *testing.B) {
 	for _, callers := range []int{1, 64, 1000} {
 		b.Run(fmt.Sprintf("callers=%d", callers), func(b *testing.B) {
-			c := coalescer[uint64]{timeout: limits.CallTimeout, hooks: &Hooks{}, fetch: func(context.Context, uint64, uint64) (uint64, error) { return 0, nil }}
+			c := coalescer[uint64]{timeout: limits.CallTimeout, hooks: &Hooks{}, fetch: func(context.Context, uint64, int64) (uint64, error) { return 0, nil }}
 			share(b, callers, func() error { _, _, err := c.do(b.Context(), 1, 0); return err })
 		})
 	}

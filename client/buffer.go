@@ -76,7 +76,7 @@ func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), t
 // [WithEmptyError] makes it fail at once. Its errors are ErrEmpty, with that of ctx, if it
 // waited, and with why the cluster gave no IDs, if it did not; ErrClosed; and at once what does not
 // end by waiting, such as ErrUnknownLayout.
-func (b *Buffer) Next(ctx context.Context) (uint64, error) {
+func (b *Buffer) Next(ctx context.Context) (int64, error) {
 	// No lock, no clock and no allocation here.
 	c := b.current.Load()
 	if index := c.position.Add(1) - 1; index < c.count {
@@ -97,7 +97,7 @@ func (b *Buffer) low() {
 }
 
 // take is Next if there are IDs. It moves on from chunks that are used up.
-func (b *Buffer) take() (id uint64, ok bool) {
+func (b *Buffer) take() (id int64, ok bool) {
 	for {
 		c := b.current.Load()
 		if c.position.Load() < c.count {

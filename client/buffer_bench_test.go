@@ -11,13 +11,13 @@ import (
 
 // plenty is a source that always has IDs at once.
 func plenty() func(context.Context, uint64) ([]Range, error) {
-	var last uint64
+	var last int64
 	return func(_ context.Context, count uint64) ([]Range, error) {
 		var all []Range
 		for left := count; left > 0; {
 			n := min(left, 4096) // as many as the layout "default" has in a tick
 			all = append(all, Range{First: last + 1, Count: uint32(n), Step: 1})
-			last += n
+			last += int64(n)
 			left -= n
 		}
 		return all, nil

@@ -18,8 +18,8 @@ const (
 // Position, how often somebody tried to take, only grows. Index i is the caller's who moved it from i to i+1, if
 // i is below count.
 type chunk struct {
-	first, step uint64
-	list        *[]uint64 // instead of first and step, if not nil
+	first, step int64
+	list        *[]int64 // instead of first and step, if not nil
 	count       uint64
 	start       uint64 // the index in the buffer of the first one: so many were put into it before
 	born        int64  // Mono; when the cluster was asked: the IDs are no older
@@ -31,11 +31,11 @@ type chunk struct {
 }
 
 // id is the ID at an index below count.
-func (c *chunk) id(index uint64) uint64 {
+func (c *chunk) id(index uint64) int64 {
 	if c.list != nil {
 		return (*c.list)[index]
 	}
-	return c.first + index*c.step
+	return c.first + int64(index)*c.step
 }
 
 // close ends the chunk and returns how many IDs were not taken: none is afterwards.
@@ -54,7 +54,7 @@ func chunks(answer []Range, born int64) (all []*chunk) {
 			continue
 		}
 		if n := len(all); n == 0 || all[n-1].list == nil {
-			all = append(all, &chunk{list: new([]uint64), born: born})
+			all = append(all, &chunk{list: new([]int64), born: born})
 		}
 		c := all[len(all)-1]
 		*c.list = slices.AppendSeq(*c.list, r.All())

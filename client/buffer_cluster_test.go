@@ -22,7 +22,7 @@ func TestBufferOfACluster(t *testing.T) {
 		return b
 	}
 	b := open("", client.WithBufferSize(10_000, 10_000), client.WithBufferAge(time.Hour))
-	seen := make(map[uint64]bool)
+	seen := make(map[int64]bool)
 	take := func(n int) {
 		t.Helper()
 		for range n {

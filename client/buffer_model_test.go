@@ -38,7 +38,7 @@ func walkBuffer(t *testing.T) (found []string) {
 		end, stop := context.WithTimeout(t.Context(), time.Second)
 		defer stop()
 		var mu sync.Mutex
-		given := make(map[uint64]bool)
+		given := make(map[int64]bool)
 		var all sync.WaitGroup
 		for range 20 {
 			all.Go(func() {
@@ -105,7 +105,7 @@ func TestBufferHammer(t *testing.T) {
 	b := openBufferWith(t, s, o)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond) // as many as there is time for
 	defer cancel()
-	given := make([][]uint64, 8)
+	given := make([][]int64, 8)
 	var all sync.WaitGroup
 	for g := range given {
 		all.Go(func() {

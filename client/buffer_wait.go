@@ -7,7 +7,7 @@ import (
 )
 
 // await is Next when the current chunk is used up.
-func (b *Buffer) await(ctx context.Context) (id uint64, err error) {
+func (b *Buffer) await(ctx context.Context) (id int64, err error) {
 	id, ok := b.take()
 	if ok {
 		return id, nil

@@ -107,7 +107,7 @@ func distinct(addrs []string) (once []string) {
 }
 
 // NextID returns one ID of the layout "default"; see [IDs.Next].
-func (c *Client) NextID(ctx context.Context) (uint64, error) { return c.standard.Next(ctx) }
+func (c *Client) NextID(ctx context.Context) (int64, error) { return c.standard.Next(ctx) }
 
 // IDs issues IDs of a layout; an empty name means "default". The same name gives the same IDs, whose
 // callers share calls. The client keeps a little memory for each name, so check names that come from

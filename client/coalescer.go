@@ -30,7 +30,7 @@ const (
 // begins after all requests that it serves; it ends when none of them waits any more.
 type coalescer[R any] struct {
 	// fetch gets count of something, above a floor.
-	fetch   func(ctx context.Context, count uint64, after uint64) (R, error)
+	fetch   func(ctx context.Context, count uint64, after int64) (R, error)
 	timeout time.Duration // of callers who bring no deadline
 	hooks   *Hooks
 	// divide reports whether an error of a shared call need not concern each of its callers, so that
@@ -50,7 +50,7 @@ type batch[R any] struct {
 	callers  int             // still waiting
 	joined   int
 	count    uint64
-	after    uint64
+	after    int64
 	deadline time.Time
 	cancel   context.CancelFunc // set when its call begins
 	told     told               // why its call still goes on
@@ -62,7 +62,7 @@ type batch[R any] struct {
 
 // do returns the answer of a call that began after it, and the caller's place in it: from
 // offset on, count things are the caller's.
-func (c *coalescer[R]) do(ctx context.Context, count, after uint64) (answer R, offset uint64, err error) {
+func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answer R, offset uint64, err error) {
 	if err := ctx.Err(); err != nil {
 		return answer, 0, interrupted(err, nil)
 	}
@@ -95,7 +95,7 @@ func (c *coalescer[R]) do(ctx context.Context, count, after uint64) (answer R, o
 }
 
 // alone makes a call for one caller.
-func (c *coalescer[R]) alone(ctx context.Context, count, after uint64) (R, error) {
+func (c *coalescer[R]) alone(ctx context.Context, count uint64, after int64) (R, error) {
 	answer, err := c.fetch(withoutMetadata(ctx), count, after)
 	c.hooks.batch(1, count, err)
 	return answer, err
@@ -111,7 +111,7 @@ func withoutMetadata(ctx context.Context) context.Context {
 }
 
 // join adds a caller to the open batch, while a call is in progress. Requires the lock.
-func (c *coalescer[R]) join(ctx context.Context, count, after uint64) (b *batch[R], offset uint64) {
+func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *batch[R], offset uint64) {
 	deadline, bounded := ctx.Deadline()
 	if c.open != nil && c.open.count+count > limits.Count {
 		c.launch()

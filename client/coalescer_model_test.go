@@ -31,7 +31,7 @@ type airport struct {
 
 func newAirport(takes func() (time.Duration, error)) *airport {
 	a := &airport{}
-	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, hooks: &Hooks{}, fetch: func(ctx context.Context, count, _ uint64) (flight, error) {
+	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, hooks: &Hooks{}, fetch: func(ctx context.Context, count uint64, _ int64) (flight, error) {
 		f := flight{first: a.next.Add(count) - count, count: count, began: a.events.Add(1), at: time.Now()}
 		a.calls.Add(1)
 		raise64(&a.most, a.under.Add(1))

@@ -154,7 +154,7 @@ type valueKey struct{}
 func TestValuesOfCoalescedCallers(t *testing.T) {
 	var seen any
 	var sent bool
-	c := coalescer[int]{timeout: time.Second, hooks: &Hooks{}, fetch: func(ctx context.Context, _, _ uint64) (int, error) {
+	c := coalescer[int]{timeout: time.Second, hooks: &Hooks{}, fetch: func(ctx context.Context, _ uint64, _ int64) (int, error) {
 		seen = ctx.Value(valueKey{})
 		md, _ := metadata.FromOutgoingContext(ctx)
 		sent = len(md) > 0

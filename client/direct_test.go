@@ -86,7 +86,7 @@ func TestOneShotConnectsAgain(t *testing.T) {
 	}
 }
 
-func last2(_ uint64, err error) error { return err }
+func last2(_ int64, err error) error { return err }
 
 func TestOneShotWaitsForElection(t *testing.T) {
 	t.Parallel()

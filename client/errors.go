@@ -184,6 +184,11 @@ func malformed(format string, args ...any) error {
 		": it was thrown away; please report it, with the versions of client and member"}
 }
 
+// negative is the refusal of a floor that is not an ID.
+func negative(after int64) error {
+	return invalid(fmt.Sprintf("after is %d, expected an ID or 0", after))
+}
+
 // checkCount refuses to ask for n things of a kind if that is not 1 to 1,000,000.
 func checkCount(n int, of string) error {
 	if n < 1 || n > limits.Count {

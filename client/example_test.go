@@ -51,7 +51,7 @@ func ExampleClient_IDs() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	ids, err := orders.Append(ctx, []uint64{id}, 99) // for a hundred rows in all
+	ids, err := orders.Append(ctx, []int64{id}, 99) // for a hundred rows in all
 	if err != nil {
 		log.Fatal(err)
 	}

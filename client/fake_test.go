@@ -22,7 +22,7 @@ import (
 // fakes are members that answer as the test says, over real connections.
 type fakes struct {
 	t    testing.TB
-	last atomic.Uint64 // the ID issued last, by whichever member
+	last atomic.Int64 // the ID issued last, by whichever member
 
 	mu      sync.Mutex
 	members []*fake
@@ -203,7 +203,7 @@ func (m *fake) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsReque
 // issue issues IDs in two ranges if it can, the greater ones first.
 func (m *fake) issue(req *snowraftv1.GenerateIdsRequest) *snowraftv1.GenerateIdsResponse {
 	raise(&m.of.last, req.GetAfter())
-	count := uint64(max(req.GetCount(), 1))
+	count := int64(max(req.GetCount(), 1))
 	first := m.of.last.Add(count) - count + 1
 	half := count / 2
 	resp := &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: first + half, Count: uint32(count - half), Step: 1}}}

@@ -68,7 +68,7 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 //
 // Its errors are an [*Error], such as ErrWindowEnded, ErrClockBehind, ErrClockSkew, ErrWorkersExhausted,
 // ErrTimeExhausted and ErrUnknownLayout, ErrClosed, and that of ctx.
-func (g *Generator) Next(ctx context.Context) (uint64, error) {
+func (g *Generator) Next(ctx context.Context) (int64, error) {
 	return g.NextAfter(ctx, 0)
 }
 
@@ -76,17 +76,23 @@ func (g *Generator) Next(ctx context.Context) (uint64, error) {
 // floor. It waits when the clock here is a little behind that ID's, and fails with ErrClockBehind if it is
 // behind by more than the cluster's wait threshold. It fails with ErrInvalidArgument if that ID is so far in
 // the future that no process can have issued it.
-func (g *Generator) NextAfter(ctx context.Context, after uint64) (uint64, error) {
+func (g *Generator) NextAfter(ctx context.Context, after int64) (int64, error) {
+	if after < 0 {
+		return 0, negative(after)
+	}
 	i, err := g.await(ctx)
 	if err != nil {
 		return 0, err
 	}
-	id, err := i.Next(ctx, after)
+	id, err := i.Next(ctx, uint64(after))
 	if err != nil {
 		return 0, g.failure(err)
 	}
-	return id, nil
+	return int64(id), nil
 }
+
+// scratch has space for what issuers return, which AppendRanges copies.
+var scratch = sync.Pool{New: func() any { return new([]allocator.Range) }}
 
 // Ranges returns n IDs, 1 to 1,000,000, as one range for each tick and worker. Those of one lane
 // ascend. It waits and fails as Next does.
@@ -103,11 +109,15 @@ func (g *Generator) AppendRanges(ctx context.Context, dst []Range, n int) ([]Ran
 	if err != nil {
 		return dst, err
 	}
-	with, err := i.Take(ctx, dst, uint32(n), 0)
-	if err != nil {
+	taken := scratch.Get().(*[]allocator.Range)
+	defer scratch.Put(taken)
+	if *taken, err = i.Take(ctx, (*taken)[:0], uint32(n), 0); err != nil {
 		return dst, g.failure(err)
 	}
-	return with, nil
+	for _, r := range *taken {
+		dst = append(dst, Range{First: int64(r.First), Count: r.Count, Step: int64(r.Step)})
+	}
+	return dst, nil
 }
 
 // Ready returns nil when an ID could be issued right now, or in a tick's time, and otherwise why

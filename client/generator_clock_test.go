@@ -126,7 +126,7 @@ func TestGeneratorWhoseClockJumps(t *testing.T) {
 			done := bystander(t, newApplication(t, apis(hosts...)), &all)
 			hand := newHandClock()
 			g := embed(t, newApplication(t, apis(hosts...)), hand.option())
-			var last uint64
+			var last int64
 			next := func() {
 				t.Helper()
 				id, err := g.Next(t.Context())

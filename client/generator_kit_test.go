@@ -178,15 +178,15 @@ func (h *handClock) option() client.GeneratorOption {
 // issued fails the test when an ID comes twice.
 type issued struct {
 	mu sync.Mutex
-	by map[uint64]string
+	by map[int64]string
 }
 
-func (i *issued) add(t testing.TB, by string, ids ...uint64) {
+func (i *issued) add(t testing.TB, by string, ids ...int64) {
 	t.Helper()
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if i.by == nil {
-		i.by = make(map[uint64]string)
+		i.by = make(map[int64]string)
 	}
 	for _, id := range ids {
 		if before, twice := i.by[id]; twice {

@@ -22,7 +22,7 @@ func TestGenerator(t *testing.T) {
 	c := newApplication(t, apis(hosts...))
 	g := embed(t, c, client.WithHolder("app"), client.WithLanes(2))
 	var all issued
-	var last uint64
+	var last int64
 	for range 1000 {
 		id, err := g.NextAfter(t.Context(), last)
 		if err != nil {
@@ -82,11 +82,13 @@ func TestGenerator(t *testing.T) {
 			t.Errorf("%d IDs: %v", n, err)
 		}
 	}
-	if _, err := g.NextAfter(t.Context(), math.MaxUint64); !errors.Is(err, client.ErrInvalidArgument) {
-		t.Errorf("above everything: %v", err)
+	for _, after := range []int64{math.MaxInt64, -1, math.MinInt64} {
+		if _, err := g.NextAfter(t.Context(), after); !errors.Is(err, client.ErrInvalidArgument) {
+			t.Errorf("above %d: %v", after, err)
+		}
 	}
 	future := snowflake.Default().Compose(snowflake.Default().TickAt(time.Now().Add(time.Hour).UnixMilli()), 0, 0)
-	if _, err := g.NextAfter(t.Context(), future); !errors.Is(err, client.ErrInvalidArgument) {
+	if _, err := g.NextAfter(t.Context(), int64(future)); !errors.Is(err, client.ErrInvalidArgument) {
 		t.Errorf("above an ID of the future: %v", err)
 	}
 	cancelled, cancel := context.WithCancel(t.Context())

@@ -37,7 +37,7 @@ func within(t testing.TB, d time.Duration) context.Context {
 func askAll(t testing.TB, c *Client, callers, each int) (slowest time.Duration) {
 	t.Helper()
 	var mu sync.Mutex
-	seen := make(map[uint64]bool)
+	seen := make(map[int64]bool)
 	var wg sync.WaitGroup
 	for range callers {
 		wg.Go(func() {

@@ -21,7 +21,7 @@ type IDs struct {
 	// floored is of requests with one. A member may have to wait for its clock to pass the floor, which
 	// is not to hold back those who have none.
 	floored coalescer[[]Range]
-	highest atomic.Uint64 // the greatest ID that was answered
+	highest atomic.Int64 // the greatest ID that was answered
 }
 
 func newIDs(c *Client, layout string) *IDs {
@@ -32,11 +32,11 @@ func newIDs(c *Client, layout string) *IDs {
 }
 
 // Next returns one ID. It is in no order with those of other calls; a [Session] has one.
-func (i *IDs) Next(ctx context.Context) (uint64, error) { return i.next(ctx, 0) }
+func (i *IDs) Next(ctx context.Context) (int64, error) { return i.next(ctx, 0) }
 
 // Append appends n IDs, 1 to 1,000,000, to dst and returns it. They are in no order. If it fails it
 // appends none.
-func (i *IDs) Append(ctx context.Context, dst []uint64, n int) ([]uint64, error) {
+func (i *IDs) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	return i.expand(ctx, dst, n, 0)
 }
 
@@ -50,7 +50,7 @@ func (i *IDs) Ranges(ctx context.Context, n int) ([]Range, error) {
 	return slices.AppendSeq([]Range(nil), part(answer, offset, uint64(n))), nil
 }
 
-func (i *IDs) next(ctx context.Context, after uint64) (uint64, error) {
+func (i *IDs) next(ctx context.Context, after int64) (int64, error) {
 	answer, offset, err := i.take(ctx, 1, after)
 	if err != nil {
 		return 0, err
@@ -58,7 +58,7 @@ func (i *IDs) next(ctx context.Context, after uint64) (uint64, error) {
 	return at(answer, offset), nil
 }
 
-func (i *IDs) expand(ctx context.Context, dst []uint64, n int, after uint64) ([]uint64, error) {
+func (i *IDs) expand(ctx context.Context, dst []int64, n int, after int64) ([]int64, error) {
 	answer, offset, err := i.take(ctx, n, after)
 	if err != nil {
 		return dst, err
@@ -71,11 +71,13 @@ func (i *IDs) expand(ctx context.Context, dst []uint64, n int, after uint64) ([]
 }
 
 // take gets n IDs: those of the answer from the offset on.
-func (i *IDs) take(ctx context.Context, n int, after uint64) (answer []Range, offset uint64, err error) {
+func (i *IDs) take(ctx context.Context, n int, after int64) (answer []Range, offset uint64, err error) {
 	if err := checkCount(n, "IDs"); err != nil {
 		return nil, 0, err
 	}
 	switch {
+	case after < 0:
+		return nil, 0, negative(after)
 	case after == 0:
 		return i.plain.do(ctx, uint64(n), 0)
 	case after > i.highest.Load():
@@ -88,7 +90,7 @@ func (i *IDs) take(ctx context.Context, n int, after uint64) (answer []Range, of
 }
 
 // fetch asks a member.
-func (i *IDs) fetch(ctx context.Context, count, after uint64) ([]Range, error) {
+func (i *IDs) fetch(ctx context.Context, count uint64, after int64) ([]Range, error) {
 	resp, err := i.rpc.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: i.layout, Count: uint32(count), After: after})
 	if err != nil {
 		return nil, err
@@ -102,7 +104,7 @@ func (i *IDs) fetch(ctx context.Context, count, after uint64) ([]Range, error) {
 }
 
 // raise sets what to id if that is greater.
-func raise(what *atomic.Uint64, id uint64) {
+func raise(what *atomic.Int64, id int64) {
 	for was := what.Load(); id > was && !what.CompareAndSwap(was, id); {
 		was = what.Load()
 	}

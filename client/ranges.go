@@ -3,19 +3,34 @@ package client
 import (
 	"cmp"
 	"iter"
+	"math"
 	"math/bits"
 	"slices"
 
-	"github.com/snowraft/snowraft/allocator"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // Range is IDs that are evenly spaced: First, First + Step, and so on, Count of them.
-type Range = allocator.Range
+type Range struct {
+	First int64
+	Count uint32 // at least 1
+	Step  int64
+}
+
+// All yields the IDs of the range in ascending order.
+func (r Range) All() iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		for i := range int64(r.Count) {
+			if !yield(r.First + i*r.Step) {
+				return
+			}
+		}
+	}
+}
 
 // checked is an answer of a member that asks for count IDs greater than after. One that does not
 // hold exactly these, each once, is refused: no member sends it, but a proxy or a bug may.
-func checked(ranges []*snowraftv1.IdRange, count, after uint64) ([]Range, error) {
+func checked(ranges []*snowraftv1.IdRange, count uint64, after int64) ([]Range, error) {
 	answer := make([]Range, len(ranges))
 	var sum uint64
 	for n, r := range ranges {
@@ -42,27 +57,26 @@ func checked(ranges []*snowraftv1.IdRange, count, after uint64) ([]Range, error)
 }
 
 // valid checks one range. All ranges of an answer have the step of their layout.
-func valid(r Range, step, after uint64) error {
+func valid(r Range, step, after int64) error {
 	switch {
 	case r.Count == 0:
 		return malformed("an empty range")
-	case r.Step == 0 || r.Step != step:
+	case r.Step <= 0 || r.Step != step:
 		return malformed("a range with a step of %d, where the first has %d", r.Step, step)
 	case r.First <= after: // also 0, which is no ID
 		return malformed("ID %d, expected one greater than %d", r.First, after)
 	}
-	high, span := bits.Mul64(uint64(r.Count-1), r.Step)
-	if _, carry := bits.Add64(r.First, span, 0); high != 0 || carry != 0 {
-		return malformed("%d IDs from %d on with a step of %d, which exceed 64 bits", r.Count, r.First, r.Step)
+	if high, span := bits.Mul64(uint64(r.Count-1), uint64(r.Step)); high != 0 || span > uint64(math.MaxInt64-r.First) {
+		return malformed("%d IDs from %d on with a step of %d, which exceed 63 bits", r.Count, r.First, r.Step)
 	}
 	return nil
 }
 
 // end is the last ID of a range.
-func end(r Range) uint64 { return r.First + uint64(r.Count-1)*r.Step }
+func end(r Range) int64 { return r.First + int64(r.Count-1)*r.Step }
 
 // last is the greatest ID of an answer.
-func last(answer []Range) (id uint64) {
+func last(answer []Range) (id int64) {
 	for _, r := range answer {
 		id = max(id, end(r))
 	}
@@ -70,10 +84,10 @@ func last(answer []Range) (id uint64) {
 }
 
 // at is the ID at a place of an answer that is long enough.
-func at(answer []Range, place uint64) uint64 {
+func at(answer []Range, place uint64) int64 {
 	for _, r := range answer {
 		if place < uint64(r.Count) {
-			return r.First + place*r.Step
+			return r.First + int64(place)*r.Step
 		}
 		place -= uint64(r.Count)
 	}
@@ -90,7 +104,7 @@ func part(answer []Range, place, count uint64) iter.Seq[Range] {
 				continue
 			}
 			take := min(have-place, count)
-			if !yield(Range{First: r.First + place*r.Step, Count: uint32(take), Step: r.Step}) {
+			if !yield(Range{First: r.First + int64(place)*r.Step, Count: uint32(take), Step: r.Step}) {
 				return
 			}
 			if count -= take; count == 0 {

@@ -10,7 +10,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-func ranges(triples ...uint64) (all []*snowraftv1.IdRange) {
+func ranges(triples ...int64) (all []*snowraftv1.IdRange) {
 	for i := 0; i < len(triples); i += 3 {
 		all = append(all, &snowraftv1.IdRange{First: triples[i], Count: uint32(triples[i+1]), Step: triples[i+2]})
 	}
@@ -19,15 +19,16 @@ func ranges(triples ...uint64) (all []*snowraftv1.IdRange) {
 
 func TestAnswersAreChecked(t *testing.T) {
 	for _, c := range []struct {
-		what         string
-		ranges       []*snowraftv1.IdRange
-		count, after uint64
-		good         bool
+		what   string
+		ranges []*snowraftv1.IdRange
+		count  uint64
+		after  int64
+		good   bool
 	}{
 		{"as asked", ranges(10, 3, 1), 3, 9, true},
 		{"two lanes", ranges(20, 3, 1, 10, 3, 1), 6, 0, true},
 		{"two lanes that interleave", ranges(10, 3, 4, 11, 3, 4), 6, 0, true},
-		{"to the last ID", ranges(math.MaxUint64-2, 2, 2), 2, 0, true},
+		{"to the last ID", ranges(math.MaxInt64-2, 2, 2), 2, 0, true},
 		{"nothing", nil, 1, 0, false},
 		{"a nil range", []*snowraftv1.IdRange{nil}, 1, 0, false},
 		{"fewer", ranges(10, 2, 1), 3, 0, false},
@@ -39,8 +40,11 @@ func TestAnswersAreChecked(t *testing.T) {
 		{"huge counts", ranges(10, math.MaxUint32, 1, 1<<40, math.MaxUint32, 1), 3, 0, false},
 		{"ID 0", ranges(0, 2, 1), 2, 0, false},
 		{"the floor", ranges(10, 2, 1), 2, 10, false},
-		{"past 64 bits", ranges(math.MaxUint64-2, 2, 3), 2, 0, false},
-		{"far past 64 bits", ranges(10, 3, 1<<63), 3, 0, false},
+		{"past 63 bits", ranges(math.MaxInt64-2, 2, 3), 2, 0, false},
+		{"far past 63 bits", ranges(10, 3, 1<<62), 3, 0, false},
+		{"far past 64 bits", ranges(10, 5, 1<<62), 5, 0, false},
+		{"a negative ID", ranges(-10, 3, 1), 3, 0, false},
+		{"a negative step", ranges(10, 3, -1), 3, 0, false},
 		{"one range twice", ranges(10, 3, 1, 10, 3, 1), 6, 0, false},
 		{"an overlap", ranges(12, 3, 1, 10, 3, 1), 6, 0, false},
 		{"an overlap of steps", ranges(10, 3, 4, 18, 1, 4, 11, 1, 4), 5, 0, false},
@@ -54,10 +58,10 @@ func TestAnswersAreChecked(t *testing.T) {
 // Whatever a member answers, callers who divide it get IDs that differ and are above the floor.
 func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		small := rapid.Uint64Range(0, 60)
+		small := rapid.Int64Range(-3, 60)
 		var sum uint64
 		all := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) *snowraftv1.IdRange {
-			r := &snowraftv1.IdRange{First: small.Draw(t, "first"), Count: rapid.Uint32Range(0, 5).Draw(t, "count"), Step: rapid.Uint64Range(0, 4).Draw(t, "step")}
+			r := &snowraftv1.IdRange{First: small.Draw(t, "first"), Count: rapid.Uint32Range(0, 5).Draw(t, "count"), Step: rapid.Int64Range(-2, 4).Draw(t, "step")}
 			return r
 		}), 0, 4).Draw(t, "ranges")
 		if rapid.Bool().Draw(t, "one step") {
@@ -68,13 +72,13 @@ func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
 		for _, r := range all {
 			sum += uint64(r.GetCount())
 		}
-		after := rapid.Uint64Range(0, 5).Draw(t, "after")
+		after := rapid.Int64Range(0, 5).Draw(t, "after")
 		answer, err := checked(all, sum, after)
-		var want []uint64 // what the answer says
+		var want []int64 // what the answer says
 		proper := sum > 0
 		for _, r := range all {
 			proper = proper && r.GetCount() > 0 && r.GetStep() > 0 && r.GetStep() == all[0].GetStep() && r.GetFirst() > after
-			for i := range uint64(r.GetCount()) {
+			for i := range int64(r.GetCount()) {
 				want = append(want, r.GetFirst()+i*r.GetStep())
 			}
 		}
@@ -87,7 +91,7 @@ func TestAcceptedAnswersHaveNoIDTwice(t *testing.T) {
 			return
 		}
 		// Divided among callers in two ways it is the same IDs.
-		var got, single []uint64
+		var got, single []int64
 		for place := uint64(0); place < sum; {
 			n := rapid.Uint64Range(1, sum-place).Draw(t, "n")
 			for r := range part(answer, place, n) {

@@ -30,7 +30,7 @@ type Sequence struct {
 func newSequence(name string, members snowraftv1.SequenceServiceClient, o *options) *Sequence {
 	s := &Sequence{name: name, rpc: members}
 	s.calls = coalescer[*numbering]{
-		fetch:   func(ctx context.Context, count, _ uint64) (*numbering, error) { return s.ask(ctx, count, "") },
+		fetch:   func(ctx context.Context, count uint64, _ int64) (*numbering, error) { return s.ask(ctx, count, "") },
 		divide:  func(err error) bool { return errors.Is(err, ErrSequenceExhausted) }, // there may be enough for one
 		timeout: o.timeout, hooks: &o.hooks,
 	}

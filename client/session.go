@@ -14,22 +14,22 @@ import (
 // it is further behind, another member is asked, and if all are, calls fail with ErrClockBehind.
 type Session struct {
 	ids  *IDs
-	last atomic.Uint64
+	last atomic.Int64
 }
 
-// Session returns a session whose IDs are all greater than after; 0 is no floor. To go on
+// Session returns a session whose IDs are all greater than after; 0 is no floor, and a negative one fails the calls. To go on
 // elsewhere, pass on what [Session.Last] says there.
-func (i *IDs) Session(after uint64) *Session {
+func (i *IDs) Session(after int64) *Session {
 	s := &Session{ids: i}
 	s.last.Store(after)
 	return s
 }
 
 // Last is the greatest ID of the session so far; the floor it began with if there is none.
-func (s *Session) Last() uint64 { return s.last.Load() }
+func (s *Session) Last() int64 { return s.last.Load() }
 
 // Next returns an ID. It fails as [IDs.Next] does.
-func (s *Session) Next(ctx context.Context) (uint64, error) {
+func (s *Session) Next(ctx context.Context) (int64, error) {
 	id, err := s.ids.next(ctx, s.last.Load())
 	if err != nil {
 		return 0, err
@@ -40,7 +40,7 @@ func (s *Session) Next(ctx context.Context) (uint64, error) {
 
 // Append appends n IDs, 1 to 1,000,000, to dst in ascending order and returns it. If it fails it appends
 // none.
-func (s *Session) Append(ctx context.Context, dst []uint64, n int) ([]uint64, error) {
+func (s *Session) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
 	have := len(dst)
 	dst, err := s.ids.expand(ctx, dst, n, s.last.Load())
 	if err != nil {

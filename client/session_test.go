@@ -38,13 +38,13 @@ func TestSessionsIncrease(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			var mine []uint64
+			var mine []int64
 			for n := range 50 {
 				floor := s.Last()
 				have := len(mine)
 				var err error
 				if n%2 == 0 {
-					var id uint64
+					var id int64
 					id, err = s.Next(t.Context())
 					mine = append(mine, id)
 				} else {
@@ -78,7 +78,7 @@ func TestFloorsHarmNobodyElse(t *testing.T) {
 	release := make(chan struct{})
 	for _, m := range f.members {
 		m.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
-			if req.GetAfter() > math.MaxUint64/2 {
+			if req.GetAfter() > math.MaxInt64/2 {
 				return nil, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "told so by the test", RetryAfter: time.Second}
 			}
 			if req.GetAfter() > 0 {
@@ -107,7 +107,7 @@ func TestFloorsHarmNobodyElse(t *testing.T) {
 				default:
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Millisecond)
-				_, err := ids.Session(math.MaxUint64 - 1).Next(ctx)
+				_, err := ids.Session(math.MaxInt64 - 1).Next(ctx)
 				cancel()
 				if !errors.Is(err, context.DeadlineExceeded) {
 					t.Error(err)
@@ -142,7 +142,7 @@ func TestSessionsSort(t *testing.T) {
 		return &snowraftv1.GenerateIdsResponse{Ranges: ranges(101, 2, 4, 100, 2, 4)}, nil
 	})
 	got, err := s.Append(t.Context(), nil, 4)
-	if err != nil || !slices.Equal(got, []uint64{100, 101, 104, 105}) || s.Last() != 105 {
+	if err != nil || !slices.Equal(got, []int64{100, 101, 104, 105}) || s.Last() != 105 {
 		t.Errorf("%d, %d, %v", got, s.Last(), err)
 	}
 }
@@ -152,8 +152,8 @@ func TestSeveralIDs(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)
 	ids := f.client(f.addrs()).IDs("")
-	seen := map[uint64]bool{7: true}
-	all := []uint64{7}
+	seen := map[int64]bool{7: true}
+	all := []int64{7}
 	for _, n := range []int{1, 3, maxShared, maxShared + 1, limits.Count} {
 		have := len(all)
 		var err error
@@ -178,6 +178,15 @@ func TestSeveralIDs(t *testing.T) {
 	for _, n := range []int{-1, 0, limits.Count + 1} {
 		if got, err := ids.Append(t.Context(), all[:1], n); !errors.Is(err, ErrInvalidArgument) || len(got) != 1 {
 			t.Errorf("%d: %v, %v", n, got, err)
+		}
+	}
+	for _, floor := range []int64{-1, math.MinInt64} {
+		session := ids.Session(floor)
+		if id, err := session.Next(t.Context()); !errors.Is(err, ErrInvalidArgument) {
+			t.Errorf("above %d: %d, %v", floor, id, err)
+		}
+		if got, err := session.Append(t.Context(), all[:1], 2); !errors.Is(err, ErrInvalidArgument) || len(got) != 1 {
+			t.Errorf("above %d: %v, %v", floor, got, err)
 		}
 	}
 }

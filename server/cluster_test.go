@@ -32,7 +32,7 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 	// Many clients of every member, single IDs and batches.
 	type answer struct {
 		from *node
-		ids  []uint64
+		ids  []int64
 	}
 	const clients, duration = 20, 2 * time.Second
 	var mu sync.Mutex
@@ -64,7 +64,7 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 	for _, a := range answers {
 		all.add(t, a.from.cfg.Name, a.ids...)
 		for _, id := range a.ids {
-			p, err := layout.Unpack(id)
+			p, err := layout.Unpack(uint64(id))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,7 +79,7 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 	}
 	// Every worker was granted to who used it, at a tick inside the window.
 	for id, from := range all {
-		p, _ := layout.Unpack(id)
+		p, _ := layout.Unpack(uint64(id))
 		if p.Sequence%512 != 0 {
 			continue // one of some hundreds is asked for
 		}

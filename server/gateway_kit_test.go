@@ -68,7 +68,7 @@ func (g *testGateway) shut() {
 	}
 }
 
-func (g *testGateway) generate(count uint32, after uint64) ([]uint64, error) {
+func (g *testGateway) generate(count uint32, after int64) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(g.t.Context(), 5*time.Second)
 	defer cancel()
 	resp, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: count, After: after})

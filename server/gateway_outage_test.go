@@ -26,7 +26,7 @@ func TestGatewayOutlivesMembers(t *testing.T) {
 	var asking sync.WaitGroup
 	var answers atomic.Int64
 	var mu sync.Mutex
-	all := make(map[uint64]bool)
+	all := make(map[int64]bool)
 	for range 8 {
 		asking.Go(func() {
 			for ctx.Err() == nil {

@@ -207,6 +207,14 @@ func TestGatewayPassesErrorsOn(t *testing.T) {
 			_, err := s.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: strings.Repeat("x", 65<<10)})
 			return err
 		},
+		"negative floor": func(ids snowraftv1.IdServiceClient, _ snowraftv1.SequenceServiceClient) error {
+			_, err := ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{After: -1})
+			return err
+		},
+		"negative ID": func(ids snowraftv1.IdServiceClient, _ snowraftv1.SequenceServiceClient) error {
+			_, err := ids.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: -1})
+			return err
+		},
 		"text": func(ids snowraftv1.IdServiceClient, _ snowraftv1.SequenceServiceClient) error {
 			_, err := ids.DecodeId(ctx, &snowraftv1.DecodeIdRequest{Layout: "none"})
 			return err
@@ -241,11 +249,11 @@ func TestGatewaysShareNothing(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	type source interface {
-		generate(count uint32, after uint64) ([]uint64, error)
+		generate(count uint32, after int64) ([]int64, error)
 	}
 	sources := []source{inFront(t, nodes), inFront(t, nodes[1:]), nodes[0]}
 	var mu sync.Mutex
-	all := make(map[uint64]bool)
+	all := make(map[int64]bool)
 	var asking sync.WaitGroup
 	for i := range 12 {
 		asking.Go(func() {

@@ -194,7 +194,7 @@ func follower(t testing.TB, nodes []*node) *node {
 }
 
 // generate asks for IDs and expands the answer.
-func (n *node) generate(count uint32, after uint64) ([]uint64, error) {
+func (n *node) generate(count uint32, after int64) ([]int64, error) {
 	ctx, cancel := context.WithTimeout(n.t.Context(), 5*time.Second)
 	defer cancel()
 	resp, err := n.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: count, After: after})
@@ -204,17 +204,17 @@ func (n *node) generate(count uint32, after uint64) ([]uint64, error) {
 	return expand(resp), nil
 }
 
-func expand(resp *snowraftv1.GenerateIdsResponse) []uint64 {
-	var ids []uint64
+func expand(resp *snowraftv1.GenerateIdsResponse) []int64 {
+	var ids []int64
 	for _, r := range resp.GetRanges() {
-		for i := range uint64(r.GetCount()) {
+		for i := range int64(r.GetCount()) {
 			ids = append(ids, r.GetFirst()+i*r.GetStep())
 		}
 	}
 	return ids
 }
 
-func (n *node) mustGenerate(count uint32) []uint64 {
+func (n *node) mustGenerate(count uint32) []int64 {
 	n.t.Helper()
 	ids, err := n.generate(count, 0)
 	if err != nil {
@@ -248,9 +248,9 @@ func (n *node) status() *snowraftv1.GetStatusResponse {
 }
 
 // seen fails the test when an ID comes twice.
-type seen map[uint64]string
+type seen map[int64]string
 
-func (s seen) add(t *testing.T, from string, ids ...uint64) {
+func (s seen) add(t *testing.T, from string, ids ...int64) {
 	t.Helper()
 	for _, id := range ids {
 		if before, twice := s[id]; twice {

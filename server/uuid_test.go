@@ -15,7 +15,7 @@ import (
 )
 
 // uuids asks for UUIDs and returns the IDs in them.
-func (n *node) uuids(t *testing.T, l *snowflake.Layout, count uint32) []uint64 {
+func (n *node) uuids(t *testing.T, l *snowflake.Layout, count uint32) []int64 {
 	var resp *snowraftv1.GenerateUuidsResponse
 	until(t, n.cfg.Name+" issues UUIDs", func() (ok bool) {
 		var err error
@@ -30,7 +30,7 @@ func (n *node) uuids(t *testing.T, l *snowflake.Layout, count uint32) []uint64 {
 		t.Errorf("%s: the UUIDs of one lane do not ascend", n.cfg.Name)
 	}
 	tag := snowflake.NewUUIDTag(n.server.ClusterID(), l.Name())
-	var ids []uint64
+	var ids []int64
 	for _, text := range resp.GetUuids() {
 		u, err := snowflake.ParseUUID(text)
 		if err != nil {
@@ -46,7 +46,7 @@ func (n *node) uuids(t *testing.T, l *snowflake.Layout, count uint32) []uint64 {
 			t.Errorf("%s: ID %d is %v, issued as %v: %v", n.cfg.Name, id, again, u, err)
 			return nil
 		}
-		ids = append(ids, id)
+		ids = append(ids, int64(id))
 	}
 	return ids
 }
@@ -63,7 +63,7 @@ func TestUUIDsOfAllMembersDiffer(t *testing.T) {
 	for _, l := range []*snowflake.Layout{snowflake.Default(), jssafe} {
 		var mu sync.Mutex
 		var all sync.WaitGroup
-		issued := make(map[string][]uint64) // by member
+		issued := make(map[string][]int64) // by member
 		for _, n := range nodes {
 			for range 4 {
 				all.Go(func() {

@@ -80,9 +80,9 @@ func TestHTTPLongText(t *testing.T) {
 	}
 }
 
-func parseID(t *testing.T, text string) uint64 {
+func parseID(t *testing.T, text string) int64 {
 	t.Helper()
-	id, err := strconv.ParseUint(text, 10, 64)
+	id, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -52,6 +52,7 @@ func TestUsageErrors(t *testing.T) {
 		"decode 0000018b-cfe5-7801-8000-000000000000", "decode 018bcfe5-6801-7000-8000-000000000000 --layout baidu",
 		"decode 019b76da-a800-7806-8010-c885bc185cb8 --layout orders", "decode 019b76da-a800-7806-8010-c885bc185cb8 --encoding hex",
 		"decode 9223372036854775807 --layout jssafe", "decode 1 --server=perhaps", "whois x",
+		"whois 9223372036854775808", "decode 9223372036854775808 --server", "id --after 18446744073709551615",
 		"encode", "encode x", "encode x --from base62 --worker 1", "encode --from hex", "encode --time now",
 		"encode --time 2020-01-01T00:00:00Z", "encode --time 2095-01-01T00:00:00Z", "encode --time 1 --tick 1", "encode --tick -1",
 		"encode --tick 2199023255552", "encode --tick 1 --worker 1024", "encode --tick 1 --datacenter 1", "encode --tick 1 --sequence 4096",

@@ -32,7 +32,7 @@ type fakeAPI struct {
 	mu     sync.Mutex
 	before func(context.Context) error
 	calls  []any // requests
-	next   uint64
+	next   int64
 	given  int64 // numbers of sequences
 }
 
@@ -92,7 +92,7 @@ func (f *fakeAPI) GenerateIds(_ context.Context, r *snowraftv1.GenerateIdsReques
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	resp := &snowraftv1.GenerateIdsResponse{}
-	for left := uint64(r.GetCount()); left > 0; {
+	for left := int64(r.GetCount()); left > 0; {
 		n := min(left, 1000)
 		if r.GetPacked() {
 			for i := range n {
@@ -113,7 +113,7 @@ func (f *fakeAPI) GenerateUuids(_ context.Context, r *snowraftv1.GenerateUuidsRe
 	resp := &snowraftv1.GenerateUuidsResponse{}
 	tag := snowflake.NewUUIDTag("c-1", r.GetLayout())
 	for range r.GetCount() {
-		u, err := snowflake.Default().UUID(f.next, tag)
+		u, err := snowflake.Default().UUID(uint64(f.next), tag)
 		if err != nil {
 			return nil, err
 		}

@@ -8,11 +8,11 @@ func BenchmarkReceipt(b *testing.B) {
 	b.Run("packed", func(b *testing.B) {
 		const batch, tick = 10_000, 1 << 22
 		r := &Receipt{check: startChecker(NewSeen(1, DefaultSpans), 1), step: 1}
-		ids := make([]uint64, batch)
-		next := uint64(0)
+		ids := make([]int64, batch)
+		next := int64(0)
 		for range b.N/batch + 1 {
 			for i := range ids {
-				ids[i] = next + uint64(i)
+				ids[i] = next + int64(i)
 			}
 			next += tick
 			r.Numbers(ids)

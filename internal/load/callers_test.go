@@ -68,7 +68,7 @@ func TestGRPCCallers(t *testing.T) {
 	}
 	ranges := &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: 5, Count: 3, Step: 1}, {First: 10, Count: 1, Step: 1}}}
 	expect(t, "ranges", ids(&fakeIDs{ids: ranges}, 4), "4 [{5 7} {10 10}]")
-	expect(t, "packed", ids(&fakeIDs{ids: &snowraftv1.GenerateIdsResponse{Ids: []uint64{5, 6, 9}}}, 3), "3 [{5 6} {9 9}]")
+	expect(t, "packed", ids(&fakeIDs{ids: &snowraftv1.GenerateIdsResponse{Ids: []int64{5, 6, 9}}}, 3), "3 [{5 6} {9 9}]")
 	expect(t, "too few", ids(&fakeIDs{ids: ranges}, 5), "4 [{5 7} {10 10}] WRONG_COUNT")
 	expect(t, "a refusal", ids(&fakeIDs{err: &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind}}, 1), "0 [] CLOCK_BEHIND")
 	expect(t, "no connection", ids(&fakeIDs{err: &rpc.Error{Code: codes.Unavailable}}, 1), "0 [] CONNECTION")

@@ -41,12 +41,12 @@ func (c *Embedded) Call(ctx context.Context, got *Receipt) error {
 }
 
 // one notes what next returns.
-func one(ctx context.Context, got *Receipt, next func(context.Context) (uint64, error)) error {
+func one(ctx context.Context, got *Receipt, next func(context.Context) (int64, error)) error {
 	id, err := next(ctx)
 	if err != nil {
 		return refusal(err)
 	}
-	got.Number(id)
+	got.Number(uint64(id)) //nolint:gosec // never negative
 	return nil
 }
 
@@ -57,7 +57,7 @@ func (r *Receipt) ranges(ranges []client.Range, count int, err error) error {
 	}
 	before := r.numbers
 	for _, of := range ranges {
-		r.Range(of.First, uint64(of.Count), of.Step)
+		r.Range(uint64(of.First), uint64(of.Count), uint64(of.Step)) //nolint:gosec // never negative
 	}
 	return expected(r.numbers-before, uint64(count)) //nolint:gosec // it is at least 1
 }

@@ -39,7 +39,7 @@ func (c *IDs) Call(ctx context.Context, got *Receipt) error {
 	}
 	before := got.numbers
 	for _, r := range resp.GetRanges() {
-		got.Range(r.GetFirst(), uint64(r.GetCount()), r.GetStep())
+		got.Range(uint64(r.GetFirst()), uint64(r.GetCount()), uint64(r.GetStep())) //nolint:gosec // the same bits
 	}
 	got.Numbers(resp.GetIds())
 	return expected(got.numbers-before, max(uint64(c.Request.GetCount()), 1))

@@ -48,20 +48,22 @@ func (r *Receipt) Range(first, count, step uint64) {
 }
 
 // Numbers notes numbers; runs among them take as little as a Range.
-func (r *Receipt) Numbers(ns []uint64) {
+func (r *Receipt) Numbers(ns []int64) {
 	r.numbers += uint64(len(ns))
 	if r.check == nil {
 		return
 	}
 	for len(ns) > 0 {
-		run := 1
-		for run < len(ns) && ns[run]-ns[run-1] == r.step {
-			run++
+		first, run := uint64(ns[0]), 1 //nolint:gosec // the same bits
+		last := first
+		for ; run < len(ns); run++ {
+			n := uint64(ns[run])              //nolint:gosec // the same bits
+			if n-last != r.step || n < last { // the latter wraps, which is a mistake
+				break
+			}
+			last = n
 		}
-		if ns[run-1] < ns[0] { // it wraps, which is a mistake
-			run = 1
-		}
-		r.note(ns[0], ns[run-1])
+		r.note(first, last)
 		ns = ns[run:]
 	}
 }

@@ -23,7 +23,7 @@ type callers struct {
 	stopped chan struct{}
 
 	mu      sync.Mutex
-	ids     []uint64
+	ids     []int64
 	failed  []error
 	slowest map[string]time.Duration // by what was happening
 	phase   string
@@ -39,7 +39,7 @@ func startCallers(t *testing.T, members []*member, n int) *callers {
 	a := &callers{t: t, client: c, stopped: make(chan struct{}), slowest: make(map[string]time.Duration), phase: "at first"}
 	for range n {
 		a.wg.Go(func() {
-			var mine []uint64 // for nobody to wait while it grows
+			var mine []int64 // for nobody to wait while it grows
 			for a.ask(&mine) {
 			}
 			a.mu.Lock()
@@ -51,7 +51,7 @@ func startCallers(t *testing.T, members []*member, n int) *callers {
 	return a
 }
 
-func (a *callers) ask(mine *[]uint64) bool {
+func (a *callers) ask(mine *[]int64) bool {
 	select {
 	case <-a.stopped:
 		return false

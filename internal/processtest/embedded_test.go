@@ -109,7 +109,7 @@ func (f *fleet) direct(pause time.Duration) {
 			if err != nil {
 				return nil, fmt.Errorf("direct client: %w", err)
 			}
-			return []given{{first: id, last: id}}, nil
+			return []given{{first: uint64(id), last: uint64(id)}}, nil
 		})
 	})
 }
@@ -148,7 +148,7 @@ func (f *fleet) live(name string, life int, pause, lives time.Duration) {
 		}
 		var got []given
 		for _, r := range ranges {
-			got = append(got, given{r.First, r.First + uint64(r.Count-1)*r.Step, holder})
+			got = append(got, given{uint64(r.First), uint64(r.First + int64(r.Count-1)*r.Step), holder})
 		}
 		return got, nil
 	})
@@ -230,7 +230,7 @@ func (f *fleet) checkGrants(members []*member) {
 			continue
 		}
 		asked[l.token] = true
-		resp, err := members[0].ids.WhoIs(f.t.Context(), &snowraftv1.WhoIsRequest{Id: g.first, Layout: f.layout.Name()})
+		resp, err := members[0].ids.WhoIs(f.t.Context(), &snowraftv1.WhoIsRequest{Id: int64(g.first), Layout: f.layout.Name()})
 		if err != nil {
 			f.t.Fatalf("whose ID %d is: %v", g.first, err)
 		}

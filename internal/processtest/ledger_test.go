@@ -37,7 +37,8 @@ func (l *ledger) add(m *member, began time.Time, resp *snowraftv1.GenerateIdsRes
 	defer l.mu.Unlock()
 	for _, r := range resp.GetRanges() {
 		count := uint64(r.GetCount())
-		l.all = append(l.all, entry{r.GetFirst(), r.GetFirst() + (count-1)*r.GetStep(), m, began, ended})
+		first := uint64(r.GetFirst())
+		l.all = append(l.all, entry{first, first + (count-1)*uint64(r.GetStep()), m, began, ended})
 		l.total += count
 	}
 }
@@ -109,7 +110,7 @@ func (l *ledger) lanes(t *testing.T, askAt *member) map[uint64][]entry {
 		}
 		i := slices.IndexFunc(grants[p.Worker], func(g *snowraftv1.WorkerGrant) bool { return g.GetFromTick() <= p.Tick && p.Tick < g.GetUntilTick() })
 		if i < 0 {
-			resp, err := askAt.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: e.first, Layout: l.layout.Name()})
+			resp, err := askAt.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: int64(e.first), Layout: l.layout.Name()})
 			if err != nil {
 				t.Fatalf("ID %d of worker %d from %s: %v", e.first, p.Worker, e.member.name, err)
 			}

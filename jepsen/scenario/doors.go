@@ -90,7 +90,7 @@ func (d door) view(ctx context.Context) *view {
 
 // foreign takes so many numbers, of which it returns the first, and IDs, without writing
 // them down.
-func (s *stage) foreign(d door, count uint32) (first int64, ids []uint64, err error) {
+func (s *stage) foreign(d door, count uint32) (first int64, ids []int64, err error) {
 	if d.err != nil {
 		return 0, nil, d.err
 	}

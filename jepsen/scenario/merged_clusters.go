@@ -103,10 +103,10 @@ func (r *reuse) take(theirs *lab.Member) error {
 	}
 	r.taken = number + 50 - 1
 	for _, id := range ids {
-		if r.ids[id] {
+		if r.ids[uint64(id)] {
 			s.violation("%s of the other cluster issued %d twice", theirs.Name, id)
 		}
-		r.ids[id] = true
+		r.ids[uint64(id)] = true
 	}
 	return nil
 }

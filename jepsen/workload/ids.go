@@ -114,7 +114,7 @@ func (c idClient) request(ctx context.Context, m *lab.Member, stub snowraftv1.Id
 	var ranges []*snowraftv1.IdRange
 	op, err := c.call(ctx, m, history.Op{Do: history.DoIDs, Key: c.layout, Count: count, After: after, Session: session},
 		func(ctx context.Context, _ *history.Op, opts ...grpc.CallOption) error {
-			resp, err := stub.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: c.layout, Count: count, After: after}, opts...)
+			resp, err := stub.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: c.layout, Count: count, After: int64(after)}, opts...)
 			ranges = resp.GetRanges()
 			return err
 		})
@@ -124,7 +124,7 @@ func (c idClient) request(ctx context.Context, m *lab.Member, stub snowraftv1.Id
 	var issued []history.Issued
 	for _, r := range ranges {
 		i := history.Issued{
-			First: r.GetFirst(), Step: r.GetStep(), Count: r.GetCount(),
+			First: uint64(r.GetFirst()), Step: uint64(r.GetStep()), Count: r.GetCount(),
 			Op: op.ID, Call: op.Call, Return: op.Return, Start: op.Start, Session: session, Client: c.number,
 		}
 		c.out.Add(i)

@@ -51,7 +51,7 @@ func issue(ctx context.Context, own *product.Generator, op *history.Op) ([]produ
 	if op.Count > 1 {
 		return own.Ranges(ctx, int(op.Count))
 	}
-	id, err := own.NextAfter(ctx, op.After)
+	id, err := own.NextAfter(ctx, int64(op.After))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func keep(to *history.Writer, op history.Op, ranges []product.Range) uint64 {
 	var highest uint64
 	for _, r := range ranges {
 		i := history.Issued{
-			First: r.First, Step: r.Step, Count: r.Count, Op: op.ID, Call: op.Call, Return: op.Return,
+			First: uint64(r.First), Step: uint64(r.Step), Count: r.Count, Op: op.ID, Call: op.Call, Return: op.Return,
 			Start: op.Start, Session: op.Session, Client: op.Client,
 		}
 		to.Add(i)

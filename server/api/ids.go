@@ -9,6 +9,7 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -29,12 +30,24 @@ func (i ids) layout(ctx context.Context, name string) (*snowflake.Layout, error)
 	return l, err
 }
 
+// bitsOf returns the bits of an ID in a request.
+func bitsOf(field string, id int64) (uint64, error) {
+	if id < 0 {
+		return 0, wire.Invalid(fmt.Sprintf("%s is %d, but IDs are never negative", field, id))
+	}
+	return uint64(id), nil
+}
+
 func (i ids) DecodeId(ctx context.Context, req *snowraftv1.DecodeIdRequest) (*snowraftv1.DecodeIdResponse, error) {
+	id, err := bitsOf("id", req.GetId())
+	if err != nil {
+		return nil, err
+	}
 	l, err := i.layout(ctx, req.GetLayout())
 	if err != nil {
 		return nil, err
 	}
-	p, err := l.Unpack(req.GetId())
+	p, err := l.Unpack(id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +58,15 @@ func (i ids) DecodeId(ctx context.Context, req *snowraftv1.DecodeIdRequest) (*sn
 }
 
 func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraftv1.WhoIsResponse, error) {
+	id, err := bitsOf("id", req.GetId())
+	if err != nil {
+		return nil, err
+	}
 	l, err := i.Member.Layout(ctx, req.GetLayout())
 	if err != nil {
 		return nil, err
 	}
-	p, err := l.Unpack(req.GetId())
+	p, err := l.Unpack(id)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +83,7 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 	}
 	if !found {
 		return nil, &rpc.Error{Code: codes.NotFound, Reason: rpc.NotGranted,
-			Message: fmt.Sprintf("no window of worker %d at %s was granted, or it is older than the history reaches", p.Worker, l.TimeOf(req.GetId()).Format("2006-01-02T15:04:05.000Z"))}
+			Message: fmt.Sprintf("no window of worker %d at %s was granted, or it is older than the history reaches", p.Worker, l.TimeOf(id).Format("2006-01-02T15:04:05.000Z"))}
 	}
 	return &snowraftv1.WhoIsResponse{Grant: workerGrant(l, record)}, nil
 }

@@ -24,10 +24,13 @@ func (i IDs) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest
 	if req.GetPacked() && count > limits.Packed && count <= limits.Count {
 		return nil, wire.Invalid(fmt.Sprintf("count is %d, at most %d packed IDs fit into an answer: ask for ranges, or for fewer", count, limits.Packed))
 	}
+	after, err := bitsOf("after", req.GetAfter())
+	if err != nil {
+		return nil, err
+	}
 	taken := issue.Borrow()
 	defer issue.Return(taken)
-	var err error
-	if *taken, err = i.Issuer.Take(ctx, *taken, req.GetLayout(), count, req.GetAfter()); err != nil {
+	if *taken, err = i.Issuer.Take(ctx, *taken, req.GetLayout(), count, after); err != nil {
 		return nil, err
 	}
 	return wire.IDsResponse(*taken, count, req.GetPacked()), nil
@@ -70,7 +73,7 @@ type Numbers struct {
 	Issuer *issue.Issuer
 }
 
-// Next issues numbers.
+// NextNumbers issues numbers.
 func (q Numbers) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	n, err := q.Issuer.Next(ctx, req.GetSequence(), uint64(req.GetCount()), req.GetRequestId())
 	if err != nil {

@@ -32,7 +32,7 @@ func (a *answers) Invoke(_ context.Context, _ string, req, reply any, _ ...grpc.
 // noSource is of a gateway that closed.
 type noSource struct{ idSource }
 
-func (noSource) Next(context.Context) (uint64, error) { return 0, client.ErrClosed }
+func (noSource) Next(context.Context) (int64, error) { return 0, client.ErrClosed }
 
 func sourceOf(a *answers) *source {
 	return newSource(&members{conn: a}, func(string) (idSource, error) { return noSource{}, nil })

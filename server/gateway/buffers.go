@@ -32,7 +32,7 @@ const (
 
 // idSource issues IDs of one layout, one at a time. A client.Buffer is one.
 type idSource interface {
-	Next(ctx context.Context) (uint64, error)
+	Next(ctx context.Context) (int64, error)
 	Stats() client.BufferStats
 	Close() error
 }
@@ -97,7 +97,7 @@ func fromSource(ctx context.Context, source idSource, ids []allocator.Range, cou
 		if err != nil {
 			return ids, overdue(ctx, err)
 		}
-		ids = join(ids, id)
+		ids = join(ids, uint64(id)) //nolint:gosec // never negative
 	}
 	return ids, nil
 }

@@ -50,7 +50,8 @@ func (s *source) Take(ctx context.Context, ids []allocator.Range, layout string,
 		return fromSource(ctx, buffer, ids, count)
 	}
 	resp := new(snowraftv1.GenerateIdsResponse)
-	err := s.askSoon(ctx, snowraftv1.IdService_GenerateIds_FullMethodName, &snowraftv1.GenerateIdsRequest{Layout: layout, Count: count, After: after}, resp)
+	req := &snowraftv1.GenerateIdsRequest{Layout: layout, Count: count, After: int64(after)} //nolint:gosec // requests carry it as int64
+	err := s.askSoon(ctx, snowraftv1.IdService_GenerateIds_FullMethodName, req, resp)
 	if err == nil {
 		err = s.buffers.add(layout)
 	}

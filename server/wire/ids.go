@@ -7,13 +7,18 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
+// fill writes a range as it travels. An ID has at most 63 bits.
+func fill(m *snowraftv1.IdRange, r allocator.Range) {
+	m.First, m.Count, m.Step = int64(r.First), r.Count, int64(r.Step) //nolint:gosec // at most 63 bits
+}
+
 // IDsResponse returns count IDs as they travel: their ranges, or packed.
 func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1.GenerateIdsResponse {
 	if packed {
-		ids := make([]uint64, 0, count)
+		ids := make([]int64, 0, count)
 		for _, r := range taken {
 			for id := range r.All() {
-				ids = append(ids, id)
+				ids = append(ids, int64(id)) //nolint:gosec // at most 63 bits
 			}
 		}
 		return &snowraftv1.GenerateIdsResponse{Ids: ids}
@@ -26,7 +31,7 @@ func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1
 			ranges [1]*snowraftv1.IdRange
 			only   snowraftv1.IdRange
 		}{}
-		one.only.First, one.only.Count, one.only.Step = taken[0].First, taken[0].Count, taken[0].Step
+		fill(&one.only, taken[0])
 		one.ranges[0] = &one.only
 		one.resp.Ranges = one.ranges[:]
 		return &one.resp
@@ -35,7 +40,7 @@ func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1
 	all := make([]snowraftv1.IdRange, len(taken))
 	resp.Ranges = make([]*snowraftv1.IdRange, len(taken))
 	for n, r := range taken {
-		all[n].First, all[n].Count, all[n].Step = r.First, r.Count, r.Step
+		fill(&all[n], r)
 		resp.Ranges[n] = &all[n]
 	}
 	return resp
@@ -46,7 +51,10 @@ func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1
 func IDs(ids []allocator.Range, resp *snowraftv1.GenerateIdsResponse, count uint32) ([]allocator.Range, error) {
 	var sum uint64
 	for _, r := range resp.GetRanges() {
-		ids = append(ids, allocator.Range{First: r.GetFirst(), Count: r.GetCount(), Step: r.GetStep()})
+		if r.GetFirst() < 0 || r.GetStep() < 0 {
+			return ids, fmt.Errorf("the member answered with ID %d and a step of %d, which are never negative", r.GetFirst(), r.GetStep())
+		}
+		ids = append(ids, allocator.Range{First: uint64(r.GetFirst()), Count: r.GetCount(), Step: uint64(r.GetStep())}) //nolint:gosec // as checked
 		sum += uint64(r.GetCount())
 	}
 	if sum != uint64(count) {

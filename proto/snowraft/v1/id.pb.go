@@ -30,7 +30,7 @@ type GenerateIdsRequest struct {
 	Count uint32 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// When not 0: every ID of the answer is greater than this one. An ID that no member can have
 	// issued, because it is too far in the future, is INVALID_ARGUMENT.
-	After uint64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
+	After int64 `protobuf:"varint,3,opt,name=after,proto3" json:"after,omitempty"`
 	// Answer with the IDs themselves instead of ranges.
 	Packed        bool `protobuf:"varint,4,opt,name=packed,proto3" json:"packed,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -81,7 +81,7 @@ func (x *GenerateIdsRequest) GetCount() uint32 {
 	return 0
 }
 
-func (x *GenerateIdsRequest) GetAfter() uint64 {
+func (x *GenerateIdsRequest) GetAfter() int64 {
 	if x != nil {
 		return x.After
 	}
@@ -98,9 +98,9 @@ func (x *GenerateIdsRequest) GetPacked() bool {
 // IdRange stands for the IDs first, first + step, ..., count of them.
 type IdRange struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	First         uint64                 `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
+	First         int64                  `protobuf:"varint,1,opt,name=first,proto3" json:"first,omitempty"`
 	Count         uint32                 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
-	Step          uint64                 `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
+	Step          int64                  `protobuf:"varint,3,opt,name=step,proto3" json:"step,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -135,7 +135,7 @@ func (*IdRange) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *IdRange) GetFirst() uint64 {
+func (x *IdRange) GetFirst() int64 {
 	if x != nil {
 		return x.First
 	}
@@ -149,7 +149,7 @@ func (x *IdRange) GetCount() uint32 {
 	return 0
 }
 
-func (x *IdRange) GetStep() uint64 {
+func (x *IdRange) GetStep() int64 {
 	if x != nil {
 		return x.Step
 	}
@@ -161,7 +161,7 @@ type GenerateIdsResponse struct {
 	// The IDs, in ranges; empty when packed IDs were asked for.
 	Ranges []*IdRange `protobuf:"bytes,1,rep,name=ranges,proto3" json:"ranges,omitempty"`
 	// The IDs themselves, when packed IDs were asked for.
-	Ids           []uint64 `protobuf:"fixed64,2,rep,packed,name=ids,proto3" json:"ids,omitempty"`
+	Ids           []int64 `protobuf:"fixed64,2,rep,packed,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -203,7 +203,7 @@ func (x *GenerateIdsResponse) GetRanges() []*IdRange {
 	return nil
 }
 
-func (x *GenerateIdsResponse) GetIds() []uint64 {
+func (x *GenerateIdsResponse) GetIds() []int64 {
 	if x != nil {
 		return x.Ids
 	}
@@ -399,7 +399,7 @@ func (x *StreamIdsResponse) GetResponse() *GenerateIdsResponse {
 
 type DecodeIdRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id    int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The layout's name; empty means "default".
 	Layout        string `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -436,7 +436,7 @@ func (*DecodeIdRequest) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{7}
 }
 
-func (x *DecodeIdRequest) GetId() uint64 {
+func (x *DecodeIdRequest) GetId() int64 {
 	if x != nil {
 		return x.Id
 	}
@@ -452,7 +452,7 @@ func (x *DecodeIdRequest) GetLayout() string {
 
 type DecodeIdResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
-	Id     uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id     int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Layout string                 `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`
 	// The start of the ID's tick, in Unix milliseconds.
 	TickAtMs      int64  `protobuf:"varint,3,opt,name=tick_at_ms,json=tickAtMs,proto3" json:"tick_at_ms,omitempty"`
@@ -494,7 +494,7 @@ func (*DecodeIdResponse) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{8}
 }
 
-func (x *DecodeIdResponse) GetId() uint64 {
+func (x *DecodeIdResponse) GetId() int64 {
 	if x != nil {
 		return x.Id
 	}
@@ -545,7 +545,7 @@ func (x *DecodeIdResponse) GetSequence() uint64 {
 
 type WhoIsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	Id    uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Id    int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The layout's name; empty means "default".
 	Layout        string `protobuf:"bytes,2,opt,name=layout,proto3" json:"layout,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -582,7 +582,7 @@ func (*WhoIsRequest) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_id_proto_rawDescGZIP(), []int{9}
 }
 
-func (x *WhoIsRequest) GetId() uint64 {
+func (x *WhoIsRequest) GetId() int64 {
 	if x != nil {
 		return x.Id
 	}
@@ -649,15 +649,15 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\x12GenerateIdsRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x14\n" +
-	"\x05after\x18\x03 \x01(\x04R\x05after\x12\x16\n" +
+	"\x05after\x18\x03 \x01(\x03R\x05after\x12\x16\n" +
 	"\x06packed\x18\x04 \x01(\bR\x06packed\"I\n" +
 	"\aIdRange\x12\x14\n" +
-	"\x05first\x18\x01 \x01(\x04R\x05first\x12\x14\n" +
+	"\x05first\x18\x01 \x01(\x03R\x05first\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x12\n" +
-	"\x04step\x18\x03 \x01(\x04R\x04step\"U\n" +
+	"\x04step\x18\x03 \x01(\x03R\x04step\"U\n" +
 	"\x13GenerateIdsResponse\x12,\n" +
 	"\x06ranges\x18\x01 \x03(\v2\x14.snowraft.v1.IdRangeR\x06ranges\x12\x10\n" +
-	"\x03ids\x18\x02 \x03(\x06R\x03ids\"D\n" +
+	"\x03ids\x18\x02 \x03(\x10R\x03ids\"D\n" +
 	"\x14GenerateUuidsRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"-\n" +
@@ -668,10 +668,10 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\x11StreamIdsResponse\x12<\n" +
 	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.GenerateIdsResponseR\bresponse\"9\n" +
 	"\x0fDecodeIdRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xc0\x01\n" +
 	"\x10DecodeIdResponse\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\x12\x1c\n" +
 	"\n" +
 	"tick_at_ms\x18\x03 \x01(\x03R\btickAtMs\x12\x12\n" +
@@ -682,7 +682,7 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\x06worker\x18\x06 \x01(\x04R\x06worker\x12\x1a\n" +
 	"\bsequence\x18\a \x01(\x04R\bsequence\"6\n" +
 	"\fWhoIsRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x16\n" +
+	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\"?\n" +
 	"\rWhoIsResponse\x12.\n" +
 	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant2\xa6\x04\n" +

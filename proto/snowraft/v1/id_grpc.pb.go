@@ -30,7 +30,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// IdService issues IDs from memory, on any member.
+// IdService issues IDs from memory, on any member. An ID has at most 63 bits, so it is never negative; requests with a
+// negative one are INVALID_ARGUMENT.
 type IdServiceClient interface {
 	// GenerateIds issues count IDs of a layout.
 	GenerateIds(ctx context.Context, in *GenerateIdsRequest, opts ...grpc.CallOption) (*GenerateIdsResponse, error)
@@ -109,7 +110,8 @@ func (c *idServiceClient) WhoIs(ctx context.Context, in *WhoIsRequest, opts ...g
 // All implementations must embed UnimplementedIdServiceServer
 // for forward compatibility.
 //
-// IdService issues IDs from memory, on any member.
+// IdService issues IDs from memory, on any member. An ID has at most 63 bits, so it is never negative; requests with a
+// negative one are INVALID_ARGUMENT.
 type IdServiceServer interface {
 	// GenerateIds issues count IDs of a layout.
 	GenerateIds(context.Context, *GenerateIdsRequest) (*GenerateIdsResponse, error)

@@ -74,7 +74,7 @@ func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int
 		b.close()
 		return nil, fmt.Errorf("the generator has no window: %s", strings.TrimPrefix(err.Error(), "snowraft: "))
 	}
-	b.step = first[0].Step
+	b.step = uint64(first[0].Step) //nolint:gosec // never negative
 	for range cfg.clients {
 		b.callers = append(b.callers, &load.Embedded{Generator: g, Count: cfg.batch})
 	}

@@ -53,7 +53,7 @@ cluster takes meanwhile join to few; where its memory ends, it says so.`,
 			err := eachMember(cfg, func(r *cli.Remote) error {
 				resp, err := r.IDs.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Layout: layout, Count: 1})
 				if err == nil && len(resp.GetRanges()) > 0 {
-					clients.step = resp.GetRanges()[0].GetStep()
+					clients.step = uint64(resp.GetRanges()[0].GetStep()) //nolint:gosec // never negative
 				}
 				return err
 			})

@@ -106,12 +106,16 @@ func DecodeIn(layout *snowflake.Layout, id uint64) (Decoded, error) {
 }
 
 func decodeAt(ctx context.Context, r *cli.Remote, id uint64, layout string) (Decoded, error) {
-	resp, err := r.IDs.DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: id, Layout: layout})
+	signed, err := asked(id)
+	if err != nil {
+		return Decoded{}, err
+	}
+	resp, err := r.IDs.DecodeId(ctx, &snowraftv1.DecodeIdRequest{Id: signed, Layout: layout})
 	if err != nil {
 		return Decoded{}, err
 	}
 	return Decoded{
-		ID: resp.GetId(), Layout: resp.GetLayout(), Time: cli.Stamp(resp.GetTickAtMs()), TimestampMS: resp.GetTickAtMs(),
+		ID: id, Layout: resp.GetLayout(), Time: cli.Stamp(resp.GetTickAtMs()), TimestampMS: resp.GetTickAtMs(),
 		Datacenter: resp.GetDatacenter(), Worker: resp.GetWorker(), Sequence: resp.GetSequence(),
 	}, nil
 }

@@ -3,6 +3,7 @@ package id
 
 import (
 	"context"
+	"math"
 
 	"github.com/spf13/cobra"
 
@@ -56,8 +57,11 @@ then is for at most 100,000.`,
 		}
 		req := &snowraftv1.GenerateIdsRequest{Layout: layout}
 		if after != "" {
-			var err error
-			if req.After, err = encoding.Decode(after); err != nil {
+			id, err := encoding.Decode(after)
+			if err != nil {
+				return cli.Usagef("--after: %s", cli.Plain(err))
+			}
+			if req.After, err = asked(id); err != nil {
 				return cli.Usagef("--after: %s", cli.Plain(err))
 			}
 		}
@@ -73,13 +77,21 @@ then is for at most 100,000.`,
 	})
 }
 
+// asked returns an ID as requests carry it.
+func asked(id uint64) (int64, error) {
+	if id > math.MaxInt64 {
+		return 0, cli.Usagef("ID %d has 64 bits; IDs of a cluster have at most 63", id)
+	}
+	return int64(id), nil
+}
+
 // writeIDs writes the IDs of ranges and returns their number.
 func writeIDs(w *cli.ListWriter, encoding snowflake.Encoding, ranges []*snowraftv1.IdRange) (n uint64) {
 	var text []byte
 	for _, r := range ranges {
 		id := r.GetFirst()
 		for range r.GetCount() {
-			text = encoding.Append(text[:0], id)
+			text = encoding.Append(text[:0], uint64(id)) //nolint:gosec // never negative
 			w.Add(text)
 			id += r.GetStep()
 		}

@@ -41,7 +41,11 @@ older than that has no answer.`,
 		if err != nil {
 			return cli.Usagef("%s", cli.Plain(err))
 		}
-		resp, err := r.IDs.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: id, Layout: layout})
+		signed, err := asked(id)
+		if err != nil {
+			return err
+		}
+		resp, err := r.IDs.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: signed, Layout: layout})
 		if err != nil {
 			return err
 		}

@@ -199,7 +199,7 @@ type issuer struct {
 
 func (issuer) GenerateIds(_ context.Context, r *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 	resp := &snowraftv1.GenerateIdsResponse{}
-	for i := range uint64(r.GetCount()) {
+	for i := range int64(r.GetCount()) {
 		resp.Ids = append(resp.Ids, 249709288400883713+i)
 	}
 	return resp, nil

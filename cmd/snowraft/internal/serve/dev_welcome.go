@@ -70,7 +70,7 @@ func someIDs(ctx context.Context, m devMember, n uint32) ([]devID, error) {
 	}
 	var ids []devID
 	for _, issued := range resp.GetIds() {
-		d, err := id.DecodeIn(snowflake.Default(), issued)
+		d, err := id.DecodeIn(snowflake.Default(), uint64(issued)) //nolint:gosec // never negative
 		if err != nil {
 			return nil, err
 		}

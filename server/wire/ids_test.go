@@ -1,0 +1,47 @@
+package wire
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/snowraft/snowraft/allocator"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Ranges come back as they were sent, whether they are one, several or packed.
+func TestIDsTravel(t *testing.T) {
+	for _, taken := range [][]allocator.Range{
+		{{First: math.MaxInt64 - 4, Count: 3, Step: 2}},
+		{{First: 1, Count: 1, Step: 1}, {First: 1 << 40, Count: 2, Step: 4}},
+	} {
+		var count uint32
+		var want []int64
+		for _, r := range taken {
+			count += r.Count
+			for id := range r.All() {
+				want = append(want, int64(id))
+			}
+		}
+		got, err := IDs(nil, IDsResponse(taken, count, false), count)
+		if err != nil || !slices.Equal(got, taken) {
+			t.Errorf("%v came back as %v, %v", taken, got, err)
+		}
+		if packed := IDsResponse(taken, count, true).GetIds(); !slices.Equal(packed, want) {
+			t.Errorf("%v packed are %v", taken, packed)
+		}
+	}
+}
+
+// A gateway issues nothing of an answer that no member sends.
+func TestAnswersWithOtherIDsAreRefused(t *testing.T) {
+	for name, r := range map[string]*snowraftv1.IdRange{
+		"fewer":           {First: 1, Count: 1, Step: 1},
+		"a negative ID":   {First: -1, Count: 2, Step: 1},
+		"a negative step": {First: 1, Count: 2, Step: -1},
+	} {
+		if _, err := IDs(nil, &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{r}}, 2); err == nil {
+			t.Errorf("%s was accepted", name)
+		}
+	}
+}
