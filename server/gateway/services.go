@@ -26,14 +26,17 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 		snowraftv1.IdService_ServiceDesc.ServiceName:       api.IDs{Issuer: s.issuer},
 		snowraftv1.SequenceService_ServiceDesc.ServiceName: api.Numbers{Issuer: s.issuer},
 	}
-	served := []string{"GenerateIds", "GenerateUuids", "Next", "GetLast"} // by these
+	served := []string{ // by these
+		snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName,
+		snowraftv1.SequenceService_NextNumbers_FullMethodName, snowraftv1.SequenceService_GetLast_FullMethodName,
+	}
 	for _, desc := range []grpc.ServiceDesc{
 		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
 		snowraftv1.WorkerService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
 	} {
 		desc.Methods = slices.Clone(desc.Methods) // those of the package stay as they are
 		for i, m := range desc.Methods {
-			if slices.Contains(served, m.MethodName) {
+			if slices.Contains(served, "/"+desc.ServiceName+"/"+m.MethodName) {
 				continue
 			}
 			var err error
