@@ -83,7 +83,7 @@ func (d *definition) periodEnd(period int32) int64 {
 
 // numbering says how numbers that were given out at a time, in Unix milliseconds, are written.
 func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
-	answer := Numbering{Numbers: n, Format: d.format}
+	answer := Numbering{Numbers: n, Strict: d.strict, Format: d.format}
 	if d.format != nil {
 		p := sequence.Period(n.Period)
 		if d.reset != sequence.ResetNone && !p.Valid(d.reset) { // it was a shorter one before
@@ -97,6 +97,7 @@ func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 // Numbering is numbers of a sequence, and how they are written.
 type Numbering struct {
 	allocator.Numbers
+	Strict bool // the sequence's mode
 	// Format is nil for a sequence without one.
 	Format *sequence.Format
 	// At is the time that dates in the format show, in the sequence's time zone: when the

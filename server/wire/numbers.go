@@ -18,7 +18,7 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 	}
 	n := member.Numbering{Numbers: allocator.Numbers{
 		First: m.GetFirst(), Count: uint64(m.GetCount()), Increment: m.GetIncrement(), Period: m.GetPeriod(),
-	}}
+	}, Strict: m.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}
 	if m.GetFormat() == "" {
 		return n, nil
 	}
@@ -36,6 +36,9 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 func NextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextNumbersResponse {
 	m := &snowraftv1.NextNumbersResponse{
 		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, Period: n.Period, //nolint:gosec // at most limits.Count
+	}
+	if m.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED; n.Strict {
+		m.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
 	}
 	if n.Format == nil {
 		return m

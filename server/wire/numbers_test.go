@@ -22,6 +22,12 @@ func TestAnswersOfOtherMembers(t *testing.T) {
 	if again := NextResponse("s", n, true); again.GetIssuedAtMs() != at || again.GetTimeZone() != good.GetTimeZone() || len(again.GetTexts()) != 2 {
 		t.Errorf("it travels on as %v", again)
 	}
+	for _, strict := range []bool{false, true} {
+		n.Strict = strict
+		if again, err := Numbers(NextResponse("s", n, false), 2); err != nil || again.Strict != strict {
+			t.Errorf("strict %v: Numbers(NextResponse()) = %+v, %v", strict, again, err)
+		}
+	}
 	for name, m := range map[string]*snowraftv1.NextNumbersResponse{
 		"nothing":   {},
 		"too few":   {First: 7, Count: 1, Increment: 3},

@@ -1034,10 +1034,12 @@ type NextNumbersResponse struct {
 	Period int32 `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"`
 	// Of a sequence with a format: the numbers as text, when they are at most 1000, and what
 	// else is needed to write them: the format, its time zone, and the time, in Unix milliseconds.
-	Texts         []string `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`
-	Format        string   `protobuf:"bytes,7,opt,name=format,proto3" json:"format,omitempty"`
-	TimeZone      string   `protobuf:"bytes,8,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	IssuedAtMs    int64    `protobuf:"varint,9,opt,name=issued_at_ms,json=issuedAtMs,proto3" json:"issued_at_ms,omitempty"`
+	Texts      []string `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`
+	Format     string   `protobuf:"bytes,7,opt,name=format,proto3" json:"format,omitempty"`
+	TimeZone   string   `protobuf:"bytes,8,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	IssuedAtMs int64    `protobuf:"varint,9,opt,name=issued_at_ms,json=issuedAtMs,proto3" json:"issued_at_ms,omitempty"`
+	// The sequence's mode when it issued the numbers.
+	Mode          SequenceMode `protobuf:"varint,10,opt,name=mode,proto3,enum=snowraft.v1.SequenceMode" json:"mode,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1133,6 +1135,13 @@ func (x *NextNumbersResponse) GetIssuedAtMs() int64 {
 		return x.IssuedAtMs
 	}
 	return 0
+}
+
+func (x *NextNumbersResponse) GetMode() SequenceMode {
+	if x != nil {
+		return x.Mode
+	}
+	return SequenceMode_SEQUENCE_MODE_UNSPECIFIED
 }
 
 type GetLastRequest struct {
@@ -1625,7 +1634,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\"\x80\x02\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\"\xaf\x02\n" +
 	"\x13NextNumbersResponse\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x14\n" +
@@ -1636,7 +1645,9 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x06format\x18\a \x01(\tR\x06format\x12\x1b\n" +
 	"\ttime_zone\x18\b \x01(\tR\btimeZone\x12 \n" +
 	"\fissued_at_ms\x18\t \x01(\x03R\n" +
-	"issuedAtMs\",\n" +
+	"issuedAtMs\x12-\n" +
+	"\x04mode\x18\n" +
+	" \x01(\x0e2\x19.snowraft.v1.SequenceModeR\x04mode\",\n" +
 	"\x0eGetLastRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\"3\n" +
 	"\x0fGetLastResponse\x12\x17\n" +
@@ -1742,32 +1753,33 @@ var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	24, // 7: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
 	2,  // 8: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 9: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
-	21, // 10: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
-	3,  // 11: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
-	5,  // 12: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
-	7,  // 13: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
-	9,  // 14: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
-	11, // 15: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
-	13, // 16: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
-	15, // 17: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
-	17, // 18: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
-	19, // 19: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
-	22, // 20: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
-	4,  // 21: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
-	6,  // 22: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
-	8,  // 23: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
-	10, // 24: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
-	12, // 25: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
-	14, // 26: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
-	16, // 27: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
-	18, // 28: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
-	20, // 29: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
-	23, // 30: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
-	21, // [21:31] is the sub-list for method output_type
-	11, // [11:21] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	0,  // 10: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
+	21, // 11: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
+	3,  // 12: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
+	5,  // 13: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
+	7,  // 14: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
+	9,  // 15: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
+	11, // 16: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
+	13, // 17: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
+	15, // 18: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
+	17, // 19: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
+	19, // 20: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
+	22, // 21: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
+	4,  // 22: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
+	6,  // 23: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
+	8,  // 24: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
+	10, // 25: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
+	12, // 26: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
+	14, // 27: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
+	16, // 28: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
+	18, // 29: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
+	20, // 30: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
+	23, // 31: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
+	22, // [22:32] is the sub-list for method output_type
+	12, // [12:22] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_sequence_proto_init() }
