@@ -104,17 +104,23 @@ func (g *testGateway) ask(method, path, body string) (int, string) {
 // redis sends a command on one line and returns the first line of the answer.
 func (g *testGateway) redis(command string) string {
 	g.t.Helper()
-	conn, err := net.Dial("tcp", g.RedisAddr())
+	return redisLine(g.t, g.RedisAddr(), command)
+}
+
+// redisLine sends a command of the Redis protocol and returns the first line of the answer.
+func redisLine(t testing.TB, address, command string) string {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
 	if err != nil {
-		g.t.Fatal(err)
+		t.Fatal(err)
 	}
 	defer conn.Close()
 	if _, err := io.WriteString(conn, command+"\r\n"); err != nil {
-		g.t.Fatal(err)
+		t.Fatal(err)
 	}
 	line, err := bufio.NewReader(conn).ReadString('\n')
 	if err != nil {
-		g.t.Fatal(err)
+		t.Fatal(err)
 	}
 	return strings.TrimSpace(line)
 }

@@ -160,7 +160,8 @@ func TestGatewayOtherDoors(t *testing.T) {
 	}
 	_, metrics := g.ask("GET", "/metrics", "")
 	for _, line := range []string{
-		"snowraft_ready 1", `snowraft_member_calls_total{code="OK",method="/snowraft.v1.IdService/GenerateIds",reason=""}`, "snowraft_ids_issued_total ",
+		"snowraft_ready 1", `snowraft_member_requests_total{code="OK",method="snowraft.v1.IdService/GenerateIds",reason=""}`,
+		`snowraft_ids_issued_total{layout="default"} `,
 	} {
 		if !strings.Contains(metrics, line) {
 			t.Errorf("/metrics lacks %s", line)

@@ -84,8 +84,8 @@ func TestRedisRefusals(t *testing.T) {
 	}
 	_, body := n.ask("GET", "/metrics", "")
 	for _, line := range []string{
-		`snowraft_refusals_total{code="NotFound",door="redis",reason="UNKNOWN_SEQUENCE"} 1`,
-		`snowraft_refusals_total{code="InvalidArgument",door="redis",reason="INVALID_ARGUMENT"} 1`,
+		`snowraft_requests_total{code="NOT_FOUND",method="incr",protocol="redis",reason="UNKNOWN_SEQUENCE"} 1`,
+		`snowraft_requests_total{code="INVALID_ARGUMENT",method="incr",protocol="redis",reason="INVALID_ARGUMENT"} 1`,
 	} {
 		if !strings.Contains(body, line) {
 			t.Errorf("/metrics lacks %s", line)

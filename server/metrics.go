@@ -13,22 +13,22 @@ import (
 type stateCollector struct{ s *Server }
 
 var (
-	descLeader    = frontend.Desc("leader", "1 while this member leads.")
+	descLeader    = frontend.Desc("leader", "1 while this member leads, otherwise 0.")
 	descTerm      = frontend.Desc("raft_term", "Raft's current term.")
-	descCommit    = frontend.Desc("raft_commit_index", "How far the log is committed.")
-	descApplied   = frontend.Desc("raft_applied_index", "How far the log is applied here.")
-	descMembers   = frontend.Desc("members", "Members of the cluster.", "role", "alive")
-	descObserved  = frontend.Desc("observed_clock_seconds", "The replicated observed clock, Unix time.")
-	descOffset    = frontend.Desc("clock_offset_seconds", "How far this clock is ahead of the majority's.")
-	descUntil     = frontend.Desc("lane_serve_until_seconds", "Until when a lane can issue without any quorum, Unix time; 0 without a window, absent while the lane is idle.", "layout", "lane", "worker")
-	descUsed      = frontend.Desc("layout_workers_used", "Workers of a layout that were ever granted.", "layout")
-	descCapacity  = frontend.Desc("layout_workers", "Workers that a layout has.", "layout")
-	descExhausts  = frontend.Desc("layout_exhausts_at_seconds", "When a layout's time field is full, Unix time.", "layout")
+	descCommit    = frontend.Desc("raft_commit_index", "Index up to which the log is committed.")
+	descApplied   = frontend.Desc("raft_applied_index", "Index up to which this member has applied the log.")
 	descFSM       = frontend.Desc("fsm_version", "The replicated version of the log's commands.")
-	descSequences = frontend.Desc("sequences", "Sequences that there are.")
-	descBlocks    = frontend.Desc("blocks_granted_total", "Blocks of relaxed sequences that this member was granted.")
-	descWaits     = frontend.Desc("numbers_waited_total", "Requests for numbers of relaxed sequences that had to wait for a block.")
-	descBurned    = frontend.Desc("numbers_skipped_total", "Numbers of this member's blocks that were never given out.")
+	descMembers   = frontend.Desc("members", "Members of the cluster, by role and by whether this member hears from them.", "role", "alive")
+	descObserved  = frontend.Desc("observed_clock_timestamp_seconds", "The replicated observed clock, Unix time.")
+	descOffset    = frontend.Desc("clock_offset_seconds", "Seconds that this clock is ahead of the majority's; negative if it is behind.")
+	descUntil     = frontend.Desc("lane_serve_until_timestamp_seconds", "Unix time until which the lane can issue without quorum; 0 if it holds no window, absent while it is idle.", "layout", "lane")
+	descUsed      = frontend.Desc("layout_workers_used", "Workers of the layout that were ever granted.", "layout")
+	descCapacity  = frontend.Desc("layout_workers", "Workers of the layout.", "layout")
+	descExhausts  = frontend.Desc("layout_exhausts_timestamp_seconds", "Unix time at which the layout's time field is full.", "layout")
+	descSequences = frontend.Desc("sequences", "Sequences of the cluster.")
+	descBlocks    = frontend.Desc("blocks_granted_total", "Blocks of relaxed sequences that were granted to this member.")
+	descWaits     = frontend.Desc("block_waits_total", "Requests for numbers of relaxed sequences that waited for a block.")
+	descSkipped   = frontend.Desc("numbers_skipped_total", "Numbers of this member's blocks that are never issued.")
 )
 
 // Describe implements prometheus.Collector. It describes nothing, as labels come and go.
@@ -40,7 +40,6 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	m, node := c.s.member, c.s.member.Node()
-	gauge(frontend.DescReady, frontend.Flag(c.s.Ready() == nil))
 	gauge(descLeader, frontend.Flag(node.IsLeader()))
 	gauge(descTerm, float64(node.Term()))
 	gauge(descCommit, float64(node.CommitIndex()))
@@ -67,7 +66,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	stats := m.SequenceStats()
 	counter(descBlocks, stats.Blocks)
 	counter(descWaits, stats.Waited)
-	counter(descBurned, stats.Burned)
+	counter(descSkipped, stats.Burned)
 	for _, l := range m.Lanes() {
 		for _, lane := range l.Lanes {
 			if lane.Idle {
@@ -77,7 +76,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 			if lane.Token != 0 {
 				until = float64(lane.ServeUntil.UnixMilli()) / 1000
 			}
-			gauge(descUntil, until, l.Layout, strconv.Itoa(lane.Lane), strconv.FormatUint(lane.Worker, 10))
+			gauge(descUntil, until, l.Layout, strconv.Itoa(lane.Lane))
 		}
 	}
 	m.State().View(func(s *fsm.State) {

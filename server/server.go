@@ -50,7 +50,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{})}
 	s.peers = newPeers(s.identify)
 	s.front = frontend.New(frontend.Config{
-		What: "member", Logger: logger, Ports: p.Ports, State: stateCollector{s}, Ready: func() error { return s.member.Ready() },
+		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s},
+		Ready: func() error { return s.member.Ready() },
 	})
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{

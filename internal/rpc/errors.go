@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -33,6 +34,11 @@ func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// CodeName returns the name of a code as the documentation has it, such as NOT_FOUND.
+func CodeName(c codes.Code) string {
+	return code.Code(c).String() //nolint:gosec // there are 17
+}
 
 // GRPCStatus makes gRPC send the error with its details.
 func (e *Error) GRPCStatus() *status.Status {

@@ -71,19 +71,14 @@ func (b redisBackend) Create(ctx context.Context, sequence string, strict bool) 
 	return wire.Status(b.Process.Create(ctx, sequence, strict))
 }
 
-// webBackend implements [web.Backend]. It counts refusals: these paths answer in the forms of other
-// servers, which have no place for a reason.
-type webBackend struct {
-	redisBackend
-	refused func(error)
-}
+// webBackend implements [web.Backend].
+type webBackend struct{ redisBackend }
 
 // Next issues count numbers of a sequence.
 func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
 	ctx, cancel := bounded(ctx)
 	defer cancel()
-	first, increment, err = b.redisBackend.Next(ctx, sequence, count)
-	return first, increment, b.count(err)
+	return b.redisBackend.Next(ctx, sequence, count)
 }
 
 // AppendNext appends count numbers as text, each with a newline, long text by pieces.
@@ -92,7 +87,7 @@ func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, seq
 	defer cancel()
 	n, err := b.issuer.Next(ctx, sequence, count, requestID)
 	if err != nil {
-		return dst, b.count(wire.Status(err))
+		return dst, wire.Status(err)
 	}
 	for i := range n.Count {
 		if dst, err = web.Flush(w, append(n.Append(dst, i), '\n')); err != nil {
@@ -109,7 +104,7 @@ func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layo
 	ids := issue.Borrow()
 	defer issue.Return(ids)
 	if *ids, err = b.issuer.Take(ctx, *ids, layout, count, 0); err != nil {
-		return dst, b.count(wire.Status(err))
+		return dst, wire.Status(err)
 	}
 	for _, r := range *ids {
 		for id := range r.All() {
@@ -119,13 +114,6 @@ func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layo
 		}
 	}
 	return dst, nil
-}
-
-func (b webBackend) count(err error) error {
-	if err != nil {
-		b.refused(err)
-	}
-	return err
 }
 
 var (

@@ -26,16 +26,18 @@ const drainTimeout = 3 * time.Second
 
 // Config describes a Front.
 type Config struct {
-	What   string // "member" or "gateway"
-	Logger *slog.Logger
-	Ports  *Ports
-	Ready  func() error         // what [Front.Ready] returns until the drain
-	State  prometheus.Collector // read at each scrape
+	What    string // "member" or "gateway"
+	Version string // of Snowraft
+	Logger  *slog.Logger
+	Ports   *Ports
+	Ready   func() error         // what [Front.Ready] returns until the drain
+	State   prometheus.Collector // read at each scrape
 }
 
 // Front is the ports of a process.
 type Front struct {
 	what    string
+	version string
 	ready   func() error
 	logger  *slog.Logger
 	ports   *Ports
@@ -57,10 +59,12 @@ type Front struct {
 
 // New returns a front that serves nothing yet.
 func New(cfg Config) *Front {
-	return &Front{
-		what: cfg.What, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready, metrics: newMetrics(cfg.State),
+	f := &Front{
+		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
 		inner: newInProcess(), done: make(chan struct{}),
 	}
+	f.metrics = newMetrics(cfg.State, state{f})
+	return f
 }
 
 // Behind is what a front opens its ports to.
@@ -77,7 +81,7 @@ type Behind struct {
 
 // Issuer returns an issuer that counts in the front's metrics.
 func (f *Front) Issuer(source issue.Source) *issue.Issuer {
-	return issue.New(source, f.metrics.ids, f.metrics.numbers)
+	return issue.New(source, f.metrics.issued())
 }
 
 // Open opens the ports.
@@ -95,7 +99,10 @@ func (f *Front) Open(b Behind) (err error) {
 	f.open(func() error { return f.grpc.Serve(f.ports.API) })
 	if f.ports.Redis != nil {
 		create, _ := redis.ParseCreateMode(b.RedisCreate) // it was checked with the configuration
-		f.redis = redis.New(redis.Config{Backend: redisBackend{b.Issuer, b.Process}, Create: create, Logger: f.logger, Refused: f.metrics.refusedBy("redis")})
+		f.redis = redis.New(redis.Config{
+			Backend: redisBackend{b.Issuer, b.Process}, Create: create, Logger: f.logger,
+			Meter: func(command string) redis.Meter { return f.metrics.requests.of(protocolRedis, command) },
+		})
 		f.open(func() error { return f.redis.Serve(f.ports.Redis) })
 	}
 	f.open(func() error {

@@ -49,7 +49,9 @@ func (f *Front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 		if r := recover(); r != nil {
 			err = f.panicked(info.FullMethod, r)
 		}
-		f.metrics.served(info.FullMethod, err, time.Since(began))
+		if !fromHTTP(ctx) {
+			f.metrics.requests.of(protocolGRPC, info.FullMethod[1:]).served(err, time.Since(began))
+		}
 	}()
 	if _, ok := ctx.Deadline(); !ok {
 		p := newPatience(ctx, began)

@@ -15,7 +15,10 @@ const maxHeaderBytes = 12 << 10
 
 func (f *Front) newHTTP(b redisBackend) (*http.Server, error) {
 	door, err := web.New(web.Config{
-		Backend: webBackend{b, f.metrics.refusedBy("http")}, Conn: f.inner, Gate: &f.gate, Served: f.metrics.servedHTTP, Logger: f.logger,
+		Backend: webBackend{b}, Conn: f.inner, Gate: &f.gate, Logger: f.logger,
+		Served: func(method string, err error, took time.Duration) {
+			f.metrics.requests.of(protocolHTTP, method).served(err, took)
+		},
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/wire"
@@ -25,7 +26,8 @@ const (
 
 // inProcess connects the member's HTTP port to its own gRPC server, through
 // memory. What comes over it is served as what comes over the network is: with
-// its deadline, forwarded to the leader, counted, and refused by the same table.
+// its deadline, forwarded to the leader, and refused by the same table. It is counted once, as
+// the HTTP request that it is.
 //
 // Each kind of call has a connection of its own. A connection carries so many calls
 // at once, and those that wait for something, such as a leader, would fill one that
@@ -157,6 +159,12 @@ func (l *pipeListener) Close() error {
 func (l *pipeListener) Addr() net.Addr { return pipeAddr{} }
 
 type pipeAddr struct{}
+
+// fromHTTP reports whether a call came through memory.
+func fromHTTP(ctx context.Context) bool {
+	p, ok := peer.FromContext(ctx)
+	return ok && p.Addr.Network() == pipeAddr{}.Network() // net.Pipe has the same
+}
 
 func (pipeAddr) Network() string { return "pipe" }
 func (pipeAddr) String() string  { return "in-process" }

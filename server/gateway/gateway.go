@@ -61,7 +61,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 		return client.NewBuffer(g.client.IDs(layout), client.WithBufferAge(bufferAge), client.WithBufferSize(minBuffer, maxBuffer))
 	})
 	g.front = frontend.New(frontend.Config{
-		What: "gateway", Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
+		What: "gateway", Version: cfg.Version, Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
 	})
 	issuer := g.Issuer(g.source)
 	err = g.front.Open(frontend.Behind{

@@ -9,19 +9,19 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
-// asked counts what a gateway asks members. Their addresses are no labels: they come and go.
+// asked counts the requests that a gateway sends to members. Their addresses are no labels: they come and go.
 type asked struct {
-	calls   *prometheus.CounterVec
-	latency *prometheus.HistogramVec
+	requests *prometheus.CounterVec
+	duration *prometheus.HistogramVec
 }
 
 func newAsked() *asked {
 	return &asked{
-		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "snowraft_member_calls_total", Help: "Calls that this gateway made to members, each try by itself, by method, status code and reason of refusal."},
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "snowraft_member_requests_total", Help: "Requests that this gateway sent to members, each try counted, by method, status code and reason of the error."},
 			[]string{"method", "code", "reason"}),
-		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "snowraft_member_call_seconds", Help: "Time that members took to answer this gateway.",
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "snowraft_member_request_duration_seconds", Help: "Time that members took to answer this gateway, by method.",
 			Buckets: prometheus.ExponentialBuckets(10e-6, 4, 10)}, []string{"method"}),
 	}
 }
@@ -29,14 +29,15 @@ func newAsked() *asked {
 // try is a client's hook.
 func (a *asked) try(method, _ string, took time.Duration, err error) {
 	e := rpc.FromError(err)
-	a.calls.WithLabelValues(method, e.Code.String(), e.Reason).Inc()
-	a.latency.WithLabelValues(method).Observe(took.Seconds())
+	method = method[1:] // without the slash
+	a.requests.WithLabelValues(method, rpc.CodeName(e.Code), e.Reason).Inc()
+	a.duration.WithLabelValues(method).Observe(took.Seconds())
 }
 
 var (
-	descBuffered = frontend.Desc("buffered_ids", "IDs of a layout that this gateway has fetched ahead.", "layout")
-	descDropped  = frontend.Desc("buffered_ids_dropped_total", "IDs that this gateway fetched ahead and no caller used in time.", "layout")
-	descStarved  = frontend.Desc("buffer_waits_total", "Requests for IDs that found the layout's buffer empty.", "layout")
+	descBuffered = frontend.Desc("buffered_ids", "IDs of the layout that this gateway has fetched ahead.", "layout")
+	descDropped  = frontend.Desc("buffered_ids_dropped_total", "IDs of the layout that this gateway fetched ahead and discarded because no caller took them in time.", "layout")
+	descStarved  = frontend.Desc("buffer_waits_total", "Waits for an ID of the layout because the buffer was empty.", "layout")
 )
 
 // collector reads a gateway's state at each scrape.
@@ -50,13 +51,12 @@ func (collector) Describe(chan<- *prometheus.Desc) {}
 
 // Collect implements prometheus.Collector.
 func (c collector) Collect(ch chan<- prometheus.Metric) {
-	ch <- prometheus.MustNewConstMetric(frontend.DescReady, prometheus.GaugeValue, frontend.Flag(c.g.Ready() == nil))
 	for layout, source := range c.g.source.buffers.each() {
 		s := source.Stats()
 		ch <- prometheus.MustNewConstMetric(descBuffered, prometheus.GaugeValue, float64(s.Level), layout)
 		ch <- prometheus.MustNewConstMetric(descDropped, prometheus.CounterValue, float64(s.Dropped), layout)
 		ch <- prometheus.MustNewConstMetric(descStarved, prometheus.CounterValue, float64(s.Waited), layout)
 	}
-	c.asked.calls.Collect(ch)
-	c.asked.latency.Collect(ch)
+	c.asked.requests.Collect(ch)
+	c.asked.duration.Collect(ch)
 }

@@ -3,14 +3,17 @@
 package issue
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"unicode/utf8"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/internal/cowmap"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // Source issues IDs and numbers: a member from its memory or at the leader, a gateway by asking
@@ -34,14 +37,38 @@ type Source interface {
 // Counter counts; a prometheus.Counter is one.
 type Counter interface{ Add(float64) }
 
+// Counters are what an Issuer counts with.
+type Counters struct {
+	IDs             func(layout string) Counter // called once or twice for a layout
+	Strict, Relaxed Counter                     // numbers, by the sequence's mode
+}
+
 // Issuer checks requests, takes from the source and counts what it issued.
 type Issuer struct {
-	source       Source
-	ids, numbers Counter
+	source   Source
+	counters Counters
+	ids      cowmap.Map[string, Counter] // by layout, as callers name it; only of layouts that have issued
 }
 
 // New returns an Issuer.
-func New(source Source, ids, numbers Counter) *Issuer { return &Issuer{source, ids, numbers} }
+func New(source Source, counters Counters) *Issuer {
+	return &Issuer{source: source, counters: counters}
+}
+
+// countIDs counts what was issued, so that a layout that does not exist gets no counter.
+func (i *Issuer) countIDs(layout string, count uint32) {
+	i.ids.Get(layout, func(layout string) Counter {
+		return i.counters.IDs(cmp.Or(layout, snowflake.Default().Name()))
+	}).Add(float64(count))
+}
+
+func (i *Issuer) countNumbers(n member.Numbering) {
+	counter := i.counters.Relaxed
+	if n.Strict {
+		counter = i.counters.Strict
+	}
+	counter.Add(float64(n.Count))
+}
 
 // Take appends IDs as [Source].Take does.
 func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
@@ -50,7 +77,7 @@ func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string,
 	}
 	ids, err := i.source.Take(ctx, ids, layout, count, after)
 	if err == nil {
-		i.ids.Add(float64(count))
+		i.countIDs(layout, count)
 	}
 	return ids, err
 }
@@ -62,7 +89,7 @@ func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]stri
 	}
 	uuids, err := i.source.UUIDs(ctx, layout, count)
 	if err == nil {
-		i.ids.Add(float64(count))
+		i.countIDs(layout, count)
 	}
 	return uuids, err
 }
@@ -74,7 +101,7 @@ func (i *Issuer) Next(ctx context.Context, sequence string, count uint64, reques
 	}
 	n, err := i.source.Next(ctx, sequence, count, requestID)
 	if err == nil {
-		i.numbers.Add(float64(count))
+		i.countNumbers(n)
 	}
 	return n, err
 }
@@ -85,7 +112,7 @@ func (i *Issuer) TryNext(ctx context.Context, sequence string, count uint64) (n 
 		return n, false
 	}
 	if n, ok = i.source.TryNext(ctx, sequence, count); ok {
-		i.numbers.Add(float64(count))
+		i.countNumbers(n)
 	}
 	return n, ok
 }

@@ -18,6 +18,8 @@ type command struct {
 	key     [3]redcon.SimpleInt // the first and last key among the words, and the step
 	flags   []redcon.SimpleString
 	summary string
+	name    string // of its meter; in the table, the name that it is called by
+	index   int    // of its meter
 }
 
 const maxName = 32
@@ -39,15 +41,19 @@ func lookup(name []byte) *command {
 
 // command serves one command, when none is pending; cmd is what lookup found.
 func (c *conn) command(cmd *command, args [][]byte) {
-	if cmd == nil {
+	c.why = nil
+	switch {
+	case cmd == nil:
+		cmd = unserved
 		c.unknown(args)
-		return
-	}
-	if !arityFits(cmd.arity, len(args)) {
+	case !arityFits(cmd.arity, len(args)):
 		c.refuse("ERR wrong number of arguments for '" + string(bytes.ToLower(args[0])) + "' command")
-		return
+	default:
+		cmd.serve(c, args)
 	}
-	cmd.serve(c, args)
+	if len(c.pending.incrs) == 0 { // what is pending is counted when it is answered
+		c.count(cmd, c.why)
+	}
 }
 
 func arityFits(arity, words int) bool {
@@ -59,7 +65,7 @@ func (c *conn) unknown(args [][]byte) {
 	if name == "post" || name == "host:" {
 		// A browser was made to send HTTP here. What follows must not be served.
 		c.s.cfg.Logger.Warn("HTTP came to the Redis protocol's port: its connection is closed", "client", c.net.RemoteAddr())
-		c.closing = true
+		c.why, c.closing = errClient, true
 		return
 	}
 	if advice, ok := refusals[name]; ok {

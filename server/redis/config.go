@@ -32,9 +32,10 @@ type Config struct {
 	Backend Backend
 	Create  CreateMode
 	Logger  *slog.Logger
-	// Refused, if not nil, is told of every command that is answered with an error, but for
-	// HELLO with another protocol. rpc.FromError can read why.
-	Refused func(why error)
+	// Meter, if not nil, returns the meter of a command that is served, by its lower-case name, or of
+	// "other", which is all else that clients send. HELLO with another protocol is not counted as
+	// an error: most client libraries begin with it.
+	Meter func(command string) Meter
 	// Clock is asked by TIME only.
 	Clock clock.Source
 	// MaxClients is how many connections there may be; 0 is 10,000. One too many
@@ -46,8 +47,8 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
-	if c.Refused == nil {
-		c.Refused = func(error) {}
+	if c.Meter == nil {
+		c.Meter = func(string) Meter { return noMeter{} }
 	}
 	if c.Clock == nil {
 		c.Clock = clock.System()

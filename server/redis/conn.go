@@ -8,8 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tidwall/redcon"
-
 	"github.com/snowraft/snowraft/internal/limits"
 )
 
@@ -37,6 +35,9 @@ type conn struct {
 	// state is what it waits for, and since which beat: beat<<2 | waitsFor.
 	state atomic.Int64
 
+	began    time.Time  // the last read
+	answered []answered // and not told to the meters
+
 	in   []byte   // what is read goes here
 	have int      // so much of it was read and not served
 	args [][]byte // of the command being served, parts of in
@@ -48,6 +49,7 @@ type conn struct {
 	closing bool   // after what is in out
 	keys    keys
 	pending pending
+	why     error // what the command being served was refused for
 	failure error // of the Backend, that passes; what comes in the same turn need not wait for it too
 	ids     []uint64
 }
@@ -117,6 +119,7 @@ func (c *conn) read() error {
 	for {
 		c.waitForClient()
 		n, err := c.net.Read(c.space())
+		c.began = time.Now()
 		if n == 0 && err != nil {
 			if errors.Is(err, io.EOF) {
 				return nil
@@ -190,7 +193,8 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 		}
 		if err != nil && mayWait {
 			c.servePending()
-			c.out = redcon.AppendError(c.out, "ERR "+err.Error())
+			c.refuse("ERR " + err.Error())
+			c.count(unserved, c.why)
 			return nothing, err
 		}
 		if err != nil {
@@ -234,6 +238,7 @@ func (c *conn) settle(mayWait bool) (left int) {
 
 // flush sends the answers, or leaves them to be sent. It does not wait.
 func (c *conn) flush() error {
+	c.meter()
 	if len(c.out) == 0 {
 		return nil
 	}

@@ -68,7 +68,7 @@ func (c *conn) noteFailure(err error) {
 // refuse answers with an error that the client made. The commands before it are
 // answered already.
 func (c *conn) refuse(message string) {
-	c.s.cfg.Refused(errClient)
+	c.why = errClient
 	c.say(message)
 }
 
@@ -76,11 +76,11 @@ var errClient = &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgum
 
 // fail answers with a Backend's error.
 func (c *conn) fail(err error) {
-	c.s.cfg.Refused(err)
+	c.why = err
 	c.say(errorText(err))
 }
 
-// say answers with an error that is not counted.
+// say answers with an error that is not counted as one.
 func (c *conn) say(message string) {
 	c.out = redcon.AppendError(c.out, message)
 }

@@ -72,7 +72,7 @@ func (c *conn) appendIDs(layout string, count int, array bool) {
 		case err != nil:
 			c.s.cfg.Logger.Warn("an answer to SNOWRAFT.ID could not be ended: its connection is closed",
 				"client", c.net.RemoteAddr(), "missing_ids", left, "error", err)
-			c.closing = true
+			c.why, c.closing = err, true
 			return
 		case left == count && array:
 			c.out = redcon.AppendArray(c.out, count)

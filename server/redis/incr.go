@@ -25,6 +25,7 @@ type pending struct {
 }
 
 type pendingIncr struct {
+	cmd   *command
 	group int
 	count uint64
 }
@@ -50,7 +51,7 @@ func (c *conn) join(cmd *command, args [][]byte) bool {
 		return false
 	}
 	name, count, refusal := c.wanted(args)
-	return refusal == "" && c.pending.add(name, count)
+	return refusal == "" && c.pending.add(cmd, name, count)
 }
 
 // incr serves what could not join.
@@ -60,7 +61,7 @@ func (c *conn) incr(args [][]byte) {
 		c.refuse(refusal)
 		return
 	}
-	c.pending.add(name, count) // there is room, as none is pending
+	c.pending.add(lookup(args[0]), name, count) // there is room, as none is pending
 }
 
 // wanted is what an INCR or INCRBY asks for, or why it is refused.
@@ -88,7 +89,7 @@ func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string)
 }
 
 // add puts a command with those that wait if there is room.
-func (p *pending) add(name string, count uint64) bool {
+func (p *pending) add(cmd *command, name string, count uint64) bool {
 	at := p.find(name)
 	if len(p.incrs) == maxPending || at < 0 && len(p.groups) == maxGroups || at >= 0 && p.groups[at].count+count > limits.Count {
 		return false
@@ -99,7 +100,7 @@ func (p *pending) add(name string, count uint64) bool {
 	}
 	p.groups[at].count += count
 	p.groups[at].commands++
-	p.incrs = append(p.incrs, pendingIncr{group: at, count: count})
+	p.incrs = append(p.incrs, pendingIncr{cmd: cmd, group: at, count: count})
 	return true
 }
 
@@ -154,8 +155,8 @@ func (c *conn) answerPending() {
 				g.tooMany = incr.count
 			}
 		}
+		c.count(incr.cmd, err)
 		if err != nil {
-			c.s.cfg.Refused(err)
 			c.out = redcon.AppendError(c.out, c.incrError(g, incr.count, err))
 			continue
 		}

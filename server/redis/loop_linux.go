@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -39,7 +40,8 @@ type loop struct {
 	wakeup int // an eventfd
 	conns  map[int32]*conn
 	joint  joint
-	rounds int // of events since the last departure
+	rounds int       // of events since the last departure
+	woke   time.Time // when the events came that are handled now
 
 	waking  atomic.Bool // the loop has been woken and has not looked yet
 	closing atomic.Bool // no more is read
@@ -139,6 +141,7 @@ func (l *loop) wait(events []unix.EpollEvent) int {
 			runtime.Gosched()
 		}
 		if n > 0 {
+			l.woke = time.Now()
 			return n
 		}
 		if err != nil && !errors.Is(err, unix.EINTR) {
@@ -240,6 +243,7 @@ func (l *loop) ready(c *conn) {
 	switch {
 	case n > 0:
 		c.have += n
+		c.began = l.woke
 		l.serve(c)
 	case errors.Is(err, unix.EAGAIN), errors.Is(err, unix.EINTR):
 	default: // the client is gone

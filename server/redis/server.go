@@ -3,7 +3,9 @@ package redis
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +21,7 @@ const (
 // Server serves the Redis protocol of one member.
 type Server struct {
 	cfg    Config
+	meters []Meter         // by the index of the command
 	beats  atomic.Int64    // how many beats have passed: a clock of coarse ticks
 	lasts  context.Context // until calls of the Backend are canceled
 	cancel context.CancelFunc
@@ -41,6 +44,10 @@ type Server struct {
 // New makes a server, which serves once it is given a listener.
 func New(cfg Config) *Server {
 	s := &Server{cfg: cfg.withDefaults(), room: newRoom(maxUnreadAll), conns: make(map[*conn]struct{}), quit: make(chan struct{})}
+	s.meters = make([]Meter, len(commands)+1)
+	for _, cmd := range append(slices.Collect(maps.Values(commands)), unserved) {
+		s.meters[cmd.index] = s.cfg.Meter(cmd.name)
+	}
 	s.lasts, s.cancel = context.WithCancel(context.Background())
 	s.renewCall()
 	return s

@@ -11,6 +11,9 @@ import (
 // commands are those that are served, by their lower-case names.
 var commands map[string]*command
 
+// unserved is counted for all that clients send and no command serves.
+var unserved = &command{name: "other"}
+
 // The table refers to what reads it, so it can't be initialized in its declaration.
 func init() {
 	one, many := [3]redcon.SimpleInt{1, 1, 1}, [3]redcon.SimpleInt{1, -1, 1}
@@ -38,6 +41,10 @@ func init() {
 		"time":    {arity: 1, serve: (*conn).time, flags: fast, summary: "The member's clock"},
 		"reset":   {arity: 1, serve: (*conn).reset, flags: fast, summary: "Reset the connection"},
 		"quit":    {arity: -1, serve: (*conn).quit, flags: fast, summary: "Close the connection"},
+	}
+	for name, cmd := range commands {
+		unserved.index++
+		cmd.name, cmd.index = name, unserved.index-1
 	}
 }
 

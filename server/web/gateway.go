@@ -33,8 +33,8 @@ type gateway struct{ mux *runtime.ServeMux }
 // call is one request on its way through the gateway.
 type call struct {
 	query  url.Values
-	route  string
-	status int
+	method string // as [Config.Served] is called with
+	err    error  // that was answered
 	// probe only asks whether there is a handler, and matched is the answer.
 	probe, matched bool
 }
@@ -78,6 +78,9 @@ func register[C any](mux *runtime.ServeMux, conn grpc.ClientConnInterface, clien
 	return handle(context.Background(), mux, client(conn))
 }
 
+// unconstrained turns a pattern's {name=*} into {name}.
+var unconstrained = strings.NewReplacer("=**}", "}", "=*}", "}")
+
 // note is around every handler: it remembers the pattern that matched.
 func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, params map[string]string) {
@@ -87,27 +90,34 @@ func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 			return
 		}
 		if p, ok := runtime.HTTPPattern(r.Context()); ok {
-			c.route = p.String()
+			c.method = r.Method + " " + unconstrained.Replace(p.String())
 		}
 		if e := checkNames(params, r.Body); e != nil {
-			c.status = refuseJSON(w, r, e)
+			c.refuse(w, r, e)
 			return
 		}
 		next(w, r, params)
 	}
 }
 
-func (h *handler) call(w http.ResponseWriter, r *http.Request) (route string, status int) {
-	c := &call{route: noRoute, status: http.StatusOK}
+func (h *handler) call(w http.ResponseWriter, r *http.Request) (method string, err error) {
+	c := &call{method: other}
 	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), timeout(r.Header))
 	defer cancel()
 	inner, err := sanitize(ctx, c, r)
 	if err != nil {
-		return noRoute, refuseJSON(w, r, err)
+		refuseJSON(w, r, err)
+		return other, err
 	}
 	w.Header()["Cache-Control"], w.Header()["X-Content-Type-Options"] = noStore, noSniff
 	h.gateway.mux.ServeHTTP(w, inner)
-	return c.route, c.status
+	return c.method, c.err
+}
+
+// refuse answers with an error.
+func (c *call) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	c.err = err
+	refuseJSON(w, r, err)
 }
 
 func timeout(h http.Header) time.Duration {
@@ -163,7 +173,7 @@ func (g *gateway) fail(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marsh
 		// Protobuf's errors have a non-breaking space in some builds, so that nobody relies on their text.
 		e = invalid(strings.TrimPrefix(strings.ReplaceAll(e.Message, "\u00a0", " "), "proto: "))
 	}
-	callOf(ctx).status = refuseJSON(w, r, e)
+	callOf(ctx).refuse(w, r, e)
 }
 
 // failRouting answers where no handler matches.
@@ -181,7 +191,7 @@ func (g *gateway) failRouting(ctx context.Context, _ *runtime.ServeMux, _ runtim
 	default:
 		err = &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /openapi.json", r.URL.Path)}
 	}
-	c.status = refuseJSON(w, r, err)
+	c.refuse(w, r, err)
 }
 
 // allowed lists the methods that a path can be asked with.

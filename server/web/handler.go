@@ -48,9 +48,10 @@ type Config struct {
 	Conn grpc.ClientConnInterface
 	// Gate, if not nil, can keep requests out.
 	Gate Gate
-	// Served, if not nil, is told of every request: the pattern that its path
-	// matched, the status of the answer, and how long it took.
-	Served func(route string, status int, took time.Duration)
+	// Served, if not nil, is called after every request with its HTTP method and the pattern that
+	// its path matched, such as "GET /seq/{name}", why it failed, and how long it took. All that
+	// match nothing are "other". rpc.FromError can read the error, which may be nil.
+	Served func(method string, err error, took time.Duration)
 	// Logger hears of panics; nil: nobody does.
 	Logger *slog.Logger
 }
@@ -83,36 +84,42 @@ func New(cfg Config) (http.Handler, error) {
 
 // endpoint answers the paths of one pattern.
 type endpoint struct {
-	// route is the path or, up to a name in braces, how the path begins.
-	route string
+	// get and post are "GET " and "POST " with the pattern, which is the path or, up to a name in
+	// braces, how the path begins.
+	get, post string
 	// take answers with numbers, which it takes even for a GET, or returns why not.
 	take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error
 	// refuse answers with an error, in the form of this endpoint.
-	refuse func(w http.ResponseWriter, r *http.Request, err error) (status int)
-	// serve does all of it where take is nil.
-	serve func(h *handler, w http.ResponseWriter, r *http.Request) (route string, status int)
+	refuse func(w http.ResponseWriter, r *http.Request, err error)
+	// serve does all of it where take is nil. It returns what [Config.Served] is called with.
+	serve func(h *handler, w http.ResponseWriter, r *http.Request) (method string, err error)
 }
 
-// noRoute counts requests that no pattern matches.
-const noRoute = "none"
+// other is the method of requests that match nothing.
+const other = "other"
 
 var (
 	numberEndpoints = []*endpoint{
-		{route: "/id", take: (*handler).ids, refuse: refuseText},
-		{route: "/seq/{name}", take: (*handler).next, refuse: refuseText},
-		{route: "/api/segment/get/{key}", take: (*handler).segment, refuse: refuseLeafSegment},
-		{route: "/api/snowflake/get/{key}", take: (*handler).snowflake, refuse: refuseLeafSnowflake},
-		{route: "/tinyid/id/nextId", take: (*handler).nextID, refuse: refuseTinyid},
-		{route: "/tinyid/id/nextIdSimple", take: (*handler).nextIDSimple, refuse: refuseTinyidSimple},
+		numbers("/id", (*handler).ids, refuseText),
+		numbers("/seq/{name}", (*handler).next, refuseText),
+		numbers("/api/segment/get/{key}", (*handler).segment, refuseLeafSegment),
+		numbers("/api/snowflake/get/{key}", (*handler).snowflake, refuseLeafSnowflake),
+		numbers("/tinyid/id/nextId", (*handler).nextID, refuseTinyid),
+		numbers("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple),
 	}
 	callEndpoint = &endpoint{serve: (*handler).call, refuse: refuseJSON}
 	pageEndpoint = &endpoint{serve: (*handler).page, refuse: refuseJSON}
 )
 
+func numbers(pattern string, take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error,
+	refuse func(w http.ResponseWriter, r *http.Request, err error)) *endpoint {
+	return &endpoint{get: "GET " + pattern, post: "POST " + pattern, take: take, refuse: refuse}
+}
+
 // choose returns the endpoint that a path belongs to, and the name in the path.
 func choose(path string) (e *endpoint, name string) {
 	for _, e := range numberEndpoints {
-		prefix, _, named := strings.Cut(e.route, "{")
+		prefix, _, named := strings.Cut(strings.TrimPrefix(e.get, "GET "), "{")
 		if name, ok := strings.CutPrefix(path, prefix); ok && (named || name == "") {
 			return e, name
 		}
@@ -123,42 +130,59 @@ func choose(path string) (e *endpoint, name string) {
 	return pageEndpoint, ""
 }
 
+// method returns what [Config.Served] is called with where take answers.
+func (e *endpoint) method(r *http.Request) string {
+	switch r.Method {
+	case http.MethodGet:
+		return e.get
+	case http.MethodPost:
+		return e.post
+	}
+	return other
+}
+
 // answer serves a request that may come in.
-func (e *endpoint) answer(h *handler, w http.ResponseWriter, r *http.Request, name string) (route string, status int) {
+func (e *endpoint) answer(h *handler, w http.ResponseWriter, r *http.Request, name string) (method string, err error) {
 	if e.take == nil {
 		return e.serve(h, w, r)
 	}
-	err := e.take(h, w, r, name)
+	method, err = e.method(r), e.take(h, w, r, name)
 	if err == nil {
-		return e.route, http.StatusOK
+		return method, nil
+	}
+	if status, _ := read(err); status == http.StatusMethodNotAllowed {
+		method = other
 	}
 	if failure, ok := errors.AsType[springFailure](err); ok {
-		return e.route, failure.answer(w, r)
+		failure.answer(w, r)
+	} else {
+		e.refuse(w, r, err)
 	}
-	return e.route, e.refuse(w, r, err)
+	return method, err
 }
 
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
 	e, name := choose(r.URL.Path)
-	route, status := noRoute, 0
+	method, err := other, error(nil)
 	defer func() {
 		if what := recover(); what != nil {
-			h.cfg.Logger.Error("a request made this member panic: please report it", "method", r.Method, "route", route, "panic", what, "stack", string(debug.Stack()))
-			status = e.refuse(w, r, &rpc.Error{Code: codes.Internal, Message: "the request failed inside the member; its log says more"})
+			h.cfg.Logger.Error("a request made this member panic: please report it", "method", r.Method, "path", r.URL.Path, "panic", what, "stack", string(debug.Stack()))
+			err = &rpc.Error{Code: codes.Internal, Message: "the request failed inside the member; its log says more"}
+			e.refuse(w, r, err)
 		}
 		if h.cfg.Served != nil {
-			h.cfg.Served(route, status, time.Since(began))
+			h.cfg.Served(method, readable(err), time.Since(began))
 		}
 	}()
-	if err := h.admit(e, r); err != nil {
-		status = refuseJSON(w, r, err)
+	if err = h.admit(e, r); err != nil {
+		refuseJSON(w, r, err)
 		return
 	}
 	if h.cfg.Gate != nil {
-		if err := h.cfg.Gate.Enter(); err != nil {
-			status = e.refuse(w, r, err)
+		if err = h.cfg.Gate.Enter(); err != nil {
+			e.refuse(w, r, err)
 			return
 		}
 		defer h.cfg.Gate.Leave()
@@ -166,7 +190,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && r.Body != nil {
 		r.Body = http.MaxBytesReader(w, r.Body, limits.RequestBytes)
 	}
-	route, status = e.answer(h, w, r, name)
+	method, err = e.answer(h, w, r, name)
 }
 
 // admit refuses requests that a browser sends on behalf of another site's page: nothing

@@ -183,10 +183,15 @@ func newRig(t testing.TB, change ...func(*web.Config)) *rig {
 	t.Cleanup(func() { conn.Close() })
 	cfg := web.Config{
 		Backend: r.backend, Conn: conn, Logger: slog.New(slog.DiscardHandler),
-		Served: func(route string, status int, _ time.Duration) {
+		Served: func(method string, err error, _ time.Duration) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
-			r.served = append(r.served, fmt.Sprintf("%s %d", route, status))
+			code, reason := codes.OK, ""
+			if err != nil {
+				e := rpc.FromError(err)
+				code, reason = e.Code, e.Reason
+			}
+			r.served = append(r.served, strings.TrimSpace(fmt.Sprintf("%s %v %s", method, code, reason)))
 		},
 	}
 	for _, c := range change {

@@ -57,15 +57,15 @@ func checkLeaf(r *http.Request, key string) error {
 
 // refuseLeaf fails as Leaf does, always with status 500, and with one ID for a reason and
 // another for all others. What really happened is in headers.
-func refuseLeaf(reason string, id, others int) func(http.ResponseWriter, *http.Request, error) int {
-	return func(w http.ResponseWriter, r *http.Request, err error) int {
+func refuseLeaf(reason string, id, others int) func(http.ResponseWriter, *http.Request, error) {
+	return func(w http.ResponseWriter, r *http.Request, err error) {
 		_, e := read(err)
 		explain(w, e)
 		told := others
 		if e.Reason == reason {
 			told = id
 		}
-		return springFailure{Status: http.StatusInternalServerError, Exception: leafException,
+		springFailure{Status: http.StatusInternalServerError, Exception: leafException,
 			Message: fmt.Sprintf("Result{id=%d, status=EXCEPTION}", told)}.answer(w, r)
 	}
 }

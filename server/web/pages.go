@@ -52,14 +52,17 @@ func newPages() (map[string]*page, error) {
 }
 
 // page serves what never changes, and says of everything else that it is not there.
-func (h *handler) page(w http.ResponseWriter, r *http.Request) (route string, status int) {
+func (h *handler) page(w http.ResponseWriter, r *http.Request) (method string, err error) {
 	p := h.pages[r.URL.Path]
-	if p == nil {
-		e := &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /docs", r.URL.Path)}
-		return noRoute, refuseJSON(w, r, e)
+	switch {
+	case p == nil:
+		err = &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /docs", r.URL.Path)}
+	case r.Method != http.MethodGet && r.Method != http.MethodHead:
+		err = wrongMethod(w, r, "GET, HEAD", "")
 	}
-	if r.Method != http.MethodGet && r.Method != http.MethodHead {
-		return r.URL.Path, refuseJSON(w, r, wrongMethod(w, r, "GET, HEAD", ""))
+	if err != nil {
+		refuseJSON(w, r, err)
+		return other, err
 	}
 	header := w.Header()
 	header.Set("Content-Type", p.contentType)
@@ -68,18 +71,6 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) (route string, st
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Content-Security-Policy", policy)
-	seen := &recorder{ResponseWriter: w, status: http.StatusOK}
-	http.ServeContent(seen, r, "", time.Time{}, strings.NewReader(p.content))
-	return r.URL.Path, seen.status
-}
-
-// recorder remembers the status of an answer.
-type recorder struct {
-	http.ResponseWriter
-	status int
-}
-
-func (r *recorder) WriteHeader(status int) {
-	r.status = status
-	r.ResponseWriter.WriteHeader(status)
+	http.ServeContent(w, r, "", time.Time{}, strings.NewReader(p.content))
+	return r.Method + " " + r.URL.Path, nil
 }

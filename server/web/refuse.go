@@ -45,6 +45,15 @@ func read(err error) (int, *rpc.Error) {
 	return runtime.HTTPStatusFromCode(e.Code), e
 }
 
+// readable returns an error that rpc.FromError can read, or nil.
+func readable(err error) error {
+	if err == nil {
+		return nil
+	}
+	_, e := read(err)
+	return e
+}
+
 // invalid is a request that can never succeed.
 func invalid(message string) *rpc.Error {
 	return &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: message}
@@ -75,7 +84,7 @@ func head(w http.ResponseWriter, contentType []string, e *rpc.Error) {
 }
 
 // refuseJSON answers with a google.rpc.Status.
-func refuseJSON(w http.ResponseWriter, _ *http.Request, err error) int {
+func refuseJSON(w http.ResponseWriter, _ *http.Request, err error) {
 	code, e := read(err)
 	s := status.New(e.Code, e.Message).Proto()
 	if e.Reason != "" {
@@ -88,11 +97,10 @@ func refuseJSON(w http.ResponseWriter, _ *http.Request, err error) int {
 	head(w, typeJSON, e)
 	w.WriteHeader(code)
 	_, _ = w.Write(body)
-	return code
 }
 
 // refuseText answers with one line: the reason, if there is one, and the message.
-func refuseText(w http.ResponseWriter, _ *http.Request, err error) int {
+func refuseText(w http.ResponseWriter, _ *http.Request, err error) {
 	code, e := read(err)
 	line := oneLine(e.Message)
 	if e.Reason != "" {
@@ -101,7 +109,6 @@ func refuseText(w http.ResponseWriter, _ *http.Request, err error) int {
 	head(w, typeText, e)
 	w.WriteHeader(code)
 	_, _ = w.Write([]byte(line + "\n"))
-	return code
 }
 
 // oneLine takes out of a text what would end a line or steer a terminal.

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -28,14 +30,29 @@ type springFailure struct {
 
 func (f springFailure) Error() string { return f.Message }
 
+// As lets [read] see the failure as the other endpoints word it.
+func (f springFailure) As(target any) bool {
+	to, ok := target.(**refusal)
+	if !ok {
+		return false
+	}
+	*to = &refusal{f.Status, invalid(f.Message)}
+	switch f.Status {
+	case http.StatusNotFound:
+		(*to).why = &rpc.Error{Code: codes.NotFound, Message: f.Message}
+	case http.StatusMethodNotAllowed:
+		(*to).why = &rpc.Error{Code: codes.Unimplemented, Message: f.Message}
+	}
+	return true
+}
+
 // answer sends the failure, whose Status, Exception and Message are set.
-func (f springFailure) answer(w http.ResponseWriter, r *http.Request) int {
+func (f springFailure) answer(w http.ResponseWriter, r *http.Request) {
 	f.Timestamp, f.Phrase, f.Path = time.Now().UnixMilli(), http.StatusText(f.Status), r.URL.Path
 	if f.Status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", "GET, POST")
 	}
 	writeSpring(w, f.Status, f)
-	return f.Status
 }
 
 // checkMethod refuses methods that must not take a number.

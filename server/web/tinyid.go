@@ -30,11 +30,7 @@ func (h *handler) nextID(w http.ResponseWriter, r *http.Request, _ string) error
 	if err != nil {
 		return err
 	}
-	answer := tinyidAnswer{Data: numbers, Code: tinyidOK}
-	if numbers == nil {
-		answer = tinyidAnswer{Code: tinyidToken, Message: "token is error"}
-	}
-	writeSpring(w, http.StatusOK, answer)
+	writeSpring(w, http.StatusOK, tinyidAnswer{Data: numbers, Code: tinyidOK})
 	return nil
 }
 
@@ -56,8 +52,10 @@ func (h *handler) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string)
 	return nil
 }
 
-// batch takes the numbers that a request asks for: nil without a bizType, and none, as
-// tinyid does, for a batch of none or less. The token is not looked at: there are none here.
+// errNoBizType is tinyid's wrong token, because the token belongs to a bizType.
+var errNoBizType = invalid("the request has no bizType")
+
+// batch takes the numbers that a request asks for: none, as tinyid does, for a batch of none or less. The token is not looked at: there are none here.
 func (h *handler) batch(r *http.Request) ([]int64, error) {
 	if err := checkMethod(r); err != nil {
 		return nil, err
@@ -76,7 +74,7 @@ func (h *handler) batch(r *http.Request) ([]int64, error) {
 	}
 	bizType := r.Form.Get("bizType")
 	if bizType == "" {
-		return nil, nil
+		return nil, errNoBizType
 	}
 	count = min(max(count, 0), limits.Texts)
 	numbers := make([]int64, count)
@@ -90,20 +88,21 @@ func (h *handler) batch(r *http.Request) ([]int64, error) {
 	return numbers, err
 }
 
-func refuseTinyid(w http.ResponseWriter, r *http.Request, err error) int {
+func refuseTinyid(w http.ResponseWriter, r *http.Request, err error) {
 	_, e := read(err)
-	message := e.Message
-	if e.Reason == rpc.UnknownSequence {
-		message = "can not find biztype:" + r.Form.Get("bizType")
+	answer := tinyidAnswer{Code: tinyidError, Message: "error query segmentId: " + e.Message}
+	switch {
+	case e == errNoBizType:
+		answer = tinyidAnswer{Code: tinyidToken, Message: "token is error"}
+	case e.Reason == rpc.UnknownSequence:
+		answer.Message = "error query segmentId: can not find biztype:" + r.Form.Get("bizType")
 	}
 	explain(w, e)
-	writeSpring(w, http.StatusOK, tinyidAnswer{Code: tinyidError, Message: "error query segmentId: " + message})
-	return http.StatusOK
+	writeSpring(w, http.StatusOK, answer)
 }
 
-func refuseTinyidSimple(w http.ResponseWriter, _ *http.Request, err error) int {
+func refuseTinyidSimple(w http.ResponseWriter, _ *http.Request, err error) {
 	_, e := read(err)
 	explain(w, e)
 	writeText(w, springText, nil)
-	return http.StatusOK
 }

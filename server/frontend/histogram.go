@@ -1,0 +1,51 @@
+package frontend
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// bounds are the upper bounds of a histogram's buckets but for the last, which has none.
+var bounds = func() (all [10]time.Duration) {
+	bound := 10 * time.Microsecond
+	for i := range all {
+		all[i], bound = bound, 4*bound
+	}
+	return all
+}()
+
+// histogram counts durations. Prometheus's own counts one at a time, and a pipeline of Redis
+// commands is answered at once.
+type histogram struct {
+	buckets [len(bounds) + 1]atomic.Uint64 // not cumulative
+	nanos   atomic.Int64                   // sum
+}
+
+// observe counts n durations of took each.
+func (h *histogram) observe(n uint64, took time.Duration) {
+	i := 0
+	for i < len(bounds) && took > bounds[i] {
+		i++
+	}
+	h.buckets[i].Add(n)
+	h.nanos.Add(int64(n) * int64(took)) //nolint:gosec // few
+}
+
+// metric returns the durations so far, nil if there are none. Their sum may miss those that are
+// counted meanwhile.
+func (h *histogram) metric(desc *prometheus.Desc, labels ...string) prometheus.Metric {
+	below := make(map[float64]uint64, len(bounds))
+	var count uint64
+	for i := range h.buckets {
+		count += h.buckets[i].Load()
+		if i < len(bounds) {
+			below[bounds[i].Seconds()] = count
+		}
+	}
+	if count == 0 {
+		return nil
+	}
+	return prometheus.MustNewConstHistogram(desc, count, float64(h.nanos.Load())/1e9, below, labels...)
+}

@@ -1,0 +1,102 @@
+package frontend
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/cowmap"
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// The protocols, as the metrics name them.
+const (
+	protocolGRPC  = "grpc"
+	protocolHTTP  = "http"
+	protocolRedis = "redis"
+)
+
+const (
+	requestsName = "requests_total"
+	requestsHelp = "Requests answered, by protocol, method, status code and reason of the error."
+)
+
+var (
+	requestLabels = []string{"protocol", "method", "code", "reason"}
+	descRequests  = Desc(requestsName, requestsHelp, requestLabels...)
+	descDuration  = Desc("request_duration_seconds", "Time from the arrival of a request to its answer, by protocol and method.", "protocol", "method")
+)
+
+// requests counts the requests of every protocol, and how long they took.
+type requests struct {
+	failed  *prometheus.CounterVec // descRequests of every code but OK
+	methods cowmap.Map[methodKey, *method]
+}
+
+// methodKey names a method of a protocol. There is a fixed number of them: no name has a part that
+// a caller chose.
+type methodKey struct{ protocol, name string }
+
+// method counts the requests of a method.
+type method struct {
+	methodKey
+	failed *prometheus.CounterVec
+	ok     atomic.Uint64
+	took   histogram
+}
+
+func newRequests() requests {
+	return requests{failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels)}
+}
+
+// of returns a method of a protocol.
+func (r *requests) of(protocol, name string) *method {
+	return r.methods.Get(methodKey{protocol, name}, func(key methodKey) *method {
+		return &method{methodKey: key, failed: r.failed}
+	})
+}
+
+// served counts one request; err may be nil.
+func (m *method) served(err error, took time.Duration) {
+	if err == nil {
+		m.ok.Add(1)
+	} else {
+		m.Failed(err)
+	}
+	m.took.observe(1, took)
+}
+
+// Failed counts an error, of one of the requests that are passed to Answered. It implements redis.Meter.
+func (m *method) Failed(err error) {
+	e := rpc.FromError(err)
+	m.failed.WithLabelValues(m.protocol, m.name, rpc.CodeName(e.Code), e.Reason).Inc()
+}
+
+// Answered counts requests that took as long because they were answered together. It implements redis.Meter.
+func (m *method) Answered(ok, failed uint64, took time.Duration) {
+	m.ok.Add(ok)
+	m.took.observe(ok+failed, took)
+}
+
+// Describe implements prometheus.Collector.
+func (r *requests) Describe(ch chan<- *prometheus.Desc) {
+	ch <- descRequests
+	ch <- descDuration
+}
+
+// Collect implements prometheus.Collector. It omits what was never counted.
+func (r *requests) Collect(ch chan<- prometheus.Metric) {
+	r.failed.Collect(ch)
+	for _, m := range r.methods.All() {
+		if ok := m.ok.Load(); ok > 0 {
+			ch <- prometheus.MustNewConstMetric(descRequests, prometheus.CounterValue, float64(ok), m.protocol, m.name, codeOK, "")
+		}
+		if took := m.took.metric(descDuration, m.protocol, m.name); took != nil {
+			ch <- took
+		}
+	}
+}
+
+var codeOK = rpc.CodeName(codes.OK)

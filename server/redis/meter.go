@@ -1,0 +1,57 @@
+package redis
+
+import "time"
+
+// Meter counts the commands of one name. Many connections use it.
+type Meter interface {
+	// Answered counts commands of one connection that were answered together, how many with an error,
+	// and how long the answer took, since they were read. It is not called for each command, which
+	// would cost more than many a command.
+	Answered(ok, failed uint64, took time.Duration)
+	// Failed is called once for each of the failed. rpc.FromError can read the error.
+	Failed(why error)
+}
+
+type noMeter struct{}
+
+func (noMeter) Answered(uint64, uint64, time.Duration) {}
+func (noMeter) Failed(error)                           {}
+
+// answered is how many commands of one name were answered since answers were last sent.
+type answered struct {
+	cmd        *command
+	ok, failed uint64
+}
+
+// count counts an answer to a command.
+func (c *conn) count(cmd *command, why error) {
+	a := c.answersTo(cmd)
+	if why == nil {
+		a.ok++
+		return
+	}
+	a.failed++
+	c.s.meters[cmd.index].Failed(why)
+}
+
+func (c *conn) answersTo(cmd *command) *answered {
+	for i := len(c.answered) - 1; i >= 0; i-- {
+		if c.answered[i].cmd == cmd {
+			return &c.answered[i]
+		}
+	}
+	c.answered = append(c.answered, answered{cmd: cmd})
+	return &c.answered[len(c.answered)-1]
+}
+
+// meter hands on what was counted, as answers are sent now.
+func (c *conn) meter() {
+	if len(c.answered) == 0 {
+		return
+	}
+	took := time.Since(c.began)
+	for _, a := range c.answered {
+		c.s.meters[a.cmd.index].Answered(a.ok, a.failed, took)
+	}
+	c.answered = c.answered[:0]
+}
