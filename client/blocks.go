@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
 )
 
 const leastRefresh = 100 * time.Millisecond
@@ -59,7 +60,7 @@ func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error
 	return newBlocks(snowraftv1.NewSequenceServiceClient(c.leader), c.opts.timeout, sequence, opts)
 }
 
-func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, sequence string, opts []BlocksOption) (*Blocks, error) {
+func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, name string, opts []BlocksOption) (*Blocks, error) {
 	o := blocksOptions{refresh: 3 * time.Second, first: 100}
 	for _, set := range opts {
 		set(&o)
@@ -71,13 +72,17 @@ func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, 
 		return nil, fmt.Errorf("client: a first block of %d numbers: expected 1 to %d", o.first, limits.Count)
 	}
 	granter := &blocksGranter{MemberGranter: rpc.MemberGranter{Sequences: members}}
-	w := newBlocksWatch(o.refresh, func(ctx context.Context) (*snowraftv1.Sequence, error) {
-		resp, err := members.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: sequence})
-		return resp.GetSequence(), err
+	w := newBlocksWatch(o.refresh, func(ctx context.Context) (blocksState, error) {
+		resp, err := members.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: name})
+		if err != nil {
+			return blocksState{}, err
+		}
+		period, err := sequence.ParsePeriod(resp.GetSequence().GetPeriod())
+		return blocksState{resp.GetSequence().GetGeneration(), int32(period)}, err
 	})
 	b := &Blocks{watch: w, timeout: timeout}
 	b.numbers = allocator.OpenSequence(allocator.SequenceConfig{
-		Name: sequence, Granter: granter, Clock: clock.System(), Revision: &w.revision, Current: w.current, FirstBlock: uint64(o.first),
+		Name: name, Granter: granter, Clock: clock.System(), Revision: &w.revision, Current: w.current, FirstBlock: uint64(o.first),
 	})
 	w.gone = func() { b.numbers.DropBefore(granter.greatest.Load() + 1) }
 	return b, nil
@@ -96,7 +101,7 @@ func (b *Blocks) Take(ctx context.Context, n int) (Numbers, error) {
 		return Numbers{}, err
 	}
 	run, err := b.take(ctx, uint64(n))
-	return Numbers{First: run.First, Count: int(run.Count), Increment: run.Increment, Period: run.Period}, err
+	return Numbers{First: run.First, Count: int(run.Count), Increment: run.Increment, Period: sequence.Period(run.Period)}, err
 }
 
 func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, error) {

@@ -88,7 +88,7 @@ func TestBlocksOfACluster(t *testing.T) {
 		if _, err := blocksOf(t, cl, "none").Next(t.Context()); !errors.Is(err, client.ErrUnknownSequence) {
 			t.Error(err)
 		}
-		if n, err := blocksOf(t, cl, "daily").Take(t.Context(), 3); err != nil || n.First != 1 || n.Period < 20260101 {
+		if n, err := blocksOf(t, cl, "daily").Take(t.Context(), 3); err != nil || n.First != 1 || n.Period < 2026_01_01 {
 			t.Error(n, err)
 		}
 		other := c.client()

@@ -6,8 +6,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // blocksLook bounds one question for a sequence, and so how long Blocks that were not in use hold their
@@ -21,15 +19,21 @@ const (
 	busy
 )
 
+// blocksState is the part of a sequence that outdates blocks; 0 is not known yet.
+type blocksState struct {
+	generation uint64
+	period     int32
+}
+
 // blocksWatch knows a sequence's generation and period, by asking for them while they are
 // in use. There is a goroutine only then.
 type blocksWatch struct {
 	use      atomic.Int32 // read by every call, and written once between two looks
 	revision atomic.Uint64
-	latest   atomic.Pointer[snowraftv1.Sequence] // nil: not known yet
+	latest   atomic.Pointer[blocksState]
 
 	every time.Duration
-	ask   func(ctx context.Context) (*snowraftv1.Sequence, error)
+	ask   func(ctx context.Context) (blocksState, error)
 	gone  func() // there is no such sequence any more
 
 	life  context.Context
@@ -41,8 +45,9 @@ type blocksWatch struct {
 	ended bool
 }
 
-func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (*snowraftv1.Sequence, error)) *blocksWatch {
+func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (blocksState, error)) *blocksWatch {
 	w := &blocksWatch{every: every, ask: ask}
+	w.latest.Store(new(blocksState))
 	w.life, w.stop = context.WithCancel(context.Background())
 	return w
 }
@@ -50,7 +55,7 @@ func newBlocksWatch(every time.Duration, ask func(ctx context.Context) (*snowraf
 // current is allocator.SequenceConfig.Current. That a sequence is gone is for the leader to say.
 func (w *blocksWatch) current() (generation uint64, period int32, ok bool) {
 	s := w.latest.Load()
-	return s.GetGeneration(), s.GetPeriod(), true
+	return s.generation, s.period, true
 }
 
 // inUse notes that numbers are taken, and reports whether somebody looked lately.
@@ -109,7 +114,7 @@ func (w *blocksWatch) look() {
 		}
 		return
 	}
-	if before := w.latest.Swap(s); s.GetGeneration() != before.GetGeneration() || s.GetPeriod() != before.GetPeriod() {
+	if before := w.latest.Swap(&s); s != *before {
 		w.revision.Add(1) // a state that is older, because some replica is late, changes nothing
 	}
 }

@@ -18,9 +18,8 @@ type Numbers struct {
 	First     int64
 	Count     int
 	Increment int64 // not 0; may be negative
-	// Period is the first day of the period that the numbers belong to, as the decimal number
-	// yyyymmdd; 0 for a sequence that is not started over.
-	Period int32
+	// Period is the one that the numbers belong to; 0 for a sequence that is not started over.
+	Period sequence.Period
 }
 
 // At returns the number at an index, which is at least 0 and less than Count.
@@ -58,8 +57,12 @@ type numbering struct {
 
 // newNumbering reads the answer to a request for count numbers.
 func newNumbering(resp *snowraftv1.NextNumbersResponse, count uint64) (*numbering, error) {
+	period, err := sequence.ParsePeriod(resp.GetPeriod())
+	if err != nil {
+		return nil, malformed("numbers of the period %q", resp.GetPeriod())
+	}
 	n := &numbering{
-		Numbers: Numbers{First: resp.GetFirst(), Count: int(resp.GetCount()), Increment: resp.GetIncrement(), Period: resp.GetPeriod()},
+		Numbers: Numbers{First: resp.GetFirst(), Count: int(resp.GetCount()), Increment: resp.GetIncrement(), Period: period},
 		written: resp.GetTexts(),
 	}
 	if uint64(resp.GetCount()) != count || !fits(n.First, n.Increment, count) || len(n.written) > 0 && len(n.written) != n.Count {

@@ -269,6 +269,7 @@ func TestSequenceChecksAnswers(t *testing.T) {
 		"overflow 4":    func(m *snowraftv1.NextNumbersResponse) { m.Increment = -1 << 63 },
 		"fewer texts":   func(m *snowraftv1.NextNumbersResponse) { m.Texts = m.Texts[1:] },
 		"more texts":    func(m *snowraftv1.NextNumbersResponse) { m.Texts = append(m.Texts, "x") },
+		"no period":     func(m *snowraftv1.NextNumbersResponse) { m.Period = "today" },
 		"empty message": func(m *snowraftv1.NextNumbersResponse) { proto.Reset(m) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -10,4 +10,7 @@ var (
 
 	// ErrUnknownZone: the text is not the name of a time zone.
 	ErrUnknownZone = errors.New("sequence: unknown time zone")
+
+	// ErrInvalidPeriod: the text is not the first day of a period.
+	ErrInvalidPeriod = errors.New("sequence: invalid period")
 )

@@ -1,6 +1,9 @@
 package sequence
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Period is a run of a sequence's numbers between two starts, by its first day as
 // yyyymmdd: 20260301 is the first of March 2026, all of March, or, were it the first of
@@ -45,6 +48,27 @@ func periodOf(r Reset, year int, m time.Month, d int) Period {
 // day returns the period's first day.
 func (p Period) day() (year int, m time.Month, d int) {
 	return int(p / 10_000), time.Month(p / 100 % 100), int(p % 100)
+}
+
+// String returns the period's first day as 2026-03-01, and the empty text for 0.
+func (p Period) String() string {
+	if p == 0 {
+		return ""
+	}
+	year, m, d := p.day()
+	return time.Date(year, m, d, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)
+}
+
+// ParsePeriod returns the period that [Period.String] wrote. Its error is [ErrInvalidPeriod].
+func ParsePeriod(text string) (Period, error) {
+	if text == "" {
+		return 0, nil
+	}
+	day, err := time.Parse(time.DateOnly, text)
+	if err != nil || day.Year() < firstYear {
+		return 0, fmt.Errorf("%w: %q: expected its first day, such as 2026-03-01", ErrInvalidPeriod, text)
+	}
+	return PeriodAt(ResetDaily, day), nil
 }
 
 // Valid reports whether p is a period of r: 0 without a reset, else a day of the

@@ -1,6 +1,7 @@
 package sequence_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -153,6 +154,9 @@ func TestPeriodBounds(t *testing.T) {
 		if !p.Valid(reset) {
 			t.Fatalf("%d is not valid", p)
 		}
+		if again, err := sequence.ParsePeriod(p.String()); err != nil || again != p {
+			t.Fatalf("%d is written %s, which is %d, %v", p, p, again, err)
+		}
 		start, end := p.Start(loc), sequence.PeriodEnd(reset, p, loc)
 		if at.Before(start) {
 			t.Fatalf("%v is before the start %v", at, start)
@@ -259,4 +263,34 @@ func TestClampedDatesAreOfThePeriod(t *testing.T) {
 			t.Fatalf("%v is in %d and was moved to %v", at, p, got)
 		}
 	})
+}
+
+func FuzzParsePeriod(f *testing.F) {
+	for _, text := range []string{
+		"", "2026-03-01", "0001-01-01", "9999-12-31", "2024-02-29",
+		"0000-01-01", "2023-02-29", "2026-3-1", "20260301", "2026-03-01 ", "+2026-03-01", "2026-13-01", "2026-03-01T00:00:00Z",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		p, err := sequence.ParsePeriod(text)
+		switch {
+		case err != nil:
+			if p != 0 || !errors.Is(err, sequence.ErrInvalidPeriod) {
+				t.Errorf("%q: %d, %v", text, p, err)
+			}
+		case p.String() != text:
+			t.Errorf("%q is the period %s", text, p)
+		case text == "" && p != 0 || text != "" && !p.Valid(sequence.ResetDaily):
+			t.Errorf("%q is %d", text, p)
+		}
+	})
+}
+
+func TestParsePeriodRefuses(t *testing.T) {
+	for _, text := range []string{"0000-01-01", "2023-02-29", "2026-3-1", "20260301", "2026-03-01 ", "2026-00-01", "10000-01-01"} {
+		if p, err := sequence.ParsePeriod(text); !errors.Is(err, sequence.ErrInvalidPeriod) {
+			t.Errorf("%q is %d, %v", text, p, err)
+		}
+	}
 }

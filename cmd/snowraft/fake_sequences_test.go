@@ -20,7 +20,7 @@ var fakeSequences = []*snowraftv1.Sequence{
 		Name: "invoices", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(999999),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Berlin",
 		Format: "INV-{date:yyyyMM}-{seq:06}", Description: "outgoing <invoices>", CreatedAtMs: 1792418538000, Generation: 1 << 60,
-		Period: 20261101, Next: proto.Int64(101), Remaining: 999899,
+		Period: "2026-11-01", Next: proto.Int64(101), Remaining: 999899,
 	},
 	{ // all that the defaults fill in is absent
 		Name: "orders", CreatedAtMs: 1792418538000, Generation: 7, Next: proto.Int64(1), Remaining: 9223372036854775807,

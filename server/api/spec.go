@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
 	"github.com/snowraft/snowraft/server/wire"
 )
 
@@ -136,7 +137,7 @@ func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
 		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
 		Format: spec.GetFormat(), Description: spec.GetDescription(),
-		CreatedAtMs: s.CreatedMillis, Generation: s.Generation, Period: s.Period, Remaining: s.Remaining,
+		CreatedAtMs: s.CreatedMillis, Generation: s.Generation, Period: sequence.Period(s.Period).String(), Remaining: s.Remaining,
 	}
 	if s.Remaining > 0 {
 		m.Next = new(s.Next)

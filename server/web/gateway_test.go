@@ -57,7 +57,7 @@ func TestCustomMethods(t *testing.T) {
 	r := newRig(t)
 	for _, path := range []string{"/v1/sequences:next", "/v1/sequences%3Anext"} {
 		want(t, r.ask("POST", path, `{"sequence":"a/b:next","count":2}`), http.StatusOK,
-			`{"sequence":"","first":"1152921504606846976","count":2,"increment":"1","period":0,"texts":[],"format":"","timeZone":"","issuedAtMs":"0","mode":"SEQUENCE_MODE_UNSPECIFIED"}`+"\n")
+			`{"sequence":"","first":"1152921504606846976","count":2,"increment":"1","period":"","texts":[],"format":"","timeZone":"","issuedAtMs":"0","mode":"SEQUENCE_MODE_UNSPECIFIED"}`+"\n")
 		if got := r.service.request.(*snowraftv1.NextNumbersRequest); got.GetSequence() != "a/b:next" || got.GetCount() != 2 {
 			t.Errorf("asked for %v", got)
 		}

@@ -16,8 +16,12 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 	if uint64(m.GetCount()) != count {
 		return member.Numbering{}, fmt.Errorf("the member answered with %d numbers instead of %d", m.GetCount(), count)
 	}
+	period, err := sequence.ParsePeriod(m.GetPeriod())
+	if err != nil {
+		return member.Numbering{}, err
+	}
 	n := member.Numbering{Numbers: allocator.Numbers{
-		First: m.GetFirst(), Count: uint64(m.GetCount()), Increment: m.GetIncrement(), Period: m.GetPeriod(),
+		First: m.GetFirst(), Count: uint64(m.GetCount()), Increment: m.GetIncrement(), Period: int32(period),
 	}, Strict: m.GetMode() == snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}
 	if m.GetFormat() == "" {
 		return n, nil
@@ -35,7 +39,8 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 // itself.
 func NextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextNumbersResponse {
 	m := &snowraftv1.NextNumbersResponse{
-		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, Period: n.Period, //nolint:gosec // at most limits.Count
+		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, //nolint:gosec // at most limits.Count
+		Period: sequence.Period(n.Period).String(),
 	}
 	if m.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED; n.Strict {
 		m.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT

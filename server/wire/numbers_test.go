@@ -11,7 +11,7 @@ import (
 func TestAnswersOfOtherMembers(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 3, 1, 23, 30, 0, 0, time.UTC).UnixMilli()
-	good := &snowraftv1.NextNumbersResponse{First: 7, Count: 2, Increment: 3, Format: "{date:yyyyMMdd}-{seq}", TimeZone: "Europe/Berlin", IssuedAtMs: at}
+	good := &snowraftv1.NextNumbersResponse{First: 7, Count: 2, Increment: 3, Format: "{date:yyyyMMdd}-{seq}", TimeZone: "Europe/Berlin", IssuedAtMs: at, Period: "2026-03-02"}
 	n, err := Numbers(good, 2)
 	if err != nil {
 		t.Fatal(err)
@@ -19,7 +19,7 @@ func TestAnswersOfOtherMembers(t *testing.T) {
 	if text := string(n.Append(nil, 1)); text != "20260302-10" {
 		t.Errorf("the second is %s", text)
 	}
-	if again := NextResponse("s", n, true); again.GetIssuedAtMs() != at || again.GetTimeZone() != good.GetTimeZone() || len(again.GetTexts()) != 2 {
+	if again := NextResponse("s", n, true); again.GetIssuedAtMs() != at || again.GetPeriod() != good.GetPeriod() || again.GetTimeZone() != good.GetTimeZone() || len(again.GetTexts()) != 2 {
 		t.Errorf("it travels on as %v", again)
 	}
 	for _, strict := range []bool{false, true} {
@@ -33,6 +33,7 @@ func TestAnswersOfOtherMembers(t *testing.T) {
 		"too few":   {First: 7, Count: 1, Increment: 3},
 		"too many":  {First: 7, Count: 4_000_000_000, Increment: 3},
 		"no zone":   {First: 7, Count: 2, Increment: 3, Format: "{seq}", TimeZone: "../../etc/passwd"},
+		"no period": {First: 7, Count: 2, Increment: 3, Period: "20260302"},
 		"no format": {First: 7, Count: 2, Increment: 3, Format: "{"},
 	} {
 		if n, err := Numbers(m, 2); err == nil {

@@ -165,8 +165,8 @@ type Sequence struct {
 	CreatedAtMs int64 `protobuf:"varint,14,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
 	// Grows with each change of the sequence.
 	Generation uint64 `protobuf:"varint,15,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The first day of the current period, as the decimal number yyyymmdd; 0 without a reset.
-	Period int32 `protobuf:"varint,16,opt,name=period,proto3" json:"period,omitempty"`
+	// The first day of the current period, as 2026-11-22; empty without a reset.
+	Period string `protobuf:"bytes,16,opt,name=period,proto3" json:"period,omitempty"`
 	// The first number that was not granted in this period; absent when there is none left.
 	Next *int64 `protobuf:"varint,17,opt,name=next,proto3,oneof" json:"next,omitempty"`
 	// How many numbers are left in this period, at most 2^64-1.
@@ -310,11 +310,11 @@ func (x *Sequence) GetGeneration() uint64 {
 	return 0
 }
 
-func (x *Sequence) GetPeriod() int32 {
+func (x *Sequence) GetPeriod() string {
 	if x != nil {
 		return x.Period
 	}
-	return 0
+	return ""
 }
 
 func (x *Sequence) GetNext() int64 {
@@ -1030,8 +1030,8 @@ type NextNumbersResponse struct {
 	First     int64  `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`
 	Count     uint32 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	Increment int64  `protobuf:"varint,4,opt,name=increment,proto3" json:"increment,omitempty"`
-	// The first day of the period that the numbers belong to, as the decimal number yyyymmdd; 0 without a reset.
-	Period int32 `protobuf:"varint,5,opt,name=period,proto3" json:"period,omitempty"`
+	// The first day of the period that the numbers belong to, as 2026-11-22; empty without a reset.
+	Period string `protobuf:"bytes,5,opt,name=period,proto3" json:"period,omitempty"`
 	// Of a sequence with a format: the numbers as text, when they are at most 1000, and what
 	// else is needed to write them: the format, its time zone, and the time, in Unix milliseconds.
 	Texts      []string `protobuf:"bytes,6,rep,name=texts,proto3" json:"texts,omitempty"`
@@ -1102,11 +1102,11 @@ func (x *NextNumbersResponse) GetIncrement() int64 {
 	return 0
 }
 
-func (x *NextNumbersResponse) GetPeriod() int32 {
+func (x *NextNumbersResponse) GetPeriod() string {
 	if x != nil {
 		return x.Period
 	}
-	return 0
+	return ""
 }
 
 func (x *NextNumbersResponse) GetTexts() []string {
@@ -1351,10 +1351,10 @@ type Block struct {
 	Increment int64  `protobuf:"varint,4,opt,name=increment,proto3" json:"increment,omitempty"`
 	// The block is to be dropped when the sequence is known to have a later generation.
 	Generation uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
-	// The period that the numbers belong to, as in NextNumbersResponse, and when it ends, in
-	// Unix milliseconds; both 0 without a reset. A block of a past period is to be dropped.
-	Period         int32 `protobuf:"varint,6,opt,name=period,proto3" json:"period,omitempty"`
-	PeriodEndsAtMs int64 `protobuf:"varint,7,opt,name=period_ends_at_ms,json=periodEndsAtMs,proto3" json:"period_ends_at_ms,omitempty"`
+	// The period that the numbers belong to, as in NextNumbersResponse, and when it ends, in Unix milliseconds; empty and 0
+	// without a reset. Drop a block of a past period.
+	Period         string `protobuf:"bytes,6,opt,name=period,proto3" json:"period,omitempty"`
+	PeriodEndsAtMs int64  `protobuf:"varint,7,opt,name=period_ends_at_ms,json=periodEndsAtMs,proto3" json:"period_ends_at_ms,omitempty"`
 	// How long a block should last, and how many numbers to ask for at least and at most.
 	BlockDurationMs int64  `protobuf:"varint,8,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
 	MinBlock        uint64 `protobuf:"varint,9,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
@@ -1428,11 +1428,11 @@ func (x *Block) GetGeneration() uint64 {
 	return 0
 }
 
-func (x *Block) GetPeriod() int32 {
+func (x *Block) GetPeriod() string {
 	if x != nil {
 		return x.Period
 	}
-	return 0
+	return ""
 }
 
 func (x *Block) GetPeriodEndsAtMs() int64 {
@@ -1584,7 +1584,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x0f \x01(\x04R\n" +
 	"generation\x12\x16\n" +
-	"\x06period\x18\x10 \x01(\x05R\x06period\x12\x17\n" +
+	"\x06period\x18\x10 \x01(\tR\x06period\x12\x17\n" +
 	"\x04next\x18\x11 \x01(\x03H\x04R\x04next\x88\x01\x01\x12\x1c\n" +
 	"\tremaining\x18\x12 \x01(\x04R\tremainingB\b\n" +
 	"\x06_startB\f\n" +
@@ -1640,7 +1640,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x05first\x18\x02 \x01(\x03R\x05first\x12\x14\n" +
 	"\x05count\x18\x03 \x01(\rR\x05count\x12\x1c\n" +
 	"\tincrement\x18\x04 \x01(\x03R\tincrement\x12\x16\n" +
-	"\x06period\x18\x05 \x01(\x05R\x06period\x12\x14\n" +
+	"\x06period\x18\x05 \x01(\tR\x06period\x12\x14\n" +
 	"\x05texts\x18\x06 \x03(\tR\x05texts\x12\x16\n" +
 	"\x06format\x18\a \x01(\tR\x06format\x12\x1b\n" +
 	"\ttime_zone\x18\b \x01(\tR\btimeZone\x12 \n" +
@@ -1668,7 +1668,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
 	"generation\x18\x05 \x01(\x04R\n" +
 	"generation\x12\x16\n" +
-	"\x06period\x18\x06 \x01(\x05R\x06period\x12)\n" +
+	"\x06period\x18\x06 \x01(\tR\x06period\x12)\n" +
 	"\x11period_ends_at_ms\x18\a \x01(\x03R\x0eperiodEndsAtMs\x12*\n" +
 	"\x11block_duration_ms\x18\b \x01(\x03R\x0fblockDurationMs\x12\x1b\n" +
 	"\tmin_block\x18\t \x01(\x04R\bminBlock\x12\x1b\n" +

@@ -58,7 +58,7 @@ func newSequenceDoc(s *snowraftv1.Sequence) sequenceDoc {
 		MinBlock:      cmp.Or(s.GetMinBlock(), uint64(limits.DefaultMinBlock)), MaxBlock: cmp.Or(s.GetMaxBlock(), uint64(limits.DefaultMaxBlock)),
 		Reset: cmp.Or(cli.EnumName(s.GetReset_().String(), resetPrefix), defaultReset), TimeZone: cmp.Or(s.GetTimeZone(), defaultTimeZone),
 		Format: s.GetFormat(), Description: s.GetDescription(),
-		Created: cli.StampKnown(s.GetCreatedAtMs()), Generation: s.GetGeneration(), Period: day(s.GetPeriod()),
+		Created: cli.StampKnown(s.GetCreatedAtMs()), Generation: s.GetGeneration(), Period: s.GetPeriod(),
 		Next: s.Next, Remaining: s.GetRemaining(),
 	}
 }
@@ -77,14 +77,6 @@ func (d sequenceDoc) next() string {
 		return ""
 	}
 	return fmt.Sprint(*d.Next)
-}
-
-// day writes a period, the decimal number yyyymmdd of its first day, as a date.
-func day(period int32) string {
-	if period == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%04d-%02d-%02d", period/10000, period/100%100, period%100)
 }
 
 // record shows everything about a sequence.
