@@ -82,7 +82,7 @@ func ExampleIDs_Session() {
 // Hooks count for Prometheus, or for whatever else a program is watched with.
 func ExampleWithHooks() {
 	tries := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "snowraft_client_try_seconds", Help: "Tries of calls, by method, member and outcome.",
+		Name: "snowraft_client_try_duration_seconds", Help: "Tries of calls, by method, member and outcome.",
 		Buckets: prometheus.ExponentialBuckets(0.0001, 4, 8),
 	}, []string{"method", "member", "code"})
 	callers := prometheus.NewCounter(prometheus.CounterOpts{
