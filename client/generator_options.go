@@ -59,24 +59,28 @@ func validHolder(name string) bool {
 		!strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
 }
 
-// WithLayout is the layout of the IDs; the default is "default".
-func WithLayout(name string) GeneratorOption { return func(o *generatorOptions) { o.layout = name } }
+// WithGeneratorLayout is the layout of the IDs; the default is "default".
+func WithGeneratorLayout(name string) GeneratorOption {
+	return func(o *generatorOptions) { o.layout = name }
+}
 
-// WithHolder is the stable name of this process, 1 to 125 bytes of what can be seen, without spaces; the
+// WithGeneratorHolder is the stable name of this process, 1 to 125 bytes of what can be seen, without spaces; the
 // default is the host's name. It tells people who has a worker, and a process that starts again under the same
 // name gets the worker that it had, if that is free again. Nothing depends on its being unique.
-func WithHolder(name string) GeneratorOption {
+func WithGeneratorHolder(name string) GeneratorOption {
 	return func(o *generatorOptions) { o.holder = &name }
 }
 
-// WithLanes is how many workers to lease, 1 to 64; the default is 1. Each allows as many IDs a
+// WithGeneratorLanes is how many workers to lease, 1 to 64; the default is 1. Each allows as many IDs a
 // tick as the layout has sequences, in the default layout 4,096 a millisecond. IDs of different lanes are in
 // no order.
-func WithLanes(n int) GeneratorOption { return func(o *generatorOptions) { o.lanes = n } }
+func WithGeneratorLanes(n int) GeneratorOption { return func(o *generatorOptions) { o.lanes = n } }
 
-// WithoutWaiting makes calls fail at once with ErrWindowEnded, or with what keeps the next window away, when
+// WithGeneratorNoWait makes calls fail at once with ErrWindowEnded, or with what keeps the next window away, when
 // the window has ended. They still wait for the clock to reach the next tick, and for the very first window.
-func WithoutWaiting() GeneratorOption { return func(o *generatorOptions) { o.failFast = true } }
+func WithGeneratorNoWait() GeneratorOption { return func(o *generatorOptions) { o.failFast = true } }
 
-// WithLogger tells what operators should know: workers taken and lost, windows not granted.
-func WithLogger(l *slog.Logger) GeneratorOption { return func(o *generatorOptions) { o.logger = l } }
+// WithGeneratorLogger tells what operators should know: workers taken and lost, windows not granted.
+func WithGeneratorLogger(l *slog.Logger) GeneratorOption {
+	return func(o *generatorOptions) { o.logger = l }
+}

@@ -20,7 +20,7 @@ func TestGenerator(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	c := newApplication(t, apis(hosts...))
-	g := embed(t, c, client.WithHolder("app"), client.WithLanes(2))
+	g := embed(t, c, client.WithGeneratorHolder("app"), client.WithGeneratorLanes(2))
 	var all issued
 	var last int64
 	for range 1000 {
@@ -117,8 +117,8 @@ func TestGeneratorOptions(t *testing.T) {
 	t.Parallel()
 	c := newApplication(t, []string{"127.0.0.1:1"})
 	for what, o := range map[string]client.GeneratorOption{
-		"no layout": client.WithLayout(""), "no holder": client.WithHolder(""), "a space": client.WithHolder("a b"),
-		"a long holder": client.WithHolder(strings.Repeat("x", 126)), "no lanes": client.WithLanes(0), "65 lanes": client.WithLanes(65),
+		"no layout": client.WithGeneratorLayout(""), "no holder": client.WithGeneratorHolder(""), "a space": client.WithGeneratorHolder("a b"),
+		"a long holder": client.WithGeneratorHolder(strings.Repeat("x", 126)), "no lanes": client.WithGeneratorLanes(0), "65 lanes": client.WithGeneratorLanes(65),
 	} {
 		if _, err := client.NewGenerator(c, o); err == nil {
 			t.Errorf("%s is accepted", what)
@@ -166,7 +166,7 @@ func TestGeneratorOfAClosedClient(t *testing.T) {
 func TestGeneratorOfAnUnknownLayout(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
-	g := embed(t, newApplication(t, apis(hosts...)), client.WithLayout("later"))
+	g := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout("later"))
 	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func TestGeneratorLeaks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := client.NewGenerator(c, client.WithLanes(3))
+			g, err := client.NewGenerator(c, client.WithGeneratorLanes(3))
 			if err != nil {
 				t.Fatal(err)
 			}
