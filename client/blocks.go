@@ -122,12 +122,6 @@ func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, err
 	return n, nil
 }
 
-// BlocksStats counts what [Blocks] did.
-type BlocksStats = allocator.SequenceStats
-
-// Stats returns what Blocks did so far.
-func (b *Blocks) Stats() BlocksStats { return b.numbers.Stats() }
-
 // Close ends the goroutines and gives back what is left of the last block, if nobody was granted
 // another one since. Calls that wait, and later ones, fail with ErrClosed. The error says
 // how many numbers were not given back: they stay unused. The [Client] has to be open still.

@@ -140,7 +140,7 @@ func TestBlocksGiveOutNumbers(t *testing.T) {
 			t.Error(err)
 		}
 		stats := b.Stats()
-		if stats.Given != uint64(len(given)) || w.returned == 0 || int64(stats.Given+stats.Burned+w.returned) != w.next-1 {
+		if stats.Taken != uint64(len(given)) || w.returned == 0 || int64(stats.Taken+stats.Skipped+w.returned) != w.next-1 {
 			t.Errorf("%d given of %d, %d returned: %+v", len(given), w.next-1, w.returned, stats)
 		}
 		if _, err := b.Next(t.Context()); !errors.Is(err, ErrClosed) {

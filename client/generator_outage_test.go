@@ -222,14 +222,14 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 	// On a machine that is too busy a first window may end before it is extended; then its worker is
 	// free for the next one, from there on.
 	slices.SortFunc(held, func(a, b client.LaneStatus) int {
-		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.From, b.From))
+		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.FromTick, b.FromTick))
 	})
 	workers := 1
 	for n, lane := range held[1:] {
 		switch before := held[n]; {
 		case lane.Worker != before.Worker:
 			workers++
-		case lane.From < before.Until:
+		case lane.FromTick < before.UntilTick:
 			t.Errorf("two hold worker %d: %+v and %+v", lane.Worker, before, lane)
 		}
 	}

@@ -57,7 +57,15 @@ func TestGenerator(t *testing.T) {
 			all.add(t, "Ranges", id)
 		}
 	}
-	if len(all.by) != 19_000 {
+	prefix := []int64{1, 2}
+	ids, err := g.Append(t.Context(), prefix, 10_000)
+	if err != nil || len(ids) != 10_002 || !slices.Equal(ids[:2], prefix) {
+		t.Fatalf("Append() = %d IDs, %v, want 10,000 after the two that were there", len(ids), err)
+	}
+	for _, id := range ids[2:] {
+		all.add(t, "Append", id)
+	}
+	if len(all.by) != 29_000 {
 		t.Errorf("%d IDs", len(all.by))
 	}
 	if err := g.Ready(); err != nil {
@@ -80,6 +88,9 @@ func TestGenerator(t *testing.T) {
 	for _, n := range []int{0, -1, 1_000_001} {
 		if _, err := g.Ranges(t.Context(), n); !errors.Is(err, client.ErrInvalidArgument) {
 			t.Errorf("%d IDs: %v", n, err)
+		}
+		if ids, err := g.Append(t.Context(), prefix, n); !errors.Is(err, client.ErrInvalidArgument) || !slices.Equal(ids, prefix) {
+			t.Errorf("Append(%d) = %v, %v", n, ids, err)
 		}
 	}
 	for _, after := range []int64{math.MaxInt64, -1, math.MinInt64} {
