@@ -129,6 +129,7 @@ func TestGeneratorOptions(t *testing.T) {
 	c := newApplication(t, []string{"127.0.0.1:1"})
 	for what, o := range map[string]client.GeneratorOption{
 		"no layout": client.WithGeneratorLayout(""), "no holder": client.WithGeneratorHolder(""), "a space": client.WithGeneratorHolder("a b"),
+		"a reserved name": client.WithGeneratorHolder("$a"), "an accent apart": client.WithGeneratorHolder("cafe\u0301"),
 		"a long holder": client.WithGeneratorHolder(strings.Repeat("x", 126)), "no lanes": client.WithGeneratorLanes(0), "65 lanes": client.WithGeneratorLanes(65),
 	} {
 		if _, err := client.NewGenerator(c, o); err == nil {
