@@ -54,8 +54,8 @@ func (m *meter) Failed(why error) {
 	m.count[m.command+" "+rpc.FromError(why).Reason]++
 }
 
-// want checks what was counted so far, and forgets it.
-func (m *meters) want(t *testing.T, want map[string]uint64) {
+// want checks what was counted so far, forgets it, and returns how many calls of Answered that took.
+func (m *meters) want(t *testing.T, want map[string]uint64) (calls int) {
 	t.Helper()
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,6 +63,8 @@ func (m *meters) want(t *testing.T, want map[string]uint64) {
 		t.Errorf("counted %v, want %v", m.count, want)
 	}
 	clear(m.count)
+	calls, m.calls = m.calls, 0
+	return calls
 }
 
 // Every command is counted, with its own outcome, also each of a pipeline that fail together.
@@ -86,10 +88,8 @@ func TestMetersCountEveryCommand(t *testing.T) {
 	all(t, addr, "POST / HTTP/1.1\r\n")
 	m.want(t, map[string]uint64{"other failed": 1, "other " + rpc.InvalidArgument: 1})
 
-	before := m.calls
 	all(t, addr, strings.Repeat("INCR fast\r\n", 100)+strings.Repeat("INCRBY fast 2\r\nGET fast\r\n", 100))
-	m.want(t, map[string]uint64{"incr": 100, "incrby": 100, "get": 100})
-	if calls := m.calls - before; calls > 30 {
+	if calls := m.want(t, map[string]uint64{"incr": 100, "incrby": 100, "get": 100}); calls > 30 {
 		t.Errorf("the meters of 300 commands in one pipeline were called %d times", calls)
 	}
 }
