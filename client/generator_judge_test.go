@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/clock"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -143,7 +144,7 @@ func TestJudgeAsksMoreOftenWhileTheClockIsWrong(t *testing.T) {
 func TestJudgeLearnsTheLimits(t *testing.T) {
 	inCourt(t, 0, func(c *court) {
 		c.says(func(w *witness) {
-			w.config = &snowraftv1.Config{WaitThresholdMs: 7000, MaxClockOffsetMs: 3000, Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP}
+			w.config = &snowraftv1.Config{WaitThresholdMs: proto.Int64(7000), MaxClockOffsetMs: proto.Int64(3000), Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP.Enum()}
 		})
 		c.pass(21 * time.Second)
 		if l := c.watch.Limits(); l != (clock.Limits{WaitThreshold: 7 * time.Second, MaxOffset: 3 * time.Second, Swap: true}) {

@@ -37,7 +37,7 @@ func TestUnknownOutcomes(t *testing.T) {
 		{snowraftv1.SequenceService_NextNumbers_FullMethodName, &snowraftv1.NextNumbersRequest{}, true},
 		{snowraftv1.LayoutService_CreateLayout_FullMethodName, &snowraftv1.CreateLayoutRequest{}, true},
 		{snowraftv1.SequenceService_CreateSequence_FullMethodName, &snowraftv1.CreateSequenceRequest{}, true},
-		{snowraftv1.ClusterService_UpdateConfig_FullMethodName, &snowraftv1.UpdateConfigRequest{}, true},
+		{snowraftv1.ClusterService_UpdateConfig_FullMethodName, &snowraftv1.UpdateConfigRequest{}, false},
 		{snowraftv1.ClusterService_AddMember_FullMethodName, &snowraftv1.AddMemberRequest{}, true},
 		{snowraftv1.SequenceService_CreateSequence_FullMethodName, &snowraftv1.CreateSequenceRequest{Force: true}, false},
 		{snowraftv1.SequenceService_UpdateSequence_FullMethodName, &snowraftv1.UpdateSequenceRequest{}, false},

@@ -7,8 +7,8 @@ import (
 	"hash/crc32"
 
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/snowraft/snowraft/internal/known"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -71,54 +71,11 @@ func Decode(data []byte) (*commandv1.Command, error) {
 }
 
 func checkCommand(cmd *commandv1.Command) error {
-	if err := checkKnown(cmd.ProtoReflect()); err != nil {
+	if err := known.Check(cmd.ProtoReflect()); err != nil {
 		return fmt.Errorf("%w: %w", ErrUnknownCommand, err)
 	}
 	if _, ok := kindOf(cmd); !ok {
 		return fmt.Errorf("%w: it has no body", ErrUnknownCommand)
-	}
-	return nil
-}
-
-// checkKnown returns an error that names the first thing in m, at any depth, that
-// is not in this build's schema. An enum value counts too: protobuf keeps one that
-// it does not know, and a replica that knows it would do something else with it.
-func checkKnown(m protoreflect.Message) error {
-	if unknown := m.GetUnknown(); len(unknown) > 0 {
-		return fmt.Errorf("%d bytes of unknown fields in %s", len(unknown), m.Descriptor().FullName())
-	}
-	fields := m.Descriptor().Fields()
-	for i := range fields.Len() {
-		field := fields.Get(i)
-		if !m.Has(field) {
-			continue
-		}
-		if err := checkField(field, m.Get(field)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkField(field protoreflect.FieldDescriptor, value protoreflect.Value) error {
-	if !field.IsList() {
-		return checkValue(field, value)
-	}
-	list := value.List()
-	for i := range list.Len() {
-		if err := checkValue(field, list.Get(i)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func checkValue(field protoreflect.FieldDescriptor, value protoreflect.Value) error {
-	switch {
-	case field.Message() != nil:
-		return checkKnown(value.Message())
-	case field.Enum() != nil && field.Enum().Values().ByNumber(value.Enum()) == nil:
-		return fmt.Errorf("unknown value %d of %s in %s", value.Enum(), field.Enum().FullName(), field.FullName())
 	}
 	return nil
 }

@@ -18,6 +18,9 @@ var defaultConfig = &commandv1.Config{
 	RedisCreate:      commandv1.AutoCreate_AUTO_CREATE_OFF,
 }
 
+// DefaultConfig returns a copy of the configuration that holds until it is set.
+func DefaultConfig() *commandv1.Config { return proto.CloneOf(defaultConfig) }
+
 // Config returns the configuration, which is the default one until it was set. It is
 // never changed, only replaced, and the caller must not change it either.
 func (s *State) Config() *commandv1.Config {

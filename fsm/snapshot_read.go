@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/known"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -88,7 +89,7 @@ func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
 	if err := proto.Unmarshal(data, record); err != nil {
 		return nil, corrupt("snapshot record %d is no protobuf: %w", r.sum.records+1, err)
 	}
-	if err := checkKnown(record.ProtoReflect()); err != nil {
+	if err := known.Check(record.ProtoReflect()); err != nil {
 		return nil, fmt.Errorf("%w: snapshot record %d: %w", ErrUnknownCommand, r.sum.records+1, err)
 	}
 	if record.GetEnd() == nil {

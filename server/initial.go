@@ -1,7 +1,6 @@
 package server
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,10 +9,9 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/fsm"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/server/api"
 )
 
 // initialRetry is the pause between two requests to the leader for the configuration.
@@ -32,14 +30,9 @@ func (c Config) given() *commandv1.Config {
 
 // initial returns the configuration of a cluster that this member starts.
 func (c Config) initial() *commandv1.Config {
-	g := c.given()
-	return &commandv1.Config{
-		MaxWindowMs:      cmp.Or(g.GetMaxWindowMs(), limits.DefaultWindow.Milliseconds()),
-		WaitThresholdMs:  cmp.Or(g.GetWaitThresholdMs(), limits.DefaultThreshold.Milliseconds()),
-		MaxClockOffsetMs: cmp.Or(g.GetMaxClockOffsetMs(), limits.DefaultOffset.Milliseconds()),
-		Rollback:         cmp.Or(g.GetRollback(), commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE),
-		RedisCreate:      commandv1.AutoCreate_AUTO_CREATE_OFF,
-	}
+	config := fsm.DefaultConfig()
+	proto.Merge(config, c.given())
+	return config
 }
 
 func rollbackPolicy(name string) (commandv1.RollbackPolicy, error) {
@@ -64,7 +57,7 @@ func (s *Server) warnInitial(ctx context.Context) {
 	for {
 		current, err := s.api.ConfigAtLeader(ctx)
 		if err == nil {
-			for _, d := range differences(api.ConfigMessage(given), current) {
+			for _, d := range differences(given, current) {
 				s.logger.Warn("initial setting ignored, because the cluster has another value; change it with \"snowraft config set\"",
 					"setting", d.setting, "given", d.given, "cluster", d.cluster)
 			}
@@ -82,13 +75,15 @@ func (s *Server) warnInitial(ctx context.Context) {
 type difference struct{ setting, given, cluster string }
 
 // differences compares the settings that are given with those of the cluster.
-func differences(given, current *snowraftv1.Config) (all []difference) {
+func differences(given *commandv1.Config, current *snowraftv1.Config) (all []difference) {
 	is, has := given.ProtoReflect(), current.ProtoReflect()
 	fields := is.Descriptor().Fields()
 	for i := range fields.Len() {
-		if f := fields.Get(i); is.Has(f) && !is.Get(f).Equal(has.Get(f)) {
+		f := fields.Get(i)
+		value := has.Get(has.Descriptor().Fields().ByName(f.Name()))
+		if is.Has(f) && !is.Get(f).Equal(value) {
 			name := strings.ReplaceAll(strings.TrimSuffix(string(f.Name()), "_ms"), "_", "-")
-			all = append(all, difference{name, settingText(f, is.Get(f)), settingText(f, has.Get(f))})
+			all = append(all, difference{name, settingText(f, is.Get(f)), settingText(f, value)})
 		}
 	}
 	return all

@@ -22,7 +22,7 @@ func TestInitialSettingsThatDiffer(t *testing.T) {
 			{"wait-threshold", "1ms", "1s"}, {"max-clock-offset", "1s", "500ms"}, {"rollback", "refuse", "swap"},
 		}},
 	} {
-		if got := differences(api.ConfigMessage(c.given.given()), cluster); !slices.Equal(got, c.want) {
+		if got := differences(c.given.given(), cluster); !slices.Equal(got, c.want) {
 			t.Errorf("differences(%+v) = %v, want %v", c.given, got, c.want)
 		}
 	}

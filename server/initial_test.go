@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
@@ -45,7 +47,7 @@ func TestInitialSettingsAreIgnoredWithAWarning(t *testing.T) {
 	n := newNode(t, "a", func(c *server.Config) { c.BootstrapExpect, c.MaxWindow = 1, time.Minute })
 	seen := watch(&n.cfg)
 	n.start().untilReady()
-	if _, err := n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: 120_000}}); err != nil {
+	if _, err := n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: proto.Int64(120_000)}}); err != nil {
 		t.Fatal(err)
 	}
 	n.stop()

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -44,7 +45,7 @@ func TestRefusals(t *testing.T) {
 			codes.Aborted, rpc.WindowMismatch},
 		{"whois of what nobody issued", second(n.ids.WhoIs(ctx, &snowraftv1.WhoIsRequest{Id: 12345})), codes.NotFound, rpc.NotGranted},
 		{"a bad page token", second(n.workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{PageToken: "x"})), codes.InvalidArgument, rpc.InvalidArgument},
-		{"a config out of range", second(n.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: 1}})), codes.InvalidArgument, rpc.InvalidArgument},
+		{"a config out of range", second(n.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: proto.Int64(1)}})), codes.InvalidArgument, rpc.InvalidArgument},
 		{"a layout of nothing", second(n.layouts.CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{})), codes.InvalidArgument, rpc.InvalidArgument},
 	} {
 		if status.Code(c.err) != c.code || reason(c.err) != c.reason {

@@ -13,6 +13,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -188,7 +189,7 @@ func TestConfigReachesAllMembers(t *testing.T) {
 	nodes := startCluster(t, 3, func(c *server.Config) { c.MaxWindow = time.Minute })
 	n := follower(t, nodes)
 	resp, err := n.cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{
-		WaitThresholdMs: 2500, Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
+		WaitThresholdMs: proto.Int64(2500), Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_SWAP.Enum(),
 	}})
 	if err != nil {
 		t.Fatal(err)

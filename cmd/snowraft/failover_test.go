@@ -180,9 +180,9 @@ func TestUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	for line, asked := range map[string]int{
 		"member remove b": 0, "leader transfer": 0, "seq delete orders": 0, "seq set orders 5": 0,
-		"seq update orders --max 9": 0, "clock reset": 0, "seq create orders --force": 0,
+		"seq update orders --max 9": 0, "clock reset": 0, "seq create orders --force": 0, "config set --max-window 1m": 0,
 		"seq next orders": 1, "seq create orders": 1,
-		"id": 1, "layout get a": 1, "config set --max-window 1m": 1,
+		"id": 1, "layout get a": 1,
 	} {
 		first, second := newFakeAPI(t), newFakeAPI(t)
 		first.first(func(context.Context) error { return refuse(codes.Unavailable, "the connection was reset") })

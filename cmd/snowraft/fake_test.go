@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -176,7 +177,8 @@ func (f *fakeAPI) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (
 }
 
 var fakeConfig = &snowraftv1.Config{
-	MaxWindowMs: 600000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500, Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
+	MaxWindowMs: proto.Int64(600000), WaitThresholdMs: proto.Int64(1000), MaxClockOffsetMs: proto.Int64(500),
+	Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE.Enum(), Generation: 7,
 }
 
 func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {

@@ -9,7 +9,6 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
-	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/sequence"
 )
 
@@ -37,9 +36,6 @@ func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpe
 
 // creation is the command to create a sequence beside what there is now, which is Unix milliseconds.
 func (m *Member) creation(spec *commandv1.SequenceSpec, force bool, now int64) (*commandv1.Command, error) {
-	if err := nfc.Check("sequence name", spec.GetName()); err != nil {
-		return nil, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: err.Error()}
-	}
 	d, err := accept(spec, force)
 	if err != nil {
 		return nil, err
@@ -51,24 +47,33 @@ func (m *Member) creation(spec *commandv1.SequenceSpec, force bool, now int64) (
 	return &commandv1.Command{Body: &commandv1.Command_CreateSequence{CreateSequence: c}}, nil
 }
 
-// UpdateSequence changes a sequence; only the leader can. change makes the new specification from
-// a copy of the old one; next, if not nil, is the number to go on with. With force also when
-// numbers would repeat.
-func (m *Member) UpdateSequence(ctx context.Context, name string, change func(*commandv1.SequenceSpec) error, next *int64, force bool) (Changed, error) {
+// Update is a change of a sequence.
+type Update struct {
+	Edit     func(*commandv1.SequenceSpec) error // edits a copy of the present specification; nil: none
+	Next     *int64                              // next number; nil: where the sequence is
+	Force    bool                                // also if numbers would repeat
+	Expected *uint64                             // generation that the caller decided for; nil: any
+}
+
+// UpdateSequence changes a sequence; only the leader can. It looks at the sequence again if another change came
+// first; the error is a [GenerationError] if the sequence does not have the expected generation.
+func (m *Member) UpdateSequence(ctx context.Context, name string, u Update) (Changed, error) {
 	for look := 1; ; look++ {
-		s, err := m.Sequence(ctx, name)
+		s, err := m.expectSequence(ctx, name, u.Expected)
 		if err != nil {
 			return Changed{}, err
 		}
 		spec := proto.CloneOf(s.Spec)
-		if err := change(spec); err != nil {
-			return Changed{}, err
+		if u.Edit != nil {
+			if err := u.Edit(spec); err != nil {
+				return Changed{}, err
+			}
 		}
-		if err := acceptChange(s.Spec, spec, force); err != nil {
+		if err := acceptChange(s.Spec, spec, u.Force); err != nil {
 			return Changed{}, err
 		}
 		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateSequence{
-			UpdateSequence: &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: next, Force: force},
+			UpdateSequence: &commandv1.UpdateSequence{Spec: spec, Generation: s.Generation, Next: u.Next, Force: u.Force},
 		}})
 		if lookAgain(err, look) {
 			continue
@@ -93,20 +98,33 @@ func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
 		spec.GetName(), before.GetFormat(), spec.GetFormat())}
 }
 
-// DeleteSequence deletes a sequence as it is now; only the leader can. If somebody changes it
-// meanwhile it stays: whoever asked did not know what that is good for.
-func (m *Member) DeleteSequence(ctx context.Context, name string) (Changed, error) {
-	cmd, err := m.deletion(ctx, name)
+// expectSequence returns the sequence of that name, if it has the generation that the caller expects; nil expects none.
+func (m *Member) expectSequence(ctx context.Context, name string, expected *uint64) (fsm.Sequence, error) {
+	return expect(ctx, m, fmt.Sprintf("sequence %q", name), expected, func() (fsm.Sequence, uint64, error) {
+		s, err := m.Sequence(ctx, name)
+		return s, s.Generation, err
+	})
+}
+
+// DeleteSequence deletes a sequence as it is now, and of the expected generation if that is not nil; only the leader
+// can. A sequence that another caller changes meanwhile stays, because this caller did not know the change.
+func (m *Member) DeleteSequence(ctx context.Context, name string, expected *uint64) (Changed, error) {
+	cmd, err := m.deletion(ctx, name, expected)
 	if err != nil {
 		return Changed{}, err
 	}
 	result, err := m.propose(ctx, m.clock.Now().Wall, cmd)
+	if expected != nil && refusedFor(err, commandv1.Refusal_REFUSAL_GENERATION_MISMATCH) {
+		if _, other := m.expectSequence(ctx, name, expected); other != nil {
+			err = other // which says more
+		}
+	}
 	return Changed{result.Sequence, result.Index}, m.unknown(name, err)
 }
 
 // deletion is the command to delete a sequence as it is now.
-func (m *Member) deletion(ctx context.Context, name string) (*commandv1.Command, error) {
-	s, err := m.Sequence(ctx, name)
+func (m *Member) deletion(ctx context.Context, name string, expected *uint64) (*commandv1.Command, error) {
+	s, err := m.expectSequence(ctx, name, expected)
 	if err != nil {
 		return nil, err
 	}

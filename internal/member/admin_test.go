@@ -3,11 +3,7 @@ package member
 import (
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
-
-	"github.com/snowraft/snowraft/fsm"
 )
 
 // Two administrators at once do not undo one another unseen: what the second one asked for was
@@ -21,7 +17,7 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	deletion, err := m.deletion(t.Context(), "s")
+	deletion, err := m.deletion(t.Context(), "s", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,14 +29,14 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.UpdateSequence(t.Context(), "s", func(*commandv1.SequenceSpec) error { return nil }, new(int64(5000)), false); err != nil {
+	if _, err := m.UpdateSequence(t.Context(), "s", Update{Next: new(int64(5000))}); err != nil {
 		t.Fatal(err)
 	}
 	refused("deleted after it was set", deletion)
 	if _, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.DeleteSequence(t.Context(), "s"); err != nil {
+	if _, err := m.DeleteSequence(t.Context(), "s", nil); err != nil {
 		t.Fatal(err)
 	}
 	refused("created by force over what was deleted meanwhile", creation)
@@ -49,33 +45,11 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 	}
 }
 
-// The proposer checks the form of a new name, since replicas may have other Unicode tables.
-func TestNewSequenceNeedsANormalizedName(t *testing.T) {
-	m := openOne(t)
-	createStrict(t, m, "caf\u00e9")
-	s, err := m.Sequence(t.Context(), "caf\u00e9")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"cafe\u0301", "\ue000", "$cafe", "a\u200b"} {
-		spec := proto.CloneOf(s.Spec)
-		spec.Name = name
-		if _, err := m.CreateSequence(t.Context(), spec, true); !refusedFor(err, commandv1.Refusal_REFUSAL_INVALID_ARGUMENT) {
-			t.Errorf("CreateSequence(%+q) = %v, want REFUSAL_INVALID_ARGUMENT", name, err)
-		}
-	}
-	m.fsm.View(func(s *fsm.State) {
-		if n := s.SequenceCount(); n != 1 {
-			t.Errorf("%d sequences, want 1", n)
-		}
-	})
-}
-
 func TestFormatThatRepeatsTextsIsRefused(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
 	update := func(format string, force bool) error {
-		_, err := m.UpdateSequence(t.Context(), "s", func(s *commandv1.SequenceSpec) error { s.Format = format; return nil }, nil, force)
+		_, err := m.UpdateSequence(t.Context(), "s", Update{Edit: func(s *commandv1.SequenceSpec) error { s.Format = format; return nil }, Force: force})
 		return err
 	}
 	for _, step := range []struct {

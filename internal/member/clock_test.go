@@ -77,7 +77,7 @@ func TestLeaderAheadProposesNothing(t *testing.T) {
 	for _, id := range []string{"b", "c"} {
 		ahead.clock.ObservePeer(id, time.Now().UnixMilli(), 0)
 	}
-	if _, err := ahead.UpdateConfig(t.Context(), func(*commandv1.Config) {}); !errors.As(err, new(*clock.SkewError)) {
+	if _, err := ahead.UpdateConfig(t.Context(), nil, func(*commandv1.Config) {}); !errors.As(err, new(*clock.SkewError)) {
 		t.Errorf("UpdateConfig() = %v, want a SkewError", err)
 	}
 }

@@ -9,10 +9,17 @@ import (
 )
 
 // UpdateConfig changes the configuration; only the leader can. change edits a copy of the present configuration, and
-// is called again if another change came first.
-func (m *Member) UpdateConfig(ctx context.Context, change func(*commandv1.Config)) (*commandv1.Config, error) {
+// is called again if another change came first. expected, if not nil, is the generation that the caller decided for: the
+// error is a [GenerationError] if the configuration has another.
+func (m *Member) UpdateConfig(ctx context.Context, expected *uint64, change func(*commandv1.Config)) (*commandv1.Config, error) {
 	for {
-		present := m.fsm.ConfigValue()
+		present, err := expect(ctx, m, "configuration", expected, func() (*commandv1.Config, uint64, error) {
+			c := m.fsm.ConfigValue()
+			return c, c.GetGeneration(), nil
+		})
+		if err != nil {
+			return nil, err
+		}
 		next := proto.CloneOf(present)
 		next.Generation = 0
 		change(next)

@@ -99,7 +99,7 @@ func TestLastAfterARepetition(t *testing.T) {
 	if _, err := m.NextAtLeader(t.Context(), "s", 1000, "id"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.UpdateSequence(t.Context(), "s", func(*commandv1.SequenceSpec) error { return nil }, new(int64(1)), true); err != nil {
+	if _, err := m.UpdateSequence(t.Context(), "s", Update{Next: new(int64(1)), Force: true}); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -190,10 +190,10 @@ func TestForcedFormats(t *testing.T) {
 	if _, err := m.CreateSequence(t.Context(), spec, true); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.UpdateSequence(t.Context(), "s", func(*commandv1.SequenceSpec) error { return nil }, new(int64(5000)), false); err != nil {
+	if _, err := m.UpdateSequence(t.Context(), "s", Update{Next: new(int64(5000))}); err != nil {
 		t.Errorf("set forward: %v", err)
 	}
-	_, err := m.UpdateSequence(t.Context(), "s", func(s *commandv1.SequenceSpec) error { s.Format = "{seq:07}"; return nil }, nil, false)
+	_, err := m.UpdateSequence(t.Context(), "s", Update{Edit: func(s *commandv1.SequenceSpec) error { s.Format = "{seq:07}"; return nil }})
 	if err == nil {
 		t.Error("another such format, and nothing was said")
 	}
@@ -207,7 +207,7 @@ func TestGoneSequencesAreForgotten(t *testing.T) {
 		if _, _, err := m.LastAtLeader(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := m.DeleteSequence(t.Context(), name); err != nil {
+		if _, err := m.DeleteSequence(t.Context(), name, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -227,7 +227,7 @@ func TestNumbersAreWrittenByTheirOwnDefinition(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	changed, err := m.UpdateSequence(t.Context(), "s", func(s *commandv1.SequenceSpec) error { s.Format = "S{seq}"; return nil }, nil, false)
+	changed, err := m.UpdateSequence(t.Context(), "s", Update{Edit: func(s *commandv1.SequenceSpec) error { s.Format = "S{seq}"; return nil }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +275,7 @@ func TestTryNext(t *testing.T) {
 	if n, ok := m.TryNext("s", 2000); ok {
 		t.Errorf("%+v, which no block has", n)
 	}
-	if _, err := m.DeleteSequence(t.Context(), "s"); err != nil {
+	if _, err := m.DeleteSequence(t.Context(), "s", nil); err != nil {
 		t.Fatal(err)
 	}
 	if n, ok := m.TryNext("s", 1); ok {

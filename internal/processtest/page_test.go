@@ -73,8 +73,9 @@ func parsePage(text string) (page, error) {
 
 // kinds are the values that may vary.
 var kinds = map[string]*regexp.Regexp{
-	"id":   regexp.MustCompile(`\b[1-9][0-9]{17}\b`),
-	"uuid": regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`),
+	"id":         regexp.MustCompile(`\b[1-9][0-9]{17}\b`),
+	"generation": regexp.MustCompile(`"generation":"[1-9][0-9]*"`),
+	"uuid":       regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`),
 }
 
 // variables is which value stood for which in the outputs of a page so far. What

@@ -33,8 +33,10 @@ const (
 	SequenceExhausted = "SEQUENCE_EXHAUSTED" // the sequence has too few numbers left
 	WouldRepeat       = "WOULD_REPEAT"       // numbers could be given out twice
 	SequenceChanged   = "SEQUENCE_CHANGED"   // it was changed meanwhile: try again
-	StrictSequence    = "STRICT_SEQUENCE"    // the leader numbers it, nobody gets a block of it
-	NotLastBlock      = "NOT_LAST_BLOCK"     // numbers after this block were granted
+	// GenerationMismatch says that what is to be changed does not have the generation that the caller expects.
+	GenerationMismatch = "GENERATION_MISMATCH"
+	StrictSequence     = "STRICT_SEQUENCE" // the leader numbers it, nobody gets a block of it
+	NotLastBlock       = "NOT_LAST_BLOCK"  // numbers after this block were granted
 )
 
 // The metadata that some reasons come with; times are Unix milliseconds.
@@ -46,7 +48,8 @@ const (
 	MetadataRetryAt = "retry_at_ms" // WORKERS_EXHAUSTED: when the first is free, unless its holder extends its window
 	MetadataLayout  = "layout"      // WORKERS_EXHAUSTED, UNKNOWN_LAYOUT
 
-	MetadataSequence = "sequence" // UNKNOWN_SEQUENCE
+	MetadataSequence   = "sequence"   // UNKNOWN_SEQUENCE
+	MetadataGeneration = "generation" // GENERATION_MISMATCH: the present one
 )
 
 // The metadata of requests that one member forwards to another.

@@ -1,14 +1,17 @@
 package rpc
 
 import (
+	"fmt"
 	"iter"
 	"maps"
 	"time"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/snowraft/snowraft/internal/known"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -73,6 +76,19 @@ func (r *Rule) Harmless(req any) bool {
 // Never reports whether a client must not send a request again, whatever the error.
 func (r *Rule) Never() bool {
 	return r != nil && r.GetRepeat() == snowraftv1.MethodRule_REPEAT_NEVER
+}
+
+// CheckKnown refuses a request of a call that changes what operators own if it says more than this program knows.
+func (r *Rule) CheckKnown(req any) error {
+	m, ok := req.(proto.Message)
+	if r == nil || !r.GetChanges() || !ok {
+		return nil
+	}
+	if err := known.Check(m.ProtoReflect()); err != nil {
+		return &Error{Code: codes.InvalidArgument, Reason: InvalidArgument,
+			Message: fmt.Sprintf("%v: this program does not support it and must not ignore it; upgrade the member or gateway", err)}
+	}
+	return nil
 }
 
 // Reply returns an empty reply.

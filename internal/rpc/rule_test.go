@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -115,6 +117,56 @@ func TestHeldRequestClockAdvances(t *testing.T) {
 	RuleOf(snowraftv1.WorkerService_ReleaseWorker_FullMethodName).Hold(&snowraftv1.ReleaseWorkerRequest{})(time.Second)
 }
 
+// Requests of changes are refused if they have a field that this build does not know, and no message that they consist
+// of contains itself, which would leave the depth of that search to the caller.
+func TestChangesRefuseUnknownFields(t *testing.T) {
+	changes := 0
+	for r := range Rules() {
+		name := strings.ReplaceAll(strings.TrimPrefix(r.Method, "/"), "/", ".")
+		d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		input := d.(protoreflect.MethodDescriptor).Input()
+		m, err := protoregistry.GlobalTypes.FindMessageByName(input.FullName())
+		if err != nil {
+			t.Fatal(err)
+		}
+		req := m.New()
+		if err := r.CheckKnown(req.Interface()); err != nil {
+			t.Errorf("%s: %v", r.Method, err)
+		}
+		req.SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 999, protowire.VarintType), 1))
+		if err := r.CheckKnown(req.Interface()); (err != nil) != r.GetChanges() || err != nil && FromError(err).Reason != InvalidArgument {
+			t.Errorf("%s: CheckKnown() = %v, changes: %v", r.Method, err, r.GetChanges())
+		}
+		if !r.GetChanges() {
+			continue
+		}
+		changes++
+		if !bounded(input, nil) {
+			t.Errorf("%s: a message in its request contains itself", r.Method)
+		}
+	}
+	if changes == 0 {
+		t.Error("no method changes what operators own")
+	}
+}
+
+// bounded reports whether a message, which is part of others, contains none of them and no map.
+func bounded(m protoreflect.MessageDescriptor, of []protoreflect.FullName) bool {
+	if slices.Contains(of, m.FullName()) || m.IsMapEntry() {
+		return false
+	}
+	of = append(of, m.FullName())
+	for i := range m.Fields().Len() {
+		if part := m.Fields().Get(i).Message(); part != nil && !bounded(part, of) {
+			return false
+		}
+	}
+	return true
+}
+
 func TestReplyHasType(t *testing.T) {
 	if _, ok := RuleOf(snowraftv1.IdService_WhoIs_FullMethodName).Reply().(*snowraftv1.WhoIsResponse); !ok {
 		t.Error("the reply of WhoIs is of another type")
@@ -163,8 +215,12 @@ func ruleTable() string {
 			again += "; with `" + r.GetUnless() + "`: no"
 		}
 		service, method, _ := strings.Cut(strings.TrimPrefix(r.Method, "/snowraft.v1."), "/")
-		rows = append(rows, "| `"+service+"` | `"+method+"` | "+where[r.GetWhere()]+" | "+again+" |\n")
+		unknown := "ignored"
+		if r.GetChanges() {
+			unknown = "refused"
+		}
+		rows = append(rows, "| `"+service+"` | `"+method+"` | "+where[r.GetWhere()]+" | "+again+" | "+unknown+" |\n")
 	}
 	slices.Sort(rows)
-	return "\n| service | method | served by | repeatable |\n|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
+	return "\n| service | method | served by | repeatable | unknown fields |\n|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
 }

@@ -97,7 +97,7 @@ func (w *world) look(n *node, name string) (here, absent bool) {
 		"LastAtLeader":   func(ctx context.Context) error { _, _, err := m.LastAtLeader(ctx, name); return err },
 		"Layout":         func(ctx context.Context) error { _, err := m.Layout(ctx, name); return err },
 		"Issuer":         func(ctx context.Context) error { _, err := m.Issuer(ctx, name); return err },
-		"DeleteSequence": func(ctx context.Context) error { _, err := m.DeleteSequence(ctx, "none"); return err },
+		"DeleteSequence": func(ctx context.Context) error { _, err := m.DeleteSequence(ctx, "none", nil); return err },
 	} {
 		ctx, cancel := context.WithTimeout(w.Context(), 3*time.Second)
 		err := ask(ctx)

@@ -83,14 +83,14 @@ func (p *process) change(s *series) {
 	}
 	if kind != recreates {
 		changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-			return m.UpdateSequence(ctx, name, func(spec *commandv1.SequenceSpec) error {
+			return m.UpdateSequence(ctx, name, member.Update{Next: next, Force: s.forced, Edit: func(spec *commandv1.SequenceSpec) error {
 				edit(spec)
 				s.define(spec)
 				return nil
-			}, next, s.forced)
+			}})
 		})
 	} else if changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-		return m.DeleteSequence(ctx, name)
+		return m.DeleteSequence(ctx, name, nil)
 	}); err == nil || isUnknown(err) {
 		s.spread(p, changed)
 		again := like(s.spec, func(spec *commandv1.SequenceSpec) {

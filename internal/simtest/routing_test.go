@@ -44,10 +44,10 @@ func TestLateReplicaRoutesStrictSequenceToLeader(t *testing.T) {
 
 // flip changes the mode of a sequence; only the leader can.
 func (p *process) flip(ctx context.Context, name string, mode commandv1.SequenceMode) error {
-	_, err := p.member.UpdateSequence(ctx, name, func(spec *commandv1.SequenceSpec) error {
+	_, err := p.member.UpdateSequence(ctx, name, member.Update{Edit: func(spec *commandv1.SequenceSpec) error {
 		spec.Mode = mode
 		return nil
-	}, nil, false)
+	}})
 	return err
 }
 

@@ -115,7 +115,7 @@ func (c *administrator) configure(ctx context.Context, window time.Duration) {
 		return
 	}
 	c.ask(ctx, m, fmt.Sprintf("max-window %v", window), func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error {
-		_, err := cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: window.Milliseconds()}}, opts...)
+		_, err := cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: new(window.Milliseconds())}}, opts...)
 		return err
 	})
 }

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -12,7 +11,6 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/rpc"
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 )
@@ -159,59 +157,12 @@ func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) 
 	return &snowraftv1.LeaveResponse{}, nil
 }
 
-// GetConfig answers a member that forwards the call as the leader.
-func (c *clusterService) GetConfig(ctx context.Context, _ *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
-	config := c.Member.State().ConfigValue()
-	if forwarded(ctx) {
-		var err error
-		if config, err = c.Member.ConfigAtLeader(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return &snowraftv1.GetConfigResponse{Config: ConfigMessage(config)}, nil
-}
-
-func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
-	change := req.GetConfig()
-	config, err := c.Member.UpdateConfig(ctx, func(config *commandv1.Config) {
-		config.MaxWindowMs = cmp.Or(change.GetMaxWindowMs(), config.MaxWindowMs)
-		config.WaitThresholdMs = cmp.Or(change.GetWaitThresholdMs(), config.WaitThresholdMs)
-		config.MaxClockOffsetMs = cmp.Or(change.GetMaxClockOffsetMs(), config.MaxClockOffsetMs)
-		config.Rollback = cmp.Or(commandv1.RollbackPolicy(change.GetRollback()), config.Rollback)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &snowraftv1.UpdateConfigResponse{Config: ConfigMessage(config)}, nil
-}
-
 func (c *clusterService) ResetObservedClock(ctx context.Context, _ *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {
 	observed, err := c.Member.ObserveClock(ctx, true)
 	if err != nil {
 		return nil, err
 	}
 	return &snowraftv1.ResetObservedClockResponse{ObservedClockAtMs: observed}, nil
-}
-
-// ConfigAtLeader returns the configuration of the cluster as it is at some moment after the call.
-func (s *Services) ConfigAtLeader(ctx context.Context) (*snowraftv1.Config, error) {
-	reply, err := s.atLeader(ctx, snowraftv1.ClusterService_GetConfig_FullMethodName, &snowraftv1.GetConfigRequest{},
-		func(ctx context.Context, _ any) (any, error) {
-			config, err := s.Member.ConfigAtLeader(ctx)
-			return &snowraftv1.GetConfigResponse{Config: ConfigMessage(config)}, err
-		})
-	if err != nil {
-		return nil, err
-	}
-	return reply.(*snowraftv1.GetConfigResponse).GetConfig(), nil
-}
-
-// ConfigMessage returns a configuration as the API has it.
-func ConfigMessage(c *commandv1.Config) *snowraftv1.Config {
-	return &snowraftv1.Config{
-		MaxWindowMs: c.GetMaxWindowMs(), WaitThresholdMs: c.GetWaitThresholdMs(),
-		MaxClockOffsetMs: c.GetMaxClockOffsetMs(), Rollback: snowraftv1.RollbackPolicy(c.GetRollback()),
-	}
 }
 
 func memberMessage(m cluster.Member) *snowraftv1.Member {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -67,9 +68,10 @@ func (q sequences) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSeq
 	if err != nil {
 		return nil, err
 	}
-	updated, err := q.Member.UpdateSequence(ctx, req.GetSequence().GetName(), func(spec *commandv1.SequenceSpec) error {
-		return updateSpec(spec, req.GetSequence(), fields)
-	}, nil, req.GetForce())
+	updated, err := q.Member.UpdateSequence(ctx, req.GetSequence().GetName(), member.Update{
+		Edit:  func(spec *commandv1.SequenceSpec) error { return updateSpec(spec, req.GetSequence(), fields) },
+		Force: req.GetForce(), Expected: req.ExpectedGeneration,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,7 @@ func (q sequences) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSeq
 }
 
 func (q sequences) DeleteSequence(ctx context.Context, req *snowraftv1.DeleteSequenceRequest) (*snowraftv1.DeleteSequenceResponse, error) {
-	deleted, err := q.Member.DeleteSequence(ctx, req.GetName())
+	deleted, err := q.Member.DeleteSequence(ctx, req.GetName(), req.ExpectedGeneration)
 	if err != nil {
 		return nil, err
 	}
@@ -87,8 +89,9 @@ func (q sequences) DeleteSequence(ctx context.Context, req *snowraftv1.DeleteSeq
 }
 
 func (q sequences) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) (*snowraftv1.SetNextResponse, error) {
-	next := req.GetNext()
-	set, err := q.Member.UpdateSequence(ctx, req.GetSequence(), func(*commandv1.SequenceSpec) error { return nil }, &next, req.GetForce())
+	set, err := q.Member.UpdateSequence(ctx, req.GetSequence(), member.Update{
+		Next: new(req.GetNext()), Force: req.GetForce(), Expected: req.ExpectedGeneration,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -83,8 +83,12 @@ func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error
 	if m == nil {
 		return nil, wire.Invalid("the request has no sequence")
 	}
+	known := []string{"name"}
+	for _, f := range sequenceFields {
+		known = append(known, string(f.name))
+	}
 	paths := req.GetUpdateMask().GetPaths()
-	if err := checkPaths(paths); err != nil {
+	if err := checkPaths(paths, known); err != nil {
 		return nil, err
 	}
 	var fields []sequenceField
@@ -97,14 +101,11 @@ func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error
 	return fields, nil
 }
 
-func checkPaths(paths []string) error {
-	var known []string
-	for _, f := range sequenceFields {
-		known = append(known, string(f.name))
-	}
+// checkPaths refuses a mask that names fields other than the known ones.
+func checkPaths(paths, known []string) error {
 	for _, path := range paths {
-		if path != "name" && !slices.Contains(known, path) {
-			return wire.Invalid(fmt.Sprintf("update_mask names %q, expected any of %s", path, strings.Join(known, ", ")))
+		if !slices.Contains(known, path) {
+			return wire.Invalid(fmt.Sprintf("update_mask %q: expected fields among %s", path, strings.Join(known, ", ")))
 		}
 	}
 	return nil

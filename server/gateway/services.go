@@ -64,8 +64,12 @@ func (m *members) passOn(service, method string) (grpc.MethodHandler, error) {
 		return nil, err
 	}
 	info := &grpc.UnaryServerInfo{Server: m, FullMethod: "/" + service + "/" + method}
+	rule := rpc.RuleOf(info.FullMethod)
 	pass := func(ctx context.Context, req any) (any, error) {
-		resp := rpc.RuleOf(info.FullMethod).Reply()
+		if err := rule.CheckKnown(req); err != nil {
+			return nil, err
+		}
+		resp := rule.Reply()
 		return resp, m.ask(ctx, info.FullMethod, req, resp)
 	}
 	return func(_ any, ctx context.Context, decode func(any) error, intercept grpc.UnaryServerInterceptor) (any, error) {

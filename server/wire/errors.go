@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -73,6 +74,7 @@ func classify(err error) *rpc.Error {
 		unnumbered *member.UnknownSequenceError
 		layout     *member.UnknownLayoutError
 		version    *member.VersionError
+		generation *member.GenerationError
 		refused    *fsm.Refused
 	)
 	switch {
@@ -82,6 +84,9 @@ func classify(err error) *rpc.Error {
 		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Metadata: map[string]string{rpc.MetadataLayout: layout.Layout}}
 	case errors.As(err, &unnumbered):
 		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence, Metadata: map[string]string{rpc.MetadataSequence: unnumbered.Sequence}}
+	case errors.As(err, &generation):
+		return &rpc.Error{Code: codes.Aborted, Reason: rpc.GenerationMismatch,
+			Metadata: map[string]string{rpc.MetadataGeneration: strconv.FormatUint(generation.Present, 10)}}
 	case errors.As(err, &version):
 		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow}
 	}

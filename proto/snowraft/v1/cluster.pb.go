@@ -10,6 +10,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -120,6 +121,62 @@ func (x RollbackPolicy) Number() protoreflect.EnumNumber {
 // Deprecated: Use RollbackPolicy.Descriptor instead.
 func (RollbackPolicy) EnumDescriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{1}
+}
+
+// AutoCreate is the effect of a Redis client's INCR on a key without a sequence.
+type AutoCreate int32
+
+const (
+	AutoCreate_AUTO_CREATE_UNSPECIFIED AutoCreate = 0
+	// The INCR fails with UNKNOWN_SEQUENCE.
+	AutoCreate_AUTO_CREATE_OFF AutoCreate = 1
+	// The INCR creates a relaxed sequence.
+	AutoCreate_AUTO_CREATE_RELAXED AutoCreate = 2
+	// The INCR creates a strict sequence.
+	AutoCreate_AUTO_CREATE_STRICT AutoCreate = 3
+)
+
+// Enum value maps for AutoCreate.
+var (
+	AutoCreate_name = map[int32]string{
+		0: "AUTO_CREATE_UNSPECIFIED",
+		1: "AUTO_CREATE_OFF",
+		2: "AUTO_CREATE_RELAXED",
+		3: "AUTO_CREATE_STRICT",
+	}
+	AutoCreate_value = map[string]int32{
+		"AUTO_CREATE_UNSPECIFIED": 0,
+		"AUTO_CREATE_OFF":         1,
+		"AUTO_CREATE_RELAXED":     2,
+		"AUTO_CREATE_STRICT":      3,
+	}
+)
+
+func (x AutoCreate) Enum() *AutoCreate {
+	p := new(AutoCreate)
+	*p = x
+	return p
+}
+
+func (x AutoCreate) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (AutoCreate) Descriptor() protoreflect.EnumDescriptor {
+	return file_snowraft_v1_cluster_proto_enumTypes[2].Descriptor()
+}
+
+func (AutoCreate) Type() protoreflect.EnumType {
+	return &file_snowraft_v1_cluster_proto_enumTypes[2]
+}
+
+func (x AutoCreate) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use AutoCreate.Descriptor instead.
+func (AutoCreate) EnumDescriptor() ([]byte, []int) {
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{2}
 }
 
 type GetStatusRequest struct {
@@ -1023,18 +1080,23 @@ func (*LeaveResponse) Descriptor() ([]byte, []int) {
 	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
 }
 
-// Config is what every member agrees on.
+// Config is the configuration that all members share. Responses have all fields.
 type Config struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The longest window granted, 1000 to 86400000.
-	MaxWindowMs int64 `protobuf:"varint,1,opt,name=max_window_ms,json=maxWindowMs,proto3" json:"max_window_ms,omitempty"`
-	// How far a clock may be behind before issuing is refused instead of delayed, 1 to 60000.
-	WaitThresholdMs int64 `protobuf:"varint,2,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3" json:"wait_threshold_ms,omitempty"`
-	// How far a clock may be ahead of the majority's, 1 to 60000.
-	MaxClockOffsetMs int64          `protobuf:"varint,3,opt,name=max_clock_offset_ms,json=maxClockOffsetMs,proto3" json:"max_clock_offset_ms,omitempty"`
-	Rollback         RollbackPolicy `protobuf:"varint,4,opt,name=rollback,proto3,enum=snowraft.v1.RollbackPolicy" json:"rollback,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The longest window granted, 1000 to 86400000; 600000 by default.
+	MaxWindowMs *int64 `protobuf:"varint,1,opt,name=max_window_ms,json=maxWindowMs,proto3,oneof" json:"max_window_ms,omitempty"`
+	// The clock lag up to which requests wait instead of failing, 1 to 60000; 1000 by default.
+	WaitThresholdMs *int64 `protobuf:"varint,2,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3,oneof" json:"wait_threshold_ms,omitempty"`
+	// The clock lead over the majority up to which a member issues IDs, 1 to 60000; 500 by default.
+	MaxClockOffsetMs *int64 `protobuf:"varint,3,opt,name=max_clock_offset_ms,json=maxClockOffsetMs,proto3,oneof" json:"max_clock_offset_ms,omitempty"`
+	// Refuse by default.
+	Rollback *RollbackPolicy `protobuf:"varint,4,opt,name=rollback,proto3,enum=snowraft.v1.RollbackPolicy,oneof" json:"rollback,omitempty"`
+	// Off by default.
+	RedisCreate *AutoCreate `protobuf:"varint,5,opt,name=redis_create,json=redisCreate,proto3,enum=snowraft.v1.AutoCreate,oneof" json:"redis_create,omitempty"`
+	// Output only. Grows with each change of the configuration.
+	Generation    uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Config) Reset() {
@@ -1068,31 +1130,45 @@ func (*Config) Descriptor() ([]byte, []int) {
 }
 
 func (x *Config) GetMaxWindowMs() int64 {
-	if x != nil {
-		return x.MaxWindowMs
+	if x != nil && x.MaxWindowMs != nil {
+		return *x.MaxWindowMs
 	}
 	return 0
 }
 
 func (x *Config) GetWaitThresholdMs() int64 {
-	if x != nil {
-		return x.WaitThresholdMs
+	if x != nil && x.WaitThresholdMs != nil {
+		return *x.WaitThresholdMs
 	}
 	return 0
 }
 
 func (x *Config) GetMaxClockOffsetMs() int64 {
-	if x != nil {
-		return x.MaxClockOffsetMs
+	if x != nil && x.MaxClockOffsetMs != nil {
+		return *x.MaxClockOffsetMs
 	}
 	return 0
 }
 
 func (x *Config) GetRollback() RollbackPolicy {
-	if x != nil {
-		return x.Rollback
+	if x != nil && x.Rollback != nil {
+		return *x.Rollback
 	}
 	return RollbackPolicy_ROLLBACK_POLICY_UNSPECIFIED
+}
+
+func (x *Config) GetRedisCreate() AutoCreate {
+	if x != nil && x.RedisCreate != nil {
+		return *x.RedisCreate
+	}
+	return AutoCreate_AUTO_CREATE_UNSPECIFIED
+}
+
+func (x *Config) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
 }
 
 type GetConfigRequest struct {
@@ -1176,11 +1252,15 @@ func (x *GetConfigResponse) GetConfig() *Config {
 }
 
 type UpdateConfigRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Fields that are 0 or unspecified stay as they are.
-	Config        *Config `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Config *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	// The fields of the configuration to change; absent: those that are set in it. A field that the mask names and that is
+	// not set gets its default.
+	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
+	// The generation that the configuration must have, else GENERATION_MISMATCH; absent: any.
+	ExpectedGeneration *uint64 `protobuf:"varint,3,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *UpdateConfigRequest) Reset() {
@@ -1218,6 +1298,20 @@ func (x *UpdateConfigRequest) GetConfig() *Config {
 		return x.Config
 	}
 	return nil
+}
+
+func (x *UpdateConfigRequest) GetUpdateMask() *fieldmaskpb.FieldMask {
+	if x != nil {
+		return x.UpdateMask
+	}
+	return nil
+}
+
+func (x *UpdateConfigRequest) GetExpectedGeneration() uint64 {
+	if x != nil && x.ExpectedGeneration != nil {
+		return *x.ExpectedGeneration
+	}
+	return 0
 }
 
 type UpdateConfigResponse struct {
@@ -1428,7 +1522,7 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
+	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
 	"\x10GetStatusRequest\"\x9b\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
@@ -1498,17 +1592,30 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\vleader_name\x18\x02 \x01(\tR\n" +
 	"leaderName\"\x0e\n" +
 	"\fLeaveRequest\"\x0f\n" +
-	"\rLeaveResponse\"\xc0\x01\n" +
-	"\x06Config\x12\"\n" +
-	"\rmax_window_ms\x18\x01 \x01(\x03R\vmaxWindowMs\x12*\n" +
-	"\x11wait_threshold_ms\x18\x02 \x01(\x03R\x0fwaitThresholdMs\x12-\n" +
-	"\x13max_clock_offset_ms\x18\x03 \x01(\x03R\x10maxClockOffsetMs\x127\n" +
-	"\brollback\x18\x04 \x01(\x0e2\x1b.snowraft.v1.RollbackPolicyR\brollback\"\x12\n" +
+	"\rLeaveResponse\"\x93\x03\n" +
+	"\x06Config\x12'\n" +
+	"\rmax_window_ms\x18\x01 \x01(\x03H\x00R\vmaxWindowMs\x88\x01\x01\x12/\n" +
+	"\x11wait_threshold_ms\x18\x02 \x01(\x03H\x01R\x0fwaitThresholdMs\x88\x01\x01\x122\n" +
+	"\x13max_clock_offset_ms\x18\x03 \x01(\x03H\x02R\x10maxClockOffsetMs\x88\x01\x01\x12<\n" +
+	"\brollback\x18\x04 \x01(\x0e2\x1b.snowraft.v1.RollbackPolicyH\x03R\brollback\x88\x01\x01\x12?\n" +
+	"\fredis_create\x18\x05 \x01(\x0e2\x17.snowraft.v1.AutoCreateH\x04R\vredisCreate\x88\x01\x01\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x06 \x01(\x04R\n" +
+	"generationB\x10\n" +
+	"\x0e_max_window_msB\x14\n" +
+	"\x12_wait_threshold_msB\x16\n" +
+	"\x14_max_clock_offset_msB\v\n" +
+	"\t_rollbackB\x0f\n" +
+	"\r_redis_create\"\x12\n" +
 	"\x10GetConfigRequest\"@\n" +
 	"\x11GetConfigResponse\x12+\n" +
-	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"B\n" +
+	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\xcd\x01\n" +
 	"\x13UpdateConfigRequest\x12+\n" +
-	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"C\n" +
+	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\x12;\n" +
+	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
+	"updateMask\x124\n" +
+	"\x13expected_generation\x18\x03 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01B\x16\n" +
+	"\x14_expected_generation\"C\n" +
 	"\x14UpdateConfigResponse\x12+\n" +
 	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\x1b\n" +
 	"\x19ResetObservedClockRequest\"M\n" +
@@ -1525,20 +1632,26 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x0eRollbackPolicy\x12\x1f\n" +
 	"\x1bROLLBACK_POLICY_UNSPECIFIED\x10\x00\x12\x1a\n" +
 	"\x16ROLLBACK_POLICY_REFUSE\x10\x01\x12\x18\n" +
-	"\x14ROLLBACK_POLICY_SWAP\x10\x022\x9e\t\n" +
+	"\x14ROLLBACK_POLICY_SWAP\x10\x02*o\n" +
+	"\n" +
+	"AutoCreate\x12\x1b\n" +
+	"\x17AUTO_CREATE_UNSPECIFIED\x10\x00\x12\x13\n" +
+	"\x0fAUTO_CREATE_OFF\x10\x01\x12\x17\n" +
+	"\x13AUTO_CREATE_RELAXED\x10\x02\x12\x16\n" +
+	"\x12AUTO_CREATE_STRICT\x10\x032\xaf\t\n" +
 	"\x0eClusterService\x12f\n" +
 	"\tGetStatus\x12\x1d.snowraft.v1.GetStatusRequest\x1a\x1e.snowraft.v1.GetStatusResponse\"\x1a\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/status\x12m\n" +
-	"\vListMembers\x12\x1f.snowraft.v1.ListMembersRequest\x1a .snowraft.v1.ListMembersResponse\"\x1b\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/members\x12j\n" +
-	"\tAddMember\x12\x1d.snowraft.v1.AddMemberRequest\x1a\x1e.snowraft.v1.AddMemberResponse\"\x1e\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/members\x12y\n" +
-	"\fRemoveMember\x12 .snowraft.v1.RemoveMemberRequest\x1a!.snowraft.v1.RemoveMemberResponse\"$\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x16*\x14/v1/members/{member}\x12\x8d\x01\n" +
-	"\x12TransferLeadership\x12&.snowraft.v1.TransferLeadershipRequest\x1a'.snowraft.v1.TransferLeadershipResponse\"&\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/leader:transfer\x12c\n" +
-	"\x05Leave\x12\x19.snowraft.v1.LeaveRequest\x1a\x1a.snowraft.v1.LeaveResponse\"#\xa2\x96\x1c\x04\b\x01\x10\x03\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/member:leave\x12f\n" +
+	"\vListMembers\x12\x1f.snowraft.v1.ListMembersRequest\x1a .snowraft.v1.ListMembersResponse\"\x1b\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/members\x12l\n" +
+	"\tAddMember\x12\x1d.snowraft.v1.AddMemberRequest\x1a\x1e.snowraft.v1.AddMemberResponse\" \xa2\x96\x1c\x06\b\x01\x10\x018\x01\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/members\x12{\n" +
+	"\fRemoveMember\x12 .snowraft.v1.RemoveMemberRequest\x1a!.snowraft.v1.RemoveMemberResponse\"&\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x16*\x14/v1/members/{member}\x12\x8f\x01\n" +
+	"\x12TransferLeadership\x12&.snowraft.v1.TransferLeadershipRequest\x1a'.snowraft.v1.TransferLeadershipResponse\"(\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/leader:transfer\x12e\n" +
+	"\x05Leave\x12\x19.snowraft.v1.LeaveRequest\x1a\x1a.snowraft.v1.LeaveResponse\"%\xa2\x96\x1c\x06\b\x01\x10\x038\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/member:leave\x12f\n" +
 	"\tGetConfig\x12\x1d.snowraft.v1.GetConfigRequest\x1a\x1e.snowraft.v1.GetConfigResponse\"\x1a\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/config\x12r\n" +
-	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\"\x1d\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\x0f:\x01*2\n" +
-	"/v1/config\x12\x89\x01\n" +
-	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"\"\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:reset\x12q\n" +
+	"/v1/config\x12y\n" +
+	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\"$\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x14:\x06config2\n" +
+	"/v1/config\x12\x8b\x01\n" +
+	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"$\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:reset\x12q\n" +
 	"\n" +
 	"AwaitIndex\x12\x1e.snowraft.v1.AwaitIndexRequest\x1a\x1f.snowraft.v1.AwaitIndexResponse\"\"\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/index:awaitB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
@@ -1554,72 +1667,76 @@ func file_snowraft_v1_cluster_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_cluster_proto_rawDescData
 }
 
-var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
 var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(MemberRole)(0),                    // 0: snowraft.v1.MemberRole
 	(RollbackPolicy)(0),                // 1: snowraft.v1.RollbackPolicy
-	(*GetStatusRequest)(nil),           // 2: snowraft.v1.GetStatusRequest
-	(*Lane)(nil),                       // 3: snowraft.v1.Lane
-	(*GetStatusResponse)(nil),          // 4: snowraft.v1.GetStatusResponse
-	(*Member)(nil),                     // 5: snowraft.v1.Member
-	(*ListMembersRequest)(nil),         // 6: snowraft.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),        // 7: snowraft.v1.ListMembersResponse
-	(*AddMemberRequest)(nil),           // 8: snowraft.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 9: snowraft.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 10: snowraft.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 11: snowraft.v1.RemoveMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 12: snowraft.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 13: snowraft.v1.TransferLeadershipResponse
-	(*LeaveRequest)(nil),               // 14: snowraft.v1.LeaveRequest
-	(*LeaveResponse)(nil),              // 15: snowraft.v1.LeaveResponse
-	(*Config)(nil),                     // 16: snowraft.v1.Config
-	(*GetConfigRequest)(nil),           // 17: snowraft.v1.GetConfigRequest
-	(*GetConfigResponse)(nil),          // 18: snowraft.v1.GetConfigResponse
-	(*UpdateConfigRequest)(nil),        // 19: snowraft.v1.UpdateConfigRequest
-	(*UpdateConfigResponse)(nil),       // 20: snowraft.v1.UpdateConfigResponse
-	(*ResetObservedClockRequest)(nil),  // 21: snowraft.v1.ResetObservedClockRequest
-	(*ResetObservedClockResponse)(nil), // 22: snowraft.v1.ResetObservedClockResponse
-	(*AwaitIndexRequest)(nil),          // 23: snowraft.v1.AwaitIndexRequest
-	(*AwaitIndexResponse)(nil),         // 24: snowraft.v1.AwaitIndexResponse
+	(AutoCreate)(0),                    // 2: snowraft.v1.AutoCreate
+	(*GetStatusRequest)(nil),           // 3: snowraft.v1.GetStatusRequest
+	(*Lane)(nil),                       // 4: snowraft.v1.Lane
+	(*GetStatusResponse)(nil),          // 5: snowraft.v1.GetStatusResponse
+	(*Member)(nil),                     // 6: snowraft.v1.Member
+	(*ListMembersRequest)(nil),         // 7: snowraft.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),        // 8: snowraft.v1.ListMembersResponse
+	(*AddMemberRequest)(nil),           // 9: snowraft.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 10: snowraft.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 11: snowraft.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 12: snowraft.v1.RemoveMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 13: snowraft.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 14: snowraft.v1.TransferLeadershipResponse
+	(*LeaveRequest)(nil),               // 15: snowraft.v1.LeaveRequest
+	(*LeaveResponse)(nil),              // 16: snowraft.v1.LeaveResponse
+	(*Config)(nil),                     // 17: snowraft.v1.Config
+	(*GetConfigRequest)(nil),           // 18: snowraft.v1.GetConfigRequest
+	(*GetConfigResponse)(nil),          // 19: snowraft.v1.GetConfigResponse
+	(*UpdateConfigRequest)(nil),        // 20: snowraft.v1.UpdateConfigRequest
+	(*UpdateConfigResponse)(nil),       // 21: snowraft.v1.UpdateConfigResponse
+	(*ResetObservedClockRequest)(nil),  // 22: snowraft.v1.ResetObservedClockRequest
+	(*ResetObservedClockResponse)(nil), // 23: snowraft.v1.ResetObservedClockResponse
+	(*AwaitIndexRequest)(nil),          // 24: snowraft.v1.AwaitIndexRequest
+	(*AwaitIndexResponse)(nil),         // 25: snowraft.v1.AwaitIndexResponse
+	(*fieldmaskpb.FieldMask)(nil),      // 26: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
-	3,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
+	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
 	0,  // 1: snowraft.v1.GetStatusResponse.role:type_name -> snowraft.v1.MemberRole
-	16, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
+	17, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
 	0,  // 3: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	5,  // 4: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	5,  // 5: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	5,  // 6: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	6,  // 4: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	6,  // 5: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	6,  // 6: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
 	1,  // 7: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	16, // 8: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	16, // 9: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	16, // 10: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	2,  // 11: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	6,  // 12: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	8,  // 13: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	10, // 14: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	12, // 15: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	14, // 16: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	17, // 17: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	19, // 18: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	21, // 19: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	23, // 20: snowraft.v1.ClusterService.AwaitIndex:input_type -> snowraft.v1.AwaitIndexRequest
-	4,  // 21: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	7,  // 22: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	9,  // 23: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	11, // 24: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	13, // 25: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	15, // 26: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	18, // 27: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	20, // 28: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	22, // 29: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	24, // 30: snowraft.v1.ClusterService.AwaitIndex:output_type -> snowraft.v1.AwaitIndexResponse
-	21, // [21:31] is the sub-list for method output_type
-	11, // [11:21] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	2,  // 8: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	17, // 9: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	17, // 10: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	26, // 11: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	17, // 12: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 13: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	7,  // 14: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	9,  // 15: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	11, // 16: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	13, // 17: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	15, // 18: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	18, // 19: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	20, // 20: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	22, // 21: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	24, // 22: snowraft.v1.ClusterService.AwaitIndex:input_type -> snowraft.v1.AwaitIndexRequest
+	5,  // 23: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	8,  // 24: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	10, // 25: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	12, // 26: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	14, // 27: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	16, // 28: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	19, // 29: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	21, // 30: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	23, // 31: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	25, // 32: snowraft.v1.ClusterService.AwaitIndex:output_type -> snowraft.v1.AwaitIndexResponse
+	23, // [23:33] is the sub-list for method output_type
+	13, // [13:23] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -1628,12 +1745,14 @@ func file_snowraft_v1_cluster_proto_init() {
 		return
 	}
 	file_snowraft_v1_rule_proto_init()
+	file_snowraft_v1_cluster_proto_msgTypes[14].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_cluster_proto_rawDesc), len(file_snowraft_v1_cluster_proto_rawDesc)),
-			NumEnums:      2,
+			NumEnums:      3,
 			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,

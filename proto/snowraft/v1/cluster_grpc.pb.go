@@ -52,7 +52,7 @@ type ClusterServiceClient interface {
 	Leave(ctx context.Context, in *LeaveRequest, opts ...grpc.CallOption) (*LeaveResponse, error)
 	// GetConfig answers from the replica of the member that is asked.
 	GetConfig(ctx context.Context, in *GetConfigRequest, opts ...grpc.CallOption) (*GetConfigResponse, error)
-	// UpdateConfig changes the fields that are set.
+	// UpdateConfig changes the fields that the mask names.
 	UpdateConfig(ctx context.Context, in *UpdateConfigRequest, opts ...grpc.CallOption) (*UpdateConfigResponse, error)
 	// ResetObservedClock sets the observed clock to the leader's clock: the way
 	// out after a wrong clock raised it. Windows go on protecting uniqueness.
@@ -190,7 +190,7 @@ type ClusterServiceServer interface {
 	Leave(context.Context, *LeaveRequest) (*LeaveResponse, error)
 	// GetConfig answers from the replica of the member that is asked.
 	GetConfig(context.Context, *GetConfigRequest) (*GetConfigResponse, error)
-	// UpdateConfig changes the fields that are set.
+	// UpdateConfig changes the fields that the mask names.
 	UpdateConfig(context.Context, *UpdateConfigRequest) (*UpdateConfigResponse, error)
 	// ResetObservedClock sets the observed clock to the leader's clock: the way
 	// out after a wrong clock raised it. Windows go on protecting uniqueness.

@@ -150,7 +150,10 @@ type MethodRule struct {
 	// The right that a caller needs. Empty: not enforced yet.
 	Right string `protobuf:"bytes,5,opt,name=right,proto3" json:"right,omitempty"`
 	// The field of the request that names the resource of the right; empty means the cluster.
-	Resource      string `protobuf:"bytes,6,opt,name=resource,proto3" json:"resource,omitempty"`
+	Resource string `protobuf:"bytes,6,opt,name=resource,proto3" json:"resource,omitempty"`
+	// The call changes what operators own. Members and gateways refuse a request with fields or enum values that they do
+	// not know: one of them may be a condition.
+	Changes       bool `protobuf:"varint,7,opt,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -227,6 +230,13 @@ func (x *MethodRule) GetResource() string {
 	return ""
 }
 
+func (x *MethodRule) GetChanges() bool {
+	if x != nil {
+		return x.Changes
+	}
+	return false
+}
+
 var file_snowraft_v1_rule_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -250,7 +260,7 @@ var File_snowraft_v1_rule_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_rule_proto_rawDesc = "" +
 	"\n" +
-	"\x16snowraft/v1/rule.proto\x12\vsnowraft.v1\x1a google/protobuf/descriptor.proto\"\x89\x03\n" +
+	"\x16snowraft/v1/rule.proto\x12\vsnowraft.v1\x1a google/protobuf/descriptor.proto\"\xa3\x03\n" +
 	"\n" +
 	"MethodRule\x123\n" +
 	"\x05where\x18\x01 \x01(\x0e2\x1d.snowraft.v1.MethodRule.WhereR\x05where\x126\n" +
@@ -258,7 +268,8 @@ const file_snowraft_v1_rule_proto_rawDesc = "" +
 	"\x06unless\x18\x03 \x01(\tR\x06unless\x12\x14\n" +
 	"\x05clock\x18\x04 \x01(\tR\x05clock\x12\x14\n" +
 	"\x05right\x18\x05 \x01(\tR\x05right\x12\x1a\n" +
-	"\bresource\x18\x06 \x01(\tR\bresource\"R\n" +
+	"\bresource\x18\x06 \x01(\tR\bresource\x12\x18\n" +
+	"\achanges\x18\a \x01(\bR\achanges\"R\n" +
 	"\x05Where\x12\x15\n" +
 	"\x11WHERE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tWHERE_ANY\x10\x01\x12\x10\n" +

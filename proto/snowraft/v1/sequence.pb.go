@@ -138,8 +138,7 @@ func (SequenceReset) EnumDescriptor() ([]byte, []int) {
 // Sequence is a named counter.
 type Sequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 128 bytes of printable UTF-8 without spaces; case matters. Names that begin with "$" are reserved. The name of
-	// a new sequence is in Unicode normalization form C.
+	// 1 to 128 bytes of printable UTF-8 without spaces; case matters.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The first number of each period; absent: 1, or -1 with a negative increment.
 	Start *int64 `protobuf:"varint,2,opt,name=start,proto3,oneof" json:"start,omitempty"`
@@ -648,9 +647,11 @@ type UpdateSequenceRequest struct {
 	// Which fields of the sequence to take over; absent: those that are set in it.
 	UpdateMask *fieldmaskpb.FieldMask `protobuf:"bytes,2,opt,name=update_mask,json=updateMask,proto3" json:"update_mask,omitempty"`
 	// Also when numbers would repeat.
-	Force         bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
+	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
+	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *UpdateSequenceRequest) Reset() {
@@ -702,6 +703,13 @@ func (x *UpdateSequenceRequest) GetForce() bool {
 		return x.Force
 	}
 	return false
+}
+
+func (x *UpdateSequenceRequest) GetExpectedGeneration() uint64 {
+	if x != nil && x.ExpectedGeneration != nil {
+		return *x.ExpectedGeneration
+	}
+	return 0
 }
 
 type UpdateSequenceResponse struct {
@@ -759,10 +767,12 @@ func (x *UpdateSequenceResponse) GetUnreachedMembers() []string {
 }
 
 type DeleteSequenceRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
+	ExpectedGeneration *uint64 `protobuf:"varint,2,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *DeleteSequenceRequest) Reset() {
@@ -800,6 +810,13 @@ func (x *DeleteSequenceRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+func (x *DeleteSequenceRequest) GetExpectedGeneration() uint64 {
+	if x != nil && x.ExpectedGeneration != nil {
+		return *x.ExpectedGeneration
+	}
+	return 0
 }
 
 type DeleteSequenceResponse struct {
@@ -853,9 +870,11 @@ type SetNextRequest struct {
 	// The number to go on with, in [min, max].
 	Next int64 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
 	// Also when numbers would repeat.
-	Force         bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
+	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
+	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *SetNextRequest) Reset() {
@@ -907,6 +926,13 @@ func (x *SetNextRequest) GetForce() bool {
 		return x.Force
 	}
 	return false
+}
+
+func (x *SetNextRequest) GetExpectedGeneration() uint64 {
+	if x != nil && x.ExpectedGeneration != nil {
+		return *x.ExpectedGeneration
+	}
+	return 0
 }
 
 type SetNextResponse struct {
@@ -1611,23 +1637,29 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x06prefix\x18\x03 \x01(\tR\x06prefix\"t\n" +
 	"\x15ListSequencesResponse\x123\n" +
 	"\tsequences\x18\x01 \x03(\v2\x15.snowraft.v1.SequenceR\tsequences\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\x9d\x01\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xeb\x01\n" +
 	"\x15UpdateSequenceRequest\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12;\n" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x12\x14\n" +
-	"\x05force\x18\x03 \x01(\bR\x05force\"x\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\x124\n" +
+	"\x13expected_generation\x18\x04 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01B\x16\n" +
+	"\x14_expected_generation\"x\n" +
 	"\x16UpdateSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"+\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"y\n" +
 	"\x15DeleteSequenceRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"E\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x124\n" +
+	"\x13expected_generation\x18\x02 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01B\x16\n" +
+	"\x14_expected_generation\"E\n" +
 	"\x16DeleteSequenceResponse\x12+\n" +
-	"\x11unreached_members\x18\x01 \x03(\tR\x10unreachedMembers\"V\n" +
+	"\x11unreached_members\x18\x01 \x03(\tR\x10unreachedMembers\"\xa4\x01\n" +
 	"\x0eSetNextRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x12\n" +
 	"\x04next\x18\x02 \x01(\x03R\x04next\x12\x14\n" +
-	"\x05force\x18\x03 \x01(\bR\x05force\"q\n" +
+	"\x05force\x18\x03 \x01(\bR\x05force\x124\n" +
+	"\x13expected_generation\x18\x04 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01B\x16\n" +
+	"\x14_expected_generation\"q\n" +
 	"\x0fSetNextResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
 	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"e\n" +
@@ -1689,14 +1721,14 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xf0\t\n" +
-	"\x0fSequenceService\x12\x82\x01\n" +
-	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"'\xa2\x96\x1c\v\b\x02\x10\x01\x1a\x05force\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/sequences\x12y\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xf8\t\n" +
+	"\x0fSequenceService\x12\x84\x01\n" +
+	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\")\xa2\x96\x1c\r\b\x02\x10\x01\x1a\x05force8\x01\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/sequences\x12y\n" +
 	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"'\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12u\n" +
-	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"\x1d\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\x95\x01\n" +
-	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\":\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12\x82\x01\n" +
-	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\"'\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12n\n" +
-	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"(\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12w\n" +
+	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"\x1d\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\x97\x01\n" +
+	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\"<\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12\x84\x01\n" +
+	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\")\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12p\n" +
+	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"*\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12w\n" +
 	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\"%\xa2\x96\x1c\x04\b\x03\x10\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12h\n" +
 	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"\"\xa2\x96\x1c\x04\b\x03\x10\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12~\n" +
 	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"&\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12v\n" +
@@ -1790,6 +1822,9 @@ func file_snowraft_v1_sequence_proto_init() {
 	}
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_sequence_proto_msgTypes[0].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[7].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[9].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[11].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -28,6 +28,20 @@ func AddFlag(cmd *cobra.Command, group, name, short string, v *Value, help strin
 	return f
 }
 
+// AddGenerationFlag adds the flag with the generation that a change of the noun requires. The function returns the
+// generation that was given, or nil.
+func AddGenerationFlag(cmd *cobra.Command, noun string) (given func() *uint64) {
+	const name = "if-generation"
+	generation := new(uint64)
+	AddFlag(cmd, "", name, "", UintValue(generation, 1), "generation that the "+noun+" must have; any other one fails the command").DefValue = ""
+	return func() *uint64 {
+		if !cmd.Flags().Changed(name) {
+			return nil
+		}
+		return generation
+	}
+}
+
 // AddSetting adds a flag that an environment variable can set too.
 func AddSetting(cmd *cobra.Command, group, name string, v *Value, help string) {
 	f := AddFlag(cmd, group, name, "", v, help+" (env "+EnvName(name)+")")

@@ -17,12 +17,13 @@ type configDoc struct {
 	WaitThresholdMS  int64  `json:"wait_threshold_ms,string"`
 	MaxClockOffsetMS int64  `json:"max_clock_offset_ms,string"`
 	Rollback         string `json:"rollback"`
+	Generation       uint64 `json:"generation,string"`
 }
 
 func newConfigDoc(c *snowraftv1.Config) configDoc {
 	return configDoc{
 		MaxWindowMS: c.GetMaxWindowMs(), WaitThresholdMS: c.GetWaitThresholdMs(), MaxClockOffsetMS: c.GetMaxClockOffsetMs(),
-		Rollback: cli.EnumName(c.GetRollback().String(), rollbackPrefix),
+		Rollback: cli.EnumName(c.GetRollback().String(), rollbackPrefix), Generation: c.GetGeneration(),
 	}
 }
 
@@ -40,7 +41,7 @@ func NewConfig(a *cli.App) *cobra.Command {
 	}, newConfigGet(a), newConfigSet(a))
 }
 
-// showConfig prints the configuration, under the names of the flags that set it.
+// showConfig prints the configuration, under the names of the flags that set it, and its generation.
 func showConfig(p *cli.Printer, c *snowraftv1.Config) error {
 	d := newConfigDoc(c)
 	return p.Answer(d, cli.Record(
@@ -48,6 +49,7 @@ func showConfig(p *cli.Printer, c *snowraftv1.Config) error {
 		"wait-threshold", cli.Milliseconds(d.WaitThresholdMS),
 		"max-clock-offset", cli.Milliseconds(d.MaxClockOffsetMS),
 		"rollback", d.Rollback,
+		"generation", d.Generation,
 	))
 }
 
@@ -99,17 +101,21 @@ func newConfigSet(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set",
 		Short: "Change the configuration of the cluster",
-		Long: `Changes the settings that are given and prints the whole configuration. Settings
-that are not given stay as they are. A longer --max-window counts from the next
-extension of each window; a shorter one does not take back what was granted.`,
+		Long: `Change the given settings and print the whole configuration. Settings that are
+not given stay as they are. A longer --max-window counts from the next extension
+of each window; a shorter one does not take back what was granted.
+
+"config get" shows the generation, which grows with each change.`,
 		Example: `  snowraft config set --max-window 30m
-  snowraft config set --rollback swap --wait-threshold 2s`,
+  snowraft config set --rollback swap --wait-threshold 2s
+  snowraft config set --max-window 30m --if-generation 7`,
 	}
 	flags := cmd.Flags()
 	AddConfigFlags(&c, func(name string, v *cli.Value, help string) {
 		// What holds now is not known here, so that no default is shown.
 		cli.AddFlag(cmd, "", name, "", v, help).DefValue = ""
 	})
+	generation := cli.AddGenerationFlag(cmd, "configuration")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		req := &snowraftv1.Config{}
 		given := false
@@ -117,10 +123,13 @@ extension of each window; a shorter one does not take back what was granted.`,
 			flag  string
 			apply func()
 		}{
-			{"max-window", func() { req.MaxWindowMs = c.MaxWindow.Milliseconds() }},
-			{"wait-threshold", func() { req.WaitThresholdMs = c.WaitThreshold.Milliseconds() }},
-			{"max-clock-offset", func() { req.MaxClockOffsetMs = c.MaxClockOffset.Milliseconds() }},
-			{"rollback", func() { cli.SetEnum(&req.Rollback, snowraftv1.RollbackPolicy_value, rollbackPrefix, c.Rollback) }},
+			{"max-window", func() { req.MaxWindowMs = new(c.MaxWindow.Milliseconds()) }},
+			{"wait-threshold", func() { req.WaitThresholdMs = new(c.WaitThreshold.Milliseconds()) }},
+			{"max-clock-offset", func() { req.MaxClockOffsetMs = new(c.MaxClockOffset.Milliseconds()) }},
+			{"rollback", func() {
+				req.Rollback = new(snowraftv1.RollbackPolicy)
+				cli.SetEnum(req.Rollback, snowraftv1.RollbackPolicy_value, rollbackPrefix, c.Rollback)
+			}},
 		} {
 			if flags.Changed(set.flag) {
 				set.apply()
@@ -130,7 +139,7 @@ extension of each window; a shorter one does not take back what was granted.`,
 		if !given {
 			return cli.Usagef("config set: missing flag, expected --max-window, --wait-threshold, --max-clock-offset or --rollback")
 		}
-		resp, err := r.Cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req})
+		resp, err := r.Cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req, ExpectedGeneration: generation()})
 		if err != nil {
 			return err
 		}

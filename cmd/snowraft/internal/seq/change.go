@@ -66,12 +66,13 @@ that they hold.`,
 	}
 	cmd.SetFlagErrorFunc(negativeArgument)
 	cmd.Flags().BoolVar(&force, "force", false, "go on there even if numbers repeat")
+	generation := cli.AddGenerationFlag(cmd, "sequence")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		next, err := strconv.ParseInt(args[1], 10, 64)
 		if err != nil {
 			return cli.Usagef("NEXT %q: expected %s", args[1], cli.WholeNumber)
 		}
-		resp, err := r.Sequences.SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: args[0], Next: next, Force: force})
+		resp, err := r.Sequences.SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: args[0], Next: next, Force: force, ExpectedGeneration: generation()})
 		if err != nil {
 			return err
 		}
@@ -94,14 +95,17 @@ func negativeArgument(cmd *cobra.Command, err error) error {
 }
 
 func newDelete(a *cli.App) *cobra.Command {
-	return client(a, &cobra.Command{
+	cmd := &cobra.Command{
 		Use:   "delete NAME",
 		Short: "Delete a sequence",
 		Long: `Deletes a sequence. What it gave out is remembered, so that one that is created
 under its name later does not repeat it by accident (see "snowraft seq create").`,
-		Example: `  snowraft seq delete orders`,
-	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		resp, err := r.Sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: args[0]})
+		Example: `  snowraft seq delete orders
+  snowraft seq delete orders --if-generation 17`,
+	}
+	generation := cli.AddGenerationFlag(cmd, "sequence")
+	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: args[0], ExpectedGeneration: generation()})
 		if err != nil {
 			return err
 		}

@@ -4,12 +4,11 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/internal/names"
-	"github.com/snowraft/snowraft/internal/names/nfc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -20,23 +19,10 @@ const (
 	mostCompletions = 100
 )
 
-// Args checks the arguments of a command whose first one is the name of a sequence. It uses no Unicode tables,
-// so that a name which a later version has created is not refused here.
+// Args checks the arguments of a command whose first one is the name of a sequence.
 func Args(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		if err := names.Check(cli.Below(cmd)+": NAME", args[0]); err != nil {
-			return cli.Usagef("%v", err)
-		}
-	}
-	return cli.Args(cmd, args)
-}
-
-// newArgs is Args of a command that gives the name to a new sequence.
-func newArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		if err := nfc.Check(cli.Below(cmd)+": NAME", args[0]); err != nil {
-			return cli.Usagef("%v", err)
-		}
+	if len(args) > 0 && !utf8.ValidString(args[0]) {
+		return cli.Usagef("%s: NAME %q: expected 1 to 128 bytes of printable UTF-8 without spaces", cli.Below(cmd), args[0])
 	}
 	return cli.Args(cmd, args)
 }
@@ -54,7 +40,7 @@ func Complete(a *cli.App) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return existing(a, cmd, begin)
+		return names(a, cmd, begin)
 	}
 }
 
@@ -62,13 +48,13 @@ func Complete(a *cli.App) cobra.CompletionFunc {
 func completeFlag(a *cli.App, cmd *cobra.Command, flag string) {
 	// The one error there is: the flag does not exist or was registered before.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
-		return existing(a, cmd, begin)
+		return names(a, cmd, begin)
 	})
 }
 
-// existing returns the names that begin like that, with what they are for.
+// names returns the names that begin like that, with what they are for.
 // An error would not be read while a command line is completed: it offers nothing then.
-func existing(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellCompDirective) {
+func names(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellCompDirective) {
 	if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -82,9 +68,9 @@ func existing(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.She
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var offered []string
+	var names []string
 	for _, s := range resp.GetSequences() {
-		offered = append(offered, cobra.CompletionWithDesc(s.GetName(), cli.OneLine(s.GetDescription())))
+		names = append(names, cobra.CompletionWithDesc(s.GetName(), cli.OneLine(s.GetDescription())))
 	}
-	return offered, cobra.ShellCompDirectiveNoFileComp
+	return names, cobra.ShellCompDirectiveNoFileComp
 }

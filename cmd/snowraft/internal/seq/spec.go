@@ -107,13 +107,12 @@ What a deleted sequence gave out is remembered. Creating one of its name that
 would give out the same numbers again is refused unless --force is given: choose
 a --start beyond them instead.
 
-A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NFC),
-without spaces. Case matters. Names that begin with $ are reserved.`,
+Names have 1 to 128 bytes of printable UTF-8 without spaces; case matters.`,
 		Example: `  snowraft seq create orders
   snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
-		Args: newArgs,
+		Args: Args,
 	}
 	f := addSpecFlags(cmd, false)
 	cmd.Flags().BoolVar(&force, "force", false, "create it even if numbers of a deleted sequence of this name repeat")
@@ -142,17 +141,18 @@ repeat is refused unless --force is given: an increment of the other sign, or a
 reset with a format that does not tell its periods apart.`,
 		Example: `  snowraft seq update orders --format 'ORD{seq:08}'
   snowraft seq update orders --mode strict --description shop
-  snowraft seq update orders --max default`,
+  snowraft seq update orders --max default --if-generation 17`,
 	}
 	f := addSpecFlags(cmd, true)
 	cmd.Flags().BoolVar(&force, "force", false, "change it even if numbers repeat")
+	generation := cli.AddGenerationFlag(cmd, "sequence")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, mask := f.sequence(args[0], cmd.Flags())
 		if len(mask) == 0 {
 			return cli.Usagef("seq update: missing flag, expected what to change, such as --format or --max")
 		}
 		resp, err := r.Sequences.UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{
-			Sequence: spec, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask}, Force: force,
+			Sequence: spec, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask}, Force: force, ExpectedGeneration: generation(),
 		})
 		if err != nil {
 			return err

@@ -1,0 +1,53 @@
+// Package known finds what a message says beyond this program's schema. A program that ignored it could do something
+// else than the sender asked for, or than the other replicas do.
+package known
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/reflect/protoreflect"
+)
+
+// Check returns an error that names the first field or enum value in m, at any depth, that is not in this program's
+// schema; nil if there is none. The depth is bounded by that of the schema, which no recursive message may be part of.
+func Check(m protoreflect.Message) error {
+	if unknown := m.GetUnknown(); len(unknown) > 0 {
+		number, _, _ := protowire.ConsumeTag(unknown)
+		return fmt.Errorf("unknown field %d in %s", number, m.Descriptor().FullName())
+	}
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		if !m.Has(field) {
+			continue
+		}
+		if err := checkField(field, m.Get(field)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkField(field protoreflect.FieldDescriptor, value protoreflect.Value) error {
+	if !field.IsList() {
+		return checkValue(field, value)
+	}
+	list := value.List()
+	for i := range list.Len() {
+		if err := checkValue(field, list.Get(i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkValue(field protoreflect.FieldDescriptor, value protoreflect.Value) error {
+	switch {
+	case field.Message() != nil:
+		return Check(value.Message())
+	case field.Enum() != nil && field.Enum().Values().ByNumber(value.Enum()) == nil:
+		return fmt.Errorf("unknown value %d of %s in %s", value.Enum(), field.Enum().FullName(), field.FullName())
+	}
+	return nil
+}

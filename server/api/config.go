@@ -1,0 +1,96 @@
+package api
+
+import (
+	"context"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// GetConfig answers a member that forwards the call as the leader.
+func (c *clusterService) GetConfig(ctx context.Context, _ *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
+	config := c.Member.State().ConfigValue()
+	if forwarded(ctx) {
+		var err error
+		if config, err = c.Member.ConfigAtLeader(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &snowraftv1.GetConfigResponse{Config: ConfigMessage(config)}, nil
+}
+
+func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
+	fields, err := configFields(req)
+	if err != nil {
+		return nil, err
+	}
+	config, err := c.Member.UpdateConfig(ctx, req.ExpectedGeneration, func(config *commandv1.Config) {
+		editConfig(config, req.GetConfig(), fields)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.UpdateConfigResponse{Config: ConfigMessage(config)}, nil
+}
+
+// configFields returns the names of the fields that an update changes.
+func configFields(req *snowraftv1.UpdateConfigRequest) (change []string, err error) {
+	if req.GetConfig() == nil {
+		return nil, wire.Invalid("the request has no config")
+	}
+	m := req.GetConfig().ProtoReflect()
+	var known []string
+	for i := range m.Descriptor().Fields().Len() {
+		field := m.Descriptor().Fields().Get(i)
+		if !field.HasPresence() {
+			continue // output only
+		}
+		known = append(known, string(field.Name()))
+		if m.Has(field) {
+			change = append(change, string(field.Name()))
+		}
+	}
+	if req.UpdateMask != nil {
+		change = req.GetUpdateMask().GetPaths()
+	}
+	return change, checkPaths(change, known)
+}
+
+// editConfig changes fields, which have the same names in both protos. A field that m does not set gets its default.
+func editConfig(c *commandv1.Config, m *snowraftv1.Config, fields []string) {
+	to, from, standard := c.ProtoReflect(), m.ProtoReflect(), fsm.DefaultConfig().ProtoReflect()
+	for _, name := range fields {
+		field := to.Descriptor().Fields().ByName(protoreflect.Name(name))
+		value := standard.Get(field)
+		if given := from.Descriptor().Fields().ByName(field.Name()); from.Has(given) {
+			value = from.Get(given)
+		}
+		to.Set(field, value)
+	}
+}
+
+// ConfigAtLeader returns the configuration of the cluster as it is at some moment after the call.
+func (s *Services) ConfigAtLeader(ctx context.Context) (*snowraftv1.Config, error) {
+	reply, err := s.atLeader(ctx, snowraftv1.ClusterService_GetConfig_FullMethodName, &snowraftv1.GetConfigRequest{},
+		func(ctx context.Context, _ any) (any, error) {
+			config, err := s.Member.ConfigAtLeader(ctx)
+			return &snowraftv1.GetConfigResponse{Config: ConfigMessage(config)}, err
+		})
+	if err != nil {
+		return nil, err
+	}
+	return reply.(*snowraftv1.GetConfigResponse).GetConfig(), nil
+}
+
+// ConfigMessage returns a configuration as the API has it.
+func ConfigMessage(c *commandv1.Config) *snowraftv1.Config {
+	return &snowraftv1.Config{
+		MaxWindowMs: new(c.GetMaxWindowMs()), WaitThresholdMs: new(c.GetWaitThresholdMs()), MaxClockOffsetMs: new(c.GetMaxClockOffsetMs()),
+		Rollback: new(snowraftv1.RollbackPolicy(c.GetRollback())), RedisCreate: new(snowraftv1.AutoCreate(c.GetRedisCreate())),
+		Generation: c.GetGeneration(),
+	}
+}
