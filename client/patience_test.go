@@ -39,7 +39,6 @@ func TestSilenceThatIsNotSuspicious(t *testing.T) {
 		{snowraftv1.SequenceService_SetNext_FullMethodName, time.Minute, true},
 		{snowraftv1.SequenceService_CreateSequence_FullMethodName, time.Second, false},
 		{snowraftv1.SequenceService_ReturnBlock_FullMethodName, time.Second, false},
-		{snowraftv1.ClusterService_AwaitIndex_FullMethodName, time.Minute, false},
 		{"/of.another.Service/Call", time.Minute, false},
 	} {
 		synctest.Test(t, func(t *testing.T) {

@@ -47,9 +47,6 @@ func policyOf(method string, req any) policy {
 	}
 	p := policy{rule: rule, harmless: rule.Harmless(req), suspicious: leaderPatience}
 	switch method {
-	case snowraftv1.ClusterService_AwaitIndex_FullMethodName: // it waits for as long as the caller does
-		p.suspicious = 0
-		return p
 	case snowraftv1.LayoutService_CreateLayout_FullMethodName, snowraftv1.SequenceService_CreateSequence_FullMethodName,
 		snowraftv1.ClusterService_UpdateConfig_FullMethodName, snowraftv1.ClusterService_AddMember_FullMethodName:
 		return p // they wait for other members

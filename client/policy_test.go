@@ -20,7 +20,7 @@ var reads = []string{
 	snowraftv1.LayoutService_GetLayout_FullMethodName, snowraftv1.LayoutService_ListLayouts_FullMethodName,
 	snowraftv1.WorkerService_ListWorkers_FullMethodName,
 	snowraftv1.ClusterService_GetStatus_FullMethodName, snowraftv1.ClusterService_ListMembers_FullMethodName,
-	snowraftv1.ClusterService_GetConfig_FullMethodName, snowraftv1.ClusterService_AwaitIndex_FullMethodName,
+	snowraftv1.ClusterService_GetConfig_FullMethodName,
 }
 
 // The second table of "Errors and retries" in docs/grpc.md: what is tried again when it is not known

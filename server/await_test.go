@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 )
 
 // Calls that wait for an index that never comes are only so many, and get in the way of no others.
@@ -25,28 +25,28 @@ func TestAwaitIndexLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	never := &snowraftv1.AwaitIndexRequest{Index: 1 << 60}
+	never := &peerv1.AwaitIndexRequest{Index: 1 << 60}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var parked sync.WaitGroup
 	for range 1000 {
 		parked.Go(func() {
 			for ctx.Err() == nil { // one of those below may have had the place
-				_, _ = snowraftv1.NewClusterServiceClient(conn).AwaitIndex(ctx, never)
+				_, _ = peerv1.NewPeerServiceClient(conn).AwaitIndex(ctx, never)
 			}
 		})
 	}
 	await := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
-		_, err := n.cluster.AwaitIndex(ctx, never)
+		_, err := peerv1.NewPeerServiceClient(n.conn).AwaitIndex(ctx, never)
 		return err
 	}
 	until(t, "one more is refused", func() bool {
 		e := rpc.FromError(await())
 		return e.Code == codes.ResourceExhausted && e.Reason == rpc.LimitReached && e.RetryAfter > 0
 	})
-	if _, err := n.cluster.AwaitIndex(t.Context(), &snowraftv1.AwaitIndexRequest{Index: 1}); err != nil {
+	if _, err := peerv1.NewPeerServiceClient(n.conn).AwaitIndex(t.Context(), &peerv1.AwaitIndexRequest{Index: 1}); err != nil {
 		t.Errorf("an index that is there: %v", err)
 	}
 	if code, body := n.ask("POST", "/v1/ids:generate", `{"count":1}`); code != http.StatusOK {

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -274,7 +275,7 @@ func TestForwardedFromAnotherCluster(t *testing.T) {
 	refused("Next", err)
 	_, err = n.sequences.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: "s"})
 	refused("GetLast", err)
-	_, err = n.cluster.AwaitIndex(ctx, &snowraftv1.AwaitIndexRequest{})
+	_, err = peerv1.NewPeerServiceClient(n.conn).AwaitIndex(ctx, &peerv1.AwaitIndexRequest{})
 	refused("AwaitIndex", err)
 	_, err = n.sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: "s", Count: 1})
 	refused("AllocateBlock", err)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowraft/snowraft/internal/known"
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -29,12 +30,12 @@ var rules = readRules()
 // RuleOf returns the rule of a method, given its full name.
 func RuleOf(method string) *Rule { return rules[method] }
 
-// Rules returns the rules of all methods.
+// Rules returns the rules of all methods, those that only members call included.
 func Rules() iter.Seq[*Rule] { return maps.Values(rules) }
 
 func readRules() map[string]*Rule {
 	all := make(map[string]*Rule)
-	protoregistry.GlobalFiles.RangeFilesByPackage("snowraft.v1", func(file protoreflect.FileDescriptor) bool {
+	read := func(file protoreflect.FileDescriptor) bool {
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)
 			for j := range service.Methods().Len() {
@@ -43,7 +44,9 @@ func readRules() map[string]*Rule {
 			}
 		}
 		return true
-	})
+	}
+	protoregistry.GlobalFiles.RangeFilesByPackage("snowraft.v1", read)
+	read(peerv1.File_peer_v1_peer_proto)
 	return all
 }
 

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -22,15 +23,16 @@ func TestEveryMethodHasRule(t *testing.T) {
 		name    string
 		methods int
 	}{
-		{"IdService", len(snowraftv1.IdService_ServiceDesc.Methods) + len(snowraftv1.IdService_ServiceDesc.Streams)},
-		{"SequenceService", len(snowraftv1.SequenceService_ServiceDesc.Methods)},
-		{"LayoutService", len(snowraftv1.LayoutService_ServiceDesc.Methods)},
-		{"WorkerService", len(snowraftv1.WorkerService_ServiceDesc.Methods)},
-		{"ClusterService", len(snowraftv1.ClusterService_ServiceDesc.Methods)},
+		{"snowraft.v1.IdService", len(snowraftv1.IdService_ServiceDesc.Methods) + len(snowraftv1.IdService_ServiceDesc.Streams)},
+		{"snowraft.v1.SequenceService", len(snowraftv1.SequenceService_ServiceDesc.Methods)},
+		{"snowraft.v1.LayoutService", len(snowraftv1.LayoutService_ServiceDesc.Methods)},
+		{"snowraft.v1.WorkerService", len(snowraftv1.WorkerService_ServiceDesc.Methods)},
+		{"snowraft.v1.ClusterService", len(snowraftv1.ClusterService_ServiceDesc.Methods)},
+		{"snowraft.peer.v1.PeerService", len(peerv1.PeerService_ServiceDesc.Methods)},
 	}
 	found := make(map[string]int)
 	for r := range Rules() {
-		service, _, _ := strings.Cut(strings.TrimPrefix(r.Method, "/snowraft.v1."), "/")
+		service, _, _ := strings.Cut(strings.TrimPrefix(r.Method, "/"), "/")
 		found[service]++
 		if err := r.check(); err != "" {
 			t.Errorf("%s: %s", r.Method, err)
@@ -210,11 +212,15 @@ func ruleTable() string {
 	}
 	var rows []string
 	for r := range Rules() {
+		service, ok := strings.CutPrefix(r.Method, "/snowraft.v1.")
+		if !ok { // what only members call is not on the page
+			continue
+		}
+		service, method, _ := strings.Cut(service, "/")
 		again := repeat[r.GetRepeat()]
 		if r.GetUnless() != "" {
 			again += "; with `" + r.GetUnless() + "`: no"
 		}
-		service, method, _ := strings.Cut(strings.TrimPrefix(r.Method, "/snowraft.v1."), "/")
 		unknown := "ignored"
 		if r.GetChanges() {
 			unknown = "refused"

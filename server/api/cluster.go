@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"sync/atomic"
 
 	"google.golang.org/grpc/codes"
 
@@ -18,26 +17,6 @@ import (
 type clusterService struct {
 	snowraftv1.UnimplementedClusterServiceServer
 	*Services
-
-	awaiting atomic.Int64 // calls of AwaitIndex that wait
-}
-
-// maxAwaiting is how many calls of AwaitIndex wait at once: whoever can reach the
-// member can ask for an index that the log never gets to.
-const maxAwaiting = 1000
-
-// AwaitIndex answers when this member has applied the log up to an index.
-func (c *clusterService) AwaitIndex(ctx context.Context, req *snowraftv1.AwaitIndexRequest) (*snowraftv1.AwaitIndexResponse, error) {
-	if state := c.Member.State(); state.Applied() < req.GetIndex() {
-		defer c.awaiting.Add(-1)
-		if c.awaiting.Add(1) > maxAwaiting {
-			return nil, wire.TooMany(maxAwaiting, "AwaitIndex")
-		}
-		if err := state.AwaitApplied(ctx, req.GetIndex()); err != nil {
-			return nil, err
-		}
-	}
-	return &snowraftv1.AwaitIndexResponse{}, nil
 }
 
 func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/issue"
 )
@@ -48,6 +49,7 @@ func (s *Services) Register(g grpc.ServiceRegistrar) error {
 	snowraftv1.RegisterWorkerServiceServer(g, workers{Services: s})
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{Services: s})
 	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Issuer: s.Issuer}, Services: s})
+	peerv1.RegisterPeerServiceServer(g, &peerService{Services: s})
 	return nil
 }
 

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
-	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 )
 
 // spreadTimeout is how long a change waits for the other members to have applied it.
@@ -43,6 +43,6 @@ func (s *Services) await(ctx context.Context, m cluster.Member, index uint64) er
 	if !m.Alive {
 		return cluster.ErrUnreachable
 	}
-	return s.Invoker.Invoke(ctx, m, snowraftv1.ClusterService_AwaitIndex_FullMethodName,
-		&snowraftv1.AwaitIndexRequest{Index: index}, new(snowraftv1.AwaitIndexResponse))
+	return s.Invoker.Invoke(ctx, m, peerv1.PeerService_AwaitIndex_FullMethodName,
+		&peerv1.AwaitIndexRequest{Index: index}, new(peerv1.AwaitIndexResponse))
 }

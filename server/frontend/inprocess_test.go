@@ -13,12 +13,12 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// parking is a member whose AwaitIndex never answers.
+// parking is a member whose GetConfig never answers.
 type parking struct {
 	snowraftv1.UnimplementedClusterServiceServer
 }
 
-func (parking) AwaitIndex(ctx context.Context, _ *snowraftv1.AwaitIndexRequest) (*snowraftv1.AwaitIndexResponse, error) {
+func (parking) GetConfig(ctx context.Context, _ *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
@@ -36,14 +36,14 @@ func TestInProcessKindsAreApart(t *testing.T) {
 		snowraftv1.RegisterClusterServiceServer(g, parking{})
 		go func() { _ = g.Serve(p.listener) }()
 		client := snowraftv1.NewClusterServiceClient(p)
-		await := func(ctx context.Context) *rpc.Error {
-			_, err := client.AwaitIndex(ctx, &snowraftv1.AwaitIndexRequest{})
+		park := func(ctx context.Context) *rpc.Error {
+			_, err := client.GetConfig(ctx, &snowraftv1.GetConfigRequest{})
 			return rpc.FromError(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan *rpc.Error, maxUnderWay)
 		for range maxUnderWay {
-			go func() { ended <- await(ctx) }()
+			go func() { ended <- park(ctx) }()
 		}
 		synctest.Wait()
 
@@ -51,19 +51,19 @@ func TestInProcessKindsAreApart(t *testing.T) {
 		if _, err := client.GetStatus(t.Context(), &snowraftv1.GetStatusRequest{}); err != nil || time.Since(began) > 0 {
 			t.Errorf("a call of another kind: %v after %v", err, time.Since(began))
 		}
-		e := await(t.Context())
+		e := park(t.Context())
 		if e.Code != codes.ResourceExhausted || e.Reason != rpc.LimitReached || e.RetryAfter <= 0 || time.Since(began) != placeWait {
 			t.Errorf("one too many: %+v after %v", e, time.Since(began))
 		}
 		short, stop := context.WithTimeout(t.Context(), placeWait/2)
 		defer stop()
-		if e := await(short); e.Code == codes.ResourceExhausted || short.Err() == nil {
+		if e := park(short); e.Code == codes.ResourceExhausted || short.Err() == nil {
 			t.Errorf("one too many that left: %+v", e)
 		}
 
 		// Who waits for a place gets one that gets free.
 		waiting := make(chan *rpc.Error)
-		go func() { waiting <- await(t.Context()) }()
+		go func() { waiting <- park(t.Context()) }()
 		synctest.Wait()
 		cancel()
 		for range maxUnderWay {

@@ -1438,86 +1438,6 @@ func (x *ResetObservedClockResponse) GetObservedClockAtMs() int64 {
 	return 0
 }
 
-type AwaitIndexRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AwaitIndexRequest) Reset() {
-	*x = AwaitIndexRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AwaitIndexRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AwaitIndexRequest) ProtoMessage() {}
-
-func (x *AwaitIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AwaitIndexRequest.ProtoReflect.Descriptor instead.
-func (*AwaitIndexRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
-}
-
-func (x *AwaitIndexRequest) GetIndex() uint64 {
-	if x != nil {
-		return x.Index
-	}
-	return 0
-}
-
-type AwaitIndexResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *AwaitIndexResponse) Reset() {
-	*x = AwaitIndexResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *AwaitIndexResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*AwaitIndexResponse) ProtoMessage() {}
-
-func (x *AwaitIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use AwaitIndexResponse.ProtoReflect.Descriptor instead.
-func (*AwaitIndexResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
-}
-
 var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
@@ -1620,10 +1540,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\x1b\n" +
 	"\x19ResetObservedClockRequest\"M\n" +
 	"\x1aResetObservedClockResponse\x12/\n" +
-	"\x14observed_clock_at_ms\x18\x01 \x01(\x03R\x11observedClockAtMs\")\n" +
-	"\x11AwaitIndexRequest\x12\x14\n" +
-	"\x05index\x18\x01 \x01(\x04R\x05index\"\x14\n" +
-	"\x12AwaitIndexResponse*Z\n" +
+	"\x14observed_clock_at_ms\x18\x01 \x01(\x03R\x11observedClockAtMs*Z\n" +
 	"\n" +
 	"MemberRole\x12\x1b\n" +
 	"\x17MEMBER_ROLE_UNSPECIFIED\x10\x00\x12\x15\n" +
@@ -1638,7 +1555,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x17AUTO_CREATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fAUTO_CREATE_OFF\x10\x01\x12\x17\n" +
 	"\x13AUTO_CREATE_RELAXED\x10\x02\x12\x16\n" +
-	"\x12AUTO_CREATE_STRICT\x10\x032\xaf\t\n" +
+	"\x12AUTO_CREATE_STRICT\x10\x032\xbc\b\n" +
 	"\x0eClusterService\x12f\n" +
 	"\tGetStatus\x12\x1d.snowraft.v1.GetStatusRequest\x1a\x1e.snowraft.v1.GetStatusResponse\"\x1a\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
 	"/v1/status\x12m\n" +
@@ -1651,9 +1568,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"/v1/config\x12y\n" +
 	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\"$\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x14:\x06config2\n" +
 	"/v1/config\x12\x8b\x01\n" +
-	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"$\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:reset\x12q\n" +
-	"\n" +
-	"AwaitIndex\x12\x1e.snowraft.v1.AwaitIndexRequest\x1a\x1f.snowraft.v1.AwaitIndexResponse\"\"\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/index:awaitB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"$\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:resetB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_cluster_proto_rawDescOnce sync.Once
@@ -1668,7 +1583,7 @@ func file_snowraft_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(MemberRole)(0),                    // 0: snowraft.v1.MemberRole
 	(RollbackPolicy)(0),                // 1: snowraft.v1.RollbackPolicy
@@ -1694,9 +1609,7 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*UpdateConfigResponse)(nil),       // 21: snowraft.v1.UpdateConfigResponse
 	(*ResetObservedClockRequest)(nil),  // 22: snowraft.v1.ResetObservedClockRequest
 	(*ResetObservedClockResponse)(nil), // 23: snowraft.v1.ResetObservedClockResponse
-	(*AwaitIndexRequest)(nil),          // 24: snowraft.v1.AwaitIndexRequest
-	(*AwaitIndexResponse)(nil),         // 25: snowraft.v1.AwaitIndexResponse
-	(*fieldmaskpb.FieldMask)(nil),      // 26: google.protobuf.FieldMask
+	(*fieldmaskpb.FieldMask)(nil),      // 24: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
@@ -1710,7 +1623,7 @@ var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	2,  // 8: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
 	17, // 9: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
 	17, // 10: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	26, // 11: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	24, // 11: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
 	17, // 12: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
 	3,  // 13: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
 	7,  // 14: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
@@ -1721,19 +1634,17 @@ var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	18, // 19: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
 	20, // 20: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
 	22, // 21: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	24, // 22: snowraft.v1.ClusterService.AwaitIndex:input_type -> snowraft.v1.AwaitIndexRequest
-	5,  // 23: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	8,  // 24: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	10, // 25: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	12, // 26: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	14, // 27: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	16, // 28: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	19, // 29: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	21, // 30: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	23, // 31: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	25, // 32: snowraft.v1.ClusterService.AwaitIndex:output_type -> snowraft.v1.AwaitIndexResponse
-	23, // [23:33] is the sub-list for method output_type
-	13, // [13:23] is the sub-list for method input_type
+	5,  // 22: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	8,  // 23: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	10, // 24: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	12, // 25: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	14, // 26: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	16, // 27: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	19, // 28: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	21, // 29: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	23, // 30: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	22, // [22:31] is the sub-list for method output_type
+	13, // [13:22] is the sub-list for method input_type
 	13, // [13:13] is the sub-list for extension type_name
 	13, // [13:13] is the sub-list for extension extendee
 	0,  // [0:13] is the sub-list for field type_name
@@ -1753,7 +1664,7 @@ func file_snowraft_v1_cluster_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_cluster_proto_rawDesc), len(file_snowraft_v1_cluster_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   23,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

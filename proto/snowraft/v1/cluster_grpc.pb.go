@@ -28,7 +28,6 @@ const (
 	ClusterService_GetConfig_FullMethodName          = "/snowraft.v1.ClusterService/GetConfig"
 	ClusterService_UpdateConfig_FullMethodName       = "/snowraft.v1.ClusterService/UpdateConfig"
 	ClusterService_ResetObservedClock_FullMethodName = "/snowraft.v1.ClusterService/ResetObservedClock"
-	ClusterService_AwaitIndex_FullMethodName         = "/snowraft.v1.ClusterService/AwaitIndex"
 )
 
 // ClusterServiceClient is the client API for ClusterService service.
@@ -57,8 +56,6 @@ type ClusterServiceClient interface {
 	// ResetObservedClock sets the observed clock to the leader's clock: the way
 	// out after a wrong clock raised it. Windows go on protecting uniqueness.
 	ResetObservedClock(ctx context.Context, in *ResetObservedClockRequest, opts ...grpc.CallOption) (*ResetObservedClockResponse, error)
-	// AwaitIndex answers when the member that is asked has applied the log up to an index.
-	AwaitIndex(ctx context.Context, in *AwaitIndexRequest, opts ...grpc.CallOption) (*AwaitIndexResponse, error)
 }
 
 type clusterServiceClient struct {
@@ -159,16 +156,6 @@ func (c *clusterServiceClient) ResetObservedClock(ctx context.Context, in *Reset
 	return out, nil
 }
 
-func (c *clusterServiceClient) AwaitIndex(ctx context.Context, in *AwaitIndexRequest, opts ...grpc.CallOption) (*AwaitIndexResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(AwaitIndexResponse)
-	err := c.cc.Invoke(ctx, ClusterService_AwaitIndex_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
 // ClusterServiceServer is the server API for ClusterService service.
 // All implementations must embed UnimplementedClusterServiceServer
 // for forward compatibility.
@@ -195,8 +182,6 @@ type ClusterServiceServer interface {
 	// ResetObservedClock sets the observed clock to the leader's clock: the way
 	// out after a wrong clock raised it. Windows go on protecting uniqueness.
 	ResetObservedClock(context.Context, *ResetObservedClockRequest) (*ResetObservedClockResponse, error)
-	// AwaitIndex answers when the member that is asked has applied the log up to an index.
-	AwaitIndex(context.Context, *AwaitIndexRequest) (*AwaitIndexResponse, error)
 	mustEmbedUnimplementedClusterServiceServer()
 }
 
@@ -233,9 +218,6 @@ func (UnimplementedClusterServiceServer) UpdateConfig(context.Context, *UpdateCo
 }
 func (UnimplementedClusterServiceServer) ResetObservedClock(context.Context, *ResetObservedClockRequest) (*ResetObservedClockResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResetObservedClock not implemented")
-}
-func (UnimplementedClusterServiceServer) AwaitIndex(context.Context, *AwaitIndexRequest) (*AwaitIndexResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method AwaitIndex not implemented")
 }
 func (UnimplementedClusterServiceServer) mustEmbedUnimplementedClusterServiceServer() {}
 func (UnimplementedClusterServiceServer) testEmbeddedByValue()                        {}
@@ -420,24 +402,6 @@ func _ClusterService_ResetObservedClock_Handler(srv interface{}, ctx context.Con
 	return interceptor(ctx, in, info, handler)
 }
 
-func _ClusterService_AwaitIndex_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(AwaitIndexRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(ClusterServiceServer).AwaitIndex(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: ClusterService_AwaitIndex_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(ClusterServiceServer).AwaitIndex(ctx, req.(*AwaitIndexRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
 // ClusterService_ServiceDesc is the grpc.ServiceDesc for ClusterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -480,10 +444,6 @@ var ClusterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResetObservedClock",
 			Handler:    _ClusterService_ResetObservedClock_Handler,
-		},
-		{
-			MethodName: "AwaitIndex",
-			Handler:    _ClusterService_AwaitIndex_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -1,0 +1,35 @@
+package api
+
+import (
+	"context"
+	"sync/atomic"
+
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// maxAwaiting is how many calls of AwaitIndex wait at once. Any client that reaches the member can send an index that
+// the log never gets to.
+const maxAwaiting = 1000
+
+// peerService serves the other members.
+type peerService struct {
+	peerv1.UnimplementedPeerServiceServer
+	*Services
+
+	awaiting atomic.Int64 // calls of AwaitIndex that wait
+}
+
+// AwaitIndex answers when this member has applied the log up to an index.
+func (p *peerService) AwaitIndex(ctx context.Context, req *peerv1.AwaitIndexRequest) (*peerv1.AwaitIndexResponse, error) {
+	if state := p.Member.State(); state.Applied() < req.GetIndex() {
+		defer p.awaiting.Add(-1)
+		if p.awaiting.Add(1) > maxAwaiting {
+			return nil, wire.TooMany(maxAwaiting, "AwaitIndex")
+		}
+		if err := state.AwaitApplied(ctx, req.GetIndex()); err != nil {
+			return nil, err
+		}
+	}
+	return &peerv1.AwaitIndexResponse{}, nil
+}
