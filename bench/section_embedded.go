@@ -33,7 +33,7 @@ func embedded() section {
 			return nil, err
 		}
 		generators := make([]*client.Generator, 3)
-		for i, opts := range [][]client.GeneratorOption{nil, {client.WithLanes(4)}, {client.WithLayout(wideLayout)}} {
+		for i, opts := range [][]client.GeneratorOption{nil, {client.WithGeneratorLanes(4)}, {client.WithGeneratorLayout(wideLayout)}} {
 			if generators[i], err = openGenerator(ctx, c, &started, opts...); err != nil {
 				return nil, err
 			}

@@ -22,7 +22,7 @@ func openClient(addresses []string, started *closers) (*client.Client, error) {
 
 // openGenerator returns an embedded generator all of whose lanes have a window.
 func openGenerator(ctx context.Context, c *client.Client, started *closers, opts ...client.GeneratorOption) (*client.Generator, error) {
-	g, err := client.NewGenerator(c, append([]client.GeneratorOption{client.WithHolder("bench")}, opts...)...)
+	g, err := client.NewGenerator(c, append([]client.GeneratorOption{client.WithGeneratorHolder("bench")}, opts...)...)
 	if err != nil {
 		return nil, err
 	}

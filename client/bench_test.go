@@ -65,7 +65,7 @@ func BenchmarkNext(b *testing.B) {
 	}
 	for _, callers := range []int{1, 64, 1000} {
 		var calls atomic.Int64
-		c := f.client(f.addrs(), WithHooks(Hooks{Batch: func(int, uint64, error) { calls.Add(1) }}))
+		c := f.client(f.addrs(), WithHooks(Hooks{Batch: func(BatchInfo) { calls.Add(1) }}))
 		b.Run(fmt.Sprintf("client/callers=%d", callers), func(b *testing.B) {
 			calls.Store(0)
 			share(b, callers, func() error { _, err := c.NextID(b.Context()); return err })

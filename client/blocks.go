@@ -26,7 +26,7 @@ const leastRefresh = 100 * time.Millisecond
 // while no member can be reached.
 //
 // A process is not told when its sequence is changed. So Blocks asks every few seconds while it is in use, and before
-// it is used again after it was not. For that long ([WithRefresh]), and as long as no member can be reached, it may
+// it is used again after it was not. For that long ([WithBlocksRefresh]), and as long as no member can be reached, it may
 // go on with numbers from before a change: they are unique all the same, unless the change was forced.
 //
 // A sequence with a reset begins its next period when this process's clock says so. A clock
@@ -47,12 +47,12 @@ type blocksOptions struct {
 	first   int
 }
 
-// WithRefresh asks that often whether the sequence was changed, at least every 100 ms; the default is 3 s.
-func WithRefresh(d time.Duration) BlocksOption { return func(o *blocksOptions) { o.refresh = d } }
+// WithBlocksRefresh asks that often whether the sequence was changed, at least every 100 ms; the default is 3 s.
+func WithBlocksRefresh(d time.Duration) BlocksOption { return func(o *blocksOptions) { o.refresh = d } }
 
-// WithFirstBlock asks for so many numbers at first, 1 to 1,000,000; the default is 100. Later blocks have as
+// WithBlocksFirstSize asks for so many numbers at first, 1 to 1,000,000; the default is 100. Later blocks have as
 // many as the rate needs, in the bounds of the sequence.
-func WithFirstBlock(n int) BlocksOption { return func(o *blocksOptions) { o.first = n } }
+func WithBlocksFirstSize(n int) BlocksOption { return func(o *blocksOptions) { o.first = n } }
 
 // NewBlocks returns the Blocks of a sequence. It asks for nothing until it is used, so it fails only if an
 // option is wrong. Close it when done: then the cluster can give the rest to others.
@@ -121,12 +121,6 @@ func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, err
 	}
 	return n, nil
 }
-
-// BlocksStats counts what [Blocks] did.
-type BlocksStats = allocator.SequenceStats
-
-// Stats returns what Blocks did so far.
-func (b *Blocks) Stats() BlocksStats { return b.numbers.Stats() }
 
 // Close ends the goroutines and gives back what is left of the last block, if nobody was granted
 // another one since. Calls that wait, and later ones, fail with ErrClosed. The error says

@@ -56,7 +56,7 @@ func TestBlocksOfACluster(t *testing.T) {
 	t.Run("the rest is given back", func(t *testing.T) {
 		c.create(&snowraftv1.Sequence{Name: "rest"})
 		for want := int64(1); want < 4; want++ {
-			b := blocksOf(t, cl, "rest", client.WithFirstBlock(1000))
+			b := blocksOf(t, cl, "rest", client.WithBlocksFirstSize(1000))
 			if n, err := b.Next(t.Context()); n != want || err != nil {
 				t.Errorf("%d, %v instead of %d", n, err, want)
 			}
@@ -66,7 +66,7 @@ func TestBlocksOfACluster(t *testing.T) {
 		}
 	})
 	t.Run("changes are heard of", func(t *testing.T) {
-		b := blocksOf(t, cl, "s", client.WithRefresh(100*time.Millisecond))
+		b := blocksOf(t, cl, "s", client.WithBlocksRefresh(100*time.Millisecond))
 		if _, err := b.Next(t.Context()); err != nil {
 			t.Fatal(err)
 		}

@@ -140,7 +140,7 @@ func TestBlocksGiveOutNumbers(t *testing.T) {
 			t.Error(err)
 		}
 		stats := b.Stats()
-		if stats.Given != uint64(len(given)) || w.returned == 0 || int64(stats.Given+stats.Burned+w.returned) != w.next-1 {
+		if stats.Taken != uint64(len(given)) || w.returned == 0 || int64(stats.Taken+stats.Skipped+w.returned) != w.next-1 {
 			t.Errorf("%d given of %d, %d returned: %+v", len(given), w.next-1, w.returned, stats)
 		}
 		if _, err := b.Next(t.Context()); !errors.Is(err, ErrClosed) {
@@ -159,7 +159,7 @@ func mustNext(t *testing.T, b *Blocks, want int64) {
 func TestBlocksHearOfChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &ward{delay: 5 * time.Millisecond, generation: 1, next: 1}
-		b := openBlocks(t, w, WithRefresh(time.Second))
+		b := openBlocks(t, w, WithBlocksRefresh(time.Second))
 		mustNext(t, b, 1)
 		w.set(1001, 2)
 		mustNext(t, b, 2) // not heard of yet
@@ -249,7 +249,7 @@ func TestBlocksErrors(t *testing.T) {
 		if n, err := b.Next(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(n, err)
 		}
-		for _, o := range []BlocksOption{WithRefresh(time.Millisecond), WithFirstBlock(0), WithFirstBlock(limits.Count + 1)} {
+		for _, o := range []BlocksOption{WithBlocksRefresh(time.Millisecond), WithBlocksFirstSize(0), WithBlocksFirstSize(limits.Count + 1)} {
 			if _, err := newBlocks(w, time.Second, "s", []BlocksOption{o}); err == nil {
 				t.Error("a wrong option was taken")
 			}
@@ -259,7 +259,7 @@ func TestBlocksErrors(t *testing.T) {
 
 func BenchmarkBlocksNext(b *testing.B) {
 	w := &ward{max: 100_000_000, generation: 1, next: 1}
-	blocks, err := newBlocks(w, limits.CallTimeout, "s", []BlocksOption{WithFirstBlock(limits.Count)})
+	blocks, err := newBlocks(w, limits.CallTimeout, "s", []BlocksOption{WithBlocksFirstSize(limits.Count)})
 	if err != nil {
 		b.Fatal(err)
 	}

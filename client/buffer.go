@@ -73,7 +73,7 @@ func newBuffer(fetch func(ctx context.Context, count uint64) ([]Range, error), t
 // at ctx.
 //
 // When the buffer is empty it waits as long as ctx allows, or, without a deadline, for the client's timeout;
-// [WithEmptyError] makes it fail at once. Its errors are ErrEmpty, with that of ctx, if it
+// [WithBufferNoWait] makes it fail at once. Its errors are ErrEmpty, with that of ctx, if it
 // waited, and with why the cluster gave no IDs, if it did not; ErrClosed; and at once what does not
 // end by waiting, such as ErrUnknownLayout.
 func (b *Buffer) Next(ctx context.Context) (int64, error) {

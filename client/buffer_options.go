@@ -82,5 +82,5 @@ func WithBufferInterval(d time.Duration) BufferOption {
 	return func(o *bufferOptions) { o.topUp = d }
 }
 
-// WithEmptyError makes Next fail with ErrEmpty when the buffer is empty, instead of waiting.
-func WithEmptyError() BufferOption { return func(o *bufferOptions) { o.failing = true } }
+// WithBufferNoWait makes Next fail with ErrEmpty when the buffer is empty, instead of waiting.
+func WithBufferNoWait() BufferOption { return func(o *bufferOptions) { o.failing = true } }

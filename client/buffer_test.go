@@ -13,7 +13,7 @@ func TestBufferWhenEmpty(t *testing.T) {
 	down := errors.New("all members are down")
 	synctest.Test(t, func(t *testing.T) {
 		s := &source{err: down}
-		waits, fails := openBuffer(t, s), openBuffer(t, s, WithEmptyError())
+		waits, fails := openBuffer(t, s), openBuffer(t, s, WithBufferNoWait())
 		began := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 		defer cancel()

@@ -130,7 +130,7 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 	}
 	took := time.Since(began)
 	if c.opts.hooks.Try != nil {
-		c.opts.hooks.Try(c.method, member, took, err)
+		c.opts.hooks.Try(TryInfo{Method: c.method, Member: member, Took: took, Err: err})
 	}
 	switch {
 	case member == "":

@@ -32,7 +32,7 @@ func ExampleBuffer() {
 }
 
 // A program that would rather refuse a request than have it wait.
-func ExampleWithEmptyError() {
+func ExampleWithBufferNoWait() {
 	ctx := context.Background()
 	c, err := client.New([]string{"10.0.0.1"})
 	if err != nil {
@@ -40,7 +40,7 @@ func ExampleWithEmptyError() {
 	}
 	defer c.Close()
 	ids, err := client.NewBuffer(c.IDs(""),
-		client.WithEmptyError(),
+		client.WithBufferNoWait(),
 		client.WithBufferSize(10_000, 10_000_000),
 		client.WithBufferAge(time.Minute), // outlasts the members for a minute
 	)

@@ -38,9 +38,9 @@ func ExampleNewGenerator_options() {
 	}
 	defer c.Close()
 	g, err := client.NewGenerator(c,
-		client.WithHolder("orders-0"),
-		client.WithLanes(4),
-		client.WithLogger(slog.Default()),
+		client.WithGeneratorHolder("orders-0"),
+		client.WithGeneratorLanes(4),
+		client.WithGeneratorLogger(slog.Default()),
 	)
 	if err != nil {
 		log.Fatal(err)
@@ -64,7 +64,7 @@ func ExampleGenerator_Next() {
 		log.Fatal(err)
 	}
 	defer c.Close()
-	g, err := client.NewGenerator(c, client.WithoutWaiting())
+	g, err := client.NewGenerator(c, client.WithGeneratorNoWait())
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func ExampleIDs_Session() {
 // Hooks count for Prometheus, or for whatever else a program is watched with.
 func ExampleWithHooks() {
 	tries := prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "snowraft_client_try_seconds", Help: "Tries of calls, by method, member and outcome.",
+		Name: "snowraft_client_try_duration_seconds", Help: "Tries of calls, by method, member and outcome.",
 		Buckets: prometheus.ExponentialBuckets(0.0001, 4, 8),
 	}, []string{"method", "member", "code"})
 	callers := prometheus.NewCounter(prometheus.CounterOpts{
@@ -94,13 +94,13 @@ func ExampleWithHooks() {
 	prometheus.MustRegister(tries, callers, batches)
 
 	c, err := client.New([]string{"127.0.0.1"}, client.WithHooks(client.Hooks{
-		Try: func(method, member string, took time.Duration, err error) {
-			tries.WithLabelValues(method, member, status.Code(err).String()).Observe(took.Seconds())
+		Try: func(t client.TryInfo) {
+			tries.WithLabelValues(t.Method, t.Member, status.Code(t.Err).String()).Observe(t.Took.Seconds())
 		},
-		Batch: func(served int, _ uint64, err error) {
-			callers.Add(float64(served))
+		Batch: func(b client.BatchInfo) {
+			callers.Add(float64(b.Callers))
 			outcome := "ok"
-			if err != nil {
+			if b.Err != nil {
 				outcome = "error"
 			}
 			batches.WithLabelValues(outcome).Inc()

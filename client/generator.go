@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"crypto/rand"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -63,7 +64,7 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 // It waits for the clock to reach the next tick when all IDs of the present one are used. When there is
 // no window, because none was granted yet or the last one ended without a majority of the members, it
 // waits as long as ctx allows, without a deadline for the client's timeout; or fails at once, see
-// [WithoutWaiting]. When more is known, such as when a worker comes free, and that is after the deadline, it
+// [WithGeneratorNoWait]. When more is known, such as when a worker comes free, and that is after the deadline, it
 // does not wait.
 //
 // Its errors are an [*Error], such as ErrWindowEnded, ErrClockBehind, ErrClockSkew, ErrWorkersExhausted,
@@ -91,8 +92,25 @@ func (g *Generator) NextAfter(ctx context.Context, after int64) (int64, error) {
 	return int64(id), nil
 }
 
-// scratch has space for what issuers return, which AppendRanges copies.
+// scratch has space for the answers of issuers, which callers get copies of.
 var scratch = sync.Pool{New: func() any { return new([]allocator.Range) }}
+
+// Append appends n IDs, 1 to 1,000,000, to dst and returns it. Those of one lane ascend. It waits and fails
+// as Next does; with an error it returns dst as it was.
+func (g *Generator) Append(ctx context.Context, dst []int64, n int) ([]int64, error) {
+	taken, err := g.take(ctx, n)
+	if err != nil {
+		return dst, err
+	}
+	defer scratch.Put(taken)
+	dst = slices.Grow(dst, n)
+	for _, r := range *taken {
+		for id := range r.All() {
+			dst = append(dst, int64(id))
+		}
+	}
+	return dst, nil
+}
 
 // Ranges returns n IDs, 1 to 1,000,000, as one range for each tick and worker. Those of one lane
 // ascend. It waits and fails as Next does.
@@ -102,22 +120,32 @@ func (g *Generator) Ranges(ctx context.Context, n int) ([]Range, error) {
 
 // AppendRanges appends n IDs to dst, as Ranges returns them. With an error it returns dst as it was.
 func (g *Generator) AppendRanges(ctx context.Context, dst []Range, n int) ([]Range, error) {
-	if err := checkCount(n, "IDs"); err != nil {
-		return dst, err
-	}
-	i, err := g.await(ctx)
+	taken, err := g.take(ctx, n)
 	if err != nil {
 		return dst, err
 	}
-	taken := scratch.Get().(*[]allocator.Range)
 	defer scratch.Put(taken)
-	if *taken, err = i.Take(ctx, (*taken)[:0], uint32(n), 0); err != nil {
-		return dst, g.failure(err)
-	}
 	for _, r := range *taken {
 		dst = append(dst, Range{First: int64(r.First), Count: r.Count, Step: int64(r.Step)})
 	}
 	return dst, nil
+}
+
+// take takes n IDs. The caller puts them back into scratch.
+func (g *Generator) take(ctx context.Context, n int) (*[]allocator.Range, error) {
+	if err := checkCount(n, "IDs"); err != nil {
+		return nil, err
+	}
+	i, err := g.await(ctx)
+	if err != nil {
+		return nil, err
+	}
+	taken := scratch.Get().(*[]allocator.Range)
+	if *taken, err = i.Take(ctx, (*taken)[:0], uint32(n), 0); err != nil {
+		scratch.Put(taken)
+		return nil, g.failure(err)
+	}
+	return taken, nil
 }
 
 // Ready returns nil when an ID could be issued right now, or in a tick's time, and otherwise why
@@ -131,17 +159,6 @@ func (g *Generator) Ready() error {
 	}
 	if err := i.Ready(); err != nil {
 		return g.failure(err)
-	}
-	return nil
-}
-
-// LaneStatus is what a lane of a [Generator] holds.
-type LaneStatus = allocator.LaneStatus
-
-// Lanes returns the state of each lane; none until the cluster has told the layout.
-func (g *Generator) Lanes() []LaneStatus {
-	if i := g.issuer.Load(); i != nil {
-		return i.Lanes()
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func ready(b *testing.B, opts ...client.GeneratorOption) *client.Generator {
 func BenchmarkGenerator(b *testing.B) {
 	for _, c := range []struct{ lanes, goroutines int }{{1, 1}, {1, 8}, {4, 2}, {4, 8}} {
 		b.Run(fmt.Sprintf("lanes=%d/goroutines=%d", c.lanes, c.goroutines), func(b *testing.B) {
-			g := ready(b, client.WithLanes(c.lanes))
+			g := ready(b, client.WithGeneratorLanes(c.lanes))
 			// The ticks ahead of the clock are used up first: they are a stock, not a rate.
 			if _, err := g.Ranges(b.Context(), 6*4096*c.lanes); err != nil {
 				b.Fatal(err)
@@ -71,7 +71,7 @@ func BenchmarkGenerator(b *testing.B) {
 // reports it as a multiple of a bare time.Now(): the median of many short turns of both, so
 // that other load on the machine cancels out.
 func BenchmarkGeneratorOverhead(b *testing.B) {
-	g := ready(b, client.WithLayout("wide"))
+	g := ready(b, client.WithGeneratorLayout("wide"))
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {

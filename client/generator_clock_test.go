@@ -15,7 +15,7 @@ import (
 // refused.
 func bystander(t *testing.T, c *client.Client, all *issued) (done func()) {
 	t.Helper()
-	g := embed(t, c, client.WithHolder("bystander"))
+	g := embed(t, c, client.WithGeneratorHolder("bystander"))
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -2,7 +2,7 @@ package client
 
 import "github.com/snowraft/snowraft/internal/clock"
 
-// WithClock replaces the machine's clock.
-func WithClock(source clock.Source) GeneratorOption {
+// WithGeneratorClock replaces the machine's clock.
+func WithGeneratorClock(source clock.Source) GeneratorOption {
 	return func(o *generatorOptions) { o.clock = source }
 }

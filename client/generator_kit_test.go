@@ -168,7 +168,7 @@ func newHandClock() *handClock { return &handClock{read: clock.System()} }
 func (h *handClock) set(by time.Duration) { h.skew.Store(by.Milliseconds()) }
 
 func (h *handClock) option() client.GeneratorOption {
-	return client.WithClock(func() clock.Reading {
+	return client.WithGeneratorClock(func() clock.Reading {
 		r := h.read()
 		r.Wall += h.skew.Load()
 		return r

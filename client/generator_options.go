@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -46,37 +44,37 @@ func newGeneratorOptions(opts []GeneratorOption) (generatorOptions, error) {
 		return o, errors.New("client: a layout without a name")
 	case o.lanes < 1 || o.lanes > limits.Lanes:
 		return o, fmt.Errorf("client: %d lanes: expected 1 to %d", o.lanes, limits.Lanes)
-	case !validHolder(*o.holder):
-		return o, fmt.Errorf("client: a holder named %q: expected 1 to %d bytes of what can be seen, without spaces", *o.holder, limits.ProcessBytes)
+	}
+	// Members check it too; but no generator should wait for a worker that it never gets.
+	if err := nfc.CheckProcess("holder name", *o.holder); err != nil {
+		return o, fmt.Errorf("client: %w", err)
 	}
 	return o, nil
 }
 
-// validHolder reports whether members accept the name, so that no generator waits for a worker that
-// it never gets.
-func validHolder(name string) bool {
-	return name != "" && len(name) <= limits.ProcessBytes && utf8.ValidString(name) &&
-		!strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
+// WithGeneratorLayout is the layout of the IDs; the default is "default".
+func WithGeneratorLayout(name string) GeneratorOption {
+	return func(o *generatorOptions) { o.layout = name }
 }
 
-// WithLayout is the layout of the IDs; the default is "default".
-func WithLayout(name string) GeneratorOption { return func(o *generatorOptions) { o.layout = name } }
-
-// WithHolder is the stable name of this process, 1 to 125 bytes of what can be seen, without spaces; the
-// default is the host's name. It tells people who has a worker, and a process that starts again under the same
+// WithGeneratorHolder is the stable name of this process: 1 to 125 bytes of printable UTF-8 in Unicode's
+// normalization form C, without spaces, not beginning with "$". The default is the host's name. It tells people who
+// has a worker, and a process that starts again under the same
 // name gets the worker that it had, if that is free again. Nothing depends on its being unique.
-func WithHolder(name string) GeneratorOption {
+func WithGeneratorHolder(name string) GeneratorOption {
 	return func(o *generatorOptions) { o.holder = &name }
 }
 
-// WithLanes is how many workers to lease, 1 to 64; the default is 1. Each allows as many IDs a
+// WithGeneratorLanes is how many workers to lease, 1 to 64; the default is 1. Each allows as many IDs a
 // tick as the layout has sequences, in the default layout 4,096 a millisecond. IDs of different lanes are in
 // no order.
-func WithLanes(n int) GeneratorOption { return func(o *generatorOptions) { o.lanes = n } }
+func WithGeneratorLanes(n int) GeneratorOption { return func(o *generatorOptions) { o.lanes = n } }
 
-// WithoutWaiting makes calls fail at once with ErrWindowEnded, or with what keeps the next window away, when
+// WithGeneratorNoWait makes calls fail at once with ErrWindowEnded, or with what keeps the next window away, when
 // the window has ended. They still wait for the clock to reach the next tick, and for the very first window.
-func WithoutWaiting() GeneratorOption { return func(o *generatorOptions) { o.failFast = true } }
+func WithGeneratorNoWait() GeneratorOption { return func(o *generatorOptions) { o.failFast = true } }
 
-// WithLogger tells what operators should know: workers taken and lost, windows not granted.
-func WithLogger(l *slog.Logger) GeneratorOption { return func(o *generatorOptions) { o.logger = l } }
+// WithGeneratorLogger tells what operators should know: workers taken and lost, windows not granted.
+func WithGeneratorLogger(l *slog.Logger) GeneratorOption {
+	return func(o *generatorOptions) { o.logger = l }
+}

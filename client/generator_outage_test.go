@@ -23,8 +23,8 @@ func TestGeneratorsWithoutAMajority(t *testing.T) {
 	const window = 4 * time.Second
 	hosts := startHosts(t, 3, func(c *server.Config) { c.MaxWindow = window })
 	var all issued
-	waiting := embed(t, newApplication(t, apis(hosts...)), client.WithHolder("waits"))
-	failing := embed(t, newApplication(t, apis(hosts...)), client.WithHolder("fails"), client.WithoutWaiting())
+	waiting := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorHolder("waits"))
+	failing := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorHolder("fails"), client.WithGeneratorNoWait())
 	next := func(g *client.Generator, timeout time.Duration) error {
 		ctx, cancel := context.WithTimeout(t.Context(), timeout)
 		defer cancel()
@@ -95,7 +95,7 @@ func TestGeneratorsWithoutWaitingWaitForTheFirstWindow(t *testing.T) {
 	c := newApplication(t, apis(hosts...))
 	var wg sync.WaitGroup
 	for i := range 30 {
-		g := embed(t, c, client.WithHolder(fmt.Sprintf("h%d", i)), client.WithoutWaiting())
+		g := embed(t, c, client.WithGeneratorHolder(fmt.Sprintf("h%d", i)), client.WithGeneratorNoWait())
 		var there atomic.Bool
 		for !there.Load() {
 			wg.Go(func() {
@@ -116,7 +116,7 @@ func TestGeneratorsThatCrashInALoop(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	layout := hosts[0].narrow("narrow", 4)
-	stable := embed(t, newApplication(t, apis(hosts...)), client.WithLayout(layout), client.WithHolder("stable"))
+	stable := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("stable"))
 	var all issued
 	const crashes = 24 // of 16 workers
 	var slowest time.Duration
@@ -128,7 +128,7 @@ func TestGeneratorsThatCrashInALoop(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g, err := client.NewGenerator(c, client.WithLayout(layout), client.WithHolder("crashes"))
+		g, err := client.NewGenerator(c, client.WithGeneratorLayout(layout), client.WithGeneratorHolder("crashes"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +169,7 @@ func TestGeneratorsThatCrashInALoop(t *testing.T) {
 			newest, worker = w.GetToken(), w.GetWorker()
 		}
 	}
-	again := embed(t, newApplication(t, apis(hosts...)), client.WithLayout(layout), client.WithHolder("crashes"))
+	again := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("crashes"))
 	id, err := again.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +194,7 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 		c := newApplication(t, apis(hosts...))
 		wg.Go(func() {
 			<-start
-			g, err := client.NewGenerator(c, client.WithHolder("container"))
+			g, err := client.NewGenerator(c, client.WithGeneratorHolder("container"))
 			if err != nil {
 				t.Error(err)
 				return
@@ -222,14 +222,14 @@ func TestGeneratorsOfEqualContainers(t *testing.T) {
 	// On a machine that is too busy a first window may end before it is extended; then its worker is
 	// free for the next one, from there on.
 	slices.SortFunc(held, func(a, b client.LaneStatus) int {
-		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.From, b.From))
+		return cmp.Or(cmp.Compare(a.Worker, b.Worker), cmp.Compare(a.FromTick, b.FromTick))
 	})
 	workers := 1
 	for n, lane := range held[1:] {
 		switch before := held[n]; {
 		case lane.Worker != before.Worker:
 			workers++
-		case lane.From < before.Until:
+		case lane.FromTick < before.UntilTick:
 			t.Errorf("two hold worker %d: %+v and %+v", lane.Worker, before, lane)
 		}
 	}
@@ -253,7 +253,7 @@ func TestGeneratorsWithoutAFreeWorker(t *testing.T) {
 	c := newApplication(t, apis(hosts...))
 	var holders []*client.Generator
 	for range 1024 / lanes {
-		holders = append(holders, embed(t, c, client.WithLayout(layout), client.WithLanes(lanes)))
+		holders = append(holders, embed(t, c, client.WithGeneratorLayout(layout), client.WithGeneratorLanes(lanes)))
 	}
 	held := func() (n int) {
 		for _, g := range holders {
@@ -266,7 +266,7 @@ func TestGeneratorsWithoutAFreeWorker(t *testing.T) {
 		return n
 	}
 	eventually(t, "all workers are held for a while", func() bool { return held() == 1024 })
-	last := embed(t, newApplication(t, apis(hosts...)), client.WithLayout(layout), client.WithHolder("last"))
+	last := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout(layout), client.WithGeneratorHolder("last"))
 	var e *client.Error
 	eventually(t, "the last one is refused", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)

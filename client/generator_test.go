@@ -20,7 +20,7 @@ func TestGenerator(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	c := newApplication(t, apis(hosts...))
-	g := embed(t, c, client.WithHolder("app"), client.WithLanes(2))
+	g := embed(t, c, client.WithGeneratorHolder("app"), client.WithGeneratorLanes(2))
 	var all issued
 	var last int64
 	for range 1000 {
@@ -57,7 +57,15 @@ func TestGenerator(t *testing.T) {
 			all.add(t, "Ranges", id)
 		}
 	}
-	if len(all.by) != 19_000 {
+	prefix := []int64{1, 2}
+	ids, err := g.Append(t.Context(), prefix, 10_000)
+	if err != nil || len(ids) != 10_002 || !slices.Equal(ids[:2], prefix) {
+		t.Fatalf("Append() = %d IDs, %v, want 10,000 after the two that were there", len(ids), err)
+	}
+	for _, id := range ids[2:] {
+		all.add(t, "Append", id)
+	}
+	if len(all.by) != 29_000 {
 		t.Errorf("%d IDs", len(all.by))
 	}
 	if err := g.Ready(); err != nil {
@@ -80,6 +88,9 @@ func TestGenerator(t *testing.T) {
 	for _, n := range []int{0, -1, 1_000_001} {
 		if _, err := g.Ranges(t.Context(), n); !errors.Is(err, client.ErrInvalidArgument) {
 			t.Errorf("%d IDs: %v", n, err)
+		}
+		if ids, err := g.Append(t.Context(), prefix, n); !errors.Is(err, client.ErrInvalidArgument) || !slices.Equal(ids, prefix) {
+			t.Errorf("Append(%d) = %v, %v", n, ids, err)
 		}
 	}
 	for _, after := range []int64{math.MaxInt64, -1, math.MinInt64} {
@@ -117,8 +128,9 @@ func TestGeneratorOptions(t *testing.T) {
 	t.Parallel()
 	c := newApplication(t, []string{"127.0.0.1:1"})
 	for what, o := range map[string]client.GeneratorOption{
-		"no layout": client.WithLayout(""), "no holder": client.WithHolder(""), "a space": client.WithHolder("a b"),
-		"a long holder": client.WithHolder(strings.Repeat("x", 126)), "no lanes": client.WithLanes(0), "65 lanes": client.WithLanes(65),
+		"no layout": client.WithGeneratorLayout(""), "no holder": client.WithGeneratorHolder(""), "a space": client.WithGeneratorHolder("a b"),
+		"a reserved name": client.WithGeneratorHolder("$a"), "an accent apart": client.WithGeneratorHolder("cafe\u0301"),
+		"a long holder": client.WithGeneratorHolder(strings.Repeat("x", 126)), "no lanes": client.WithGeneratorLanes(0), "65 lanes": client.WithGeneratorLanes(65),
 	} {
 		if _, err := client.NewGenerator(c, o); err == nil {
 			t.Errorf("%s is accepted", what)
@@ -166,7 +178,7 @@ func TestGeneratorOfAClosedClient(t *testing.T) {
 func TestGeneratorOfAnUnknownLayout(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
-	g := embed(t, newApplication(t, apis(hosts...)), client.WithLayout("later"))
+	g := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout("later"))
 	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
 		t.Fatal(err)
 	}
@@ -184,7 +196,7 @@ func TestGeneratorLeaks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			g, err := client.NewGenerator(c, client.WithLanes(3))
+			g, err := client.NewGenerator(c, client.WithGeneratorLanes(3))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -71,9 +71,9 @@ func TestHedgedTriesNameTheirMembers(t *testing.T) {
 		err    error
 	}
 	tries := make(chan seen, 1000)
-	c := f.client(f.addrs(), WithHedging(10*time.Millisecond), WithHooks(Hooks{Try: func(method, member string, _ time.Duration, err error) {
-		if method == snowraftv1.IdService_GenerateIds_FullMethodName {
-			tries <- seen{member, err}
+	c := f.client(f.addrs(), WithHedging(10*time.Millisecond), WithHooks(Hooks{Try: func(try TryInfo) {
+		if try.Method == snowraftv1.IdService_GenerateIds_FullMethodName {
+			tries <- seen{try.Member, try.Err}
 		}
 	}}))
 	f.warm(c)

@@ -2,21 +2,34 @@ package client
 
 import "time"
 
-// Hooks are called when something happens, to count and time it with whatever a program
-// uses for that. A nil one is not called. They are called by the goroutine that did it, so they must
-// be quick and may run at the same time as others.
+// Hooks are functions of a program that the client calls to count and time what it does. A nil one is not called.
+// They run in the goroutine that did it, so they must be quick, and several may run at the same time.
 type Hooks struct {
-	// Try is called after each try of a call: the gRPC method, the member's address (empty if
-	// none could be asked), how long it took, and its error as gRPC has it; CANCELED if another member
-	// that was asked at the same time was faster.
-	Try func(method, member string, took time.Duration, err error)
-	// Batch is called after each call that served coalesced callers: how many callers, how many
-	// IDs or numbers, and its error.
-	Batch func(callers int, count uint64, err error)
+	// Try is called after each try of a call.
+	Try func(TryInfo)
+	// Batch is called after each call that served coalesced callers.
+	Batch func(BatchInfo)
+}
+
+// TryInfo describes one try of a call.
+type TryInfo struct {
+	Method string        // of gRPC, such as "/snowraft.v1.IdService/GenerateIds"
+	Member string        // address of the member; empty if none could be asked
+	Took   time.Duration // until the answer
+	// Err is the error as gRPC has it; its code is CANCELED if another member that was asked at the same time
+	// was faster.
+	Err error
+}
+
+// BatchInfo describes one call for IDs or numbers.
+type BatchInfo struct {
+	Callers int // callers that the call served
+	Count   int // IDs or numbers that they asked for
+	Err     error
 }
 
 func (h *Hooks) batch(callers int, count uint64, err error) {
 	if h.Batch != nil {
-		h.Batch(callers, count, err)
+		h.Batch(BatchInfo{Callers: callers, Count: int(count), Err: err})
 	}
 }

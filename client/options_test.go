@@ -30,19 +30,19 @@ func TestTriesAreObserved(t *testing.T) {
 	var tries, failed, unnamed, batches, served, seen, spans atomic.Int64
 	c := f.client(f.addrs(),
 		WithHooks(Hooks{
-			Try: func(method, member string, took time.Duration, err error) {
-				if method != snowraftv1.IdService_GenerateIds_FullMethodName {
+			Try: func(try TryInfo) {
+				if try.Method != snowraftv1.IdService_GenerateIds_FullMethodName {
 					return
 				}
 				tries.Add(1)
-				if err != nil {
+				if try.Err != nil {
 					failed.Add(1)
 				}
-				if member == "" || took <= 0 {
+				if try.Member == "" || try.Took <= 0 {
 					unnamed.Add(1)
 				}
 			},
-			Batch: func(callers int, count uint64, _ error) { batches.Add(1); served.Add(int64(callers) * int64(count)) },
+			Batch: func(b BatchInfo) { batches.Add(1); served.Add(int64(b.Callers * b.Count)) },
 		}),
 		WithDialOptions(grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 			if method == snowraftv1.IdService_GenerateIds_FullMethodName {

@@ -28,5 +28,6 @@
 // A new kind of command is one file with its rules and one entry in the table of
 // version.go. If it has state of its own, that goes into image, the snapshot
 // writer and the snapshot reader as well. The rules that snowflake checks a layout
-// by are part of the state machine too: changing them needs a new fsm_version.
+// by, and internal/names a name, are part of the state machine too: changing them
+// needs a new fsm_version.
 package fsm

@@ -12,7 +12,7 @@ func (s *State) Removed(id string) bool { return slices.Contains(s.removed, id) 
 // removeMember remembers that a member was removed. Repeating it changes nothing.
 func (s *State) removeMember(e entry) Result {
 	id := e.cmd.GetRemoveMember().GetId()
-	if err := checkName("a member's ID", id); err != nil {
+	if err := checkMemberID(id); err != nil {
 		return Result{Err: invalid("%v", err)}
 	}
 	if s.Removed(id) {

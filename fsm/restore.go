@@ -181,7 +181,7 @@ func (r *restore) checkHolding(m interface {
 }
 
 func (r *restore) addRemoved(id string) error {
-	if err := checkName("a member's ID", id); err != nil {
+	if err := checkMemberID(id); err != nil {
 		return corrupt("%v", err)
 	}
 	if len(r.state.removed) == maxRemoved || r.state.Removed(id) {

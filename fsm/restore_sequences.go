@@ -83,8 +83,8 @@ func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
 	if len(t.queue) == maxAnswers {
 		return corrupt("an answer too many")
 	}
-	if err := checkName("an answer of a sequence's name", m.GetSequence()); err != nil {
-		return corrupt("%w", err)
+	if err := CheckSequenceName(m.GetSequence()); err != nil {
+		return corrupt("an answer: %w", err)
 	}
 	if n := len(m.GetRequestId()); n < 1 || n > limits.RequestIDBytes || m.GetIncarnation() == 0 {
 		return corrupt("an answer to a request ID of %d bytes, expected 1 to %d, or of no sequence", n, limits.RequestIDBytes)

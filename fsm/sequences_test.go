@@ -49,6 +49,8 @@ func TestCheckSequence(t *testing.T) {
 		"a space":            func(s *commandv1.SequenceSpec) { s.Name = "a b" },
 		"a wide space":       func(s *commandv1.SequenceSpec) { s.Name = "a\u3000b" },
 		"no UTF-8":           func(s *commandv1.SequenceSpec) { s.Name = "\xff" },
+		"a reserved name":    func(s *commandv1.SequenceSpec) { s.Name = "$new" },
+		"a tag":              func(s *commandv1.SequenceSpec) { s.Name = "a\U000e0041" },
 		"start below min":    func(s *commandv1.SequenceSpec) { s.Start = 0 },
 		"start above max":    func(s *commandv1.SequenceSpec) { s.Max = 5; s.Start = 6 },
 		"min above max":      numbers(1, 1, 2, 0),
@@ -79,6 +81,8 @@ func TestCheckSequence(t *testing.T) {
 			t.Errorf("%v, expected %q in it", err, part)
 		}
 	}
+	// Which texts are normalized depends on the version of Unicode: that is the proposer's business.
+	l.must(create(plain("cafe\u0301"), 0))
 	l.refused(invalidArgument, create(nil, 0))
 	l.refused(invalidArgument, create(plain("new"), 20250101))
 	for _, period := range []int32{0, 20250001, 20251301, 20250100, 20250132, 19691231, -20250101, 100000101} {

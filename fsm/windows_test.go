@@ -106,6 +106,7 @@ func TestAcquireRefuses(t *testing.T) {
 		"a control":         func(c *commandv1.AcquireWorker) { c.Holder = "a\x1b0" },
 		"right to left":     func(c *commandv1.AcquireWorker) { c.Holder = "a\u202e0" },
 		"no UTF-8":          func(c *commandv1.AcquireWorker) { c.Holder = "a\xff0" },
+		"a reserved name":   func(c *commandv1.AcquireWorker) { c.Holder = "$a/0" },
 		"no nonce":          func(c *commandv1.AcquireWorker) { c.Nonce = nil },
 		"a short nonce":     func(c *commandv1.AcquireWorker) { c.Nonce = c.Nonce[1:] },
 		"a long nonce":      func(c *commandv1.AcquireWorker) { c.Nonce = append(c.Nonce, 0) },

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
-	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -78,8 +78,8 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.Name = name
 	}
-	if err := fsm.CheckHolder(c.Name + "/63"); err != nil {
-		return c, fmt.Errorf("name is %q: %w", c.Name, err)
+	if err := nfc.CheckProcess("member name", c.Name); err != nil {
+		return c, err
 	}
 	c.Lanes = cmp.Or(c.Lanes, 1)
 	if c.Lanes < 1 || c.Lanes > limits.Lanes {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -125,7 +126,7 @@ func TestCloseDoesNotWaitForSilentPeers(t *testing.T) {
 
 func TestNamesThatCanHoldNoWorker(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"my node", "a\tb", string(make([]byte, 200))} {
+	for _, name := range []string{"my node", "a\tb", string(make([]byte, 200)), strings.Repeat("x", 126), "$a", "cafe\u0301", "a\u202eb"} {
 		n := newNode(t, "x")
 		n.cfg.Name = name
 		if s, err := server.Open(t.Context(), n.cfg); err == nil {

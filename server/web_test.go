@@ -38,7 +38,7 @@ func TestHTTPOnAFollower(t *testing.T) {
 		method, path, body, want string
 	}{
 		{"GET", "/v1/workers", "", `"holder":"m`}, // only the leader can
-		{"POST", "/v1/layouts", `{"layout":{"name":"t","fields":[{"kind":"FIELD_KIND_TIME","bits":41},{"kind":"FIELD_KIND_WORKER","bits":10},{"kind":"FIELD_KIND_SEQUENCE","bits":12}],"unitMs":"1","epochAtMs":"0"}}`, `"name":"t"`},
+		{"POST", "/v1/layouts", `{"layout":{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}}`, `"name":"t"`},
 		{"GET", "/v1/layouts/t", "", `"unitMs":"1"`},
 		{"GET", "/v1/layouts", "", `"name":"default"`},
 		{"POST", "/v1/ids:generate", `{"count":3}`, `"count":3`},

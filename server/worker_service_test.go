@@ -44,6 +44,8 @@ func TestWorkersAreNotGrantedToNonsense(t *testing.T) {
 	}{
 		"no holder":       {func(r *snowraftv1.AcquireWorkerRequest) { r.Holder = "" }, rpc.InvalidArgument},
 		"long holder":     {func(r *snowraftv1.AcquireWorkerRequest) { r.Holder = strings.Repeat("h", 129) }, rpc.InvalidArgument},
+		"reserved holder": {func(r *snowraftv1.AcquireWorkerRequest) { r.Holder = "$a" }, rpc.InvalidArgument},
+		"holder not NFC":  {func(r *snowraftv1.AcquireWorkerRequest) { r.Holder = "cafe\u0301" }, rpc.InvalidArgument},
 		"space in holder": {func(r *snowraftv1.AcquireWorkerRequest) { r.Holder = "a b" }, rpc.InvalidArgument},
 		"no nonce":        {func(r *snowraftv1.AcquireWorkerRequest) { r.Nonce = nil }, rpc.InvalidArgument},
 		"long nonce":      {func(r *snowraftv1.AcquireWorkerRequest) { r.Nonce = make([]byte, 17) }, rpc.InvalidArgument},

@@ -7,12 +7,26 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
 // constraint is in every usage error: the values that are valid, or what to do.
 var constraint = regexp.MustCompile(`expected |; | must | cannot `)
+
+// ascii returns a command line with what is not ASCII escaped.
+func ascii(line string) string {
+	var b strings.Builder
+	for _, r := range strings.ToValidUTF8(line, `\xff`) {
+		if r > unicode.MaxASCII {
+			fmt.Fprintf(&b, `\u%04x`, r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
 
 // TestUsageErrors holds every way to be wrong to one line on standard error that
 // says what is wrong and what was expected, and to exit code 2.
@@ -38,7 +52,7 @@ func TestUsageErrors(t *testing.T) {
 		for name, value := range environ {
 			fmt.Fprintf(&report, "%s=%s ", name, value)
 		}
-		line := strings.ToValidUTF8(strings.Join(args, " "), `\xff`)
+		line := ascii(strings.Join(args, " "))
 		fmt.Fprintf(&report, "%s\n  %s", strings.ReplaceAll(line, dir, "DIR"), strings.ReplaceAll(stderr, dir, "DIR"))
 	}
 	for _, line := range []string{
@@ -65,7 +79,7 @@ func TestUsageErrors(t *testing.T) {
 		"member add here", "member remove", "member leave --addr a:1,b:2", "leader transfer a b",
 		"config set", "config set --max-window 10ms", "config set --rollback maybe",
 		"seq", "seq nxt a", "seq create", "seq get", "seq list a", "seq next", "seq next a b", "seq set a", "seq set a x", "seq set a -- -x",
-		"seq set a -5", "seq set a 5 -x", "seq set a 9223372036854775808", "seq update a", "seq update a --force", "seq create a --start x",
+		"seq set a -5", "seq create $orders", "seq create cafe\u0301", "seq get $orders", "seq next a\u202eb", "bench seq $a", "layout create $orders --preset twitter", "serve --name $a", "gateway --name a\u200bb --members a:1", "seq set a 5 -x", "seq set a 9223372036854775808", "seq update a", "seq update a --force", "seq create a --start x",
 		"seq create a --increment 9223372036854775808", "seq create a --max none", "seq create a --mode fast", "seq create a --reset hourly",
 		"seq create a --block-duration 99ms", "seq create a --min-block 0", "seq list --prefix=", "seq next a -n 0", "seq next a --request-id=",
 		"seq next a -n 1000001 --request-id r",

@@ -9,6 +9,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/sequence"
 )
 
@@ -36,6 +37,9 @@ func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpe
 
 // creation is the command to create a sequence beside what there is now, which is Unix milliseconds.
 func (m *Member) creation(spec *commandv1.SequenceSpec, force bool, now int64) (*commandv1.Command, error) {
+	if err := nfc.Check("sequence name", spec.GetName()); err != nil {
+		return nil, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: err.Error()}
+	}
 	d, err := accept(spec, force)
 	if err != nil {
 		return nil, err

@@ -3,7 +3,11 @@ package member
 import (
 	"testing"
 
+	"google.golang.org/protobuf/proto"
+
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
 )
 
 // Two administrators at once do not undo one another unseen: what the second one asked for was
@@ -43,6 +47,28 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 	if _, err := m.CreateSequence(t.Context(), s.Spec, true); err != nil {
 		t.Error(err)
 	}
+}
+
+// The proposer checks the form of a new name, since replicas may have other Unicode tables.
+func TestNewSequenceNeedsANormalizedName(t *testing.T) {
+	m := openOne(t)
+	createStrict(t, m, "caf\u00e9")
+	s, err := m.Sequence(t.Context(), "caf\u00e9")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cafe\u0301", "\ue000", "$cafe", "a\u200b"} {
+		spec := proto.CloneOf(s.Spec)
+		spec.Name = name
+		if _, err := m.CreateSequence(t.Context(), spec, true); !refusedFor(err, commandv1.Refusal_REFUSAL_INVALID_ARGUMENT) {
+			t.Errorf("CreateSequence(%+q) = %v, want REFUSAL_INVALID_ARGUMENT", name, err)
+		}
+	}
+	m.fsm.View(func(s *fsm.State) {
+		if n := s.SequenceCount(); n != 1 {
+			t.Errorf("%d sequences, want 1", n)
+		}
+	})
 }
 
 func TestFormatThatRepeatsTextsIsRefused(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/sequence"
 )
 
@@ -124,13 +125,13 @@ func (n Numbering) Append(dst []byte, index uint64) []byte {
 type UnknownSequenceError struct {
 	Sequence string
 	Near     []string // names that may have been meant
-	NoName   bool     // nor can one ever have this name
+	Never    error    // why no sequence can have this name; nil if one can
 }
 
 func (e *UnknownSequenceError) Error() string {
 	switch {
-	case e.NoName:
-		return fmt.Sprintf("there is no sequence %.128q and can be none: names have 1 to 128 bytes of printable UTF-8 without spaces", e.Sequence)
+	case e.Never != nil:
+		return "unknown sequence: " + e.Never.Error()
 	case len(e.Near) == 0:
 		return fmt.Sprintf("there is no sequence %q: 'snowraft seq create' adds one", e.Sequence)
 	}
@@ -144,8 +145,8 @@ func (e *UnknownSequenceError) Error() string {
 // unknownSequence is that there is no such sequence, which settleSequence or the log has settled. It
 // looks for names that may have been meant.
 func (m *Member) unknownSequence(name string) error {
-	if fsm.CheckSequenceName(name) != nil {
-		return &UnknownSequenceError{Sequence: name, NoName: true}
+	if never := nfc.Check("sequence name", name); never != nil {
+		return &UnknownSequenceError{Sequence: name, Never: never}
 	}
 	const neighbours = 500 // on each side: names that are alike mostly begin alike
 	var around []string

@@ -13,10 +13,11 @@ func TestUnknownSequences(t *testing.T) {
 	for name, want := range map[string]string{
 		"xyz":                    `there is no sequence "xyz": 'snowraft seq create' adds one`,
 		"order":                  `there is no sequence "order", did you mean "orders"?`,
-		"a b":                    `there is no sequence "a b" and can be none: names have 1 to 128 bytes of printable UTF-8 without spaces`,
-		"\xff":                   `there is no sequence "\xff" and can be none: names have 1 to 128 bytes of printable UTF-8 without spaces`,
-		"":                       `there is no sequence "" and can be none: names have 1 to 128 bytes of printable UTF-8 without spaces`,
-		strings.Repeat("x", 129): `there is no sequence "` + strings.Repeat("x", 128) + `" and can be none: names have 1 to 128 bytes of printable UTF-8 without spaces`,
+		"a b":                    `unknown sequence: sequence name "a b": U+0020 at byte 1 is a space or invisible; use visible characters`,
+		"\xff":                   `unknown sequence: sequence name "\xff": expected UTF-8`,
+		"":                       `unknown sequence: sequence name of 0 bytes: expected 1 to 128 bytes`,
+		strings.Repeat("x", 129): `unknown sequence: sequence name of 129 bytes: expected 1 to 128 bytes`,
+		"cafe\u0301":             `unknown sequence: sequence name "cafe\u0301": not in Unicode normalization form C (NFC); use "caf\u00e9"`,
 	} {
 		_, err := m.Counter(t.Context(), name)
 		if _, ok := errors.AsType[*UnknownSequenceError](err); !ok || err.Error() != want {

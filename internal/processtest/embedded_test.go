@@ -131,7 +131,7 @@ func (f *fleet) live(name string, life int, pause, lives time.Duration) {
 		f.t.Error(err)
 		return
 	}
-	g, err := client.NewGenerator(c, client.WithLayout(f.layout.Name()), client.WithHolder(name))
+	g, err := client.NewGenerator(c, client.WithGeneratorLayout(f.layout.Name()), client.WithGeneratorHolder(name))
 	if err != nil {
 		f.t.Error(err)
 		return

@@ -5,6 +5,11 @@
 set -eu
 
 PATH="$(pwd)/bin:$PATH"
-cd "$1"
-buf generate
-buf generate --template buf.gen.openapi.yaml
+(
+	cd "$1"
+	buf generate
+	buf generate --template buf.gen.openapi.yaml
+)
+document=$1/snowraft/v1/snowraft.swagger.json
+go run ./internal/apijson/openapi <"$document" >"$document.words"
+mv "$document.words" "$document"

@@ -108,9 +108,9 @@ func (c *churner) live(ctx context.Context) error {
 
 // once is the life of a generator. At its end it gives its worker back, or disappears.
 func (c *churner) once(ctx context.Context) error {
-	options := []product.GeneratorOption{product.WithLayout(smallLayout), product.WithHolder(c.holder)}
+	options := []product.GeneratorOption{product.WithGeneratorLayout(smallLayout), product.WithGeneratorHolder(c.holder)}
 	if rand.IntN(2) == 0 {
-		options = append(options, product.WithoutWaiting())
+		options = append(options, product.WithGeneratorNoWait())
 	}
 	process := history.Process{Start: c.w.Lab.NextStart(), Member: c.holder, Generator: true, PID: os.Getpid(), At: history.Now()}
 	c.w.Journal.Add(history.Line{Process: &process})

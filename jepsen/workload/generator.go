@@ -50,8 +50,8 @@ func (g Generator) Run(ctx context.Context, out, log io.Writer) error {
 		return errors.Join(err, ids.Close())
 	}
 	defer c.Close() //nolint:errcheck // nothing is under way
-	own, err := product.NewGenerator(c, product.WithLayout(g.Layout), product.WithHolder(g.Holder),
-		product.WithLogger(slog.New(slog.NewJSONHandler(log, nil))))
+	own, err := product.NewGenerator(c, product.WithGeneratorLayout(g.Layout), product.WithGeneratorHolder(g.Holder),
+		product.WithGeneratorLogger(slog.New(slog.NewJSONHandler(log, nil))))
 	if err != nil {
 		return errors.Join(err, ids.Close())
 	}

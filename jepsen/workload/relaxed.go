@@ -96,7 +96,7 @@ func runRelaxed(ctx context.Context, w *World) error {
 // each of which lives some seconds and gives back what it has left.
 func (c *client) embed(ctx context.Context, own *product.Client, key string, rate float64) error {
 	for ctx.Err() == nil {
-		blocks, err := product.NewBlocks(own, key, product.WithFirstBlock(20))
+		blocks, err := product.NewBlocks(own, key, product.WithBlocksFirstSize(20))
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
@@ -26,8 +27,7 @@ func (w workers) AcquireWorker(ctx context.Context, req *snowraftv1.AcquireWorke
 	if err != nil {
 		return nil, err
 	}
-	// The state machine checks it all again; what can never be granted need not get into the log.
-	if err := fsm.CheckHolder(req.GetHolder()); err != nil {
+	if err := nfc.Check("holder name", req.GetHolder()); err != nil {
 		return nil, wire.Invalid(err.Error())
 	}
 	if err := checkWindow(req.GetWindowMs()); err != nil {

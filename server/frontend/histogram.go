@@ -41,7 +41,7 @@ func (h *histogram) metric(desc *prometheus.Desc, labels ...string) prometheus.M
 	for i := range h.buckets {
 		count += h.buckets[i].Load()
 		if i < len(bounds) {
-			below[bounds[i].Seconds()] = count
+			below[float64(bounds[i])/1e9] = count // Seconds would round twice
 		}
 	}
 	if count == 0 {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -39,8 +40,11 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.Name = name
 	}
+	if err := nfc.CheckProcess("gateway name", c.Name); err != nil {
+		return c, err
+	}
 	if len(c.Members) == 0 {
-		return c, errors.New("addr is empty: a gateway needs the API address of a member")
+		return c, errors.New("members is empty: a gateway needs the API address of a member")
 	}
 	if _, err := redis.ParseCreateMode(c.RedisCreate); err != nil {
 		return c, fmt.Errorf("redis-%w", err)

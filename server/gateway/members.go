@@ -39,7 +39,7 @@ func (m *members) admit(ctx context.Context, method string) error {
 		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "this is a gateway: it never leads", RetryAfter: rpc.RetrySoon}
 	case slices.Contains(metadata.ValueFromIncomingContext(ctx, rpc.Via), m.id):
 		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.NotAMember,
-			Message: fmt.Sprintf("gateway %s asks itself: --addr has to lead to members", m.name)}
+			Message: fmt.Sprintf("gateway %s forwards to itself; set --members to members", m.name)}
 	case method == snowraftv1.ClusterService_Leave_FullMethodName:
 		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.NotAMember,
 			Message: "a gateway is no member, so it can't leave, and it asks no other to: stop it, or ask the member that is to leave"}

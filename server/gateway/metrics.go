@@ -1,10 +1,9 @@
 package gateway
 
 import (
-	"time"
-
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/frontend"
 )
@@ -27,11 +26,11 @@ func newAsked() *asked {
 }
 
 // try is a client's hook.
-func (a *asked) try(method, _ string, took time.Duration, err error) {
-	e := rpc.FromError(err)
-	method = method[1:] // without the slash
+func (a *asked) try(t client.TryInfo) {
+	e := rpc.FromError(t.Err)
+	method := t.Method[1:] // without the slash
 	a.requests.WithLabelValues(method, rpc.CodeName(e.Code), e.Reason).Inc()
-	a.duration.WithLabelValues(method).Observe(took.Seconds())
+	a.duration.WithLabelValues(method).Observe(t.Took.Seconds())
 }
 
 var (

@@ -189,9 +189,10 @@ func TestAnswers(t *testing.T) {
 			"ask several times, or move the sequence with: snowraft seq set NAME VALUE\r\n"},
 		{"INCRBY a 1000000\r\n", ":1000000\r\n"},
 		{"INCR little\r\nINCR little\r\n", ":1\r\n-ERR sequence little is exhausted\r\n"},
-		{"INCR \"\"\r\n", "-ERR a key is the name of a sequence, of 1 to 128 bytes: this one has 0\r\n"},
-		{"INCR \"a b\"\r\n", "-ERR a key is the name of a sequence, of printable characters without spaces: this one has U+0020\r\n"},
-		{"GET \"\\xff\"\r\n", "-ERR a key is the name of a sequence, in UTF-8: this one is not UTF-8\r\n"},
+		{"INCR \"\"\r\n", "-ERR key of 0 bytes: expected 1 to 128 bytes\r\n"},
+		{"INCR \"a b\"\r\n", "-ERR key \"a b\": U+0020 at byte 1 is a space or invisible; use visible characters\r\n"},
+		{"INCR $a\r\n", "-ERR key \"$a\": names that begin with \"$\" are reserved; choose another name\r\n"},
+		{"GET \"\\xff\"\r\n", "-ERR key \"\\xff\": expected UTF-8\r\n"},
 		{"EXISTS \"\\xff\" unused\r\n", ":1\r\n"},
 		{"DECR a\r\n", "-ERR DECR is not served: a number that was given out is never taken back. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},

@@ -1,12 +1,6 @@
 package redis
 
-import (
-	"fmt"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/snowraft/snowraft/internal/limits"
-)
+import "github.com/snowraft/snowraft/internal/names"
 
 const maxKeys = 64
 
@@ -24,10 +18,10 @@ func (k *keys) get(key []byte) (string, error) {
 	}
 	s, ok := k.all[string(key)]
 	if !ok {
-		if err := checkKey(key); err != nil {
+		s = string(key)
+		if err := names.Check("key", s); err != nil {
 			return "", err
 		}
-		s = string(key)
 		if k.all == nil || len(k.all) == maxKeys {
 			k.all = make(map[string]string)
 		}
@@ -35,20 +29,4 @@ func (k *keys) get(key []byte) (string, error) {
 	}
 	k.last = s
 	return s, nil
-}
-
-// checkKey refuses what is not the name of any sequence.
-func checkKey(key []byte) error {
-	if len(key) == 0 || len(key) > limits.NameBytes {
-		return fmt.Errorf("a key is the name of a sequence, of 1 to %d bytes: this one has %d", limits.NameBytes, len(key))
-	}
-	if !utf8.Valid(key) {
-		return fmt.Errorf("a key is the name of a sequence, in UTF-8: this one is not UTF-8")
-	}
-	for _, r := range string(key) {
-		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
-			return fmt.Errorf("a key is the name of a sequence, of printable characters without spaces: this one has %U", r)
-		}
-	}
-	return nil
 }

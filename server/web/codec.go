@@ -2,32 +2,44 @@ package web
 
 import (
 	"bytes"
-	"encoding/json"
+	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/apijson"
 )
 
-// codec is the JSON of /v1: names in lowerCamelCase, 64-bit numbers as strings,
-// every field that has no presence of its own, no field that is not known.
-var codec = &jsonCodec{runtime.JSONPb{MarshalOptions: protojson.MarshalOptions{EmitDefaultValues: true}}}
+// codec is the JSON of /v1, one line each.
+var codec = &jsonCodec{}
 
+// jsonCodec implements runtime.Marshaler for messages, which is all that bodies hold.
 type jsonCodec struct{ runtime.JSONPb }
 
-// Marshal writes one line that is the same for the same message: protojson
-// itself adds spaces at random.
-func (c *jsonCodec) Marshal(v any) ([]byte, error) {
-	raw, err := c.JSONPb.Marshal(v)
-	if err != nil {
-		return nil, err
+// Marshal writes a message.
+func (*jsonCodec) Marshal(v any) ([]byte, error) {
+	m, ok := v.(proto.Message)
+	if !ok {
+		return nil, fmt.Errorf("%T is not a message", v)
 	}
-	line := bytes.NewBuffer(make([]byte, 0, len(raw)+1))
-	if err := json.Compact(line, raw); err != nil {
-		return nil, err
+	line, err := apijson.Marshal(m)
+	return append(line, '\n'), err
+}
+
+// Unmarshal reads into a message, or into a field of one, whose type is a pointer to a message.
+func (*jsonCodec) Unmarshal(raw []byte, v any) error {
+	if m, ok := v.(proto.Message); ok {
+		return apijson.Unmarshal(raw, m)
 	}
-	line.WriteByte('\n')
-	return line.Bytes(), nil
+	field := reflect.ValueOf(v).Elem()
+	field.Set(reflect.New(field.Type().Elem()))
+	m, ok := reflect.TypeAssert[proto.Message](field)
+	if !ok {
+		return fmt.Errorf("%T is not a message", v)
+	}
+	return apijson.Unmarshal(raw, m)
 }
 
 // NewDecoder reads a whole body, which must be one JSON value; an empty one is io.EOF.
@@ -39,10 +51,6 @@ func (c *jsonCodec) NewDecoder(r io.Reader) runtime.Decoder {
 		}
 		if len(bytes.TrimSpace(raw)) == 0 {
 			return io.EOF
-		}
-		// All of it: what comes after a value would be dropped without a word.
-		if err := json.Unmarshal(raw, new(json.RawMessage)); err != nil {
-			return err
 		}
 		return c.Unmarshal(raw, v)
 	})

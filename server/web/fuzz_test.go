@@ -21,7 +21,7 @@ func FuzzHTTP(f *testing.F) {
 	} {
 		f.Add("GET", path, "", "", "")
 		f.Add("POST", path, `{"count":1}`, "Content-Type", "application/json")
-		f.Add("PATCH", path, `{"name":"x","max":"9","rollback":"ROLLBACK_POLICY_SWAP"}`, "Grpc-Timeout", "1S")
+		f.Add("PATCH", path, `{"name":"x","max":"9","rollback":"swap"}`, "Grpc-Timeout", "1S")
 		f.Add("DELETE", path, "a=b&count=1", "Snowraft-Forwarded-By", "x")
 	}
 	r := newRig(f)

@@ -9,9 +9,14 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/genproto/googleapis/api/annotations"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -75,6 +80,13 @@ func TestCustomMethods(t *testing.T) {
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"max", "time_zone"}) {
 		t.Errorf("asked for %v", got)
 	}
+	want(t, r.ask("PATCH", "/v1/sequences/a", `{"mode":"strict","reset":"daily"}`), http.StatusOK,
+		`{"sequence":{"name":"a","mode":"strict","blockDurationMs":"0","minBlock":"0","maxBlock":"0","reset":"daily","timeZone":"","format":"","description":"",`+
+			`"createdAtMs":"0","generation":"0","period":0,"remaining":"0"},"unreachedMembers":[]}`+"\n")
+	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); got.GetSequence().GetReset_() != snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY ||
+		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"mode", "reset"}) {
+		t.Errorf("asked for %v", got)
+	}
 	for _, body := range []string{`{"name":"a/b","max":"9"}`, `{"name":null,"max":"9"}`, `{"max":9}`} {
 		r.service.request = nil
 		if w := r.ask("PATCH", "/v1/sequences/a%2Fb", body); w.Code != http.StatusOK || r.service.request.(*snowraftv1.UpdateSequenceRequest).GetSequence().GetMax() != 9 {
@@ -128,6 +140,8 @@ func TestRefusals(t *testing.T) {
 		{"negative", "POST", "/v1/ids:generate", `{"count":-1}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "-1"},
 		{"list", "POST", "/v1/ids:generate", `[]`, 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
 		{"unknown field", "POST", "/v1/ids:generate", `{"coutn":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `unknown field "coutn"`},
+		{"unknown word", "PATCH", "/v1/sequences/a", `{"mode":"fast"}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `mode "fast": expected one of relaxed, strict`},
+		{"null for a resource", "PATCH", "/v1/sequences/a", `null`, 400, codes.InvalidArgument, rpc.InvalidArgument, "unexpected token"},
 		{"unknown field of PATCH", "PATCH", "/v1/sequences/a", `{"maxx":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "maxx"},
 		{"another name in the body", "PATCH", "/v1/sequences/a", `{"max":"5","name":"b"}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `the name "b" and the path "a"`},
 		{"no name in the body", "PATCH", "/v1/sequences/a", `{"name":""}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `the name ""`},
@@ -265,6 +279,26 @@ func TestOtherSitesAreKeptOut(t *testing.T) {
 	if w := r.ask("GET", "/v1/sequences/a", "", "Sec-Fetch-Site: cross-site"); w.Code != http.StatusOK {
 		t.Errorf("what takes nothing: %d %s", w.Code, w.Body)
 	}
+}
+
+// TestParametersHaveNoEnums checks that no request has an enum outside its body: the gateway would
+// expect the name of the value there, and not its word.
+func TestParametersHaveNoEnums(t *testing.T) {
+	protoregistry.GlobalFiles.RangeFilesByPackage(apijson.Package, func(f protoreflect.FileDescriptor) bool {
+		for i := range f.Services().Len() {
+			methods := f.Services().Get(i).Methods()
+			for j := range methods.Len() {
+				m := methods.Get(j)
+				rule, _ := proto.GetExtension(m.Options(), annotations.E_Http).(*annotations.HttpRule)
+				for k := range m.Input().Fields().Len() {
+					if field := m.Input().Fields().Get(k); field.Enum() != nil && rule.GetBody() != "*" {
+						t.Errorf("%s: %s is an enum outside the body", m.FullName(), field.Name())
+					}
+				}
+			}
+		}
+		return true
+	})
 }
 
 func TestAnswersAreTheSameEachTime(t *testing.T) {

@@ -138,7 +138,8 @@ func (SequenceReset) EnumDescriptor() ([]byte, []int) {
 // Sequence is a named counter.
 type Sequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// 1 to 128 bytes of printable UTF-8 without spaces; case matters.
+	// 1 to 128 bytes of printable UTF-8 without spaces; case matters. Names that begin with "$" are reserved. The name of
+	// a new sequence is in Unicode normalization form C.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The first number of each period; absent: 1, or -1 with a negative increment.
 	Start *int64 `protobuf:"varint,2,opt,name=start,proto3,oneof" json:"start,omitempty"`

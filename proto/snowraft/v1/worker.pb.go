@@ -82,7 +82,7 @@ type AcquireWorkerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The layout's name; empty means "default".
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	// A stable name of who asks, 1 to 128 bytes.
+	// A stable name of the process, by the rules of Sequence.name.
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	// 16 random bytes, drawn anew at each start of the process.
 	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`

@@ -56,7 +56,7 @@ func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int
 	if err != nil {
 		return nil, err
 	}
-	g, err := client.NewGenerator(c, client.WithLayout(layout), client.WithLanes(lanes), client.WithHolder(Holder))
+	g, err := client.NewGenerator(c, client.WithGeneratorLayout(layout), client.WithGeneratorLanes(lanes), client.WithGeneratorHolder(Holder))
 	if err != nil {
 		_ = c.Close() // as below
 		return nil, err

@@ -4,11 +4,12 @@ import (
 	"context"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/names"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -19,10 +20,23 @@ const (
 	mostCompletions = 100
 )
 
-// Args checks the arguments of a command whose first one is the name of a sequence.
+// Args checks the arguments of a command whose first one is the name of a sequence. It uses no Unicode tables,
+// so that a name which a later version has created is not refused here.
 func Args(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 && !utf8.ValidString(args[0]) {
-		return cli.Usagef("%s: NAME %q: expected 1 to 128 bytes of printable UTF-8 without spaces", cli.Below(cmd), args[0])
+	if len(args) > 0 {
+		if err := names.Check(cli.Below(cmd)+": NAME", args[0]); err != nil {
+			return cli.Usagef("%v", err)
+		}
+	}
+	return cli.Args(cmd, args)
+}
+
+// newArgs is Args of a command that gives the name to a new sequence.
+func newArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		if err := nfc.Check(cli.Below(cmd)+": NAME", args[0]); err != nil {
+			return cli.Usagef("%v", err)
+		}
 	}
 	return cli.Args(cmd, args)
 }
@@ -40,7 +54,7 @@ func Complete(a *cli.App) cobra.CompletionFunc {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return names(a, cmd, begin)
+		return existing(a, cmd, begin)
 	}
 }
 
@@ -48,13 +62,13 @@ func Complete(a *cli.App) cobra.CompletionFunc {
 func completeFlag(a *cli.App, cmd *cobra.Command, flag string) {
 	// The one error there is: the flag does not exist or was registered before.
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, begin string) ([]string, cobra.ShellCompDirective) {
-		return names(a, cmd, begin)
+		return existing(a, cmd, begin)
 	})
 }
 
-// names returns the names that begin like that, with what they are for.
+// existing returns the names that begin like that, with what they are for.
 // An error would not be read while a command line is completed: it offers nothing then.
-func names(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellCompDirective) {
+func existing(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellCompDirective) {
 	if err := cli.Resolve(cmd.Flags(), a.Env, nil); err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
@@ -68,9 +82,9 @@ func names(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.ShellC
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var names []string
+	var offered []string
 	for _, s := range resp.GetSequences() {
-		names = append(names, cobra.CompletionWithDesc(s.GetName(), cli.OneLine(s.GetDescription())))
+		offered = append(offered, cobra.CompletionWithDesc(s.GetName(), cli.OneLine(s.GetDescription())))
 	}
-	return names, cobra.ShellCompDirectiveNoFileComp
+	return offered, cobra.ShellCompDirectiveNoFileComp
 }

@@ -107,12 +107,13 @@ What a deleted sequence gave out is remembered. Creating one of its name that
 would give out the same numbers again is refused unless --force is given: choose
 a --start beyond them instead.
 
-Names have 1 to 128 bytes of printable UTF-8 without spaces; case matters.`,
+A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NFC),
+without spaces. Case matters. Names that begin with $ are reserved.`,
 		Example: `  snowraft seq create orders
   snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
-		Args: Args,
+		Args: newArgs,
 	}
 	f := addSpecFlags(cmd, false)
 	cmd.Flags().BoolVar(&force, "force", false, "create it even if numbers of a deleted sequence of this name repeat")

@@ -11,6 +11,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cluster"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/server"
 )
 
@@ -118,6 +119,9 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 			return cli.Usagef("--name: expected a name, as the host has none: %v", err)
 		}
 		c.Name = name
+	}
+	if err := nfc.CheckProcess("--name", c.Name); err != nil {
+		return cli.Usagef("%v", err)
 	}
 	cluster.KeepGiven(&c.Config, func(name string) bool { return flags.Changed(initialPrefix + name) })
 	switch {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/server/gateway"
 )
 
@@ -72,6 +73,11 @@ func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 
 // finish checks what can only be checked together.
 func (c *gatewayConfig) finish() error {
+	if c.Name != "" { // else the host's
+		if err := nfc.CheckProcess("--name", c.Name); err != nil {
+			return cli.Usagef("%v", err)
+		}
+	}
 	if len(c.members) == 0 {
 		return cli.Usagef("--%s: missing; expected the API address of at least one member", membersFlag)
 	}

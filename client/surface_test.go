@@ -1,0 +1,144 @@
+package client_test
+
+import (
+	"bytes"
+	"fmt"
+	"go/importer"
+	"go/token"
+	"go/types"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/snowraft/snowraft/"
+
+// public lists the packages that promise something to importers.
+var public = []string{module + "client", module + "sequence", module + "snowflake"}
+
+// Programs may name every type that they get from a public package, and none of them changes because Snowraft's own
+// packages do.
+func TestPublicPackagesExposeNoTypesOfOthers(t *testing.T) {
+	t.Parallel()
+	for _, path := range public {
+		pkg := load(t, path)
+		s := surface{seen: make(map[types.Type]bool)}
+		for _, name := range pkg.Scope().Names() {
+			if o := pkg.Scope().Lookup(name); o.Exported() {
+				s.walk(o.Type(), path+"."+name)
+			}
+		}
+		if len(s.seen) < 10 {
+			t.Errorf("%s: only %d types were looked at", path, len(s.seen))
+		}
+		for _, fault := range s.faults {
+			t.Error(fault)
+		}
+	}
+}
+
+// The walk itself finds what is wrong with a package that promises nothing.
+func TestSurfaceFindsTypesOfOthers(t *testing.T) {
+	t.Parallel()
+	pkg := load(t, module+"allocator")
+	for name, want := range map[string]string{
+		"Open":   module + "internal/clock.Watch", // through a field of a parameter
+		"Config": module + "allocator.Config",
+		"Issuer": module + "allocator.Issuer",
+	} {
+		s := surface{seen: make(map[types.Type]bool)}
+		s.walk(pkg.Scope().Lookup(name).Type(), name)
+		if !slices.ContainsFunc(s.faults, func(f string) bool { return strings.Contains(f, want) }) {
+			t.Errorf("%s: %v, want %s among them", name, s.faults, want)
+		}
+	}
+}
+
+// load returns the type information of a package, from what the compiler made.
+func load(t *testing.T, path string) *types.Package {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "go", "list", "-export", "-deps", "-f", "{{.ImportPath}} {{.Export}}", path)
+	command.Stderr = t.Output()
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := make(map[string]string)
+	for line := range bytes.Lines(out) {
+		if at, file, ok := strings.Cut(strings.TrimSpace(string(line)), " "); ok {
+			files[at] = file
+		}
+	}
+	pkg, err := importer.ForCompiler(token.NewFileSet(), "gc", func(path string) (io.ReadCloser, error) { return os.Open(files[path]) }).Import(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pkg
+}
+
+// surface walks the types that a program sees of a package.
+type surface struct {
+	seen   map[types.Type]bool
+	faults []string
+}
+
+func (s *surface) walk(t types.Type, where string) {
+	if t == nil || s.seen[t] {
+		return
+	}
+	s.seen[t] = true
+	switch t := t.(type) {
+	case *types.Alias:
+		s.named(t.Obj(), where)
+		s.walk(t.Rhs(), where)
+	case *types.Named:
+		if !s.named(t.Obj(), where) {
+			return
+		}
+		for a := range t.TypeArgs().Types() {
+			s.walk(a, where)
+		}
+		for m := range types.NewMethodSet(types.NewPointer(t)).Methods() {
+			if m.Obj().Exported() {
+				s.walk(m.Type(), where+"."+m.Obj().Name())
+			}
+		}
+		s.walk(t.Underlying(), where)
+	case *types.Struct:
+		for f := range t.Fields() {
+			if f.Exported() {
+				s.walk(f.Type(), where+"."+f.Name())
+			}
+		}
+	case *types.Interface:
+		for m := range t.Methods() {
+			s.walk(m.Type(), where+"."+m.Name())
+		}
+	case *types.Signature:
+		for v := range t.Params().Variables() {
+			s.walk(v.Type(), where)
+		}
+		for v := range t.Results().Variables() {
+			s.walk(v.Type(), where)
+		}
+	case *types.Map:
+		s.walk(t.Key(), where)
+		s.walk(t.Elem(), where)
+	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
+		s.walk(t.Elem(), where)
+	}
+}
+
+// named notes a type of another package of ours, and reports whether to look into the type.
+func (s *surface) named(o *types.TypeName, where string) bool {
+	if o.Pkg() == nil || !strings.HasPrefix(o.Pkg().Path()+"/", module) {
+		return false // the language's, or of another module
+	}
+	if !slices.Contains(public, o.Pkg().Path()) {
+		s.faults = append(s.faults, fmt.Sprintf("%s mentions %s.%s", where, o.Pkg().Path(), o.Name()))
+	}
+	return true
+}

@@ -1,0 +1,55 @@
+// Package names has the rule for the names of sequences, holders and members.
+//
+// The rule is part of the state machine: replicas must agree about every name, whichever version of Go they
+// were built with. So the rule reads no tables of Unicode, which differ between versions: what it needs of
+// them is written out. Package nfc has the rule for a name that is new, which does read them.
+package names
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/snowraft/snowraft/internal/limits"
+)
+
+// reserved begins the names that are kept for Snowraft itself.
+const reserved = "$"
+
+// Check returns an error unless name has 1 to 128 bytes of visible UTF-8 and is not reserved. The noun begins
+// the error.
+func Check(noun, name string) error {
+	if name == "" || len(name) > limits.NameBytes {
+		return fmt.Errorf("%s of %d bytes: expected 1 to %d bytes", noun, len(name), limits.NameBytes)
+	}
+	if !utf8.ValidString(name) {
+		return fmt.Errorf("%s %q: expected UTF-8", noun, name)
+	}
+	if strings.HasPrefix(name, reserved) {
+		return fmt.Errorf("%s %q: names that begin with %q are reserved; choose another name", noun, name, reserved)
+	}
+	for i, r := range name {
+		if invisible(r) {
+			return fmt.Errorf("%s %+q: %U at byte %d is a space or invisible; use visible characters", noun, name, r, i)
+		}
+	}
+	return nil
+}
+
+// invisible reports whether r is a space, or a character that changes other characters or nothing: a control,
+// a mark of direction, a filler, a selector of variants, a tag, or no character.
+func invisible(r rune) bool {
+	switch {
+	case r <= 0x20, r >= 0x7f && r <= 0xa0, r == 0xad:
+	case r == 0x034f, r == 0x061c, r >= 0x115f && r <= 0x1160, r == 0x1680:
+	case r >= 0x17b4 && r <= 0x17b5, r >= 0x180b && r <= 0x180f:
+	case r >= 0x2000 && r <= 0x200f, r >= 0x2028 && r <= 0x202f, r >= 0x205f && r <= 0x206f:
+	case r == 0x2800, r == 0x3000, r == 0x3164:
+	case r >= 0xfdd0 && r <= 0xfdef, r >= 0xfe00 && r <= 0xfe0f, r == 0xfeff, r == 0xffa0, r >= 0xfff0 && r <= 0xfffb:
+	case r >= 0x1bca0 && r <= 0x1bca3, r >= 0x1d173 && r <= 0x1d17a:
+	case r >= 0xe0000 && r <= 0xe0fff, r&0xfffe == 0xfffe:
+	default:
+		return false
+	}
+	return true
+}

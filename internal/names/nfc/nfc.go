@@ -1,0 +1,42 @@
+// Package nfc has the rule for a name that is new: what package names requires, and Unicode's normalization
+// form C, so that two names which read the same are not two sequences or two holders.
+//
+// The rule reads the Unicode tables of the program that it is built into, and two members of different
+// versions may disagree about a character that is new to Unicode. So only a proposer may apply the rule,
+// before a name is in the log. The state machine, and whoever looks a name up, applies that of package names.
+// A name of characters that were assigned when it was checked is in the form in every later version as well.
+package nfc
+
+import (
+	"fmt"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/names"
+)
+
+// Check returns an error unless name may be given to something new. The noun begins the error.
+func Check(noun, name string) error {
+	if err := names.Check(noun, name); err != nil {
+		return err
+	}
+	for i, r := range name {
+		if !unicode.IsPrint(r) {
+			return fmt.Errorf("%s %+q: %U at byte %d is not printable in Unicode %s; choose another name", noun, name, r, i, unicode.Version)
+		}
+	}
+	if !norm.NFC.IsNormalString(name) {
+		return fmt.Errorf("%s %+q: not in Unicode normalization form C (NFC); use %+q", noun, name, norm.NFC.String(name))
+	}
+	return nil
+}
+
+// CheckProcess returns an error unless name may be given to a process: its lanes append a slash and a number.
+func CheckProcess(noun, name string) error {
+	if len(name) > limits.ProcessBytes {
+		return fmt.Errorf("%s of %d bytes: expected 1 to %d bytes", noun, len(name), limits.ProcessBytes)
+	}
+	return Check(noun, name)
+}
