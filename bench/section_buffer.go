@@ -69,7 +69,7 @@ func buffer() section {
 
 // filled waits until a buffer has as many IDs as it holds.
 func filled(ctx context.Context, ids *client.Buffer) error {
-	if err := ids.Ready(ctx); err != nil {
+	if err := ids.WaitReady(ctx); err != nil {
 		return err
 	}
 	if s := ids.Stats(); s.Level < s.Capacity/2 {

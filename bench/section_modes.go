@@ -40,7 +40,7 @@ func modes() section {
 			return nil, err
 		}
 		started.add(ids.Close)
-		if err := ids.Ready(ctx); err != nil {
+		if err := ids.WaitReady(ctx); err != nil {
 			return nil, err
 		}
 		front, err := oneByOne(gateway.api, 64, &started)

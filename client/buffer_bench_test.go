@@ -31,7 +31,7 @@ func benchmarkBuffer(b *testing.B, goroutines int) {
 	}
 	buffer := newBuffer(plenty(), limits.CallTimeout, o)
 	defer buffer.Close()
-	if err := buffer.Ready(b.Context()); err != nil {
+	if err := buffer.WaitReady(b.Context()); err != nil {
 		b.Fatal(err)
 	}
 	ctx := b.Context()

@@ -26,7 +26,7 @@ func TestBufferWhenEmpty(t *testing.T) {
 		if took := time.Since(began); took != 2*time.Second {
 			t.Errorf("waited %v", took)
 		}
-		if err := waits.Ready(ctx); !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) {
+		if err := waits.WaitReady(ctx); !errors.Is(err, down) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
 		began = time.Now()
@@ -75,7 +75,7 @@ func TestBufferClose(t *testing.T) {
 			return 0
 		}}
 		b := openBuffer(t, s, WithBufferSize(10, 10), WithBufferThreshold(0))
-		if err := b.Ready(t.Context()); err != nil {
+		if err := b.WaitReady(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		hang.Store(true)
@@ -100,7 +100,7 @@ func TestBufferClose(t *testing.T) {
 		if _, err := b.Next(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
-		if err := b.Ready(t.Context()); !errors.Is(err, ErrClosed) {
+		if err := b.WaitReady(t.Context()); !errors.Is(err, ErrClosed) {
 			t.Error(err)
 		}
 	})

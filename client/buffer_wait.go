@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -24,11 +23,6 @@ func (b *Buffer) await(ctx context.Context) (id int64, err error) {
 		return ok
 	})
 	return id, err
-}
-
-// Ready waits until the buffer has IDs. It fails as Next does when it waits.
-func (b *Buffer) Ready(ctx context.Context) error {
-	return b.wait(ctx, func() bool { return b.Stats().Level > 0 })
 }
 
 // wait waits until ok after an answer to the filler, or until that makes no sense any more.
@@ -94,9 +88,4 @@ func (b *Buffer) trouble() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.problem
-}
-
-// lasting reports whether a problem does not end by waiting.
-func lasting(err error) bool {
-	return errors.Is(err, ErrClosed) || errors.Is(err, ErrUnknownLayout) || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrInvalidArgument)
 }

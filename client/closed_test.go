@@ -24,7 +24,7 @@ func TestClosedClient(t *testing.T) {
 	_, unary := snowraftv1.NewClusterServiceClient(c.Conn()).ListMembers(t.Context(), new(snowraftv1.ListMembersRequest))
 	_, stream := snowraftv1.NewIdServiceClient(c.Conn()).StreamIds(t.Context())
 	_, number := c.Sequence("s").Next(t.Context())
-	for what, err := range map[string]error{"Ready": c.Ready(), "a call": unary, "a stream": stream, "a number": number} {
+	for what, err := range map[string]error{"Ready": c.Ready(), "WaitReady": c.WaitReady(t.Context()), "a call": unary, "a stream": stream, "a number": number} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("%s: %v", what, err)
 		}

@@ -2,10 +2,8 @@ package client
 
 import (
 	"context"
-	"fmt"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/connectivity"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -35,20 +33,5 @@ func (c conn) channel(method string) *channel {
 		return c.client.ids
 	default:
 		return c.client.leader
-	}
-}
-
-// Ready is nil when there is a connection to a member that can issue IDs now; else it matches
-// ErrUnavailable, or ErrClosed. It begins to connect if that has not begun, and does not wait for it.
-func (c *Client) Ready() error {
-	c.members.start()
-	c.ids.Connect()
-	switch state := c.ids.GetState(); state {
-	case connectivity.Ready:
-		return nil
-	case connectivity.Shutdown:
-		return ErrClosed
-	default:
-		return fmt.Errorf("client: there is no connection to a member that can issue IDs, it is %v: %w", state, ErrUnavailable)
 	}
 }

@@ -48,7 +48,7 @@ func ExampleWithBufferNoWait() {
 		log.Fatal(err)
 	}
 	defer ids.Close()
-	if err := ids.Ready(ctx); err != nil { // the first IDs are there
+	if err := ids.WaitReady(ctx); err != nil { // the first IDs are there
 		log.Fatal(err)
 	}
 

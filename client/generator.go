@@ -148,21 +148,6 @@ func (g *Generator) take(ctx context.Context, n int) (*[]allocator.Range, error)
 	return taken, nil
 }
 
-// Ready returns nil when an ID could be issued right now, or in a tick's time, and otherwise why
-// not. It takes none.
-func (g *Generator) Ready() error {
-	i := g.issuer.Load()
-	if i == nil {
-		g.mu.Lock()
-		defer g.mu.Unlock()
-		return g.missing()
-	}
-	if err := i.Ready(); err != nil {
-		return g.failure(err)
-	}
-	return nil
-}
-
 // Close ends issuing and gives the workers back, so that others can have them at once. Its error says
 // which were not given back, because no member could be reached or ctx ended: they become free when their windows
 // have passed. No goroutine of the generator is left afterwards.

@@ -9,7 +9,6 @@ type LaneStatus struct {
 	Token               uint64 // fencing token of the worker; 0: the lane holds no worker
 	FromTick, UntilTick int64  // the window: UntilTick is the first tick after it
 	ServeUntil          time.Time
-	Idle                bool   // the worker was released because no caller used the lane; the next call wakes it
 	Problem             string // why the lane cannot issue or its window is not extended; empty if neither
 }
 
@@ -24,7 +23,7 @@ func (g *Generator) Lanes() []LaneStatus {
 	for k, l := range lanes {
 		all[k] = LaneStatus{
 			Lane: l.Lane, Worker: l.Worker, Token: l.Token, FromTick: l.From, UntilTick: l.Until,
-			ServeUntil: l.ServeUntil, Idle: l.Idle, Problem: l.Problem,
+			ServeUntil: l.ServeUntil, Problem: l.Problem,
 		}
 	}
 	return all

@@ -21,6 +21,9 @@ func TestGenerator(t *testing.T) {
 	hosts := startHosts(t, 1)
 	c := newApplication(t, apis(hosts...))
 	g := embed(t, c, client.WithGeneratorHolder("app"), client.WithGeneratorLanes(2))
+	if err := g.WaitReady(t.Context()); err != nil || g.Ready() != nil {
+		t.Fatalf("WaitReady() = %v, then Ready() = %v", err, g.Ready())
+	}
 	var all issued
 	var last int64
 	for range 1000 {
@@ -151,9 +154,19 @@ func TestGeneratorWithoutACluster(t *testing.T) {
 	if err := g.Ready(); !errors.Is(err, client.ErrWindowEnded) || g.Lanes() != nil {
 		t.Errorf("%v", err)
 	}
+	ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := g.WaitReady(ctx); !errors.Is(err, client.ErrWindowEnded) || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("WaitReady() = %v", err)
+	}
+	waiting := make(chan error)
+	go func() { waiting <- g.WaitReady(t.Context()) }()
 	began := time.Now()
 	if err := g.Close(t.Context()); err != nil || time.Since(began) > time.Second {
 		t.Errorf("closed after %v: %v", time.Since(began), err)
+	}
+	if err := <-waiting; !errors.Is(err, client.ErrClosed) {
+		t.Errorf("WaitReady() = %v after Close", err)
 	}
 	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrClosed) {
 		t.Errorf("%v", err)
@@ -178,9 +191,12 @@ func TestGeneratorOfAClosedClient(t *testing.T) {
 func TestGeneratorOfAnUnknownLayout(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
-	g := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout("later"))
+	g := embed(t, newApplication(t, apis(hosts...)), client.WithGeneratorLayout("later"), client.WithGeneratorNoWait())
 	if _, err := g.Next(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
 		t.Fatal(err)
+	}
+	if err := g.WaitReady(t.Context()); !errors.Is(err, client.ErrUnknownLayout) {
+		t.Fatalf("WaitReady() = %v", err)
 	}
 	hosts[0].narrow("later", 4)
 	eventually(t, "it issues", func() bool { _, err := g.Next(t.Context()); return err == nil })

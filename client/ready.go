@@ -1,0 +1,105 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
+)
+
+// readyPause is the time between two looks at the lanes of a generator while a caller waits for them.
+const readyPause = 10 * time.Millisecond
+
+// Ready returns nil if there is a connection to a member that can issue IDs now; else an error that matches
+// ErrUnavailable or ErrClosed. It begins to connect if that has not begun, and does not wait for it.
+func (c *Client) Ready() error {
+	_, err := c.state()
+	return err
+}
+
+// WaitReady waits until Ready returns nil, as long as ctx allows or else for the client's timeout. It fails at once
+// after Close.
+func (c *Client) WaitReady(ctx context.Context) error {
+	ctx, cancel := bounded(ctx, c.opts.timeout)
+	defer cancel()
+	for {
+		state, err := c.state()
+		if err == nil || lasting(err) {
+			return err
+		}
+		if !c.ids.WaitForStateChange(ctx, state) {
+			return unready(ctx, err)
+		}
+	}
+}
+
+func (c *Client) state() (connectivity.State, error) {
+	c.members.start()
+	c.ids.Connect()
+	switch state := c.ids.GetState(); state {
+	case connectivity.Ready:
+		return state, nil
+	case connectivity.Shutdown:
+		return state, ErrClosed
+	default:
+		return state, &Error{code: codes.Unavailable, message: "no connection to a member that can issue IDs: it is " + state.String()}
+	}
+}
+
+// Ready returns nil if the buffer has IDs, and otherwise the error that Next fails with if it does not wait. It takes
+// no ID.
+func (b *Buffer) Ready() error {
+	if b.life.Err() == nil && b.Stats().Level > 0 {
+		return nil
+	}
+	return b.gap()
+}
+
+// WaitReady waits until the buffer has IDs. It waits and fails as Next does without [WithBufferNoWait].
+func (b *Buffer) WaitReady(ctx context.Context) error {
+	return b.wait(ctx, func() bool { return b.Stats().Level > 0 })
+}
+
+// Ready returns nil if an ID could be issued now, or in a tick's time, and otherwise the reason. It takes no ID.
+func (g *Generator) Ready() error {
+	i := g.issuer.Load()
+	if i == nil {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		return g.missing()
+	}
+	if err := i.Ready(); err != nil {
+		return g.failure(err)
+	}
+	return nil
+}
+
+// WaitReady waits until Ready returns nil, as long as ctx allows or else for the client's timeout, also with
+// [WithGeneratorNoWait] and while a clock is wrong. It fails at once if waiting does not help: after Close, and with
+// ErrUnknownLayout and ErrTimeExhausted.
+func (g *Generator) WaitReady(ctx context.Context) error {
+	ctx, cancel := bounded(ctx, g.client.opts.timeout)
+	defer cancel()
+	for {
+		err := g.Ready()
+		if err == nil || lasting(err) {
+			return err
+		}
+		if !wait(ctx, readyPause, nil) {
+			return unready(ctx, err)
+		}
+	}
+}
+
+// unready is the error of a caller whose context ended while it waited; reason is the last one of Ready.
+func unready(ctx context.Context, reason error) error {
+	last, _ := errors.AsType[*Error](reason)
+	return interrupted(ctx.Err(), last)
+}
+
+// lasting reports whether a problem does not end by waiting.
+func lasting(err error) bool {
+	return errors.Is(err, ErrClosed) || errors.Is(err, ErrUnknownLayout) || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrInvalidArgument)
+}
