@@ -125,10 +125,10 @@ func TestGatewayOtherDoors(t *testing.T) {
 	t.Parallel()
 	g := inFront(t, startCluster(t, 3))
 	for _, c := range []struct{ method, path, body, want string }{
-		{"POST", "/v1/layouts", `{"layout":{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}}`, `"name":"t"`},
+		{"POST", "/v1/layouts", `{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}`, `"name":"t"`},
 		{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`},
 		{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`}, // now from its buffer
-		{"POST", "/v1/sequences", `{"sequence":{"name":"s","format":"N{seq}","mode":"strict"}}`, `"name":"s"`},
+		{"POST", "/v1/sequences", `{"name":"s","format":"N{seq}","mode":"strict"}`, `"name":"s"`},
 		{"POST", "/seq/s?count=2&request_id=a", "", "N1\nN2\n"},
 		{"POST", "/seq/s", "count=2&request_id=a", "N1\nN2\n"},
 		{"GET", "/api/segment/get/s", "", "3"},

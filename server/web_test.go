@@ -38,7 +38,7 @@ func TestHTTPOnAFollower(t *testing.T) {
 		method, path, body, want string
 	}{
 		{"GET", "/v1/workers", "", `"holder":"m`}, // only the leader can
-		{"POST", "/v1/layouts", `{"layout":{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}}`, `"name":"t"`},
+		{"POST", "/v1/layouts", `{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}`, `"name":"t"`},
 		{"GET", "/v1/layouts/t", "", `"unitMs":"1"`},
 		{"GET", "/v1/layouts", "", `"name":"default"`},
 		{"POST", "/v1/ids:generate", `{"count":3}`, `"count":3`},
@@ -65,7 +65,7 @@ func TestHTTPOnAFollower(t *testing.T) {
 // A long answer is whole, and holds nothing twice.
 func TestHTTPLongText(t *testing.T) {
 	n := startCluster(t, 1)[0]
-	if code, body := n.ask("POST", "/v1/sequences", `{"sequence":{"name":"s"}}`); code != http.StatusOK {
+	if code, body := n.ask("POST", "/v1/sequences", `{"name":"s"}`); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
 	}
 	for _, path := range []string{"/id?count=100000", "/seq/s?count=100000"} {

@@ -75,6 +75,10 @@ func TestCustomMethods(t *testing.T) {
 	if got := r.service.request.(*snowraftv1.ListSequencesRequest); got.GetPageSize() != 7 || got.GetPrefix() != "a" {
 		t.Errorf("asked for %v", got)
 	}
+	r.ask("POST", "/v1/sequences?force=true", `{"name":"a/b","max":"9"}`)
+	if got := r.service.request.(*snowraftv1.CreateSequenceRequest); !got.GetForce() || got.GetSequence().GetName() != "a/b" || got.GetSequence().GetMax() != 9 {
+		t.Errorf("asked for %v", got)
+	}
 	r.ask("PATCH", "/v1/sequences/a?force=true", `{"max":"9","time_zone":"UTC"}`)
 	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); !got.GetForce() || got.GetSequence().GetMax() != 9 ||
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"max", "time_zone"}) {
@@ -142,6 +146,9 @@ func TestRefusals(t *testing.T) {
 		{"unknown field", "POST", "/v1/ids:generate", `{"coutn":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `unknown field "coutn"`},
 		{"unknown word", "PATCH", "/v1/sequences/a", `{"mode":"fast"}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `mode "fast": expected one of relaxed, strict`},
 		{"null for a resource", "PATCH", "/v1/sequences/a", `null`, 400, codes.InvalidArgument, rpc.InvalidArgument, "unexpected token"},
+		{"resource within a resource", "POST", "/v1/sequences", `{"sequence":{"name":"a"}}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `unknown field "sequence"`},
+		{"layout within a layout", "POST", "/v1/layouts", `{"layout":{"name":"a"}}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `unknown field "layout"`},
+		{"parameter of the resource", "POST", "/v1/sequences", `{"name":"a","force":true}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `unknown field "force"`},
 		{"unknown field of PATCH", "PATCH", "/v1/sequences/a", `{"maxx":5}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "maxx"},
 		{"another name in the body", "PATCH", "/v1/sequences/a", `{"max":"5","name":"b"}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `the name "b" and the path "a"`},
 		{"no name in the body", "PATCH", "/v1/sequences/a", `{"name":""}`, 400, codes.InvalidArgument, rpc.InvalidArgument, `the name ""`},

@@ -130,6 +130,10 @@ func (s *service) ListSequences(ctx context.Context, req *snowraftv1.ListSequenc
 	return &snowraftv1.ListSequencesResponse{NextPageToken: "list"}, s.saw(ctx, req)
 }
 
+func (s *service) CreateSequence(ctx context.Context, req *snowraftv1.CreateSequenceRequest) (*snowraftv1.CreateSequenceResponse, error) {
+	return &snowraftv1.CreateSequenceResponse{}, s.saw(ctx, req)
+}
+
 func (s *service) UpdateSequence(ctx context.Context, req *snowraftv1.UpdateSequenceRequest) (*snowraftv1.UpdateSequenceResponse, error) {
 	return &snowraftv1.UpdateSequenceResponse{Sequence: req.GetSequence()}, s.saw(ctx, req)
 }
