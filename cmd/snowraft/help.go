@@ -15,7 +15,7 @@ func addCompletion(root *cobra.Command) {
 		if cmd.Name() != "completion" {
 			continue
 		}
-		cmd.Short = "Generate the completion script of a shell"
+		cmd.Short = "Generate a shell completion script"
 		cmd.Example = `  source <(snowraft completion bash)
   snowraft completion zsh >"${fpath[1]}/_snowraft"`
 		cmd.GroupID = groupOther
@@ -31,7 +31,7 @@ func addCompletion(root *cobra.Command) {
 func exitCodes() *cobra.Command {
 	return &cobra.Command{
 		Use:   "exit-codes",
-		Short: "What the exit codes mean",
+		Short: "Explain the exit codes",
 		Long: `The exit codes of snowraft:
 
   0  Done. For serve and dev: ended by SIGINT (Ctrl-C) or SIGTERM in good order,
@@ -59,8 +59,8 @@ report 128 plus the signal's number, so 130 after Ctrl-C.`,
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Help about any command",
-		Long:  `Explains a command or a topic, with its flags and examples.`,
+		Short: "Show help for a command",
+		Long:  `Show help for a command or a topic, with its flags and examples.`,
 		Example: `  snowraft help serve
   snowraft help layout create
   snowraft help exit-codes`,

@@ -28,18 +28,17 @@ func newRoot(h *serve.Host) *cobra.Command {
 	a := h.App
 	root := &cobra.Command{
 		Use:   "snowraft",
-		Short: "Unique, time-ordered IDs from a cluster that stays available",
-		Long: `Snowraft issues unique, time-ordered 64-bit IDs from a highly available cluster.
-Raft agrees, rarely, on who may issue what; every member then issues IDs from
-memory.
+		Short: "Issue unique, time-ordered IDs from a highly available cluster",
+		Long: `Issue unique, time-ordered 64-bit IDs from a highly available cluster. Members
+agree through Raft on ranges of time, and then issue IDs from memory.
 
-Client commands ask the members that --addr or SNOWRAFT_ADDR names, and try each
-of them before they fail. Answers go to standard output, as text or with -o json
-as JSON; errors and logs go to standard error. Exit codes: 0 done, 1 failed,
+Client commands call the members in --addr or SNOWRAFT_ADDR, and try each of them
+before they fail. Results go to standard output, as text or with -o json as JSON;
+errors and logs go to standard error. Exit codes: 0 done, 1 failed,
 2 wrong usage (see "snowraft help exit-codes").`,
-		Example: `  snowraft dev                        a cluster of three members to try things with
-  snowraft id -n 5                    five IDs, in a second terminal
-  snowraft decode 132271570944028672  what is in an ID`,
+		Example: `  snowraft dev                        run a cluster of three members
+  snowraft id -n 5                    issue five IDs, in a second terminal
+  snowraft decode 132271570944028672  decode an ID into its fields`,
 		Args:          cobra.ArbitraryArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -20,6 +21,9 @@ func walk(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
+// clause begins the help of a flag that is no noun phrase.
+var clause = regexp.MustCompile(`^(?i)(what|how|where|when|which|who|whether|for|if|the|an?|from) `)
+
 func TestEveryCommandIsExplained(t *testing.T) {
 	t.Parallel()
 	walk(newRoot(newTestApp().Host), func(cmd *cobra.Command) {
@@ -27,15 +31,19 @@ func TestEveryCommandIsExplained(t *testing.T) {
 		if cmd.Short == "" || strings.Contains(cmd.Short, "\n") || strings.HasSuffix(cmd.Short, ".") {
 			t.Errorf("%s: Short is %q, expected one line without a full stop", path, cmd.Short)
 		}
-		if cmd.Long == "" {
-			t.Errorf("%s has no Long", path)
+		short, long := strings.Fields(cmd.Short), strings.Fields(cmd.Long)
+		if len(long) == 0 || short[0] != long[0] && cmd.Runnable() {
+			t.Errorf("%s: Long is %q, expected the verb of Short, %q", path, cmd.Long, cmd.Short)
+		}
+		if len(cmd.Short) > 60 && cmd.HasParent() {
+			t.Errorf("%s: Short has %d characters, expected at most 60", path, len(cmd.Short))
 		}
 		if !strings.HasPrefix(cmd.Example, "  ") || !strings.Contains(cmd.Example, "snowraft") {
 			t.Errorf("%s: Example is %q, expected indented command lines", path, cmd.Example)
 		}
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Usage == "" {
-				t.Errorf("%s --%s is not explained", path, f.Name)
+			if f.Usage == "" || clause.MatchString(f.Usage) || strings.HasSuffix(f.Usage, ".") {
+				t.Errorf("%s --%s: the help is %q, expected a noun phrase or, for a switch, an imperative", path, f.Name, f.Usage)
 			}
 		})
 		args := strings.Fields(path)[1:]

@@ -53,8 +53,8 @@ func newVersion(a *cli.App) *cobra.Command {
 	return a.Command(&cobra.Command{
 		Use:   "version",
 		Short: "Print the version of this program",
-		Long: `Prints the version of this program and what it was built from. The versions of
-the members of a cluster are in "snowraft member list".`,
+		Long: `Print the version and the build of this program. "snowraft member list" shows the
+versions of a cluster's members.`,
 		Example: `  snowraft version
   snowraft version -o json`,
 	}, func(_ context.Context, out *cli.Printer, _ []string) error {

@@ -16,15 +16,15 @@ import (
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "bench",
-		Short: "Measure a cluster, and check that what it gives out is unique",
-		Long: `Asks members for IDs or numbers from many clients at once, and prints how many
-came, how long calls took, what failed, and whether anything came twice. What is
-asked for is given out: measure with sequences that nobody counts on.
+		Short: "Measure a cluster and check its results for duplicates",
+		Long: `Measure a cluster: request IDs or numbers from many clients at once, and print
+throughput, latencies, errors and duplicates. The cluster really issues what bench
+requests: use a sequence that nothing depends on.
 
-Without --rate, each client makes one call after the other. This is the closed
-loop: it finds the most that there is, but its latencies flatter, as a member that
-stalls is asked for nothing meanwhile. With --rate, calls are due at fixed times,
-and latency counts from when a call was due.`,
+Without --rate, each client makes one call after the other (closed loop). This finds
+the greatest throughput, but understates latencies, because a stalled member receives
+no calls in the meantime. With --rate, calls are due at fixed times, and latency counts
+from the time at which a call was due.`,
 		Example: `  snowraft bench ids
   snowraft bench seq orders --clients 1000 --rate 20000 --duration 1m`,
 	}, newIDs(a), newSeq(a), newEmbedded(a), newRedis(a), newHTTP(a))
@@ -57,19 +57,19 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 		addresses: []string{fmt.Sprintf("%s:%d", cli.Localhost, target.port)},
 		clients:   64, batch: 1, duration: 10 * time.Second, timeout: cli.DefaultTimeout, check: true,
 	}
-	const help = "addresses of members; clients are spread over them"
+	const help = "addresses of members; clients are spread over these"
 	addresses := cli.AddressesValue(&cfg.addresses, fmt.Sprintf("10.0.0.1:%d,10.0.0.2:%[1]d", target.port))
 	if target.setting {
 		cli.AddSetting(cmd, "Connection", cli.AddrFlag, addresses, "API "+help)
 	} else {
 		cli.AddFlag(cmd, "Connection", cli.AddrFlag, "", addresses, help)
 	}
-	cli.AddFlag(cmd, "Connection", "timeout", "", cli.DurationValue(&cfg.timeout, time.Millisecond, time.Hour), "how long a call may take")
-	cli.AddFlag(cmd, "", "clients", "c", cli.IntValue(&cfg.clients, 1, 100_000), "how many clients call at the same time")
+	cli.AddFlag(cmd, "Connection", "timeout", "", cli.DurationValue(&cfg.timeout, time.Millisecond, time.Hour), "longest time of a call")
+	cli.AddFlag(cmd, "", "clients", "c", cli.IntValue(&cfg.clients, 1, 100_000), "number of clients that call at the same time")
 	cli.AddFlag(cmd, "", "batch", "b", cli.IntValue(&cfg.batch, 1, target.batch), target.batchHelp)
-	cli.AddFlag(cmd, "", "duration", "d", cli.DurationValue(&cfg.duration, time.Millisecond, 7*24*time.Hour), "for how long calls are begun")
-	cli.AddFlag(cmd, "", "rate", "r", cli.UintValue(&cfg.rate, 0), "how many calls are due each second, over all clients; 0 is as many as there can be")
-	cmd.Flags().BoolVar(&cfg.check, "check", true, "check that nothing comes twice")
+	cli.AddFlag(cmd, "", "duration", "d", cli.DurationValue(&cfg.duration, time.Millisecond, 7*24*time.Hour), "time during which calls begin")
+	cli.AddFlag(cmd, "", "rate", "r", cli.UintValue(&cfg.rate, 0), "calls per second over all clients; 0 means no limit")
+	cmd.Flags().BoolVar(&cfg.check, "check", true, "check results for duplicates")
 	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
 		ctx, _, stop := a.Interruptible(ctx)
 		defer stop()

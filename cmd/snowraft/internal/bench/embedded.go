@@ -23,21 +23,21 @@ func newEmbedded(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "embedded",
 		Short: "Measure an embedded generator of the Go client",
-		Long: `Leases workers through the members, as a Go program with an embedded generator does,
-and takes IDs of it from --clients goroutines. The members give windows of time and
-no IDs, so what is measured is this machine, and that a generator gets its windows.
+		Long: `Measure an embedded generator: acquire workers through the members, as a Go program
+with an embedded generator does, and take IDs from --clients goroutines. Members only
+grant windows, so this measures this machine and the timely grant of windows.
 
-Taking one ID takes less than measuring that: for how many there can be, ask for many
-in a call (--batch). At the end the workers are given back.`,
+Measuring a call takes longer than issuing one ID: use --batch to find the greatest
+throughput. At the end, bench releases the workers.`,
 		Example: `  snowraft bench embedded
   snowraft bench embedded --lanes 4 --clients 8 --batch 100
   snowraft bench embedded --rate 100000 --duration 10m`,
 	}
 	cli.AddLayoutFlag(cmd, &layout)
-	cli.AddFlag(cmd, "", "lanes", "", cli.IntValue(&lanes, 1, limits.Lanes), "how many workers to lease")
+	cli.AddFlag(cmd, "", "lanes", "", cli.IntValue(&lanes, 1, limits.Lanes), "number of workers to acquire")
 	return command(a, cmd, target{
 		noun: "IDs", port: cli.APIPort, setting: true,
-		batch: limits.Count, batchHelp: "how many IDs a call takes",
+		batch: limits.Count, batchHelp: "IDs per call",
 		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
 			if err := eachMember(cfg, func(r *cli.Remote) error { // says at once what a generator would wait for
 				_, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: layout})

@@ -24,10 +24,10 @@ func newHTTP(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "http [SEQUENCE]",
 		Short: "Measure IDs or numbers as plain text over HTTP",
-		Long: `Asks for /id, or for /seq/NAME if a sequence is named, from --clients clients, each
-on a connection of its own that is kept. With --batch, an answer has that many lines.
-Numbers of a sequence are always taken with POST.
-Numbers of a sequence with a format can't be checked for duplicates.`,
+		Long: `Measure IDs or numbers over HTTP: request /id, or /seq/SEQUENCE if it is given, from
+--clients clients with a kept connection each. With --batch, a response has that many
+lines. Numbers of a sequence are always taken with POST, and are not checked for
+duplicates if the sequence has a format.`,
 		Example: `  snowraft bench http
   snowraft bench http orders --clients 100 --batch 10
   snowraft bench http --post --addr 10.0.0.1:7701,10.0.0.2:7701`,
@@ -36,7 +36,7 @@ Numbers of a sequence with a format can't be checked for duplicates.`,
 	cmd.Flags().BoolVar(&post, "post", false, "take IDs with POST instead of GET")
 	return command(a, cmd, target{
 		noun: "numbers", port: cli.HTTPPort,
-		batch: limits.Texts, batchHelp: "how many IDs or numbers a request asks for",
+		batch: limits.Texts, batchHelp: "IDs or numbers per request",
 		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
 			path, method, query := "/id", http.MethodGet, url.Values{}
 			if layout != snowflake.Default().Name() {

@@ -21,27 +21,26 @@ func newIDs(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ids",
 		Short: "Measure IDs over gRPC",
-		Long: `Calls GenerateIds from --clients clients, over one connection to each address.
-A member answers with ranges of IDs, which stay as small for many as for one; with
---packed, with the IDs themselves.
+		Long: `Measure IDs over gRPC: call GenerateIds from --clients clients, over one connection to
+each address. Members return ranges of IDs, whose size does not depend on --batch; with
+--packed they return the IDs themselves.
 
-With --coalesce the clients are callers of one Go client, as in a program that uses
-it: those that ask at the same time share a call, which goes to whichever member is
-well.
+With --coalesce, the clients share one Go client, which joins concurrent requests into
+one call to a healthy member.
 
-The check for duplicates holds all IDs as ranges. IDs that no other client of the
-cluster takes meanwhile join to few; where its memory ends, it says so.`,
+The check for duplicates keeps all IDs as ranges in bounded memory, and warns when that
+is full.`,
 		Example: `  snowraft bench ids
   snowraft bench ids --batch 10000 --packed --layout orders
   snowraft bench ids --coalesce --clients 1000
   snowraft bench ids --rate 5000 --duration 1m --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
 	}
 	cli.AddLayoutFlag(cmd, &layout)
-	cmd.Flags().BoolVar(&packed, "packed", false, "ask for the IDs themselves instead of ranges")
-	cmd.Flags().BoolVar(&coalesce, "coalesce", false, "ask through one Go client, whose callers share calls")
+	cmd.Flags().BoolVar(&packed, "packed", false, "request the IDs themselves instead of ranges")
+	cmd.Flags().BoolVar(&coalesce, "coalesce", false, "share one Go client, which joins concurrent requests")
 	return command(a, cmd, target{
 		noun: "IDs", port: cli.APIPort, setting: true,
-		batch: limits.Count, batchHelp: fmt.Sprintf("how many IDs a call asks for, at most %d with --packed", limits.Packed),
+		batch: limits.Count, batchHelp: fmt.Sprintf("IDs per call, at most %d with --packed", limits.Packed),
 		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
 			if packed && cfg.batch > limits.Packed {
 				return nil, cli.Usagef("--batch %d: expected at most %d with --packed", cfg.batch, limits.Packed)

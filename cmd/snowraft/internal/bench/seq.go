@@ -17,18 +17,18 @@ func newSeq(a *cli.App) *cobra.Command {
 	return command(a, &cobra.Command{
 		Use:   "seq NAME",
 		Short: "Measure the numbers of a sequence over gRPC",
-		Long: `Calls SequenceService.NextNumbers from --clients clients, over one connection to each
-address. The sequence has to exist; its numbers are given out.
+		Long: `Measure the numbers of a sequence over gRPC: call NextNumbers from --clients clients,
+over one connection to each address. The sequence must exist, and issues its numbers.
 
-A sequence that starts over while it is measured gives numbers a second time, as
-it should: --check=false, then.`,
+A sequence that restarts during the measurement repeats numbers as intended: use
+--check=false.`,
 		Example: `  snowraft bench seq orders
   snowraft bench seq invoices --clients 1000 --batch 10 --duration 30s`,
 		Args:              seq.Args,
 		ValidArgsFunction: seq.Complete(a),
 	}, target{
 		noun: "numbers", port: cli.APIPort, setting: true,
-		batch: limits.Count, batchHelp: "how many numbers a call asks for",
+		batch: limits.Count, batchHelp: "numbers per call",
 		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
 			clients := &clients{signed: true}
 			err := eachMember(cfg, func(r *cli.Remote) error {

@@ -52,9 +52,9 @@ func (r *Remote) Close() { _ = r.client.Close() } // no call is in progress
 func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remote, out *Printer, args []string) error) *cobra.Command {
 	addresses, timeout := []string{defaultAddress}, DefaultTimeout
 	AddSetting(cmd, "Connection", AddrFlag, AddressesValue(&addresses, "10.0.0.1:7700,10.0.0.2:7700"),
-		"API addresses of members; all are tried before the command fails")
+		"API addresses of members; the command tries each before it fails")
 	AddFlag(cmd, "Connection", "timeout", "", DurationValue(&timeout, time.Millisecond, time.Hour),
-		"how long a call may take, however many members are tried")
+		"longest time of a call, over all members that it tries")
 	return a.Command(cmd, func(ctx context.Context, out *Printer, args []string) error {
 		r, err := Dial(addresses, timeout)
 		if err != nil {
@@ -69,7 +69,7 @@ func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remot
 // those that cmd.Use names, unless cmd.Args says more of them.
 func (a *App) Command(cmd *cobra.Command, work func(ctx context.Context, out *Printer, args []string) error) *cobra.Command {
 	output := OutputText
-	AddFlag(cmd, "", "output", "o", ChoiceValue(&output, OutputText, OutputJSON), "how the answer is written; in JSON, 64-bit numbers are strings")
+	AddFlag(cmd, "", "output", "o", ChoiceValue(&output, OutputText, OutputJSON), "output format; JSON has 64-bit numbers as strings")
 	if cmd.Args == nil {
 		cmd.Args = Args
 	}

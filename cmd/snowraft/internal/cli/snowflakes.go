@@ -17,7 +17,7 @@ func AddLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *p
 	*layout = snowflake.Default().Name()
 	v := WordsValue(layout, "NAME")
 	v.Among = suggestions
-	return AddFlag(cmd, "", "layout", "l", v, "the layout of the ID")
+	return AddFlag(cmd, "", "layout", "l", v, "name of the layout")
 }
 
 // Preset returns the preset of that name; hint says what else the user can do.

@@ -83,6 +83,7 @@ func IntValue(p *int, lowest, highest int) *Value {
 // SwitchValue takes true or false.
 func SwitchValue(p *bool) *Value {
 	v := ChoiceValue(new(string), "true", "false")
+	v.Kind = "bool" // pflag shows a switch by that name without a value
 	word := v.Parse
 	v.Text = func() string { return strconv.FormatBool(*p) }
 	v.Parse = func(s string) bool {

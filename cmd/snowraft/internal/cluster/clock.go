@@ -14,8 +14,8 @@ func NewClock(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "clock",
 		Short: "Repair the observed clock",
-		Long: `The observed clock is the latest time that a leader's clock has shown. Members
-whose clock is behind it by more than the wait threshold issue no IDs.`,
+		Long: `Repair the observed clock, which is the latest time that a leader's clock has shown.
+A member whose clock is behind it by more than the wait threshold issues no IDs.`,
 		Example: `  snowraft clock reset`,
 	}, newClockReset(a))
 }
@@ -24,12 +24,12 @@ func newClockReset(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "reset",
 		Short: "Set the observed clock to the leader's clock",
-		Long: `Sets the observed clock to the leader's clock. This is the way out after a clock
-that was ahead has raised it, and all members refuse with CLOCK_BEHIND although
-their clocks are right. Check the leader's clock first (see "snowraft status").
+		Long: `Set the observed clock to the leader's clock. Use this after a leader's clock was
+ahead, when members with correct clocks fail with CLOCK_BEHIND. Check the leader's
+clock first (see "snowraft status").
 
-IDs stay unique, as windows protect that, but IDs issued while the clock was
-ahead are greater than those issued next.`,
+IDs stay unique, because windows protect them. IDs that were issued while the clock
+was ahead are greater than those issued next.`,
 		Example: `  snowraft clock reset`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		resp, err := r.Cluster.ResetObservedClock(ctx, &snowraftv1.ResetObservedClockRequest{})

@@ -33,9 +33,9 @@ const rollbackPrefix = "ROLLBACK_POLICY_"
 func NewConfig(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "config",
-		Short: "Show and change what all members agree on",
-		Long: `Show and change the replicated configuration, which all members share. The flags
---initial-... of "snowraft serve" only set it for a new cluster.`,
+		Short: "Show and change the configuration of the cluster",
+		Long: `Show and change the configuration of the cluster, which all members share. The flags
+--initial-... of "snowraft serve" count only once, for a new cluster.`,
 		Example: `  snowraft config get
   snowraft config set --max-window 30m`,
 	}, newConfigGet(a), newConfigSet(a))
@@ -84,7 +84,7 @@ func newConfigGet(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "get",
 		Short: "Show the configuration of the cluster",
-		Long:  `Shows the replicated configuration of the cluster.`,
+		Long:  `Show the replicated configuration of the cluster.`,
 		Example: `  snowraft config get
   snowraft config get -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
@@ -101,9 +101,9 @@ func newConfigSet(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "set",
 		Short: "Change the configuration of the cluster",
-		Long: `Change the given settings and print the whole configuration. Settings that are
-not given stay as they are. A longer --max-window counts from the next extension
-of each window; a shorter one does not take back what was granted.
+		Long: `Change the given settings and print the configuration. Settings that are not given
+keep their values. A longer --max-window counts from the next extension of each
+window; a shorter one does not revoke granted windows.
 
 "config get" shows the generation, which grows with each change.`,
 		Example: `  snowraft config set --max-window 30m

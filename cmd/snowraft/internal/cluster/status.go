@@ -52,11 +52,11 @@ func NewStatus(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "status",
 		Short: "Show the state of a member",
-		Long: `Shows the state of the member that answers: its cluster and leader, how far its
-replica is, its clock, and its lanes. A lane goes on issuing IDs until its
-"serve until" even if the cluster loses its majority.
+		Long: `Show the state of the member that answers: its cluster and leader, the position of its
+replica, its clock and its lanes. A lane issues IDs until its SERVE UNTIL even if
+quorum is lost.
 
-With several addresses, the first member that answers is shown.`,
+With several addresses, the command shows the first member that answers.`,
 		Example: `  snowraft status
   snowraft status --addr 10.0.0.2:7700 -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {

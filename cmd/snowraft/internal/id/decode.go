@@ -33,14 +33,14 @@ func NewDecode(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "decode ID",
-		Short: "Take an ID apart",
-		Long: `Prints the time, datacenter, worker and sequence in an ID, or in a UUID that
-"snowraft id --uuid" printed.
+		Short: "Decode an ID into its fields",
+		Long: `Decode an ID, or a UUID of "snowraft id --uuid", into its time, datacenter, worker
+and sequence.
 
-This needs no cluster for the presets:
+The command needs no cluster for the presets:
 ` + cli.Either(cli.PresetNames()) + `.
-For other layouts, or when the cluster's own default layout is another one, add
---server to ask the cluster.`,
+For other layouts, or if the cluster's default layout differs from the preset, use
+--server.`,
 		Example: `  snowraft decode 132271570944028672
   snowraft decode 175928847299117063 --layout discord
   snowraft decode Jos2sncHm1 --encoding base58 -o json
@@ -48,8 +48,8 @@ For other layouts, or when the cluster's own default layout is another one, add
   snowraft decode 019b76da-a800-701c-8000-3f3a1d4c5b6e`,
 	}
 	cli.AddLayoutFlag(cmd, &layout, cli.PresetNames()...)
-	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how the ID is written: "+cli.Either(cli.EncodingNames()))
-	cmd.Flags().BoolVar(&ask, "server", false, "ask the cluster, which knows all of its layouts")
+	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "encoding of the ID: "+cli.Either(cli.EncodingNames()))
+	cmd.Flags().BoolVar(&ask, "server", false, "take the layout from the cluster")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if isUUID(args[0]) && cmd.Flags().Changed("encoding") {
 			return cli.Usagef("--encoding: expected only with an ID, not with a UUID")

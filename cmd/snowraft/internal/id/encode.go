@@ -31,17 +31,18 @@ func NewEncode(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "encode [ID]",
-		Short: "Write an ID in another encoding, or put one together",
-		Long: `With an ID, writes it in another encoding: --from says how it is written, --encoding
-how it shall be.
+		Short: "Encode an ID, or build one from its fields",
+		Long: `Encode an ID, or build one from its fields.
 
-Without an ID, puts one together from its fields: --time or --tick, and --worker,
---datacenter and --sequence, which are 0 if not given. This finds the bounds of a
-time range in a database, for example: the first ID of a day has worker and
-sequence 0. Such an ID was not issued and can be somebody else's: never use it
-as a new one.
+With ID, print it in another encoding: --from is the encoding of ID, and --encoding
+that of the output.
 
-This needs no cluster. The layout is one of the presets:
+Without ID, build one from --time or --tick, and from --worker, --datacenter and
+--sequence, which default to 0. Use such IDs as the bounds of a time range in a
+database: the first ID of a day has worker 0 and sequence 0. Never use one as a new
+ID, because the cluster may issue it to another client.
+
+The command needs no cluster. The layout is one of the presets:
 ` + cli.Either(cli.PresetNames()) + `.`,
 		Example: `  snowraft encode 132271570944028672 --encoding base58
   snowraft encode 1d5ec4b00007000 --from hex
@@ -50,15 +51,15 @@ This needs no cluster. The layout is one of the presets:
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&to), "how the ID shall be written: "+cli.Either(cli.EncodingNames()))
-	cli.AddFlag(cmd, "With an ID", "from", "", cli.EncodingValue(&from), "how the ID is written")
+	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&to), "output encoding: "+cli.Either(cli.EncodingNames()))
+	cli.AddFlag(cmd, "With an ID", "from", "", cli.EncodingValue(&from), "encoding of ID")
 	cli.AddLayoutFlag(cmd, &fields.layout, cli.PresetNames()...).Annotations = map[string][]string{cli.FlagGroup: {"Without an ID"}}
 	field := func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "Without an ID", name, "", v, help) }
-	field("time", cli.TextValue(&fields.time, "TIME"), "the time, as RFC 3339 or Unix milliseconds; rounded down to a tick")
-	field("tick", tickValue(&fields.parts.Tick), "the ticks since the layout's epoch, instead of --time")
-	field("datacenter", cli.UintValue(&fields.parts.Datacenter, 0), "the datacenter")
-	field("worker", cli.UintValue(&fields.parts.Worker, 0), "the worker")
-	field("sequence", cli.UintValue(&fields.parts.Sequence, 0), "the sequence")
+	field("time", cli.TextValue(&fields.time, "TIME"), "time, as RFC 3339 or Unix milliseconds; rounded down to a tick")
+	field("tick", tickValue(&fields.parts.Tick), "number of ticks since the layout's epoch, instead of --time")
+	field("datacenter", cli.UintValue(&fields.parts.Datacenter, 0), "value of the datacenter field")
+	field("worker", cli.UintValue(&fields.parts.Worker, 0), "value of the worker field")
+	field("sequence", cli.UintValue(&fields.parts.Sequence, 0), "value of the sequence field")
 	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
 		var id uint64
 		var err error

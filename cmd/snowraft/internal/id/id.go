@@ -25,26 +25,26 @@ func New(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "id",
 		Short: "Issue IDs",
-		Long: `Asks a member for IDs and prints them, one a line. Large numbers are asked for
-in calls of at most 1,000,000, and printed as they come.
+		Long: `Issue IDs and print them, one per line. The command splits a large count into calls
+of at most 1,000,000 IDs, and prints IDs as they arrive.
 
-IDs of one answer ascend when the member has one lane. With --after, each ID is
-greater than the one given, on whichever member: the member waits until it can
-issue such IDs, or refuses.
+The IDs of one call ascend if the member has one lane. With --after, each ID is
+greater than the given one, on any member: the member waits until it can issue such
+IDs, or fails.
 
-With --uuid, prints each ID as a UUID of version 7 (RFC 9562), unique for the same
-reason and in the same order; "snowraft decode" gives the ID in it back. A call
-then is for at most 100,000.`,
+With --uuid, print each ID as a UUID of version 7 (RFC 9562). The UUIDs are as unique
+as the IDs and in the same order, and "snowraft decode" returns the ID in one. Calls
+then have at most 100,000 IDs.`,
 		Example: `  snowraft id
   snowraft id -n 1000 --encoding base58
   snowraft id --after 132271570944028672
   snowraft id --uuid -n 10
   snowraft id -n 100000000 --addr 10.0.0.1:7700,10.0.0.2:7700 >ids.txt`,
 	}
-	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "how many IDs")
+	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "number of IDs")
 	cli.AddLayoutFlag(cmd, &layout)
-	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how IDs are written: "+cli.Either(cli.EncodingNames()))
-	cli.AddFlag(cmd, "", "after", "", cli.TextValue(&after, "ID"), "issue only IDs greater than this one, written as --encoding says")
+	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "output encoding: "+cli.Either(cli.EncodingNames()))
+	cli.AddFlag(cmd, "", "after", "", cli.TextValue(&after, "ID"), "lower bound: issue only greater IDs; in the encoding of --encoding")
 	cmd.Flags().BoolVar(&uuid, "uuid", false, "print UUIDs of version 7")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if uuid {

@@ -27,15 +27,15 @@ func NewWhoIs(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "whois ID",
-		Short: "Tell who issued an ID",
-		Long: `Tells which holder was granted the worker and the time of an ID, so who alone can
-have issued it. The cluster remembers a bounded history of grants: an ID that is
-older than that has no answer.`,
+		Short: "Show which holder issued an ID",
+		Long: `Show which holder issued an ID: the holder that was granted the worker and the time
+in the ID. The cluster keeps a bounded history of grants, and the command fails for
+an ID that is older.`,
 		Example: `  snowraft whois 132271570944028672
   snowraft whois Jos2sncHm1 --encoding base58 -o json`,
 	}
 	cli.AddLayoutFlag(cmd, &layout)
-	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "how the ID is written: "+cli.Either(cli.EncodingNames()))
+	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "encoding of the ID: "+cli.Either(cli.EncodingNames()))
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		id, err := encoding.Decode(args[0])
 		if err != nil {

@@ -25,25 +25,25 @@ func newCreate(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a layout",
-		Long: `Creates a layout, from --fields or as a --preset:
+		Long: `Create a layout from --fields, or from a --preset:
 ` + cli.Either(cli.PresetNames()) + `.
-Those of 64 bits, without a worker or full already only decode and cannot be
-created. Creating the same layout again does nothing; another one under a name
-that is taken is refused, as layouts never change.
+A preset of 64 bits, without a worker or with an exhausted time field can only decode
+IDs, and cannot be created. Creating an identical layout again succeeds. Creating a
+different one under an existing name fails, because layouts never change.
 
-Names have 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
+A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 		Example: `  snowraft layout create orders --fields time:41,worker:12,sequence:10
   snowraft layout create slow --fields time:39,worker:16,sequence:8 --unit 10ms --epoch 2026-01-01T00:00:00Z
   snowraft layout create tweets --preset twitter --datacenter 3`,
 	}
 	flags := cmd.Flags()
 	flags.SortFlags = false
-	cli.AddFlag(cmd, "", "fields", "", cli.TextValue(&f.fields, "FIELDS"), "fields from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence; at most 63 bits in all")
-	cli.AddFlag(cmd, "", "unit", "", cli.DurationValue(&f.unit, time.Millisecond, time.Hour), "how long a tick is")
-	cli.AddFlag(cmd, "", "epoch", "", cli.TextValue(&f.epoch, "TIME"), "when tick 0 is, as RFC 3339 or Unix milliseconds; 2025-01-01T00:00:00Z by default")
-	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "take fields, unit, epoch and spread from a well-known layout").Value.(*cli.Value).Kind = "NAME"
-	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "the value of the datacenter field in every ID of this cluster")
-	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "where a fresh tick's sequence starts: at the tick modulo this; 0 starts at 0 always; 16 by default, or the preset's")
+	cli.AddFlag(cmd, "", "fields", "", cli.TextValue(&f.fields, "FIELDS"), "fields from the highest bits to the lowest, with their widths: time, datacenter, worker and sequence; at most 63 bits in total")
+	cli.AddFlag(cmd, "", "unit", "", cli.DurationValue(&f.unit, time.Millisecond, time.Hour), "length of a tick")
+	cli.AddFlag(cmd, "", "epoch", "", cli.TextValue(&f.epoch, "TIME"), "instant of tick 0, as RFC 3339 or Unix milliseconds (default: 2025-01-01T00:00:00Z)")
+	cli.AddFlag(cmd, "", "preset", "", cli.ChoiceValue(&f.preset, cli.PresetNames()...), "well-known layout to take fields, unit, epoch and spread from").Value.(*cli.Value).Kind = "NAME"
+	cli.AddFlag(cmd, "", "datacenter", "", cli.UintValue(&f.datacenter, 0), "value of the datacenter field in every ID of this cluster")
+	cli.AddFlag(cmd, "", "spread", "", cli.UintValue(&f.spread, 0), "modulus that maps a tick to its first sequence; 0 starts every tick at 0 (default: 16, or the preset's)")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, err := f.spec(args[0], flags)
 		if err != nil {

@@ -45,8 +45,8 @@ func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "layout",
 		Short: "Create and show layouts",
-		Long: `A layout says how the bits of an ID are split, how long a tick is and when tick 0
-was. It is known to all members and never changes once it is created. Every
+		Long: `Create and show layouts. A layout defines the split of an ID's bits, the length of a
+tick and the instant of tick 0. All members know it, and it never changes. Every
 cluster has the layout "default".`,
 		Example: `  snowraft layout list
   snowraft layout create orders --fields time:41,worker:12,sequence:10`,
@@ -71,7 +71,7 @@ func newGet(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "get NAME",
 		Short: "Show a layout",
-		Long:  `Shows a layout of the cluster, and when its time field will be full.`,
+		Long:  `Show a layout of the cluster, and the instant at which its time field is exhausted.`,
 		Example: `  snowraft layout get default
   snowraft layout get orders -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
@@ -87,7 +87,8 @@ func newList(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "list",
 		Short: "List the layouts",
-		Long:  `Lists the layouts of the cluster, and when the time field of each will be full.`,
+		Long: `List the layouts of the cluster, and the instants at which their time fields are
+exhausted.`,
 		Example: `  snowraft layout list
   snowraft layout list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {

@@ -22,9 +22,10 @@ type leaderDoc struct {
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "leader",
-		Short: "Show and move the leadership",
-		Long: `The leader orders what the cluster agrees on. Issuing IDs does not need it, so
-moving the leadership interrupts nothing.`,
+		Short: "Show and transfer leadership",
+		Long: `Show and transfer leadership. The leader orders the changes that the cluster agrees
+on. Members issue IDs without the leader, so a transfer does not interrupt IDs. Strict
+sequences pause until the new leader is ready.`,
 		Example: `  snowraft leader show
   snowraft leader transfer b`,
 	}, newShow(a), newTransfer(a))
@@ -43,9 +44,9 @@ const (
 func newShow(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "show",
-		Short: "Show who leads",
-		Long: `Shows who leads, as the member that answers knows it. While an election is under
-way it waits for a moment; it fails when no leader is known then.`,
+		Short: "Show the leader",
+		Long: `Show the leader, as the answering member knows it. During an election the command
+waits up to 2 s for a leader.`,
 		Example: `  snowraft leader show
   snowraft leader show -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
@@ -62,7 +63,7 @@ way it waits for a moment; it fails when no leader is known then.`,
 			select {
 			case <-time.After(pause):
 			case <-moment.Done():
-				return errors.New("no leader is known now: no majority of the voters is alive, or an election takes long")
+				return errors.New("no leader: election in progress, or quorum lost")
 			}
 		}
 	})
@@ -71,9 +72,9 @@ way it waits for a moment; it fails when no leader is known then.`,
 func newTransfer(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "transfer [NAME|ID]",
-		Short: "Move the leadership to another voter",
-		Long: `Moves the leadership to the voter that is named, or to whichever has caught up
-best, and prints who leads then.`,
+		Short: "Transfer leadership to another voter",
+		Long: `Transfer leadership to the given voter, or to the most up-to-date one, and print the
+new leader.`,
 		Example: `  snowraft leader transfer
   snowraft leader transfer b`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {

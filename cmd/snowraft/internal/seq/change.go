@@ -52,20 +52,19 @@ func newSet(a *cli.App) *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use:   "set NAME NEXT",
-		Short: "Make a sequence go on with a number",
-		Long: `Makes NEXT the next number that is given out, by whichever member. It must lie
-within the bounds of the sequence. A number at or below what was granted is
-refused unless --force is given, as numbers would repeat (at or above it, with a
-negative increment).
+		Short: "Set the next number of a sequence",
+		Long: `Set the next number of a sequence to NEXT, on all members. NEXT must lie within the
+bounds of the sequence. A number at or below the granted ones fails, unless --force is
+given, because numbers would repeat; with a negative increment, one at or above them.
 
-The change reaches all live members before this returns, and they drop the blocks
+The command waits until all live members know the change and have dropped the blocks
 that they hold.`,
 		Example: `  snowraft seq set orders 5000
   snowraft seq set orders 1 --force
   snowraft seq set temperatures -- -40`,
 	}
 	cmd.SetFlagErrorFunc(negativeArgument)
-	cmd.Flags().BoolVar(&force, "force", false, "go on there even if numbers repeat")
+	cmd.Flags().BoolVar(&force, "force", false, "set the number even if numbers repeat")
 	generation := cli.AddGenerationFlag(cmd, "sequence")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		next, err := strconv.ParseInt(args[1], 10, 64)
@@ -98,8 +97,8 @@ func newDelete(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete NAME",
 		Short: "Delete a sequence",
-		Long: `Deletes a sequence. What it gave out is remembered, so that one that is created
-under its name later does not repeat it by accident (see "snowraft seq create").`,
+		Long: `Delete a sequence. The cluster remembers which numbers it issued, so that a new sequence
+of this name does not repeat them by accident (see "snowraft seq create").`,
 		Example: `  snowraft seq delete orders
   snowraft seq delete orders --if-generation 17`,
 	}

@@ -21,20 +21,20 @@ func newNext(a *cli.App) *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "next NAME",
-		Short: "Give out the next numbers of a sequence",
-		Long: `Asks a member for the next numbers of a sequence and prints them, one a line, in
-the sequence's format if it has one. Large numbers are asked for in calls of at
-most 1,000,000, and printed as they come. The numbers of one call have no gap;
-between two calls, others may have taken numbers.
+		Short: "Issue the next numbers of a sequence",
+		Long: `Issue the next numbers of a sequence and print them, one per line, in the format of the
+sequence. The command splits a large count into calls of at most 1,000,000 numbers, and
+prints numbers as they arrive. The numbers of one call are consecutive. Between two
+calls, other clients may take numbers.
 
-A lost answer is numbers that are lost, unless --request-id is given: the same
-request within 10 minutes gets the same numbers, from whichever member.`,
+A lost response loses its numbers, unless --request-id is given: a repetition of the
+request within 10 minutes returns the same numbers, from any member.`,
 		Example: `  snowraft seq next orders
   snowraft seq next orders -n 1000 -o json
   snowraft seq next invoices --request-id basket-4711`,
 	}
-	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "how many numbers")
-	cli.AddFlag(cmd, "", "request-id", "", cli.WordsValue(&requestID, "ID"), "what names this request, 1 to 64 bytes: repeated, it gets the same numbers")
+	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "number of numbers")
+	cli.AddFlag(cmd, "", "request-id", "", cli.WordsValue(&requestID, "ID"), "name of this request, 1 to 64 bytes; a repeated request returns the same numbers")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if requestID != "" && count > limits.Count {
 			return cli.Usagef("--count %d: expected at most %d with --request-id, as that is one call", count, limits.Count)
@@ -99,10 +99,11 @@ func texts(resp *snowraftv1.NextNumbersResponse) (func(dst []byte, i int, number
 func newLast(a *cli.App) *cobra.Command {
 	return client(a, &cobra.Command{
 		Use:   "last NAME",
-		Short: "Tell the last number that was given out",
-		Long: `Tells the last number of a sequence that was given out: of a strict sequence the
-last of all, linearizably; of a relaxed one the last of the member that is asked,
-as others number on their own. Before the first number it is "none" (null in JSON).`,
+		Short: "Show the last number that a sequence issued",
+		Long: `Show the last number that a sequence issued. For a strict sequence this is the last of
+the cluster, linearizably. For a relaxed sequence it is the last of the answering
+member, because members issue independently. Before the first number the output is
+"none" (null in JSON).`,
 		Example: `  snowraft seq last orders
   snowraft seq last orders -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {

@@ -11,11 +11,11 @@ import (
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "seq",
-		Short: "Give out plain numbers, by name",
-		Long: `A sequence is a named counter: plain, small numbers, one after the other, as on
-invoices. In relaxed mode every member numbers from blocks in its memory; in
-strict mode the leader does, each number greater than all that were answered
-before. Either way no number is given out twice.`,
+		Short: "Issue consecutive numbers by name",
+		Long: `Issue consecutive numbers by name. A sequence is a named counter of 64-bit numbers,
+such as order numbers. In relaxed mode every member issues numbers from blocks in its
+memory. In strict mode the leader issues them, each greater than all numbers returned
+before. Neither mode issues a number twice.`,
 		Example: `  snowraft seq create orders
   snowraft seq next orders -n 3
   snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'`,

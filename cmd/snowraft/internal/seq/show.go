@@ -114,12 +114,11 @@ func newGet(a *cli.App) *cobra.Command {
 	return client(a, &cobra.Command{
 		Use:   "get NAME",
 		Short: "Show a sequence",
-		Long: `Shows a sequence, as the member that is asked knows it.
+		Long: `Show a sequence, as the answering member knows it.
 
-Next is the first number that was not granted. Blocks of numbers are granted at
-once, to the members or to the leader, so that it is mostly greater than the next
-number that is given out; "snowraft seq last" tells what was given out. Remaining
-is how many numbers are left in this period. The generation grows with each change.`,
+Next is the first number that is not granted. Members are granted blocks of numbers, so
+Next is usually greater than the next number to be issued (see "snowraft seq last").
+Remaining counts the numbers left in this period. The generation grows with each change.`,
 		Example: `  snowraft seq get orders
   snowraft seq get orders -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
@@ -137,13 +136,13 @@ func newList(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the sequences",
-		Long: `Lists the sequences of the cluster in the order of their names: all of them, or
-those whose names begin with --prefix. NEXT is the first number that was not
-granted and REMAINING how many are left in this period.`,
+		Long: `List the sequences of the cluster by name: all, or those whose names begin with --prefix.
+NEXT is the first number that is not granted. REMAINING counts the numbers left in this
+period.`,
 		Example: `  snowraft seq list
   snowraft seq list --prefix shop/ -o json`,
 	}
-	flag := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "only sequences whose names begin like this")
+	flag := cli.AddFlag(cmd, "", "prefix", "", cli.WordsValue(&prefix, "TEXT"), "beginning of the names to list")
 	cmd = a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		sequences, err := cli.List(newSequenceDoc, func(token string) ([]*snowraftv1.Sequence, string, error) {
 			resp, err := r.Sequences.ListSequences(ctx, &snowraftv1.ListSequencesRequest{PageSize: cli.PageSize, PageToken: token, Prefix: prefix})

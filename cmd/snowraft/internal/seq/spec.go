@@ -51,18 +51,18 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	}
 	zone := cli.FreeTextValue(&f.timeZone, "ZONE")
 	zone.Among = someTimeZones
-	add("mode", cli.ChoiceValue(&f.mode, defaultMode, "strict"), "relaxed: members number from blocks in their memory; strict: the leader numbers, in one order for all")
-	add("start", cli.NumberValue(&f.start), "the first number of each period; 1 by default, or -1 with a negative increment")
-	add("increment", cli.NumberValue(&f.increment), "from one number to the next, not 0; 1 by default")
-	add("min", cli.NumberValue(&f.min), "the least number there may be; by default --start, or no limit with a negative increment")
-	add("max", cli.NumberValue(&f.max), "the greatest number there may be; by default no limit, or --start with a negative increment")
-	add("reset", cli.ChoiceValue(&f.reset, defaultReset, "daily", "monthly", "yearly"), "when to begin with --start again")
-	add("time-zone", zone, "the IANA time zone in which days begin and dates are written")
-	add("format", cli.FreeTextValue(&f.format, "FORMAT"), "how numbers are written, such as ORD{date:yyyyMMdd}{seq:06}; empty: as plain numbers")
-	add("description", cli.FreeTextValue(&f.description, "TEXT"), "what the sequence is for")
-	add("block-duration", cli.DurationValue(&f.blockDuration, limits.MinBlockDuration, limits.MaxBlockDuration), "how long a block should last a member")
-	add("min-block", cli.UintValue(&f.minBlock, 1), "the least numbers of a block")
-	add("max-block", cli.UintValue(&f.maxBlock, 1), "the most numbers of a block, up to 100000000")
+	add("mode", cli.ChoiceValue(&f.mode, defaultMode, "strict"), "relaxed: members issue numbers from blocks in memory; strict: the leader issues them in one order")
+	add("start", cli.NumberValue(&f.start), "first number of each period (default: 1, or -1 with a negative increment)")
+	add("increment", cli.NumberValue(&f.increment), "difference of consecutive numbers, not 0 (default: 1)")
+	add("min", cli.NumberValue(&f.min), "least number (default: --start, or no limit with a negative increment)")
+	add("max", cli.NumberValue(&f.max), "greatest number (default: no limit, or --start with a negative increment)")
+	add("reset", cli.ChoiceValue(&f.reset, defaultReset, "daily", "monthly", "yearly"), "period after which numbers restart at --start")
+	add("time-zone", zone, "IANA time zone of periods and of dates in the format")
+	add("format", cli.FreeTextValue(&f.format, "FORMAT"), "format of numbers, such as ORD{date:yyyyMMdd}{seq:06}; empty means decimal")
+	add("description", cli.FreeTextValue(&f.description, "TEXT"), "purpose of the sequence")
+	add("block-duration", cli.DurationValue(&f.blockDuration, limits.MinBlockDuration, limits.MaxBlockDuration), "time that a block should last a member")
+	add("min-block", cli.UintValue(&f.minBlock, 1), "size of the smallest block")
+	add("max-block", cli.UintValue(&f.maxBlock, 1), "size of the largest block, at most 100000000")
 	return f
 }
 
@@ -100,12 +100,12 @@ func newCreate(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a sequence",
-		Long: `Creates a sequence. Creating the same one again does nothing; another one under a
-name that is taken is refused.
+		Long: `Create a sequence. Creating an identical sequence again succeeds. Creating a different
+one under an existing name fails.
 
-What a deleted sequence gave out is remembered. Creating one of its name that
-would give out the same numbers again is refused unless --force is given: choose
-a --start beyond them instead.
+The cluster remembers which numbers a deleted sequence issued. Creating a sequence that
+would repeat them under the same name fails, unless --force is given: choose a --start
+beyond them instead.
 
 A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NFC),
 without spaces. Case matters. Names that begin with $ are reserved.`,
@@ -116,7 +116,7 @@ without spaces. Case matters. Names that begin with $ are reserved.`,
 		Args: newArgs,
 	}
 	f := addSpecFlags(cmd, false)
-	cmd.Flags().BoolVar(&force, "force", false, "create it even if numbers of a deleted sequence of this name repeat")
+	cmd.Flags().BoolVar(&force, "force", false, "create the sequence even if numbers of a deleted one of this name repeat")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, _ := f.sequence(args[0], cmd.Flags())
 		resp, err := r.Sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec, Force: force})
@@ -132,20 +132,20 @@ func newUpdate(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update NAME",
 		Short: "Change a sequence",
-		Long: `Changes what is given and leaves everything else as it is. An empty --format,
---description or --time-zone goes back to none, none and UTC; the word default
-does so for --start, --increment, --min and --max.
+		Long: `Change a sequence. Settings that are not given keep their values. An empty --format,
+--description or --time-zone resets these to none, none and UTC. The word default resets
+--start, --increment, --min and --max.
 
-The change reaches all live members before this returns, and they drop the blocks
-that they hold: the rest of those is a gap. A change after which numbers would
-repeat is refused unless --force is given: an increment of the other sign, or a
-reset with a format that does not tell its periods apart.`,
+The command waits until all live members know the change and have dropped the blocks
+that they hold, which leaves gaps. A change after which numbers would repeat fails,
+unless --force is given: an increment of the opposite sign, or a reset with a format
+that does not distinguish its periods.`,
 		Example: `  snowraft seq update orders --format 'ORD{seq:08}'
   snowraft seq update orders --mode strict --description shop
   snowraft seq update orders --max default --if-generation 17`,
 	}
 	f := addSpecFlags(cmd, true)
-	cmd.Flags().BoolVar(&force, "force", false, "change it even if numbers repeat")
+	cmd.Flags().BoolVar(&force, "force", false, "change the sequence even if numbers repeat")
 	generation := cli.AddGenerationFlag(cmd, "sequence")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, mask := f.sequence(args[0], cmd.Flags())

@@ -34,21 +34,21 @@ func NewDev(h *Host) *cobra.Command {
 	cfg := devConfig{portBase: cli.APIPort, logLevel: "warn", logFormat: "text"}
 	cmd := &cobra.Command{
 		Use:   "dev",
-		Short: "Run a cluster of three members to try things with",
-		Long: `Runs a real cluster of three members in this process until Ctrl-C: three data
-directories, Raft and gossip over TCP on 127.0.0.1. The first member has the
-default ports, so that the other commands work in a second terminal without a
-flag; those of each further member are 10 higher.
+		Short: "Run a three-member cluster on this machine",
+		Long: `Run a three-member cluster in this process until Ctrl-C: three data directories,
+with Raft and gossip over TCP on 127.0.0.1. The first member uses the default ports,
+so that other commands work in a second terminal without flags. The ports of each
+further member are 10 higher.
 
-The data is removed at the end, unless --data-dir says where to keep it.`,
+On exit, dev deletes the data, unless --data-dir names a directory to keep it in.`,
 		Example: `  snowraft dev
   snowraft dev --port-base 7800
   snowraft dev --data-dir ./try-snowraft`,
 		Args: cli.Args,
 	}
 	cmd.Flags().SortFlags = false
-	cli.AddFlag(cmd, "", "data-dir", "", cli.TextValue(&cfg.dataDir, "DIR"), "keep the data here, and go on with what is there")
-	cli.AddFlag(cmd, "", "port-base", "", cli.IntValue(&cfg.portBase, 1, highestPortBase), "the first port of the first member: its API; HTTP, Raft, gossip and Redis follow")
+	cli.AddFlag(cmd, "", "data-dir", "", cli.TextValue(&cfg.dataDir, "DIR"), "directory to keep the data in, and to resume from")
+	cli.AddFlag(cmd, "", "port-base", "", cli.IntValue(&cfg.portBase, 1, highestPortBase), "first port of the first member, for its API; HTTP, Raft, gossip and Redis follow")
 	addLogFlags(&cfg.logLevel, &cfg.logFormat, func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "", name, "", v, help) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return h.dev(cmd.Context(), cfg) }
 	return cmd

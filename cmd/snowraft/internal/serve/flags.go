@@ -31,11 +31,11 @@ var listeners = []struct {
 	optional bool
 	door     bool // for programs that want IDs, so that a gateway has it too
 }{
-	{"api-addr", cli.APIPort, "listen here for clients, gRPC", func(c *server.Config) *string { return &c.APIAddr }, false, true},
-	{"http-addr", cli.HTTPPort, "listen here for HTTP: the API, metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false, true},
-	{"raft-addr", cli.RaftPort, "listen here for the other members' Raft", func(c *server.Config) *string { return &c.RaftAddr }, false, false},
-	{"gossip-addr", cli.GossipPort, "listen here for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }, false, false},
-	{"redis-addr", cli.RedisPort, "listen here for Redis clients, whose keys are sequences; mostly at port " + strconv.Itoa(cli.RedisPort) + ", nowhere by default", func(c *server.Config) *string { return &c.RedisAddr }, true, true},
+	{"api-addr", cli.APIPort, "address for gRPC clients", func(c *server.Config) *string { return &c.APIAddr }, false, true},
+	{"http-addr", cli.HTTPPort, "address for HTTP: the API, metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false, true},
+	{"raft-addr", cli.RaftPort, "address for Raft connections of other members", func(c *server.Config) *string { return &c.RaftAddr }, false, false},
+	{"gossip-addr", cli.GossipPort, "address for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }, false, false},
+	{"redis-addr", cli.RedisPort, "address for Redis clients, conventionally port " + strconv.Itoa(cli.RedisPort) + "; empty disables the listener", func(c *server.Config) *string { return &c.RedisAddr }, true, true},
 }
 
 // config is a member's configuration with what the command itself needs.
@@ -55,23 +55,23 @@ func addFlags(cmd *cobra.Command, c *config) {
 	c.DataDir = "./snowraft-data"
 	cmd.Flags().SortFlags = false
 
-	cli.AddSetting(cmd, "Member", "name", cli.TextValue(&c.Name, "NAME"), "what people call this member; the host name by default")
-	cli.AddSetting(cmd, "Member", "data-dir", cli.TextValue(&c.DataDir, "DIR"), "where this member keeps its identity, log and snapshots; made when it does not exist")
-	cli.AddSetting(cmd, "Member", configFlag, cli.TextValue(&c.configPath, "FILE"), "a YAML file with settings: the names of these flags as keys")
+	cli.AddSetting(cmd, "Member", "name", cli.TextValue(&c.Name, "NAME"), "human-readable name of this member (default: hostname)")
+	cli.AddSetting(cmd, "Member", "data-dir", cli.TextValue(&c.DataDir, "DIR"), "directory for identity, log and snapshots; created if missing")
+	cli.AddSetting(cmd, "Member", configFlag, cli.TextValue(&c.configPath, "FILE"), "YAML file with settings; its keys are the names of these flags")
 
 	addNetworkFlags(cmd, &c.Config, false)
 	cli.AddSetting(cmd, "Network", "advertise-host", cli.HostValue(&c.AdvertiseHost),
-		"the host name or IP that others reach this member at; addresses that are not given then listen on all interfaces")
+		"host name or IP address that others reach this member at; addresses that are not set then listen on all interfaces")
 
 	cli.AddSetting(cmd, "Cluster", "join", cli.AddressesValue(&c.Join, "10.0.0.1:7703,10.0.0.2:7703"), "gossip addresses of other members")
 	cli.AddSetting(cmd, "Cluster", "bootstrap-expect", oddValue(&c.BootstrapExpect),
-		"how many new members start a cluster together: 1 alone, 3, 5, ... together, 0 only join one; 1 by default, 0 with --join")
+		"number of new members that start a cluster together: 1, 3, 5, ...; 0 only joins (default: 1, or 0 with --join)")
 
 	cli.AddSetting(cmd, "Cluster", "nonvoter", cli.SwitchValue(&c.Nonvoter),
-		"join as a member that never votes: it issues IDs as the others do, and no quorum waits for it")
+		"join without a vote: issue IDs like other members, but never count toward quorum")
 	cmd.Flags().Lookup("nonvoter").NoOptDefVal = "true"
 
-	cli.AddSetting(cmd, "Issuing", "lanes", cli.IntValue(&c.Lanes, 1, limits.Lanes), "how many workers to hold per layout: each adds 4096 IDs a millisecond in the default layout")
+	cli.AddSetting(cmd, "Issuing", "lanes", cli.IntValue(&c.Lanes, 1, limits.Lanes), "number of workers to hold per layout; each adds 4096 IDs per millisecond in the default layout")
 	cluster.AddConfigFlags(&c.Config, func(name string, v *cli.Value, help string) {
 		cli.AddSetting(cmd, "New cluster", initialPrefix+name, v, help+" (initial value for a new cluster; change it later with \"snowraft config set\")")
 	})
@@ -99,7 +99,7 @@ func addNetworkFlags(cmd *cobra.Command, c *server.Config, doors bool) {
 	create := cli.ChoiceValue(&c.RedisCreate, "strict", "relaxed", "off")
 	create.Kind = "MODE"
 	cli.AddSetting(cmd, "Network", "redis-create", create,
-		"what an INCR of a key that is no sequence does: create a strict or a relaxed one, or fail (off)")
+		"kind of sequence that INCR creates for an unknown key; off rejects the command")
 }
 
 func oddValue(p *int) *cli.Value {

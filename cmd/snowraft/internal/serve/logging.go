@@ -20,8 +20,8 @@ var logLevels = map[string]slog.Level{
 
 // addLogFlags adds the flags of logging; their present values are the defaults.
 func addLogFlags(level, format *string, add func(name string, v *cli.Value, help string)) {
-	add("log-level", cli.ChoiceValue(level, "debug", "info", "warn", "error"), "log this and what is more severe, to standard error")
-	add("log-format", cli.ChoiceValue(format, "text", "json"), "how log lines are written")
+	add("log-level", cli.ChoiceValue(level, "debug", "info", "warn", "error"), "lowest level of messages logged to standard error")
+	add("log-format", cli.ChoiceValue(format, "text", "json"), "format of log messages")
 }
 
 // logger returns the logger of a member. On a terminal, levels in text have colours.

@@ -22,23 +22,22 @@ func New(h *Host) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Run a member of a cluster",
-		Long: `Runs a member until SIGINT (Ctrl-C), SIGTERM or its removal.
+		Long: `Run a member of a cluster until SIGINT (Ctrl-C), SIGTERM or its removal.
 
-Without flags this is a cluster of one member, ready at once, with its data in
-./snowraft-data. For a cluster of three, start three members with
+Without flags, serve starts a cluster of one member, which is ready at once and
+keeps its data in ./snowraft-data. For a cluster of three, start three members with
 --bootstrap-expect 3 that --join each other, in any order. A member whose data
-directory has a cluster's data goes on in that cluster.
+directory has data of a cluster rejoins that cluster.
 
 Every flag has an environment variable, SNOWRAFT_ and its name in capitals with
-underscores (SNOWRAFT_DATA_DIR), and a key of its name in the YAML file that
---config names (data-dir: /var/lib/snowraft). A flag goes before the environment,
-the environment before the file, the file before the default. An empty variable
-counts as not set.
+underscores (SNOWRAFT_DATA_DIR), and a key of the same name in the YAML file of
+--config (data-dir: /var/lib/snowraft). Precedence: flag, environment variable,
+configuration file, default. An empty variable counts as unset.
 
-The first signal shuts the member down in good order: requests in flight finish,
-workers are released, leadership moves. This takes at most 10 s; a second signal
-ends it at once. A shutdown is not a leave: the member stays in its cluster and
-is expected back (see "snowraft member leave").`,
+The first signal shuts the member down gracefully: it finishes requests in flight,
+releases its workers and transfers leadership, within 10 s. A second signal stops it
+at once. A stopped member stays in its cluster; to take it out, use "snowraft member
+leave".`,
 		Example: `  snowraft serve
   snowraft serve --name a --data-dir /var/lib/snowraft --advertise-host a.example.net \
     --bootstrap-expect 3 --join b.example.net:7703,c.example.net:7703

@@ -15,9 +15,10 @@ import (
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "worker",
-		Short: "Show who holds which worker",
-		Long: `A worker is a number in the worker field of a layout. One holder at a time is
-granted a window of time on it, within which it alone issues IDs.`,
+		Short: "Show the holders of workers",
+		Long: `Show the holders of workers. A worker is a value of the worker field of a layout. The
+cluster grants a window of time on a worker to one holder at a time, which alone
+issues IDs in it.`,
 		Example: `  snowraft worker list`,
 	}, newList(a))
 }
@@ -38,17 +39,17 @@ func newList(a *cli.App) *cobra.Command {
 	var layout string
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the workers that were ever granted",
-		Long: `Lists the workers of a layout that were ever granted, in ascending order, with
-their holder and their high-water: the end of the last window granted. A worker
-is free when its high-water is not after now.
+		Short: "List the granted workers of a layout",
+		Long: `List the granted workers of a layout in ascending order, with their holder and their
+high-water, which is the end of the last window. A worker is free
+once its high-water has passed.
 
-The states: held, its window reaches beyond now; expired, its window ended
-without a release; released, its holder gave it back.`,
+States: held, with an open window; expired, with a window that ended without a
+release; released, by its holder.`,
 		Example: `  snowraft worker list
   snowraft worker list --layout orders -o json`,
 	}
-	cli.AddLayoutFlag(cmd, &layout).Usage = "the layout whose workers are listed"
+	cli.AddLayoutFlag(cmd, &layout).Usage = "name of the layout"
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		doc := struct {
 			Layout   string      `json:"layout"`
