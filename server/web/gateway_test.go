@@ -62,7 +62,7 @@ func TestCustomMethods(t *testing.T) {
 	r := newRig(t)
 	for _, path := range []string{"/v1/sequences:next", "/v1/sequences%3Anext"} {
 		want(t, r.ask("POST", path, `{"sequence":"a/b:next","count":2}`), http.StatusOK,
-			`{"sequence":"","first":"1152921504606846976","count":2,"increment":"1","period":"","texts":[],"format":"","timeZone":"","issuedAtMs":"0","mode":"SEQUENCE_MODE_UNSPECIFIED"}`+"\n")
+			`{"sequence":"","first":"1152921504606846976","count":2,"increment":"1","period":"","texts":[],"format":"","timeZone":"","issuedAtMs":"0","mode":"unspecified"}`+"\n")
 		if got := r.service.request.(*snowraftv1.NextNumbersRequest); got.GetSequence() != "a/b:next" || got.GetCount() != 2 {
 			t.Errorf("asked for %v", got)
 		}
@@ -86,7 +86,7 @@ func TestCustomMethods(t *testing.T) {
 	}
 	want(t, r.ask("PATCH", "/v1/sequences/a", `{"mode":"strict","reset":"daily"}`), http.StatusOK,
 		`{"sequence":{"name":"a","mode":"strict","blockDurationMs":"0","minBlock":"0","maxBlock":"0","reset":"daily","timeZone":"","format":"","description":"",`+
-			`"createdAtMs":"0","generation":"0","period":0,"remaining":"0"},"unreachedMembers":[]}`+"\n")
+			`"createdAtMs":"0","generation":"0","period":"","remaining":"0"},"unreachedMembers":[]}`+"\n")
 	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); got.GetSequence().GetReset_() != snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY ||
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"mode", "reset"}) {
 		t.Errorf("asked for %v", got)
