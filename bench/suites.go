@@ -47,7 +47,7 @@ func suites() []section {
 			},
 		}),
 		of("waiting", "Waiting for blocks", waiting()),
-		of("doors", "gRPC and HTTP without the way there and back", suite{
+		of("protocols", "gRPC and HTTP without the way there and back", suite{
 			runs:    []goTest{{pkg: "server", bench: "Unary|PlainHTTP"}, {pkg: "server/web", bench: "Text"}},
 			columns: []string{"", "next to", "of the bare rate"},
 			rows: []suiteRow{

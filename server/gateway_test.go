@@ -121,7 +121,7 @@ func TestGatewaySequences(t *testing.T) {
 	}
 }
 
-func TestGatewayOtherDoors(t *testing.T) {
+func TestGatewayOtherProtocols(t *testing.T) {
 	t.Parallel()
 	g := inFront(t, startCluster(t, 3))
 	for _, c := range []struct{ method, path, body, want string }{

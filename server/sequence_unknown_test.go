@@ -78,7 +78,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	}
 }
 
-// A member of no cluster yet can't know what there is, and says so at all doors.
+// A member of no cluster yet can't know what there is, and says so over all protocols.
 func TestNothingIsUnknownOutsideOfACluster(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "alone", func(c *server.Config) {

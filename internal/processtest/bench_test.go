@@ -22,7 +22,7 @@ type benchDoc struct {
 func TestBench(t *testing.T) {
 	t.Parallel()
 	m := newMember(t, "m1", "--bootstrap-expect", "1")
-	redis := m.redisDoor()
+	redis := m.listenRedis()
 	m.start().untilIssues()
 	if _, stderr, code := command(t, at(m), "seq", "create", "orders"); code != 0 {
 		t.Fatal(stderr)

@@ -21,11 +21,11 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// retryable is how the door's errors begin that pass when a client tries again.
+// retryable begins the errors of the Redis protocol that pass when a client tries again.
 const retryable = "LOADING "
 
-// redisDoor has members that were not started yet listen for Redis clients.
-func (m *member) redisDoor() string {
+// listenRedis has members that were not started yet listen for Redis clients.
+func (m *member) listenRedis() string {
 	address := freeAddress(m.t)
 	m.flags = append(m.flags, "--redis-addr", address)
 	return address
@@ -79,9 +79,9 @@ func startClient(t *testing.T, path string, args ...string) *process {
 // while the leader is killed.
 func TestRedisClients(t *testing.T) {
 	members := newCluster(t, 3)
-	doors := make(map[*member]string)
+	addresses := make(map[*member]string)
 	for _, m := range members {
-		doors[m] = m.redisDoor()
+		addresses[m] = m.listenRedis()
 		m.start()
 	}
 	for _, m := range members {
@@ -89,10 +89,10 @@ func TestRedisClients(t *testing.T) {
 	}
 	lead := leader(t, members)
 	asked := others(members, lead)[0]
-	door := doors[asked]
-	until(t, "the door is open", func() bool { return !isFree(door) })
+	address := addresses[asked]
+	until(t, "the Redis listener is open", func() bool { return !isFree(address) })
 
-	clients := []redisClient{goRedis(t, door), redisCLI(t, door), redisBenchmark(t, door), redisPy(t, door)}
+	clients := []redisClient{goRedis(t, address), redisCLI(t, address), redisBenchmark(t, address), redisPy(t, address)}
 	progress := func(more int64) {
 		for _, c := range clients {
 			from := asked.lastNumber(c.key)
@@ -125,10 +125,10 @@ func (m *member) lastNumber(name string) int64 {
 }
 
 // goRedis is Go's client library with its default options.
-func goRedis(t *testing.T, door string) redisClient {
+func goRedis(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key, clients = "go:orders", 8
-	client := redis.NewClient(&redis.Options{Addr: door})
+	client := redis.NewClient(&redis.Options{Addr: address})
 	t.Cleanup(func() { _ = client.Close() })
 	ctx := t.Context()
 
@@ -186,10 +186,10 @@ func goRedis(t *testing.T, door string) redisClient {
 }
 
 // redisCLI is Redis's command line, which repeats nothing by itself.
-func redisCLI(t *testing.T, door string) redisClient {
+func redisCLI(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key = "cli:orders"
-	host, port, _ := net.SplitHostPort(door)
+	host, port, _ := net.SplitHostPort(address)
 	program := installed(t, "redis-cli", "redis-tools")
 	p := startClient(t, program, "-h", host, "-p", port, "-r", "1000000", "-i", "0.005", "INCR", key)
 	return redisClient{key: key, check: func(t *testing.T) {
@@ -203,14 +203,14 @@ func redisCLI(t *testing.T, door string) redisClient {
 }
 
 // redisPy is Python's client library, told to try again as its users do.
-func redisPy(t *testing.T, door string) redisClient {
+func redisPy(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key = "py:orders"
 	script, err := filepath.Abs("testdata/incr.py")
 	if err != nil {
 		t.Fatal(err)
 	}
-	host, port, _ := net.SplitHostPort(door)
+	host, port, _ := net.SplitHostPort(address)
 	p := startClient(t, pythonWithRedis(t), script, host, port, key)
 	return redisClient{key: key, check: func(t *testing.T) {
 		t.Helper()
@@ -259,10 +259,10 @@ func ascending(t *testing.T, who string, p *process) (refused int) {
 }
 
 // redisBenchmark is Redis's benchmark, which ends when it gets an error.
-func redisBenchmark(t *testing.T, door string) redisClient {
+func redisBenchmark(t *testing.T, address string) redisClient {
 	t.Helper()
 	const key = "counter:__rand_int__" // that of its own test of INCR
-	host, port, _ := net.SplitHostPort(door)
+	host, port, _ := net.SplitHostPort(address)
 	program := installed(t, "redis-benchmark", "redis-tools")
 	run := func(args ...string) *process {
 		return startClient(t, program, append([]string{"-h", host, "-p", port, "-t", "incr", "--csv"}, args...)...)

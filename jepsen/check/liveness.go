@@ -37,7 +37,7 @@ func Liveness(r *Run, held Held) Verdict {
 	if !ok || !okEnd {
 		v.invalid("the history does not say when faults or clients ended")
 	} else {
-		l := &liveness{run: r, v: v, healed: healed, end: end, doors: make(map[string]*door), members: make(map[string]*door)}
+		l := &liveness{run: r, v: v, healed: healed, end: end, services: make(map[string]*resumption), members: make(map[string]*resumption)}
 		if err := l.judge(held); err != nil {
 			v.invalid("%v", err)
 		}
@@ -52,9 +52,9 @@ type liveness struct {
 	run         *Run
 	v           *Verdict
 	healed, end int64
-	live        []ProcessSpan    // members that are running at the end
-	members     map[string]*door // of members, for IDs
-	doors       map[string]*door // what else is to work: strict sequences and Redis
+	live        []ProcessSpan          // members that are running at the end
+	members     map[string]*resumption // of members, for IDs
+	services    map[string]*resumption // strict sequences and Redis, from whichever member
 }
 
 func (l *liveness) judge(held Held) error {
@@ -66,7 +66,7 @@ func (l *liveness) judge(held Held) error {
 			l.v.Facts["members_too_young"]++
 		default:
 			l.live = append(l.live, p)
-			l.members[p.Member] = newDoor(max(l.healed, p.From))
+			l.members[p.Member] = newResumption(max(l.healed, p.From))
 		}
 	}
 	l.v.Facts["members_live"] = int64(len(l.live))
@@ -78,14 +78,14 @@ func (l *liveness) judge(held Held) error {
 	}
 	asked := slices.ContainsFunc(l.live, func(p ProcessSpan) bool { return l.members[p.Member].everAsked })
 	for _, p := range l.live {
-		if asked && l.opens(l.members[p.Member], "member "+p.Member+" did not answer IDs") {
+		if asked && l.resumed(l.members[p.Member], "member "+p.Member+" did not answer IDs") {
 			l.v.Facts["members_answering"]++
 		}
 		l.observed(p)
 	}
 	for _, name := range []string{"strict sequences", "Redis"} {
-		if d := l.doors[name]; d != nil && d.everAnswered {
-			l.opens(d, name+" did not answer")
+		if d := l.services[name]; d != nil && d.everAnswered {
+			l.resumed(d, name+" did not answer")
 		}
 	}
 	l.workers(held)
@@ -98,12 +98,12 @@ func (l *liveness) read() error {
 	if err != nil {
 		return err
 	}
-	l.doors["strict sequences"], l.doors["Redis"] = newDoor(l.healed), newDoor(l.healed)
+	l.services["strict sequences"], l.services["Redis"] = newResumption(l.healed), newResumption(l.healed)
 	for op, err := range l.run.Ops() {
 		if err != nil {
 			return err
 		}
-		var d *door
+		var d *resumption
 		switch {
 		case op.Do == history.DoIDs:
 			d = l.members[op.Member]
@@ -114,9 +114,9 @@ func (l *liveness) read() error {
 				op.Outcome = history.OK // nothing better is to be had
 			}
 		case op.Do == history.DoIncr:
-			d = l.doors["Redis"]
+			d = l.services["Redis"]
 		case op.Do == history.DoNext && isStrict(modes, op):
-			d = l.doors["strict sequences"]
+			d = l.services["strict sequences"]
 		}
 		if d != nil {
 			d.ask(op)
@@ -146,8 +146,8 @@ func (l *liveness) small(layout string) bool {
 	return found != nil && found.Workers() < many
 }
 
-// opens reports whether something answered in time, and says so if not.
-func (l *liveness) opens(d *door, what string) bool {
+// resumed reports whether something answered in time, and says so if not.
+func (l *liveness) resumed(d *resumption, what string) bool {
 	took := d.answered - d.from
 	switch {
 	case d.answered <= d.from+recovery:

@@ -58,10 +58,10 @@ func (r *reuse) found() (err error) {
 	if err := s.strict(100); err != nil {
 		return err
 	}
-	if r.ours, err = s.look(s.door(r.first[0]), nil); err != nil {
+	if r.ours, err = s.look(s.endpoint(r.first[0]), nil); err != nil {
 		return err
 	}
-	if r.theirs, err = s.look(s.door(r.second[0]), nil); err != nil {
+	if r.theirs, err = s.look(s.endpoint(r.second[0]), nil); err != nil {
 		return err
 	}
 	if r.ours.cluster == r.theirs.cluster {
@@ -69,7 +69,7 @@ func (r *reuse) found() (err error) {
 	}
 	mode := snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
 	err = s.until("a sequence in the second cluster", func(ctx context.Context) bool {
-		d := s.door(r.second[0])
+		d := s.endpoint(r.second[0])
 		if d.err != nil {
 			return false
 		}
@@ -94,7 +94,7 @@ func (r *reuse) take(theirs *lab.Member) error {
 		s.violation("%s gave %s after %d", r.first[0].Name, told(op), r.given)
 	}
 	r.given = highest(op)
-	number, ids, err := s.foreign(s.door(theirs), 50)
+	number, ids, err := s.foreign(s.endpoint(theirs), 50)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ func (r *reuse) same(ctx context.Context) bool {
 		was     *view
 	}{{r.first[:2], r.ours}, {r.second[1:], r.theirs}} {
 		for _, m := range side.members {
-			now := r.s.door(m).view(ctx)
+			now := r.s.endpoint(m).view(ctx)
 			if now == nil || now.cluster == side.was.cluster && now.members == side.was.members {
 				continue
 			}
@@ -194,7 +194,7 @@ func (r *reuse) same(ctx context.Context) bool {
 // apart makes sure that both clusters are what they were, and go on.
 func (r *reuse) apart() error {
 	s, host := r.s, r.first[2]
-	moved, err := s.look(s.doorFrom(r.second[1], host), func(v *view) bool { return v.leader != "" })
+	moved, err := s.look(s.endpointFrom(r.second[1], host), func(v *view) bool { return v.leader != "" })
 	if err != nil {
 		return err
 	}
@@ -207,7 +207,7 @@ func (r *reuse) apart() error {
 		}
 	}
 	r.same(s.ctx)
-	number, ids, err := s.foreign(s.doorFrom(r.second[1], host), 1)
+	number, ids, err := s.foreign(s.endpointFrom(r.second[1], host), 1)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 const maxHeaderBytes = 12 << 10
 
 func (f *Front) newHTTP(b redisBackend) (*http.Server, error) {
-	door, err := web.New(web.Config{
+	clients, err := web.New(web.Config{
 		Backend: webBackend{b}, Conn: f.inner, Gate: &f.gate, Logger: f.logger,
 		Served: func(method string, err error, took time.Duration) {
 			f.metrics.requests.of(protocolHTTP, method).served(err, took)
@@ -32,7 +32,7 @@ func (f *Front) newHTTP(b redisBackend) (*http.Server, error) {
 		answer(w, f.Ready())
 	})
 	return &http.Server{
-		Handler:           beside(mux, door),
+		Handler:           beside(mux, clients),
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
@@ -43,13 +43,13 @@ func (f *Front) newHTTP(b redisBackend) (*http.Server, error) {
 
 // beside serves what operators ask for with one handler and the rest with
 // another. Not by the mux: it would send clients elsewhere for a name such as "a//b".
-func beside(operators, door http.Handler) http.Handler {
+func beside(operators, clients http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/metrics", "/healthz", "/readyz":
 			operators.ServeHTTP(w, r)
 		default:
-			door.ServeHTTP(w, r)
+			clients.ServeHTTP(w, r)
 		}
 	})
 }

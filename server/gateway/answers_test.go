@@ -38,7 +38,7 @@ func sourceOf(a *answers) *source {
 	return newSource(&members{conn: a}, func(string) (idSource, error) { return noSource{}, nil })
 }
 
-// Doors that write IDs down do not write down more than was asked for.
+// Protocols that write IDs one by one do not write more than a request asked for.
 func TestGatewayChecksAnswers(t *testing.T) {
 	t.Parallel()
 	if ids, err := sourceOf(new(answers)).Take(t.Context(), nil, "default", 3, 0); err == nil {
@@ -46,7 +46,7 @@ func TestGatewayChecksAnswers(t *testing.T) {
 	}
 }
 
-// Also through doors that know no codes of gRPC a gateway that closes says so.
+// A gateway that closes says so over the protocols that have no codes of gRPC too.
 func TestBuffersOfAClosedGateway(t *testing.T) {
 	t.Parallel()
 	s := sourceOf(new(answers))

@@ -29,7 +29,7 @@ var listeners = []struct {
 	help     string
 	field    func(*server.Config) *string
 	optional bool
-	door     bool // for programs that want IDs, so that a gateway has it too
+	gateway  bool // gateways have it too
 }{
 	{"api-addr", cli.APIPort, "address for gRPC clients", func(c *server.Config) *string { return &c.APIAddr }, false, true},
 	{"http-addr", cli.HTTPPort, "address for HTTP: the API, metrics and health", func(c *server.Config) *string { return &c.HTTPAddr }, false, true},
@@ -81,10 +81,10 @@ func addFlags(cmd *cobra.Command, c *config) {
 	})
 }
 
-// addNetworkFlags adds the flags of what is listened at: by a member, or at the doors only.
-func addNetworkFlags(cmd *cobra.Command, c *server.Config, doors bool) {
+// addNetworkFlags adds the flags of listeners, those of a member or those of a gateway.
+func addNetworkFlags(cmd *cobra.Command, c *server.Config, gateway bool) {
 	for _, l := range listeners {
-		if doors && !l.door {
+		if gateway && !l.gateway {
 			continue
 		}
 		p := l.field(c)

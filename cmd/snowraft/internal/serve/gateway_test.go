@@ -88,8 +88,8 @@ func TestGatewayThatEnds(t *testing.T) {
 	t.Parallel()
 	a, g := newTestApp(), newFakeMember()
 	a.openGateway = func(context.Context, gateway.Config) (process, error) { return g, nil }
-	g.end(errors.New("a door broke"))
-	if code := a.run(t.Context(), "gateway", "--members", "a:1"); code != cli.ExitFailed || !strings.Contains(a.Err.String(), "a door broke") {
+	g.end(errors.New("a listener broke"))
+	if code := a.run(t.Context(), "gateway", "--members", "a:1"); code != cli.ExitFailed || !strings.Contains(a.Err.String(), "a listener broke") {
 		t.Errorf("exit code %d: %s", code, a.Err.String())
 	}
 }

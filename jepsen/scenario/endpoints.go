@@ -16,21 +16,21 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// door is a connection to whatever answers at a member's address.
-type door struct {
+// endpoint is a connection to whatever answers at a member's address.
+type endpoint struct {
 	name string
 	conn *grpc.ClientConn
 	err  error
 }
 
-func (s *stage) door(m *lab.Member) door {
+func (s *stage) endpoint(m *lab.Member) endpoint {
 	conn, err := s.conn(m)
-	return door{m.Name, conn, err}
+	return endpoint{m.Name, conn, err}
 }
 
-// doorFrom is a connection from another host, which the harness's own may be cut off from. It
+// endpointFrom is a connection from another host, which the harness's own may be cut off from. It
 // is closed when the script ends.
-func (s *stage) doorFrom(from, to *lab.Member) door {
+func (s *stage) endpointFrom(from, to *lab.Member) endpoint {
 	dial := func(ctx context.Context, address string) (conn net.Conn, err error) {
 		err = from.Host.Do(func() (err error) {
 			conn, err = (&net.Dialer{}).DialContext(ctx, "tcp", address)
@@ -43,7 +43,7 @@ func (s *stage) doorFrom(from, to *lab.Member) door {
 	if err == nil {
 		_ = s.later(func(context.Context) error { return conn.Close() })
 	}
-	return door{to.Name, conn, err}
+	return endpoint{to.Name, conn, err}
 }
 
 // view is what a member says of itself and of its cluster.
@@ -53,23 +53,23 @@ type view struct {
 }
 
 // look asks a member until it answers, knows a leader, and good, if it is not nil, says so.
-func (s *stage) look(d door, good func(v *view) bool) (v *view, err error) {
-	if d.err != nil {
-		return nil, d.err
+func (s *stage) look(e endpoint, good func(v *view) bool) (v *view, err error) {
+	if e.err != nil {
+		return nil, e.err
 	}
-	err = s.until("what "+d.name+" says of its cluster", func(ctx context.Context) bool {
-		v = d.view(ctx)
+	err = s.until("what "+e.name+" says of its cluster", func(ctx context.Context) bool {
+		v = e.view(ctx)
 		return v != nil && v.leader != "" && (good == nil || good(v))
 	})
 	return v, err
 }
 
 // view asks a member once; it is nil if there is no answer.
-func (d door) view(ctx context.Context) *view {
-	if d.err != nil {
+func (e endpoint) view(ctx context.Context) *view {
+	if e.err != nil {
 		return nil
 	}
-	cluster := snowraftv1.NewClusterServiceClient(d.conn)
+	cluster := snowraftv1.NewClusterServiceClient(e.conn)
 	ctx, cancel := context.WithTimeout(ctx, statusWithin)
 	defer cancel()
 	status, err := cluster.GetStatus(ctx, &snowraftv1.GetStatusRequest{})
@@ -90,18 +90,18 @@ func (d door) view(ctx context.Context) *view {
 
 // foreign takes so many numbers, of which it returns the first, and IDs, without writing
 // them down.
-func (s *stage) foreign(d door, count uint32) (first int64, ids []int64, err error) {
-	if d.err != nil {
-		return 0, nil, d.err
+func (s *stage) foreign(e endpoint, count uint32) (first int64, ids []int64, err error) {
+	if e.err != nil {
+		return 0, nil, e.err
 	}
-	err = s.until("numbers and IDs of "+d.name, func(ctx context.Context) bool {
+	err = s.until("numbers and IDs of "+e.name, func(ctx context.Context) bool {
 		ctx, cancel := context.WithTimeout(ctx, statusWithin)
 		defer cancel()
-		numbers, err := snowraftv1.NewSequenceServiceClient(d.conn).NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: orders, Count: count})
+		numbers, err := snowraftv1.NewSequenceServiceClient(e.conn).NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: orders, Count: count})
 		if err != nil {
 			return false
 		}
-		got, err := snowraftv1.NewIdServiceClient(d.conn).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 100, Packed: true})
+		got, err := snowraftv1.NewIdServiceClient(e.conn).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 100, Packed: true})
 		first, ids = numbers.GetFirst(), got.GetIds()
 		return err == nil
 	})
