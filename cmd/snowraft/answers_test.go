@@ -3,13 +3,14 @@ package main
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
-	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/apijson"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -18,12 +19,14 @@ import (
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
+	responses := documentedResponses(t)
 	var text, documents strings.Builder
 	for _, c := range []struct {
 		line string
 		asks proto.Message
 	}{
 		{"id -n 2 --encoding base62 --after IRfc5DPebH --layout orders", &snowraftv1.GenerateIdsRequest{Layout: "orders", Count: 2, After: 249709290070213647}},
+		{"id -n 2", &snowraftv1.GenerateIdsRequest{Layout: "default", Count: 2}},
 		{"id -n 2 --uuid", &snowraftv1.GenerateUuidsRequest{Layout: "default", Count: 2}},
 		{"decode 0199fc8d-7c4a-7ffc-a41b-ac2bb3a1d3f4 --layout orders --server", &snowraftv1.GetLayoutRequest{Name: "orders"}},
 		{"decode 56729 --layout orders --server", &snowraftv1.DecodeIdRequest{Id: 56729, Layout: "orders"}},
@@ -90,8 +93,15 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s asks for %v, expected %v", c.line, last, c.asks)
 		}
 		out := succeeds(t, append([]string{"-o", "json"}, args...)...)
-		if strings.Count(out, "\n") != 1 || !json.Valid([]byte(out)) {
-			t.Errorf("%s: not one line of JSON: %s", c.line, out)
+		if response := documented(responses, c.line); response != nil {
+			// What the API's JSON can be read as is written the same again.
+			m := response.New().Interface()
+			err := apijson.Unmarshal([]byte(out), m)
+			if again, _ := apijson.Marshal(m); err != nil || string(again)+"\n" != out {
+				t.Errorf("%s: not a line of %s: %s%v", c.line, response.Descriptor().Name(), out, err)
+			}
+		} else if !json.Valid([]byte(out)) {
+			t.Errorf("%s: not JSON: %s", c.line, out)
 		}
 		documents.WriteString("$ snowraft " + c.line + " -o json\n" + strings.ReplaceAll(out, f.address, "ADDR"))
 	}
@@ -104,40 +114,6 @@ func withoutEnd(l *snowraftv1.Layout) *snowraftv1.Layout {
 	l = proto.CloneOf(l)
 	l.ExhaustsAtMs = 0
 	return l
-}
-
-// TestDocumentedKeys holds the documents to the keys that are documented.
-func TestDocumentedKeys(t *testing.T) {
-	t.Parallel()
-	f := newFakeAPI(t)
-	for line, keys := range map[string]string{
-		"id -n 3":              "ids",
-		"id --uuid":            "uuids",
-		"decode 1":             "id layout time timestamp_ms datacenter worker sequence",
-		"status":               "cluster_id node_id leader_id term commit_index observed_clock lanes.layout lanes.worker lanes.from lanes.until lanes.serve_until",
-		"seq next orders -n 3": "sequence first count increment values",
-		"seq list":             "sequences.name sequences.mode sequences.next sequences.remaining sequences.created",
-		"member list":          "members.id members.name members.address members.role members.leader members.alive members.clock_offset_ms",
-	} {
-		var doc map[string]any
-		out := succeeds(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
-		if err := json.Unmarshal([]byte(out), &doc); err != nil {
-			t.Fatal(err)
-		}
-		for key := range strings.FieldsSeq(keys) {
-			outer, inner, nested := strings.Cut(key, ".")
-			value, ok := doc[outer]
-			if nested && ok {
-				value, ok = value.([]any)[0].(map[string]any)[inner]
-			}
-			if !ok {
-				t.Errorf("%s has no %s: %s", line, key, out)
-			}
-			if number, isNumber := value.(float64); isNumber {
-				t.Errorf("%s: %s is the number %v, expected a string", line, key, number)
-			}
-		}
-	}
 }
 
 func TestManyIDs(t *testing.T) {
@@ -155,20 +131,24 @@ func TestManyIDs(t *testing.T) {
 	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
 		t.Errorf("asked for %v, expected %v", counts, want)
 	}
-	var doc struct{ IDs []string }
-	decodeJSON(t, succeeds(t, "id", "-n", "1000002", "-o", "json", "--addr", f.address), &doc)
-	if len(doc.IDs) != 1_000_002 {
-		t.Errorf("%d IDs, expected 1000002", len(doc.IDs))
+	var listed []int
+	for line := range strings.Lines(succeeds(t, "id", "-n", "1000002", "-o", "json", "--addr", f.address)) {
+		var resp snowraftv1.GenerateIdsResponse
+		if err := apijson.Unmarshal([]byte(line), &resp); err != nil {
+			t.Fatal(err)
+		}
+		listed = append(listed, len(resp.GetIds()))
+	}
+	if want := []int{500_000, 500_000, 2}; !slices.Equal(listed, want) {
+		t.Errorf("%v IDs per line, want %v", listed, want)
 	}
 }
 
 func TestManyUUIDs(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
-	var doc struct{ UUIDs []string }
-	decodeJSON(t, succeeds(t, "id", "--uuid", "-n", "200001", "-o", "json", "--addr", f.address), &doc)
-	if len(doc.UUIDs) != 200_001 {
-		t.Errorf("%d UUIDs, expected 200001", len(doc.UUIDs))
+	if lines := strings.Count(succeeds(t, "id", "--uuid", "-n", "200001", "--addr", f.address), "\n"); lines != 200_001 {
+		t.Errorf("%d UUIDs, want 200001", lines)
 	}
 	var counts []uint32
 	for _, r := range f.asked() {
@@ -183,7 +163,7 @@ func TestManyUUIDs(t *testing.T) {
 func TestFieldKindsAreInTheSameOrder(t *testing.T) {
 	t.Parallel()
 	for _, field := range []snowflake.Field{snowflake.FieldTime, snowflake.FieldDatacenter, snowflake.FieldWorker, snowflake.FieldSequence} {
-		if kind := cli.EnumName(snowraftv1.FieldKind(field).String(), "FIELD_KIND_"); kind != field.String() {
+		if kind := apijson.Word(snowraftv1.FieldKind(field)); kind != field.String() {
 			t.Errorf("%v is the kind %s", field, kind)
 		}
 	}

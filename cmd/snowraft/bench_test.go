@@ -30,6 +30,7 @@ func TestBenchIDs(t *testing.T) {
 	if doc.Calls == 0 || doc.Numbers != 2500*doc.Calls || doc.Check.Checked != doc.Numbers || doc.Check.Duplicates != 0 || doc.Failed != 0 || doc.Clients != 3 {
 		t.Errorf("%+v", doc)
 	}
+	doc = bench.Report{}
 	decodeJSON(t, succeeds(t, "bench", "ids", "--addr", f.address, "-d", "50ms", "--packed", "-r", "100", "--check=false", "-o", "json"), &doc)
 	if doc.Calls+doc.Overdue != 5 || doc.Numbers != doc.Calls || doc.Check != nil {
 		t.Errorf("%+v, expected 5 calls", doc) // overdue: this machine may be slow

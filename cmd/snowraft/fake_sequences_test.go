@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -10,20 +11,24 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// fakeSequences are in ascending order of their names.
+// fakeSequences are in ascending order of their names. Members fill in the defaults.
 var fakeSequences = []*snowraftv1.Sequence{
 	{
 		Name: "countdown", Start: proto.Int64(10), Increment: proto.Int64(-1), Min: proto.Int64(0), Max: proto.Int64(10),
-		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, CreatedAtMs: 1792418538000, Generation: 9,
+		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_NONE,
+		BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000, CreatedAtMs: 1792418538000, Generation: 9,
 	},
 	{
 		Name: "invoices", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(999999),
 		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY, TimeZone: "Europe/Berlin",
+		BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000,
 		Format: "INV-{date:yyyyMM}-{seq:06}", Description: "outgoing <invoices>", CreatedAtMs: 1792418538000, Generation: 1 << 60,
 		Period: "2026-11-01", Next: proto.Int64(101), Remaining: 999899,
 	},
-	{ // all that the defaults fill in is absent
-		Name: "orders", CreatedAtMs: 1792418538000, Generation: 7, Next: proto.Int64(1), Remaining: 9223372036854775807,
+	{
+		Name: "orders", Start: proto.Int64(1), Increment: proto.Int64(1), Min: proto.Int64(1), Max: proto.Int64(math.MaxInt64),
+		Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_NONE,
+		BlockDurationMs: 10000, MinBlock: 100, MaxBlock: 10000000, CreatedAtMs: 1792418538000, Generation: 7, Next: proto.Int64(1), Remaining: 9223372036854775807,
 	},
 }
 

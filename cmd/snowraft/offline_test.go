@@ -53,8 +53,9 @@ func vectors(t *testing.T) []vector {
 func TestDecodeVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
-		want := `{"id":"` + v.ID + `","layout":"` + v.Layout + `","time":"` + v.Time +
-			`","timestamp_ms":"` + strconv.FormatInt(v.TimestampMS, 10) + `","datacenter":"` + cli.Decimal(v.Datacenter) +
+		layout, _ := snowflake.Preset(v.Layout)
+		want := `{"id":"` + v.ID + `","layout":"` + v.Layout +
+			`","tickAtMs":"` + strconv.FormatInt(v.TimestampMS, 10) + `","tick":"` + strconv.FormatInt(layout.TickAt(v.TimestampMS), 10) + `","datacenter":"` + cli.Decimal(v.Datacenter) +
 			`","worker":"` + cli.Decimal(v.Worker) + `","sequence":"` + cli.Decimal(v.Sequence) + "\"}\n"
 		if got := succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json"); got != want {
 			t.Errorf("decode %s prints %s, expected %s", v.ID, got, want)

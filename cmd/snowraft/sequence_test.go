@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"io"
 	"reflect"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -33,14 +33,26 @@ func TestManyNumbers(t *testing.T) {
 	if want := []uint32{1_000_000, 1_000_000, 1}; !reflect.DeepEqual(counts, want) {
 		t.Errorf("asked for %v, expected %v", counts, want)
 	}
-	var doc struct {
-		Sequence, First, Count, Increment string
-		Values                            []string
+	var texts []string
+	for line := range strings.Lines(succeeds(t, "seq", "next", "countdown", "-n", "1000002", "-o", "json", "--addr", f.address)) {
+		resp := nextResponse(t, line)
+		if int(resp.GetCount()) != len(resp.GetTexts()) || strconv.FormatInt(resp.GetFirst(), 10) != resp.GetTexts()[0] {
+			t.Errorf("%d numbers from %d, but %d texts from %s", resp.GetCount(), resp.GetFirst(), len(resp.GetTexts()), resp.GetTexts()[0])
+		}
+		texts = append(texts, resp.GetTexts()...)
 	}
-	decodeJSON(t, succeeds(t, "seq", "next", "countdown", "-n", "1000002", "-o", "json", "--addr", f.address), &doc)
-	if len(doc.Values) != 1_000_002 || doc.Count != "1000002" || doc.Values[0] != doc.First || doc.First != "-1999991" || doc.Values[1_000_001] != "-2999992" {
-		t.Errorf("%d values from %s, count %s, first %s", len(doc.Values), doc.Values[0], doc.Count, doc.First)
+	if len(texts) != 1_000_002 || texts[0] != "-1999991" || texts[1_000_001] != "-2999992" {
+		t.Errorf("%d texts from %s", len(texts), texts[0])
 	}
+}
+
+func nextResponse(t *testing.T, line string) *snowraftv1.NextNumbersResponse {
+	t.Helper()
+	resp := &snowraftv1.NextNumbersResponse{}
+	if err := apijson.Unmarshal([]byte(line), resp); err != nil {
+		t.Fatal(err)
+	}
+	return resp
 }
 
 // Members write a thousand numbers themselves and leave it to the program with more:
@@ -53,10 +65,9 @@ func TestManyFormattedNumbers(t *testing.T) {
 		if lines[0] != `"20261021"010` || lines[10] != `"20261021"000` || lines[11] != `"20261021"-001` || lines[999] != `"20261021"-989` {
 			t.Errorf("-n %s: %q, %q, %q, %q", n, lines[0], lines[10], lines[11], lines[999])
 		}
-		var doc struct{ Values []string }
-		out := succeeds(t, "seq", "next", "invoices", "-n", n, "-o", "json", "--addr", f.address)
-		if err := json.Unmarshal([]byte(out), &doc); err != nil || strconv.Itoa(len(doc.Values)) != n || !strings.HasPrefix(doc.Values[0], `"20261021"-`) {
-			t.Errorf("-n %s: %d values from %v: %v", n, len(doc.Values), doc.Values[:1], err)
+		texts := nextResponse(t, succeeds(t, "seq", "next", "invoices", "-n", n, "-o", "json", "--addr", f.address)).GetTexts()
+		if strconv.Itoa(len(texts)) != n || !strings.HasPrefix(texts[0], `"20261021"-`) {
+			t.Errorf("-n %s: %d texts from %v", n, len(texts), texts[:1])
 		}
 	}
 }
@@ -87,7 +98,7 @@ func TestUnreachedMembers(t *testing.T) {
 		if want := "snowraft: warning: done, but not answered in time by b, c: " + means + "\n"; code != cli.ExitDone || stderr != want {
 			t.Errorf("%s: exit code %d, %q, expected %q", line, code, stderr, want)
 		}
-		if !strings.Contains(stdout, `"unreached_members":["b","c"]`) {
+		if !strings.Contains(stdout, `"unreachedMembers":["b","c"]`) {
 			t.Errorf("%s: the document does not tell: %s", line, stdout)
 		}
 	}

@@ -1,6 +1,7 @@
 package apijson_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -38,37 +39,63 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestWordsAreDistinct checks every enum of the package: its first value is the unspecified one, and its
-// words differ from each other and from the names of its values.
-func TestWordsAreDistinct(t *testing.T) {
-	enums := 0
-	check := func(all protoreflect.EnumDescriptors) {
-		for i := range all.Len() {
-			enums++
-			d, seen := all.Get(i), make(map[string]bool)
-			for j := range d.Values().Len() {
-				v := d.Values().Get(j)
-				word := apijson.WordOf(v)
-				if seen[word] || word == "" || word != strings.ToLower(word) || (word == "unspecified") != (j == 0) {
-					t.Errorf("%s: word %q of %s", d.FullName(), word, v.Name())
-				}
-				seen[word] = true
-			}
-		}
-	}
+// enums returns every enum of the package, of which those in messages are not part of any JSON.
+func enums() (all, inMessages []protoreflect.EnumDescriptor) {
 	var nested func(messages protoreflect.MessageDescriptors)
 	nested = func(messages protoreflect.MessageDescriptors) {
 		for i := range messages.Len() {
-			check(messages.Get(i).Enums())
+			for j := range messages.Get(i).Enums().Len() {
+				inMessages = append(inMessages, messages.Get(i).Enums().Get(j))
+			}
 			nested(messages.Get(i).Messages())
 		}
 	}
 	protoregistry.GlobalFiles.RangeFilesByPackage(apijson.Package, func(f protoreflect.FileDescriptor) bool {
-		check(f.Enums())
+		for i := range f.Enums().Len() {
+			all = append(all, f.Enums().Get(i))
+		}
 		nested(f.Messages())
 		return true
 	})
-	if enums < 6 {
-		t.Errorf("found %d enums of %s, want at least 6", enums, apijson.Package)
+	return append(all, inMessages...), inMessages
+}
+
+// TestWordsAreDistinct checks every enum of the package: its first value is the unspecified one, and its
+// words differ from each other and from the names of its values.
+func TestWordsAreDistinct(t *testing.T) {
+	all, _ := enums()
+	for _, d := range all {
+		seen := make(map[string]bool)
+		for i := range d.Values().Len() {
+			word := apijson.WordOf(d.Values().Get(i))
+			if seen[word] || word == "" || word != strings.ToLower(word) || (word == "unspecified") != (i == 0) {
+				t.Errorf("%s: word %q of %s", d.FullName(), word, d.Values().Get(i).Name())
+			}
+			seen[word] = true
+		}
+	}
+	if len(all) < 6 {
+		t.Errorf("found %d enums of %s, want at least 6", len(all), apijson.Package)
+	}
+}
+
+// TestWordsAreDocumented checks the table in docs/json.md.
+func TestWordsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/json.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, inMessages := enums()
+	for _, d := range all {
+		if slices.Contains(inMessages, d) { // of options of the protos
+			continue
+		}
+		var words []string
+		for i := 1; i < d.Values().Len(); i++ {
+			words = append(words, "`"+apijson.WordOf(d.Values().Get(i))+"`")
+		}
+		if row := "\n| `" + string(d.Name()) + "` | " + strings.Join(words, ", ") + " |\n"; !strings.Contains(string(page), row) {
+			t.Errorf("docs/json.md lacks%s", row)
+		}
 	}
 }

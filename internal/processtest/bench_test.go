@@ -3,6 +3,7 @@
 package processtest
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 )
@@ -34,7 +35,11 @@ func TestBench(t *testing.T) {
 		"redis orders -b 16 --addr " + redis: 16,
 		"http -b 10 --addr " + m.http:        10, "http orders --addr " + m.http: 1,
 	} {
-		d := answer[benchDoc](t, at(m), append([]string{"bench", "-d", "200ms"}, strings.Fields(line)...)...)
+		var d benchDoc
+		stdout, stderr, code := command(t, at(m), append([]string{"bench", "-d", "200ms", "-o", "json"}, strings.Fields(line)...)...)
+		if err := json.Unmarshal([]byte(stdout), &d); err != nil || code != 0 {
+			t.Fatalf("bench %s: exit code %d, %s, %v", line, code, stderr, err)
+		}
 		if d.Calls == 0 || d.Numbers != batch*d.Calls || d.Failed != 0 || d.Check.Checked != d.Numbers || d.Check.Duplicates != 0 {
 			t.Errorf("bench %s: %+v", line, d)
 		}

@@ -47,7 +47,7 @@ func damage(t *testing.T, path string, find []byte) {
 func replaced(t *testing.T, ledger *ledger, members []*member, m *member, what string) {
 	t.Helper()
 	rest := others(members, m)
-	old := listed(t, rest[0], m.name).ID
+	old := listed(t, rest[0], m.name).GetId()
 	m.start()
 	code := m.exit(patience)
 	text := m.stderr.tail(1)

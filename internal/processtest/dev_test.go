@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // issuedBy matches a line of what dev prints: an ID, its time, worker and
@@ -108,7 +110,8 @@ func TestDev(t *testing.T) {
 		}
 		seen[id] = true
 	}
-	for _, id := range answer[idsDoc](t, d.env, "id", "-n", "5").IDs {
+	for _, id := range answer[snowraftv1.GenerateIdsResponse](t, d.env, "id", "-n", "5").GetIds() {
+		id := strconv.FormatInt(id, 10)
 		if seen[id] {
 			t.Errorf("ID %s twice", id)
 		}
@@ -117,21 +120,21 @@ func TestDev(t *testing.T) {
 	if len(seen) != len(d.ids)+5 {
 		t.Errorf("%d IDs, expected %d", len(seen), len(d.ids)+5)
 	}
-	status := answer[statusDoc](t, d.env, "status")
-	if status.ClusterID == "" || status.LeaderID == "" || status.Problem != "" || len(status.Lanes) != 1 {
-		t.Errorf("status: %+v", status)
+	status := answer[snowraftv1.GetStatusResponse](t, d.env, "status")
+	if status.GetClusterId() == "" || status.GetLeaderId() == "" || status.GetProblem() != "" || len(status.GetLanes()) != 1 {
+		t.Errorf("status: %v", status)
 	}
 	voters := 0
-	for _, m := range answer[membersDoc](t, d.env, "member", "list").Members {
-		if m.Role == "voter" && m.Alive {
+	for _, m := range answer[snowraftv1.ListMembersResponse](t, d.env, "member", "list").GetMembers() {
+		if m.GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER && m.GetAlive() {
 			voters++
 		}
 	}
 	if voters != 3 {
 		t.Errorf("%d voters", voters)
 	}
-	if who := answer[whoisDoc](t, d.env, "whois", d.ids[0]); who.ID != d.ids[0] || who.Holder != "dev-1/0" {
-		t.Errorf("whois %s: %+v", d.ids[0], who)
+	if who := answer[snowraftv1.WhoIsResponse](t, d.env, "whois", d.ids[0]); who.GetGrant().GetHolder() != "dev-1/0" {
+		t.Errorf("whois %s: %v", d.ids[0], who)
 	}
 	d.interrupt()
 }
@@ -139,19 +142,19 @@ func TestDev(t *testing.T) {
 // TestDevKeepsItsData runs dev twice on the same data.
 func TestDevKeepsItsData(t *testing.T) {
 	base, dir := portBase(t), filepath.Join(t.TempDir(), "data")
-	var first statusDoc
+	var first *snowraftv1.GetStatusResponse
 	var ids []string
 	for run := range 2 {
 		d := startDev(t, base, "--data-dir", dir)
 		if d == nil {
 			t.Fatal("ports that were free are taken")
 		}
-		now := answer[statusDoc](t, d.env, "status")
+		now := answer[snowraftv1.GetStatusResponse](t, d.env, "status")
 		if run == 0 {
 			first = now
 		}
-		if now.ClusterID == "" || now.ClusterID != first.ClusterID || now.NodeID != first.NodeID {
-			t.Errorf("the second run is member %s of cluster %s, the first was %s of %s", now.NodeID, now.ClusterID, first.NodeID, first.ClusterID)
+		if now.GetClusterId() == "" || now.GetClusterId() != first.GetClusterId() || now.GetMemberId() != first.GetMemberId() {
+			t.Errorf("the second run is %v, the first was %v", now, first)
 		}
 		for _, id := range d.ids {
 			if len(ids) > 0 && run == 1 && id <= ids[0] {
@@ -162,8 +165,8 @@ func TestDevKeepsItsData(t *testing.T) {
 			ids = d.ids
 		}
 		// An ID of the first run is known in the second.
-		if who := answer[whoisDoc](t, d.env, "whois", ids[0]); who.Holder != "dev-1/0" {
-			t.Errorf("whois %s in run %d: %+v", ids[0], run+1, who)
+		if who := answer[snowraftv1.WhoIsResponse](t, d.env, "whois", ids[0]); who.GetGrant().GetHolder() != "dev-1/0" {
+			t.Errorf("whois %s in run %d: %v", ids[0], run+1, who)
 		}
 		d.interrupt()
 		for _, name := range []string{"dev-1", "dev-2", "dev-3"} {

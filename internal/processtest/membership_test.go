@@ -34,7 +34,7 @@ func TestMembership(t *testing.T) {
 			}
 			return err == nil && role == snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER
 		})
-		if role := listed(t, members[0], m.name).Role; role != "nonvoter" {
+		if role := listed(t, members[0], m.name).GetRole(); role != snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER {
 			t.Errorf("%s is listed as %s", m.name, role)
 		}
 		members[i].untilVoters(4 + i)
@@ -74,7 +74,7 @@ func TestMembership(t *testing.T) {
 func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 	t.Helper()
 	rest := others(members, gone)
-	old := listed(t, rest[0], gone.name).ID
+	old := listed(t, rest[0], gone.name).GetId()
 	// One that does not lead, so that the call is forwarded.
 	asked := rest[0]
 	if asked == leader(t, members) {
@@ -104,7 +104,7 @@ func comesBack(t *testing.T, ledger *ledger, members []*member, gone *member) {
 	for _, m := range members {
 		m.untilVoters(len(members))
 	}
-	if now := listed(t, rest[0], gone.name).ID; now == old {
+	if now := listed(t, rest[0], gone.name).GetId(); now == old {
 		t.Errorf("%s is member %s as before", gone.name, old)
 	}
 }
@@ -120,15 +120,15 @@ func toldWhy(t *testing.T, m *member) {
 }
 
 // listed is a member as "member list" shows it.
-func listed(t *testing.T, askAt *member, name string) memberDoc {
+func listed(t *testing.T, askAt *member, name string) *snowraftv1.Member {
 	t.Helper()
-	for _, m := range answer[membersDoc](t, at(askAt), "member", "list").Members {
-		if m.Name == name {
+	for _, m := range answer[snowraftv1.ListMembersResponse](t, at(askAt), "member", "list").GetMembers() {
+		if m.GetName() == name {
 			return m
 		}
 	}
 	t.Fatalf("%s is not listed", name)
-	return memberDoc{}
+	return nil
 }
 
 // TestMemberOfAnotherCluster points a member of another cluster at ours.

@@ -75,6 +75,7 @@ func parsePage(text string) (page, error) {
 var kinds = map[string]*regexp.Regexp{
 	"id":         regexp.MustCompile(`\b[1-9][0-9]{17}\b`),
 	"generation": regexp.MustCompile(`"generation":"[1-9][0-9]*"`),
+	"ms":         regexp.MustCompile(`\b1[0-9]{12}\b`), // Unix milliseconds
 	"uuid":       regexp.MustCompile(`\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}\b`),
 }
 

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // TestLostQuorum kills two of three members: the third goes on until its window
@@ -31,11 +32,11 @@ func TestLostQuorum(t *testing.T) {
 	}
 	killed := time.Now()
 
-	status := answer[statusDoc](t, at(survivor), "status")
-	if len(status.Lanes) != 1 {
-		t.Fatalf("status shows lanes %v", status.Lanes)
+	status := answer[snowraftv1.GetStatusResponse](t, at(survivor), "status")
+	if len(status.GetLanes()) != 1 {
+		t.Fatalf("status shows lanes %v", status.GetLanes())
 	}
-	end := status.Lanes[0].ServeUntil
+	end := time.UnixMilli(status.GetLanes()[0].GetServeUntilAtMs())
 	if left := time.Until(end); left < time.Second || left > 4*time.Second {
 		t.Errorf("a window of at most 4 s, extended at its half, ends in %v", left)
 	}
@@ -67,7 +68,7 @@ func TestLostQuorum(t *testing.T) {
 	if code != 1 || !strings.Contains(stderr, "[WINDOW_ENDED]") || !strings.Contains(stderr, "restore its quorum") {
 		t.Errorf("snowraft id: exit code %d, %s", code, stderr)
 	}
-	if problem := answer[statusDoc](t, at(survivor), "status").Problem; !strings.Contains(problem, "window ended") {
+	if problem := answer[snowraftv1.GetStatusResponse](t, at(survivor), "status").GetProblem(); !strings.Contains(problem, "window ended") {
 		t.Errorf("status says as its problem: %q", problem)
 	}
 

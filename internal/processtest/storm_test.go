@@ -18,12 +18,7 @@ import (
 // used is how many workers of a layout were ever granted.
 func used(t *testing.T, askAt *member, layout string) int {
 	t.Helper()
-	doc := answer[workersDoc](t, at(askAt), "worker", "list", "--layout", layout)
-	n, err := strconv.Atoi(doc.Used)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return int(answer[snowraftv1.ListWorkersResponse](t, at(askAt), "worker", "list", "--layout", layout).GetUsed())
 }
 
 // TestRestartStorm restarts one member again and again: in good order, and then

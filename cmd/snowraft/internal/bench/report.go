@@ -23,7 +23,7 @@ type report struct {
 	result        *load.Result
 }
 
-// Report is a report as JSON; latencies are in milliseconds.
+// Report is a report as JSON, in the form of docs/json.md; latencies are in milliseconds.
 type Report struct {
 	Command          string    `json:"command"`
 	Addresses        []string  `json:"addresses"`
@@ -31,17 +31,17 @@ type Report struct {
 	Connections      int       `json:"connections"` // 0: as many as the Go client makes
 	Batch            int       `json:"batch"`
 	Rate             uint64    `json:"rate,string"` // due a second; 0 in the closed loop
-	ElapsedMillis    float64   `json:"elapsed_ms"`
+	ElapsedMillis    float64   `json:"elapsedMs"`
 	Interrupted      bool      `json:"interrupted"`
 	Calls            uint64    `json:"calls,string"`
-	CallsPerSecond   float64   `json:"calls_per_second"`
+	CallsPerSecond   float64   `json:"callsPerSecond"`
 	Numbers          uint64    `json:"numbers,string"`
-	NumbersPerSecond float64   `json:"numbers_per_second"`
+	NumbersPerSecond float64   `json:"numbersPerSecond"`
 	Overdue          uint64    `json:"overdue,string"`
-	LatencyMillis    latency   `json:"latency_ms"`
+	LatencyMillis    latency   `json:"latencyMs"`
 	Failed           uint64    `json:"failed,string"`
 	Failures         []failure `json:"failures"`
-	Check            *check    `json:"check"` // null without one
+	Check            *check    `json:"check,omitempty"`
 }
 
 type latency struct {
@@ -49,7 +49,7 @@ type latency struct {
 	P50  float64 `json:"p50"`
 	P90  float64 `json:"p90"`
 	P99  float64 `json:"p99"`
-	P999 float64 `json:"p99_9"`
+	P999 float64 `json:"p999"`
 	Max  float64 `json:"max"`
 }
 

@@ -5,7 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/apijson"
 )
 
 // The choices of --output.
@@ -27,23 +32,43 @@ func (a *App) Printer(output string) *Printer {
 	return &Printer{w: a.Stdout, JSON: output == OutputJSON, Style: style}
 }
 
-// Answer writes doc as one line of JSON, or blocks as text with an empty line
-// between each two.
+// Answer writes doc as one line of JSON, or blocks as text with an empty line between each two. doc is the
+// response of a call, or what keeps to the conventions of docs/json.md.
 func (p *Printer) Answer(doc any, blocks ...Block) error {
-	w := bufio.NewWriter(p.w)
 	if p.JSON {
-		encoder := json.NewEncoder(w)
-		encoder.SetEscapeHTML(false)
-		if err := encoder.Encode(doc); err != nil {
-			return err
-		}
-		return w.Flush()
+		return p.json(doc)
 	}
+	w := bufio.NewWriter(p.w)
 	for i, b := range blocks {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
 		b(w, p.Style)
+	}
+	return w.Flush()
+}
+
+func (p *Printer) json(doc any) error {
+	m, ok := doc.(proto.Message)
+	if !ok {
+		encoder := json.NewEncoder(p.w)
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(doc)
+	}
+	line, err := apijson.Marshal(m)
+	if err != nil {
+		return err
+	}
+	_, err = p.w.Write(append(line, '\n'))
+	return err
+}
+
+// Lines writes texts, one per line.
+func (p *Printer) Lines(texts iter.Seq[[]byte]) error {
+	w := bufio.NewWriterSize(p.w, 64<<10)
+	for text := range texts {
+		_, _ = w.Write(text) // bufio remembers the error for Flush
+		_ = w.WriteByte('\n')
 	}
 	return w.Flush()
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -69,7 +70,7 @@ func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remot
 // those that cmd.Use names, unless cmd.Args says more of them.
 func (a *App) Command(cmd *cobra.Command, work func(ctx context.Context, out *Printer, args []string) error) *cobra.Command {
 	output := OutputText
-	AddFlag(cmd, "", "output", "o", ChoiceValue(&output, OutputText, OutputJSON), "output format; JSON has 64-bit numbers as strings")
+	AddFlag(cmd, "", "output", "o", ChoiceValue(&output, OutputText, OutputJSON), "output format; json is the JSON of the API")
 	if cmd.Args == nil {
 		cmd.Args = Args
 	}
@@ -97,8 +98,8 @@ const (
 // PageSize is how much a list asks for in one call: the most there is.
 const PageSize = 1000
 
-// List calls page with the token of each page of a list, and returns what doc makes of the items.
-func List[M, D any](doc func(M) D, page func(token string) (items []M, next string, err error)) ([]D, error) {
+// List calls page with the token of each page of a list, and returns the items of all pages.
+func List[M any](page func(token string) (items []M, next string, err error)) ([]M, error) {
 	var all []M
 	for token := ""; ; {
 		items, next, err := page(token)
@@ -107,8 +108,28 @@ func List[M, D any](doc func(M) D, page func(token string) (items []M, next stri
 		}
 		all = append(all, items...)
 		if next == "" {
-			return Map(doc, all), nil
+			return all, nil
 		}
 		token = next
 	}
+}
+
+// InCalls requests count elements in calls for at most limit each.
+func InCalls(count, limit uint64, call func(n uint32) error) error {
+	for count > 0 {
+		n := min(count, limit)
+		if err := call(uint32(n)); err != nil { //nolint:gosec // limits are far lower
+			return err
+		}
+		count -= n
+	}
+	return nil
+}
+
+// Complete returns an error unless a member answered with as many elements as were requested.
+func Complete(got uint64, want uint32, elements string) error {
+	if got != uint64(want) {
+		return fmt.Errorf("the member answered with %d %s, expected %d", got, elements, want)
+	}
+	return nil
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/apijson"
 )
 
 // Stamp formats an instant as all of Snowraft does: RFC 3339, UTC, milliseconds.
@@ -42,18 +44,12 @@ func Decimal(n uint64) string { return strconv.FormatUint(n, 10) }
 // Offset formats how far a clock is from another: positive is ahead.
 func Offset(ms int64) string { return fmt.Sprintf("%+d ms", ms) }
 
-// EnumName is a protobuf enum value as people write it: MEMBER_ROLE_VOTER is
-// voter. One that is not specified is empty.
-func EnumName(name, prefix string) string {
-	if name == prefix+"UNSPECIFIED" {
+// Word returns the word of an enum value; it is empty for the value that is not specified.
+func Word[E apijson.Enum](e E) string {
+	if e == 0 {
 		return ""
 	}
-	return strings.ToLower(strings.TrimPrefix(name, prefix))
-}
-
-// SetEnum is the inverse of EnumName: values are those of the enum by name.
-func SetEnum[E ~int32](p *E, values map[string]int32, prefix, name string) {
-	*p = E(values[prefix+strings.ToUpper(name)])
+	return apijson.Word(e)
 }
 
 // Innermost returns the cause at the bottom of err: "permission denied" without path and call.

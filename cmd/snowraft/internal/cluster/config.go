@@ -6,28 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
-
-// configDoc is what every member of a cluster agrees on.
-type configDoc struct {
-	MaxWindowMS      int64  `json:"max_window_ms,string"`
-	WaitThresholdMS  int64  `json:"wait_threshold_ms,string"`
-	MaxClockOffsetMS int64  `json:"max_clock_offset_ms,string"`
-	Rollback         string `json:"rollback"`
-	Generation       uint64 `json:"generation,string"`
-}
-
-func newConfigDoc(c *snowraftv1.Config) configDoc {
-	return configDoc{
-		MaxWindowMS: c.GetMaxWindowMs(), WaitThresholdMS: c.GetWaitThresholdMs(), MaxClockOffsetMS: c.GetMaxClockOffsetMs(),
-		Rollback: cli.EnumName(c.GetRollback().String(), rollbackPrefix), Generation: c.GetGeneration(),
-	}
-}
-
-const rollbackPrefix = "ROLLBACK_POLICY_"
 
 // NewConfig returns the command config.
 func NewConfig(a *cli.App) *cobra.Command {
@@ -41,15 +24,15 @@ func NewConfig(a *cli.App) *cobra.Command {
 	}, newConfigGet(a), newConfigSet(a))
 }
 
-// showConfig prints the configuration, under the names of the flags that set it, and its generation.
-func showConfig(p *cli.Printer, c *snowraftv1.Config) error {
-	d := newConfigDoc(c)
-	return p.Answer(d, cli.Record(
-		"max-window", cli.Milliseconds(d.MaxWindowMS),
-		"wait-threshold", cli.Milliseconds(d.WaitThresholdMS),
-		"max-clock-offset", cli.Milliseconds(d.MaxClockOffsetMS),
-		"rollback", d.Rollback,
-		"generation", d.Generation,
+// showConfig prints the configuration in a response, under the names of the flags that set it, and its generation.
+func showConfig(p *cli.Printer, resp interface{ GetConfig() *snowraftv1.Config }) error {
+	c := resp.GetConfig()
+	return p.Answer(resp, cli.Record(
+		"max-window", cli.Milliseconds(c.GetMaxWindowMs()),
+		"wait-threshold", cli.Milliseconds(c.GetWaitThresholdMs()),
+		"max-clock-offset", cli.Milliseconds(c.GetMaxClockOffsetMs()),
+		"rollback", cli.Word(c.GetRollback()),
+		"generation", c.GetGeneration(),
 	))
 }
 
@@ -60,7 +43,7 @@ func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help s
 		"longest window granted, and so the longest time that a member issues IDs without quorum")
 	add("wait-threshold", cli.DurationValue(&c.WaitThreshold, limits.MinThreshold, limits.MaxThreshold),
 		"largest clock lag at which requests wait instead of failing")
-	add("rollback", cli.ChoiceValue(&c.Rollback, "refuse", "swap"),
+	add("rollback", cli.ChoiceValue(&c.Rollback, apijson.Words[snowraftv1.RollbackPolicy]()...),
 		"behavior beyond the wait threshold: refuse requests, or swap to another worker and issue IDs out of time order")
 	add("max-clock-offset", cli.DurationValue(&c.MaxClockOffset, limits.MinOffset, limits.MaxOffset),
 		"largest clock lead over the majority at which a member issues IDs")
@@ -92,7 +75,7 @@ func newConfigGet(a *cli.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return showConfig(out, resp.GetConfig())
+		return showConfig(out, resp)
 	})
 }
 
@@ -127,8 +110,8 @@ window; a shorter one does not revoke granted windows.
 			{"wait-threshold", func() { req.WaitThresholdMs = new(c.WaitThreshold.Milliseconds()) }},
 			{"max-clock-offset", func() { req.MaxClockOffsetMs = new(c.MaxClockOffset.Milliseconds()) }},
 			{"rollback", func() {
-				req.Rollback = new(snowraftv1.RollbackPolicy)
-				cli.SetEnum(req.Rollback, snowraftv1.RollbackPolicy_value, rollbackPrefix, c.Rollback)
+				rollback, _ := apijson.Parse[snowraftv1.RollbackPolicy](c.Rollback)
+				req.Rollback = &rollback
 			}},
 		} {
 			if flags.Changed(set.flag) {
@@ -143,6 +126,6 @@ window; a shorter one does not revoke granted windows.
 		if err != nil {
 			return err
 		}
-		return showConfig(out, resp.GetConfig())
+		return showConfig(out, resp)
 	})
 }

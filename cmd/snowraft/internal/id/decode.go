@@ -12,16 +12,16 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Decoded is an ID taken apart.
+// Decoded is a DecodeIdResponse of an ID of up to 64 bits, which may have been written as a UUID.
 type Decoded struct {
-	UUID        string `json:"uuid,omitempty"` // what the ID was written as
-	ID          uint64 `json:"id,string"`
-	Layout      string `json:"layout"`
-	Time        string `json:"time"`
-	TimestampMS int64  `json:"timestamp_ms,string"`
-	Datacenter  uint64 `json:"datacenter,string"`
-	Worker      uint64 `json:"worker,string"`
-	Sequence    uint64 `json:"sequence,string"`
+	UUID       string `json:"uuid,omitempty"`
+	ID         uint64 `json:"id,string"`
+	Layout     string `json:"layout"`
+	TickAtMS   int64  `json:"tickAtMs,string"`
+	Tick       int64  `json:"tick,string"`
+	Datacenter uint64 `json:"datacenter,string"`
+	Worker     uint64 `json:"worker,string"`
+	Sequence   uint64 `json:"sequence,string"`
 }
 
 // NewDecode returns the command decode.
@@ -62,7 +62,7 @@ For other layouts, or if the cluster's default layout differs from the preset, u
 			"UUID", d.UUID,
 			"ID", d.ID,
 			"Layout", d.Layout,
-			"Time", d.Time,
+			"Time", cli.Stamp(d.TickAtMS),
 			"Datacenter", d.Datacenter,
 			"Worker", d.Worker,
 			"Sequence", d.Sequence,
@@ -98,9 +98,8 @@ func DecodeIn(layout *snowflake.Layout, id uint64) (Decoded, error) {
 	if err != nil {
 		return Decoded{}, cli.Usagef("%s", cli.Plain(err))
 	}
-	ms := layout.MillisAt(parts.Tick)
 	return Decoded{
-		ID: id, Layout: layout.Name(), Time: cli.Stamp(ms), TimestampMS: ms,
+		ID: id, Layout: layout.Name(), TickAtMS: layout.MillisAt(parts.Tick), Tick: parts.Tick,
 		Datacenter: parts.Datacenter, Worker: parts.Worker, Sequence: parts.Sequence,
 	}, nil
 }
@@ -115,7 +114,7 @@ func decodeAt(ctx context.Context, r *cli.Remote, id uint64, layout string) (Dec
 		return Decoded{}, err
 	}
 	return Decoded{
-		ID: id, Layout: resp.GetLayout(), Time: cli.Stamp(resp.GetTickAtMs()), TimestampMS: resp.GetTickAtMs(),
+		ID: id, Layout: resp.GetLayout(), TickAtMS: resp.GetTickAtMs(), Tick: resp.GetTick(),
 		Datacenter: resp.GetDatacenter(), Worker: resp.GetWorker(), Sequence: resp.GetSequence(),
 	}, nil
 }

@@ -3,7 +3,9 @@ package id
 
 import (
 	"context"
+	"iter"
 	"math"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -65,14 +67,26 @@ then have at most 100,000 IDs.`,
 				return cli.Usagef("--after: %s", cli.Plain(err))
 			}
 		}
-		w := cli.NewListWriter(out, `{"ids":[`)
-		return w.Fill(count, limits.Count, func(n uint32) error {
+		limit := uint64(limits.Count)
+		if req.Packed = out.JSON; req.Packed { // for each ID to be in the JSON
+			limit = limits.Packed
+		}
+		return cli.InCalls(count, limit, func(n uint32) error {
 			req.Count = n
 			resp, err := r.IDs.GenerateIds(ctx, req)
-			if err != nil {
-				return err
+			if err == nil {
+				err = cli.Complete(issued(resp), n, "IDs")
 			}
-			return cli.Complete(writeIDs(w, encoding, resp.GetRanges()), n, "IDs")
+			switch {
+			case err != nil:
+				return err
+			case !out.JSON:
+				return out.Lines(texts(resp.GetRanges(), encoding))
+			case encoding == snowflake.Decimal:
+				return out.Answer(resp)
+			default:
+				return out.Answer(newEncodedIDs(resp, encoding))
+			}
 		})
 	})
 }
@@ -85,25 +99,47 @@ func asked(id uint64) (int64, error) {
 	return int64(id), nil
 }
 
-// writeIDs writes the IDs of ranges and returns their number.
-func writeIDs(w *cli.ListWriter, encoding snowflake.Encoding, ranges []*snowraftv1.IdRange) (n uint64) {
-	var text []byte
-	for _, r := range ranges {
-		id := r.GetFirst()
-		for range r.GetCount() {
-			text = encoding.Append(text[:0], uint64(id)) //nolint:gosec // never negative
-			w.Add(text)
-			id += r.GetStep()
-		}
+// issued returns the number of IDs in a response.
+func issued(resp *snowraftv1.GenerateIdsResponse) uint64 {
+	n := uint64(len(resp.GetIds()))
+	for _, r := range resp.GetRanges() {
 		n += uint64(r.GetCount())
 	}
 	return n
 }
 
-// printUUIDs asks for UUIDs and prints them as they come.
+// texts yields the IDs of ranges, each valid until the next.
+func texts(ranges []*snowraftv1.IdRange, encoding snowflake.Encoding) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var text []byte
+		for _, r := range ranges {
+			id := r.GetFirst()
+			for range r.GetCount() {
+				text = encoding.Append(text[:0], uint64(id)) //nolint:gosec // never negative
+				if !yield(text) {
+					return
+				}
+				id += r.GetStep()
+			}
+		}
+	}
+}
+
+// encodedIDs is a GenerateIdsResponse with its IDs in another encoding.
+type encodedIDs struct {
+	Ranges []struct{} `json:"ranges"` // always empty
+	IDs    []string   `json:"ids"`
+}
+
+func newEncodedIDs(resp *snowraftv1.GenerateIdsResponse, encoding snowflake.Encoding) encodedIDs {
+	return encodedIDs{[]struct{}{}, cli.Map(func(id int64) string {
+		return encoding.Encode(uint64(id)) //nolint:gosec // never negative
+	}, resp.GetIds())}
+}
+
+// printUUIDs requests UUIDs and prints those of each call.
 func printUUIDs(ctx context.Context, r *cli.Remote, out *cli.Printer, layout string, count uint64) error {
-	w := cli.NewListWriter(out, `{"uuids":[`)
-	return w.Fill(count, limits.Texts, func(n uint32) error {
+	return cli.InCalls(count, limits.Texts, func(n uint32) error {
 		resp, err := r.IDs.GenerateUuids(ctx, &snowraftv1.GenerateUuidsRequest{Layout: layout, Count: n})
 		if err == nil {
 			err = cli.Complete(uint64(len(resp.GetUuids())), n, "UUIDs")
@@ -111,9 +147,6 @@ func printUUIDs(ctx context.Context, r *cli.Remote, out *cli.Printer, layout str
 		if err != nil {
 			return err
 		}
-		for _, uuid := range resp.GetUuids() {
-			w.Add([]byte(uuid))
-		}
-		return nil
+		return out.Answer(resp, cli.Line("%s", strings.Join(resp.GetUuids(), "\n")))
 	})
 }

@@ -2,22 +2,15 @@ package id
 
 import (
 	"context"
+	"encoding/hex"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/cmd/snowraft/internal/worker"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
 )
-
-// issuerDoc is who was granted the cell that an ID lies in.
-type issuerDoc struct {
-	ID     uint64 `json:"id,string"`
-	Layout string `json:"layout"`
-	worker.Grant
-}
 
 // NewWhoIs returns the command whois.
 func NewWhoIs(a *cli.App) *cobra.Command {
@@ -49,17 +42,17 @@ an ID that is older.`,
 		if err != nil {
 			return err
 		}
-		d := issuerDoc{ID: id, Layout: layout, Grant: worker.NewGrant(resp.GetGrant())}
-		return out.Answer(d, cli.Record(
+		g := resp.GetGrant()
+		return out.Answer(resp, cli.Record(
 			"ID", id,
-			"Layout", d.Layout,
-			"Holder", d.Holder,
-			"Nonce", d.Nonce,
-			"Worker", d.Worker,
-			"State", d.State,
-			"Token", d.Token,
-			"Granted", d.FromTime+" until "+d.UntilTime,
-			"Ticks", fmt.Sprintf("%d until %d", d.From, d.Until),
+			"Layout", layout,
+			"Holder", g.GetHolder(),
+			"Nonce", hex.EncodeToString(g.GetNonce()),
+			"Worker", g.GetWorker(),
+			"State", cli.Word(g.GetState()),
+			"Token", g.GetToken(),
+			"Granted", cli.Stamp(g.GetFromAtMs())+" until "+cli.Stamp(g.GetUntilAtMs()),
+			"Ticks", fmt.Sprintf("%d until %d", g.GetFromTick(), g.GetUntilTick()),
 		))
 	})
 }

@@ -53,7 +53,7 @@ A name has 1 to 64 characters of a-z, 0-9, '.', '_' and '-'.`,
 		if err != nil {
 			return err
 		}
-		return show(out, resp.GetLayout())
+		return show(out, resp)
 	})
 }
 

@@ -12,34 +12,6 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// layoutDoc is a layout as it is printed.
-type layoutDoc struct {
-	Name       string     `json:"name"`
-	Fields     []fieldDoc `json:"fields"`
-	UnitMS     int64      `json:"unit_ms,string"`
-	Epoch      string     `json:"epoch"`
-	Datacenter uint64     `json:"datacenter,string"`
-	Spread     uint64     `json:"spread,string"`
-	ExhaustsAt string     `json:"exhausts_at"`
-	fields     string
-}
-
-type fieldDoc struct {
-	Kind string `json:"kind"`
-	Bits uint32 `json:"bits"`
-}
-
-func newLayoutDoc(l *snowraftv1.Layout) layoutDoc {
-	fields := cli.Map(func(f *snowraftv1.Field) fieldDoc {
-		return fieldDoc{Kind: cli.EnumName(f.GetKind().String(), "FIELD_KIND_"), Bits: f.GetBits()}
-	}, l.GetFields())
-	return layoutDoc{
-		Name: l.GetName(), Fields: fields, UnitMS: l.GetUnitMs(), Epoch: cli.Stamp(l.GetEpochAtMs()),
-		Datacenter: l.GetDatacenter(), Spread: l.GetSpread(), ExhaustsAt: cli.Stamp(l.GetExhaustsAtMs()),
-		fields: strings.Join(cli.Map(func(f fieldDoc) string { return fmt.Sprintf("%s:%d", f.Kind, f.Bits) }, fields), ","),
-	}
-}
-
 // New returns the command layout.
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
@@ -53,17 +25,24 @@ cluster has the layout "default".`,
 	}, newCreate(a), newGet(a), newList(a))
 }
 
-// show prints one layout.
-func show(p *cli.Printer, l *snowraftv1.Layout) error {
-	d := newLayoutDoc(l)
-	return p.Answer(d, cli.Record(
-		"Name", d.Name,
-		"Fields", d.fields,
-		"Tick", cli.Milliseconds(d.UnitMS),
-		"Epoch", d.Epoch,
-		"Datacenter", d.Datacenter,
-		"Spread", d.Spread,
-		"Exhausts at", d.ExhaustsAt,
+// fields returns the fields of a layout, as --fields takes them.
+func fields(l *snowraftv1.Layout) string {
+	return strings.Join(cli.Map(func(f *snowraftv1.Field) string {
+		return fmt.Sprintf("%s:%d", cli.Word(f.GetKind()), f.GetBits())
+	}, l.GetFields()), ",")
+}
+
+// show prints the layout in a response.
+func show(p *cli.Printer, resp interface{ GetLayout() *snowraftv1.Layout }) error {
+	l := resp.GetLayout()
+	return p.Answer(resp, cli.Record(
+		"Name", l.GetName(),
+		"Fields", fields(l),
+		"Tick", cli.Milliseconds(l.GetUnitMs()),
+		"Epoch", cli.Stamp(l.GetEpochAtMs()),
+		"Datacenter", l.GetDatacenter(),
+		"Spread", l.GetSpread(),
+		"Exhausts at", cli.Stamp(l.GetExhaustsAtMs()),
 	))
 }
 
@@ -79,7 +58,7 @@ func newGet(a *cli.App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return show(out, resp.GetLayout())
+		return show(out, resp)
 	})
 }
 
@@ -92,7 +71,7 @@ exhausted.`,
 		Example: `  snowraft layout list
   snowraft layout list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
-		layouts, err := cli.List(newLayoutDoc, func(token string) ([]*snowraftv1.Layout, string, error) {
+		layouts, err := cli.List(func(token string) ([]*snowraftv1.Layout, string, error) {
 			resp, err := r.Layouts.ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageSize: cli.PageSize, PageToken: token})
 			return resp.GetLayouts(), resp.GetNextPageToken(), err
 		})
@@ -100,8 +79,11 @@ exhausted.`,
 			return err
 		}
 		heading := []string{"NAME", "FIELDS", "TICK", "EPOCH", "DATACENTER", "SPREAD", "EXHAUSTS AT"}
-		return out.Answer(map[string]any{"layouts": layouts}, cli.Table(layouts, heading, func(l layoutDoc) []any {
-			return []any{l.Name, l.fields, cli.Milliseconds(l.UnitMS), l.Epoch, l.Datacenter, l.Spread, l.ExhaustsAt}
+		return out.Answer(&snowraftv1.ListLayoutsResponse{Layouts: layouts}, cli.Table(layouts, heading, func(l *snowraftv1.Layout) []any {
+			return []any{
+				l.GetName(), fields(l), cli.Milliseconds(l.GetUnitMs()), cli.Stamp(l.GetEpochAtMs()),
+				l.GetDatacenter(), l.GetSpread(), cli.Stamp(l.GetExhaustsAtMs()),
+			}
 		}))
 	})
 }

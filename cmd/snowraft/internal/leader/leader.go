@@ -12,12 +12,6 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// leaderDoc is the leader as it is printed.
-type leaderDoc struct {
-	ID   string `json:"leader_id"`
-	Name string `json:"leader_name"`
-}
-
 // New returns the command leader.
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
@@ -31,9 +25,12 @@ sequences pause until the new leader is ready.`,
 	}, newShow(a), newTransfer(a))
 }
 
-// show prints the leader.
-func show(p *cli.Printer, id, name string) error {
-	return p.Answer(leaderDoc{ID: id, Name: name}, cli.Line("%s leads (%s)", name, id))
+// show prints a response, as text the leader in it.
+func show(p *cli.Printer, resp interface {
+	GetLeaderId() string
+	GetLeaderName() string
+}) error {
+	return p.Answer(resp, cli.Line("%s leads (%s)", resp.GetLeaderName(), resp.GetLeaderId()))
 }
 
 const (
@@ -58,7 +55,7 @@ waits up to 2 s for a leader.`,
 				return err
 			}
 			if resp.GetLeaderId() != "" {
-				return show(out, resp.GetLeaderId(), resp.GetLeaderName())
+				return show(out, resp)
 			}
 			select {
 			case <-time.After(pause):
@@ -86,6 +83,6 @@ new leader.`,
 		if err != nil {
 			return err
 		}
-		return show(out, resp.GetLeaderId(), resp.GetLeaderName())
+		return show(out, resp)
 	})
 }

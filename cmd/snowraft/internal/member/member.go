@@ -10,27 +10,6 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// memberDoc is a member as it is printed.
-type memberDoc struct {
-	ID            string `json:"id"`
-	Name          string `json:"name"`
-	Address       string `json:"address"`
-	APIAddress    string `json:"api_address"`
-	Role          string `json:"role"`
-	Leader        bool   `json:"leader"`
-	Alive         bool   `json:"alive"`
-	ClockOffsetMS int64  `json:"clock_offset_ms,string"`
-	Version       string `json:"version"`
-}
-
-func newMemberDoc(m *snowraftv1.Member) memberDoc {
-	return memberDoc{
-		ID: m.GetId(), Name: m.GetName(), Address: m.GetRaftAddress(), APIAddress: m.GetApiAddress(),
-		Role: cli.EnumName(m.GetRole().String(), "MEMBER_ROLE_"), Leader: m.GetLeader(), Alive: m.GetAlive(),
-		ClockOffsetMS: m.GetClockOffsetMs(), Version: m.GetVersion(),
-	}
-}
-
 // New returns the command member.
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
@@ -44,10 +23,10 @@ up, unless it was started with --nonvoter.`,
 	}, newList(a), newAdd(a), newRemove(a), newLeave(a))
 }
 
-// printChange prints a member and what was done to it.
-func printChange(p *cli.Printer, done string, m *snowraftv1.Member) error {
-	d := newMemberDoc(m)
-	return p.Answer(map[string]any{"member": d}, cli.Line("%s %s (%s), %s", done, d.Name, d.ID, d.Role))
+// printChange prints the member in a response, and what was done to it.
+func printChange(p *cli.Printer, done string, resp interface{ GetMember() *snowraftv1.Member }) error {
+	m := resp.GetMember()
+	return p.Answer(resp, cli.Line("%s %s (%s), %s", done, m.GetName(), m.GetId(), cli.Word(m.GetRole())))
 }
 
 func newList(a *cli.App) *cobra.Command {
@@ -63,17 +42,16 @@ of them in gossip, and CLOCK their offset from the answering member's clock.`,
 		if err != nil {
 			return err
 		}
-		members := cli.Map(newMemberDoc, resp.GetMembers())
 		heading := []string{"NAME", "ROLE", "ALIVE", "API", "RAFT", "CLOCK", "VERSION", "ID"}
-		return out.Answer(map[string]any{"members": members}, cli.Table(members, heading, func(m memberDoc) []any {
-			role, alive := m.Role, "no"
-			if m.Leader {
+		return out.Answer(resp, cli.Table(resp.GetMembers(), heading, func(m *snowraftv1.Member) []any {
+			role, alive := cli.Word(m.GetRole()), "no"
+			if m.GetLeader() {
 				role += ", leader"
 			}
-			if m.Alive {
+			if m.GetAlive() {
 				alive = "yes"
 			}
-			return []any{m.Name, role, alive, m.APIAddress, m.Address, cli.Offset(m.ClockOffsetMS), m.Version, m.ID}
+			return []any{m.GetName(), role, alive, m.GetApiAddress(), m.GetRaftAddress(), cli.Offset(m.GetClockOffsetMs()), m.GetVersion(), m.GetId()}
 		}))
 	})
 }
@@ -94,7 +72,7 @@ GOSSIP-ADDR.`,
 		if err != nil {
 			return err
 		}
-		return printChange(out, "added", resp.GetMember())
+		return printChange(out, "added", resp)
 	})
 }
 
@@ -118,7 +96,7 @@ be alive, unless --force is given.`,
 		if err != nil {
 			return err
 		}
-		return printChange(out, "removed", resp.GetMember())
+		return printChange(out, "removed", resp)
 	})
 }
 
@@ -136,10 +114,10 @@ member stays in the cluster.`,
 		if len(r.Addresses) != 1 {
 			return cli.Usagef("--addr must name exactly one address: the member to remove")
 		}
-		if _, err := r.Cluster.Leave(ctx, &snowraftv1.LeaveRequest{}); err != nil {
+		resp, err := r.Cluster.Leave(ctx, &snowraftv1.LeaveRequest{})
+		if err != nil {
 			return err
 		}
-		address := r.Addresses[0]
-		return out.Answer(map[string]any{"address": address}, cli.Line("removed member at %s from the cluster; it is shutting down", address))
+		return out.Answer(resp, cli.Line("removed member at %s from the cluster; it is shutting down", r.Addresses[0]))
 	})
 }

@@ -3,7 +3,6 @@ package seq
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
@@ -13,12 +12,6 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
-
-// changedSequenceDoc is a sequence after a change, and who may not know of it yet.
-type changedSequenceDoc struct {
-	sequenceDoc
-	Unreached []string `json:"unreached_members"`
-}
 
 // changed is the answer to a change of a sequence.
 type changed interface {
@@ -30,12 +23,12 @@ type changed interface {
 // A warning names the members that were not reached, and what that means.
 func printChanged(a *cli.App, p *cli.Printer, done string, resp changed, meaning string) error {
 	warnUnreached(a, resp.GetUnreachedMembers(), meaning)
-	d := changedSequenceDoc{newSequenceDoc(resp.GetSequence()), append([]string{}, resp.GetUnreachedMembers()...)} // never null in JSON
+	s := resp.GetSequence()
 	goesOn := "has no number left"
-	if d.Next != nil {
-		goesOn = fmt.Sprintf("goes on with %d", *d.Next)
+	if n := next(s); n != "" {
+		goesOn = "goes on with " + n
 	}
-	return p.Answer(d, cli.Line("%s %s (%s), which %s", done, d.Name, d.Mode, goesOn))
+	return p.Answer(resp, cli.Line("%s %s (%s), which %s", done, s.GetName(), cli.Word(s.GetMode()), goesOn))
 }
 
 // oldBlocks is what a change means to members that were not reached.
@@ -109,10 +102,6 @@ of this name does not repeat them by accident (see "snowraft seq create").`,
 			return err
 		}
 		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
-		doc := struct {
-			Name      string   `json:"name"`
-			Unreached []string `json:"unreached_members"`
-		}{args[0], append([]string{}, resp.GetUnreachedMembers()...)}
-		return out.Answer(doc, cli.Line("deleted %s", doc.Name))
+		return out.Answer(resp, cli.Line("deleted %s", args[0]))
 	})
 }

@@ -3,6 +3,7 @@ package seq
 import (
 	"context"
 	"fmt"
+	"iter"
 	"strconv"
 	"time"
 
@@ -40,8 +41,7 @@ request within 10 minutes returns the same numbers, from any member.`,
 			return cli.Usagef("--count %d: expected at most %d with --request-id, as that is one call", count, limits.Count)
 		}
 		req := &snowraftv1.NextNumbersRequest{Sequence: args[0], RequestId: requestID}
-		w := cli.NewListWriter(out, "")
-		return w.Fill(count, limits.Count, func(n uint32) error {
+		return cli.InCalls(count, limits.Count, func(n uint32) error {
 			req.Count = n
 			resp, err := r.Sequences.NextNumbers(ctx, req)
 			if err == nil {
@@ -50,50 +50,65 @@ request within 10 minutes returns the same numbers, from any member.`,
 			if err != nil {
 				return err
 			}
-			if w.Opening == "" {
-				w.Opening = fmt.Sprintf(`{"sequence":%s,"first":"%d","count":"%d","increment":"%d","values":[`,
-					cli.AppendJSON(nil, []byte(resp.GetSequence())), resp.GetFirst(), count, resp.GetIncrement())
-			}
-			return writeNumbers(w, resp)
+			return printNumbers(out, resp)
 		})
 	})
 }
 
-// writeNumbers writes the numbers of one answer. It fails when the answer cannot be understood.
-func writeNumbers(w *cli.ListWriter, resp *snowraftv1.NextNumbersResponse) error {
-	text, err := texts(resp)
+// printNumbers prints the numbers of one answer, in JSON among its texts. It fails when the answer
+// cannot be understood.
+func printNumbers(out *cli.Printer, resp *snowraftv1.NextNumbersResponse) error {
+	numbers, err := texts(resp)
 	if err != nil {
 		return err
 	}
-	var buf []byte
-	number := resp.GetFirst()
-	for i := range int(resp.GetCount()) {
-		buf = text(buf[:0], i, number)
-		w.Add(buf)
-		number += resp.GetIncrement() // after the last number this may wrap: it is not used then
+	if !out.JSON {
+		return out.Lines(numbers)
 	}
-	return nil
+	var all []string
+	for text := range numbers {
+		all = append(all, string(text))
+	}
+	resp.Texts = all
+	return out.Answer(resp)
 }
 
-// texts returns what appends the i-th number of an answer as it is written. Members
-// write up to 1,000 numbers in an answer themselves.
-func texts(resp *snowraftv1.NextNumbersResponse) (func(dst []byte, i int, number int64) []byte, error) {
-	if resp.GetFormat() == "" {
-		return func(dst []byte, _ int, number int64) []byte { return strconv.AppendInt(dst, number, 10) }, nil
+// texts yields the numbers of an answer as they are written, each valid until the next. Members write
+// up to 1,000 formatted numbers in an answer themselves.
+func texts(resp *snowraftv1.NextNumbersResponse) (iter.Seq[[]byte], error) {
+	write := func(dst []byte, number int64) []byte { return strconv.AppendInt(dst, number, 10) }
+	switch {
+	case resp.GetFormat() == "":
+	case len(resp.GetTexts()) == int(resp.GetCount()):
+		return func(yield func([]byte) bool) {
+			for _, text := range resp.GetTexts() {
+				if !yield([]byte(text)) {
+					return
+				}
+			}
+		}, nil
+	default:
+		format, err := sequence.ParseFormat(resp.GetFormat())
+		if err != nil {
+			return nil, fmt.Errorf("numbers were given out that this program can't write, expected one as new as the members: %w", err)
+		}
+		zone, err := sequence.LoadLocation(resp.GetTimeZone())
+		if err != nil {
+			return nil, fmt.Errorf("numbers were given out that this program can't write: %w", err)
+		}
+		at := time.UnixMilli(resp.GetIssuedAtMs()).In(zone)
+		write = func(dst []byte, number int64) []byte { return format.Append(dst, number, at) }
 	}
-	if len(resp.GetTexts()) == int(resp.GetCount()) {
-		return func(dst []byte, i int, _ int64) []byte { return append(dst, resp.GetTexts()[i]...) }, nil
-	}
-	format, err := sequence.ParseFormat(resp.GetFormat())
-	if err != nil {
-		return nil, fmt.Errorf("numbers were given out that this program can't write, expected one as new as the members: %w", err)
-	}
-	zone, err := sequence.LoadLocation(resp.GetTimeZone())
-	if err != nil {
-		return nil, fmt.Errorf("numbers were given out that this program can't write: %w", err)
-	}
-	at := time.UnixMilli(resp.GetIssuedAtMs()).In(zone)
-	return func(dst []byte, _ int, number int64) []byte { return format.Append(dst, number, at) }, nil
+	return func(yield func([]byte) bool) {
+		var text []byte
+		number := resp.GetFirst()
+		for range resp.GetCount() {
+			if text = write(text[:0], number); !yield(text) {
+				return
+			}
+			number += resp.GetIncrement() // after the last number this may wrap: it is not used then
+		}
+	}, nil
 }
 
 func newLast(a *cli.App) *cobra.Command {
@@ -111,14 +126,10 @@ member, because members issue independently. Before the first number the output 
 		if err != nil {
 			return err
 		}
-		doc := struct {
-			Sequence string `json:"sequence"`
-			Last     *int64 `json:"last,string"`
-		}{args[0], resp.Last}
 		text := "none"
-		if doc.Last != nil {
-			text = strconv.FormatInt(*doc.Last, 10)
+		if resp.Last != nil {
+			text = strconv.FormatInt(resp.GetLast(), 10)
 		}
-		return out.Answer(doc, cli.Line("%s", text))
+		return out.Answer(resp, cli.Line("%s", text))
 	})
 }

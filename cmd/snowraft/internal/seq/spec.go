@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -51,12 +52,12 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	}
 	zone := cli.FreeTextValue(&f.timeZone, "ZONE")
 	zone.Among = someTimeZones
-	add("mode", cli.ChoiceValue(&f.mode, defaultMode, "strict"), "relaxed: members issue numbers from blocks in memory; strict: the leader issues them in one order")
+	add("mode", cli.ChoiceValue(&f.mode, apijson.Words[snowraftv1.SequenceMode]()...), "relaxed: members issue numbers from blocks in memory; strict: the leader issues them in one order")
 	add("start", cli.NumberValue(&f.start), "first number of each period (default: 1, or -1 with a negative increment)")
 	add("increment", cli.NumberValue(&f.increment), "difference of consecutive numbers, not 0 (default: 1)")
 	add("min", cli.NumberValue(&f.min), "least number (default: --start, or no limit with a negative increment)")
 	add("max", cli.NumberValue(&f.max), "greatest number (default: no limit, or --start with a negative increment)")
-	add("reset", cli.ChoiceValue(&f.reset, defaultReset, "daily", "monthly", "yearly"), "period after which numbers restart at --start")
+	add("reset", cli.ChoiceValue(&f.reset, apijson.Words[snowraftv1.SequenceReset]()...), "period after which numbers restart at --start")
 	add("time-zone", zone, "IANA time zone of periods and of dates in the format")
 	add("format", cli.FreeTextValue(&f.format, "FORMAT"), "format of numbers, such as ORD{date:yyyyMMdd}{seq:06}; empty means decimal")
 	add("description", cli.FreeTextValue(&f.description, "TEXT"), "purpose of the sequence")
@@ -74,12 +75,12 @@ func (f *specFlags) sequence(name string, flags *pflag.FlagSet) (s *snowraftv1.S
 		flag, path string
 		set        func()
 	}{
-		{"mode", "mode", func() { cli.SetEnum(&s.Mode, snowraftv1.SequenceMode_value, modePrefix, f.mode) }},
+		{"mode", "mode", func() { s.Mode, _ = apijson.Parse[snowraftv1.SequenceMode](f.mode) }},
 		{"start", "start", func() { s.Start = f.start }},
 		{"increment", "increment", func() { s.Increment = f.increment }},
 		{"min", "min", func() { s.Min = f.min }},
 		{"max", "max", func() { s.Max = f.max }},
-		{"reset", "reset", func() { cli.SetEnum(&s.Reset_, snowraftv1.SequenceReset_value, resetPrefix, f.reset) }},
+		{"reset", "reset", func() { s.Reset_, _ = apijson.Parse[snowraftv1.SequenceReset](f.reset) }},
 		{"time-zone", "time_zone", func() { s.TimeZone = f.timeZone }},
 		{"format", "format", func() { s.Format = f.format }},
 		{"description", "description", func() { s.Description = f.description }},

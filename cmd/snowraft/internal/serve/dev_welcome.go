@@ -42,7 +42,7 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 			return []any{m.name, m.APIAddr(), m.HTTPAddr(), m.RaftAddr(), m.GossipAddr(), m.RedisAddr()}
 		}),
 		cli.Table(ids, []string{"ID", "TIME", "WORKER", "SEQUENCE", "ISSUED BY"}, func(i devID) []any {
-			return []any{i.ID, i.Time, i.Worker, i.Sequence, i.from}
+			return []any{i.ID, cli.Stamp(i.TickAtMS), i.Worker, i.Sequence, i.from}
 		}),
 		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+`
   snowraft id -n 5`+addr+`

@@ -3,7 +3,6 @@ package worker
 
 import (
 	"context"
-	"encoding/hex"
 
 	"github.com/spf13/cobra"
 
@@ -23,18 +22,6 @@ issues IDs in it.`,
 	}, newList(a))
 }
 
-// workerDoc is a worker in the list: the end of its last window is its high-water.
-type workerDoc struct {
-	Grant
-	HighWater     int64  `json:"high_water,string"`
-	HighWaterTime string `json:"high_water_time"`
-}
-
-func newWorkerDoc(w *snowraftv1.WorkerGrant) workerDoc {
-	g := NewGrant(w)
-	return workerDoc{Grant: g, HighWater: g.Until, HighWaterTime: g.UntilTime}
-}
-
 func newList(a *cli.App) *cobra.Command {
 	var layout string
 	cmd := &cobra.Command{
@@ -51,47 +38,20 @@ release; released, by its holder.`,
 	}
 	cli.AddLayoutFlag(cmd, &layout).Usage = "name of the layout"
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
-		doc := struct {
-			Layout   string      `json:"layout"`
-			Capacity uint64      `json:"capacity,string"`
-			Used     uint64      `json:"used,string"`
-			Workers  []workerDoc `json:"workers"`
-		}{Layout: layout}
+		list := &snowraftv1.ListWorkersResponse{}
 		var err error
-		doc.Workers, err = cli.List(newWorkerDoc, func(token string) ([]*snowraftv1.WorkerGrant, string, error) {
+		list.Workers, err = cli.List(func(token string) ([]*snowraftv1.WorkerGrant, string, error) {
 			resp, err := r.Workers.ListWorkers(ctx, &snowraftv1.ListWorkersRequest{Layout: layout, PageSize: cli.PageSize, PageToken: token})
-			doc.Capacity, doc.Used = resp.GetCapacity(), resp.GetUsed()
+			list.Capacity, list.Used = resp.GetCapacity(), resp.GetUsed()
 			return resp.GetWorkers(), resp.GetNextPageToken(), err
 		})
 		if err != nil {
 			return err
 		}
-		return out.Answer(doc,
-			cli.Table(doc.Workers, []string{"WORKER", "STATE", "HOLDER", "TOKEN", "FROM", "HIGH-WATER"}, func(w workerDoc) []any {
-				return []any{w.Worker, w.State, w.Holder, w.Token, w.FromTime, w.HighWaterTime}
+		return out.Answer(list,
+			cli.Table(list.GetWorkers(), []string{"WORKER", "STATE", "HOLDER", "TOKEN", "FROM", "HIGH-WATER"}, func(w *snowraftv1.WorkerGrant) []any {
+				return []any{w.GetWorker(), cli.Word(w.GetState()), w.GetHolder(), w.GetToken(), cli.Stamp(w.GetFromAtMs()), cli.Stamp(w.GetUntilAtMs())}
 			}),
-			cli.Line("%d of %d workers of layout %s were ever granted.", doc.Used, doc.Capacity, layout))
+			cli.Line("%d of %d workers of layout %s were ever granted.", list.GetUsed(), list.GetCapacity(), layout))
 	})
-}
-
-// Grant is a worker with the windows that were granted under its token.
-type Grant struct {
-	Worker    uint64 `json:"worker,string"`
-	State     string `json:"state"`
-	Holder    string `json:"holder"`
-	Nonce     string `json:"nonce"`
-	Token     uint64 `json:"token,string"`
-	From      int64  `json:"from,string"`
-	Until     int64  `json:"until,string"`
-	FromTime  string `json:"from_time"`
-	UntilTime string `json:"until_time"`
-}
-
-// NewGrant returns a grant as it is printed.
-func NewGrant(g *snowraftv1.WorkerGrant) Grant {
-	return Grant{
-		Worker: g.GetWorker(), State: cli.EnumName(g.GetState().String(), "WORKER_STATE_"),
-		Holder: g.GetHolder(), Nonce: hex.EncodeToString(g.GetNonce()), Token: g.GetToken(),
-		From: g.GetFromTick(), Until: g.GetUntilTick(), FromTime: cli.Stamp(g.GetFromAtMs()), UntilTime: cli.Stamp(g.GetUntilAtMs()),
-	}
 }
