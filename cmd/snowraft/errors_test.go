@@ -12,8 +12,11 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
-// constraint is in every usage error: the values that are valid, or what to do.
-var constraint = regexp.MustCompile(`expected |; | must | cannot `)
+// Each usage error names the values that are valid, or a constraint, or what to do; and what it expects is a value.
+var (
+	constraint = regexp.MustCompile(`expected |; | must | cannot `)
+	noValue    = regexp.MustCompile(`(?m)expected (none$|without|only|another|one of those|no less|either|flags as|what)\b`)
+)
 
 // ascii returns a command line with what is not ASCII escaped.
 func ascii(line string) string {
@@ -46,7 +49,7 @@ func TestUsageErrors(t *testing.T) {
 		a.Environ = environ
 		code := run(t.Context(), a.Host, args)
 		stderr := a.Err.String()
-		if code != cli.ExitUsage || a.Out.String() != "" || strings.Count(stderr, "\n") != 1 || !constraint.MatchString(stderr) {
+		if code != cli.ExitUsage || a.Out.String() != "" || strings.Count(stderr, "\n") != 1 || !constraint.MatchString(stderr) || noValue.MatchString(stderr) {
 			t.Errorf("%q: exit code %d, stdout %q, stderr %q, expected one line with a constraint and exit code 2", args, code, a.Out.String(), stderr)
 		}
 		for name, value := range environ {

@@ -67,13 +67,13 @@ func TestNamesEveryAddressThatFailed(t *testing.T) {
 	refuseWith(behind, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "this clock went back", RetryAfter: 4*time.Second + time.Microsecond})
 	const first, second = deadAddress, otherDeadAddress
 	stdout, stderr, code := command(t, "id", "-o", "json", "--addr", first+","+behind.address+","+second)
-	want := "snowraft: none of 3 members answered: " + first + ": connection refused; " +
+	want := "snowraft: no answer from any of 3 members: " + first + ": connection refused; " +
 		behind.address + ": this clock went back [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
 	if code != cli.ExitFailed || stderr != want || stdout != "" {
 		t.Errorf("exit code %d, stdout %q, stderr %q, expected %q", code, stdout, stderr, want)
 	}
 	_, stderr, code = command(t, "status", "--addr", first)
-	if want := "snowraft: " + first + ": connection refused; expected a member there: start one with \"snowraft serve\", or name others with --addr\n"; code != cli.ExitFailed || stderr != want {
+	if want := "snowraft: " + first + ": connection refused; start a member with \"snowraft serve\", or set --addr\n"; code != cli.ExitFailed || stderr != want {
 		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
 	}
 }

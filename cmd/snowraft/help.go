@@ -76,7 +76,7 @@ func helpCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
-				return cli.Usagef("unknown help topic %q, expected a command or exit-codes", strings.Join(args, " "))
+				return cli.Usagef("unknown help topic %q; see \"snowraft help\"", strings.Join(args, " "))
 			}
 			at.InitDefaultHelpFlag()
 			at.InitDefaultVersionFlag()

@@ -82,7 +82,7 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 
 func unknownCommand(cmd *cobra.Command, name string) error {
 	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		return cli.Usagef("unknown command %q, expected one of \"snowraft help\": did you mean %s?", name, cli.Either(near))
+		return cli.Usagef("unknown command %q; did you mean %s?", name, cli.Either(near))
 	}
-	return cli.Usagef("unknown command %q, expected one of \"snowraft help\"", name)
+	return cli.Usagef("unknown command %q; see \"snowraft help\"", name)
 }

@@ -80,7 +80,7 @@ func TestWrongCommandLine(t *testing.T) {
 		{[]string{"--no-such-flag"}, []string{"--no-such-flag", "serve --help"}},
 		{[]string{"--initial-max-window", "soon"}, []string{"--initial-max-window", `"soon"`, "expected a duration"}},
 		{[]string{"--bootstrap-expect", "2"}, []string{"--bootstrap-expect", `"2"`, "odd"}},
-		{[]string{"--config", "/no/such/file"}, []string{"--config", "/no/such/file", "expected"}},
+		{[]string{"--config", "/no/such/file"}, []string{"--config", "/no/such/file", "cannot be read"}},
 	} {
 		m := newMember(t, "m1")
 		text := fails(t, m, 2, c.flags...)

@@ -44,7 +44,7 @@ duplicates if the sequence has a format.`,
 			}
 			if len(args) > 0 {
 				if cmd.Flags().Changed("layout") {
-					return nil, cli.Usagef("--layout: expected without a SEQUENCE")
+					return nil, cli.Usagef("--layout cannot be combined with SEQUENCE")
 				}
 				post, path = true, "/seq/"+strings.ReplaceAll(url.PathEscape(args[0]), "%2F", "/")
 			}

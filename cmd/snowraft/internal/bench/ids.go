@@ -43,10 +43,10 @@ is full.`,
 		batch: limits.Count, batchHelp: fmt.Sprintf("IDs per call, at most %d with --packed", limits.Packed),
 		open: func(ctx context.Context, cfg config, _ []string) (*clients, error) {
 			if packed && cfg.batch > limits.Packed {
-				return nil, cli.Usagef("--batch %d: expected at most %d with --packed", cfg.batch, limits.Packed)
+				return nil, cli.Usagef("--batch \"%d\": expected at most %d with --packed", cfg.batch, limits.Packed)
 			}
 			if packed && coalesce {
-				return nil, cli.Usagef("--packed: expected without --coalesce, which always asks for ranges")
+				return nil, cli.Usagef("--packed cannot be combined with --coalesce")
 			}
 			clients := &clients{}
 			err := eachMember(cfg, func(r *cli.Remote) error {

@@ -10,17 +10,17 @@ import (
 // Args checks that a command gets the arguments that its Use names; one in brackets is optional.
 func Args(cmd *cobra.Command, args []string) error {
 	names := strings.Fields(cmd.Use)[1:]
-	expected := "none"
+	takes := Below(cmd) + " takes no arguments"
 	if len(names) > 0 {
-		expected = strings.Join(names, " ")
+		takes = Below(cmd) + " takes " + strings.Join(names, " ")
 	}
 	if len(args) > len(names) {
-		return Usagef("%s: unexpected argument %q, expected %s", Below(cmd), args[len(names)], expected)
+		return Usagef("unexpected argument %q; %s", args[len(names)], takes)
 	}
 	for i, name := range names {
 		switch {
 		case i >= len(args) && !strings.HasPrefix(name, "["):
-			return Usagef("%s: missing argument %s, expected %s", Below(cmd), name, expected)
+			return Usagef("missing argument %s; %s", name, takes)
 		case i < len(args) && !utf8.ValidString(args[i]): // no member could be sent it
 			return Usagef("%s: %s %q: expected UTF-8", Below(cmd), strings.Trim(name, "[]"), args[i])
 		}
@@ -43,9 +43,9 @@ func Group(cmd *cobra.Command, subcommands ...*cobra.Command) *cobra.Command {
 	cmd.Args = cobra.ArbitraryArgs
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return Usagef("%s: missing subcommand, expected %s", Below(cmd), Either(names))
+			return Usagef("%s: missing subcommand; expected %s", Below(cmd), Either(names))
 		}
-		return Usagef("%s: unknown subcommand %q, expected %s", Below(cmd), args[0], Either(names))
+		return Usagef("%s: unknown subcommand %q; expected %s", Below(cmd), args[0], Either(names))
 	}
 	return cmd
 }

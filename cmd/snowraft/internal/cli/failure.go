@@ -34,10 +34,10 @@ func (e *callError) Error() string {
 	each := e.failed.Each()
 	if len(each) > 1 {
 		tried := Map(func(f *client.Error) string { return f.Member + ": " + reason(f) }, each)
-		return fmt.Sprintf("none of %d members answered: %s", len(tried), strings.Join(tried, "; "))
+		return fmt.Sprintf("no answer from any of %d members: %s", len(tried), strings.Join(tried, "; "))
 	}
 	if f := each[0]; f.Unsent {
-		return f.Member + ": " + reason(f) + "; expected a member there: start one with \"snowraft serve\", or name others with --addr"
+		return f.Member + ": " + reason(f) + "; start a member with \"snowraft serve\", or set --addr"
 	}
 	return reason(each[0])
 }

@@ -114,15 +114,15 @@ func FlagError(cmd *cobra.Command, err error) error {
 	case errors.As(err, &invalid):
 		return badValue("--"+invalid.GetFlag().Name, invalid.GetValue(), invalid.GetFlag())
 	case errors.As(err, &missing):
-		return Usagef("--%s: missing value, expected %s", missing.GetFlag().Name, Expected(missing.GetFlag()))
+		return Usagef("--%s: missing value; expected %s", missing.GetFlag().Name, Expected(missing.GetFlag()))
 	case errors.As(err, &unknown):
 		name := "--" + unknown.GetSpecifiedName()
 		if short := unknown.GetSpecifiedShortnames(); short != "" {
 			name = "-" + short
 		}
-		return Usagef("unknown flag %s, expected one of those in \"%s --help\"", name, cmd.CommandPath())
+		return Usagef("unknown flag %s; see \"%s --help\"", name, cmd.CommandPath())
 	default:
-		return Usagef("%v, expected flags as in \"%s --help\"", err, cmd.CommandPath())
+		return Usagef("%v; see \"%s --help\"", err, cmd.CommandPath())
 	}
 }
 

@@ -24,7 +24,7 @@ func AddLayoutFlag(cmd *cobra.Command, layout *string, suggestions ...string) *p
 func Preset(name, hint string) (*snowflake.Layout, error) {
 	layout, ok := snowflake.Preset(name)
 	if !ok {
-		return nil, Usagef("--layout %q: expected a preset, %s; %s", name, Either(PresetNames()), hint)
+		return nil, Usagef("--layout %q: expected the preset %s; %s", name, Either(PresetNames()), hint)
 	}
 	return layout, nil
 }

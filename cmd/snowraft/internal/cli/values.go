@@ -150,7 +150,7 @@ func ListenValue(p *string) *Value {
 // OptionalListenValue takes an address to listen at, or none.
 func OptionalListenValue(p *string) *Value {
 	v := ListenValue(p)
-	v.Expects += ", or nothing"
+	v.Expects += ", or an empty value"
 	some := v.Parse
 	v.Parse = func(s string) bool { return some(s) || s == "" }
 	return v
@@ -175,7 +175,7 @@ func AddressesValue(p *[]string, example string) *Value {
 
 // HostValue takes a host name or IP address, without a port.
 func HostValue(p *string) *Value {
-	return textValue(p, "HOST", "a host name or IP address, without a port, that others reach", func(s string) bool {
+	return textValue(p, "HOST", "a host name or IP address that others reach, without a port", func(s string) bool {
 		if ip := net.ParseIP(s); ip != nil {
 			return !ip.IsUnspecified()
 		}

@@ -120,7 +120,7 @@ window; a shorter one does not revoke granted windows.
 			}
 		}
 		if !given {
-			return cli.Usagef("config set: missing flag, expected --max-window, --wait-threshold, --max-clock-offset or --rollback")
+			return cli.Usagef("config set: missing setting; set --max-window, --wait-threshold, --max-clock-offset or --rollback")
 		}
 		resp, err := r.Cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req, ExpectedGeneration: generation()})
 		if err != nil {

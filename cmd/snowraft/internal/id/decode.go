@@ -52,7 +52,7 @@ For other layouts, or if the cluster's default layout differs from the preset, u
 	cmd.Flags().BoolVar(&ask, "server", false, "take the layout from the cluster")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if isUUID(args[0]) && cmd.Flags().Changed("encoding") {
-			return cli.Usagef("--encoding: expected only with an ID, not with a UUID")
+			return cli.Usagef("--encoding cannot be combined with a UUID")
 		}
 		d, err := decodeAny(ctx, r, args[0], encoding, layout, ask)
 		if err != nil {
@@ -71,7 +71,7 @@ For other layouts, or if the cluster's default layout differs from the preset, u
 }
 
 // askForLayouts says what to do about a layout that is no preset.
-const askForLayouts = "add --server to ask the cluster for its own layouts"
+const askForLayouts = "use --server for a layout of the cluster"
 
 // decodeAny takes apart what a user wrote: an ID in an encoding, or a UUID.
 func decodeAny(ctx context.Context, r *cli.Remote, text string, encoding snowflake.Encoding, layout string, ask bool) (Decoded, error) {

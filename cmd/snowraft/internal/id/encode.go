@@ -66,7 +66,7 @@ The command needs no cluster. The layout is one of the presets:
 		if len(args) == 1 {
 			for _, name := range []string{"layout", "time", "tick", "datacenter", "worker", "sequence"} {
 				if flags.Changed(name) {
-					return cli.Usagef("--%s: expected either an ID or fields, not both", name)
+					return cli.Usagef("--%s cannot be combined with ID", name)
 				}
 			}
 			if id, err = from.Decode(args[0]); err != nil {
@@ -74,7 +74,7 @@ The command needs no cluster. The layout is one of the presets:
 			}
 		} else {
 			if flags.Changed("from") {
-				return cli.Usagef("--from: expected only together with an ID")
+				return cli.Usagef("--from requires ID; add ID or remove --from")
 			}
 			if id, err = fields.pack(flags.Changed("tick")); err != nil {
 				return err
@@ -87,20 +87,20 @@ The command needs no cluster. The layout is one of the presets:
 
 // pack puts the fields together.
 func (f *partFlags) pack(tickGiven bool) (uint64, error) {
-	layout, err := cli.Preset(f.layout, "other layouts are known to their cluster only")
+	layout, err := cli.Preset(f.layout, "only a cluster knows its other layouts")
 	if err != nil {
 		return 0, err
 	}
 	switch {
 	case tickGiven == (f.time != ""):
-		return 0, cli.Usagef("encode: expected an ID, or one of --time and --tick")
+		return 0, cli.Usagef("encode: missing ID, --time or --tick; give exactly one of the three")
 	case !tickGiven:
 		ms, err := cli.ParseTime(f.time)
 		if err != nil {
 			return 0, cli.Usagef("--time %q: %v", f.time, err)
 		}
 		if ms < layout.MillisAt(0) || ms >= layout.ExhaustsAt() {
-			return 0, cli.Usagef("--time %q: expected from %s to before %s in layout %q", f.time, cli.Stamp(layout.MillisAt(0)), cli.Stamp(layout.ExhaustsAt()), layout.Name())
+			return 0, cli.Usagef("--time %q: expected a time from %s to before %s in layout %q", f.time, cli.Stamp(layout.MillisAt(0)), cli.Stamp(layout.ExhaustsAt()), layout.Name())
 		}
 		f.parts.Tick = layout.TickAt(ms)
 	}

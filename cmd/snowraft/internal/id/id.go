@@ -52,7 +52,7 @@ then have at most 100,000 IDs.`,
 		if uuid {
 			for _, name := range []string{"encoding", "after"} {
 				if cmd.Flags().Changed(name) {
-					return cli.Usagef("--%s: expected without --uuid", name)
+					return cli.Usagef("--%s cannot be combined with --uuid", name)
 				}
 			}
 			return printUUIDs(ctx, r, out, layout, count)

@@ -87,14 +87,14 @@ func (f *specFlags) base(flags *pflag.FlagSet) (snowflake.Spec, error) {
 	if f.preset != "" {
 		for _, other := range []string{"fields", "unit", "epoch"} {
 			if flags.Changed(other) {
-				return snowflake.Spec{}, cli.Usagef("--%s: expected either --preset or --%s, not both", other, other)
+				return snowflake.Spec{}, cli.Usagef("--%s cannot be combined with --preset", other)
 			}
 		}
 		layout, err := cli.Preset(f.preset, "")
 		return layout.Spec(), err
 	}
 	if f.fields == "" {
-		return snowflake.Spec{}, cli.Usagef("layout create: missing flag, expected --fields or --preset")
+		return snowflake.Spec{}, cli.Usagef("layout create: missing --fields or --preset; set one of them")
 	}
 	spec := snowflake.Spec{UnitMillis: f.unit.Milliseconds(), EpochMillis: snowflake.Default().Spec().EpochMillis}
 	var err error

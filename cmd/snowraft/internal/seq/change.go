@@ -83,7 +83,7 @@ func negativeArgument(cmd *cobra.Command, err error) error {
 	if _, err := strconv.ParseInt(number, 10, 64); err != nil {
 		return cli.FlagError(cmd, unknown)
 	}
-	return cli.Usagef("%s: %s looks like a flag, expected -- before a negative number: \"%s NAME -- %s\"", cli.Below(cmd), number, cmd.CommandPath(), number)
+	return cli.Usagef("%s: %s looks like a flag; put -- before a negative number: \"%s NAME -- %s\"", cli.Below(cmd), number, cmd.CommandPath(), number)
 }
 
 func newDelete(a *cli.App) *cobra.Command {

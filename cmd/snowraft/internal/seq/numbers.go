@@ -38,7 +38,7 @@ request within 10 minutes returns the same numbers, from any member.`,
 	cli.AddFlag(cmd, "", "request-id", "", cli.WordsValue(&requestID, "ID"), "name of this request, 1 to 64 bytes; a repeated request returns the same numbers")
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		if requestID != "" && count > limits.Count {
-			return cli.Usagef("--count %d: expected at most %d with --request-id, as that is one call", count, limits.Count)
+			return cli.Usagef("--count \"%d\": expected at most %d with --request-id", count, limits.Count)
 		}
 		req := &snowraftv1.NextNumbersRequest{Sequence: args[0], RequestId: requestID}
 		return cli.InCalls(count, limits.Count, func(n uint32) error {

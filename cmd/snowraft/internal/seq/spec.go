@@ -151,7 +151,7 @@ that does not distinguish its periods.`,
 	return client(a, cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		spec, mask := f.sequence(args[0], cmd.Flags())
 		if len(mask) == 0 {
-			return cli.Usagef("seq update: missing flag, expected what to change, such as --format or --max")
+			return cli.Usagef("seq update: missing setting; set at least one flag such as --format or --max")
 		}
 		resp, err := r.Sequences.UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{
 			Sequence: spec, UpdateMask: &fieldmaskpb.FieldMask{Paths: mask}, Force: force, ExpectedGeneration: generation(),

@@ -36,7 +36,7 @@ func (f configFile) entry(name string) (text, where string, ok bool) {
 func readConfigFile(name, path string, flags *pflag.FlagSet) (configFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, cli.Usagef("%s %q: expected a YAML file that can be read: %v", name, path, cli.Innermost(err))
+		return nil, cli.Usagef("%s %q: cannot be read (%v); choose a readable YAML file", name, path, cli.Innermost(err))
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var document yaml.Node
@@ -70,17 +70,17 @@ func (f configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet)
 	text, scalar := scalarText(node)
 	names := settingNames(flags)
 	if !slices.Contains(names, key.Value) {
-		return cli.Usagef("%s: unknown key %q (value %q), expected one of %s", at, key.Value, text, strings.Join(names, ", "))
+		return cli.Usagef("%s: unknown key %q (value %q); expected one of %s", at, key.Value, text, strings.Join(names, ", "))
 	}
 	flag := flags.Lookup(key.Value)
 	if _, twice := f[flag.Name]; twice {
-		return cli.Usagef("%s: %s is given twice, expected it once", at, flag.Name)
+		return cli.Usagef("%s: %s: set twice; remove one of the two", at, flag.Name)
 	}
 	if v, ok := flag.Value.(*cli.Value); !scalar && !(ok && v.List && node.Kind == yaml.SequenceNode) {
 		return cli.Usagef("%s: %s: expected a single value: %s", at, flag.Name, cli.Expected(flag))
 	}
 	if text == "" {
-		return cli.Usagef("%s: %s has no value, expected %s", at, flag.Name, cli.Expected(flag))
+		return cli.Usagef("%s: %s: missing value; expected %s", at, flag.Name, cli.Expected(flag))
 	}
 	f[flag.Name] = fileEntry{text: text, where: at + ": " + flag.Name}
 	return nil

@@ -116,7 +116,7 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 	if c.Name == "" {
 		name, err := os.Hostname()
 		if err != nil {
-			return cli.Usagef("--name: expected a name, as the host has none: %v", err)
+			return cli.Usagef("--name: missing, and the host has no name (%v); set --name", err)
 		}
 		c.Name = name
 	}
@@ -126,12 +126,12 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 	cluster.KeepGiven(&c.Config, func(name string) bool { return flags.Changed(initialPrefix + name) })
 	switch {
 	case c.Nonvoter && c.BootstrapExpect > 0:
-		return cli.Usagef("--bootstrap-expect \"%d\": a nonvoter starts no cluster, expected 0 together with --nonvoter", c.BootstrapExpect)
+		return cli.Usagef("--bootstrap-expect \"%d\": expected 0 with --nonvoter", c.BootstrapExpect)
 	case c.Nonvoter: // it only joins
 	case !flags.Changed("bootstrap-expect") && len(c.Join) == 0:
 		c.BootstrapExpect = 1
 	case c.BootstrapExpect == 1 && len(c.Join) > 0:
-		return cli.Usagef("--bootstrap-expect \"1\": starts a cluster alone, expected 0, 3, 5, ... together with --join")
+		return cli.Usagef("--bootstrap-expect \"1\": expected 0, 3, 5, ... with --join")
 	}
 	for _, l := range listeners {
 		address := l.field(&c.Config)
@@ -144,7 +144,7 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 		host, _, _ := net.SplitHostPort(*address) // ListenValue has checked it
 		// Others are told the host of the Raft address unless there is one to advertise.
 		if ip := net.ParseIP(host); l.port == cli.RaftPort && c.AdvertiseHost == "" && (host == "" || ip.IsUnspecified()) {
-			return cli.Usagef("--%s %q: listens on all interfaces, expected --advertise-host too: the host name or IP that others reach this member at", l.flag, *address)
+			return cli.Usagef("--%s %q: listens on all interfaces; set --advertise-host to the host name or IP address that others reach", l.flag, *address)
 		}
 	}
 	return c.distinct()
@@ -160,7 +160,7 @@ func (c *config) distinct() error {
 		}
 		_, port, _ := net.SplitHostPort(address)
 		if other := taken[address]; other != "" && port != "0" {
-			return cli.Usagef("--%s %q: that is the address of --%s, expected another", l.flag, address, other)
+			return cli.Usagef("--%s %q: already used by --%s; choose another address", l.flag, address, other)
 		}
 		taken[address] = l.flag
 	}
