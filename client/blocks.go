@@ -57,7 +57,7 @@ func WithBlocksFirstSize(n int) BlocksOption { return func(o *blocksOptions) { o
 // NewBlocks returns the Blocks of a sequence. It asks for nothing until it is used, so it fails only if an
 // option is wrong. Close it when done: then the cluster can give the rest to others.
 func NewBlocks(c *Client, sequence string, opts ...BlocksOption) (*Blocks, error) {
-	return newBlocks(snowraftv1.NewSequenceServiceClient(c.leader), c.opts.timeout, sequence, opts)
+	return newBlocks(c.sequences, c.opts.timeout, sequence, opts)
 }
 
 func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, name string, opts []BlocksOption) (*Blocks, error) {

@@ -31,6 +31,10 @@ type Client struct {
 	leader  *channel // to members that run
 	members *members
 	direct  *direct // of a one-shot client; else nil
+
+	sequences snowraftv1.SequenceServiceClient
+	catalog   snowraftv1.LayoutServiceClient
+
 	// standard issues IDs of the layout "default".
 	standard *IDs
 
@@ -70,6 +74,7 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 		c.ids.caller.conn, c.leader.caller.conn, c.ids.caller.fallback = c.direct, c.direct, nil
 		c.members.begin.Do(func() {}) // nothing is learned
 	}
+	c.sequences, c.catalog = snowraftv1.NewSequenceServiceClient(c.leader), snowraftv1.NewLayoutServiceClient(c.leader)
 	c.standard = c.IDs(defaultLayout)
 	return c, nil
 }
@@ -121,7 +126,7 @@ func (c *Client) IDs(layout string) *IDs {
 // asked for. The same name gives the same Sequence.
 func (c *Client) Sequence(name string) *Sequence {
 	return entry(c, c.numbers, name, func() *Sequence {
-		return newSequence(name, snowraftv1.NewSequenceServiceClient(c.leader), &c.opts)
+		return newSequence(name, c.sequences, &c.opts)
 	})
 }
 

@@ -10,7 +10,7 @@ import (
 
 // Conn makes calls of the cluster's gRPC services, for what this package has no words for:
 //
-//	layouts := snowraftv1.NewLayoutServiceClient(c.Conn())
+//	cluster := snowraftv1.NewClusterServiceClient(c.Conn())
 //
 // Any member that is well may serve a call, and it is tried at another only if that is safe. Calls
 // fail with an [*Error], or ErrClosed. Streams are not tried again.

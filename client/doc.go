@@ -7,6 +7,8 @@
 //   - Embedded: a [Generator] leases a worker from the cluster and issues IDs in this
 //     process, also while no member can be reached.
 //
+// A Client also creates, reads, lists, changes and deletes sequences, and creates and reads layouts.
+//
 // # What the package guarantees
 //
 //   - No ID and no number is returned to two callers. What a call that failed may have

@@ -38,6 +38,8 @@ var (
 	ErrWorkersExhausted error = condition(rpc.WorkersExhausted)
 	// ErrUnknownLayout: the cluster has no layout of this name.
 	ErrUnknownLayout error = condition(rpc.UnknownLayout)
+	// ErrLayoutExists: the cluster has another layout of this name.
+	ErrLayoutExists error = condition(rpc.LayoutExists)
 	// ErrTimeExhausted: the layout's time field is full, for ever.
 	ErrTimeExhausted error = condition(rpc.TimeExhausted)
 	// ErrUnknownSequence: the cluster has no sequence of this name.
@@ -48,6 +50,10 @@ var (
 	ErrSequenceExhausted error = condition(rpc.SequenceExhausted)
 	// ErrStrictSequence: blocks of the sequence were asked for, but the leader numbers it.
 	ErrStrictSequence error = condition(rpc.StrictSequence)
+	// ErrWouldRepeat: with the change numbers would be issued twice.
+	ErrWouldRepeat error = condition(rpc.WouldRepeat)
+	// ErrGenerationMismatch: what is to be changed does not have the expected generation, so nothing was done.
+	ErrGenerationMismatch error = condition(rpc.GenerationMismatch)
 	// ErrInvalidArgument: the request can never succeed.
 	ErrInvalidArgument error = condition(rpc.InvalidArgument)
 )

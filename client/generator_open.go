@@ -40,7 +40,7 @@ func (g *Generator) open(ctx context.Context) {
 }
 
 func (g *Generator) layout(ctx context.Context) (*snowflake.Layout, error) {
-	resp, err := snowraftv1.NewLayoutServiceClient(g.client.leader).GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: g.opts.layout})
+	resp, err := g.client.catalog.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: g.opts.layout})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,72 @@
+package client
+
+import (
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+// SequenceInfo is a sequence of the cluster: its specification, in which no field is left to a default, and its state.
+type SequenceInfo struct {
+	SequenceSpec
+
+	CreatedAt  time.Time
+	Generation uint64 // grows with each change of the sequence
+
+	// Period is the current one; 0 without a reset.
+	Period sequence.Period
+	// Next is the first number that was not granted in this period; nil if none is left.
+	Next *int64
+	// Remaining is how many numbers are left in this period.
+	Remaining uint64
+
+	// UnreachedMembers are the names of members that did not acknowledge a change in time. Until they do, they may not
+	// know a new sequence, or may issue numbers from before the change. Empty if nothing was changed.
+	UnreachedMembers []string
+}
+
+// sequenceInfo reads a sequence of the API.
+func sequenceInfo(m *snowraftv1.Sequence) (SequenceInfo, error) {
+	period, err := sequence.ParsePeriod(m.GetPeriod())
+	if err != nil {
+		return SequenceInfo{}, malformed("the period %q", m.GetPeriod())
+	}
+	info := SequenceInfo{
+		SequenceSpec: SequenceSpec{
+			Name: m.GetName(), Start: m.Start, Increment: m.Increment, Min: m.Min, Max: m.Max,
+			TimeZone: m.GetTimeZone(), Format: m.GetFormat(), Description: m.GetDescription(),
+			BlockDuration: time.Duration(m.GetBlockDurationMs()) * time.Millisecond,
+			MinBlock:      int(m.GetMinBlock()), MaxBlock: int(m.GetMaxBlock()),
+		},
+		CreatedAt: time.UnixMilli(m.GetCreatedAtMs()), Generation: m.GetGeneration(),
+		Period: period, Next: m.Next, Remaining: m.GetRemaining(),
+	}
+	switch m.GetMode() {
+	case snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT:
+		info.Mode = ModeStrict
+	case snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED:
+		info.Mode = ModeRelaxed
+	default:
+		return SequenceInfo{}, malformed("the mode %v", m.GetMode())
+	}
+	reset := m.GetReset_() - snowraftv1.SequenceReset_SEQUENCE_RESET_NONE
+	if reset < 0 || reset > snowraftv1.SequenceReset(sequence.ResetYearly) {
+		return SequenceInfo{}, malformed("the reset %v", m.GetReset_())
+	}
+	info.Reset = sequence.Reset(reset)
+	return info, nil
+}
+
+// changedSequence reads the answer to a change.
+func changedSequence(resp interface {
+	GetSequence() *snowraftv1.Sequence
+	GetUnreachedMembers() []string
+}, err error) (SequenceInfo, error) {
+	if err != nil {
+		return SequenceInfo{}, err
+	}
+	info, err := sequenceInfo(resp.GetSequence())
+	info.UnreachedMembers = resp.GetUnreachedMembers()
+	return info, err
+}

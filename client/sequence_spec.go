@@ -1,0 +1,101 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+// SequenceMode is what a sequence promises about the order of its numbers. The zero SequenceMode is ModeStrict.
+type SequenceMode uint8
+
+const (
+	// ModeStrict promises that each number is greater than all that were returned before it was requested (smaller, if
+	// the increment is negative). The leader issues the numbers.
+	ModeStrict SequenceMode = iota
+	// ModeRelaxed promises numbers that ascend per member. Each member issues them from blocks in its memory: faster,
+	// and for a while also without a quorum.
+	ModeRelaxed
+)
+
+// String returns "strict" or "relaxed".
+func (m SequenceMode) String() string {
+	switch m {
+	case ModeStrict:
+		return "strict"
+	case ModeRelaxed:
+		return "relaxed"
+	default:
+		return fmt.Sprintf("mode %d", uint8(m))
+	}
+}
+
+// SequenceSpec describes a sequence. Only the name is required.
+type SequenceSpec struct {
+	// Name is 1 to 128 bytes of printable UTF-8 without spaces; case matters.
+	Name string
+	Mode SequenceMode
+
+	// Start is the first number of each period; nil: 1, or -1 with a negative increment.
+	Start *int64
+	// Increment is the difference of two numbers, not 0; nil: 1.
+	Increment *int64
+	// All numbers lie in [Min, Max]. Nil: as far as there are 64-bit numbers in the direction of the increment, and up
+	// to the start in the other.
+	Min, Max *int64
+
+	// Reset is how often the sequence starts over.
+	Reset sequence.Reset
+	// TimeZone is an IANA time zone, in which periods begin and dates are written; empty: UTC.
+	TimeZone string
+	// Format is what [sequence.ParseFormat] reads; empty: numbers are written in decimal.
+	Format string
+	// Description is at most 256 bytes.
+	Description string
+
+	// BlockDuration is how long a block of a relaxed sequence should last, 100 ms to 1 h; 0: 10 s.
+	BlockDuration time.Duration
+	// MinBlock and MaxBlock bound the numbers in a block, 1 to 100,000,000; 0: 100 and 10,000,000.
+	MinBlock, MaxBlock int
+}
+
+// message returns the specification as the API has it.
+func (s *SequenceSpec) message() *snowraftv1.Sequence {
+	return &snowraftv1.Sequence{
+		Name: s.Name, Mode: modeOnTheWire(s.Mode), Start: s.Start, Increment: s.Increment, Min: s.Min, Max: s.Max,
+		Reset_: resetOnTheWire(s.Reset), TimeZone: s.TimeZone, Format: s.Format, Description: s.Description,
+		// Negative counts become great ones, which members refuse.
+		BlockDurationMs: wholeMillis(s.BlockDuration), MinBlock: uint64(s.MinBlock), MaxBlock: uint64(s.MaxBlock),
+	}
+}
+
+// wholeMillis rounds away from 0, which stands for the default.
+func wholeMillis(d time.Duration) int64 {
+	millis := d.Milliseconds()
+	switch rest := d % time.Millisecond; {
+	case rest > 0:
+		millis++
+	case rest < 0:
+		millis--
+	}
+	return millis
+}
+
+// modeOnTheWire returns a value that members refuse if the mode is neither of the constants.
+func modeOnTheWire(m SequenceMode) snowraftv1.SequenceMode {
+	switch m {
+	case ModeStrict:
+		return snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
+	case ModeRelaxed:
+		return snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED
+	default:
+		return -1
+	}
+}
+
+// resetOnTheWire counts from 1, because the first value of an enum of the API stands for none.
+func resetOnTheWire(r sequence.Reset) snowraftv1.SequenceReset {
+	return snowraftv1.SequenceReset(r) + snowraftv1.SequenceReset_SEQUENCE_RESET_NONE
+}

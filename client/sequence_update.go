@@ -1,0 +1,50 @@
+package client
+
+import (
+	"time"
+
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+// SequenceUpdate holds new values for fields of a [SequenceSpec]. A nil field keeps its value. A zero value means what
+// it means in the specification.
+type SequenceUpdate struct {
+	Mode                       *SequenceMode
+	Start, Increment, Min, Max *int64
+	Reset                      *sequence.Reset
+	TimeZone, Format           *string
+	Description                *string
+	BlockDuration              *time.Duration
+	MinBlock, MaxBlock         *int
+}
+
+// message returns the new values, and the names of their fields, as the API has them.
+func (u *SequenceUpdate) message(name string) (*snowraftv1.Sequence, *fieldmaskpb.FieldMask) {
+	spec, mask := SequenceSpec{Name: name, Start: u.Start, Increment: u.Increment, Min: u.Min, Max: u.Max}, new(fieldmaskpb.FieldMask)
+	for _, f := range []struct {
+		path string
+		set  bool
+	}{
+		{"start", u.Start != nil}, {"increment", u.Increment != nil}, {"min", u.Min != nil}, {"max", u.Max != nil},
+		{"mode", take(&spec.Mode, u.Mode)}, {"reset", take(&spec.Reset, u.Reset)},
+		{"time_zone", take(&spec.TimeZone, u.TimeZone)}, {"format", take(&spec.Format, u.Format)},
+		{"description", take(&spec.Description, u.Description)}, {"block_duration_ms", take(&spec.BlockDuration, u.BlockDuration)},
+		{"min_block", take(&spec.MinBlock, u.MinBlock)}, {"max_block", take(&spec.MaxBlock, u.MaxBlock)},
+	} {
+		if f.set {
+			mask.Paths = append(mask.Paths, f.path)
+		}
+	}
+	return spec.message(), mask
+}
+
+// take sets a field if there is a value for it, and reports whether there is.
+func take[T any](field, value *T) bool {
+	if value != nil {
+		*field = *value
+	}
+	return value != nil
+}

@@ -1,0 +1,77 @@
+package client
+
+import (
+	"context"
+	"iter"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// CreateSequence creates a sequence and returns it. Creating the same sequence again returns the one that is there;
+// another one of that name is ErrSequenceExists.
+func (c *Client) CreateSequence(ctx context.Context, spec SequenceSpec, opts ...SequenceOption) (SequenceInfo, error) {
+	o := newSequenceOptions(opts)
+	if o.generation != nil {
+		return SequenceInfo{}, invalid("a new sequence has no generation to expect; drop WithSequenceGeneration")
+	}
+	return changedSequence(c.sequences.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: spec.message(), Force: o.force}))
+}
+
+// GetSequence returns the sequence of that name, or ErrUnknownSequence. Its state is that of the member that answers,
+// which may be behind the leader's.
+func (c *Client) GetSequence(ctx context.Context, name string) (SequenceInfo, error) {
+	resp, err := c.sequences.GetSequence(ctx, &snowraftv1.GetSequenceRequest{Name: name})
+	if err != nil {
+		return SequenceInfo{}, err
+	}
+	return sequenceInfo(resp.GetSequence())
+}
+
+// ListSequences yields the sequences whose names begin with prefix, in ascending order of their names. It requests
+// them page by page while they are read. After an error it yields no more.
+func (c *Client) ListSequences(ctx context.Context, prefix string) iter.Seq2[SequenceInfo, error] {
+	return listing(sequenceInfo, func(token string) ([]*snowraftv1.Sequence, string, error) {
+		resp, err := c.sequences.ListSequences(ctx, &snowraftv1.ListSequencesRequest{Prefix: prefix, PageToken: token, PageSize: pageSize})
+		return resp.GetSequences(), resp.GetNextPageToken(), err
+	})
+}
+
+// UpdateSequence changes fields of a sequence and returns it. If the answer gets lost the error is ErrCommitUnknown or
+// the context's, and the change may have been made: with [WithSequenceGeneration] it is safe to repeat it.
+func (c *Client) UpdateSequence(ctx context.Context, name string, update SequenceUpdate, opts ...SequenceOption) (SequenceInfo, error) {
+	o := newSequenceOptions(opts)
+	m, mask := update.message(name)
+	return changedSequence(c.sequences.UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{
+		Sequence: m, UpdateMask: mask, Force: o.force, ExpectedGeneration: o.generation,
+	}))
+}
+
+// DeleteSequence deletes a sequence. The cluster remembers its numbers, so that none repeats if a sequence of that name
+// is created again. It returns the names of members that did not acknowledge it in time: until they do, they may issue
+// numbers of blocks that they hold.
+func (c *Client) DeleteSequence(ctx context.Context, name string, opts ...SequenceOption) (unreachedMembers []string, err error) {
+	o := newSequenceOptions(opts)
+	if o.force {
+		return nil, invalid("no number repeats when a sequence is deleted; drop WithSequenceForce")
+	}
+	resp, err := c.sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: name, ExpectedGeneration: o.generation})
+	return resp.GetUnreachedMembers(), err
+}
+
+// SetNext sets the number that the sequence issues next, in [Min, Max].
+func (s *Sequence) SetNext(ctx context.Context, next int64, opts ...SequenceOption) (SequenceInfo, error) {
+	o := newSequenceOptions(opts)
+	return changedSequence(s.rpc.SetNext(ctx, &snowraftv1.SetNextRequest{
+		Sequence: s.name, Next: next, Force: o.force, ExpectedGeneration: o.generation,
+	}))
+}
+
+// Last returns the last number that was issued: of a strict sequence linearizably, of a relaxed one by the member that
+// answers. ok is false before the first number.
+func (s *Sequence) Last(ctx context.Context) (last int64, ok bool, err error) {
+	resp, err := s.rpc.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: s.name})
+	if err != nil {
+		return 0, false, err
+	}
+	return resp.GetLast(), resp.Last != nil, nil
+}
