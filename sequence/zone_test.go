@@ -2,7 +2,6 @@ package sequence_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,46 +42,5 @@ func TestResetString(t *testing.T) {
 		if got := r.String(); got != want {
 			t.Errorf("String() = %q, want %q", got, want)
 		}
-	}
-}
-
-func TestNear(t *testing.T) {
-	names := []string{"orders", "Orders", "order", "orders/2024", "orders/2025", "orders/2026", "invoices", "invoice", "a", "b", "users:eu:west", "kunde-münchen"}
-	for name, want := range map[string][]string{
-		"ordres":        {"Orders", "orders", "order"},
-		"orders":        {"Orders", "order", "orders/2024"}, // itself is no answer
-		"ORDERS":        {"Orders", "orders", "order"},
-		"oders":         {"Orders", "orders"},
-		"invoces":       {"invoices", "invoice"},
-		"orders/2027":   {"orders/2024", "orders/2025", "orders/2026"},
-		"inv":           {"invoice", "invoices"},
-		"c":             nil,
-		"A":             {"a"},
-		"users:us:west": {"users:eu:west"},
-		"kunde-munchen": {"kunde-münchen"},
-		"":              nil,
-		"something":     nil,
-	} {
-		backwards := slices.Clone(names)
-		slices.Reverse(backwards)
-		for _, candidates := range [][]string{names, backwards, append(slices.Clone(names), names...)} {
-			if got := sequence.Near(name, candidates); !slices.Equal(got, want) {
-				t.Errorf("near %q: %q, want %q", name, got, want)
-			}
-		}
-	}
-	long := strings.Repeat("x", 200)
-	if got := sequence.Near(long, []string{long[1:], long + "y"}); !slices.Equal(got, []string{long + "y"}) {
-		t.Errorf("near a long name: %q", got)
-	}
-}
-
-func BenchmarkNear(b *testing.B) {
-	var names []string
-	for i := range 100_000 {
-		names = append(names, "tenant/"+strings.Repeat("x", i%50)+"/orders")
-	}
-	for b.Loop() {
-		sequence.Near("tenant/xxxxxxxxxxxxxxxxxxxx/odrers", names)
 	}
 }

@@ -151,5 +151,5 @@ func (m *Member) unknownSequence(name string) error {
 	const neighbours = 500 // on each side: names that are alike mostly begin alike
 	var around []string
 	m.fsm.View(func(s *fsm.State) { around = s.SequenceNames(name, neighbours) })
-	return &UnknownSequenceError{Sequence: name, Near: sequence.Near(name, around)}
+	return &UnknownSequenceError{Sequence: name, Near: near(name, around)}
 }

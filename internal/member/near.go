@@ -1,4 +1,4 @@
-package sequence
+package member
 
 import (
 	"cmp"
@@ -10,11 +10,11 @@ import (
 
 const maxNear = 3
 
-// Near returns up to 3 of the candidates that somebody who wrote name may have meant,
+// near returns up to 3 of the candidates that a caller who wrote name may have meant,
 // the likeliest first: those that differ in case only, then in a few characters, then
-// those that go on after it. The order of the candidates does not matter, and the time
+// those that begin with name. The order of the candidates does not matter, and the time
 // grows with their number and length only.
-func Near(name string, candidates []string) []string {
+func near(name string, candidates []string) []string {
 	type likely struct {
 		name string
 		rank int
