@@ -87,7 +87,7 @@ func TestUnreachedMembers(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.unreached = []string{"b", "c"}
-	const stale = "until they know of the change, they may go on giving out numbers of the blocks that they hold"
+	const stale = "until they learn of the change, they may issue numbers of the blocks that they hold"
 	for line, means := range map[string]string{
 		"seq create orders":         "they may not know the sequence yet",
 		"seq update orders --max 9": stale,
@@ -95,7 +95,7 @@ func TestUnreachedMembers(t *testing.T) {
 		"seq delete orders":         stale,
 	} {
 		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
-		if want := "snowraft: warning: done, but not answered in time by b, c: " + means + "\n"; code != cli.ExitDone || stderr != want {
+		if want := "snowraft: warning: change committed; not acknowledged in time by members: b, c; " + means + "\n"; code != cli.ExitDone || stderr != want {
 			t.Errorf("%s: exit code %d, %q, expected %q", line, code, stderr, want)
 		}
 		if !strings.Contains(stdout, `"unreachedMembers":["b","c"]`) {

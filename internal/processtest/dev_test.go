@@ -66,7 +66,7 @@ func startDev(t *testing.T, base string, args ...string) *dev {
 		for _, match := range issuedBy.FindAllStringSubmatch(d.stdout.String(), -1) {
 			d.ids = append(d.ids, match[1])
 		}
-		return len(d.ids) > 0 && strings.Contains(d.stdout.String(), "Ctrl-C ends it.")
+		return len(d.ids) > 0 && strings.Contains(d.stdout.String(), "Press Ctrl-C to stop.")
 	})
 	if !d.running() {
 		if !strings.Contains(d.stderr.String(), "cannot be used") {

@@ -37,6 +37,6 @@ was ahead are greater than those issued next.`,
 			return err
 		}
 		clock := cli.Stamp(resp.GetObservedClockAtMs())
-		return out.Answer(resp, cli.Line("the observed clock is %s", clock))
+		return out.Answer(resp, cli.Line("set observed clock to %s", clock))
 	})
 }

@@ -25,12 +25,12 @@ sequences pause until the new leader is ready.`,
 	}, newShow(a), newTransfer(a))
 }
 
-// show prints a response, as text the leader in it.
-func show(p *cli.Printer, resp interface {
+// show prints a response, as text the leader in it after some words.
+func show(p *cli.Printer, words string, resp interface {
 	GetLeaderId() string
 	GetLeaderName() string
 }) error {
-	return p.Answer(resp, cli.Line("%s leads (%s)", resp.GetLeaderName(), resp.GetLeaderId()))
+	return p.Answer(resp, cli.Line("%s%q (%s)", words, resp.GetLeaderName(), resp.GetLeaderId()))
 }
 
 const (
@@ -55,7 +55,7 @@ waits up to 2 s for a leader.`,
 				return err
 			}
 			if resp.GetLeaderId() != "" {
-				return show(out, resp)
+				return show(out, "leader: ", resp)
 			}
 			select {
 			case <-time.After(pause):
@@ -83,6 +83,6 @@ new leader.`,
 		if err != nil {
 			return err
 		}
-		return show(out, resp)
+		return show(out, "transferred leadership to ", resp)
 	})
 }

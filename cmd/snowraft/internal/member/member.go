@@ -26,7 +26,10 @@ up, unless it was started with --nonvoter.`,
 // printChange prints the member in a response, and what was done to it.
 func printChange(p *cli.Printer, done string, resp interface{ GetMember() *snowraftv1.Member }) error {
 	m := resp.GetMember()
-	return p.Answer(resp, cli.Line("%s %s (%s), %s", done, m.GetName(), m.GetId(), cli.Word(m.GetRole())))
+	if m.GetName() == "" { // it was removed before
+		return p.Answer(resp, cli.Line("%s member %q", done, m.GetId()))
+	}
+	return p.Answer(resp, cli.Line("%s member %q (%s); ID: %s", done, m.GetName(), cli.Word(m.GetRole()), m.GetId()))
 }
 
 func newList(a *cli.App) *cobra.Command {

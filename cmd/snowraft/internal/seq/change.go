@@ -24,20 +24,20 @@ type changed interface {
 func printChanged(a *cli.App, p *cli.Printer, done string, resp changed, meaning string) error {
 	warnUnreached(a, resp.GetUnreachedMembers(), meaning)
 	s := resp.GetSequence()
-	goesOn := "has no number left"
+	left := "no number left"
 	if n := next(s); n != "" {
-		goesOn = "goes on with " + n
+		left = "next number: " + n
 	}
-	return p.Answer(resp, cli.Line("%s %s (%s), which %s", done, s.GetName(), cli.Word(s.GetMode()), goesOn))
+	return p.Answer(resp, cli.Line("%s sequence %q (%s); %s", done, s.GetName(), cli.Word(s.GetMode()), left))
 }
 
 // oldBlocks is what a change means to members that were not reached.
-const oldBlocks = "until they know of the change, they may go on giving out numbers of the blocks that they hold"
+const oldBlocks = "until they learn of the change, they may issue numbers of the blocks that they hold"
 
 // warnUnreached tells people that members did not answer in time, and what that means.
 func warnUnreached(a *cli.App, members []string, meaning string) {
 	if len(members) > 0 {
-		a.Warn("done, but not answered in time by %s: %s", strings.Join(members, ", "), meaning)
+		a.Warn("change committed; not acknowledged in time by members: %s; %s", strings.Join(members, ", "), meaning)
 	}
 }
 
@@ -102,6 +102,6 @@ of this name does not repeat them by accident (see "snowraft seq create").`,
 			return err
 		}
 		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
-		return out.Answer(resp, cli.Line("deleted %s", args[0]))
+		return out.Answer(resp, cli.Line("deleted sequence %q", args[0]))
 	})
 }

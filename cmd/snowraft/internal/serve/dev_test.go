@@ -61,7 +61,7 @@ func TestDev(t *testing.T) {
 		a.Sent <- interrupt
 	}()
 	a.Stdout = writerFunc(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "Ctrl-C ends it.") {
+		if strings.Contains(string(p), "Press Ctrl-C to stop.") {
 			close(started)
 		}
 		return a.Out.Write(p)
@@ -144,7 +144,7 @@ func TestDevWithoutMembersLeft(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	a, _, members := devApp(t)
 	a.Stdout = writerFunc(func(p []byte) (int, error) {
-		if strings.Contains(string(p), "Ctrl-C ends it.") {
+		if strings.Contains(string(p), "Press Ctrl-C to stop.") {
 			(*members)[0].end(nil)
 			(*members)[1].end(errors.New("it was removed"))
 			(*members)[2].end(nil)

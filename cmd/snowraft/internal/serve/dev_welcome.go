@@ -53,7 +53,7 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
   snowraft status`+addr+`
   snowraft member list`+addr+`
   curl http://`+f.members[0].HTTPAddr()+`/metrics`),
-		cli.Line("Data in %s. Ctrl-C ends it.", data),
+		cli.Line("Data in %s. Press Ctrl-C to stop.", data),
 	)
 }
 
