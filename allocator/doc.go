@@ -1,8 +1,8 @@
 // Package allocator turns granted windows into IDs, and granted blocks into the
 // numbers of sequences, from memory.
 //
-// The package is Snowraft's own: it may change in any release and promises nothing to importers. Programs import
-// client, snowflake, sequence and proto/snowraft/v1.
+// The package is Snowraft's own: it may change in any release and promises nothing to importers. Programs
+// import client, snowflake, sequence and proto/snowraft/v1.
 //
 // The cluster grants a window, a half-open range of ticks on one worker, by a
 // committed command. An [Issuer] holds one such worker in each of its lanes,

@@ -55,14 +55,19 @@ func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts
 		}
 		member, others := t.chosen()
 		e := c.explained(err, member)
+		e.careful = !call.policy.harmless
+		sent := member != "" && !e.Unsent
 		interrupted := ctx.Err()
 		if interrupted == nil || call.before == nil && (c.opts.oneShot || len(call.round) == 0) {
 			call.note(e)
 		}
 		switch {
+		case interrupted != nil && sent && e.careful:
+			e.cause = interrupted
+			return call.settled(e) // it may have been done, unlike the tries before
 		case interrupted != nil:
 			return call.failure(interrupted)
-		case !call.policy.again(e, member != "" && !e.Unsent):
+		case !call.policy.again(e, sent):
 			return call.settled(e)
 		case others:
 			continue

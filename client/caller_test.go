@@ -22,7 +22,7 @@ func TestAnotherMemberIsAsked(t *testing.T) {
 	}{
 		{codes.Unavailable, rpc.ClockSkew}, {codes.Unavailable, rpc.ClockBehind}, {codes.Unavailable, rpc.WindowEnded},
 		{codes.Unavailable, rpc.NoLeader}, {codes.Unavailable, rpc.ShuttingDown}, {codes.ResourceExhausted, rpc.WorkersExhausted},
-		{codes.ResourceExhausted, rpc.LimitReached}, {codes.Unknown, rpc.CommitUnknown}, {codes.Unavailable, ""},
+		{codes.ResourceExhausted, rpc.Overloaded}, {codes.Unknown, rpc.CommitUnknown}, {codes.Unavailable, ""},
 	} {
 		f := startFakes(t, 3)
 		c := f.client(f.addrs())

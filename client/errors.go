@@ -19,19 +19,29 @@ import (
 // ErrClosed is the error of everything after Close: the Client, or what was made of it, was closed.
 var ErrClosed = errors.New("client: closed")
 
-// What a cluster may refuse, to be matched with errors.Is. An [Error] says more.
+// Conditions of an [Error], to be matched with errors.Is. Each but ErrUnavailable is a reason of docs/errors.md, which
+// lists what to do.
 var (
-	// ErrUnavailable: no member could be reached, or none that can do it now.
+	// ErrUnavailable is any error that says that no member could be reached, or none that can serve the call now.
 	ErrUnavailable error = condition("no member can serve this now")
-	// ErrNoLeader: the cluster has no leader now, so nothing was done. Trying again helps.
+	// ErrNoLeader: the cluster has no leader now, so nothing was done.
 	ErrNoLeader error = condition(rpc.NoLeader)
-	// ErrCommitUnknown: it may have been done or not.
+	// ErrCommitUnknown: the request may have been done.
 	ErrCommitUnknown error = condition(rpc.CommitUnknown)
-	// ErrClockBehind: a clock went back by more than the wait threshold. It ends by itself.
+	// ErrOverloaded: the member has too many calls or connections now.
+	ErrOverloaded error = condition(rpc.Overloaded)
+	// ErrLimitReached: the cluster has as many layouts or sequences as it can have.
+	ErrLimitReached error = condition(rpc.LimitReached)
+	// ErrVersionTooLow: some member does not know this command yet.
+	ErrVersionTooLow error = condition(rpc.VersionTooLow)
+	// ErrInvalidArgument: the request can never succeed.
+	ErrInvalidArgument error = condition(rpc.InvalidArgument)
+
+	// ErrClockBehind: a clock is behind by more than the wait threshold, until it has caught up.
 	ErrClockBehind error = condition(rpc.ClockBehind)
-	// ErrClockSkew: a clock is further off the majority's than allowed.
+	// ErrClockSkew: a clock is ahead of the majority's by more than allowed.
 	ErrClockSkew error = condition(rpc.ClockSkew)
-	// ErrWindowEnded: the granted window is used up and no other was granted in time.
+	// ErrWindowEnded: the window ended and no other was granted in time.
 	ErrWindowEnded error = condition(rpc.WindowEnded)
 	// ErrWorkersExhausted: all workers of the layout are held. RetryAfter of the [Error] says when the
 	// first may be free.
@@ -40,22 +50,34 @@ var (
 	ErrUnknownLayout error = condition(rpc.UnknownLayout)
 	// ErrLayoutExists: the cluster has another layout of this name.
 	ErrLayoutExists error = condition(rpc.LayoutExists)
-	// ErrTimeExhausted: the layout's time field is full, for ever.
+	// ErrTimeExhausted: the time field of the layout is full.
 	ErrTimeExhausted error = condition(rpc.TimeExhausted)
+
 	// ErrUnknownSequence: the cluster has no sequence of this name.
 	ErrUnknownSequence error = condition(rpc.UnknownSequence)
 	// ErrSequenceExists: the cluster has another sequence of this name.
 	ErrSequenceExists error = condition(rpc.SequenceExists)
-	// ErrSequenceExhausted: the sequence has fewer numbers left than were asked for.
+	// ErrSequenceExhausted: the sequence has fewer numbers left than requested.
 	ErrSequenceExhausted error = condition(rpc.SequenceExhausted)
-	// ErrStrictSequence: blocks of the sequence were asked for, but the leader numbers it.
-	ErrStrictSequence error = condition(rpc.StrictSequence)
-	// ErrWouldRepeat: with the change numbers would be issued twice.
+	// ErrSequenceChanged: the sequence was changed during the call, so nothing was done.
+	ErrSequenceChanged error = condition(rpc.SequenceChanged)
+	// ErrWouldRepeat: numbers that were issued could be issued again.
 	ErrWouldRepeat error = condition(rpc.WouldRepeat)
+	// ErrRequestIDReused: the request ID belongs to an earlier request with another count.
+	ErrRequestIDReused error = condition(rpc.RequestIDReused)
+	// ErrStrictSequence: a strict sequence has no blocks, because the leader issues its numbers.
+	ErrStrictSequence error = condition(rpc.StrictSequence)
 	// ErrGenerationMismatch: what is to be changed does not have the expected generation, so nothing was done.
 	ErrGenerationMismatch error = condition(rpc.GenerationMismatch)
-	// ErrInvalidArgument: the request can never succeed.
-	ErrInvalidArgument error = condition(rpc.InvalidArgument)
+
+	// ErrUnknownMember: the cluster has no member with this ID or name.
+	ErrUnknownMember error = condition(rpc.UnknownMember)
+	// ErrMemberUnreachable: no member answers at the address of the member to add.
+	ErrMemberUnreachable error = condition(rpc.MemberUnreachable)
+	// ErrMemberNotAlive: the voter that is to lead is not alive.
+	ErrMemberNotAlive error = condition(rpc.MemberNotAlive)
+	// ErrAlreadyLeaving: the member is leaving already.
+	ErrAlreadyLeaving error = condition(rpc.AlreadyLeaving)
 )
 
 // condition is the reason of an Error as an error to compare with.
@@ -66,7 +88,7 @@ func (c condition) Error() string { return "client: " + string(c) }
 // Error is why a call failed. It tells of the try that told most. What may be done twice
 // without harm is tried several times, and an earlier try may have been done all the same.
 type Error struct {
-	// Reason is that of the member, such as "NO_LEADER" (see docs/grpc.md); empty if no member gave one.
+	// Reason is that of the member, such as "NO_LEADER" (see docs/errors.md); empty if no member gave one.
 	Reason string
 	// Member is the address of the member that was asked last; empty if none was.
 	Member string
@@ -81,6 +103,7 @@ type Error struct {
 	from    error    // as it came, with all details; nil if it was made here
 	cause   error    // why there was no further try: that of the context; may be nil
 	foreign bool     // what answered was no member
+	careful bool     // a repetition may do harm if the request was done
 	also    []*Error // of other members that were asked
 }
 
@@ -129,6 +152,33 @@ func (e *Error) Is(target error) bool {
 		return e.code == codes.Unavailable
 	}
 	return e.Reason == string(c) || c == ErrNoLeader && e.Reason == rpc.NotLeader
+}
+
+// Repeatable reports whether the same call may be made again: it may succeed then, after RetryAfter, and does no harm if
+// this one was done.
+func (e *Error) Repeatable() bool {
+	switch e.repeat() {
+	case rpc.RepeatYes, rpc.RepeatLater:
+		return true
+	case rpc.RepeatByMethod:
+		return e.Unsent || !e.careful
+	default:
+		return false
+	}
+}
+
+// repeat returns what the table of reasons says of the error; without a reason, the call broke off or was refused.
+func (e *Error) repeat() rpc.Repeat {
+	if r, ok := rpc.ReasonOf(e.Reason); ok {
+		return r.Repeat
+	}
+	switch e.code {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		if e.Reason == "" {
+			return rpc.RepeatByMethod
+		}
+	}
+	return rpc.RepeatNo
 }
 
 // Unwrap is the error of the context that ended the call, if it did.

@@ -3,8 +3,6 @@ package client
 import (
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -75,18 +73,12 @@ func (p policy) again(e *Error, sent bool) bool {
 	case e.foreign:
 		return p.harmless // a proxy may have passed the request on
 	}
-	switch e.Reason {
-	case rpc.NoLeader, rpc.NotLeader, rpc.ShuttingDown:
+	switch e.repeat() {
+	case rpc.RepeatYes:
 		return true // nothing was done
-	case rpc.LimitReached, rpc.Unreachable:
-		return e.RetryAfter > 0
-	case rpc.SequenceChanged, rpc.WindowEnded, rpc.ClockBehind, rpc.ClockSkew, rpc.WorkersExhausted, rpc.CommitUnknown:
-		return p.harmless
-	case "":
-		switch e.code {
-		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
-			return p.harmless || !sent
-		}
+	case rpc.RepeatByMethod:
+		return p.harmless || e.Reason == "" && !sent
+	default:
+		return false
 	}
-	return false
 }

@@ -94,12 +94,12 @@ func TestReasons(t *testing.T) {
 		{Error{Reason: rpc.NoLeader, code: codes.Unavailable}, true, true},
 		{Error{Reason: rpc.NotLeader, code: codes.Unavailable}, true, true},
 		{Error{Reason: rpc.ShuttingDown, code: codes.Unavailable}, true, true},
-		{Error{Reason: rpc.WindowEnded, code: codes.Unavailable}, true, false},
-		{Error{Reason: rpc.ClockBehind, code: codes.Unavailable}, true, false}, // of AcquireWorker it is the caller's clock
-		{Error{Reason: rpc.ClockSkew, code: codes.Unavailable}, true, false},
-		{Error{Reason: rpc.WorkersExhausted, code: codes.ResourceExhausted}, true, false},
+		{Error{Reason: rpc.WindowEnded, code: codes.Unavailable}, true, true},
+		{Error{Reason: rpc.ClockBehind, code: codes.Unavailable}, true, true},
+		{Error{Reason: rpc.ClockSkew, code: codes.Unavailable}, true, true},
+		{Error{Reason: rpc.WorkersExhausted, code: codes.ResourceExhausted}, true, true},
 		{Error{Reason: rpc.SequenceChanged, code: codes.Aborted}, true, false},
-		{Error{Reason: rpc.LimitReached, code: codes.ResourceExhausted, RetryAfter: time.Second}, true, true},
+		{Error{Reason: rpc.Overloaded, code: codes.ResourceExhausted, RetryAfter: time.Second}, true, true},
 		{Error{Reason: rpc.LimitReached, code: codes.ResourceExhausted}, false, false},
 		{Error{Reason: rpc.CommitUnknown, code: codes.Unknown}, true, false},
 		{Error{code: codes.Unavailable}, true, false},
@@ -113,8 +113,9 @@ func TestReasons(t *testing.T) {
 		{Error{Reason: rpc.TimeExhausted, code: codes.FailedPrecondition}, false, false},
 		{Error{Reason: rpc.UnknownMember, code: codes.NotFound}, false, false},
 		{Error{Reason: rpc.OtherCluster, code: codes.FailedPrecondition}, false, false},
-		{Error{Reason: rpc.Unreachable, code: codes.Unavailable}, false, false},
-		{Error{Reason: rpc.Unreachable, code: codes.Unavailable, RetryAfter: time.Second}, true, true},
+		{Error{Reason: rpc.MemberUnreachable, code: codes.Unavailable}, false, false},
+		{Error{Reason: rpc.MemberNotAlive, code: codes.Unavailable}, false, false},
+		{Error{Reason: rpc.NamesIncomplete, code: codes.Unavailable, RetryAfter: time.Second}, true, true},
 		{Error{Reason: rpc.NoSuccessor, code: codes.FailedPrecondition}, false, false},
 		{Error{Reason: rpc.QuorumAtRisk, code: codes.FailedPrecondition}, false, false},
 		{Error{Reason: rpc.VersionTooLow, code: codes.FailedPrecondition}, false, false},
@@ -131,6 +132,34 @@ func TestReasons(t *testing.T) {
 	} {
 		if a, b := harmless.again(&r.e, true), undone.again(&r.e, true); a != r.harmless || b != r.undone {
 			t.Errorf("%v %s: again is %v and %v, want %v and %v", r.e.code, r.e.Reason, a, b, r.harmless, r.undone)
+		}
+	}
+}
+
+// A call is repeatable if it may be tried again now, or later by its caller.
+func TestRepeatable(t *testing.T) {
+	for _, r := range rpc.Reasons() {
+		for _, careful := range []bool{false, true} {
+			e := &Error{Reason: r.Name, code: r.Code, careful: careful}
+			again := policy{harmless: !careful}.again(e, true)
+			if got, want := e.Repeatable(), again || r.Repeat == rpc.RepeatLater; got != want {
+				t.Errorf("%s, careful %v: Repeatable() = %v, want %v", r.Name, careful, got, want)
+			}
+		}
+	}
+	for _, c := range []struct {
+		e    Error
+		want bool
+	}{
+		{Error{code: codes.DeadlineExceeded}, true},
+		{Error{code: codes.DeadlineExceeded, careful: true}, false},
+		{Error{code: codes.Unavailable, careful: true}, false},
+		{Error{code: codes.Unavailable, careful: true, Unsent: true}, true},
+		{Error{code: codes.Internal}, false},
+		{Error{Reason: "SOME_LATER_REASON", code: codes.Unavailable}, false},
+	} {
+		if got := c.e.Repeatable(); got != c.want {
+			t.Errorf("%v %s: Repeatable() = %v, want %v", c.e.code, c.e.Reason, got, c.want)
 		}
 	}
 }

@@ -70,7 +70,7 @@ func TestSequencesOfACluster(t *testing.T) {
 			if err != nil || one != two || one.Count != 5 {
 				t.Errorf("%s: %v, then %v, %v", name, one, two, err)
 			}
-			if _, err := s.TakeOnce(t.Context(), "order-7", 6); !errors.Is(err, client.ErrInvalidArgument) {
+			if _, err := s.TakeOnce(t.Context(), "order-7", 6); !errors.Is(err, client.ErrRequestIDReused) {
 				t.Error(err)
 			}
 		}

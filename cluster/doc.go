@@ -2,8 +2,8 @@
 // snapshots on disk, gossip, membership, leadership, and the clock offsets
 // between the nodes.
 //
-// The package and those below it are Snowraft's own: they may change in any release and promise nothing to importers. Programs import
-// client, snowflake, sequence and proto/snowraft/v1.
+// The package and those below it are Snowraft's own: they may change in any release and promise nothing to importers.
+// Programs import client, snowflake, sequence and proto/snowraft/v1.
 //
 // It replicates opaque commands into a raft.FSM that it is handed and knows
 // nothing of what they mean. What it guarantees:

@@ -29,6 +29,8 @@ var (
 	ErrNoSuccessor = errors.New("there is no other voter to hand leadership to")
 	// ErrUnreachable says that a node can't be contacted.
 	ErrUnreachable = errors.New("that member can't be contacted")
+	// ErrNotAlive says that gossip has lost a node.
+	ErrNotAlive = errors.New("that member is not alive")
 	// ErrOtherCluster says that a peer belongs to another cluster.
 	ErrOtherCluster = errors.New("that member belongs to another cluster")
 )

@@ -175,7 +175,7 @@ func (n *Node) hasSuccessor() bool {
 // empty, and returns the new leader. Only the leader can.
 //
 // Errors: ErrNotLeader when nothing came of it; ErrUnknownOutcome when the other may still
-// take over; ErrNoSuccessor; ErrUnreachable for one that is not alive; those of Member; that of ctx.
+// take over; ErrNoSuccessor; ErrNotAlive; those of Member; that of ctx.
 func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error) {
 	term := n.raft.CurrentTerm()
 	var f raft.Future
@@ -196,7 +196,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 			return Member{}, fmt.Errorf("%w: %s is a nonvoter", ErrNoSuccessor, m.Name)
 		}
 		if !m.Alive {
-			return Member{}, fmt.Errorf("%w: %s is not alive, name another voter, or none", ErrUnreachable, cmp.Or(m.Name, m.ID))
+			return Member{}, fmt.Errorf("%w: %s; name another voter, or none", ErrNotAlive, cmp.Or(m.Name, m.ID))
 		}
 		f = n.raft.LeadershipTransferToServer(raft.ServerID(m.ID), raftAddress(m.ID, m.Address))
 	}

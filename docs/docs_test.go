@@ -3,16 +3,12 @@
 package docs_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -32,37 +28,6 @@ func TestReadmeHasEverySetting(t *testing.T) {
 		documented[row[1]+" "+row[2]] = true
 	}
 	same(t, "the settings of serve", code, documented)
-}
-
-func TestEveryReasonIsExplained(t *testing.T) {
-	reasons := make(map[string]bool)
-	ast.Inspect(parse(t, "../internal/rpc/reason.go"), func(n ast.Node) bool {
-		if v, ok := n.(*ast.ValueSpec); ok && len(v.Values) == 1 {
-			if s, ok := literal(v.Values[0]); ok && s == strings.ToUpper(s) {
-				reasons[s] = true
-			}
-		}
-		return true
-	})
-	cell := regexp.MustCompile("`([A-Z]+(?:_[A-Z]+)*)`")
-	for path, heading := range map[string]string{"../README.md": "## Errors", "runbook.md": "## Errors"} {
-		_, section, ok := strings.Cut(read(t, path), "\n"+heading+"\n")
-		if !ok {
-			t.Fatalf("%s has no %q", path, heading)
-		}
-		section, _, _ = strings.Cut(section, "\n## ")
-		documented := make(map[string]bool)
-		for line := range strings.Lines(section) {
-			first, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " |")
-			if !ok || !strings.HasPrefix(line, "|") {
-				continue
-			}
-			for _, m := range cell.FindAllStringSubmatch(first, -1) {
-				documented[m[1]] = true
-			}
-		}
-		same(t, "the reasons in "+path, reasons, documented)
-	}
 }
 
 // The index in CONTRIBUTING.md names files that exist and identifiers that they contain.
@@ -189,24 +154,6 @@ func same(t *testing.T, what string, code, documented map[string]bool) {
 			t.Errorf("%s: %s is documented and not in the code", what, name)
 		}
 	}
-}
-
-func literal(e ast.Expr) (string, bool) {
-	l, ok := e.(*ast.BasicLit)
-	if !ok || l.Kind != token.STRING {
-		return "", false
-	}
-	s, err := strconv.Unquote(l.Value)
-	return s, err == nil
-}
-
-func parse(t *testing.T, path string) *ast.File {
-	t.Helper()
-	f, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
 }
 
 func read(t *testing.T, path string) string {

@@ -65,7 +65,7 @@ func (t *answers) room(observed int64) *Refused {
 		return nil
 	}
 	free := t.queue[t.gone].block.AtMillis + answerMillis + 1
-	return refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
+	return refuse(commandv1.Refusal_REFUSAL_OVERLOADED,
 		"the answers of %d requests with an ID are remembered, which is the limit: try again in %d ms, or without an ID",
 		t.limit, minus(free, observed)).retryAt(free)
 }

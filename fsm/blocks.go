@@ -113,7 +113,8 @@ func checkAllocate(c *commandv1.AllocateBlock) *Refused {
 func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGrant) Result {
 	short := !c.GetWhole() && got.Count == capacity(got.First, got.Increment, q.spec.min, q.spec.max)
 	if got.Count > c.GetCount() || got.Count < c.GetCount() && !short {
-		return Result{Err: invalid("a request for %d numbers under the ID of one that got %d: take another ID for another request",
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED,
+			"a request for %d numbers under the ID of one that got %d: take another ID for another request",
 			c.GetCount(), got.Count)}
 	}
 	got.Token, got.Repeated = index, true

@@ -186,8 +186,8 @@ func TestAnswers(t *testing.T) {
 	l.must(at(epoch+600_000, observe(false)))
 	l.must(change(plain("s", numbers(1, 1, 1, 50)), generation))
 	repeated(withID(allocate("s", 0, 10, 20250101), "r1")) // whatever its generation and period
-	l.refused(invalidArgument, withID(allocate("s", generation, 11, 0), "r1"))
-	l.refused(invalidArgument, withID(allocate("s", generation, 9, 0), "r1"))
+	l.refused(idReused, withID(allocate("s", generation, 11, 0), "r1"))
+	l.refused(idReused, withID(allocate("s", generation, 9, 0), "r1"))
 	if b := l.must(withID(allocate("other", l.seq("other").Generation, 10, 0), "r1")).Block; b.Repeated {
 		t.Errorf("%+v, but another sequence was asked", b)
 	}
@@ -203,7 +203,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	repeated(withID(allocate("s", generation, 1000, 0), "r2"))
-	l.refused(invalidArgument, whole(withID(allocate("s", generation, 1000, 0), "r2")))
+	l.refused(idReused, whole(withID(allocate("s", generation, 1000, 0), "r2")))
 
 	l.must(at(epoch+2*600_000+1, observe(false)))
 	l.refused(exhaustedReas, withID(allocate("s", generation, 10, 0), "r1"))
@@ -247,16 +247,16 @@ func TestAnswersAreLimited(t *testing.T) {
 		l.must(at(epoch+i*1000, observe(false)))
 		l.must(ask(i))
 	}
-	refused := l.refused(limitReached, ask(4))
+	refused := l.refused(overloaded, ask(4))
 	if refused.RetryAtMillis != epoch+answerMillis+1 {
 		t.Errorf("retry at %d", refused.RetryAtMillis-epoch)
 	}
 	l.take("s", 1, 0) // without an ID there is room
 	l.must(at(epoch+answerMillis, observe(false)))
-	l.refused(limitReached, ask(4))
+	l.refused(overloaded, ask(4))
 	l.must(at(refused.RetryAtMillis, observe(false)))
 	l.must(ask(4))
-	l.refused(limitReached, ask(5))
+	l.refused(overloaded, ask(5))
 	// The clock was wrong: what it left must not be in the way until it is right.
 	l.must(at(epoch, observe(true)))
 	for i := range int64(20) {

@@ -1,7 +1,7 @@
 // Package fsm is the replicated state machine of Snowraft: who may issue what.
 //
-// The package is Snowraft's own: it may change in any release and promises nothing to importers. Programs import
-// client, snowflake, sequence and proto/snowraft/v1.
+// The package is Snowraft's own: it may change in any release and promises nothing to importers. Programs
+// import client, snowflake, sequence and proto/snowraft/v1.
 //
 // A [State] maps a totally ordered log of commands to grants. What it guarantees,
 // whatever the clocks and the order of the log:

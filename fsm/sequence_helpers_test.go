@@ -14,6 +14,8 @@ const (
 	unknownSeq     = commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE
 	mismatchedGen  = commandv1.Refusal_REFUSAL_GENERATION_MISMATCH
 	limitReached   = commandv1.Refusal_REFUSAL_LIMIT_REACHED
+	overloaded     = commandv1.Refusal_REFUSAL_OVERLOADED
+	idReused       = commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED
 	sequenceExists = commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS
 
 	resetNone    = commandv1.SequenceReset_SEQUENCE_RESET_NONE

@@ -44,7 +44,7 @@ func TestAwaitIndexLimit(t *testing.T) {
 	}
 	until(t, "one more is refused", func() bool {
 		e := rpc.FromError(await())
-		return e.Code == codes.ResourceExhausted && e.Reason == rpc.LimitReached && e.RetryAfter > 0
+		return e.Code == codes.ResourceExhausted && e.Reason == rpc.Overloaded && e.RetryAfter > 0
 	})
 	if _, err := peerv1.NewPeerServiceClient(n.conn).AwaitIndex(t.Context(), &peerv1.AwaitIndexRequest{Index: 1}); err != nil {
 		t.Errorf("an index that is there: %v", err)

@@ -30,15 +30,13 @@ func (l link) Invoke(ctx context.Context, method string, req, reply any, opts ..
 	case e.Code != codes.Unavailable || e.Reason != "":
 		return e
 	case !sent.Load():
-		return &rpc.Error{
-			Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: rpc.RetrySoon, Cause: member.ErrNoLeader,
-			Message: "the leader can't be reached, nothing was sent to it: " + e.Message,
-		}
+		unsent := rpc.NewError(rpc.NoLeader, "the leader can't be reached, nothing was sent to it: "+e.Message)
+		unsent.Cause = member.ErrNoLeader
+		return unsent
 	default: // the leader may have done it
-		return &rpc.Error{
-			Code: codes.Unknown, Reason: rpc.CommitUnknown, Cause: cluster.ErrUnknownOutcome,
-			Message: "the connection to the leader broke, the outcome is unknown: " + e.Message,
-		}
+		unknown := rpc.NewError(rpc.CommitUnknown, "the connection to the leader broke, the outcome is unknown: "+e.Message)
+		unknown.Cause = cluster.ErrUnknownOutcome
+		return unknown
 	}
 }
 

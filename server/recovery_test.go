@@ -143,7 +143,7 @@ func TestWhatCannotBeDoneIsNoInternalError(t *testing.T) {
 	if _, err := n.cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{}); reason(err) != rpc.NoSuccessor {
 		t.Errorf("transfer to nobody: %v", err)
 	}
-	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: "127.0.0.1:1"}); reason(err) != rpc.Unreachable {
+	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: "127.0.0.1:1"}); reason(err) != rpc.MemberUnreachable {
 		t.Errorf("adding nobody: %v", err)
 	}
 	if _, err := n.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: theirs.server.GossipAddr()}); reason(err) != rpc.OtherCluster {

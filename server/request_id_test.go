@@ -3,10 +3,9 @@ package server_test
 import (
 	"testing"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -37,7 +36,7 @@ func TestRequestIDs(t *testing.T) {
 				t.Errorf("%d after %d", got, after)
 			}
 		}
-		if _, err := nodes[0].sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: 6, RequestId: "r1"}); status.Code(err) != codes.InvalidArgument {
+		if _, err := nodes[0].sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: 6, RequestId: "r1"}); reason(err) != rpc.RequestIDReused {
 			t.Errorf("another request under the same ID: %v", err)
 		}
 	}

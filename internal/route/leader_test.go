@@ -96,7 +96,7 @@ func TestALostLeaderUndoesNothing(t *testing.T) {
 	t.Parallel()
 	unknown := fmt.Errorf("%w: leadership was lost", cluster.ErrUnknownOutcome)
 	exhausted := &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED}
-	busy := &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_LIMIT_REACHED}
+	busy := &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_OVERLOADED}
 	for _, tc := range []struct {
 		name  string
 		tries []error

@@ -35,7 +35,7 @@ func turnedAway(err error) bool {
 	var skew *clock.SkewError
 	var behind *clock.BehindError
 	return noLeader(err) || errors.Is(err, cluster.ErrClosed) || errors.Is(err, allocator.ErrClosed) ||
-		errors.As(err, &skew) || errors.As(err, &behind) || errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_LIMIT_REACHED})
+		errors.As(err, &skew) || errors.As(err, &behind) || errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_OVERLOADED})
 }
 
 // noLeader reports whether an error says that no member was found that leads. Nothing was done.

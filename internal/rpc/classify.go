@@ -14,12 +14,9 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// RetrySoon is when to try again what an election or a returning majority mends.
-const RetrySoon = 500 * time.Millisecond
-
 // Classify is the table of the errors that members and embedded generators have in common:
-// those of lanes, clocks, layouts and contexts. It returns nil for others, and leaves the
-// message empty; see [Message]. now is when it is asked.
+// those of lanes, clocks, layouts and contexts; the last alone have no reason. It returns nil for others, and leaves
+// the message empty; see [Message]. now is when it is asked.
 func Classify(err error, now time.Time) *Error {
 	var (
 		behind    *clock.BehindError
@@ -29,45 +26,49 @@ func Classify(err error, now time.Time) *Error {
 	)
 	switch {
 	case errors.As(err, &ended):
-		e := &Error{Code: codes.Unavailable, Reason: WindowEnded, RetryAfter: RetrySoon}
+		e := NewError(WindowEnded, "")
 		if !ended.Until.IsZero() {
 			e.Metadata = map[string]string{MetadataUntil: strconv.FormatInt(ended.Until.UnixMilli(), 10)}
 		}
 		return e
 	case errors.As(err, &exhausted):
-		return &Error{Code: codes.ResourceExhausted, Reason: WorkersExhausted,
-			RetryAfter: max(exhausted.RetryAt.Sub(now), time.Millisecond),
-			Metadata: map[string]string{
-				MetadataLayout:  exhausted.Layout,
-				MetadataRetryAt: strconv.FormatInt(exhausted.RetryAt.UnixMilli(), 10),
-			}}
+		e := NewError(WorkersExhausted, "")
+		e.RetryAfter = max(exhausted.RetryAt.Sub(now), time.Millisecond)
+		e.Metadata = map[string]string{
+			MetadataLayout:  exhausted.Layout,
+			MetadataRetryAt: strconv.FormatInt(exhausted.RetryAt.UnixMilli(), 10),
+		}
+		return e
 	case errors.As(err, &behind):
-		return &Error{Code: codes.Unavailable, Reason: ClockBehind, RetryAfter: max(behind.RetryAfter(), time.Millisecond),
-			Metadata: map[string]string{MetadataBehind: millis(behind.Behind), MetadataLimit: millis(behind.Limit)}}
+		e := NewError(ClockBehind, "")
+		e.RetryAfter = max(behind.RetryAfter(), time.Millisecond)
+		e.Metadata = map[string]string{MetadataBehind: millis(behind.Behind), MetadataLimit: millis(behind.Limit)}
+		return e
 	case errors.As(err, &skew):
-		return &Error{Code: codes.Unavailable, Reason: ClockSkew, RetryAfter: RetrySoon,
-			Metadata: map[string]string{MetadataAhead: millis(skew.Ahead), MetadataLimit: millis(skew.Limit)}}
+		e := NewError(ClockSkew, "")
+		e.Metadata = map[string]string{MetadataAhead: millis(skew.Ahead), MetadataLimit: millis(skew.Limit)}
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return &Error{Code: codes.DeadlineExceeded}
+	case errors.Is(err, context.Canceled):
+		return &Error{Code: codes.Canceled}
 	}
 	for _, row := range []struct {
 		is     error
-		code   codes.Code
 		reason string
-		retry  time.Duration
 	}{
-		{context.DeadlineExceeded, codes.DeadlineExceeded, "", 0},
-		{context.Canceled, codes.Canceled, "", 0},
-		{allocator.ErrClosed, codes.Unavailable, ShuttingDown, 0},
-		{allocator.ErrTimeExhausted, codes.FailedPrecondition, TimeExhausted, 0},
-		{allocator.ErrWindowMismatch, codes.Aborted, WindowMismatch, 0},
-		{allocator.ErrNotLastBlock, codes.FailedPrecondition, NotLastBlock, 0},
-		{allocator.ErrOutdatedBlock, codes.Aborted, SequenceChanged, time.Millisecond},
-		{allocator.ErrInvalidArgument, codes.InvalidArgument, InvalidArgument, 0},
-		{snowflake.ErrInvalidLayout, codes.InvalidArgument, InvalidArgument, 0},
-		{snowflake.ErrExhausted, codes.FailedPrecondition, TimeExhausted, 0},
-		{snowflake.ErrOutOfRange, codes.InvalidArgument, InvalidArgument, 0},
+		{allocator.ErrClosed, ShuttingDown},
+		{allocator.ErrTimeExhausted, TimeExhausted},
+		{allocator.ErrWindowMismatch, WindowMismatch},
+		{allocator.ErrNotLastBlock, NotLastBlock},
+		{allocator.ErrOutdatedBlock, SequenceChanged},
+		{allocator.ErrInvalidArgument, InvalidArgument},
+		{snowflake.ErrInvalidLayout, InvalidArgument},
+		{snowflake.ErrExhausted, TimeExhausted},
+		{snowflake.ErrOutOfRange, InvalidArgument},
 	} {
 		if errors.Is(err, row.is) {
-			return &Error{Code: row.code, Reason: row.reason, RetryAfter: row.retry}
+			return NewError(row.reason, "")
 		}
 	}
 	return nil

@@ -43,8 +43,9 @@ func CodeName(c codes.Code) string {
 // GRPCStatus makes gRPC send the error with its details.
 func (e *Error) GRPCStatus() *status.Status {
 	s := status.New(e.Code, e.Message)
-	details := []protoadapt.MessageV1{
-		protoadapt.MessageV1Of(&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain, Metadata: e.Metadata}),
+	var details []protoadapt.MessageV1
+	if e.Reason != "" {
+		details = append(details, protoadapt.MessageV1Of(&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain, Metadata: e.Metadata}))
 	}
 	if e.RetryAfter > 0 {
 		details = append(details, protoadapt.MessageV1Of(&errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)}))

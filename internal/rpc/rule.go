@@ -6,7 +6,6 @@ import (
 	"maps"
 	"time"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -88,8 +87,8 @@ func (r *Rule) CheckKnown(req any) error {
 		return nil
 	}
 	if err := known.Check(m.ProtoReflect()); err != nil {
-		return &Error{Code: codes.InvalidArgument, Reason: InvalidArgument,
-			Message: fmt.Sprintf("%v: this program does not support it and must not ignore it; upgrade the member or gateway", err)}
+		return NewError(InvalidArgument,
+			fmt.Sprintf("%v: this program does not support it and must not ignore it; upgrade the member or gateway", err))
 	}
 	return nil
 }

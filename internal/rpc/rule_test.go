@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-var update = flag.Bool("update", false, "rewrite the table of docs/grpc.md")
+var update = flag.Bool("update", false, "rewrite the tables of docs/grpc.md and docs/errors.md")
 
 func TestEveryMethodHasRule(t *testing.T) {
 	services := []struct {
@@ -176,8 +176,12 @@ func TestReplyHasType(t *testing.T) {
 }
 
 // The table of rules in docs/grpc.md is the one of the protos. "go test ./internal/rpc -update" rewrites it.
-func TestDocsHaveRules(t *testing.T) {
-	const path, begin, end = "../../docs/grpc.md", "<!-- rules -->\n", "<!-- end of rules -->\n"
+func TestDocsHaveRules(t *testing.T) { docsHave(t, "../../docs/grpc.md", "rules", ruleTable()) }
+
+// docsHave compares the table of a page, between its marks, with the one that the code has.
+func docsHave(t *testing.T, path, mark, want string) {
+	t.Helper()
+	begin, end := "<!-- "+mark+" -->\n", "<!-- end of "+mark+" -->\n"
 	page, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -185,9 +189,8 @@ func TestDocsHaveRules(t *testing.T) {
 	before, rest, _ := strings.Cut(string(page), begin)
 	table, after, ok := strings.Cut(rest, end)
 	if !ok {
-		t.Fatalf("%s has no table of rules", path)
+		t.Fatalf("%s has no table of %s", path, mark)
 	}
-	want := ruleTable()
 	switch {
 	case table == want:
 	case *update:
@@ -195,7 +198,7 @@ func TestDocsHaveRules(t *testing.T) {
 			t.Fatal(err)
 		}
 	default:
-		t.Errorf("the table of rules in %s is old: run \"go test ./internal/rpc -update\"; expected:\n%s", path, want)
+		t.Errorf("the table of %s in %s is old: run \"go test ./internal/rpc -update\"; expected:\n%s", mark, path, want)
 	}
 }
 

@@ -336,7 +336,7 @@ func TestTransfersThatFail(t *testing.T) {
 		w.until(recovery, "a member is known to be down", func() bool {
 			return slices.ContainsFunc(leader.proc().member.Node().Members(), func(m cluster.Member) bool { return !m.Alive })
 		})
-		if err := transfer(dead.name); !errors.Is(err, cluster.ErrUnreachable) {
+		if err := transfer(dead.name); !errors.Is(err, cluster.ErrNotAlive) {
 			t.Errorf("to a member that is down: %v", err)
 		}
 	})

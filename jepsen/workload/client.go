@@ -91,7 +91,7 @@ func outcome(err error, sent bool) (o history.Outcome, reason string) {
 		}
 	}
 	switch {
-	case reason == "COMMIT_UNKNOWN":
+	case reason == "COMMIT_UNKNOWN", reason == "INTERNAL":
 		return history.Info, reason
 	case reason != "":
 		return history.Fail, reason

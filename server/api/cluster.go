@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -122,7 +120,7 @@ func (c *clusterService) TransferLeadership(ctx context.Context, req *snowraftv1
 func (c *clusterService) Leave(ctx context.Context, _ *snowraftv1.LeaveRequest) (*snowraftv1.LeaveResponse, error) {
 	node := c.Member.Node()
 	if !c.leaving.CompareAndSwap(false, true) {
-		return nil, &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.ShuttingDown, Message: "this member is leaving already"}
+		return nil, rpc.NewError(rpc.AlreadyLeaving, "this member is leaving already")
 	}
 	_, err := c.atLeader(ctx, snowraftv1.ClusterService_RemoveMember_FullMethodName, &snowraftv1.RemoveMemberRequest{Member: node.ID()},
 		func(ctx context.Context, req any) (any, error) {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/protobuf/proto"
 
@@ -34,7 +33,7 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 // have become this member's.
 func (s *Services) admit(ctx context.Context) error {
 	if into := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedInto); len(into) > 0 && into[0] != s.Member.Node().ClusterID() {
-		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.OtherCluster, Message: "the call was forwarded from another cluster"}
+		return rpc.NewError(rpc.OtherCluster, "the call was forwarded from another cluster")
 	}
 	return nil
 }

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -71,8 +69,8 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 		return nil, err
 	}
 	if own := l.Spec().Datacenter; p.Datacenter != own {
-		return nil, &rpc.Error{Code: codes.NotFound, Reason: rpc.NotGranted,
-			Message: fmt.Sprintf("the ID is of datacenter %d, this cluster issues for %d", p.Datacenter, own)}
+		return nil, rpc.NewError(rpc.NotGranted,
+			fmt.Sprintf("the ID is of datacenter %d, this cluster issues for %d", p.Datacenter, own))
 	}
 	term := i.Member.Node().LeadingTerm()
 	var record fsm.GrantRecord
@@ -82,8 +80,8 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 		return nil, err
 	}
 	if !found {
-		return nil, &rpc.Error{Code: codes.NotFound, Reason: rpc.NotGranted,
-			Message: fmt.Sprintf("no window of worker %d at %s was granted, or it is older than the history reaches", p.Worker, l.TimeOf(id).Format("2006-01-02T15:04:05.000Z"))}
+		return nil, rpc.NewError(rpc.NotGranted,
+			fmt.Sprintf("no window of worker %d at %s was granted, or it is older than the history reaches", p.Worker, l.TimeOf(id).Format("2006-01-02T15:04:05.000Z")))
 	}
 	return &snowraftv1.WhoIsResponse{Grant: workerGrant(l, record)}, nil
 }

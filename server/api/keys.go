@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -46,8 +44,7 @@ func (s *Services) Create(ctx context.Context, sequence string, strict bool) err
 		if _, ok := s.Member.State().Sequence(sequence); ok {
 			return nil
 		}
-		return &rpc.Error{Code: codes.Aborted, Reason: rpc.SequenceChanged, RetryAfter: rpc.RetrySoon,
-			Message: fmt.Sprintf("sequence %q is being created: try again", sequence)}
+		return rpc.NewError(rpc.SequenceChanged, fmt.Sprintf("sequence %q is being created: try again", sequence))
 	}
 	if created, ok := reply.(*snowraftv1.CreateSequenceResponse); ok && err == nil {
 		// The generation is its place in the log, which this member may not have got to yet.

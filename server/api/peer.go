@@ -25,7 +25,7 @@ func (p *peerService) AwaitIndex(ctx context.Context, req *peerv1.AwaitIndexRequ
 	if state := p.Member.State(); state.Applied() < req.GetIndex() {
 		defer p.awaiting.Add(-1)
 		if p.awaiting.Add(1) > maxAwaiting {
-			return nil, wire.TooMany(maxAwaiting, "AwaitIndex")
+			return nil, wire.Overloaded(maxAwaiting, "AwaitIndex")
 		}
 		if err := state.AwaitApplied(ctx, req.GetIndex()); err != nil {
 			return nil, err

@@ -41,7 +41,7 @@ func (s *Services) spread(ctx context.Context, index uint64) []string {
 
 func (s *Services) await(ctx context.Context, m cluster.Member, index uint64) error {
 	if !m.Alive {
-		return cluster.ErrUnreachable
+		return cluster.ErrNotAlive
 	}
 	return s.Invoker.Invoke(ctx, m, peerv1.PeerService_AwaitIndex_FullMethodName,
 		&peerv1.AwaitIndexRequest{Index: index}, new(peerv1.AwaitIndexResponse))

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/keepalive"
 
 	"github.com/snowraft/snowraft/internal/limits"
@@ -74,5 +73,5 @@ func (f *Front) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInf
 // panicked keeps one bad request from ending the member; the stack is for us.
 func (f *Front) panicked(method string, what any) error {
 	f.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
-	return &rpc.Error{Code: codes.Internal, Message: fmt.Sprintf("%s failed inside the %s; its log says more", method, f.what)}
+	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; its log says more", method, f.what))
 }

@@ -2,15 +2,17 @@ package frontend
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
 )
 
 // healthPoll is how often is looked whether IDs can be issued, while somebody watches.
@@ -68,7 +70,7 @@ func (now health) status(service string) (s grpc_health_v1.HealthCheckResponse_S
 func (h *healthService) Check(_ context.Context, req *grpc_health_v1.HealthCheckRequest) (*grpc_health_v1.HealthCheckResponse, error) {
 	now, known := h.now().status(req.GetService())
 	if !known {
-		return nil, status.Errorf(codes.NotFound, "unknown service %q", req.GetService())
+		return nil, rpc.NewError(rpc.UnknownEndpoint, fmt.Sprintf("unknown service %q", req.GetService()))
 	}
 	return &grpc_health_v1.HealthCheckResponse{Status: now}, nil
 }
@@ -86,7 +88,7 @@ func (h *healthService) Watch(req *grpc_health_v1.HealthCheckRequest, stream grp
 			told = now
 		}
 		if seen.draining {
-			return status.Error(codes.Unavailable, "this member is shutting down")
+			return wire.ShuttingDown()
 		}
 		select {
 		case <-changed:

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
 
@@ -66,7 +65,7 @@ func (p *inProcess) Invoke(ctx context.Context, method string, args, reply any, 
 
 // NewStream implements grpc.ClientConnInterface.
 func (*inProcess) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, &rpc.Error{Code: codes.Unimplemented, Message: "there are no streams over HTTP"}
+	return nil, rpc.NewError(rpc.MethodNotAllowed, "there are no streams over HTTP")
 }
 
 func (p *inProcess) kind(method string) (*kind, error) {
@@ -114,7 +113,7 @@ func (k *kind) enter(ctx context.Context, method string) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-wait.C:
-		return wire.TooMany(maxUnderWay, path.Base(method)+" over HTTP")
+		return wire.Overloaded(maxUnderWay, path.Base(method)+" over HTTP")
 	}
 }
 

@@ -52,7 +52,7 @@ func TestInProcessKindsAreApart(t *testing.T) {
 			t.Errorf("a call of another kind: %v after %v", err, time.Since(began))
 		}
 		e := park(t.Context())
-		if e.Code != codes.ResourceExhausted || e.Reason != rpc.LimitReached || e.RetryAfter <= 0 || time.Since(began) != placeWait {
+		if e.Code != codes.ResourceExhausted || e.Reason != rpc.Overloaded || e.RetryAfter <= 0 || time.Since(began) != placeWait {
 			t.Errorf("one too many: %+v after %v", e, time.Since(began))
 		}
 		short, stop := context.WithTimeout(t.Context(), placeWait/2)

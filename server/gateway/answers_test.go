@@ -46,6 +46,21 @@ func TestGatewayChecksAnswers(t *testing.T) {
 	}
 }
 
+// A client of a gateway is told the same as one of a member that reaches no leader.
+func TestGatewayWithoutMembersHasReason(t *testing.T) {
+	t.Parallel()
+	c, err := client.New([]string{"127.0.0.1:1"}, client.WithOneShot())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	m := &members{conn: c.Conn()}
+	err = m.ask(t.Context(), snowraftv1.ClusterService_GetStatus_FullMethodName, new(snowraftv1.GetStatusRequest), new(snowraftv1.GetStatusResponse))
+	if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 {
+		t.Errorf("%v %s: %v", e.Code, e.Reason, err)
+	}
+}
+
 // A gateway that closes says so over the protocols that have no codes of gRPC too.
 func TestBuffersOfAClosedGateway(t *testing.T) {
 	t.Parallel()

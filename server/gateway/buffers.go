@@ -95,7 +95,7 @@ func fromSource(ctx context.Context, source idSource, ids []allocator.Range, cou
 			return ids, wire.ShuttingDown()
 		}
 		if err != nil {
-			return ids, overdue(ctx, err)
+			return ids, overdue(ctx, reasoned(err))
 		}
 		ids = join(ids, uint64(id)) //nolint:gosec // never negative
 	}

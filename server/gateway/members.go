@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -36,13 +37,11 @@ func (m *members) admit(ctx context.Context, method string) error {
 	switch {
 	case len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0:
 		// What was a member's address became this gateway's. Another member would forward it again.
-		return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NotLeader, Message: "this is a gateway: it never leads", RetryAfter: rpc.RetrySoon}
+		return rpc.NewError(rpc.NotLeader, "this is a gateway: it never leads")
 	case slices.Contains(metadata.ValueFromIncomingContext(ctx, rpc.Via), m.id):
-		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.NotAMember,
-			Message: fmt.Sprintf("gateway %s forwards to itself; set --members to members", m.name)}
+		return rpc.NewError(rpc.NotAMember, fmt.Sprintf("gateway %s forwards requests to itself; name members in --members", m.name))
 	case method == snowraftv1.ClusterService_Leave_FullMethodName:
-		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.NotAMember,
-			Message: "a gateway is no member, so it can't leave, and it asks no other to: stop it, or ask the member that is to leave"}
+		return rpc.NewError(rpc.NotAMember, "a gateway is not a member and cannot leave; stop its process, or send Leave to the member to remove")
 	default:
 		return nil
 	}
@@ -63,5 +62,18 @@ func (m *members) ask(ctx context.Context, method string, req, reply any) error 
 	if errors.Is(err, client.ErrClosed) {
 		return wire.ShuttingDown()
 	}
-	return err
+	return reasoned(err)
+}
+
+// reasoned gives a reason to the error of a call that no member answered because there was no connection, or because it
+// broke.
+func reasoned(err error) error {
+	failed, ok := errors.AsType[*client.Error](err)
+	if !ok || failed.Reason != "" || status.Code(failed) != codes.Unavailable {
+		return err
+	}
+	if failed.Unsent {
+		return rpc.NewError(rpc.NoLeader, failed.Error())
+	}
+	return rpc.NewError(rpc.CommitUnknown, failed.Error())
 }

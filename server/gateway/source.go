@@ -116,6 +116,5 @@ func overdue(caller context.Context, err error) error {
 	if !late || e.Reason != "" || caller.Err() != nil {
 		return err
 	}
-	return &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, RetryAfter: rpc.RetrySoon,
-		Message: fmt.Sprintf("no member could answer within %v: %v", wait, err)}
+	return rpc.NewError(rpc.NoLeader, fmt.Sprintf("no member could answer within %v: %v", wait, err))
 }

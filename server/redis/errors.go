@@ -36,12 +36,15 @@ func judge(err error) (passes, uncertain bool) {
 		return true, true
 	}
 	e := rpc.FromError(err)
-	unknown := e.Reason == rpc.CommitUnknown
+	if r, ok := rpc.ReasonOf(e.Reason); ok { // every command may be repeated: at worst it skips numbers
+		passes = r.Repeat != rpc.RepeatNo
+		return passes, passes && r.MayBeDone()
+	}
 	switch e.Code {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
-		return true, unknown || e.Reason == ""
+		return true, e.Reason == ""
 	}
-	return unknown || e.RetryAfter > 0 || e.Code == codes.Aborted, unknown
+	return e.RetryAfter > 0, false
 }
 
 // call calls the Backend, unless another call of the same turn failed with an error that
@@ -72,7 +75,7 @@ func (c *conn) refuse(message string) {
 	c.say(message)
 }
 
-var errClient = &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument}
+var errClient = rpc.NewError(rpc.InvalidArgument, "")
 
 // fail answers with a Backend's error.
 func (c *conn) fail(err error) {

@@ -166,6 +166,23 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+func TestErrorPrefixesFollowTheTableOfReasons(t *testing.T) {
+	t.Parallel()
+	var reason atomic.Value
+	f := &fake{before: func(context.Context, string, string) error { return rpc.NewError(reason.Load().(string), "no") }}
+	_, addr := start(t, redis.Config{Backend: f})
+	for _, r := range rpc.Reasons() {
+		if r.Redis != "LOADING" && r.Redis != "ERR" {
+			continue // of no command, or of a connection
+		}
+		reason.Store(r.Name)
+		got := all(t, addr, "SNOWRAFT.ID\r\n")
+		if !strings.HasPrefix(got, "-"+r.Redis+" no") || strings.Contains(got, "skip") != (r.Name == rpc.CommitUnknown) {
+			t.Errorf("%s: got %q", r.Name, got)
+		}
+	}
+}
+
 // After an error that passes, the rest of a pipeline does not wait for the same again.
 func TestPipelineThatFails(t *testing.T) {
 	t.Parallel()

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
@@ -50,6 +51,7 @@ func startOn(tb testing.TB, cfg redis.Config, l net.Listener) *redis.Server {
 
 func TestMaxClients(t *testing.T) {
 	t.Parallel()
+	overloaded, _ := rpc.ReasonOf(rpc.Overloaded)
 	_, addr := start(t, redis.Config{Backend: &fake{}, MaxClients: 2})
 	a, b := dial(t, addr), dial(t, addr)
 	for _, c := range []*client{a, b} {
@@ -59,7 +61,7 @@ func TestMaxClients(t *testing.T) {
 		}
 	}
 	third := dial(t, addr)
-	if got, _ := io.ReadAll(third); string(got) != "-ERR max number of clients reached\r\n" {
+	if got, _ := io.ReadAll(third); string(got) != "-"+overloaded.Redis+"\r\n" {
 		t.Errorf("got %q", got)
 	}
 	_ = a.Close()

@@ -189,7 +189,7 @@ func (g *gateway) failRouting(ctx context.Context, _ *runtime.ServeMux, _ runtim
 	case http.StatusBadRequest:
 		err = invalid("the path can't be read")
 	default:
-		err = &rpc.Error{Code: codes.NotFound, Message: fmt.Sprintf("there is nothing at %s: see /openapi.json", r.URL.Path)}
+		err = rpc.NewError(rpc.UnknownEndpoint, fmt.Sprintf("there is nothing at %s: see /openapi.json", r.URL.Path))
 	}
 	c.refuse(w, r, err)
 }

@@ -133,11 +133,11 @@ func TestRefusals(t *testing.T) {
 		code                     codes.Code
 		reason, message          string
 	}{
-		{"no path", "GET", "/v1/nothing", "", 404, codes.NotFound, "", "/v1/nothing"},
-		{"no path at all", "GET", "/nothing", "", 404, codes.NotFound, "", "/nothing"},
-		{"trailing slash", "GET", "/v1/status/", "", 404, codes.NotFound, "", ""},
-		{"method", "PUT", "/v1/sequences", "", 405, codes.Unimplemented, "", "GET, POST"},
-		{"HEAD", "HEAD", "/v1/status", "", 405, codes.Unimplemented, "", "GET"},
+		{"no path", "GET", "/v1/nothing", "", 404, codes.NotFound, rpc.UnknownEndpoint, "/v1/nothing"},
+		{"no path at all", "GET", "/nothing", "", 404, codes.NotFound, rpc.UnknownEndpoint, "/nothing"},
+		{"trailing slash", "GET", "/v1/status/", "", 404, codes.NotFound, rpc.UnknownEndpoint, ""},
+		{"method", "PUT", "/v1/sequences", "", 405, codes.Unimplemented, rpc.MethodNotAllowed, "GET, POST"},
+		{"HEAD", "HEAD", "/v1/status", "", 405, codes.Unimplemented, rpc.MethodNotAllowed, "GET"},
 		{"no JSON", "POST", "/v1/ids:generate", "{", 400, codes.InvalidArgument, rpc.InvalidArgument, "unexpected end"},
 		{"two values", "POST", "/v1/ids:generate", `{"count":1} {"count":2}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "after top-level value"},
 		{"wrong type", "POST", "/v1/ids:generate", `{"count":"x"}`, 400, codes.InvalidArgument, rpc.InvalidArgument, "count"},
@@ -163,7 +163,7 @@ func TestRefusals(t *testing.T) {
 		{"broken query", "GET", "/v1/sequences?prefix=%zz", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
 		{"no ID", "GET", "/v1/ids/x", "", 400, codes.InvalidArgument, rpc.InvalidArgument, ""},
 		{"body too long", "POST", "/v1/ids:generate", `{"layout":"` + strings.Repeat("x", 64<<10) + `"}`, 413, codes.InvalidArgument, rpc.InvalidArgument, "65536"},
-		{"method override", "POST", "/v1/sequences/a", "", 405, codes.Unimplemented, "", "GET, PATCH, DELETE"},
+		{"method override", "POST", "/v1/sequences/a", "", 405, codes.Unimplemented, rpc.MethodNotAllowed, "GET, PATCH, DELETE"},
 		{"not implemented", "GET", "/v1/status", "", 501, codes.Unimplemented, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -169,7 +168,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer func() {
 		if what := recover(); what != nil {
 			h.cfg.Logger.Error("a request made this member panic: please report it", "method", r.Method, "path", r.URL.Path, "panic", what, "stack", string(debug.Stack()))
-			err = &rpc.Error{Code: codes.Internal, Message: "the request failed inside the member; its log says more"}
+			err = rpc.NewError(rpc.Internal, "the request failed inside the member; its log says more")
 			e.refuse(w, r, err)
 		}
 		if h.cfg.Served != nil {
@@ -206,10 +205,10 @@ func (h *handler) admit(e *endpoint, r *http.Request) error {
 		r = &post
 	}
 	if err := h.origins.Check(r); err != nil {
-		return &rpc.Error{Code: codes.PermissionDenied, Message: fmt.Sprintf("a page of another site sent this request: %v", err)}
+		return rpc.NewError(rpc.BrowserRequest, fmt.Sprintf("a page of another site sent this request: %v", err))
 	}
 	if e.take != nil && speculative(r.Header) {
-		return &rpc.Error{Code: codes.PermissionDenied, Message: fmt.Sprintf("%s: a prefetch or prerender takes no numbers; send the request when it is needed", r.URL.Path)}
+		return rpc.NewError(rpc.BrowserRequest, fmt.Sprintf("%s: a prefetch or prerender takes no numbers; send the request when it is needed", r.URL.Path))
 	}
 	return nil
 }

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -56,7 +55,7 @@ func readable(err error) error {
 
 // invalid is a request that can never succeed.
 func invalid(message string) *rpc.Error {
-	return &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: message}
+	return rpc.NewError(rpc.InvalidArgument, message)
 }
 
 // unreadable is why a body can't be read.
@@ -71,7 +70,7 @@ func unreadable(err error) error {
 func wrongMethod(w http.ResponseWriter, r *http.Request, allowed, why string) error {
 	w.Header().Set("Allow", allowed)
 	return &refusal{http.StatusMethodNotAllowed,
-		&rpc.Error{Code: codes.Unimplemented, Message: fmt.Sprintf("%s takes %s, not %s%s", r.URL.Path, allowed, r.Method, why)}}
+		rpc.NewError(rpc.MethodNotAllowed, fmt.Sprintf("%s takes %s, not %s%s", r.URL.Path, allowed, r.Method, why))}
 }
 
 // head sets what every refusal has.

@@ -13,14 +13,14 @@ func TestServedReportsMethodAndError(t *testing.T) {
 		{"GET", "/id?layout=none", "", "GET /id NotFound UNKNOWN_LAYOUT"},
 		{"POST", "/seq/a/b", "", "POST /seq/{name} OK"},
 		{"POST", "/seq/", "", "POST /seq/{name} InvalidArgument INVALID_ARGUMENT"},
-		{"GET", "/seq/a", "", "other Unimplemented"},
-		{"HEAD", "/seq/a", "", "other Unimplemented"},
-		{"BREW", "/seq/a", "", "other Unimplemented"},
-		{"POST", "/seq/broken", "", "other Internal"},
+		{"GET", "/seq/a", "", "other Unimplemented METHOD_NOT_ALLOWED"},
+		{"HEAD", "/seq/a", "", "other Unimplemented METHOD_NOT_ALLOWED"},
+		{"BREW", "/seq/a", "", "other Unimplemented METHOD_NOT_ALLOWED"},
+		{"POST", "/seq/broken", "", "other Internal INTERNAL"},
 		// They answer with the status 200 or 500, whatever happened.
 		{"GET", "/api/segment/get/none", "", "GET /api/segment/get/{key} NotFound UNKNOWN_SEQUENCE"},
-		{"GET", "/api/segment/get/", "", "GET /api/segment/get/{key} NotFound"},
-		{"PUT", "/api/segment/get/a", "", "other Unimplemented"},
+		{"GET", "/api/segment/get/", "", "GET /api/segment/get/{key} NotFound UNKNOWN_ENDPOINT"},
+		{"PUT", "/api/segment/get/a", "", "other Unimplemented METHOD_NOT_ALLOWED"},
 		{"GET", "/api/snowflake/get/x", "", "GET /api/snowflake/get/{key} OK"},
 		{"GET", "/tinyid/id/nextId?bizType=none", "", "GET /tinyid/id/nextId NotFound UNKNOWN_SEQUENCE"},
 		{"GET", "/tinyid/id/nextId", "", "GET /tinyid/id/nextId InvalidArgument INVALID_ARGUMENT"},
@@ -30,13 +30,13 @@ func TestServedReportsMethodAndError(t *testing.T) {
 		{"GET", "/v1/sequences/a?x=1", "", "GET /v1/sequences/{name} InvalidArgument INVALID_ARGUMENT"},
 		{"PATCH", "/v1/sequences/a", `{"name":"b"}`, "PATCH /v1/sequences/{sequence.name} InvalidArgument INVALID_ARGUMENT"},
 		{"GET", "/v1/status", "", "GET /v1/status Unimplemented"},
-		{"PUT", "/v1/sequences", "", "other Unimplemented"},
-		{"GET", "/v1/nothing", "", "other NotFound"},
+		{"PUT", "/v1/sequences", "", "other Unimplemented METHOD_NOT_ALLOWED"},
+		{"GET", "/v1/nothing", "", "other NotFound UNKNOWN_ENDPOINT"},
 		{"GET", "/v1/sequences?prefix=%zz", "", "other InvalidArgument INVALID_ARGUMENT"},
 		{"GET", "/docs", "", "GET /docs OK"},
 		{"HEAD", "/docs", "", "HEAD /docs OK"},
-		{"POST", "/docs", "", "other Unimplemented"},
-		{"GET", "/nothing", "", "other NotFound"},
+		{"POST", "/docs", "", "other Unimplemented METHOD_NOT_ALLOWED"},
+		{"GET", "/nothing", "", "other NotFound UNKNOWN_ENDPOINT"},
 	} {
 		r.served = nil
 		r.ask(c.method, c.path, c.body)
@@ -46,7 +46,7 @@ func TestServedReportsMethodAndError(t *testing.T) {
 	}
 	r.served = nil
 	r.ask("POST", "/id", "", "Sec-Fetch-Site: cross-site")
-	if got := strings.Join(r.served, ", "); got != "other PermissionDenied" {
+	if got := strings.Join(r.served, ", "); got != "other PermissionDenied BROWSER_REQUEST" {
 		t.Errorf("a page of another site: served %q", got)
 	}
 }

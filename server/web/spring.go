@@ -7,8 +7,6 @@ import (
 	"net/http"
 	"time"
 
-	"google.golang.org/grpc/codes"
-
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -39,9 +37,9 @@ func (f springFailure) As(target any) bool {
 	*to = &refusal{f.Status, invalid(f.Message)}
 	switch f.Status {
 	case http.StatusNotFound:
-		(*to).why = &rpc.Error{Code: codes.NotFound, Message: f.Message}
+		(*to).why = rpc.NewError(rpc.UnknownEndpoint, f.Message)
 	case http.StatusMethodNotAllowed:
-		(*to).why = &rpc.Error{Code: codes.Unimplemented, Message: f.Message}
+		(*to).why = rpc.NewError(rpc.MethodNotAllowed, f.Message)
 	}
 	return true
 }

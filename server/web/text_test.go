@@ -137,10 +137,10 @@ func TestTextRefusals(t *testing.T) {
 		status             int
 		line               string
 	}{
-		{"HEAD", "/id", "", 405, "/id takes GET, POST, not HEAD"},
-		{"GET", "/seq/orders", "", 405, "/seq/orders takes POST, not GET; a request takes numbers, and clients and proxies may repeat any other method"},
-		{"HEAD", "/seq/orders", "", 405, "/seq/orders takes POST, not HEAD; a request takes numbers, and clients and proxies may repeat any other method"},
-		{"PUT", "/seq/orders", "", 405, "/seq/orders takes POST, not PUT; a request takes numbers, and clients and proxies may repeat any other method"},
+		{"HEAD", "/id", "", 405, "METHOD_NOT_ALLOWED: /id takes GET, POST, not HEAD"},
+		{"GET", "/seq/orders", "", 405, "METHOD_NOT_ALLOWED: /seq/orders takes POST, not GET; a request takes numbers, and clients and proxies may repeat any other method"},
+		{"HEAD", "/seq/orders", "", 405, "METHOD_NOT_ALLOWED: /seq/orders takes POST, not HEAD; a request takes numbers, and clients and proxies may repeat any other method"},
+		{"PUT", "/seq/orders", "", 405, "METHOD_NOT_ALLOWED: /seq/orders takes POST, not PUT; a request takes numbers, and clients and proxies may repeat any other method"},
 		{"GET", "/id?count=0", "", 400, `INVALID_ARGUMENT: count "0": expected a whole number from 1 to 100000`},
 		{"GET", "/id?count=100001", "", 400, `INVALID_ARGUMENT: count "100001": expected a whole number from 1 to 100000`},
 		{"GET", "/id?count=-1", "", 400, `INVALID_ARGUMENT: count "-1": expected a whole number from 1 to 100000`},
@@ -161,7 +161,7 @@ func TestTextRefusals(t *testing.T) {
 		{"GET", "/id?layout=no%0a%1b[31m", "", 404, "UNKNOWN_LAYOUT: there is no layout no  [31m"},
 		{"POST", "/id", `{"count":5}`, 400, `INVALID_ARGUMENT: unknown parameter {"count":5}; send count or layout`},
 		{"POST", "/id", strings.Repeat("x", 65<<10), 413, "INVALID_ARGUMENT: the body is longer than 65536 bytes"},
-		{"POST", "/seq/broken", "", 500, "the request failed inside the member; its log says more"},
+		{"POST", "/seq/broken", "", 500, "INTERNAL: the request failed inside the member; its log says more"},
 	} {
 		w := r.ask(c.method, c.path, c.body)
 		want(t, w, c.status, c.line+"\n")

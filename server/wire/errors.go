@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"time"
 
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/cluster"
@@ -17,40 +16,45 @@ import (
 	"github.com/snowraft/snowraft/sequence"
 )
 
-// rows are the errors of the domain that need nothing but a code and a reason. Each goes out with
-// its reason. What comes in with a reason is the first error that has it; none is for
-// [rpc.InvalidArgument], which many have.
+// rows are the errors of the domain that need nothing but a reason. Each goes out with its reason.
+// What comes in with a reason is the first error that has it; none is for [rpc.InvalidArgument], which
+// many have.
 var rows = []struct {
 	is     error
-	code   codes.Code
 	reason string
-	retry  time.Duration
 }{
-	{cluster.ErrClosed, codes.Unavailable, rpc.ShuttingDown, 0},
-	{member.ErrStrict, codes.FailedPrecondition, rpc.StrictSequence, 0},
-	{sequence.ErrInvalidFormat, codes.InvalidArgument, rpc.InvalidArgument, 0},
-	{sequence.ErrUnknownZone, codes.InvalidArgument, rpc.InvalidArgument, 0},
-	{cluster.ErrNotLeader, codes.Unavailable, rpc.NotLeader, rpc.RetrySoon},
-	{member.ErrNoLeader, codes.Unavailable, rpc.NoLeader, rpc.RetrySoon},
-	{cluster.ErrUnknownMember, codes.NotFound, rpc.UnknownMember, 0},
-	{cluster.ErrQuorum, codes.FailedPrecondition, rpc.QuorumAtRisk, 0},
-	{cluster.ErrAmbiguousMember, codes.InvalidArgument, rpc.InvalidArgument, 0},
-	{cluster.ErrNamesUnknown, codes.Unavailable, rpc.Unreachable, rpc.RetrySoon},
-	{cluster.ErrOtherCluster, codes.FailedPrecondition, rpc.OtherCluster, 0},
-	{cluster.ErrUnreachable, codes.Unavailable, rpc.Unreachable, 0},
-	{cluster.ErrNoSuccessor, codes.FailedPrecondition, rpc.NoSuccessor, 0},
-	{cluster.ErrUnknownOutcome, codes.Unknown, rpc.CommitUnknown, 0},
-	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT), codes.NotFound, rpc.UnknownLayout, 0},
-	{refused(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS), codes.AlreadyExists, rpc.LayoutExists, 0},
-	{refused(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED), codes.FailedPrecondition, rpc.TimeExhausted, 0},
-	{refused(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW), codes.FailedPrecondition, rpc.VersionTooLow, 0},
-	{refused(commandv1.Refusal_REFUSAL_LIMIT_REACHED), codes.ResourceExhausted, rpc.LimitReached, 0},
-	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE), codes.NotFound, rpc.UnknownSequence, 0},
-	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS), codes.AlreadyExists, rpc.SequenceExists, 0},
-	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED), codes.OutOfRange, rpc.SequenceExhausted, 0},
-	{refused(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH), codes.Aborted, rpc.SequenceChanged, time.Millisecond},
-	{refused(commandv1.Refusal_REFUSAL_WOULD_REPEAT), codes.FailedPrecondition, rpc.WouldRepeat, 0},
-	{refused(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK), codes.FailedPrecondition, rpc.NotLastBlock, 0},
+	{cluster.ErrClosed, rpc.ShuttingDown},
+	{member.ErrStrict, rpc.StrictSequence},
+	{sequence.ErrInvalidFormat, rpc.InvalidArgument},
+	{sequence.ErrUnknownZone, rpc.InvalidArgument},
+	{cluster.ErrNotLeader, rpc.NotLeader},
+	{member.ErrNoLeader, rpc.NoLeader},
+	{cluster.ErrUnknownMember, rpc.UnknownMember},
+	{cluster.ErrQuorum, rpc.QuorumAtRisk},
+	{cluster.ErrAmbiguousMember, rpc.InvalidArgument},
+	{cluster.ErrNamesUnknown, rpc.NamesIncomplete},
+	{cluster.ErrOtherCluster, rpc.OtherCluster},
+	{cluster.ErrUnreachable, rpc.MemberUnreachable},
+	{cluster.ErrNotAlive, rpc.MemberNotAlive},
+	{cluster.ErrNoSuccessor, rpc.NoSuccessor},
+	{cluster.ErrUnknownOutcome, rpc.CommitUnknown},
+	{refused(commandv1.Refusal_REFUSAL_INVALID_ARGUMENT), rpc.InvalidArgument},
+	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT), rpc.UnknownLayout},
+	{refused(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS), rpc.LayoutExists},
+	{refused(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED), rpc.WorkersExhausted},
+	{refused(commandv1.Refusal_REFUSAL_CLOCK_BEHIND), rpc.ClockBehind},
+	{refused(commandv1.Refusal_REFUSAL_WINDOW_MISMATCH), rpc.WindowMismatch},
+	{refused(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED), rpc.TimeExhausted},
+	{refused(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW), rpc.VersionTooLow},
+	{refused(commandv1.Refusal_REFUSAL_LIMIT_REACHED), rpc.LimitReached},
+	{refused(commandv1.Refusal_REFUSAL_OVERLOADED), rpc.Overloaded},
+	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE), rpc.UnknownSequence},
+	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS), rpc.SequenceExists},
+	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED), rpc.SequenceExhausted},
+	{refused(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH), rpc.SequenceChanged},
+	{refused(commandv1.Refusal_REFUSAL_WOULD_REPEAT), rpc.WouldRepeat},
+	{refused(commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED), rpc.RequestIDReused},
+	{refused(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK), rpc.NotLastBlock},
 }
 
 func refused(reason commandv1.Refusal) error { return &fsm.Refused{Reason: reason} }
@@ -79,31 +83,33 @@ func classify(err error) *rpc.Error {
 	)
 	switch {
 	case errors.Is(err, cluster.ErrUnknownOutcome): // before what it was interrupted by
-		return &rpc.Error{Code: codes.Unknown, Reason: rpc.CommitUnknown}
+		return rpc.NewError(rpc.CommitUnknown, "")
 	case errors.As(err, &layout):
-		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Metadata: map[string]string{rpc.MetadataLayout: layout.Layout}}
+		e := rpc.NewError(rpc.UnknownLayout, "")
+		e.Metadata = map[string]string{rpc.MetadataLayout: layout.Layout}
+		return e
 	case errors.As(err, &unnumbered):
-		return &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownSequence, Metadata: map[string]string{rpc.MetadataSequence: unnumbered.Sequence}}
+		e := rpc.NewError(rpc.UnknownSequence, "")
+		e.Metadata = map[string]string{rpc.MetadataSequence: unnumbered.Sequence}
+		return e
 	case errors.As(err, &generation):
-		return &rpc.Error{Code: codes.Aborted, Reason: rpc.GenerationMismatch,
-			Metadata: map[string]string{rpc.MetadataGeneration: strconv.FormatUint(generation.Present, 10)}}
+		e := rpc.NewError(rpc.GenerationMismatch, "")
+		e.Metadata = map[string]string{rpc.MetadataGeneration: strconv.FormatUint(generation.Present, 10)}
+		return e
 	case errors.As(err, &version):
-		return &rpc.Error{Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow}
+		return rpc.NewError(rpc.VersionTooLow, "")
 	}
 	if e := rpc.Classify(err, time.Now()); e != nil {
 		return e
 	}
-	e := &rpc.Error{Code: codes.Internal}
-	if errors.As(err, &refused) { // usually for its form
-		e = &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument}
-	}
+	e := rpc.NewError(rpc.Internal, "")
 	for _, row := range rows {
 		if errors.Is(err, row.is) {
-			e = &rpc.Error{Code: row.code, Reason: row.reason, RetryAfter: row.retry}
+			e = rpc.NewError(row.reason, "")
 			break
 		}
 	}
-	if refused != nil && refused.RetryAtMillis != 0 {
+	if errors.As(err, &refused) && refused.RetryAtMillis != 0 {
 		e.RetryAfter = max(time.Until(time.UnixMilli(refused.RetryAtMillis)), time.Millisecond)
 	}
 	return e
@@ -137,17 +143,14 @@ func cause(e *rpc.Error) error {
 }
 
 // Invalid is the error of a request that can never succeed.
-func Invalid(message string) error {
-	return &rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: message}
-}
+func Invalid(message string) error { return rpc.NewError(rpc.InvalidArgument, message) }
 
-// TooMany refuses a call because limit calls of its kind wait here already.
-func TooMany(limit int, kind string) error {
-	return &rpc.Error{Code: codes.ResourceExhausted, Reason: rpc.LimitReached, RetryAfter: time.Second,
-		Message: fmt.Sprintf("%d calls of %s are waiting at this member: try again later, or ask another", limit, kind)}
+// Overloaded refuses a call because limit calls of its kind wait here already.
+func Overloaded(limit int, kind string) error {
+	return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d calls of %s are waiting at this member: try again later, or ask another", limit, kind))
 }
 
 // ShuttingDown refuses a call at a process that closes its ports.
 func ShuttingDown() error {
-	return &rpc.Error{Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "this member is shutting down: ask another"}
+	return rpc.NewError(rpc.ShuttingDown, "this member is shutting down: ask another")
 }

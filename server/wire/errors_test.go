@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/cluster"
@@ -23,15 +24,38 @@ func overTheWire(err error) *rpc.Error {
 func TestErrorsSurviveTheWire(t *testing.T) {
 	t.Parallel()
 	// Reasons that come in as an error that says more, or as none.
-	shared := []string{rpc.InvalidArgument, rpc.Unreachable, rpc.UnknownLayout, rpc.UnknownSequence, rpc.TimeExhausted, rpc.NotLastBlock}
+	shared := []string{
+		rpc.InvalidArgument, rpc.UnknownLayout, rpc.UnknownSequence, rpc.TimeExhausted, rpc.NotLastBlock,
+		rpc.WorkersExhausted, rpc.ClockBehind, rpc.WindowMismatch,
+	}
 	for _, row := range rows {
 		got := overTheWire(fmt.Errorf("while testing: %w", row.is))
-		if got.Reason != row.reason || got.Code != row.code || got.Message != "while testing: "+row.is.Error() {
+		if r, ok := rpc.ReasonOf(row.reason); !ok || got.Reason != row.reason || got.Code != r.Code || got.Message != "while testing: "+row.is.Error() {
 			t.Errorf("%v arrives as %+v", row.is, got)
 		}
 		if !slices.Contains(shared, row.reason) && !errors.Is(got, row.is) {
 			t.Errorf("%v arrives as %v, which is another error", row.is, got.Cause)
 		}
+	}
+}
+
+func TestEveryRefusalHasReason(t *testing.T) {
+	t.Parallel()
+	for reason := range commandv1.Refusal_name {
+		refusal := commandv1.Refusal(reason)
+		if refusal == commandv1.Refusal_REFUSAL_UNSPECIFIED {
+			continue
+		}
+		if got := overTheWire(&fsm.Refused{Reason: refusal, Detail: "no"}); got.Reason == rpc.Internal {
+			t.Errorf("%v has no reason", refusal)
+		}
+	}
+}
+
+func TestErrorOutsideTheTableIsInternal(t *testing.T) {
+	t.Parallel()
+	if got := overTheWire(errors.New("a bug")); got.Reason != rpc.Internal || got.Code != codes.Internal || got.Message != "a bug" {
+		t.Errorf("Status() = %+v", got)
 	}
 }
 
@@ -43,7 +67,7 @@ func TestCausesOfOtherMembersErrors(t *testing.T) {
 	if e, ok := errors.AsType[*member.UnknownLayoutError](overTheWire(&member.UnknownLayoutError{Layout: "l"})); !ok || e.Layout != "l" {
 		t.Errorf("an unknown layout arrives as %v", e)
 	}
-	for _, reason := range []commandv1.Refusal{commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS, commandv1.Refusal_REFUSAL_LIMIT_REACHED} {
+	for _, reason := range []commandv1.Refusal{commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS, commandv1.Refusal_REFUSAL_LIMIT_REACHED, commandv1.Refusal_REFUSAL_OVERLOADED} {
 		if e, ok := errors.AsType[*fsm.Refused](overTheWire(&fsm.Refused{Reason: reason})); !ok || e.Reason != reason {
 			t.Errorf("%v arrives as %v", reason, e)
 		}

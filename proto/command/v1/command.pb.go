@@ -310,9 +310,10 @@ const (
 	Refusal_REFUSAL_WORKERS_EXHAUSTED Refusal = 4
 	Refusal_REFUSAL_CLOCK_BEHIND      Refusal = 5
 	// The worker was granted to somebody else, or its window is not what the holder believes.
-	Refusal_REFUSAL_WINDOW_MISMATCH    Refusal = 6
-	Refusal_REFUSAL_TIME_EXHAUSTED     Refusal = 7
-	Refusal_REFUSAL_VERSION_TOO_LOW    Refusal = 8
+	Refusal_REFUSAL_WINDOW_MISMATCH Refusal = 6
+	Refusal_REFUSAL_TIME_EXHAUSTED  Refusal = 7
+	Refusal_REFUSAL_VERSION_TOO_LOW Refusal = 8
+	// There are as many as there may be, until something is removed.
 	Refusal_REFUSAL_LIMIT_REACHED      Refusal = 9
 	Refusal_REFUSAL_UNKNOWN_SEQUENCE   Refusal = 10
 	Refusal_REFUSAL_SEQUENCE_EXISTS    Refusal = 11
@@ -323,6 +324,10 @@ const (
 	Refusal_REFUSAL_WOULD_REPEAT Refusal = 14
 	// Another block was granted since, or this one was returned already.
 	Refusal_REFUSAL_NOT_LAST_BLOCK Refusal = 15
+	// There is no room now; time makes some.
+	Refusal_REFUSAL_OVERLOADED Refusal = 16
+	// An earlier request with this ID was for another number of numbers.
+	Refusal_REFUSAL_REQUEST_ID_REUSED Refusal = 17
 )
 
 // Enum value maps for Refusal.
@@ -344,6 +349,8 @@ var (
 		13: "REFUSAL_GENERATION_MISMATCH",
 		14: "REFUSAL_WOULD_REPEAT",
 		15: "REFUSAL_NOT_LAST_BLOCK",
+		16: "REFUSAL_OVERLOADED",
+		17: "REFUSAL_REQUEST_ID_REUSED",
 	}
 	Refusal_value = map[string]int32{
 		"REFUSAL_UNSPECIFIED":         0,
@@ -362,6 +369,8 @@ var (
 		"REFUSAL_GENERATION_MISMATCH": 13,
 		"REFUSAL_WOULD_REPEAT":        14,
 		"REFUSAL_NOT_LAST_BLOCK":      15,
+		"REFUSAL_OVERLOADED":          16,
+		"REFUSAL_REQUEST_ID_REUSED":   17,
 	}
 )
 
@@ -2120,7 +2129,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xd3\x03\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\x8a\x04\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -2138,7 +2147,9 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x1aREFUSAL_SEQUENCE_EXHAUSTED\x10\f\x12\x1f\n" +
 	"\x1bREFUSAL_GENERATION_MISMATCH\x10\r\x12\x18\n" +
 	"\x14REFUSAL_WOULD_REPEAT\x10\x0e\x12\x1a\n" +
-	"\x16REFUSAL_NOT_LAST_BLOCK\x10\x0fB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x16REFUSAL_NOT_LAST_BLOCK\x10\x0f\x12\x16\n" +
+	"\x12REFUSAL_OVERLOADED\x10\x10\x12\x1d\n" +
+	"\x19REFUSAL_REQUEST_ID_REUSED\x10\x11B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once

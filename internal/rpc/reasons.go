@@ -1,0 +1,193 @@
+package rpc
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+)
+
+// Reason is the row of a reason in the table of errors: docs/errors.md shows it, and members, clients and the command
+// line act by it.
+type Reason struct {
+	Name   string
+	Code   codes.Code
+	Repeat Repeat
+	// RetryAfter is the delay of the RetryInfo, unless the error has one of its own; 0 for none.
+	RetryAfter time.Duration
+	// Redis is the beginning of the error that Redis clients get; empty if no command of theirs fails with the reason.
+	Redis   string
+	Meaning string // Markdown
+	Action  string // Markdown, with links as in docs
+}
+
+// Repeat says whether a request that failed may be sent again as it is.
+type Repeat string
+
+// The values of Repeat.
+const (
+	RepeatNo       Repeat = "no"        // fails again until something is changed
+	RepeatLater    Repeat = "later"     // may succeed later; clients leave the decision to their callers
+	RepeatYes      Repeat = "yes"       // may succeed soon, or at another member
+	RepeatByMethod Repeat = "by method" // only if the rule of the method calls a repetition harmless
+)
+
+// RetrySoon is the time that an election or a returning majority takes.
+const RetrySoon = 500 * time.Millisecond
+
+// The prefixes of errors that Redis clients get: LOADING makes their libraries try again.
+const (
+	redisLoading = "LOADING"
+	redisErr     = "ERR"
+)
+
+var byName = func() map[string]Reason {
+	m := make(map[string]Reason)
+	for _, r := range reasons {
+		m[r.Name] = r
+	}
+	return m
+}()
+
+// Reasons returns the table, in the order of the documentation.
+func Reasons() []Reason { return slices.Clone(reasons) }
+
+// ReasonOf returns the row of a reason; ok is false for no reason, and for those of later versions.
+func ReasonOf(name string) (r Reason, ok bool) {
+	r, ok = byName[name]
+	return r, ok
+}
+
+// MayBeDone reports whether the request may have been done; after all other reasons, nothing was done.
+func (r Reason) MayBeDone() bool { return r.Name == CommitUnknown || r.Name == Internal }
+
+// NewError returns an error with the code and the delay of its reason.
+func NewError(reason, message string) *Error {
+	r := byName[reason]
+	return &Error{Code: cmp.Or(r.Code, codes.Internal), Reason: reason, Message: message, RetryAfter: r.RetryAfter}
+}
+
+var reasons = []Reason{
+	{NoLeader, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
+		"No leader is known: an election is in progress, quorum is lost, or this member has not joined a cluster.",
+		"Try again: an election takes a second or two. If the error lasts, [restore quorum](runbook.md#lost-majority), or look whether [the leader has a clock to compare its own with](runbook.md#clock-trouble)."},
+	{NotLeader, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
+		"Leadership changed during the call.",
+		"Try again, as for `NO_LEADER`."},
+	{CommitUnknown, codes.Unknown, RepeatByMethod, 0, redisLoading,
+		"The command may or may not take effect, now or later.",
+		"Look whether the command took effect. Repeat it if it did not, or if a repetition does no harm. Take a grant for lost and acquire another worker."},
+	{ShuttingDown, codes.Unavailable, RepeatYes, 0, redisLoading,
+		"This process is shutting down.",
+		"Ask another member at once. For `Leave`, wait until the process has exited."},
+	{Overloaded, codes.ResourceExhausted, RepeatYes, time.Second, "ERR max number of clients reached",
+		"This member has too many calls or connections now, or the cluster remembers 262,144 request IDs.",
+		"Try again later, or ask another member. Find the clients that keep so many calls open. With a request ID: wait as long as the `RetryInfo` says, or send none."},
+	{LimitReached, codes.ResourceExhausted, RepeatNo, 0, redisErr,
+		"The cluster has 1,000 layouts or 1,000,000 sequences, deleted ones included: no more can be created.",
+		"Use an existing layout or sequence."},
+	{VersionTooLow, codes.FailedPrecondition, RepeatNo, 0, redisErr,
+		"Some member does not know this command yet.",
+		"[Upgrade](runbook.md#restart-and-upgrade) every member, or remove those that are gone."},
+	{InvalidArgument, codes.InvalidArgument, RepeatNo, 0, redisErr,
+		"The request can never succeed. One such request has an `after` so far in the future that no member can have issued it.",
+		"Correct the request as its message says."},
+	{Internal, codes.Internal, RepeatNo, 0, redisErr,
+		"The request failed in a way that is not a refusal: a bug, or a member that halts. It may have been done.",
+		"Look into the log of the process, and report a bug."},
+
+	{WindowEnded, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
+		"The window ended and no other was granted in time, usually because quorum is lost. Metadata: `until_at_ms`.",
+		"Ask another member, or [restore quorum](runbook.md#lost-majority)."},
+	{ClockBehind, codes.Unavailable, RepeatYes, 0, redisLoading,
+		"A clock is behind by more than the wait threshold. Metadata: `behind_ms`, `limit_ms`.",
+		"Ask another member, and [correct the clock](runbook.md#clock-trouble). After a request with `after`, the clock of the member that issued that ID may be ahead instead."},
+	{ClockSkew, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
+		"A clock is ahead of the majority's by more than allowed. Metadata: `ahead_ms`, `limit_ms`.",
+		"Ask another member, and [correct the clock](runbook.md#clock-trouble)."},
+	{WorkersExhausted, codes.ResourceExhausted, RepeatYes, 0, redisLoading,
+		"Every worker of the layout is held. Metadata: `layout`, `retry_at_ms`.",
+		"Ask another member, which may hold a worker, or wait as long as the `RetryInfo` says; a holder that extends its window makes that longer. [Add workers, or remove holders](runbook.md#workers-exhausted)."},
+	{WindowMismatch, codes.Aborted, RepeatNo, 0, "",
+		"`ExtendWindow`, `ReleaseWorker`: the worker is not held under this token and window.",
+		"Acquire another worker. Until you have it, you may issue in the rest of your window."},
+	{UnknownLayout, codes.NotFound, RepeatNo, 0, redisErr,
+		"No layout has this name. Metadata, usually: `layout`.",
+		"See `snowraft layout list`, or create the layout with `snowraft layout create`."},
+	{LayoutExists, codes.AlreadyExists, RepeatNo, 0, "",
+		"Another layout has this name, and layouts never change.",
+		"Take another name, or use the layout as it is."},
+	{TimeExhausted, codes.FailedPrecondition, RepeatNo, 0, redisErr,
+		"The time field of the layout is full.",
+		"Use a layout with more time bits or a later epoch."},
+	{NotGranted, codes.NotFound, RepeatNo, 0, "",
+		"`WhoIs`: the history has no window with this ID.",
+		"The ID belongs to another layout, cluster or datacenter, was never issued, or is older than the history."},
+
+	{UnknownSequence, codes.NotFound, RepeatNo, 0, redisErr,
+		"No sequence has this name; the message lists similar names. Metadata: `sequence`.",
+		"See `snowraft seq list`, or create the sequence with `snowraft seq create`."},
+	{SequenceExists, codes.AlreadyExists, RepeatNo, 0, "",
+		"`CreateSequence`: another sequence has this name.",
+		"Take another name, use the sequence as it is, or change it with `snowraft seq update`."},
+	{SequenceExhausted, codes.OutOfRange, RepeatNo, 0, redisErr,
+		"The period has fewer numbers left than requested. Nothing wraps around.",
+		"[Raise the bound](runbook.md#exhausted-and-would-repeat), request fewer, or wait for the next period."},
+	{SequenceChanged, codes.Aborted, RepeatByMethod, time.Millisecond, redisLoading,
+		"The sequence was changed during the call.",
+		"Try again at once if the method is repeatable. Otherwise look at the sequence with `snowraft seq get` first."},
+	{GenerationMismatch, codes.Aborted, RepeatNo, 0, "",
+		"The sequence or the configuration does not have the `expected_generation`. Metadata: `generation`, the present one.",
+		"Look with `snowraft seq get` or `snowraft config get`. If you still want the change, repeat it with the generation that they show."},
+	{WouldRepeat, codes.FailedPrecondition, RepeatNo, 0, "",
+		"Numbers that were issued could be issued again.",
+		"[Take a number beyond those that were granted](runbook.md#exhausted-and-would-repeat), or use `--force` if repetitions do no harm."},
+	{RequestIDReused, codes.AlreadyExists, RepeatNo, 0, "",
+		"The request ID belongs to an earlier request with another count.",
+		"Take a new request ID for each new request. Repeat a request unchanged."},
+	{StrictSequence, codes.FailedPrecondition, RepeatNo, 0, "",
+		"`AllocateBlock`, `ReturnBlock`: the leader issues the numbers of a strict sequence, and grants no blocks of it.",
+		"Request numbers with `NextNumbers`."},
+	{NotLastBlock, codes.FailedPrecondition, RepeatNo, 0, "",
+		"`ReturnBlock`: another block was granted since.",
+		"Do nothing: the end of the block is a gap."},
+
+	{UnknownMember, codes.NotFound, RepeatNo, 0, "",
+		"No member has this ID or name.",
+		"See `snowraft member list`."},
+	{NamesIncomplete, codes.Unavailable, RepeatYes, RetrySoon, "",
+		"This member has not learned the names of all members since it started, so the name may belong to several.",
+		"Try again when all members are alive, or use the ID from `snowraft member list`."},
+	{MemberUnreachable, codes.Unavailable, RepeatLater, 0, "",
+		"`AddMember`: no member answers at that gossip address.",
+		"Start the member. Check that the address is a gossip address, and that TCP and UDP both pass."},
+	{MemberNotAlive, codes.Unavailable, RepeatLater, 0, "",
+		"`TransferLeadership`: the voter is not alive.",
+		"Name a voter that is alive, or none."},
+	{OtherCluster, codes.FailedPrecondition, RepeatNo, 0, "",
+		"The member belongs to another cluster.",
+		"To let it join this cluster, stop it and empty its data directory."},
+	{NoSuccessor, codes.FailedPrecondition, RepeatNo, 0, "",
+		"`TransferLeadership`: no other voter can become the leader, or the named member is a nonvoter.",
+		"Name a voter that is alive, or add one."},
+	{QuorumAtRisk, codes.FailedPrecondition, RepeatNo, 0, "",
+		"Removing the member would leave too few live voters.",
+		"Restart the other members first; see [removing](runbook.md#remove-a-member)."},
+	{AlreadyLeaving, codes.FailedPrecondition, RepeatNo, 0, "",
+		"`Leave`: this member is leaving already.",
+		"Wait until the process has exited."},
+	{NotAMember, codes.FailedPrecondition, RepeatNo, 0, "",
+		"Only a member can do this, and this process is a [gateway](gateway.md); or the gateway's `--members` lead back to itself.",
+		"Ask a member, or name members in `--members`."},
+
+	{UnknownEndpoint, codes.NotFound, RepeatNo, 0, "",
+		"This process serves no such HTTP path or health service.",
+		"Correct the path; `/openapi.json` lists all."},
+	{MethodNotAllowed, codes.Unimplemented, RepeatNo, 0, "",
+		"The HTTP path takes other methods; the header `Allow` lists them.",
+		"Use one of these methods."},
+	{BrowserRequest, codes.PermissionDenied, RepeatNo, 0, "",
+		"A browser sent the request for a page of another site, or as a prefetch.",
+		"Send the request when it is needed, from a server or from a page of the same origin."},
+}
