@@ -69,11 +69,11 @@ func TestNamesEveryAddressThatFailed(t *testing.T) {
 	stdout, stderr, code := command(t, "id", "-o", "json", "--addr", first+","+behind.address+","+second)
 	want := "snowraft: no answer from any of 3 members: " + first + ": connection refused; " +
 		behind.address + ": this clock went back [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
-	if code != cli.ExitFailed || stderr != want || stdout != "" {
+	if code != cli.ExitRepeatable || stderr != want || stdout != "" {
 		t.Errorf("exit code %d, stdout %q, stderr %q, expected %q", code, stdout, stderr, want)
 	}
 	_, stderr, code = command(t, "status", "--addr", first)
-	if want := "snowraft: " + first + ": connection refused; start a member with \"snowraft serve\", or set --addr\n"; code != cli.ExitFailed || stderr != want {
+	if want := "snowraft: " + first + ": connection refused; start a member with \"snowraft serve\", or set --addr\n"; code != cli.ExitRepeatable || stderr != want {
 		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
 	}
 }
@@ -99,7 +99,7 @@ func TestRetriesEndWithTheTimeout(t *testing.T) {
 	f := newFakeAPI(t)
 	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NoLeader, Message: "no leader", RetryAfter: 500 * time.Millisecond})
 	_, stderr, code := command(t, "layout", "list", "--addr", f.address, "--timeout", "300ms")
-	if want := "snowraft: no leader [NO_LEADER], try again in 500ms\n"; code != cli.ExitFailed || stderr != want {
+	if want := "snowraft: no leader [NO_LEADER], try again in 500ms\n"; code != cli.ExitRepeatable || stderr != want {
 		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
 	}
 	if n := len(f.asked()); n < 2 {
@@ -122,7 +122,7 @@ func TestDeadlinesOfMembersSayLittle(t *testing.T) {
 		}
 	})
 	_, stderr, code := command(t, "layout", "list", "--addr", f.address)
-	if want := "snowraft: no leader [NO_LEADER]\n"; code != cli.ExitFailed || stderr != want {
+	if want := "snowraft: no leader [NO_LEADER]\n"; code != cli.ExitRepeatable || stderr != want {
 		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
 	}
 }
@@ -146,7 +146,7 @@ func TestSilentAddress(t *testing.T) {
 	})
 	succeeds(t, "id", "--addr", stuck.address+","+good.address, "--timeout", "4s")
 	_, stderr, code := command(t, "id", "--addr", stuck.address, "--timeout", "100ms")
-	if want := "snowraft: no answer in time\n"; code != cli.ExitFailed || stderr != want {
+	if want := "snowraft: no answer in time\n"; code != cli.ExitRepeatable || stderr != want {
 		t.Errorf("exit code %d, %q, expected %q", code, stderr, want)
 	}
 }
@@ -170,7 +170,7 @@ func TestNotTheAPI(t *testing.T) {
 		}
 	}()
 	_, stderr, code := command(t, "id", "--addr", l.Addr().String(), "--timeout", "500ms")
-	if code != cli.ExitFailed || !strings.Contains(stderr, "connected, but no API answers") && !strings.Contains(stderr, "no connection in time") {
+	if code != cli.ExitRepeatable || !strings.Contains(stderr, "connected, but no API answers") && !strings.Contains(stderr, "no connection in time") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
 }

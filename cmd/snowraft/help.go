@@ -38,16 +38,21 @@ func exitCodes() *cobra.Command {
      or the member left its cluster. A line on standard error that begins with
      "snowraft: warning:" says what else to know, such as which members did not
      hear of a changed sequence in time.
-  1  It failed: no member answered, a member refused, a port is taken, a
-     directory is not writable, a member was removed or halted, or a second
-     signal ended it before the shutdown was complete. Standard error says what
-     happened; a refusal ends with its reason in brackets, such as
-     [CLOCK_BEHIND] or [UNKNOWN_SEQUENCE], and says when trying again may help.
-     What was printed before stands: "id" and "seq next" ask for large numbers
-     in several calls.
+  1  The command failed: a member refused it, its outcome is unknown, a port is
+     taken, a directory is not writable, a member was removed or halted, or a
+     second signal ended it before the shutdown was complete. Standard error says
+     what happened; the error of a member ends with its reason in brackets, such
+     as [UNKNOWN_SEQUENCE].
   2  The command line, the environment or the configuration file is wrong. One
      line on standard error names what is wrong and what was expected. Nothing
      was tried.
+  3  The command failed for now. The same command may succeed later, and repeating
+     it does no harm: no member could be reached, the cluster has no leader, a
+     member is overloaded or shutting down, or a clock is off. After an unknown
+     outcome, the exit code is 3 only if a second run would do no harm.
+
+After exit code 1 or 3, what was printed before stands: "id" and "seq next" request
+large numbers in several calls.
 
 A client command that is ended by a signal has no exit code of its own: shells
 report 128 plus the signal's number, so 130 after Ctrl-C.`,

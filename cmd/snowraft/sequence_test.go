@@ -121,7 +121,11 @@ func TestSequenceRefusals(t *testing.T) {
 		f := newFakeAPI(t)
 		refuseWith(f, e)
 		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address)...)
-		if want := "snowraft: " + e.Message + " [" + e.Reason + "]\n"; code != cli.ExitFailed || stderr != want || stdout != "" {
+		exit := cli.ExitFailed
+		if e.Reason == rpc.ShuttingDown {
+			exit = cli.ExitRepeatable
+		}
+		if want := "snowraft: " + e.Message + " [" + e.Reason + "]\n"; code != exit || stderr != want || stdout != "" {
 			t.Errorf("%s: exit code %d, %q, %q, expected %q", line, code, stdout, stderr, want)
 		}
 	}

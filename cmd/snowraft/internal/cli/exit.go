@@ -4,13 +4,16 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/snowraft/snowraft/client"
 )
 
 // The exit codes; "snowraft help exit-codes" explains them.
 const (
-	ExitDone   = 0
-	ExitFailed = 1
-	ExitUsage  = 2
+	ExitDone       = 0
+	ExitFailed     = 1
+	ExitUsage      = 2
+	ExitRepeatable = 3
 )
 
 // usageError says that the command line, the environment or the configuration
@@ -40,6 +43,9 @@ func (a *App) Exit(err error) int {
 	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), text)
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return ExitUsage
+	}
+	if failed, ok := errors.AsType[*client.Error](err); ok && failed.Repeatable() {
+		return ExitRepeatable
 	}
 	return ExitFailed
 }

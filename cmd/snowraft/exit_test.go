@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// lasting returns an error of a member that does not expect to answer soon, so that the command fails at once.
+func lasting(reason string) *rpc.Error {
+	e := rpc.NewError(reason, "no")
+	e.RetryAfter = time.Hour
+	return e
+}
+
+// Every row of the table of reasons, for a command that may be repeated after an unknown outcome and for one that
+// may not.
+func TestExitCodesFollowTheTableOfReasons(t *testing.T) {
+	t.Parallel()
+	for _, r := range rpc.Reasons() {
+		for line, harmless := range map[string]bool{"layout list": true, "seq set orders 5": false} {
+			t.Run(r.Name+" "+line, func(t *testing.T) {
+				t.Parallel()
+				want := cli.ExitFailed
+				if r.Repeat == rpc.RepeatYes || r.Repeat == rpc.RepeatLater || r.Repeat == rpc.RepeatByMethod && harmless {
+					want = cli.ExitRepeatable
+				}
+				f := newFakeAPI(t)
+				refuseWith(f, lasting(r.Name))
+				_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address)...)
+				if code != want || !strings.Contains(stderr, "["+r.Name+"]") {
+					t.Errorf("exit code %d, want %d; %s", code, want, stderr)
+				}
+			})
+		}
+	}
+}
+
+func TestExitCodeOfScripts(t *testing.T) {
+	t.Parallel()
+	leave := "member leave"
+	for _, tc := range []struct {
+		name, line string
+		err        error // of the member; nil: it does not answer
+		want       int
+	}{
+		{"no leader", "seq set orders 5", lasting(rpc.NoLeader), cli.ExitRepeatable},
+		{"no leader", leave, lasting(rpc.NoLeader), cli.ExitRepeatable},
+		{"overloaded", "seq delete orders", lasting(rpc.Overloaded), cli.ExitRepeatable},
+		{"clock behind", "id", lasting(rpc.ClockBehind), cli.ExitRepeatable},
+		{"clock skew", "seq set orders 5", lasting(rpc.ClockSkew), cli.ExitRepeatable},
+		{"a member to add is unreachable", "member add 127.0.0.1:1", lasting(rpc.MemberUnreachable), cli.ExitRepeatable},
+		{"the limit is reached", "seq create orders", lasting(rpc.LimitReached), cli.ExitFailed},
+		{"leaving already", leave, lasting(rpc.AlreadyLeaving), cli.ExitFailed},
+		{"another client's change", "seq update orders --max 9", lasting(rpc.SequenceChanged), cli.ExitFailed},
+		{"a later version's reason", "id", &rpc.Error{Code: codes.Unavailable, Reason: "NEW", Message: "no"}, cli.ExitFailed},
+		{"unknown outcome", "seq next orders", lasting(rpc.CommitUnknown), cli.ExitRepeatable},
+		{"unknown outcome", "seq create orders", lasting(rpc.CommitUnknown), cli.ExitRepeatable},
+		{"unknown outcome", "seq create orders --force", lasting(rpc.CommitUnknown), cli.ExitFailed},
+		{"unknown outcome", "member remove b", lasting(rpc.CommitUnknown), cli.ExitFailed},
+		{"unknown outcome", leave, lasting(rpc.CommitUnknown), cli.ExitFailed},
+		{"a broken connection", "seq next orders", refuse(codes.Unavailable, "reset"), cli.ExitRepeatable},
+		{"a broken connection", "seq set orders 5", refuse(codes.Unavailable, "reset"), cli.ExitFailed},
+		{"no answer", "seq next orders", nil, cli.ExitRepeatable},
+		{"no answer", "seq set orders 5", nil, cli.ExitFailed},
+		{"a method of a later version", "status", refuse(codes.Unimplemented, "unknown method"), cli.ExitFailed},
+	} {
+		t.Run(tc.name+" "+tc.line, func(t *testing.T) {
+			t.Parallel()
+			f := newFakeAPI(t)
+			f.first(func(ctx context.Context) error {
+				if tc.err == nil {
+					<-ctx.Done()
+					return ctx.Err()
+				}
+				return tc.err
+			})
+			if _, stderr, code := command(t, append(strings.Fields(tc.line), "--addr", f.address)...); code != tc.want {
+				t.Errorf("exit code %d, want %d; %s", code, tc.want, stderr)
+			}
+		})
+	}
+	for _, line := range []string{"id", "seq set orders 5", "member remove b", leave} {
+		if _, _, code := command(t, append(strings.Fields(line), "--addr", deadAddress)...); code != cli.ExitRepeatable {
+			t.Errorf("no connection, %s: exit code %d, want %d", line, code, cli.ExitRepeatable)
+		}
+	}
+}
+
+// Tries that did nothing come before one whose answer is lost.
+func TestExitCodeAfterALostAnswer(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]int{"seq set orders 5": cli.ExitFailed, "seq next orders": cli.ExitRepeatable} {
+		f := newFakeAPI(t)
+		f.first(func(ctx context.Context) error {
+			if len(f.asked()) == 1 {
+				return rpc.NewError(rpc.NoLeader, "no leader")
+			}
+			<-ctx.Done()
+			return ctx.Err()
+		})
+		_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "--timeout", "1s")...)
+		if code != want || (want == cli.ExitFailed) == strings.Contains(stderr, rpc.NoLeader) {
+			t.Errorf("%s: exit code %d, want %d; %s", line, code, want, stderr)
+		}
+	}
+}
