@@ -217,7 +217,8 @@ func TestRestartUnderAnotherAddress(t *testing.T) {
 	until(t, "all know the new address", func() bool {
 		for _, n := range nodes {
 			for _, m := range n.members() {
-				if m.GetName() == moved.cfg.Name && m.GetRaftAddress() != moved.server.RaftAddr() {
+				if m.GetName() == moved.cfg.Name && (m.GetRaftAddress() != moved.server.RaftAddr() ||
+					m.GetGossipAddress() != moved.server.GossipAddr() || m.GetApiAddress() != moved.server.APIAddr()) {
 					return false
 				}
 			}

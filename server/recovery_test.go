@@ -22,7 +22,7 @@ func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	n := follower(t, nodes)
-	old := n.server.NodeID()
+	old := n.server.MemberID()
 	n.pin()
 	for _, o := range nodes {
 		if o != n {
@@ -34,7 +34,7 @@ func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.start().untilReady()
-	if n.server.NodeID() == old {
+	if n.server.MemberID() == old {
 		t.Fatal("a wiped member has its old ID")
 	}
 	n.mustGenerate(10)

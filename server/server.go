@@ -137,8 +137,8 @@ func (s *Server) GossipAddr() string {
 	return net.JoinHostPort(s.ports.Host, strconv.Itoa(s.ports.gossip.GetAutoBindPort()))
 }
 
-// NodeID is the member's ID.
-func (s *Server) NodeID() string { return s.member.Node().ID() }
+// MemberID is the member's ID.
+func (s *Server) MemberID() string { return s.member.Node().ID() }
 
 // ClusterID is the ID of the member's cluster; empty while it is of none.
 func (s *Server) ClusterID() string { return s.member.Node().ClusterID() }

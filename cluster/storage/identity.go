@@ -30,7 +30,7 @@ type Identity struct {
 }
 
 type identityData struct {
-	NodeID    string `json:"node_id"`
+	MemberID  string `json:"member_id"`
 	ClusterID string `json:"cluster_id,omitempty"`
 	// Starts counts the starts of the process: of two gossiped addresses for
 	// one node the one with more starts is the present one.
@@ -43,12 +43,12 @@ type identityData struct {
 }
 
 func (d identityData) sum() uint32 {
-	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s\n%d\n%t %t", d.NodeID, d.ClusterID, d.Starts, d.Term, d.Log), castagnoli)
+	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s\n%d\n%t %t", d.MemberID, d.ClusterID, d.Starts, d.Term, d.Log), castagnoli)
 }
 
 // NewIdentity returns an identity that is kept in memory only.
 func NewIdentity(node, cluster string, starts uint64) *Identity {
-	return &Identity{data: identityData{NodeID: node, ClusterID: cluster, Starts: starts}}
+	return &Identity{data: identityData{MemberID: node, ClusterID: cluster, Starts: starts}}
 }
 
 // OpenIdentity locks a data directory until Close, creates it if need be, reads or draws the
@@ -81,14 +81,14 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 		if _, err := os.Stat(filepath.Join(dir, logFile)); err == nil {
 			return nil, &CorruptError{Path: id.path(), Reason: "the file is missing beside a Raft log"}
 		}
-		id.data = identityData{NodeID: uuid.NewString()}
+		id.data = identityData{MemberID: uuid.NewString()}
 	case err != nil:
 		return nil, fmt.Errorf("data directory: %w", err)
 	default:
 		if err := json.Unmarshal(raw, &id.data); err != nil {
 			return nil, &CorruptError{Path: id.path(), Reason: err.Error()}
 		}
-		if id.data.Sum != id.data.sum() || uuid.Validate(id.data.NodeID) != nil {
+		if id.data.Sum != id.data.sum() || uuid.Validate(id.data.MemberID) != nil {
 			return nil, &CorruptError{Path: id.path(), Reason: "checksum mismatch"}
 		}
 	}
@@ -102,7 +102,7 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 func (id *Identity) path() string { return filepath.Join(id.dir, identityFile) }
 
 // Node returns the node's ID, a UUID.
-func (id *Identity) Node() string { return id.data.NodeID }
+func (id *Identity) Node() string { return id.data.MemberID }
 
 // Starts returns how many times the directory was opened.
 func (id *Identity) Starts() uint64 { return id.data.Starts }

@@ -72,7 +72,7 @@ func TestIdentityDamageIsDetected(t *testing.T) {
 			continue
 		}
 		// White space may change, nothing else.
-		if id.data.NodeID == "" || !bytes.Contains(good, []byte(id.data.NodeID)) {
+		if id.data.MemberID == "" || !bytes.Contains(good, []byte(id.data.MemberID)) {
 			t.Fatalf("byte %d of %q: read as %+v", i, good, id.data)
 		}
 		_ = id.Close()

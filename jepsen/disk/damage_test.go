@@ -21,7 +21,7 @@ func dataDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "data")
 	for name, content := range map[string]string{
-		"member.json":                    `{"node_id": "a"}`,
+		"member.json":                    `{"member_id": "a"}`,
 		"lock":                           "",
 		"snapshots/2-90-1/meta.json":     `{"Index": 90}`,
 		"snapshots/2-90-1/state.bin":     strings.Repeat("state", 100),

@@ -53,5 +53,5 @@ type member interface {
 	RaftAddr() string
 	GossipAddr() string
 	ClusterID() string
-	NodeID() string
+	MemberID() string
 }

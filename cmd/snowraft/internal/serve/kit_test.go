@@ -73,7 +73,7 @@ func (m *fakeMember) RaftAddr() string      { return "127.0.0.1:3" }
 func (m *fakeMember) GossipAddr() string    { return "127.0.0.1:4" }
 func (m *fakeMember) RedisAddr() string     { return "127.0.0.1:5" }
 func (m *fakeMember) ClusterID() string     { return "cluster-1" }
-func (m *fakeMember) NodeID() string        { return "node-1" }
+func (m *fakeMember) MemberID() string      { return "node-1" }
 
 func (m *fakeMember) Close(ctx context.Context) error {
 	m.once.Do(func() { close(m.closed) })

@@ -85,7 +85,7 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 		if err != nil {
 			return started{}, err
 		}
-		about := []any{"name", cfg.Name, "node", m.NodeID(), "version", cfg.Version, "data_dir", cfg.DataDir,
+		about := []any{"name", cfg.Name, "member_id", m.MemberID(), "version", cfg.Version, "data_dir", cfg.DataDir,
 			"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
 		return started{m, about, func() []any { return []any{"cluster", m.ClusterID(), "api", m.APIAddr()} }}, nil
 	})
