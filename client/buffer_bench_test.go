@@ -16,7 +16,7 @@ func plenty() func(context.Context, uint64) ([]Range, error) {
 		var all []Range
 		for left := count; left > 0; {
 			n := min(left, 4096) // as many as the layout "default" has in a tick
-			all = append(all, Range{First: last + 1, Count: uint32(n), Step: 1})
+			all = append(all, Range{First: last + 1, Count: int(n), Step: 1})
 			last += int64(n)
 			left -= n
 		}

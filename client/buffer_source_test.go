@@ -42,7 +42,7 @@ func (s *source) fetch(ctx context.Context, count uint64) ([]Range, error) {
 		if s.short > 0 {
 			n = min(n, 1+rand.N(s.short))
 		}
-		all = append(all, Range{First: int64(len(s.issued)) + 1, Count: n, Step: 1})
+		all = append(all, Range{First: int64(len(s.issued)) + 1, Count: int(n), Step: 1})
 		for range n {
 			s.issued = append(s.issued, now)
 		}

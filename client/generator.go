@@ -126,7 +126,7 @@ func (g *Generator) AppendRanges(ctx context.Context, dst []Range, n int) ([]Ran
 	}
 	defer scratch.Put(taken)
 	for _, r := range *taken {
-		dst = append(dst, Range{First: int64(r.First), Count: r.Count, Step: int64(r.Step)})
+		dst = append(dst, Range{First: int64(r.First), Count: int(r.Count), Step: int64(r.Step)})
 	}
 	return dst, nil
 }

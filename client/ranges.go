@@ -13,7 +13,7 @@ import (
 // Range is IDs that are evenly spaced: First, First + Step, and so on, Count of them.
 type Range struct {
 	First int64
-	Count uint32 // at least 1
+	Count int // at least 1
 	Step  int64
 }
 
@@ -34,7 +34,7 @@ func checked(ranges []*snowraftv1.IdRange, count uint64, after int64) ([]Range, 
 	answer := make([]Range, len(ranges))
 	var sum uint64
 	for n, r := range ranges {
-		answer[n] = Range{First: r.GetFirst(), Count: r.GetCount(), Step: r.GetStep()}
+		answer[n] = Range{First: r.GetFirst(), Count: int(r.GetCount()), Step: r.GetStep()}
 		if err := valid(answer[n], answer[0].Step, after); err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func checked(ranges []*snowraftv1.IdRange, count uint64, after int64) ([]Range, 
 // valid checks one range. All ranges of an answer have the step of their layout.
 func valid(r Range, step, after int64) error {
 	switch {
-	case r.Count == 0:
+	case r.Count < 1:
 		return malformed("an empty range")
 	case r.Step <= 0 || r.Step != step:
 		return malformed("a range with a step of %d, where the first has %d", r.Step, step)
@@ -104,7 +104,7 @@ func part(answer []Range, place, count uint64) iter.Seq[Range] {
 				continue
 			}
 			take := min(have-place, count)
-			if !yield(Range{First: r.First + int64(place)*r.Step, Count: uint32(take), Step: r.Step}) {
+			if !yield(Range{First: r.First + int64(place)*r.Step, Count: int(take), Step: r.Step}) {
 				return
 			}
 			if count -= take; count == 0 {

@@ -169,7 +169,7 @@ func TestSeveralIDs(t *testing.T) {
 		ranges, err := ids.Ranges(t.Context(), n)
 		sum := 0
 		for _, r := range ranges {
-			sum += int(r.Count)
+			sum += r.Count
 		}
 		if err != nil || sum != n {
 			t.Fatalf("%d IDs in ranges, expected %d: %v", sum, n, err)

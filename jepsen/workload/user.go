@@ -63,7 +63,7 @@ func keep(to *history.Writer, op history.Op, ranges []product.Range) uint64 {
 	var highest uint64
 	for _, r := range ranges {
 		i := history.Issued{
-			First: uint64(r.First), Step: uint64(r.Step), Count: r.Count, Op: op.ID, Call: op.Call, Return: op.Return,
+			First: uint64(r.First), Step: uint64(r.Step), Count: uint32(r.Count), Op: op.ID, Call: op.Call, Return: op.Return,
 			Start: op.Start, Session: op.Session, Client: op.Client,
 		}
 		to.Add(i)
