@@ -66,7 +66,7 @@ func TestNamesEveryAddressThatFailed(t *testing.T) {
 	behind := newFakeAPI(t)
 	refuseWith(behind, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "this clock went back", RetryAfter: 4*time.Second + time.Microsecond})
 	const first, second = deadAddress, otherDeadAddress
-	stdout, stderr, code := command(t, "id", "-o", "json", "--addr", first+","+behind.address+","+second)
+	stdout, stderr, code := command(t, "id", "--addr", first+","+behind.address+","+second)
 	want := "snowraft: no answer from any of 3 members: " + first + ": connection refused; " +
 		behind.address + ": this clock went back [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
 	if code != cli.ExitRepeatable || stderr != want || stdout != "" {

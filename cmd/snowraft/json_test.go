@@ -6,12 +6,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/spf13/cobra"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/apijson"
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // commandTable matches a row of the table of commands in docs/json.md.
@@ -83,5 +88,49 @@ func TestEncodingsInJSON(t *testing.T) {
 	f := newFakeAPI(t)
 	if got, want := succeeds(t, "id", "-n", "2", "--encoding", "base62", "-o", "json", "--addr", f.address), `{"ranges":[],"ids":["IRfc3ORJcv","IRfc3ORJcw"]}`+"\n"; got != want {
 		t.Errorf("prints %s, want %s", got, want)
+	}
+}
+
+// TestErrorsInJSON compares the errors of commands with -o json with the form of HTTP's.
+func TestErrorsInJSON(t *testing.T) {
+	t.Parallel()
+	refusing, behind := newFakeAPI(t), newFakeAPI(t)
+	refuseWith(refusing, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownLayout, Message: "there is no layout \"x\"", Metadata: map[string]string{"layout": "x"}})
+	refuseWith(behind, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "clock is behind", RetryAfter: 4 * time.Second})
+	short := newFakeAPI(t)
+	short.short = true
+	const info = `"details":[{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":`
+	usage := func(message string) string {
+		return `{"code":3,"message":"` + message + `",` + info + `"INVALID_ARGUMENT","domain":"snowraft","metadata":{}}]}`
+	}
+	for _, c := range []struct {
+		line string
+		code int
+		want string
+	}{
+		{"id --layout x -o json --addr " + refusing.address, cli.ExitFailed,
+			`{"code":5,"message":"there is no layout \"x\"",` + info + `"UNKNOWN_LAYOUT","domain":"snowraft","metadata":{"layout":"x"}}]}`},
+		{"id --output=json --addr " + deadAddress + "," + behind.address, cli.ExitRepeatable,
+			`{"code":14,"message":"no answer from any of 2 members: ` + deadAddress + `: connection refused; ` + behind.address + `: clock is behind [CLOCK_BEHIND], try again in 4s",` + info +
+				`"CLOCK_BEHIND","domain":"snowraft","metadata":{}},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"4s"}]}`},
+		{"seq next orders -n 2 -ojson --addr " + short.address, cli.ExitFailed, `{"code":2,"message":"the member answered with 1 numbers, expected 2","details":[]}`},
+		{"id --count x -o json", cli.ExitUsage, usage(`--count \"x\": expected a whole number from 1`)},
+		{"-o=json nope", cli.ExitUsage, ""},
+		{"id --nope --output json", cli.ExitUsage, ""},
+		{"seq next \xff -o json", cli.ExitUsage, ""},
+	} {
+		stdout, stderr, code := command(t, strings.Fields(c.line)...)
+		if code != c.code || stdout != "" || c.want != "" && stderr != c.want+"\n" {
+			t.Errorf("%s: exit code %d, %s%s, want %s", c.line, code, stdout, stderr, c.want)
+		}
+		var s statuspb.Status
+		if err := apijson.Unmarshal([]byte(stderr), &s); err != nil || strings.Count(stderr, "\n") != 1 || s.GetMessage() == "" || s.GetCode() == 0 {
+			t.Errorf("%s: not a line with a status: %s", c.line, stderr)
+		}
+	}
+	for _, line := range []string{"id --nope", "id --nope -- -o json", "id --nope -o text", "id -n -o"} {
+		if _, stderr, _ := command(t, strings.Fields(line)...); !strings.HasPrefix(stderr, "snowraft: ") {
+			t.Errorf("%s: %s", line, stderr)
+		}
 	}
 }

@@ -1,9 +1,9 @@
 // Command snowraft runs members of a Snowraft cluster, asks them for IDs, takes
 // IDs apart and operates the cluster.
 //
-// What it prints on standard output is the answer, as text for people or, with
-// -o json, as JSON for programs; errors and logs go to standard error. Its exit
-// codes are those of "snowraft help exit-codes".
+// Results go to standard output, as text for people or, with -o json, as JSON for
+// programs. Errors, in the same form, and logs go to standard error. The exit codes
+// are those of "snowraft help exit-codes".
 package main
 
 import (
@@ -24,6 +24,7 @@ func main() {
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, h *serve.Host, args []string) int {
+	h.JSONErrors = cli.WantsJSON(args)
 	root := newRoot(h)
 	root.SetArgs(append([]string{}, args...)) // never nil: cobra would take those of the process
 	return h.Exit(root.ExecuteContext(ctx))

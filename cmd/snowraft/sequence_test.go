@@ -77,7 +77,7 @@ func TestOtherCountThanAskedFor(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.short = true
-	stdout, stderr, code := command(t, "seq", "next", "orders", "-n", "5", "--addr", f.address, "-o", "json")
+	stdout, stderr, code := command(t, "seq", "next", "orders", "-n", "5", "--addr", f.address)
 	if want := "snowraft: the member answered with 4 numbers, expected 5\n"; code != cli.ExitFailed || stderr != want || stdout != "" {
 		t.Errorf("exit code %d, %q, %q, expected %q", code, stdout, stderr, want)
 	}
@@ -111,11 +111,11 @@ func TestSequenceRefusals(t *testing.T) {
 		"seq create orders --min 0":  {Code: codes.AlreadyExists, Reason: rpc.SequenceExists, Message: "another"},
 		"seq next countdown":         {Code: codes.ResourceExhausted, Reason: rpc.SequenceExhausted, Message: "no number is left"},
 		"seq set orders 1":           {Code: codes.FailedPrecondition, Reason: rpc.WouldRepeat, Message: "1 to 100 would repeat"},
-		"seq get orders -o json":     {Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "this member is ending"},
-		"seq last orders -o json":    {Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: "bad"},
-		"seq delete orders -o json":  {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no"},
-		"seq list -o json":           {Code: codes.Internal, Reason: "NEW", Message: "no"},
-		"seq next orders -o json":    {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no"},
+		"seq get orders":             {Code: codes.Unavailable, Reason: rpc.ShuttingDown, Message: "this member is ending"},
+		"seq last orders":            {Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: "bad"},
+		"seq delete orders":          {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no"},
+		"seq list":                   {Code: codes.Internal, Reason: "NEW", Message: "no"},
+		"seq next orders":            {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: "no"},
 		"seq update orders --max 10": {Code: codes.FailedPrecondition, Reason: rpc.VersionTooLow, Message: "upgrade"},
 	} {
 		f := newFakeAPI(t)

@@ -24,6 +24,8 @@ type App struct {
 	// them are ended by them, as any program is.
 	Signals func() (arrived <-chan os.Signal, stop func())
 	Version string // of this program
+	// JSONErrors makes Exit print errors as JSON.
+	JSONErrors bool
 }
 
 // System is the app of the real process, a program of this version.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/apijson"
 )
 
 // The exit codes; "snowraft help exit-codes" explains them.
@@ -33,14 +34,24 @@ func (a *App) Warn(format string, args ...any) {
 	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft: warning:"), fmt.Sprintf(format, args...))
 }
 
+// printError prints an error as text or, if that was asked for and can be, as a google.rpc.Status.
+func (a *App) printError(err error) {
+	if a.JSONErrors {
+		if line, e := apijson.Marshal(statusOf(err)); e == nil {
+			_, _ = a.Stderr.Write(append(line, '\n'))
+			return
+		}
+	}
+	_, style := a.Terminal(a.Stderr)
+	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), strings.TrimRight(err.Error(), "\n"))
+}
+
 // Exit prints err, if any, and returns the exit code.
 func (a *App) Exit(err error) int {
 	if err == nil {
 		return ExitDone
 	}
-	_, style := a.Terminal(a.Stderr)
-	text := strings.TrimRight(err.Error(), "\n")
-	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), text)
+	a.printError(err)
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return ExitUsage
 	}

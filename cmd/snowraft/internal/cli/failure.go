@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
@@ -70,4 +71,22 @@ func roundUp(d time.Duration) time.Duration {
 		unit = time.Second
 	}
 	return (d + unit - 1).Truncate(unit)
+}
+
+// statusOf returns an error as the status that HTTP answers with: that of the member, if a single one
+// answered; INVALID_ARGUMENT for wrong usage; without a reason for what went wrong in this program.
+func statusOf(err error) *statuspb.Status {
+	var e rpc.Error
+	if failed, ok := errors.AsType[*client.Error](err); ok {
+		e = *rpc.FromError(failed)
+		if each := failed.Each(); len(each) > 1 || each[0].Unsent {
+			e.Message = err.Error()
+		}
+	} else if usage, ok := errors.AsType[*usageError](err); ok {
+		e = rpc.Error{Code: codes.InvalidArgument, Reason: rpc.InvalidArgument, Message: usage.text}
+	} else {
+		e = *rpc.FromError(err)
+	}
+	e.Message = strings.ToValidUTF8(e.Message, "\uFFFD")
+	return e.GRPCStatus().Proto()
 }

@@ -19,6 +19,23 @@ const (
 	OutputJSON = "json"
 )
 
+// WantsJSON reports whether a command line, which may be wrong, asks for JSON.
+func WantsJSON(args []string) bool {
+	for i, arg := range args {
+		switch arg {
+		case "--":
+			return false
+		case "-o" + OutputJSON, "-o=" + OutputJSON, "--output=" + OutputJSON:
+			return true
+		case "-o", "--output":
+			if i+1 < len(args) && args[i+1] == OutputJSON {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // Printer writes the answer of a command.
 type Printer struct {
 	w     io.Writer

@@ -3,12 +3,12 @@ package leader
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -60,7 +60,7 @@ waits up to 2 s for a leader.`,
 			select {
 			case <-time.After(pause):
 			case <-moment.Done():
-				return errors.New("no leader: election in progress, or quorum lost")
+				return rpc.NewError(rpc.NoLeader, "no leader: election in progress, or quorum lost")
 			}
 		}
 	})
