@@ -53,7 +53,7 @@ func suites() []section {
 			rows: []suiteRow{
 				{[]string{"`NextNumbers` of a relaxed sequence", "an empty gRPC method"}, []cell{{"Unary/Next of-bare-rate", ratio}}},
 				{[]string{"`GenerateIds`", "an empty gRPC method"}, []cell{{"Unary/GenerateIds of-bare-rate", ratio}}},
-				{[]string{"`POST /seq/NAME`", "a net/http handler that prints a constant"}, []cell{{"PlainHTTP/seq/bench of-bare-rate", ratio}}},
+				{[]string{"`POST /seq/NAME` of a relaxed sequence", "a net/http handler that prints a constant"}, []cell{{"PlainHTTP/seq/bench of-bare-rate", ratio}}},
 				{[]string{"`GET /id`", "a net/http handler that prints a constant"}, []cell{{"PlainHTTP/id of-bare-rate", ratio}}},
 				{[]string{"`POST /seq/NAME`, of a member that costs nothing", "the same handler"}, []cell{{"Text/seq of-bare-rate", ratio}}},
 				{[]string{"`GET /id`, of a member that costs nothing", "the same handler"}, []cell{{"Text/id of-bare-rate", ratio}}},

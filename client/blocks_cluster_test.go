@@ -14,9 +14,9 @@ import (
 func TestBlocksOfACluster(t *testing.T) {
 	t.Parallel()
 	c := startNumberCluster(t, 3)
-	c.create(&snowraftv1.Sequence{Name: "s"})
+	c.create(&snowraftv1.Sequence{Name: "s", Mode: relaxed})
 	c.create(&snowraftv1.Sequence{Name: "strict", Mode: strict})
-	c.create(&snowraftv1.Sequence{Name: "daily", Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY})
+	c.create(&snowraftv1.Sequence{Name: "daily", Mode: relaxed, Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY})
 	cl := c.client()
 
 	t.Run("two processes and a member", func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestBlocksOfACluster(t *testing.T) {
 		all.Wait()
 	})
 	t.Run("the rest is given back", func(t *testing.T) {
-		c.create(&snowraftv1.Sequence{Name: "rest"})
+		c.create(&snowraftv1.Sequence{Name: "rest", Mode: relaxed})
 		for want := int64(1); want < 4; want++ {
 			b := blocksOf(t, cl, "rest", client.WithBlocksFirstSize(1000))
 			if n, err := b.Next(t.Context()); n != want || err != nil {

@@ -18,7 +18,7 @@ import (
 func BenchmarkSequenceNext(b *testing.B) {
 	c := startNumberCluster(b, 3)
 	c.create(&snowraftv1.Sequence{Name: "strict", Mode: strict})
-	c.create(&snowraftv1.Sequence{Name: "relaxed"})
+	c.create(&snowraftv1.Sequence{Name: "relaxed", Mode: relaxed})
 	cl := c.client()
 	conn, err := grpc.NewClient(c.addrs[0], grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {

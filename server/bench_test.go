@@ -49,7 +49,7 @@ func percentile[T cmp.Ordered](all []T, percent int) T {
 // of a gRPC server that does nothing.
 func BenchmarkUnary(b *testing.B) {
 	n := startCluster(b, 1)[0]
-	n.createSequence(&snowraftv1.Sequence{Name: "bench"})
+	n.createSequence(relaxed("bench"))
 	bare := startEcho(b)
 	const callers, calls = 64, 32
 	type call func(context.Context) error
@@ -107,7 +107,7 @@ func BenchmarkUnary(b *testing.B) {
 // BenchmarkPlainHTTP compares the plain paths of a member with a handler that prints a constant.
 func BenchmarkPlainHTTP(b *testing.B) {
 	n := startCluster(b, 1)[0]
-	n.createSequence(&snowraftv1.Sequence{Name: "bench", Start: new(int64(1_000_000))})
+	n.createSequence(&snowraftv1.Sequence{Name: "bench", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Start: new(int64(1_000_000))})
 	bare := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "1234567\n") }))
 	b.Cleanup(bare.Close)
 	for _, c := range []struct{ method, path string }{{"POST", "/seq/bench"}, {"GET", "/id"}} {

@@ -19,7 +19,7 @@ func TestGatewayOutlivesMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	g := inFront(t, nodes)
-	if _, err := g.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}}); err != nil {
+	if _, err := g.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: relaxed("s")}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -77,7 +77,7 @@ func TestGatewaySequences(t *testing.T) {
 	nodes := startCluster(t, 3)
 	g := inFront(t, nodes)
 	for _, s := range []*snowraftv1.Sequence{
-		{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}, {Name: "relaxed"},
+		{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}, {Name: "relaxed", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED},
 		{Name: "dated", Format: "R-{seq:5}", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
 	} {
 		if _, err := g.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: s}); err != nil {

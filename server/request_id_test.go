@@ -12,7 +12,7 @@ import (
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
-	nodes[0].createSequence(&snowraftv1.Sequence{Name: "relaxed", Format: "{date:yyyyMMddHHmmss}-{seq}"})
+	nodes[0].createSequence(&snowraftv1.Sequence{Name: "relaxed", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, Format: "{date:yyyyMMddHHmmss}-{seq}"})
 	nodes[0].createSequence(strict("strict"))
 	for _, name := range []string{"relaxed", "strict"} {
 		before := nodes[0].next(name, 3)

@@ -19,7 +19,7 @@ func TestChangesReachAllMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	n := except(nodes, leader(t, nodes))[0]
-	n.createSequence(&snowraftv1.Sequence{Name: "s"})
+	n.createSequence(relaxed("s"))
 	for _, o := range nodes {
 		o.next("s", 1) // each has a block now
 	}

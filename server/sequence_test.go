@@ -50,13 +50,17 @@ func strict(name string) *snowraftv1.Sequence {
 	return &snowraftv1.Sequence{Name: name, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}
 }
 
+func relaxed(name string) *snowraftv1.Sequence {
+	return &snowraftv1.Sequence{Name: name, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}
+}
+
 func TestSequencesFromAnyMember(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	for i, n := range nodes {
 		name := fmt.Sprintf("order:%d/x.y", i)
 		created := n.createSequence(&snowraftv1.Sequence{Name: name})
-		if created.GetStart() != 1 || created.GetNext() != 1 || created.GetBlockDurationMs() != 10_000 || created.GetMode() != snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED {
+		if created.GetStart() != 1 || created.GetNext() != 1 || created.GetBlockDurationMs() != 10_000 || created.GetMode() != snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT {
 			t.Errorf("created %v", created)
 		}
 		n.createSequence(&snowraftv1.Sequence{Name: name}) // again
@@ -91,7 +95,7 @@ func TestBlocksKeepToTheirLimits(t *testing.T) {
 	n := startCluster(t, 1)[0]
 	for most, want := range map[uint64]int64{5: 6, 10: 11, 1000: 101} {
 		name := fmt.Sprintf("at-most-%d", most)
-		n.createSequence(&snowraftv1.Sequence{Name: name, MinBlock: 1, MaxBlock: most})
+		n.createSequence(&snowraftv1.Sequence{Name: name, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, MinBlock: 1, MaxBlock: most})
 		n.next(name, 1)
 		resp, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: name})
 		if err != nil || resp.GetSequence().GetNext() != want {
@@ -227,7 +231,7 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
 	l := leader(t, nodes)
-	l.createSequence(&snowraftv1.Sequence{Name: "s"})
+	l.createSequence(relaxed("s"))
 	rest := except(nodes, l)
 	l.crash()
 	for _, n := range rest {
@@ -247,7 +251,7 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 func TestTailsAreReturned(t *testing.T) {
 	t.Parallel()
 	n := startCluster(t, 1)[0]
-	n.createSequence(&snowraftv1.Sequence{Name: "relaxed"})
+	n.createSequence(relaxed("relaxed"))
 	n.createSequence(strict("strict"))
 	for i := range int64(3) {
 		for _, name := range []string{"relaxed", "strict"} {

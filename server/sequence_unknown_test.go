@@ -21,7 +21,7 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
 	n := nodes[1]
-	n.createSequence(&snowraftv1.Sequence{Name: "orders"})
+	n.createSequence(relaxed("orders"))
 	n.createSequence(strict("strict"))
 	for _, o := range nodes {
 		o.cfg.GossipAddr = o.server.GossipAddr() // where the others look for it

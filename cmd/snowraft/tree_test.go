@@ -155,7 +155,7 @@ func TestCompletion(t *testing.T) {
 		"gateway --redis-create":   "relaxed",
 		"layout":                   "create",
 		"seq":                      "delete",
-		"seq create --mode":        "strict",
+		"seq create --mode":        "relaxed",
 		"seq update --reset":       "monthly",
 		"seq create --time-zone":   "Europe/Berlin",
 		"help member":              "remove",

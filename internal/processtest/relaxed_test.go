@@ -17,7 +17,7 @@ func TestRelaxedSequence(t *testing.T) {
 	// that is lost costs.
 	const clients, block = 64, 20_000
 	members := startCluster(t, 3)
-	n := newNumbering(t, members, &snowraftv1.Sequence{Name: "relaxed", MinBlock: block, MaxBlock: block})
+	n := newNumbering(t, members, &snowraftv1.Sequence{Name: "relaxed", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED, MinBlock: block, MaxBlock: block})
 	n.clients(clients, 0)
 	first := leader(t, members)
 	kills := 0

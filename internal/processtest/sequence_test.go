@@ -18,7 +18,7 @@ func TestNumbersWaitForTheNextLeader(t *testing.T) {
 	l := leader(t, members)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	resp, err := l.numbers.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}})
+	resp, err := l.numbers.CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}})
 	if err != nil || len(resp.GetUnreachedMembers()) > 0 {
 		t.Fatalf("%v, %v", resp, err)
 	}

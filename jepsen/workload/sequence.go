@@ -44,9 +44,9 @@ func (w *World) Create(ctx context.Context, sequences ...*snowraftv1.Sequence) e
 }
 
 func (w *World) noteSequence(name string, mode snowraftv1.SequenceMode) {
-	line := history.Sequence{Name: name, Mode: history.ModeRelaxed}
-	if mode == snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT {
-		line.Mode = history.ModeStrict
+	line := history.Sequence{Name: name, Mode: history.ModeStrict}
+	if mode == snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED {
+		line.Mode = history.ModeRelaxed
 	}
 	w.Journal.Add(history.Line{Sequence: &line})
 }

@@ -37,7 +37,7 @@ var sequenceFields = []sequenceField{
 		spec.Max = orElse(m.Max, upward(spec, math.MaxInt64, spec.GetStart()))
 	}},
 	{"mode", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-		spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED))
+		spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT))
 	}},
 	{"block_duration_ms", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 		spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())

@@ -27,7 +27,7 @@ const (
 type SequenceMode int32
 
 const (
-	// Means relaxed.
+	// Means strict.
 	SequenceMode_SEQUENCE_MODE_UNSPECIFIED SequenceMode = 0
 	// Every member numbers from blocks in its memory: fast, also without a quorum
 	// for a while, unique, ascending per member.

@@ -16,7 +16,7 @@ import (
 
 // What a sequence is where nothing is said; 0 and "" mean these in the API.
 const (
-	defaultMode     = "relaxed"
+	defaultMode     = "strict"
 	defaultReset    = "none"
 	defaultTimeZone = "UTC"
 )
@@ -52,7 +52,7 @@ func addSpecFlags(cmd *cobra.Command, update bool) *specFlags {
 	}
 	zone := cli.FreeTextValue(&f.timeZone, "ZONE")
 	zone.Among = someTimeZones
-	add("mode", cli.ChoiceValue(&f.mode, apijson.Words[snowraftv1.SequenceMode]()...), "relaxed: members issue numbers from blocks in memory; strict: the leader issues them in one order")
+	add("mode", cli.ChoiceValue(&f.mode, apijson.Words[snowraftv1.SequenceMode]()...), "strict: the leader issues numbers in one order; relaxed: faster, members issue them from blocks in memory")
 	add("start", cli.NumberValue(&f.start), "first number of each period (default: 1, or -1 with a negative increment)")
 	add("increment", cli.NumberValue(&f.increment), "difference of consecutive numbers, not 0 (default: 1)")
 	add("min", cli.NumberValue(&f.min), "least number (default: --start, or no limit with a negative increment)")
@@ -104,6 +104,11 @@ func newCreate(a *cli.App) *cobra.Command {
 		Long: `Create a sequence. Creating an identical sequence again succeeds. Creating a different
 one under an existing name fails.
 
+A sequence is strict by default: each number is greater than all numbers that any member
+returned before. If unique numbers are enough, --mode relaxed is faster and works without
+quorum for a while. A relaxed sequence can become strict later, but the numbers that it
+issued before stay out of order.
+
 The cluster remembers which numbers a deleted sequence issued. Creating a sequence that
 would repeat them under the same name fails, unless --force is given: choose a --start
 beyond them instead.
@@ -111,7 +116,8 @@ beyond them instead.
 A name has 1 to 128 bytes of printable UTF-8 in Unicode normalization form C (NFC),
 without spaces. Case matters. Names that begin with $ are reserved.`,
 		Example: `  snowraft seq create orders
-  snowraft seq create invoices --mode strict --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
+  snowraft seq create parcels --mode relaxed
+  snowraft seq create invoices --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'
   snowraft seq create shop/east --start 1 --increment 2
   snowraft seq create countdown --start 10 --increment -1 --min 0`,
 		Args: newArgs,
