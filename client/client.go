@@ -94,7 +94,7 @@ func seedAddresses(addrs []string) ([]string, error) {
 		}
 		host, port, err := net.SplitHostPort(addr)
 		if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n == 0 || host == "" || strings.Contains(host, "/") {
-			return nil, fmt.Errorf("client: %q is no address of a member: expected host:port", given)
+			return nil, fmt.Errorf("client: member address %q: expected host:port", given)
 		}
 		seeds = append(seeds, addr)
 	}

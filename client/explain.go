@@ -79,7 +79,7 @@ func plain(message string) string {
 		return "what answers there closes the connection at once: perhaps it expects TLS, or is no member"
 	case foreign(message):
 		message, _, _ = strings.Cut(strings.TrimPrefix(message, foreignStatus), ";")
-		return "what answers there is no member, but perhaps a proxy: " + message
+		return "not a Snowraft member (possibly a proxy): " + message
 	}
 	return message
 }

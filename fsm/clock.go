@@ -24,7 +24,7 @@ func (s *State) checkClock(now int64, l *layout) *Refused {
 	config := s.Config()
 	threshold, swap := config.GetWaitThresholdMs(), config.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP
 	if behind := minus(s.observed, now); behind > threshold && !swap {
-		return refuseClock(behind, s.observed-threshold, "behind the cluster's, and at most %d ms are allowed", threshold)
+		return refuseClock(behind, s.observed-threshold, "behind the observed clock, limit %d ms", threshold)
 	}
 	if epoch := l.layout.MillisAt(0); now < epoch {
 		return refuseClock(minus(epoch, now), epoch, "before the epoch of layout %q", l.name)
@@ -34,7 +34,7 @@ func (s *State) checkClock(now int64, l *layout) *Refused {
 
 func refuseClock(behind, retryAt int64, format string, arg any) *Refused {
 	refused := refuse(commandv1.Refusal_REFUSAL_CLOCK_BEHIND,
-		"the clock is %d ms "+format+": set it right, nothing else is needed", behind, arg)
+		"clock is %d ms "+format+"; correct the clock", behind, arg)
 	refused.BehindMillis = behind
 	return refused.retryAt(retryAt)
 }

@@ -39,7 +39,7 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 	}
 	switch {
 	case spec.GetIncrement() == 0:
-		return invalid("an increment of 0, expected another number")
+		return invalid("increment must not be 0")
 	case spec.GetMin() > spec.GetMax():
 		return invalid("a minimum of %d above the maximum of %d: lower the one or raise the other "+
 			"(where none was given, the minimum is the start, or with a negative increment the maximum is)", spec.GetMin(), spec.GetMax())

@@ -154,6 +154,7 @@ func TestCompletion(t *testing.T) {
 		"serve --initial-rollback": "swap",
 		"gateway --redis-create":   "relaxed",
 		"layout":                   "create",
+		"member":                   "leave",
 		"seq":                      "delete",
 		"seq create --mode":        "relaxed",
 		"seq update --reset":       "monthly",

@@ -10,7 +10,7 @@ import (
 )
 
 // ErrStrict says that a sequence is numbered by the leader alone.
-var ErrStrict = errors.New("the sequence is strict: the leader numbers it, and nobody gets a block of it")
+var ErrStrict = errors.New("sequence is strict: blocks are not available; call NextNumbers")
 
 // counter is a sequence as this member knows it, and its own numbers of it while
 // it is relaxed. Counters appear when they are used first.

@@ -52,7 +52,7 @@ func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseReq
 
 // ErrNoLeader says that no member is known to lead: there is no quorum now, or
 // an election is under way.
-var ErrNoLeader = errors.New("no leader is known now: an election is under way, or a majority of the voters can't be reached, or this member is of no cluster yet")
+var ErrNoLeader = errors.New("no leader: election in progress, quorum lost, or this member has not joined a cluster")
 
 func (g leaderGranter) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
 	l, err := g.m.leader()
