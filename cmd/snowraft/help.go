@@ -52,7 +52,8 @@ func exitCodes() *cobra.Command {
      outcome, the exit code is 3 only if a second run would do no harm.
 
 After exit code 1 or 3, what was printed before stands: "id" and "seq next" request
-large numbers in several calls.
+large numbers in several calls. With -o json, the error is a google.rpc.Status in
+JSON, as over HTTP, on a line of its own.
 
 A client command that is ended by a signal has no exit code of its own: shells
 report 128 plus the signal's number, so 130 after Ctrl-C.`,
