@@ -146,6 +146,24 @@ func TestLeave(t *testing.T) {
 	nodes[0].mustGenerate(10)
 }
 
+func TestSecondLeaveIsRefused(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	nodes[1].crash()
+	nodes[2].crash()
+	until(t, "one of two calls finds the other", func() bool {
+		reasons := make(chan string)
+		for range 2 {
+			go func() { // without a quorum it waits for a leader
+				_, err := nodes[0].cluster.Leave(t.Context(), &snowraftv1.LeaveRequest{})
+				reasons <- reason(err)
+			}()
+		}
+		first, second := <-reasons, <-reasons
+		return first == rpc.AlreadyLeaving || second == rpc.AlreadyLeaving
+	})
+}
+
 func TestRemoveThatWouldBreakTheQuorum(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)

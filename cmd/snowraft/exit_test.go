@@ -73,7 +73,10 @@ func TestExitCodeOfScripts(t *testing.T) {
 	} {
 		t.Run(tc.name+" "+tc.line, func(t *testing.T) {
 			t.Parallel()
-			f := newFakeAPI(t)
+			f, timeout := newFakeAPI(t), "5s"
+			if tc.err == nil {
+				timeout = "1s"
+			}
 			f.first(func(ctx context.Context) error {
 				if tc.err == nil {
 					<-ctx.Done()
@@ -81,7 +84,7 @@ func TestExitCodeOfScripts(t *testing.T) {
 				}
 				return tc.err
 			})
-			if _, stderr, code := command(t, append(strings.Fields(tc.line), "--addr", f.address)...); code != tc.want {
+			if _, stderr, code := command(t, append(strings.Fields(tc.line), "--addr", f.address, "--timeout", timeout)...); code != tc.want {
 				t.Errorf("exit code %d, want %d; %s", code, tc.want, stderr)
 			}
 		})
@@ -98,12 +101,12 @@ func TestExitCodeAfterALostAnswer(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]int{"seq set orders 5": cli.ExitFailed, "seq next orders": cli.ExitRepeatable} {
 		f := newFakeAPI(t)
-		f.first(func(ctx context.Context) error {
+		f.first(func(context.Context) error {
 			if len(f.asked()) == 1 {
 				return rpc.NewError(rpc.NoLeader, "no leader")
 			}
-			<-ctx.Done()
-			return ctx.Err()
+			<-t.Context().Done() // longer than the command waits
+			return t.Context().Err()
 		})
 		_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "--timeout", "1s")...)
 		if code != want || (want == cli.ExitFailed) == strings.Contains(stderr, rpc.NoLeader) {

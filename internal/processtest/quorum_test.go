@@ -65,7 +65,7 @@ func TestLostQuorum(t *testing.T) {
 		t.Errorf("it issued nothing for %v while it had a window", gap)
 	}
 	_, stderr, code := command(t, at(survivor), "id")
-	if code != 1 || !strings.Contains(stderr, "[WINDOW_ENDED]") || !strings.Contains(stderr, "restore its quorum") {
+	if code != 3 || !strings.Contains(stderr, "[WINDOW_ENDED]") || !strings.Contains(stderr, "restore its quorum") {
 		t.Errorf("snowraft id: exit code %d, %s", code, stderr)
 	}
 	if problem := answer[snowraftv1.GetStatusResponse](t, at(survivor), "status").GetProblem(); !strings.Contains(problem, "window ended") {
