@@ -206,7 +206,7 @@ func TestMetricsPageListsWhatIsExported(t *testing.T) {
 			`snowraft_requests_total{code="OK",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason=""} 2`,
 			`snowraft_requests_total{code="INVALID_ARGUMENT",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason="INVALID_ARGUMENT"} 1`,
 			`snowraft_requests_total{code="OK",method="GET /v1/status",protocol="http",reason=""} 1`,
-			`snowraft_requests_total{code="UNIMPLEMENTED",method="other",protocol="http",reason=""} 1`,
+			`snowraft_requests_total{code="UNIMPLEMENTED",method="other",protocol="http",reason="METHOD_NOT_ALLOWED"} 1`,
 			`snowraft_requests_total{code="INVALID_ARGUMENT",method="other",protocol="redis",reason="INVALID_ARGUMENT"} 1`,
 			`snowraft_request_duration_seconds_count{method="snowraft.v1.IdService/GenerateIds",protocol="grpc"} 4`,
 			`snowraft_request_duration_seconds_count{method="incr",protocol="redis"} 1`,

@@ -79,7 +79,7 @@ func (q Numbers) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersReq
 	if err != nil {
 		return nil, err
 	}
-	return wire.NextResponse(req.GetSequence(), n, true), nil
+	return wire.NumbersResponse(req.GetSequence(), n, true), nil
 }
 
 // GetLast returns the last number that was issued.

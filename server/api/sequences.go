@@ -112,7 +112,7 @@ func (q sequences) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersR
 	if err != nil {
 		return nil, err
 	}
-	return wire.NextResponse(req.GetSequence(), n, false), nil
+	return wire.NumbersResponse(req.GetSequence(), n, false), nil
 }
 
 // GetLast returns the last number; to another member as the leader.

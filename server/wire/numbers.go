@@ -35,9 +35,9 @@ func Numbers(m *snowraftv1.NextNumbersResponse, count uint64) (member.Numbering,
 	return n, err
 }
 
-// NextResponse returns numbers as they travel, with texts unless a member asks, which writes them
+// NumbersResponse returns numbers as they travel, with texts unless a member asks, which writes them
 // itself.
-func NextResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextNumbersResponse {
+func NumbersResponse(name string, n member.Numbering, texts bool) *snowraftv1.NextNumbersResponse {
 	m := &snowraftv1.NextNumbersResponse{
 		Sequence: name, First: n.First, Count: uint32(n.Count), Increment: n.Increment, //nolint:gosec // at most limits.Count
 		Period: sequence.Period(n.Period).String(),

@@ -19,13 +19,13 @@ func TestAnswersOfOtherMembers(t *testing.T) {
 	if text := string(n.Append(nil, 1)); text != "20260302-10" {
 		t.Errorf("the second is %s", text)
 	}
-	if again := NextResponse("s", n, true); again.GetIssuedAtMs() != at || again.GetPeriod() != good.GetPeriod() || again.GetTimeZone() != good.GetTimeZone() || len(again.GetTexts()) != 2 {
+	if again := NumbersResponse("s", n, true); again.GetIssuedAtMs() != at || again.GetPeriod() != good.GetPeriod() || again.GetTimeZone() != good.GetTimeZone() || len(again.GetTexts()) != 2 {
 		t.Errorf("it travels on as %v", again)
 	}
 	for _, strict := range []bool{false, true} {
 		n.Strict = strict
-		if again, err := Numbers(NextResponse("s", n, false), 2); err != nil || again.Strict != strict {
-			t.Errorf("strict %v: Numbers(NextResponse()) = %+v, %v", strict, again, err)
+		if again, err := Numbers(NumbersResponse("s", n, false), 2); err != nil || again.Strict != strict {
+			t.Errorf("strict %v: Numbers(NumbersResponse()) = %+v, %v", strict, again, err)
 		}
 	}
 	for name, m := range map[string]*snowraftv1.NextNumbersResponse{
