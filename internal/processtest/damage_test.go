@@ -124,7 +124,7 @@ func longLog(t *testing.T, askAt *member, entries uint64) {
 	for range 30 {
 		wg.Go(func() {
 			for ctx.Err() == nil {
-				_, _ = askAt.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{})
+				_, _ = askAt.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{WaitThresholdMs: new(int64(1000))}})
 			}
 		})
 	}
