@@ -13,7 +13,6 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/names/nfc"
-	"github.com/snowraft/snowraft/server/redis"
 )
 
 // Config describes a member with all its interfaces.
@@ -44,21 +43,17 @@ type Config struct {
 	// quorum waits for it. It can only join.
 	Nonvoter bool
 
-	// RedisCreate says what becomes of a key that is no sequence when a Redis
-	// client increments it: "strict" or "relaxed" creates a sequence of that mode,
-	// "off" refuses; empty: "strict".
-	RedisCreate string
-
 	// Lanes is how many lanes each layout gets; 0 is 1.
 	Lanes int
 
 	// The configuration of a cluster that this member starts; 0 and "" are not given,
-	// which is 10 min, 1 s, 500 ms, "refuse". A member of a cluster that has another
+	// which is 10 min, 1 s, 500 ms, "refuse", "off". A member of a cluster that has another
 	// value of a given one logs a warning.
 	MaxWindow      time.Duration
 	WaitThreshold  time.Duration
 	MaxClockOffset time.Duration
 	Rollback       string
+	RedisCreate    string
 
 	Logger  *slog.Logger
 	Version string
@@ -91,8 +86,8 @@ func (c Config) withDefaults() (Config, error) {
 	if _, err := rollbackPolicy(c.Rollback); err != nil {
 		return c, err
 	}
-	if _, err := redis.ParseCreateMode(c.RedisCreate); err != nil {
-		return c, fmt.Errorf("redis-%w", err)
+	if _, err := autoCreate(c.RedisCreate); err != nil {
+		return c, err
 	}
 	return c, nil
 }

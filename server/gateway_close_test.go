@@ -17,11 +17,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
 )
 
 // A gateway finishes the calls in progress, then says of everything that it ends.
 func TestGatewayCloses(t *testing.T) {
-	nodes := startCluster(t, 1)
+	nodes := startCluster(t, 1, func(c *server.Config) { c.RedisCreate = "strict" })
 	nodes[0].mustGenerate(1)
 	before := goleak.IgnoreCurrent()
 	g := openGateway(t, nodes[0].server.APIAddr())

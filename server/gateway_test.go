@@ -15,6 +15,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
 )
 
 func TestGatewayGRPC(t *testing.T) {
@@ -123,7 +124,7 @@ func TestGatewaySequences(t *testing.T) {
 
 func TestGatewayOtherProtocols(t *testing.T) {
 	t.Parallel()
-	g := inFront(t, startCluster(t, 3))
+	g := inFront(t, startCluster(t, 3, func(c *server.Config) { c.RedisCreate = "strict" }))
 	for _, c := range []struct{ method, path, body, want string }{
 		{"POST", "/v1/layouts", `{"name":"t","fields":[{"kind":"time","bits":41},{"kind":"worker","bits":10},{"kind":"sequence","bits":12}],"unitMs":"1","epochAtMs":"0"}`, `"name":"t"`},
 		{"POST", "/v1/ids:generate", `{"count":3,"layout":"t"}`, `"first":"`},

@@ -19,12 +19,14 @@ const initialRetry = time.Second
 
 // given returns the settings of a new cluster that are given; the others are 0.
 func (c Config) given() *commandv1.Config {
-	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked it
+	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked both
+	create, _ := autoCreate(c.RedisCreate)
 	return &commandv1.Config{
 		MaxWindowMs:      c.MaxWindow.Milliseconds(),
 		WaitThresholdMs:  c.WaitThreshold.Milliseconds(),
 		MaxClockOffsetMs: c.MaxClockOffset.Milliseconds(),
 		Rollback:         policy,
+		RedisCreate:      create,
 	}
 }
 
@@ -45,6 +47,20 @@ func rollbackPolicy(name string) (commandv1.RollbackPolicy, error) {
 		return commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP, nil
 	}
 	return 0, fmt.Errorf("rollback %q: expected refuse or swap", name)
+}
+
+func autoCreate(name string) (commandv1.AutoCreate, error) {
+	switch name {
+	case "":
+		return commandv1.AutoCreate_AUTO_CREATE_UNSPECIFIED, nil
+	case "off":
+		return commandv1.AutoCreate_AUTO_CREATE_OFF, nil
+	case "relaxed":
+		return commandv1.AutoCreate_AUTO_CREATE_RELAXED, nil
+	case "strict":
+		return commandv1.AutoCreate_AUTO_CREATE_STRICT, nil
+	}
+	return 0, fmt.Errorf("redis-create %q: expected off, relaxed or strict", name)
 }
 
 // warnInitial warns of each given setting that the cluster has another value of. It waits for a

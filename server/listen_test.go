@@ -52,7 +52,7 @@ func TestRedisAddress(t *testing.T) {
 	}
 }
 
-func TestWhatRedisClientsMayCreate(t *testing.T) {
+func TestInitialRedisCreateIsChecked(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, "m1", func(c *server.Config) { c.RedisCreate = "maybe" })
 	if _, err := server.Open(t.Context(), n.cfg); err == nil || !strings.Contains(err.Error(), "redis-create") {
@@ -63,7 +63,7 @@ func TestWhatRedisClientsMayCreate(t *testing.T) {
 // What Redis clients are refused says what to do, once, and is counted.
 func TestRedisRefusals(t *testing.T) {
 	t.Parallel()
-	n := newNode(t, "m1", func(c *server.Config) { c.RedisAddr, c.RedisCreate, c.BootstrapExpect = "127.0.0.1:0", "off", 1 }).start()
+	n := newNode(t, "m1", func(c *server.Config) { c.RedisAddr, c.BootstrapExpect = "127.0.0.1:0", 1 }).start()
 	leader(t, []*node{n})
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(t.Context(), "tcp", n.server.RedisAddr())
@@ -76,7 +76,7 @@ func TestRedisRefusals(t *testing.T) {
 	}
 	answers := bufio.NewReader(conn)
 	for _, want := range []string{
-		"-ERR there is no sequence \"orders\": 'snowraft seq create' adds one\r\n", "-ERR wrong number of arguments for 'incr' command\r\n",
+		"-ERR there is no sequence \"orders\": create it with \"snowraft seq create orders\"\r\n", "-ERR wrong number of arguments for 'incr' command\r\n",
 	} {
 		if got, err := answers.ReadString('\n'); got != want || err != nil {
 			t.Errorf("%q, %v, expected %q", got, err, want)

@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		Ready: s.Ready, Left: func() { s.Finish(nil) },
 	})
 	err = s.front.Open(frontend.Behind{
-		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve, RedisCreate: cfg.RedisCreate,
+		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))

@@ -49,6 +49,7 @@ func TestAnswers(t *testing.T) {
 		{"config set --wait-threshold 2s --max-clock-offset 1s --if-generation 7", &snowraftv1.UpdateConfigRequest{
 			Config: &snowraftv1.Config{WaitThresholdMs: proto.Int64(2000), MaxClockOffsetMs: proto.Int64(1000)}, ExpectedGeneration: proto.Uint64(7),
 		}},
+		{"config set --redis-create strict", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{RedisCreate: snowraftv1.AutoCreate_AUTO_CREATE_STRICT.Enum()}}},
 		{"clock reset", &snowraftv1.ResetObservedClockRequest{}},
 		{"seq create orders", &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders"}}},
 		{"seq create invoices --start -5 --increment 2 --min -9 --max 9000000000000000000 --mode strict --block-duration 1m --min-block 1 --max-block 2 --reset daily --time-zone Asia/Tokyo --format {seq:base62} --description text --force",

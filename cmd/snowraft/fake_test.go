@@ -178,7 +178,7 @@ func (f *fakeAPI) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (
 
 var fakeConfig = &snowraftv1.Config{
 	MaxWindowMs: proto.Int64(600000), WaitThresholdMs: proto.Int64(1000), MaxClockOffsetMs: proto.Int64(500),
-	Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE.Enum(), Generation: 7,
+	Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE.Enum(), RedisCreate: snowraftv1.AutoCreate_AUTO_CREATE_OFF.Enum(), Generation: 7,
 }
 
 func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {

@@ -148,18 +148,18 @@ func TestCompletion(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"decode 1 --layout":        "twitter",
-		"id --encoding":            "base58",
-		"id --output":              "json",
-		"serve --initial-rollback": "swap",
-		"gateway --redis-create":   "relaxed",
-		"layout":                   "create",
-		"member":                   "leave",
-		"seq":                      "delete",
-		"seq create --mode":        "relaxed",
-		"seq update --reset":       "monthly",
-		"seq create --time-zone":   "Europe/Berlin",
-		"help member":              "remove",
+		"decode 1 --layout":         "twitter",
+		"id --encoding":             "base58",
+		"id --output":               "json",
+		"serve --initial-rollback":  "swap",
+		"config set --redis-create": "relaxed",
+		"layout":                    "create",
+		"member":                    "leave",
+		"seq":                       "delete",
+		"seq create --mode":         "relaxed",
+		"seq update --reset":        "monthly",
+		"seq create --time-zone":    "Europe/Berlin",
+		"help member":               "remove",
 	} {
 		a := newTestApp()
 		a.Stderr = io.Discard // cobra tells of the directive there

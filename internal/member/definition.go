@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
@@ -133,13 +134,24 @@ func (e *UnknownSequenceError) Error() string {
 	case e.Never != nil:
 		return "unknown sequence: " + e.Never.Error()
 	case len(e.Near) == 0:
-		return fmt.Sprintf("there is no sequence %q: 'snowraft seq create' adds one", e.Sequence)
+		return fmt.Sprintf("there is no sequence %q: create it with \"snowraft seq create %s\"", e.Sequence, argument(e.Sequence))
 	}
 	var near []string
 	for _, name := range e.Near {
 		near = append(near, strconv.Quote(name))
 	}
-	return fmt.Sprintf("there is no sequence %q, did you mean %s?", e.Sequence, strings.Join(near, " or "))
+	return fmt.Sprintf("there is no sequence %q: use %s, or create it with \"snowraft seq create %s\"", e.Sequence, strings.Join(near, " or "), argument(e.Sequence))
+}
+
+// argument returns a name as a shell takes it unquoted, or NAME if the shell would take it for more.
+func argument(name string) string {
+	special := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-./:@%+=,", r)
+	}
+	if strings.HasPrefix(name, "-") || strings.ContainsFunc(name, special) {
+		return "NAME"
+	}
+	return name
 }
 
 // unknownSequence is that there is no such sequence, which settleSequence or the log has settled. It

@@ -27,7 +27,7 @@ const retryable = "LOADING "
 // listenRedis has members that were not started yet listen for Redis clients.
 func (m *member) listenRedis() string {
 	address := freeAddress(m.t)
-	m.flags = append(m.flags, "--redis-addr", address)
+	m.flags = append(m.flags, "--redis-addr", address, "--initial-redis-create", "strict")
 	return address
 }
 

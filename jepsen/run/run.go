@@ -118,6 +118,7 @@ func (r *run) open(ctx context.Context) (err error) {
 		Dir: r.Dir, Binary: program(r.Programs), Upgrade: nextProgram(r.Programs), Members: r.Plan.Members, Journal: r.journal,
 		Flags: []string{
 			"--initial-max-window", r.maxWindow().String(), "--initial-wait-threshold", r.waitThreshold().String(), "--initial-max-clock-offset", maxOffset.String(),
+			"--initial-redis-create", "strict",
 		},
 	}
 	cfg.Flags = append(cfg.Flags, r.Plan.Flags...)

@@ -15,7 +15,7 @@ import (
 type Process interface {
 	// Exists and Create are as in redis.Backend.
 	Exists(ctx context.Context, sequence string) (bool, error)
-	Create(ctx context.Context, sequence string, strict bool) error
+	Create(ctx context.Context, sequence string) (created bool, err error)
 	Info() redis.Info
 	// Failure is not nil when the process is of no use any more.
 	Failure() error
@@ -66,9 +66,10 @@ func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error)
 	return ok, wire.Status(err)
 }
 
-// Create creates a sequence, strict or relaxed.
-func (b redisBackend) Create(ctx context.Context, sequence string, strict bool) error {
-	return wire.Status(b.Process.Create(ctx, sequence, strict))
+// Create creates a sequence, if the cluster has an INCR do that.
+func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error) {
+	created, err := b.Process.Create(ctx, sequence)
+	return created, wire.Status(err)
 }
 
 // webBackend implements [web.Backend].

@@ -76,8 +76,6 @@ type Behind struct {
 	Services func(grpc.ServiceRegistrar) error
 	// Serve is the interceptor of unary calls, inside of what all calls have.
 	Serve grpc.UnaryServerInterceptor
-	// RedisCreate is as [redis.ParseCreateMode] reads it.
-	RedisCreate string
 }
 
 // Issuer returns an issuer that counts in the front's metrics.
@@ -99,9 +97,8 @@ func (f *Front) Open(b Behind) (err error) {
 	f.open(func() error { return f.grpc.Serve(f.inner.listener) })
 	f.open(func() error { return f.grpc.Serve(f.ports.API) })
 	if f.ports.Redis != nil {
-		create, _ := redis.ParseCreateMode(b.RedisCreate) // it was checked with the configuration
 		f.redis = redis.New(redis.Config{
-			Backend: redisBackend{b.Issuer, b.Process}, Create: create, Logger: f.logger,
+			Backend: redisBackend{b.Issuer, b.Process}, Logger: f.logger,
 			Meter: func(command string) redis.Meter { return f.metrics.requests.of(protocolRedis, command) },
 		})
 		f.open(func() error { return f.redis.Serve(f.ports.Redis) })

@@ -7,7 +7,6 @@ import (
 	"os"
 
 	"github.com/snowraft/snowraft/internal/names/nfc"
-	"github.com/snowraft/snowraft/server/redis"
 )
 
 // Config describes a gateway.
@@ -22,8 +21,6 @@ type Config struct {
 	HTTPAddr string
 	// RedisAddr is where Redis clients connect; empty: nowhere.
 	RedisAddr string
-	// RedisCreate is as in server.Config.
-	RedisCreate string
 
 	Logger  *slog.Logger
 	Version string
@@ -45,9 +42,6 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if len(c.Members) == 0 {
 		return c, errors.New("members is empty: a gateway needs the API address of a member")
-	}
-	if _, err := redis.ParseCreateMode(c.RedisCreate); err != nil {
-		return c, fmt.Errorf("redis-%w", err)
 	}
 	return c, nil
 }

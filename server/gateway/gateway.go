@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,6 +32,8 @@ type Gateway struct {
 	clock  clock.Source
 	client *client.Client
 	source *source
+	// createsAt is when an INCR may create a sequence, on the monotonic clock in ms.
+	createsAt atomic.Int64
 
 	closeOnce sync.Once
 	closeErr  error
@@ -65,7 +68,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	})
 	issuer := g.Issuer(g.source)
 	err = g.front.Open(frontend.Behind{
-		Issuer: issuer, Process: process{m, g}, Services: services{issuer, m}.register, Serve: m.serve, RedisCreate: cfg.RedisCreate,
+		Issuer: issuer, Process: process{m, g}, Services: services{issuer, m}.register, Serve: m.serve,
 	})
 	if err != nil {
 		ports.Close()

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/snowraft/snowraft/client"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -10,6 +11,10 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/redis"
 )
+
+// offAge is how long a gateway creates no sequences after a member said that the configuration allows none. What allows
+// them is read each time.
+const offAge = time.Second
 
 // process implements [frontend.Process] for a gateway.
 type process struct {
@@ -29,13 +34,27 @@ func (p process) Exists(ctx context.Context, sequence string) (bool, error) {
 	return err == nil, err
 }
 
-// Create creates a sequence that starts at 1, unless there is one of that name.
-func (p process) Create(ctx context.Context, sequence string, strict bool) error {
-	err := p.ask(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, api.Creation(sequence, strict), new(snowraftv1.CreateSequenceResponse))
-	if errors.Is(err, client.ErrSequenceExists) {
-		return nil // created meanwhile, as another client chose
+// Create creates a sequence that starts at 1, unless there is one of that name or the configuration has an INCR create
+// none.
+func (p process) Create(ctx context.Context, sequence string) (created bool, err error) {
+	now := p.g.clock().Mono
+	if now < p.g.createsAt.Load() {
+		return false, nil
 	}
-	return err
+	resp := new(snowraftv1.GetConfigResponse)
+	if err := p.ask(ctx, snowraftv1.ClusterService_GetConfig_FullMethodName, &snowraftv1.GetConfigRequest{}, resp); err != nil {
+		return false, err
+	}
+	req, ok := api.Creation(sequence, resp.GetConfig())
+	if !ok {
+		p.g.createsAt.Store(now + offAge.Milliseconds())
+		return false, nil
+	}
+	err = p.ask(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, req, new(snowraftv1.CreateSequenceResponse))
+	if errors.Is(err, client.ErrSequenceExists) {
+		err = nil // created meanwhile, as another client chose
+	}
+	return err == nil, err
 }
 
 // Failure is nil: nothing that can break is kept here.

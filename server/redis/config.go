@@ -2,35 +2,14 @@ package redis
 
 import (
 	"cmp"
-	"fmt"
 	"log/slog"
 
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// CreateMode says what the first INCR of a key that is no sequence does; empty is CreateStrict.
-type CreateMode string
-
-// The modes that sequences are created in.
-const (
-	CreateStrict  CreateMode = "strict"
-	CreateRelaxed CreateMode = "relaxed"
-	CreateOff     CreateMode = "off" // the INCR is refused
-)
-
-// ParseCreateMode returns the mode of that name.
-func ParseCreateMode(name string) (CreateMode, error) {
-	switch mode := CreateMode(name); mode {
-	case "", CreateStrict, CreateRelaxed, CreateOff:
-		return mode, nil
-	}
-	return "", fmt.Errorf("create is %q, expected strict, relaxed or off", name)
-}
-
 // Config describes a server of the Redis protocol. All but Backend may be left out.
 type Config struct {
 	Backend Backend
-	Create  CreateMode
 	Logger  *slog.Logger
 	// Meter, if not nil, returns the meter of a command that is served, by its lower-case name, or of
 	// "other", which is all else that clients send. HELLO with another protocol is not counted as

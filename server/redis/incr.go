@@ -173,14 +173,18 @@ func exhausted(err error) bool {
 	return err != nil && rpc.FromError(err).Reason == rpc.SequenceExhausted
 }
 
-// next gives out numbers, and creates the sequence if that is configured.
+// next issues numbers, and creates the sequence first if the cluster lets INCR do so.
 func (c *conn) next(key string, count uint64) (first, increment int64, err error) {
 	err = c.call(func(ctx context.Context, b Backend) error {
 		first, increment, err = b.Next(ctx, key, count)
-		if err == nil || c.s.cfg.Create == CreateOff || rpc.FromError(err).Reason != rpc.UnknownSequence {
+		if err == nil || rpc.FromError(err).Reason != rpc.UnknownSequence {
 			return err
 		}
-		if err := b.Create(ctx, key, c.s.cfg.Create != CreateRelaxed); err != nil {
+		created, failed := b.Create(ctx, key)
+		switch {
+		case failed != nil:
+			return failed
+		case !created:
 			return err
 		}
 		first, increment, err = b.Next(ctx, key, count)

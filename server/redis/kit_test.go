@@ -18,6 +18,7 @@ type fake struct {
 	sequences sync.Map // string -> *sequence
 	ids       atomic.Uint64
 	info      redis.Info
+	off       bool // no sequence is created
 	// before, if set, is asked before each call, which fails with its error.
 	before func(ctx context.Context, call, sequence string) error
 
@@ -91,13 +92,16 @@ func (f *fake) Exists(ctx context.Context, name string) (bool, error) {
 	return ok, nil
 }
 
-func (f *fake) Create(ctx context.Context, name string, strict bool) error {
+func (f *fake) Create(ctx context.Context, name string) (bool, error) {
 	f.creates.Add(1)
 	if err := f.ask(ctx, "create", name); err != nil {
-		return err
+		return false, err
 	}
-	f.add(name, 1, 1, -1, strict)
-	return nil
+	if f.off {
+		return false, nil
+	}
+	f.add(name, 1, 1, -1, true)
+	return true, nil
 }
 
 // add adds a sequence; left -1 is no end.

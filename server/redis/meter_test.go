@@ -70,10 +70,10 @@ func (m *meters) want(t *testing.T, want map[string]uint64) (calls int) {
 // Every command is counted, with its own outcome, also each of a pipeline that fail together.
 func TestMetersCountEveryCommand(t *testing.T) {
 	t.Parallel()
-	f, m := &fake{}, newMeters()
+	f, m := &fake{off: true}, newMeters()
 	f.add("one", 1, 1, 1, true)
 	f.add("fast", 1, 1, -1, false)
-	_, addr := start(t, redis.Config{Backend: f, Create: redis.CreateOff, Meter: m.of})
+	_, addr := start(t, redis.Config{Backend: f, Meter: m.of})
 	all(t, addr, "HELLO 3\r\nHELLO 2\r\nPING\r\nPing x\r\nINCR one\r\nGET one\r\nGET none\r\nEXISTS none\r\nQUIT\r\n")
 	m.want(t, map[string]uint64{"hello": 2, "ping": 2, "incr": 1, "get": 2, "exists": 1, "quit": 1})
 	all(t, addr, "INCR none\r\nINCR none\r\nINCRBY none 3\r\nINCR one\r\nSNOWRAFT.ID none\r\nINCR\r\nINCRBY one 0\r\nSET one 5\r\nFOO\r\n")

@@ -92,40 +92,21 @@ func TestClientThatReadsLast(t *testing.T) {
 	}
 }
 
-func TestCreateModes(t *testing.T) {
+func TestIncrementsCreateIfTheClusterLetsThem(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		mode   string
-		want   string
-		strict bool
-	}{
-		{"", ":1\r\n:4\r\n", true},
-		{"strict", ":1\r\n:4\r\n", true},
-		{"relaxed", ":1\r\n:4\r\n", false},
-		{"off", strings.Repeat("-ERR there is no sequence orders\r\n", 2), false},
-	} {
-		t.Run(tc.mode, func(t *testing.T) {
-			t.Parallel()
-			mode, err := redis.ParseCreateMode(tc.mode)
-			if err != nil {
-				t.Fatal(err)
-			}
-			f := &fake{}
-			_, addr := start(t, redis.Config{Backend: f, Create: mode})
-			if got := all(t, addr, "INCR orders\r\nPING\r\nINCRBY orders 3\r\n"); strings.Replace(got, "+PONG\r\n", "", 1) != tc.want {
-				t.Errorf("got  %q\nwant %q", got, tc.want)
-			}
-			s, err := f.find("orders")
-			if (err == nil) == (tc.mode == "off") || (err == nil && s.strict != tc.strict) {
-				t.Errorf("the sequence is %v, %v", s, err)
-			}
-			if n := f.creates.Load(); n > 1 {
-				t.Errorf("it was created %d times", n)
-			}
-		})
-	}
-	if _, err := redis.ParseCreateMode("maybe"); err == nil {
-		t.Error("a mode that does not exist is taken")
+	for _, off := range []bool{false, true} {
+		f := &fake{off: off}
+		_, addr := start(t, redis.Config{Backend: f})
+		want, creates := ":1\r\n+PONG\r\n:4\r\n", int64(1)
+		if off {
+			want, creates = "-ERR there is no sequence orders\r\n+PONG\r\n-ERR there is no sequence orders\r\n", 2
+		}
+		if got := all(t, addr, "INCR orders\r\nPING\r\nINCRBY orders 3\r\n"); got != want {
+			t.Errorf("off: %v: got %q, want %q", off, got, want)
+		}
+		if _, err := f.find("orders"); (err != nil) != off || f.creates.Load() != creates {
+			t.Errorf("off: %v: the sequence is there: %v, after %d requests to create it", off, err == nil, f.creates.Load())
+		}
 	}
 }
 

@@ -17,8 +17,8 @@ func newRedis(a *cli.App) *cobra.Command {
 		Short: "Measure INCR over the Redis protocol",
 		Long: `Measure INCR over the Redis protocol: send INCR of a key from --clients clients with a
 connection each. With --batch, a client sends that many commands at once and waits for
-all responses; latency is that of the batch. Members create a sequence for an unknown
-key if they are configured to.
+all responses; latency is that of the batch. Create the sequence first, in the mode to
+measure: "snowraft seq create orders --mode relaxed".
 
 To measure a Redis server, use its address.`,
 		Example: `  snowraft bench redis orders

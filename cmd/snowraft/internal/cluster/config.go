@@ -32,13 +32,15 @@ func showConfig(p *cli.Printer, resp interface{ GetConfig() *snowraftv1.Config }
 		"wait-threshold", cli.Milliseconds(c.GetWaitThresholdMs()),
 		"max-clock-offset", cli.Milliseconds(c.GetMaxClockOffsetMs()),
 		"rollback", cli.Word(c.GetRollback()),
+		"redis-create", cli.Word(c.GetRedisCreate()),
 		"generation", c.GetGeneration(),
 	))
 }
 
 // AddConfigFlags adds the flags of what all members of a cluster agree on, and sets c to their defaults.
 func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help string)) {
-	c.MaxWindow, c.WaitThreshold, c.MaxClockOffset, c.Rollback = limits.DefaultWindow, limits.DefaultThreshold, limits.DefaultOffset, "refuse"
+	c.MaxWindow, c.WaitThreshold, c.MaxClockOffset = limits.DefaultWindow, limits.DefaultThreshold, limits.DefaultOffset
+	c.Rollback, c.RedisCreate = "refuse", "off"
 	add("max-window", cli.DurationValue(&c.MaxWindow, limits.MinWindow, limits.MaxWindow),
 		"longest window granted, and so the longest time that a member issues IDs without quorum")
 	add("wait-threshold", cli.DurationValue(&c.WaitThreshold, limits.MinThreshold, limits.MaxThreshold),
@@ -47,6 +49,8 @@ func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help s
 		"behavior beyond the wait threshold: refuse requests, or swap to another worker and issue IDs out of time order")
 	add("max-clock-offset", cli.DurationValue(&c.MaxClockOffset, limits.MinOffset, limits.MaxOffset),
 		"largest clock lead over the majority at which a member issues IDs")
+	add("redis-create", cli.ChoiceValue(&c.RedisCreate, apijson.Words[snowraftv1.AutoCreate]()...),
+		"kind of sequence that a Redis INCR creates for an unknown key; off rejects the command")
 }
 
 // KeepGiven clears the settings that were not given.
@@ -56,6 +60,7 @@ func KeepGiven(c *server.Config, given func(name string) bool) {
 		"wait-threshold":   func() { c.WaitThreshold = 0 },
 		"rollback":         func() { c.Rollback = "" },
 		"max-clock-offset": func() { c.MaxClockOffset = 0 },
+		"redis-create":     func() { c.RedisCreate = "" },
 	} {
 		if !given(name) {
 			unset()
@@ -86,11 +91,13 @@ func newConfigSet(a *cli.App) *cobra.Command {
 		Short: "Change the configuration of the cluster",
 		Long: `Change the given settings and print the configuration. Settings that are not given
 keep their values. A longer --max-window counts from the next extension of each
-window; a shorter one does not revoke granted windows.
+window; a shorter one does not revoke granted windows. With --redis-create, a client that
+increments a key before its sequence was created or moved gets the numbers 1, 2, 3.
 
 "config get" shows the generation, which grows with each change.`,
 		Example: `  snowraft config set --max-window 30m
   snowraft config set --rollback swap --wait-threshold 2s
+  snowraft config set --redis-create strict
   snowraft config set --max-window 30m --if-generation 7`,
 	}
 	flags := cmd.Flags()
@@ -113,6 +120,10 @@ window; a shorter one does not revoke granted windows.
 				rollback, _ := apijson.Parse[snowraftv1.RollbackPolicy](c.Rollback)
 				req.Rollback = &rollback
 			}},
+			{"redis-create", func() {
+				create, _ := apijson.Parse[snowraftv1.AutoCreate](c.RedisCreate)
+				req.RedisCreate = &create
+			}},
 		} {
 			if flags.Changed(set.flag) {
 				set.apply()
@@ -120,7 +131,7 @@ window; a shorter one does not revoke granted windows.
 			}
 		}
 		if !given {
-			return cli.Usagef("config set: missing setting; set --max-window, --wait-threshold, --max-clock-offset or --rollback")
+			return cli.Usagef("config set: missing setting; set --max-window, --wait-threshold, --max-clock-offset, --rollback or --redis-create")
 		}
 		resp, err := r.Cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req, ExpectedGeneration: generation()})
 		if err != nil {

@@ -125,6 +125,7 @@ func (f *fleet) start(ctx context.Context) error {
 			*l.field(&c) = devAddress(f.cfg.portBase, i, l.port)
 		}
 		c.BootstrapExpect = devMembers
+		c.RedisCreate = "strict"
 		for other := range devMembers {
 			if other != i {
 				c.Join = append(c.Join, devAddress(f.cfg.portBase, other, cli.GossipPort))

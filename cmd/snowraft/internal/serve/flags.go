@@ -47,7 +47,7 @@ type config struct {
 
 // memberDefaults is what a member is without any setting.
 func memberDefaults() server.Config {
-	return server.Config{Lanes: 1, RedisCreate: "strict"}
+	return server.Config{Lanes: 1}
 }
 
 func addFlags(cmd *cobra.Command, c *config) {
@@ -96,10 +96,6 @@ func addNetworkFlags(cmd *cobra.Command, c *server.Config, gateway bool) {
 		}
 		cli.AddSetting(cmd, "Network", l.flag, v, l.help)
 	}
-	create := cli.ChoiceValue(&c.RedisCreate, "strict", "relaxed", "off")
-	create.Kind = "MODE"
-	cli.AddSetting(cmd, "Network", "redis-create", create,
-		"kind of sequence that INCR creates for an unknown key; off rejects the command")
 }
 
 func oddValue(p *int) *cli.Value {

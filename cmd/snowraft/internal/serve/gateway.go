@@ -92,7 +92,7 @@ func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
 	return h.run(ctx, "gateway", &cfg.config, func(ctx context.Context) (started, error) {
 		g, err := h.openGateway(ctx, gateway.Config{
 			Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
-			RedisAddr: cfg.RedisAddr, RedisCreate: cfg.RedisCreate, Logger: cfg.Logger, Version: cfg.Version,
+			RedisAddr: cfg.RedisAddr, Logger: cfg.Logger, Version: cfg.Version,
 		})
 		if err != nil {
 			return started{}, err

@@ -31,13 +31,13 @@ func TestGatewayUntilSignal(t *testing.T) {
 	}
 	code := make(chan int, 1)
 	go func() {
-		code <- a.run(t.Context(), "gateway", "--config", file, "--redis-create", "off")
+		code <- a.run(t.Context(), "gateway", "--config", file)
 	}()
 	cfg := <-opened
 	cfg.Logger = nil
 	if want := (gateway.Config{
 		Name: "front", Members: []string{"a:1", "b:2"}, APIAddr: "127.0.0.1:7700", HTTPAddr: ":80", RedisAddr: ":7704",
-		RedisCreate: "off", Version: a.Version,
+		Version: a.Version,
 	}); !reflect.DeepEqual(cfg, want) {
 		t.Errorf("the gateway is %+v, expected %+v", cfg, want)
 	}

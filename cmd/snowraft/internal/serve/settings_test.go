@@ -54,7 +54,6 @@ var settings = []struct {
 	{"raft-addr", [3]string{"a:1", "b:1", "[::1]:1"}, func(c config) any { return c.RaftAddr }, [4]any{"127.0.0.1:7702", "a:1", "b:1", "[::1]:1"}},
 	{"gossip-addr", [3]string{"a:1", "b:1", "c:1"}, func(c config) any { return c.GossipAddr }, [4]any{"127.0.0.1:7703", "a:1", "b:1", "c:1"}},
 	{"redis-addr", [3]string{"a:1", "b:1", ""}, func(c config) any { return c.RedisAddr }, [4]any{"", "a:1", "b:1", ""}},
-	{"redis-create", [3]string{"relaxed", "off", "strict"}, func(c config) any { return c.RedisCreate }, [4]any{"strict", "relaxed", "off", "strict"}},
 	{"advertise-host", [3]string{"a", "10.0.0.1", "::1"}, func(c config) any { return c.AdvertiseHost }, [4]any{"", "a", "10.0.0.1", "::1"}},
 	{"join", [3]string{"a:1", "a:1,b:2", "c:3, d:4"}, func(c config) any { return c.Join }, [4]any{[]string(nil), []string{"a:1"}, []string{"a:1", "b:2"}, []string{"c:3", "d:4"}}},
 	{"bootstrap-expect", [3]string{"0", "3", "5"}, func(c config) any { return c.BootstrapExpect }, [4]any{1, 0, 3, 5}},
@@ -64,6 +63,7 @@ var settings = []struct {
 	{"initial-wait-threshold", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.WaitThreshold }, [4]any{time.Duration(0), time.Millisecond, 2 * time.Second, time.Minute}},
 	{"initial-rollback", [3]string{"swap", "refuse", "swap"}, func(c config) any { return c.Rollback }, [4]any{"", "swap", "refuse", "swap"}},
 	{"initial-max-clock-offset", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.MaxClockOffset }, [4]any{time.Duration(0), time.Millisecond, 2 * time.Second, time.Minute}},
+	{"initial-redis-create", [3]string{"relaxed", "off", "strict"}, func(c config) any { return c.RedisCreate }, [4]any{"", "relaxed", "off", "strict"}},
 	{"log-level", [3]string{"debug", "warn", "error"}, func(c config) any { return c.logLevel }, [4]any{"info", "debug", "warn", "error"}},
 	{"log-format", [3]string{"json", "text", "json"}, func(c config) any { return c.logFormat }, [4]any{"text", "json", "text", "json"}},
 }
@@ -159,7 +159,7 @@ func TestServePassesItsConfigOn(t *testing.T) {
 		got = cfg
 		return nil, errors.New("the data directory is not writable")
 	}
-	code := a.run(t.Context(), "serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3", "--redis-addr", ":0", "--redis-create", "off")
+	code := a.run(t.Context(), "serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3", "--redis-addr", ":0", "--initial-redis-create", "off")
 	if want := "snowraft: the data directory is not writable\n"; code != cli.ExitFailed || a.Err.String() != want {
 		t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
 	}

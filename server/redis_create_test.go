@@ -1,0 +1,75 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// An INCR creates what the configuration of the cluster says, at members and gateways alike: nothing by default.
+func TestConfigSaysWhatAnIncrementCreates(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr = "127.0.0.1:0" })
+	g := inFront(t, nodes)
+	incr := map[string]func(key string) string{"gateway": func(key string) string { return g.redis("INCR " + key) }}
+	for _, n := range nodes {
+		incr[n.cfg.Name] = func(key string) string { return redisLine(t, n.server.RedisAddr(), "INCR "+key) }
+	}
+	refused := func(at, key string) {
+		t.Helper()
+		if got, want := incr[at](key), `-ERR there is no sequence "`+key+`": create it with "snowraft seq create `+key+`"`; !strings.HasPrefix(got, want) {
+			t.Errorf("INCR %s at %s: %q, want %q", key, at, got, want)
+		}
+	}
+	set := func(c snowraftv1.AutoCreate) {
+		t.Helper()
+		if _, err := nodes[0].cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{RedisCreate: &c}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settled := func(c snowraftv1.AutoCreate) {
+		t.Helper()
+		until(t, "all replicas have it", func() bool {
+			for _, n := range nodes {
+				if n.server.Member().State().ConfigValue().GetRedisCreate() != commandv1.AutoCreate(c) {
+					return false
+				}
+			}
+			return true
+		})
+	}
+	for at := range incr {
+		refused(at, "default")
+	}
+	for _, c := range []struct {
+		create snowraftv1.AutoCreate
+		mode   snowraftv1.SequenceMode
+	}{
+		{snowraftv1.AutoCreate_AUTO_CREATE_RELAXED, snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED},
+		{snowraftv1.AutoCreate_AUTO_CREATE_STRICT, snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
+	} {
+		set(c.create)
+		settled(c.create)
+		for at := range incr {
+			key := at + "-" + c.mode.String()
+			until(t, at+" creates sequences", func() bool { return incr[at](key) == ":1" })
+			resp, err := leader(t, nodes).sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: key})
+			if err != nil || resp.GetSequence().GetMode() != c.mode {
+				t.Errorf("INCR at %s created %v, %v; want %v", at, resp.GetSequence(), err, c.mode)
+			}
+		}
+	}
+	// Members ask the leader before they create, and a gateway asks a member each time.
+	set(snowraftv1.AutoCreate_AUTO_CREATE_OFF)
+	for _, n := range nodes {
+		refused(n.cfg.Name, "off-again")
+	}
+	settled(snowraftv1.AutoCreate_AUTO_CREATE_OFF)
+	refused("gateway", "off-again")
+	if got := incr["gateway"]("gateway-" + snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT.String()); got != ":2" {
+		t.Errorf("INCR of a sequence that exists: %q", got)
+	}
+}
