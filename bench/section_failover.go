@@ -67,7 +67,7 @@ func (e *env) killLeaders(ctx context.Context, c *client.Client, members []*memb
 	ran := make(chan *load.Result, 1)
 	go func() {
 		ran <- load.Run(run, load.Plan{
-			Callers: coalesced(c, 64), Duration: 24 * time.Hour, Check: load.NewSeen(uint64(first[0].Step), load.DefaultSpans),
+			Callers: coalesced(c, 64), Duration: 24 * time.Hour, Check: load.NewSeen(uint64(first[0].Step), load.DefaultSpans), //nolint:gosec // at least 1
 		})
 	}()
 	next := func(ctx context.Context) error { _, err := c.Sequence(invoices).Next(ctx); return err }
