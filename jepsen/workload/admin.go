@@ -108,14 +108,20 @@ func (c *administrator) transfer(ctx context.Context) {
 	})
 }
 
-// configure changes the longest window.
+// configure changes the longest window in the configuration that it sees.
 func (c *administrator) configure(ctx context.Context, window time.Duration) {
 	m, ok := c.w.someone()
 	if !ok {
 		return
 	}
 	c.ask(ctx, m, fmt.Sprintf("max-window %v", window), func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error {
-		_, err := cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: new(window.Milliseconds())}}, opts...)
+		seen, err := cluster.GetConfig(ctx, &snowraftv1.GetConfigRequest{}, opts...)
+		if err != nil {
+			return err
+		}
+		_, err = cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{
+			Config: &snowraftv1.Config{MaxWindowMs: new(window.Milliseconds())}, ExpectedGeneration: new(seen.GetConfig().GetGeneration()),
+		}, opts...)
 		return err
 	})
 }
