@@ -81,6 +81,9 @@ func TestDev(t *testing.T) {
 		if cfg.BootstrapExpect != 3 || len(cfg.Join) != 2 || strings.Contains(strings.Join(cfg.Join, ","), cfg.GossipAddr) {
 			t.Errorf("member %d expects %d and joins %v", i, cfg.BootstrapExpect, cfg.Join)
 		}
+		if cfg.RedisCreate != "strict" {
+			t.Errorf("an INCR at member %d creates %q, want strict sequences", i, cfg.RedisCreate)
+		}
 		select {
 		case <-(*members)[i].closed:
 		default:
