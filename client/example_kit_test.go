@@ -23,6 +23,9 @@ func startMember() (addrs []string, stop func()) {
 	if err != nil {
 		log.Fatal(err)
 	}
+	for member.Ready() != nil {
+		time.Sleep(time.Millisecond) // until it has bootstrapped its cluster
+	}
 	return []string{member.APIAddr()}, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 
@@ -176,8 +177,28 @@ func exercise(t *testing.T, a asker, redisAddr string, ids snowraftv1.IdServiceC
 		a.ask("GET", path, "")
 	}
 	a.ask("BREW", "/id", "")
-	_, text := a.ask("GET", "/metrics", "")
-	return parseMetrics(text)
+	// A request is counted after its answer was sent.
+	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		_, text := a.ask("GET", "/metrics", "")
+		s := parseMetrics(text)
+		if time.Since(began) > 10*time.Second || !slices.ContainsFunc(exercised, func(line string) bool { return !s.has(line) }) {
+			return s
+		}
+	}
+}
+
+// exercised begin the lines that are exported after exercise.
+var exercised = []string{
+	`snowraft_requests_total{code="OK",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason=""} 2`,
+	`snowraft_requests_total{code="INVALID_ARGUMENT",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason="INVALID_ARGUMENT"} 1`,
+	`snowraft_requests_total{code="OK",method="GET /v1/status",protocol="http",reason=""} 1`,
+	`snowraft_requests_total{code="UNIMPLEMENTED",method="other",protocol="http",reason="METHOD_NOT_ALLOWED"} 1`,
+	`snowraft_requests_total{code="INVALID_ARGUMENT",method="other",protocol="redis",reason="INVALID_ARGUMENT"} 1`,
+	`snowraft_request_duration_seconds_count{method="snowraft.v1.IdService/GenerateIds",protocol="grpc"} 4`,
+	`snowraft_request_duration_seconds_count{method="incr",protocol="redis"} 1`,
+	`snowraft_request_duration_seconds_bucket{method="incr",protocol="redis",le="0.00016"} `,
+	`snowraft_build_info{version="`, `snowraft_ids_issued_total{layout="default"} 10`,
+	`snowraft_numbers_issued_total{mode="relaxed"} 7`, `snowraft_numbers_issued_total{mode="strict"} 6`,
 }
 
 // The names, types and labels of metrics are promises: a change has to be made on the page as well.
@@ -202,18 +223,7 @@ func TestMetricsPageListsWhatIsExported(t *testing.T) {
 	p.compare(t, "gateway", ofGateway, p.ofGateway)
 
 	for process, s := range map[string]scrape{"member": ofMember, "gateway": ofGateway} {
-		for _, line := range []string{
-			`snowraft_requests_total{code="OK",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason=""} 2`,
-			`snowraft_requests_total{code="INVALID_ARGUMENT",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason="INVALID_ARGUMENT"} 1`,
-			`snowraft_requests_total{code="OK",method="GET /v1/status",protocol="http",reason=""} 1`,
-			`snowraft_requests_total{code="UNIMPLEMENTED",method="other",protocol="http",reason="METHOD_NOT_ALLOWED"} 1`,
-			`snowraft_requests_total{code="INVALID_ARGUMENT",method="other",protocol="redis",reason="INVALID_ARGUMENT"} 1`,
-			`snowraft_request_duration_seconds_count{method="snowraft.v1.IdService/GenerateIds",protocol="grpc"} 4`,
-			`snowraft_request_duration_seconds_count{method="incr",protocol="redis"} 1`,
-			`snowraft_request_duration_seconds_bucket{method="incr",protocol="redis",le="0.00016"} `,
-			`snowraft_build_info{version="`, `snowraft_ids_issued_total{layout="default"} 10`,
-			`snowraft_numbers_issued_total{mode="relaxed"} 7`, `snowraft_numbers_issued_total{mode="strict"} 6`,
-		} {
+		for _, line := range exercised {
 			if !s.has(line) {
 				t.Errorf("a %s exports no %s", process, line)
 			}
