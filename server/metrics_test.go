@@ -178,7 +178,9 @@ func exercise(t *testing.T, a asker, redisAddr string, ids snowraftv1.IdServiceC
 	}
 	a.ask("BREW", "/id", "")
 	// A request is counted after its answer was sent.
-	for began := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for began := time.Now(); ; <-tick.C {
 		_, text := a.ask("GET", "/metrics", "")
 		s := parseMetrics(text)
 		if time.Since(began) > 10*time.Second || !slices.ContainsFunc(exercised, func(line string) bool { return !s.has(line) }) {
