@@ -18,6 +18,7 @@ func FuzzHTTP(f *testing.F) {
 		"/id?count=3", "/seq/a%2fb?count=2&request_id=a", "/seq/", "/v1/ids:generate", "/v1/sequences/a/b:next", "/v1/sequences:last?sequence=a", "/v1/sequences/:last",
 		"/v1/sequences/a?force=true", "/v1/ids/12/grant", "/v1/members/%2e%2e", "/api/segment/get/a", "/api/snowflake/get/%00", "/tinyid/id/nextId?bizType=a&batchSize=9",
 		"/tinyid/id/nextIdSimple?bizType=none", "/docs", "/openapi.json", "/", "//", "/v1/", "/v1//status", "/v1/sequences?page_size=1&page_size=2", "/v1/sequences?prefix[a]=b",
+		"/v1/sequences/%e6", "/v1/sequences:last?sequence=%e6", "/v1/sequences?%e6=a", "/v1/sequences/a?expected_generation=%e6",
 	} {
 		f.Add("GET", path, "", "", "")
 		f.Add("POST", path, `{"count":1}`, "Content-Type", "application/json")

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
@@ -134,6 +135,16 @@ func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, err
 	var err error
 	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
 		return nil, invalid("the query can't be read: " + err.Error())
+	}
+	if !utf8.ValidString(r.URL.Path) {
+		return nil, invalid("path: expected UTF-8")
+	}
+	for _, values := range c.query {
+		for _, value := range values {
+			if !utf8.ValidString(value) {
+				return nil, invalid("query: expected UTF-8")
+			}
+		}
 	}
 	inner := r.WithContext(ctx)
 	inner.Header = http.Header{}
