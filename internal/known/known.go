@@ -30,6 +30,14 @@ func Check(m protoreflect.Message) error {
 }
 
 func checkField(field protoreflect.FieldDescriptor, value protoreflect.Value) error {
+	if field.IsMap() {
+		var err error
+		value.Map().Range(func(_ protoreflect.MapKey, value protoreflect.Value) bool {
+			err = checkValue(field.MapValue(), value)
+			return err == nil
+		})
+		return err
+	}
 	if !field.IsList() {
 		return checkValue(field, value)
 	}

@@ -3,6 +3,7 @@ package known_test
 import (
 	"testing"
 
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -33,6 +34,7 @@ func TestCheckFindsWhatTheSchemaLacks(t *testing.T) {
 		"nested":    {update(func(m *snowraftv1.UpdateSequenceRequest) { unknown(m.GetSequence()) }), "unknown field 999 in snowraft.v1.Sequence"},
 		"mask":      {update(func(m *snowraftv1.UpdateSequenceRequest) { unknown(m.GetUpdateMask()) }), "unknown field 999 in google.protobuf.FieldMask"},
 		"enum":      {update(func(m *snowraftv1.UpdateSequenceRequest) { m.Sequence.Mode = 77 }), "unknown value 77 of snowraft.v1.SequenceMode in snowraft.v1.Sequence.mode"},
+		"map":       {&errdetails.ErrorInfo{Metadata: map[string]string{"a": "b"}}, ""},
 		"list": {func() proto.Message {
 			unknown(list.GetLayout().GetFields()[1])
 			return list

@@ -35,15 +35,20 @@ func (s strict) Invoke(ctx context.Context, method string, args, reply any, opts
 
 func checkQuery(method string, request protoreflect.MessageDescriptor, keys []string) error {
 	rule := httpRule(method)
+	given := make(map[string]string) // the key of each field
 	for _, key := range keys {
+		field, ok := fieldOf(request, key)
 		switch {
 		case rule.GetBody() == "*":
 			return invalid(fmt.Sprintf("%s is in the query: this request has its fields in its body", key))
 		case inPath(rule, key) || key == rule.GetBody() || (rule.GetBody() != "" && strings.HasPrefix(key, rule.GetBody()+".")):
 			return invalid(fmt.Sprintf("%s is in the query: it belongs elsewhere in this request, see /openapi.json", key))
-		case !hasField(request, key):
+		case !ok:
 			return invalid(fmt.Sprintf("%s is in the query: this request has no such field, see /openapi.json", key))
+		case given[field] != "":
+			return invalid(fmt.Sprintf("%s and %s are in the query: expected one name of the field", given[field], key))
 		}
+		given[field] = key
 	}
 	return nil
 }
@@ -90,15 +95,22 @@ func inPath(rule *annotations.HttpRule, key string) bool {
 	return strings.Contains(template, "{"+key+"}") || strings.Contains(template, "{"+key+"=")
 }
 
-// hasField tells whether a message has a field, which may be one of a field: "sequence.name".
-func hasField(m protoreflect.MessageDescriptor, path string) bool {
-	name, rest, nested := strings.Cut(path, ".")
+// fieldOf returns the field of a message that a key names, by either of a field's names. It may be one
+// of a field: "sequence.name".
+func fieldOf(m protoreflect.MessageDescriptor, key string) (path string, ok bool) {
+	name, rest, nested := strings.Cut(key, ".")
 	f := m.Fields().ByJSONName(name)
 	if f == nil {
 		f = m.Fields().ByTextName(name)
 	}
-	if f == nil || !nested {
-		return f != nil
+	switch {
+	case f == nil:
+		return "", false
+	case !nested:
+		return f.TextName(), true
+	case f.Message() == nil || f.IsList():
+		return "", false
 	}
-	return f.Message() != nil && !f.IsList() && hasField(f.Message(), rest)
+	path, ok = fieldOf(f.Message(), rest)
+	return f.TextName() + "." + path, ok
 }

@@ -2,6 +2,8 @@ package wire
 
 import (
 	"fmt"
+	"math"
+	"math/bits"
 
 	"github.com/snowraft/snowraft/allocator"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -51,8 +53,8 @@ func IDsResponse(taken []allocator.Range, count uint32, packed bool) *snowraftv1
 func IDs(ids []allocator.Range, resp *snowraftv1.GenerateIdsResponse, count uint32) ([]allocator.Range, error) {
 	var sum uint64
 	for _, r := range resp.GetRanges() {
-		if r.GetFirst() < 0 || r.GetStep() < 0 {
-			return ids, fmt.Errorf("the member answered with ID %d and a step of %d, which are never negative", r.GetFirst(), r.GetStep())
+		if !valid(r) {
+			return ids, fmt.Errorf("the member answered with %d IDs from %d with a step of %d", r.GetCount(), r.GetFirst(), r.GetStep())
 		}
 		ids = append(ids, allocator.Range{First: uint64(r.GetFirst()), Count: r.GetCount(), Step: uint64(r.GetStep())}) //nolint:gosec // as checked
 		sum += uint64(r.GetCount())
@@ -61,4 +63,13 @@ func IDs(ids []allocator.Range, resp *snowraftv1.GenerateIdsResponse, count uint
 		return ids, fmt.Errorf("the member answered with %d IDs instead of %d", sum, count)
 	}
 	return ids, nil
+}
+
+// valid reports whether a range has IDs, each once, in 63 bits: 0 is not one.
+func valid(r *snowraftv1.IdRange) bool {
+	if r.GetCount() < 1 || r.GetFirst() < 1 || r.GetStep() < 1 {
+		return false
+	}
+	high, span := bits.Mul64(uint64(r.GetCount()-1), uint64(r.GetStep())) //nolint:gosec // as checked
+	return high == 0 && span <= uint64(math.MaxInt64-r.GetFirst())        //nolint:gosec // as checked
 }

@@ -39,9 +39,17 @@ func TestAnswersWithOtherIDsAreRefused(t *testing.T) {
 		"fewer":           {First: 1, Count: 1, Step: 1},
 		"a negative ID":   {First: -1, Count: 2, Step: 1},
 		"a negative step": {First: 1, Count: 2, Step: -1},
+		"one ID twice":    {First: 5, Count: 2},
+		"the ID 0":        {First: 0, Count: 2, Step: 1},
+		"64 bits":         {First: math.MaxInt64, Count: 2, Step: 1},
+		"more than 64":    {First: 1, Count: 2, Step: math.MaxInt64},
 	} {
 		if _, err := IDs(nil, &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{r}}, 2); err == nil {
 			t.Errorf("%s was accepted", name)
 		}
+	}
+	empty := &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: 1, Count: 2, Step: 1}, {First: 9, Step: 1}}}
+	if _, err := IDs(nil, empty, 2); err == nil {
+		t.Error("an empty range was accepted")
 	}
 }
