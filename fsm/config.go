@@ -41,7 +41,7 @@ func (s *State) setConfig(e entry) Result {
 	}
 	if c.GetGeneration() != present.GetGeneration() {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
-			"the configuration was changed, its generation is %d and not %d: read it and try again", present.GetGeneration(), c.GetGeneration())}
+			"the configuration was changed, its generation is %d and not %d: read it again before you repeat the change", present.GetGeneration(), c.GetGeneration())}
 	}
 	next := proto.CloneOf(c.GetConfig())
 	next.Generation = present.GetGeneration()

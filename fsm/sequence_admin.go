@@ -184,7 +184,7 @@ func (q *sequence) checkGeneration(generation uint64) *Refused {
 		return nil
 	}
 	return refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
-		"sequence %q was changed, its generation is %d and not %d: read it and try again", q.name, q.generation, generation)
+		"sequence %q was changed, its generation is %d and not %d: read it again before you repeat the change", q.name, q.generation, generation)
 }
 
 // grows checks that a command comes after all that changed the sequence before:

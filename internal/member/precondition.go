@@ -14,7 +14,7 @@ type GenerationError struct {
 }
 
 func (e *GenerationError) Error() string {
-	return fmt.Sprintf("%s has generation %d, not the expected %d; read it and try again", e.What, e.Present, e.Expected)
+	return fmt.Sprintf("%s has generation %d, not the expected %d; read it again before you repeat the change", e.What, e.Present, e.Expected)
 }
 
 // expect returns what find finds, if that has the generation that the caller expects; nil expects none. Only the leader
