@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -84,7 +85,7 @@ func TestChangesOfAnotherGenerationDoNothing(t *testing.T) {
 	}
 }
 
-// Members and gateways refuse a change that says more than they know, also at a depth, and issue whatever a request says.
+// Members and gateways refuse a change that says more than they know, also at a depth, and issue IDs whatever a request says.
 func TestChangesWithUnknownFieldsAreRefused(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -96,7 +97,8 @@ func TestChangesWithUnknownFieldsAreRefused(t *testing.T) {
 	}
 	deletion, update := &snowraftv1.DeleteSequenceRequest{Name: "s"}, &snowraftv1.UpdateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s", Description: "x"}}
 	masked := &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"max_window_ms"}}}
-	generate, next := &snowraftv1.GenerateIdsRequest{Count: 1}, &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1}
+	generate, next, last := &snowraftv1.GenerateIdsRequest{Count: 1}, &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 1}, &snowraftv1.GetLastRequest{Sequence: "s"}
+	acquire := &snowraftv1.AcquireWorkerRequest{Holder: "h", ClockAtMs: time.Now().UnixMilli()}
 	for _, c := range []struct {
 		method string
 		req    proto.Message
@@ -106,7 +108,9 @@ func TestChangesWithUnknownFieldsAreRefused(t *testing.T) {
 		{snowraftv1.SequenceService_UpdateSequence_FullMethodName, unknown(update, update.GetSequence()), codes.InvalidArgument},
 		{snowraftv1.ClusterService_UpdateConfig_FullMethodName, unknown(masked, masked.GetUpdateMask()), codes.InvalidArgument},
 		{snowraftv1.IdService_GenerateIds_FullMethodName, unknown(generate, generate), codes.OK},
-		{snowraftv1.SequenceService_NextNumbers_FullMethodName, unknown(next, next), codes.OK},
+		{snowraftv1.SequenceService_GetLast_FullMethodName, unknown(last, last), codes.OK},
+		{snowraftv1.SequenceService_NextNumbers_FullMethodName, unknown(next, next), codes.InvalidArgument},
+		{snowraftv1.WorkerService_AcquireWorker_FullMethodName, unknown(acquire, acquire), codes.InvalidArgument},
 	} {
 		for at, conn := range map[string]interface {
 			Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error

@@ -19,7 +19,7 @@ func Check(m protoreflect.Message) error {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
 		field := fields.Get(i)
-		if !m.Has(field) {
+		if field.Message() == nil && field.Enum() == nil || !m.Has(field) { // any number and any text is known
 			continue
 		}
 		if err := checkField(field, m.Get(field)); err != nil {

@@ -80,7 +80,7 @@ func (r *Rule) Never() bool {
 	return r != nil && r.GetRepeat() == snowraftv1.MethodRule_REPEAT_NEVER
 }
 
-// CheckKnown refuses a request of a call that changes what operators own if it says more than this program knows.
+// CheckKnown refuses a request of a call that changes what the cluster keeps if it says more than this program knows.
 func (r *Rule) CheckKnown(req any) error {
 	m, ok := req.(proto.Message)
 	if r == nil || !r.GetChanges() || !ok {

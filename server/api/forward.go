@@ -13,17 +13,12 @@ import (
 )
 
 // Serve is the interceptor of a member: it serves a call here, or at the leader if only the leader
-// can. A call that was forwarded already is not forwarded again. A change that says more than this member knows is
-// refused: the leader may be older still.
+// can. A call that was forwarded already is not forwarded again.
 func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	if err := s.admit(ctx); err != nil {
 		return nil, err
 	}
-	rule := rpc.RuleOf(info.FullMethod)
-	if err := rule.CheckKnown(req); err != nil {
-		return nil, err
-	}
-	if forwarded(ctx) || !rule.AtLeader() {
+	if forwarded(ctx) || !rpc.RuleOf(info.FullMethod).AtLeader() {
 		return handler(ctx, req)
 	}
 	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), handler)

@@ -41,7 +41,7 @@ func (f *Front) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	)
 }
 
-// unary is the interceptor of all calls: a deadline, the error table, metrics.
+// unary is the interceptor of all calls: a deadline, unknown fields, the error table, metrics.
 func (f *Front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	defer func() {
@@ -57,7 +57,10 @@ func (f *Front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 		defer p.end()
 		ctx = p
 	}
-	resp, err = f.handle(ctx, req, info, handler)
+	// Nothing of a request is ignored that a change may depend on, also where a call is passed on: the next may be older still.
+	if err = rpc.RuleOf(info.FullMethod).CheckKnown(req); err == nil {
+		resp, err = f.handle(ctx, req, info, handler)
+	}
 	return resp, wire.Status(err)
 }
 

@@ -151,8 +151,8 @@ type MethodRule struct {
 	Right string `protobuf:"bytes,5,opt,name=right,proto3" json:"right,omitempty"`
 	// The field of the request that names the resource of the right; empty means the cluster.
 	Resource string `protobuf:"bytes,6,opt,name=resource,proto3" json:"resource,omitempty"`
-	// The call changes what operators own. Members and gateways refuse a request with fields or enum values that they do
-	// not know: one of them may be a condition.
+	// The call changes what the cluster keeps: its state machine or its members. Members and gateways refuse a request with
+	// fields or enum values that they do not know: one of them may be a condition.
 	Changes       bool `protobuf:"varint,7,opt,name=changes,proto3" json:"changes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

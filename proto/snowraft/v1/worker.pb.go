@@ -897,11 +897,11 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WORKER_STATE_HELD\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_EXPIRED\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_RELEASED\x10\x032\x96\x04\n" +
-	"\rWorkerService\x12\x8b\x01\n" +
-	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\"3\xa2\x96\x1c\x11\b\x02\x10\x03\"\vclock_at_ms\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12\x87\x01\n" +
-	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"2\xa2\x96\x1c\x11\b\x02\x10\x03\"\vclock_at_ms\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12~\n" +
-	"\rReleaseWorker\x12!.snowraft.v1.ReleaseWorkerRequest\x1a\".snowraft.v1.ReleaseWorkerResponse\"&\xa2\x96\x1c\x04\b\x02\x10\x02\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:release\x12m\n" +
+	"\x15WORKER_STATE_RELEASED\x10\x032\x9d\x04\n" +
+	"\rWorkerService\x12\x8d\x01\n" +
+	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\"5\xa2\x96\x1c\x13\b\x02\x10\x03\"\vclock_at_ms8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12\x89\x01\n" +
+	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"4\xa2\x96\x1c\x13\b\x02\x10\x03\"\vclock_at_ms8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12\x80\x01\n" +
+	"\rReleaseWorker\x12!.snowraft.v1.ReleaseWorkerRequest\x1a\".snowraft.v1.ReleaseWorkerResponse\"(\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:release\x12m\n" +
 	"\vListWorkers\x12\x1f.snowraft.v1.ListWorkersRequest\x1a .snowraft.v1.ListWorkersResponse\"\x1b\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/workersB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
