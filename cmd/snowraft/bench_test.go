@@ -143,11 +143,57 @@ func TestBenchWithoutAServer(t *testing.T) {
 	l.Close()
 	for line, exit := range map[string]int{
 		"ids": cli.ExitRepeatable, "ids --coalesce": cli.ExitRepeatable, "seq a": cli.ExitRepeatable, "embedded": cli.ExitRepeatable,
-		"redis a": cli.ExitFailed, "http": cli.ExitFailed,
+		"redis a": cli.ExitRepeatable, "http": cli.ExitRepeatable, "http orders": cli.ExitRepeatable,
 	} {
 		stdout, stderr, code := command(t, append([]string{"bench", "--addr", address}, strings.Fields(line)...)...)
 		if code != exit || stdout != "" || !strings.Contains(stderr, address) || !strings.Contains(stderr, "connection refused") {
 			t.Errorf("%s: exit code %d: %s%s", line, code, stdout, stderr)
 		}
 	}
+}
+
+// Failures of servers that a command cannot read by their reasons alone.
+func TestBenchExitCodeOfFailures(t *testing.T) {
+	t.Parallel()
+	for answer, want := range map[string]int{
+		"-LOADING no leader\r\n":                   cli.ExitRepeatable,
+		"-ERR max number of clients reached\r\n":   cli.ExitRepeatable,
+		"-ERR no such sequence\r\n":                cli.ExitFailed,
+		"+OK\r\n":                                  cli.ExitFailed, // not a number
+		"HTTP/1.1 400 Bad Request\r\n\r\n":         cli.ExitFailed, // not Redis
+		httpAnswer("503", "CLOCK_BEHIND: by 5 s"):  cli.ExitRepeatable,
+		httpAnswer("500", "COMMIT_UNKNOWN: maybe"): cli.ExitRepeatable,
+		httpAnswer("404", "UNKNOWN_SEQUENCE: no"):  cli.ExitFailed,
+		httpAnswer("502", "<html>"):                cli.ExitRepeatable,
+		httpAnswer("403", "<html>"):                cli.ExitFailed,
+	} {
+		l, err := net.Listen("tcp", cli.Localhost+":0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close() })
+		go func() {
+			for {
+				conn, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = conn.Read(make([]byte, 1000))
+				_, _ = io.WriteString(conn, answer)
+				_ = conn.Close()
+			}
+		}()
+		line := "redis a"
+		if strings.HasPrefix(answer, "HTTP/1.1 ") && !strings.HasPrefix(answer, "HTTP/1.1 400") {
+			line = "http a"
+		}
+		_, stderr, code := command(t, append([]string{"bench", "--addr", l.Addr().String()}, strings.Fields(line)...)...)
+		if code != want || stderr == "" {
+			t.Errorf("%q: exit code %d, want %d; %s", answer, code, want, stderr)
+		}
+	}
+}
+
+func httpAnswer(status, body string) string {
+	return "HTTP/1.1 " + status + " Status\r\nConnection: close\r\n\r\n" + body + "\n"
 }

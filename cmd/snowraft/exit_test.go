@@ -96,6 +96,16 @@ func TestExitCodeOfScripts(t *testing.T) {
 	}
 }
 
+func TestExitCodeOfLeaderShowWithoutALeader(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	f.leaderless = true
+	_, stderr, code := command(t, "leader", "show", "-o", "json", "--addr", f.address, "--timeout", "100ms")
+	if code != cli.ExitRepeatable || !strings.Contains(stderr, `"reason":"NO_LEADER"`) {
+		t.Errorf("exit code %d, want %d; %s", code, cli.ExitRepeatable, stderr)
+	}
+}
+
 // Tries that did nothing come before one whose answer is lost.
 func TestExitCodeAfterALostAnswer(t *testing.T) {
 	t.Parallel()

@@ -25,10 +25,11 @@ type fakeAPI struct {
 	snowraftv1.UnimplementedClusterServiceServer
 	snowraftv1.UnimplementedSequenceServiceServer
 
-	address   string
-	stop      func()
-	unreached []string // by changes of sequences
-	short     bool     // of the numbers asked for
+	address    string
+	stop       func()
+	unreached  []string // by changes of sequences
+	leaderless bool
+	short      bool // of the numbers asked for
 
 	mu     sync.Mutex
 	before func(context.Context) error
@@ -182,6 +183,9 @@ var fakeConfig = &snowraftv1.Config{
 }
 
 func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
+	if f.leaderless {
+		return &snowraftv1.GetStatusResponse{}, nil
+	}
 	return &snowraftv1.GetStatusResponse{
 		ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
 		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2,

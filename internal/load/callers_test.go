@@ -169,7 +169,7 @@ func TestRedisCaller(t *testing.T) {
 		{"the connection goes on after it", ":8\r\n:-9\r\n", "2 [{8 8} {18446744073709551607 18446744073709551607}]"},
 		{"it is closed", "", "0 [] CONNECTION"},
 		{"another is made", ":8\r\n:9\r\n", "2 [{8 9}]"},
-		{"no number", "+OK\r\n+OK\r\n", "0 [] CONNECTION"},
+		{"no number", "+OK\r\n+OK\r\n", "0 [] MALFORMED"},
 	} {
 		answers <- s.answer
 		expect(t, s.name, c, s.want)

@@ -5,12 +5,16 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // The reasons of failures that no server gives.
 const (
 	reasonTimeout = "TIMEOUT"
 	reasonBroken  = "CONNECTION"
+	reasonGarbled = "MALFORMED"
 	reasonOther   = "OTHER"
 )
 
@@ -30,6 +34,26 @@ type Failure struct {
 	Count  uint64
 	// Example is what the first one said.
 	Example string
+}
+
+// FailureOf returns the failure of a single call.
+func FailureOf(err error) Failure {
+	return Failure{Reason: reasonOf(err), Count: 1, Example: err.Error()}
+}
+
+// Repeatable reports whether the same call may succeed later. A call that is made twice does no
+// harm here. Redis servers send no reason, so their errors are known by their first words.
+func (f Failure) Repeatable() bool {
+	for _, r := range rpc.Reasons() {
+		if r.Repeat != rpc.RepeatNo && (f.Reason == r.Name || r.Redis != "" && strings.HasPrefix(f.Example, r.Redis)) {
+			return true
+		}
+	}
+	switch f.Reason {
+	case reasonTimeout, reasonBroken, "HTTP_502", "HTTP_503", "HTTP_504": // those of a proxy without a member
+		return true
+	}
+	return false
 }
 
 // reasonOf is what a failure is counted by.

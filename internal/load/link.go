@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"time"
@@ -32,7 +33,10 @@ func (l *link) exchange(ctx context.Context, request []byte, read func(*bufio.Re
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return &Refusal{Reason: reasonTimeout, Text: "no answer in time"}
 	}
-	return &Refusal{Reason: reasonBroken, Text: err.Error()}
+	if _, network := errors.AsType[net.Error](err); network || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return &Refusal{Reason: reasonBroken, Text: err.Error()}
+	}
+	return &Refusal{Reason: reasonGarbled, Text: err.Error()}
 }
 
 func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader) error) error {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"context"
-	"fmt"
 	"math"
 
 	"google.golang.org/grpc"
@@ -91,7 +90,7 @@ func ownConnections(ctx context.Context, cfg config, open func(address string, b
 		err := c.Call(ctx, &load.Receipt{})
 		c.Close()
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", address, err)
+			return nil, failed(address+": ", load.FailureOf(err))
 		}
 	}
 	b := &clients{connections: cfg.clients, step: 1, signed: true}

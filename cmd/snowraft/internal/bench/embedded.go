@@ -2,7 +2,7 @@ package bench
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +11,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/load"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -72,11 +73,21 @@ func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int
 	first, err := g.Ranges(ctx, 1)
 	if err != nil {
 		b.close()
-		return nil, fmt.Errorf("the generator has no window: %s", strings.TrimPrefix(err.Error(), "snowraft: "))
+		return nil, windowless(err)
 	}
 	b.step = uint64(first[0].Step) //nolint:gosec // never negative
 	for range cfg.clients {
 		b.callers = append(b.callers, &load.Embedded{Generator: g, Count: cfg.batch})
 	}
 	return b, nil
+}
+
+// windowless returns the error of a generator that was granted no window.
+func windowless(err error) error {
+	e := *rpc.FromError(err)
+	e.Message = "the generator has no window: " + strings.TrimPrefix(err.Error(), "snowraft: ")
+	if failed, ok := errors.AsType[*client.Error](err); ok && failed.Repeatable() {
+		return cli.ForNow(&e)
+	}
+	return &e
 }

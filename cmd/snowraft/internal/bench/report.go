@@ -9,8 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/load"
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // report is a run as it is printed.
@@ -173,6 +176,18 @@ func plural(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
+// failed returns a failure as the error of the command, in the form that decides the exit code.
+func failed(words string, f load.Failure) error {
+	e := &rpc.Error{Code: codes.Unknown, Message: words + f.Example}
+	if r, ok := rpc.ReasonOf(f.Reason); ok {
+		e.Code, e.Reason = r.Code, f.Reason
+	}
+	if f.Repeatable() {
+		return cli.ForNow(e)
+	}
+	return e
+}
+
 // failure is why a run that was measured is a failure nevertheless.
 func (r report) failure() error {
 	if v := r.result.Report; v.Duplicates > 0 {
@@ -184,7 +199,8 @@ func (r report) failure() error {
 	}
 	if len(r.result.Failures) > 0 {
 		f := r.result.Failures[0]
-		return fmt.Errorf("no call succeeded: %s [%s]", cli.OneLine(f.Example), f.Reason)
+		f.Example = fmt.Sprintf("%s [%s]", cli.OneLine(f.Example), f.Reason)
+		return failed("no call succeeded: ", f)
 	}
 	return errors.New("no call was made, expected a longer --duration or a higher --rate")
 }

@@ -28,6 +28,14 @@ func Usagef(format string, args ...any) error {
 	return &usageError{text: fmt.Sprintf(format, args...)}
 }
 
+// forNow is an error of a command that may succeed later.
+type forNow struct{ error }
+
+func (e forNow) Unwrap() error { return e.error }
+
+// ForNow returns err as one that makes the program exit with ExitRepeatable.
+func ForNow(err error) error { return forNow{err} }
+
 // Warn prints a warning: something to know that does not make the command fail.
 func (a *App) Warn(format string, args ...any) {
 	_, style := a.Terminal(a.Stderr)
@@ -54,6 +62,9 @@ func (a *App) Exit(err error) int {
 	a.printError(err)
 	if _, usage := errors.AsType[*usageError](err); usage {
 		return ExitUsage
+	}
+	if _, repeatable := errors.AsType[forNow](err); repeatable {
+		return ExitRepeatable
 	}
 	if failed, ok := errors.AsType[*client.Error](err); ok && failed.Repeatable() {
 		return ExitRepeatable

@@ -60,7 +60,7 @@ waits up to 2 s for a leader.`,
 			select {
 			case <-time.After(pause):
 			case <-moment.Done():
-				return rpc.NewError(rpc.NoLeader, "no leader: election in progress, or quorum lost")
+				return cli.ForNow(rpc.NewError(rpc.NoLeader, "no leader: election in progress, or quorum lost"))
 			}
 		}
 	})
