@@ -52,7 +52,7 @@ func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, obser
 	case *commandv1.Command_DeleteSequence:
 		return true, a.sequences[body.DeleteSequence.GetName()].remove(index, body.DeleteSequence, r)
 	case *commandv1.Command_AllocateBlock:
-		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, body.AllocateBlock, observed, cmd.GetNowMs(), r)
+		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, body.AllocateBlock, observed, cmd.GetClockAtMs(), r)
 	case *commandv1.Command_ReturnBlock:
 		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(term, body.ReturnBlock, r)
 	}

@@ -62,9 +62,9 @@ func newAudit() audit {
 func (a *audit) check(index, term uint64, cmd *commandv1.Command, config *commandv1.Config, observed int64, r Result) error {
 	switch body := cmd.GetBody().(type) {
 	case *commandv1.Command_AcquireWorker:
-		return a.layouts[body.AcquireWorker.GetLayout()].acquire(index, cmd.GetNowMs(), body.AcquireWorker, config, observed, r)
+		return a.layouts[body.AcquireWorker.GetLayout()].acquire(index, cmd.GetClockAtMs(), body.AcquireWorker, config, observed, r)
 	case *commandv1.Command_ExtendWindow:
-		return a.layouts[body.ExtendWindow.GetLayout()].extend(cmd.GetNowMs(), body.ExtendWindow, config, r)
+		return a.layouts[body.ExtendWindow.GetLayout()].extend(cmd.GetClockAtMs(), body.ExtendWindow, config, r)
 	case *commandv1.Command_ReleaseWorker:
 		return a.layouts[body.ReleaseWorker.GetLayout()].release(body.ReleaseWorker, r)
 	}
@@ -213,12 +213,12 @@ func (l *auditLayout) holds(c claim) bool {
 
 // claim is the rule that an extension or a release has to meet.
 func (l *auditLayout) claim(c claim) bool {
-	return l.holds(c) && l.workers[c.GetWorker()].high == c.GetUntil()
+	return l.holds(c) && l.workers[c.GetWorker()].high == c.GetUntilTick()
 }
 
 func (l *auditLayout) extend(now int64, c *commandv1.ExtendWindow, config *commandv1.Config, r Result) error {
 	reason := reasonOf(r)
-	if l.holds(c) && l.workers[c.GetWorker()].extension == c.GetExtensionId() && l.workers[c.GetWorker()].moved == c.GetUntil() {
+	if l.holds(c) && l.workers[c.GetWorker()].extension == c.GetExtensionId() && l.workers[c.GetWorker()].moved == c.GetUntilTick() {
 		k := &l.workers[c.GetWorker()]
 		if want := (Grant{c.GetWorker(), k.token, k.from, k.high}); reason != 0 || r.Grant != want {
 			return violated("rules", "a repeated extension gave %v, %+v, expected %+v", reason, r.Grant, want)
@@ -262,19 +262,19 @@ func (l *auditLayout) release(c *commandv1.ReleaseWorker, r Result) error {
 		return nil
 	}
 	k := &l.workers[c.GetWorker()]
-	if c.GetNext() < k.from || c.GetNext() > k.high {
+	if c.GetNextTick() < k.from || c.GetNextTick() > k.high {
 		if reason != commandv1.Refusal_REFUSAL_INVALID_ARGUMENT {
-			return violated("rules", "a release at %d of [%d, %d) gave %v", c.GetNext(), k.from, k.high, reason)
+			return violated("rules", "a release at %d of [%d, %d) gave %v", c.GetNextTick(), k.from, k.high, reason)
 		}
 		return nil
 	}
 	if reason != 0 {
 		return violated("rules", "a release with a true claim gave %v: %v", reason, r.Err)
 	}
-	for tick := c.GetNext(); tick < k.high; tick++ {
+	for tick := c.GetNextTick(); tick < k.high; tick++ {
 		delete(l.cells, cell{c.GetWorker(), tick})
 	}
-	k.high, k.released = c.GetNext(), true
+	k.high, k.released = c.GetNextTick(), true
 	return nil
 }
 

@@ -46,7 +46,7 @@ func BenchmarkExtend(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 10
-		cmd.GetExtendWindow().Until = l.must(at(now, cmd)).Grant.Until
+		cmd.GetExtendWindow().UntilTick = l.must(at(now, cmd)).Grant.Until
 	}
 }
 

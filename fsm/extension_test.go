@@ -54,7 +54,7 @@ func TestExtendByClone(t *testing.T) {
 	for name, spoil := range map[string]func(c *commandv1.ExtendWindow){
 		"another token": func(c *commandv1.ExtendWindow) { c.Token++ },
 		"another nonce": func(c *commandv1.ExtendWindow) { c.Nonce = nonce('b') },
-		"another end":   func(c *commandv1.ExtendWindow) { c.Until++ },
+		"another end":   func(c *commandv1.ExtendWindow) { c.UntilTick++ },
 	} {
 		cmd := at(epoch+500, extendAs(7, g, nonce('a'), 100, 2000))
 		spoil(cmd.GetExtendWindow())

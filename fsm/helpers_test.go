@@ -76,7 +76,7 @@ func (l *log) refused(reason commandv1.Refusal, cmd *commandv1.Command) *Refused
 }
 
 func at(now int64, cmd *commandv1.Command) *commandv1.Command {
-	cmd.NowMs, cmd.Version = now, 1
+	cmd.ClockAtMs, cmd.Version = now, 1
 	return cmd
 }
 
@@ -107,13 +107,13 @@ var drawnIDs atomic.Uint64
 // extend is an extension under a new ID.
 func extend(g Grant, n []byte, until, windowMillis int64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, Until: until, WindowMs: windowMillis, ExtensionId: drawnIDs.Add(1),
+		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, UntilTick: until, WindowMs: windowMillis, ExtensionId: drawnIDs.Add(1),
 	}}}
 }
 
 func release(g Grant, n []byte, next int64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, Until: g.Until, Next: next,
+		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, UntilTick: g.Until, NextTick: next,
 	}}}
 }
 

@@ -27,10 +27,10 @@ type layoutImage struct {
 func (s *State) image() image {
 	im := image{
 		meta: &commandv1.SnapshotMeta{
-			FsmVersion:      s.version,
-			ObservedClockMs: s.observed,
-			Config:          s.config,
-			CheckpointIndex: s.lastCheckpoint.index,
+			FsmVersion:        s.version,
+			ObservedClockAtMs: s.observed,
+			Config:            s.config,
+			CheckpointIndex:   s.lastCheckpoint.index,
 		},
 		removed:   s.removed,
 		sequences: s.sequences,
@@ -42,7 +42,7 @@ func (s *State) image() image {
 	for _, name := range s.names {
 		l := s.layouts[name]
 		im.layouts = append(im.layouts, layoutImage{
-			record:  &commandv1.SnapshotLayout{Spec: LayoutSpec(l.layout.Spec()), CreatedMs: l.created},
+			record:  &commandv1.SnapshotLayout{Spec: LayoutSpec(l.layout.Spec()), CreatedAtMs: l.created},
 			workers: l.workers.used,
 			history: l.history,
 		})
@@ -88,9 +88,9 @@ func (l *layoutImage) walkWorkers(visit func(*commandv1.SnapshotRecord)) {
 	record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Worker{Worker: message}}
 	for number := range l.workers {
 		k := &l.workers[number]
-		message.Worker, message.HighWater, message.From, message.Token = uint64(number), k.highWater, k.from, k.token
+		message.Worker, message.HighWater, message.FromTick, message.Token = uint64(number), k.highWater, k.from, k.token
 		message.Holder, message.Nonce, message.Released = k.holder, k.nonce[:], k.released
-		message.ExtensionId, message.ExtendedFrom = k.extension.id, k.extension.from
+		message.ExtensionId, message.ExtendedFromTick = k.extension.id, k.extension.from
 		visit(record)
 	}
 }
@@ -101,7 +101,7 @@ func (l *layoutImage) walkGrants(visit func(*commandv1.SnapshotRecord)) {
 	for i := range l.history.entries {
 		g := l.history.at(i)
 		message.Worker, message.Token, message.Holder, message.Nonce = g.Worker, g.Token, g.Holder, g.Nonce[:]
-		message.From, message.Until, message.GrantedMs = g.From, g.Until, g.GrantedMillis
+		message.FromTick, message.UntilTick, message.GrantedAtMs = g.From, g.Until, g.GrantedMillis
 		visit(record)
 	}
 }

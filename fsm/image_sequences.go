@@ -9,7 +9,7 @@ func (im image) walkSequences(visit func(*commandv1.SnapshotRecord)) {
 	message := &commandv1.SnapshotSequence{}
 	record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Sequence{Sequence: message}}
 	for q, deleted := range im.sequences.all() {
-		message.Spec, message.CreatedMs, message.Deleted = q.spec.message(q.name), q.created, deleted
+		message.Spec, message.CreatedAtMs, message.Deleted = q.spec.message(q.name), q.created, deleted
 		message.Incarnation, message.Generation, message.Period = q.incarnation, q.generation, q.period
 		message.Base, message.Granted, message.LastFrom, message.LastToken = q.base, q.granted, q.lastFrom, q.lastToken
 		message.Low, message.High = nil, nil
@@ -27,7 +27,7 @@ func (im image) walkAnswers(visit func(*commandv1.SnapshotRecord)) {
 		a := &im.answers[i]
 		message.Sequence, message.Incarnation, message.RequestId = a.sequence, a.incarnation, []byte(a.request)
 		message.First, message.Count, message.Increment = a.block.First, a.block.Count, a.block.Increment
-		message.Period, message.AtMs, message.Generation = a.block.Period, a.block.AtMillis, a.block.Generation
+		message.Period, message.IssuedAtMs, message.Generation = a.block.Period, a.block.AtMillis, a.block.Generation
 		visit(record)
 	}
 }

@@ -131,7 +131,7 @@ func specToLayout(spec *commandv1.LayoutSpec) (*snowflake.Layout, error) {
 		Name:        spec.GetName(),
 		Fields:      fields,
 		UnitMillis:  spec.GetUnitMs(),
-		EpochMillis: spec.GetEpochMs(),
+		EpochMillis: spec.GetEpochAtMs(),
 		Datacenter:  spec.GetDatacenter(),
 		Spread:      spec.GetSpread(),
 	})
@@ -148,7 +148,7 @@ func LayoutSpec(spec snowflake.Spec) *commandv1.LayoutSpec {
 		Name:       spec.Name,
 		Fields:     fields,
 		UnitMs:     spec.UnitMillis,
-		EpochMs:    spec.EpochMillis,
+		EpochAtMs:  spec.EpochMillis,
 		Datacenter: spec.Datacenter,
 		Spread:     spec.Spread,
 	}

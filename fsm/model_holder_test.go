@@ -35,11 +35,11 @@ func (w *world) extend(p *process) {
 		l.extension = w.drawn
 	}
 	c := &commandv1.ExtendWindow{
-		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, Until: l.grant.Until, WindowMs: w.window(),
+		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, UntilTick: l.grant.Until, WindowMs: w.window(),
 		ExtensionId: l.extension,
 	}
 	if !w.noForge {
-		w.forge(&c.Token, &c.Nonce, &c.Until)
+		w.forge(&c.Token, &c.Nonce, &c.UntilTick)
 		if w.choose("clone", 16) == 0 { // a copy of the process, which draws another ID
 			c.ExtensionId += 1 << 40
 		}
@@ -61,10 +61,10 @@ func (w *world) release(p *process) {
 		}
 	}
 	c := &commandv1.ReleaseWorker{
-		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, Until: l.grant.Until, Next: next,
+		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, UntilTick: l.grant.Until, NextTick: next,
 	}
 	if !w.noForge {
-		w.forge(&c.Token, &c.Nonce, &c.Until)
+		w.forge(&c.Token, &c.Nonce, &c.UntilTick)
 	}
 	w.ask(p, l, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: c}})
 }
@@ -83,7 +83,7 @@ func (w *world) forge(token *uint64, nonce *[]byte, until *int64) {
 
 // ask leaves a request in the log's inbox. What the process asked before, it gives up.
 func (w *world) ask(p *process, l *lane, cmd *commandv1.Command) {
-	cmd.Version, cmd.NowMs = MinVersion(cmd), w.clock(p)
+	cmd.Version, cmd.ClockAtMs = MinVersion(cmd), w.clock(p)
 	data, err := Encode(cmd)
 	if err != nil {
 		panic(err)

@@ -143,7 +143,7 @@ func newWorld(s source, a adversary, replicas int) *world {
 // run takes that many steps and returns the first violation.
 func (w *world) run(steps int) error {
 	for _, spec := range modelSpecs {
-		if err := w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_CreateLayout{
+		if err := w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_CreateLayout{
 			CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(spec)},
 		}}); err != nil {
 			return err
@@ -207,25 +207,25 @@ func (w *world) operate(p *process) error {
 	case 0:
 		return w.setConfig()
 	case 1:
-		return w.propose(&commandv1.Command{NowMs: w.clock(p), Body: &commandv1.Command_ObserveClock{
+		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_ObserveClock{
 			ObserveClock: &commandv1.ObserveClock{Force: w.choose("force", 4) == 0},
 		}})
 	case 2:
 		return w.checkpoint()
 	case 3:
-		return w.propose(&commandv1.Command{NowMs: w.clock(p), Body: &commandv1.Command_RemoveMember{
+		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_RemoveMember{
 			RemoveMember: &commandv1.RemoveMember{Id: fmt.Sprint("member-", w.choose("member", 5))},
 		}})
 	case 4: // the same layout again
-		return w.propose(&commandv1.Command{NowMs: w.clock(p), Body: &commandv1.Command_CreateLayout{
+		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_CreateLayout{
 			CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(modelSpecs[0])},
 		}})
 	}
-	return w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})
+	return w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})
 }
 
 func (w *world) setConfig() error {
-	return w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
+	return w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
 		Config: &commandv1.Config{
 			MaxWindowMs:      []int64{1000, 2000}[w.choose("max window", 2)],
 			WaitThresholdMs:  []int64{1, 250, 1000}[w.choose("threshold", 3)],
@@ -239,7 +239,7 @@ func (w *world) setConfig() error {
 
 func (w *world) checkpoint() error {
 	c := &commandv1.Checkpoint{Index: w.check.index, Digest: w.check.digest}
-	err := w.propose(&commandv1.Command{NowMs: w.now, Body: &commandv1.Command_Checkpoint{Checkpoint: c}})
+	err := w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_Checkpoint{Checkpoint: c}})
 	if err == nil {
 		leader := w.machines[w.choose("leader", len(w.machines))]
 		leader.View(func(s *State) {

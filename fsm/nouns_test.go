@@ -37,7 +37,7 @@ func TestCreateLayout(t *testing.T) {
 		"no sequence":       func(s *commandv1.LayoutSpec) { s.Fields = s.Fields[:3] },
 		"64 bits":           func(s *commandv1.LayoutSpec) { s.Fields[0].Bits++ },
 		"no unit":           func(s *commandv1.LayoutSpec) { s.UnitMs = 0 },
-		"a future epoch":    func(s *commandv1.LayoutSpec) { s.EpochMs++ },
+		"a future epoch":    func(s *commandv1.LayoutSpec) { s.EpochAtMs++ },
 		"a wide datacenter": func(s *commandv1.LayoutSpec) { s.Datacenter = 4 },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -78,8 +78,8 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 		return fmt.Errorf("%w: the cluster is at fsm_version %d and this build supports %d",
 			ErrUnknownCommand, m.GetFsmVersion(), r.supported)
 	}
-	if m.GetFsmVersion() < firstVersion || m.GetObservedClockMs() < 0 {
-		return corrupt("fsm_version %d or observed clock %d is out of range", m.GetFsmVersion(), m.GetObservedClockMs())
+	if m.GetFsmVersion() < firstVersion || m.GetObservedClockAtMs() < 0 {
+		return corrupt("fsm_version %d or observed clock %d is out of range", m.GetFsmVersion(), m.GetObservedClockAtMs())
 	}
 	if m.GetConfig() != nil {
 		if err := checkConfig(m.GetConfig()); err != nil {
@@ -98,14 +98,14 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 	r.state.index = max(last.index, m.GetConfig().GetGeneration())
 	copy(last.digest[:], m.GetCheckpointDigest())
 	r.state.version = m.GetFsmVersion()
-	r.state.observed = m.GetObservedClockMs()
+	r.state.observed = m.GetObservedClockAtMs()
 	return nil
 }
 
 func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
 	made, err := specToLayout(m.GetSpec())
 	if err == nil {
-		err = made.CanIssue(m.GetCreatedMs())
+		err = made.CanIssue(m.GetCreatedAtMs())
 	}
 	if err != nil {
 		return corrupt("%v", err)
@@ -114,7 +114,7 @@ func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
 	if n := len(s.names); n == maxLayouts || n > 0 && s.names[n-1] >= made.Name() {
 		return corrupt("layout %q is out of order, or one too many", made.Name())
 	}
-	r.layout = newLayout(made, m.GetCreatedMs())
+	r.layout = newLayout(made, m.GetCreatedAtMs())
 	s.addLayout(r.layout)
 	return nil
 }
@@ -128,17 +128,17 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	switch {
 	case err != nil:
 		return err
-	case m.GetFrom() < 0 || m.GetFrom() > m.GetHighWater() || m.GetHighWater() > r.layout.ticks:
-		return corrupt("a window of ticks %d to %d, expected it within 0 to %d", m.GetFrom(), m.GetHighWater(), r.layout.ticks)
-	case m.GetFrom() == m.GetHighWater() && !m.GetReleased():
-		return corrupt("an empty window at tick %d", m.GetFrom())
+	case m.GetFromTick() < 0 || m.GetFromTick() > m.GetHighWater() || m.GetHighWater() > r.layout.ticks:
+		return corrupt("a window of ticks %d to %d, expected it within 0 to %d", m.GetFromTick(), m.GetHighWater(), r.layout.ticks)
+	case m.GetFromTick() == m.GetHighWater() && !m.GetReleased():
+		return corrupt("an empty window at tick %d", m.GetFromTick())
 	}
-	last := extension{m.GetExtensionId(), m.GetExtendedFrom()}
-	if last != (extension{}) && (last.id == 0 || m.GetReleased() || last.from <= m.GetFrom() || last.from > m.GetHighWater()) {
+	last := extension{m.GetExtensionId(), m.GetExtendedFromTick()}
+	if last != (extension{}) && (last.id == 0 || m.GetReleased() || last.from <= m.GetFromTick() || last.from > m.GetHighWater()) {
 		return corrupt("an extension %d of tick %d, expected one within the window", last.id, last.from)
 	}
 	w.used = append(w.used, worker{
-		highWater: m.GetHighWater(), from: m.GetFrom(), token: m.GetToken(),
+		highWater: m.GetHighWater(), from: m.GetFromTick(), token: m.GetToken(),
 		nonce: nonce, holder: m.GetHolder(), released: m.GetReleased(), extension: last,
 	})
 	return nil
@@ -158,7 +158,7 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 	}
 	h.add(GrantRecord{
 		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), Nonce: nonce,
-		From: m.GetFrom(), Until: m.GetUntil(), GrantedMillis: m.GetGrantedMs(),
+		From: m.GetFromTick(), Until: m.GetUntilTick(), GrantedMillis: m.GetGrantedAtMs(),
 	})
 	return nil
 }

@@ -17,7 +17,7 @@ func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
 	}
 	r.sequence = name
 	q := &sequence{
-		name: name, spec: s.sequences.shared(name, compact(m.GetSpec())), created: m.GetCreatedMs(),
+		name: name, spec: s.sequences.shared(name, compact(m.GetSpec())), created: m.GetCreatedAtMs(),
 		incarnation: m.GetIncarnation(), generation: m.GetGeneration(), period: m.GetPeriod(),
 		base: m.GetBase(), granted: m.GetGranted(), lastFrom: m.GetLastFrom(), lastToken: m.GetLastToken(),
 	}
@@ -97,15 +97,15 @@ func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
 		return corrupt("an answer has %w", checkDate(m.GetPeriod()))
 	case m.GetGeneration() < m.GetIncarnation():
 		return corrupt("an answer of generation %d, before its sequence of %d", m.GetGeneration(), m.GetIncarnation())
-	case m.GetAtMs() < 0:
-		return corrupt("an answer at %d ms", m.GetAtMs())
+	case m.GetIssuedAtMs() < 0:
+		return corrupt("an answer at %d ms", m.GetIssuedAtMs())
 	}
 	if q, ok := r.state.sequences.live.Get(m.GetSequence()); ok && (q.incarnation < m.GetIncarnation() || q.generation < m.GetGeneration()) {
 		return corrupt("an answer of sequence %q that is newer than it", q.name)
 	}
 	t.append(answer{answerKey{m.GetIncarnation(), string(m.GetRequestId())}, m.GetSequence(), BlockGrant{
 		First: m.GetFirst(), Count: m.GetCount(), Increment: m.GetIncrement(),
-		Generation: m.GetGeneration(), Period: m.GetPeriod(), AtMillis: m.GetAtMs(),
+		Generation: m.GetGeneration(), Period: m.GetPeriod(), AtMillis: m.GetIssuedAtMs(),
 	}})
 	return nil
 }

@@ -29,7 +29,7 @@ func plain(name string, changes ...func(*commandv1.SequenceSpec)) *commandv1.Seq
 	spec := &commandv1.SequenceSpec{
 		Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64,
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: resetNone,
-		BlockMs: 10_000, MinBlock: 100, MaxBlock: 10_000_000, TimeZone: "UTC",
+		BlockDurationMs: 10_000, MinBlock: 100, MaxBlock: 10_000_000, TimeZone: "UTC",
 	}
 	for _, change := range changes {
 		change(spec)

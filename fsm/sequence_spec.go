@@ -58,7 +58,7 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 		return invalid("a reset of %v, expected none, daily, monthly or yearly", spec.GetReset_())
 	}
 	least, most := limits.MinBlockDuration.Milliseconds(), limits.MaxBlockDuration.Milliseconds()
-	if ms := spec.GetBlockMs(); ms < least || ms > most {
+	if ms := spec.GetBlockDurationMs(); ms < least || ms > most {
 		return invalid("blocks of %d ms, expected %d to %d", ms, least, most)
 	}
 	if least, most := spec.GetMinBlock(), spec.GetMaxBlock(); least < 1 || least > most || most > limits.MaxBlock {
@@ -86,7 +86,7 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 func compact(spec *commandv1.SequenceSpec) *sequenceSpec {
 	return &sequenceSpec{
 		start: spec.GetStart(), increment: spec.GetIncrement(), min: spec.GetMin(), max: spec.GetMax(),
-		blockMillis: uint32(spec.GetBlockMs()), minBlock: uint32(spec.GetMinBlock()), maxBlock: uint32(spec.GetMaxBlock()),
+		blockMillis: uint32(spec.GetBlockDurationMs()), minBlock: uint32(spec.GetMinBlock()), maxBlock: uint32(spec.GetMaxBlock()),
 		mode: uint8(spec.GetMode()), reset: uint8(spec.GetReset_()),
 		timeZone: spec.GetTimeZone(), format: spec.GetFormat(), description: spec.GetDescription(),
 	}
@@ -97,7 +97,7 @@ func (s *sequenceSpec) message(name string) *commandv1.SequenceSpec {
 	return &commandv1.SequenceSpec{
 		Name: name, Start: s.start, Increment: s.increment, Min: s.min, Max: s.max,
 		Mode: commandv1.SequenceMode(s.mode), Reset_: commandv1.SequenceReset(s.reset),
-		BlockMs: int64(s.blockMillis), MinBlock: uint64(s.minBlock), MaxBlock: uint64(s.maxBlock),
+		BlockDurationMs: int64(s.blockMillis), MinBlock: uint64(s.minBlock), MaxBlock: uint64(s.maxBlock),
 		TimeZone: s.timeZone, Format: s.format, Description: s.description,
 	}
 }

@@ -59,8 +59,8 @@ func TestCheckSequence(t *testing.T) {
 		"another mode":       func(s *commandv1.SequenceSpec) { s.Mode = 3 },
 		"no reset":           resetting(0),
 		"another reset":      resetting(5),
-		"short blocks":       func(s *commandv1.SequenceSpec) { s.BlockMs = 99 },
-		"long blocks":        func(s *commandv1.SequenceSpec) { s.BlockMs = 3_600_001 },
+		"short blocks":       func(s *commandv1.SequenceSpec) { s.BlockDurationMs = 99 },
+		"long blocks":        func(s *commandv1.SequenceSpec) { s.BlockDurationMs = 3_600_001 },
 		"empty blocks":       func(s *commandv1.SequenceSpec) { s.MinBlock = 0 },
 		"huge blocks":        func(s *commandv1.SequenceSpec) { s.MaxBlock = 100_000_001 },
 		"least over most":    func(s *commandv1.SequenceSpec) { s.MinBlock = s.GetMaxBlock() + 1 },
@@ -90,7 +90,7 @@ func TestCheckSequence(t *testing.T) {
 	}
 	longest := plain(strings.Repeat("é", 64), numbers(math.MinInt64, math.MinInt64, math.MinInt64, math.MaxInt64),
 		func(s *commandv1.SequenceSpec) {
-			s.BlockMs, s.MinBlock, s.MaxBlock = 3_600_000, 100_000_000, 100_000_000
+			s.BlockDurationMs, s.MinBlock, s.MaxBlock = 3_600_000, 100_000_000, 100_000_000
 			s.TimeZone, s.Format, s.Description = strings.Repeat("x", 64), strings.Repeat("x", 256), strings.Repeat("x", 256)
 			s.Mode, s.Reset_ = commandv1.SequenceMode_SEQUENCE_MODE_STRICT, resetYearly
 		})

@@ -135,7 +135,7 @@ func TestSnapshotRefusesSequencesThatNoStateWrites(t *testing.T) {
 		"an answer on no date":     answer(func(a *commandv1.SnapshotAnswer) { a.Period = 1 }),
 		"an answer too old":        answer(func(a *commandv1.SnapshotAnswer) { a.Generation = a.GetIncarnation() - 1 }),
 		"an answer too new":        answer(func(a *commandv1.SnapshotAnswer) { a.Generation += 1000 }),
-		"an answer before 1970":    answer(func(a *commandv1.SnapshotAnswer) { a.AtMs = -1 }),
+		"an answer before 1970":    answer(func(a *commandv1.SnapshotAnswer) { a.IssuedAtMs = -1 }),
 	} {
 		if s, err := ReadState(bytes.NewReader(reseal(t, data, edit)), Version); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v, %v", name, s != nil, err)

@@ -121,14 +121,14 @@ func TestSnapshotRefusesWhatNoStateWrites(t *testing.T) {
 		"meta twice":             func(r records) records { return append(r[:1:1], r...) },
 		"an empty record":        func(r records) records { return append(r, &commandv1.SnapshotRecord{}) },
 		"version 0":              func(r records) records { r[0].GetMeta().FsmVersion = 0; return r },
-		"a clock before 1970":    func(r records) records { r[0].GetMeta().ObservedClockMs = -1; return r },
+		"a clock before 1970":    func(r records) records { r[0].GetMeta().ObservedClockAtMs = -1; return r },
 		"a wrong config":         func(r records) records { r[0].GetMeta().Config.MaxWindowMs = 0; return r },
 		"a config of no change":  func(r records) records { r[0].GetMeta().Config.Generation = 0; return r },
 		"half a digest":          func(r records) records { r[0].GetMeta().CheckpointDigest = nonce(0); return r },
 		"layouts out of order":   func(r records) records { r[1], r[2] = r[2], r[1]; return r },
 		"a layout twice":         func(r records) records { return append(r[:2:2], r[1:]...) },
 		"a wrong layout":         func(r records) records { r[1].GetLayout().Spec.UnitMs = 0; return r },
-		"a layout of the future": func(r records) records { r[1].GetLayout().CreatedMs = 0; return r },
+		"a layout of the future": func(r records) records { r[1].GetLayout().CreatedAtMs = 0; return r },
 		"worker 0 missing":       func(r records) records { return append(r[:3:3], r[4:]...) },
 		"worker 1 missing":       func(r records) records { return append(r[:4:4], r[5:]...) },
 		"workers out of order":   func(r records) records { r[3], r[4] = r[4], r[3]; return r },
@@ -143,21 +143,21 @@ func TestSnapshotRefusesWhatNoStateWrites(t *testing.T) {
 		"a high-water below from":    func(r records) records { r[4].GetWorker().HighWater = 0; return r },
 		"a high-water beyond time":   func(r records) records { r[4].GetWorker().HighWater = 1<<30 + 1; return r },
 		"an extension without ID":    func(r records) records { r[4].GetWorker().ExtensionId = 0; return r },
-		"an extension of no end":     func(r records) records { r[4].GetWorker().ExtendedFrom = 0; return r },
+		"an extension of no end":     func(r records) records { r[4].GetWorker().ExtendedFromTick = 0; return r },
 		"an extension of a later end": func(r records) records {
-			r[4].GetWorker().ExtendedFrom = r[4].GetWorker().GetHighWater() + 1
+			r[4].GetWorker().ExtendedFromTick = r[4].GetWorker().GetHighWater() + 1
 			return r
 		},
 		"an extension after a release": func(r records) records {
-			r[3].GetWorker().ExtensionId, r[3].GetWorker().ExtendedFrom = 1, r[3].GetWorker().GetHighWater()
+			r[3].GetWorker().ExtensionId, r[3].GetWorker().ExtendedFromTick = 1, r[3].GetWorker().GetHighWater()
 			return r
 		},
 		"an empty window": func(r records) records {
-			r[4].GetWorker().HighWater = r[4].GetWorker().GetFrom()
-			r[6].GetGrant().Until = r[6].GetGrant().GetFrom()
+			r[4].GetWorker().HighWater = r[4].GetWorker().GetFromTick()
+			r[6].GetGrant().UntilTick = r[6].GetGrant().GetFromTick()
 			return r
 		},
-		"a negative from":     func(r records) records { r[3].GetWorker().From = -1; return r },
+		"a negative from":     func(r records) records { r[3].GetWorker().FromTick = -1; return r },
 		"no token":            func(r records) records { r[3].GetWorker().Token = 0; return r },
 		"a token twice":       func(r records) records { r[3].GetWorker().Token = r[4].GetWorker().GetToken(); return r },
 		"no holder":           func(r records) records { r[3].GetWorker().Holder = ""; return r },
@@ -166,8 +166,8 @@ func TestSnapshotRefusesWhatNoStateWrites(t *testing.T) {
 		"grants out of order": func(r records) records { r[5], r[6] = r[6], r[5]; return r },
 		"a grant of a worker that was never granted": func(r records) records { r[6].GetGrant().Worker = 7; return r },
 		"a grant of another worker":                  func(r records) records { r[6].GetGrant().Worker = 0; return r },
-		"a grant that ends elsewhere":                func(r records) records { r[6].GetGrant().Until++; return r },
-		"a grant that begins after its end":          func(r records) records { r[5].GetGrant().From = 1 << 20; return r },
+		"a grant that ends elsewhere":                func(r records) records { r[6].GetGrant().UntilTick++; return r },
+		"a grant that begins after its end":          func(r records) records { r[5].GetGrant().FromTick = 1 << 20; return r },
 		"an older grant that overlaps": func(r records) records {
 			more := proto.CloneOf(r[5])
 			more.GetGrant().Token = 1

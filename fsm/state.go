@@ -55,7 +55,7 @@ type entry struct {
 // of cmd. A refused command changes nothing, and so does one after which the result
 // has Halted set. Indexes must grow from call to call.
 func (s *State) Apply(index, term uint64, cmd *commandv1.Command) Result {
-	result := s.apply(entry{index: index, term: term, now: cmd.GetNowMs(), cmd: cmd})
+	result := s.apply(entry{index: index, term: term, now: cmd.GetClockAtMs(), cmd: cmd})
 	result.Index, result.Observed = index, s.observed
 	s.index = index
 	return result

@@ -76,10 +76,10 @@ func (s *State) extendWindow(e entry) Result {
 		return Result{Err: refused}
 	}
 	k := &l.workers.used[number]
-	if k.extension == (extension{c.GetExtensionId(), c.GetUntil()}) {
+	if k.extension == (extension{c.GetExtensionId(), c.GetUntilTick()}) {
 		return Result{Grant: l.workers.granted(number)}
 	}
-	if c.GetUntil() != k.highWater {
+	if c.GetUntilTick() != k.highWater {
 		return Result{Err: l.otherEnd(c, k)}
 	}
 	end := l.endAfter(e.now, min(c.GetWindowMs(), s.Config().GetMaxWindowMs()))
@@ -103,8 +103,8 @@ func (s *State) releaseWorker(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	next, k := c.GetNext(), &l.workers.used[number]
-	if c.GetUntil() != k.highWater {
+	next, k := c.GetNextTick(), &l.workers.used[number]
+	if c.GetUntilTick() != k.highWater {
 		return Result{Err: l.otherEnd(c, k)}
 	}
 	if next < k.from || next > k.highWater {
@@ -120,7 +120,7 @@ type claim interface {
 	GetWorker() uint64
 	GetToken() uint64
 	GetNonce() []byte
-	GetUntil() int64
+	GetUntilTick() int64
 }
 
 // held returns the worker of a claim if its holder is who claims it: the token is the
@@ -148,7 +148,7 @@ func (l *layout) held(c claim) (number int, refused *Refused) {
 
 // otherEnd refuses a claim whose window has another end.
 func (l *layout) otherEnd(c claim, k *worker) *Refused {
-	return l.mismatch(c, "has a window until tick %d, not %d", k.highWater, c.GetUntil())
+	return l.mismatch(c, "has a window until tick %d, not %d", k.highWater, c.GetUntilTick())
 }
 
 func (l *layout) mismatch(c claim, format string, args ...any) *Refused {

@@ -84,7 +84,7 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 			Token: b.Token,
 			Numbers: allocator.Numbers{First: b.First, Count: b.Count, Increment: b.Increment,
 				Generation: b.Generation, Period: b.Period, PeriodEnd: d.periodEnd(b.Period)},
-			Duration: time.Duration(spec.GetBlockMs()) * time.Millisecond, MinCount: spec.GetMinBlock(), MaxCount: spec.GetMaxBlock(),
+			Duration: time.Duration(spec.GetBlockDurationMs()) * time.Millisecond, MinCount: spec.GetMinBlock(), MaxCount: spec.GetMaxBlock(),
 		}, grantedBlock{definition: d, index: result.Index, atMillis: b.AtMillis}, nil
 	}
 }

@@ -29,7 +29,7 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 	m := openOne(t)
 	spec := func(name string, reset commandv1.SequenceReset) *commandv1.SequenceSpec {
 		return &commandv1.SequenceSpec{
-			Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockMs: 1000, MinBlock: 1, MaxBlock: 100,
+			Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 1, MaxBlock: 100,
 			Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: reset,
 		}
 	}

@@ -154,7 +154,7 @@ func TestBlocksOfStrictSequencesAreTheLeaders(t *testing.T) {
 func TestBlocksAreBounded(t *testing.T) {
 	m := openOne(t)
 	for name, most := range map[string]uint64{"small": 100, "large": 2_000_000} {
-		spec := &commandv1.SequenceSpec{Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockMs: 1000, MinBlock: 10, MaxBlock: most,
+		spec := &commandv1.SequenceSpec{Name: name, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: most,
 			Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE}
 		if _, err := m.CreateSequence(t.Context(), spec, false); err != nil {
 			t.Fatal(err)
@@ -181,7 +181,7 @@ func TestBlocksAreBounded(t *testing.T) {
 func TestForcedFormats(t *testing.T) {
 	m := openOne(t)
 	spec := &commandv1.SequenceSpec{
-		Name: "s", Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockMs: 1000, MinBlock: 10, MaxBlock: 100, Format: "{seq:06}",
+		Name: "s", Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: 100, Format: "{seq:06}",
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY,
 	}
 	if _, err := m.CreateSequence(t.Context(), spec, false); err == nil {
@@ -256,7 +256,7 @@ func TestTryNext(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "strict")
 	if _, err := m.CreateSequence(t.Context(), &commandv1.SequenceSpec{
-		Name: "s", Start: 1, Increment: 1, Min: 1, Max: 1000, BlockMs: 1000, MinBlock: 10, MaxBlock: 100, Format: "S{seq}",
+		Name: "s", Start: 1, Increment: 1, Min: 1, Max: 1000, BlockDurationMs: 1000, MinBlock: 10, MaxBlock: 100, Format: "S{seq}",
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
 	}, false); err != nil {
 		t.Fatal(err)

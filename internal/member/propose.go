@@ -28,7 +28,7 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	if err := m.ahead(m.clock.Now()); err != nil {
 		return fsm.Result{}, err // any command of this leader could poison the state
 	}
-	cmd.NowMs = now
+	cmd.ClockAtMs = now
 	cmd.Version = max(cmd.GetVersion(), fsm.MinVersion(cmd))
 	if err := m.allow(ctx, cmd.GetVersion()); err != nil {
 		return fsm.Result{}, err
@@ -85,7 +85,7 @@ func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 		return allocator.Grant{}, err
 	}
 	result, err := m.propose(ctx, r.NowMillis, &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, WindowMs: r.Window.Milliseconds(),
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], UntilTick: r.Until, WindowMs: r.Window.Milliseconds(),
 		ExtensionId: r.ID,
 	}}})
 	return m.grant(result, r.Layout, err)
@@ -94,7 +94,7 @@ func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 // ReleaseWorker gives a worker back; only the leader can.
 func (m *Member) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], Until: r.Until, Next: r.Next,
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], UntilTick: r.Until, NextTick: r.Next,
 	}}})
 	_, err = m.grant(result, r.Layout, err)
 	return err

@@ -76,7 +76,7 @@ func TestRemovedVoterIsTakenOut(t *testing.T) {
 	simulate(t, options{idle: true}, func(w *world) {
 		gone, leader := w.follower(), w.leader()
 		id := gone.proc().member.Node().ID()
-		command := &commandv1.Command{NowMs: time.Now().UnixMilli(), Body: &commandv1.Command_RemoveMember{
+		command := &commandv1.Command{ClockAtMs: time.Now().UnixMilli(), Body: &commandv1.Command_RemoveMember{
 			RemoveMember: &commandv1.RemoveMember{Id: id},
 		}}
 		command.Version = fsm.MinVersion(command)

@@ -28,7 +28,7 @@ const (
 func plain(name string, mode commandv1.SequenceMode) *commandv1.SequenceSpec {
 	return &commandv1.SequenceSpec{
 		Name: name, Mode: mode, Start: 1, Increment: 1, Min: 1, Max: math.MaxInt64,
-		BlockMs: 2000, MinBlock: 5, MaxBlock: 1000, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
+		BlockDurationMs: 2000, MinBlock: 5, MaxBlock: 1000, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
 	}
 }
 

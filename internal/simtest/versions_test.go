@@ -125,7 +125,7 @@ func TestOldMemberHalts(t *testing.T) {
 					w.pass(time.Second)
 				}
 				// No leader proposes this; a broken one might.
-				c.cmd.NowMs = time.Now().UnixMilli()
+				c.cmd.ClockAtMs = time.Now().UnixMilli()
 				data, err := fsm.Encode(c.cmd)
 				if err != nil {
 					t.Fatal(err)

@@ -53,7 +53,7 @@ func (m *windowModel) createLayout(e *raftlog.Applied, spec *commandv1.LayoutSpe
 	if e.Result.Failure() != nil {
 		return
 	}
-	l := layoutModel{epoch: spec.GetEpochMs(), unit: spec.GetUnitMs()}
+	l := layoutModel{epoch: spec.GetEpochAtMs(), unit: spec.GetUnitMs()}
 	for _, f := range spec.GetFields() {
 		switch f.GetKind() {
 		case commandv1.FieldKind_FIELD_KIND_TIME:
@@ -87,7 +87,7 @@ func (m *windowModel) setConfig(e *raftlog.Applied, c *commandv1.SetConfig) {
 }
 
 func (m *windowModel) observe(e *raftlog.Applied, c *commandv1.ObserveClock) {
-	now := e.Command.GetNowMs()
+	now := e.Command.GetClockAtMs()
 	if e.Result.Failure() == nil && (now > m.observed || c.GetForce()) {
 		m.observed = now
 	}

@@ -63,7 +63,7 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	if e.Result.Failure() != nil {
 		return
 	}
-	grant, now := e.Result.Grant, e.Command.GetNowMs()
+	grant, now := e.Result.Grant, e.Command.GetClockAtMs()
 	l, ok := m.layouts[c.GetLayout()]
 	if !ok {
 		m.v.fail("index %d grants worker %d of layout %q, which does not exist", e.Index, grant.Worker, c.GetLayout())
@@ -110,7 +110,7 @@ type claim interface {
 	GetWorker() uint64
 	GetToken() uint64
 	GetNonce() []byte
-	GetUntil() int64
+	GetUntilTick() int64
 }
 
 // holds reports whether a claim is made by the present holder of the worker.
@@ -122,11 +122,11 @@ func (w *workerModel) holds(c claim) bool {
 // the state machine made of it.
 func (m *windowModel) claimed(e *raftlog.Applied, do string, c claim) *workerModel {
 	w := m.workers[raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}]
-	isTrue := w.holds(c) && w.high == c.GetUntil()
+	isTrue := w.holds(c) && w.high == c.GetUntilTick()
 	switch refused := e.Result.Err; {
 	case refused == nil && !isTrue:
 		m.v.fail("index %d %s worker %d of layout %q under token %d with an end of %d: that is not its window",
-			e.Index, do, c.GetWorker(), c.GetLayout(), c.GetToken(), c.GetUntil())
+			e.Index, do, c.GetWorker(), c.GetLayout(), c.GetToken(), c.GetUntilTick())
 	case refused == nil:
 		return w
 	case refused.Reason == commandv1.Refusal_REFUSAL_WINDOW_MISMATCH && isTrue:
@@ -137,7 +137,7 @@ func (m *windowModel) claimed(e *raftlog.Applied, do string, c claim) *workerMod
 }
 
 func (m *windowModel) extend(e *raftlog.Applied, c *commandv1.ExtendWindow) {
-	if w := m.workers[raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}]; w.holds(c) && w.id != 0 && w.id == c.GetExtensionId() && w.moved == c.GetUntil() {
+	if w := m.workers[raftlog.Lane{Layout: c.GetLayout(), Worker: c.GetWorker()}]; w.holds(c) && w.id != 0 && w.id == c.GetExtensionId() && w.moved == c.GetUntilTick() {
 		if got := e.Result.Grant; e.Result.Err != nil || got.From != w.from || got.Until != w.high {
 			m.v.fail("index %d answers a repeated extension of worker %d of layout %q with ticks %d to %d (%v), expected %d to %d",
 				e.Index, c.GetWorker(), c.GetLayout(), got.From, got.Until, e.Result.Failure(), w.from, w.high)
@@ -149,7 +149,7 @@ func (m *windowModel) extend(e *raftlog.Applied, c *commandv1.ExtendWindow) {
 		return
 	}
 	w.id, w.moved = c.GetExtensionId(), w.high
-	end := l.covering(e.Command.GetNowMs() + min(c.GetWindowMs(), m.maxWindow()))
+	end := l.covering(e.Command.GetClockAtMs() + min(c.GetWindowMs(), m.maxWindow()))
 	if want := max(w.high, end); e.Result.Grant.Until != want || e.Result.Grant.From != w.from {
 		m.v.fail("index %d extends the window of worker %d of layout %q to ticks %d to %d, expected %d to %d",
 			e.Index, c.GetWorker(), c.GetLayout(), e.Result.Grant.From, e.Result.Grant.Until, w.from, want)
@@ -165,12 +165,12 @@ func (m *windowModel) release(e *raftlog.Applied, c *commandv1.ReleaseWorker) {
 	if w == nil {
 		return
 	}
-	if c.GetNext() < w.from || c.GetNext() > w.high {
+	if c.GetNextTick() < w.from || c.GetNextTick() > w.high {
 		m.v.fail("index %d releases worker %d of layout %q at tick %d, which is not in its window, %d to %d",
-			e.Index, c.GetWorker(), c.GetLayout(), c.GetNext(), w.from, w.high)
+			e.Index, c.GetWorker(), c.GetLayout(), c.GetNextTick(), w.from, w.high)
 	}
 	w.released = true
-	w.end(c.GetNext())
+	w.end(c.GetNextTick())
 }
 
 func (w *workerModel) end(until int64) {

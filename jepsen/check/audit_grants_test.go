@@ -18,8 +18,8 @@ func TestGrantsThatBreakARule(t *testing.T) {
 		}}}, fsm.Result{Grant: g}
 	}
 	claims := func(token uint64, nonce byte, until int64) (*commandv1.ExtendWindow, *commandv1.ReleaseWorker) {
-		return &commandv1.ExtendWindow{Layout: "tiny", Token: token, Nonce: worldNonce(nonce), Until: until, WindowMs: 1000},
-			&commandv1.ReleaseWorker{Layout: "tiny", Token: token, Nonce: worldNonce(nonce), Until: until, Next: 50}
+		return &commandv1.ExtendWindow{Layout: "tiny", Token: token, Nonce: worldNonce(nonce), UntilTick: until, WindowMs: 1000},
+			&commandv1.ReleaseWorker{Layout: "tiny", Token: token, Nonce: worldNonce(nonce), UntilTick: until, NextTick: 50}
 	}
 	extend := func(token uint64, nonce byte, until int64, g fsm.Grant) (int64, *commandv1.Command, fsm.Result) {
 		e, _ := claims(token, nonce, until)
@@ -27,7 +27,7 @@ func TestGrantsThatBreakARule(t *testing.T) {
 	}
 	release := func(token uint64, nonce byte, until, next int64) (int64, *commandv1.Command, fsm.Result) {
 		_, r := claims(token, nonce, until)
-		r.Next = next
+		r.NextTick = next
 		return 60, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: r}}, fsm.Result{}
 	}
 	type add func(at int64, cmd *commandv1.Command, result fsm.Result)
@@ -88,7 +88,7 @@ func TestGrantsThatBreakARule(t *testing.T) {
 			a, index := newAudit(v), uint64(0)
 			add := func(at int64, cmd *commandv1.Command, result fsm.Result) {
 				index++
-				cmd.NowMs = worldEpoch + at*worldSpec.UnitMillis
+				cmd.ClockAtMs = worldEpoch + at*worldSpec.UnitMillis
 				a.take(&raftlog.Applied{Entry: raftlog.Entry{Index: index, Term: 1}, Command: cmd, Result: result})
 			}
 			add(0, &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(worldSpec)}}}, fsm.Result{})

@@ -15,7 +15,7 @@ func sequenceSpec(name string, increment, low, high int64) *commandv1.SequenceSp
 		start = high
 	}
 	return &commandv1.SequenceSpec{
-		Name: name, Start: start, Increment: increment, Min: low, Max: high, BlockMs: 1000, MinBlock: 1, MaxBlock: 100,
+		Name: name, Start: start, Increment: increment, Min: low, Max: high, BlockDurationMs: 1000, MinBlock: 1, MaxBlock: 100,
 		Mode: commandv1.SequenceMode_SEQUENCE_MODE_STRICT, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY, TimeZone: "UTC",
 	}
 }

@@ -36,12 +36,12 @@ func TestAuditRepeatedExtension(t *testing.T) {
 			a, index := newAudit(v), uint64(0)
 			add := func(at int64, cmd *commandv1.Command, result fsm.Result) {
 				index++
-				cmd.NowMs = worldEpoch + at*worldSpec.UnitMillis
+				cmd.ClockAtMs = worldEpoch + at*worldSpec.UnitMillis
 				a.take(&raftlog.Applied{Entry: raftlog.Entry{Index: index, Term: 1}, Command: cmd, Result: result})
 			}
 			extend := func(id uint64, until int64) *commandv1.Command {
 				return &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-					Layout: "tiny", Token: 2, Nonce: worldNonce(1), Until: until, WindowMs: 1000, ExtensionId: id,
+					Layout: "tiny", Token: 2, Nonce: worldNonce(1), UntilTick: until, WindowMs: 1000, ExtensionId: id,
 				}}}
 			}
 			add(0, &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(worldSpec)}}}, fsm.Result{})

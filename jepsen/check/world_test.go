@@ -130,7 +130,7 @@ func (w *world) process(start uint32, member string, generator bool) {
 // do appends a command and applies it.
 func (w *world) do(now int64, cmd *commandv1.Command) fsm.Result {
 	w.t.Helper()
-	cmd.NowMs = now
+	cmd.ClockAtMs = now
 	cmd.Version = fsm.MinVersion(cmd)
 	raw, err := fsm.Encode(cmd)
 	if err != nil {
@@ -166,7 +166,7 @@ func (w *world) acquire(tick int64, holder string, nonce byte) fsm.Grant {
 func (w *world) release(g fsm.Grant, nonce byte, next int64) {
 	w.t.Helper()
 	r := w.do(w.layout.MillisAt(next), &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, Nonce: worldNonce(nonce), Until: g.Until, Next: next,
+		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, Nonce: worldNonce(nonce), UntilTick: g.Until, NextTick: next,
 	}}})
 	if r.Failure() != nil {
 		w.t.Fatal(r.Failure())
@@ -175,7 +175,7 @@ func (w *world) release(g fsm.Grant, nonce byte, next int64) {
 
 func (w *world) extend(tick int64, g fsm.Grant, nonce byte) fsm.Result {
 	return w.do(w.layout.MillisAt(tick), &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, Nonce: worldNonce(nonce), Until: g.Until, WindowMs: 1000, ExtensionId: uint64(len(w.logs)),
+		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, Nonce: worldNonce(nonce), UntilTick: g.Until, WindowMs: 1000, ExtensionId: uint64(len(w.logs)),
 	}}})
 }
 

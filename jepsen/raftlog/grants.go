@@ -89,7 +89,7 @@ func (g *Grants) take(a *Applied) {
 		g.last(body.ExtendWindow).Until = a.Result.Grant.Until
 	case *commandv1.Command_ReleaseWorker:
 		w := g.last(body.ReleaseWorker)
-		w.Until, w.Released = body.ReleaseWorker.GetNext(), true
+		w.Until, w.Released = body.ReleaseWorker.GetNextTick(), true
 	case *commandv1.Command_AllocateBlock:
 		g.block(a, body.AllocateBlock)
 	case *commandv1.Command_ReturnBlock:

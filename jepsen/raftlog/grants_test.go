@@ -40,21 +40,21 @@ func TestGrants(t *testing.T) {
 	t.Parallel()
 	nonce := bytes.Repeat([]byte{7}, 16)
 	at := func(tick int64) int64 { return epoch + 10*tick }
-	layout := &commandv1.Command{NowMs: epoch, Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(tiny)}}}
+	layout := &commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(tiny)}}}
 	acquire := func(now int64) *commandv1.Command {
-		return &commandv1.Command{NowMs: now, Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
+		return &commandv1.Command{ClockAtMs: now, Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
 			Layout: "tiny", Holder: "n1/0", Nonce: nonce, WindowMs: 1000,
 		}}}
 	}
 	id := uint64(0)
 	extend := func(until int64) *commandv1.Command {
 		id++
-		return &commandv1.Command{NowMs: at(60), Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-			Layout: "tiny", Token: 2, Nonce: nonce, Until: until, WindowMs: 1000, ExtensionId: id,
+		return &commandv1.Command{ClockAtMs: at(60), Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
+			Layout: "tiny", Token: 2, Nonce: nonce, UntilTick: until, WindowMs: 1000, ExtensionId: id,
 		}}}
 	}
 	allocate := func(request string) *commandv1.Command {
-		return &commandv1.Command{NowMs: epoch, Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
+		return &commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
 			Name: "s", Count: 10, Generation: 10, RequestId: []byte(request),
 		}}}
 	}
@@ -63,21 +63,21 @@ func TestGrants(t *testing.T) {
 		acquire(at(10)), // 2: ticks 10 to 110
 		extend(110),     // 3: to 160
 		extend(110),     // 4: refused
-		&commandv1.Command{NowMs: at(90), Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-			Layout: "tiny", Token: 2, Nonce: nonce, Until: 160, Next: 90,
+		&commandv1.Command{ClockAtMs: at(90), Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
+			Layout: "tiny", Token: 2, Nonce: nonce, UntilTick: 160, NextTick: 90,
 		}}}, // 5
 		acquire(at(80)), // 6: another worker
 		acquire(at(90)), // 7: from 90 on
-		&commandv1.Command{NowMs: at(100), Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}},               // 8
-		&commandv1.Command{NowMs: epoch, Body: &commandv1.Command_RaiseVersion{RaiseVersion: &commandv1.RaiseVersion{Version: 2}}},       // 9
-		&commandv1.Command{NowMs: epoch, Body: &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: spec}}}, // 10
+		&commandv1.Command{ClockAtMs: at(100), Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}},               // 8
+		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_RaiseVersion{RaiseVersion: &commandv1.RaiseVersion{Version: 2}}},       // 9
+		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: spec}}}, // 10
 		allocate(""), // 11
-		&commandv1.Command{NowMs: epoch, Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{Name: "s", Token: 11, Unused: 4}}}, // 12
+		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{Name: "s", Token: 11, Unused: 4}}}, // 12
 		allocate("id"), // 13
 		allocate("id"), // 14
-		&commandv1.Command{NowMs: epoch, Body: &commandv1.Command_Checkpoint{Checkpoint: &commandv1.Checkpoint{}}},                               // 15
-		&commandv1.Command{NowMs: epoch, Body: &commandv1.Command_Checkpoint{Checkpoint: &commandv1.Checkpoint{Index: 15, Digest: digestOf(0)}}}, // 16
-		&commandv1.Command{NowMs: epoch, Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{
+		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_Checkpoint{Checkpoint: &commandv1.Checkpoint{}}},                               // 15
+		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_Checkpoint{Checkpoint: &commandv1.Checkpoint{Index: 15, Digest: digestOf(0)}}}, // 16
+		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{
 			MaxWindowMs: 2000, WaitThresholdMs: 500, MaxClockOffsetMs: 100, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 			RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
 		}}}}, // 17
@@ -122,6 +122,6 @@ func TestGrants(t *testing.T) {
 func digestOf(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
 var spec = &commandv1.SequenceSpec{
-	Name: "s", Start: 1, Increment: 1, Min: 1, Max: 1000, BlockMs: 1000, MinBlock: 1, MaxBlock: 100,
+	Name: "s", Start: 1, Increment: 1, Min: 1, Max: 1000, BlockDurationMs: 1000, MinBlock: 1, MaxBlock: 100,
 	Mode: commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
 }

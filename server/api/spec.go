@@ -40,7 +40,7 @@ var sequenceFields = []sequenceField{
 		spec.Mode = commandv1.SequenceMode(cmp.Or(m.GetMode(), snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT))
 	}},
 	{"block_duration_ms", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
-		spec.BlockMs = cmp.Or(m.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())
+		spec.BlockDurationMs = cmp.Or(m.GetBlockDurationMs(), limits.DefaultBlockDuration.Milliseconds())
 	}},
 	{"min_block", func(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence) {
 		spec.MinBlock = cmp.Or(m.GetMinBlock(), limits.DefaultMinBlock)
@@ -134,7 +134,7 @@ func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
 		Name:  spec.GetName(),
 		Start: new(spec.GetStart()), Increment: new(spec.GetIncrement()),
 		Min: new(spec.GetMin()), Max: new(spec.GetMax()),
-		Mode: snowraftv1.SequenceMode(spec.GetMode()), BlockDurationMs: spec.GetBlockMs(),
+		Mode: snowraftv1.SequenceMode(spec.GetMode()), BlockDurationMs: spec.GetBlockDurationMs(),
 		MinBlock: spec.GetMinBlock(), MaxBlock: spec.GetMaxBlock(),
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
 		Format: spec.GetFormat(), Description: spec.GetDescription(),

@@ -408,7 +408,7 @@ type Command struct {
 	Version uint32 `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
 	// The proposer's clock, in Unix milliseconds. It is the only time that the
 	// state machine ever sees.
-	NowMs int64 `protobuf:"varint,2,opt,name=now_ms,json=nowMs,proto3" json:"now_ms,omitempty"`
+	ClockAtMs int64 `protobuf:"varint,2,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
 	// Types that are valid to be assigned to Body:
 	//
 	//	*Command_CreateLayout
@@ -467,9 +467,9 @@ func (x *Command) GetVersion() uint32 {
 	return 0
 }
 
-func (x *Command) GetNowMs() int64 {
+func (x *Command) GetClockAtMs() int64 {
 	if x != nil {
-		return x.NowMs
+		return x.ClockAtMs
 	}
 	return 0
 }
@@ -754,7 +754,7 @@ type LayoutSpec struct {
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Fields        []*Field               `protobuf:"bytes,2,rep,name=fields,proto3" json:"fields,omitempty"`
 	UnitMs        int64                  `protobuf:"varint,3,opt,name=unit_ms,json=unitMs,proto3" json:"unit_ms,omitempty"`
-	EpochMs       int64                  `protobuf:"varint,4,opt,name=epoch_ms,json=epochMs,proto3" json:"epoch_ms,omitempty"`
+	EpochAtMs     int64                  `protobuf:"varint,4,opt,name=epoch_at_ms,json=epochAtMs,proto3" json:"epoch_at_ms,omitempty"`
 	Datacenter    uint64                 `protobuf:"varint,5,opt,name=datacenter,proto3" json:"datacenter,omitempty"`
 	Spread        uint64                 `protobuf:"varint,6,opt,name=spread,proto3" json:"spread,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -812,9 +812,9 @@ func (x *LayoutSpec) GetUnitMs() int64 {
 	return 0
 }
 
-func (x *LayoutSpec) GetEpochMs() int64 {
+func (x *LayoutSpec) GetEpochAtMs() int64 {
 	if x != nil {
-		return x.EpochMs
+		return x.EpochAtMs
 	}
 	return 0
 }
@@ -950,8 +950,8 @@ func (x *AcquireWorker) GetWindowMs() int64 {
 	return 0
 }
 
-// ExtendWindow moves the end of a holder's window; a compare-and-swap on until. A repetition of the
-// worker's last extension, with the same ID and until, gets the present window instead.
+// ExtendWindow moves the end of a holder's window; a compare-and-swap on until_tick. A repetition of the
+// worker's last extension, with the same ID and until_tick, gets the present window instead.
 type ExtendWindow struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
@@ -959,8 +959,8 @@ type ExtendWindow struct {
 	Token  uint64                 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	Nonce  []byte                 `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The end that the holder believes its window has, in ticks.
-	Until    int64 `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"`
-	WindowMs int64 `protobuf:"varint,6,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
+	UntilTick int64 `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
+	WindowMs  int64 `protobuf:"varint,6,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	// Drawn at random for each extension and carried by its repetitions; not 0.
 	ExtensionId   uint64 `protobuf:"fixed64,7,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1025,9 +1025,9 @@ func (x *ExtendWindow) GetNonce() []byte {
 	return nil
 }
 
-func (x *ExtendWindow) GetUntil() int64 {
+func (x *ExtendWindow) GetUntilTick() int64 {
 	if x != nil {
-		return x.Until
+		return x.UntilTick
 	}
 	return 0
 }
@@ -1046,16 +1046,16 @@ func (x *ExtendWindow) GetExtensionId() uint64 {
 	return 0
 }
 
-// ReleaseWorker gives a worker back and lowers its high-water to next.
+// ReleaseWorker gives a worker back and lowers its high-water to next_tick.
 type ReleaseWorker struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	Worker uint64                 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
-	Token  uint64                 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
-	Nonce  []byte                 `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	Until  int64                  `protobuf:"varint,5,opt,name=until,proto3" json:"until,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Layout    string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	Worker    uint64                 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
+	Token     uint64                 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
+	Nonce     []byte                 `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	UntilTick int64                  `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The first tick of the window in which nothing was issued: last tick + 1.
-	Next          int64 `protobuf:"varint,6,opt,name=next,proto3" json:"next,omitempty"`
+	NextTick      int64 `protobuf:"varint,6,opt,name=next_tick,json=nextTick,proto3" json:"next_tick,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1118,24 +1118,24 @@ func (x *ReleaseWorker) GetNonce() []byte {
 	return nil
 }
 
-func (x *ReleaseWorker) GetUntil() int64 {
+func (x *ReleaseWorker) GetUntilTick() int64 {
 	if x != nil {
-		return x.Until
+		return x.UntilTick
 	}
 	return 0
 }
 
-func (x *ReleaseWorker) GetNext() int64 {
+func (x *ReleaseWorker) GetNextTick() int64 {
 	if x != nil {
-		return x.Next
+		return x.NextTick
 	}
 	return 0
 }
 
-// ObserveClock raises the observed clock to now_ms, or sets it when forced.
+// ObserveClock raises the observed clock to clock_at_ms, or sets it when forced.
 type ObserveClock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Set by an operator only: lower a poisoned observed clock to now_ms.
+	// Set by an operator only: lower a poisoned observed clock to clock_at_ms.
 	Force         bool `protobuf:"varint,1,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1474,10 +1474,10 @@ type SequenceSpec struct {
 	Max  int64        `protobuf:"varint,5,opt,name=max,proto3" json:"max,omitempty"`
 	Mode SequenceMode `protobuf:"varint,6,opt,name=mode,proto3,enum=command.v1.SequenceMode" json:"mode,omitempty"`
 	// How long a block should last, and how many numbers it has at least and at most.
-	BlockMs  int64         `protobuf:"varint,7,opt,name=block_ms,json=blockMs,proto3" json:"block_ms,omitempty"`
-	MinBlock uint64        `protobuf:"varint,8,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
-	MaxBlock uint64        `protobuf:"varint,9,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
-	Reset_   SequenceReset `protobuf:"varint,10,opt,name=reset,proto3,enum=command.v1.SequenceReset" json:"reset,omitempty"`
+	BlockDurationMs int64         `protobuf:"varint,7,opt,name=block_duration_ms,json=blockDurationMs,proto3" json:"block_duration_ms,omitempty"`
+	MinBlock        uint64        `protobuf:"varint,8,opt,name=min_block,json=minBlock,proto3" json:"min_block,omitempty"`
+	MaxBlock        uint64        `protobuf:"varint,9,opt,name=max_block,json=maxBlock,proto3" json:"max_block,omitempty"`
+	Reset_          SequenceReset `protobuf:"varint,10,opt,name=reset,proto3,enum=command.v1.SequenceReset" json:"reset,omitempty"`
 	// Leaders compute periods in this time zone, replicas never.
 	TimeZone      string `protobuf:"bytes,11,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	Format        string `protobuf:"bytes,12,opt,name=format,proto3" json:"format,omitempty"`
@@ -1558,9 +1558,9 @@ func (x *SequenceSpec) GetMode() SequenceMode {
 	return SequenceMode_SEQUENCE_MODE_UNSPECIFIED
 }
 
-func (x *SequenceSpec) GetBlockMs() int64 {
+func (x *SequenceSpec) GetBlockDurationMs() int64 {
 	if x != nil {
-		return x.BlockMs
+		return x.BlockDurationMs
 	}
 	return 0
 }
@@ -1973,10 +1973,10 @@ var File_command_v1_command_proto protoreflect.FileDescriptor
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xd8\a\n" +
+	"command.v1\"\xe1\a\n" +
 	"\aCommand\x12\x18\n" +
-	"\aversion\x18\x01 \x01(\rR\aversion\x12\x15\n" +
-	"\x06now_ms\x18\x02 \x01(\x03R\x05nowMs\x12?\n" +
+	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
+	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12?\n" +
 	"\rcreate_layout\x18\n" +
 	" \x01(\v2\x18.command.v1.CreateLayoutH\x00R\fcreateLayout\x12B\n" +
 	"\x0eacquire_worker\x18\v \x01(\v2\x19.command.v1.AcquireWorkerH\x00R\racquireWorker\x12?\n" +
@@ -1998,13 +1998,13 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x04body\"F\n" +
 	"\x05Field\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.FieldKindR\x04kind\x12\x12\n" +
-	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xb7\x01\n" +
+	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xbc\x01\n" +
 	"\n" +
 	"LayoutSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12)\n" +
 	"\x06fields\x18\x02 \x03(\v2\x11.command.v1.FieldR\x06fields\x12\x17\n" +
-	"\aunit_ms\x18\x03 \x01(\x03R\x06unitMs\x12\x19\n" +
-	"\bepoch_ms\x18\x04 \x01(\x03R\aepochMs\x12\x1e\n" +
+	"\aunit_ms\x18\x03 \x01(\x03R\x06unitMs\x12\x1e\n" +
+	"\vepoch_at_ms\x18\x04 \x01(\x03R\tepochAtMs\x12\x1e\n" +
 	"\n" +
 	"datacenter\x18\x05 \x01(\x04R\n" +
 	"datacenter\x12\x16\n" +
@@ -2015,22 +2015,24 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
 	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x1b\n" +
-	"\twindow_ms\x18\x04 \x01(\x03R\bwindowMs\"\xc0\x01\n" +
+	"\twindow_ms\x18\x04 \x01(\x03R\bwindowMs\"\xc9\x01\n" +
 	"\fExtendWindow\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x14\n" +
-	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x14\n" +
-	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x1b\n" +
+	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x1d\n" +
+	"\n" +
+	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1b\n" +
 	"\twindow_ms\x18\x06 \x01(\x03R\bwindowMs\x12!\n" +
-	"\fextension_id\x18\a \x01(\x06R\vextensionId\"\x95\x01\n" +
+	"\fextension_id\x18\a \x01(\x06R\vextensionId\"\xa7\x01\n" +
 	"\rReleaseWorker\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x14\n" +
-	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x14\n" +
-	"\x05until\x18\x05 \x01(\x03R\x05until\x12\x12\n" +
-	"\x04next\x18\x06 \x01(\x03R\x04next\"$\n" +
+	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x1d\n" +
+	"\n" +
+	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1b\n" +
+	"\tnext_tick\x18\x06 \x01(\x03R\bnextTick\"$\n" +
 	"\fObserveClock\x12\x14\n" +
 	"\x05force\x18\x01 \x01(\bR\x05force\"\x9a\x02\n" +
 	"\x06Config\x12\"\n" +
@@ -2054,15 +2056,15 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digest\"\x1e\n" +
 	"\fRemoveMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x85\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x96\x03\n" +
 	"\fSequenceSpec\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05start\x18\x02 \x01(\x03R\x05start\x12\x1c\n" +
 	"\tincrement\x18\x03 \x01(\x03R\tincrement\x12\x10\n" +
 	"\x03min\x18\x04 \x01(\x03R\x03min\x12\x10\n" +
 	"\x03max\x18\x05 \x01(\x03R\x03max\x12,\n" +
-	"\x04mode\x18\x06 \x01(\x0e2\x18.command.v1.SequenceModeR\x04mode\x12\x19\n" +
-	"\bblock_ms\x18\a \x01(\x03R\ablockMs\x12\x1b\n" +
+	"\x04mode\x18\x06 \x01(\x0e2\x18.command.v1.SequenceModeR\x04mode\x12*\n" +
+	"\x11block_duration_ms\x18\a \x01(\x03R\x0fblockDurationMs\x12\x1b\n" +
 	"\tmin_block\x18\b \x01(\x04R\bminBlock\x12\x1b\n" +
 	"\tmax_block\x18\t \x01(\x04R\bmaxBlock\x12/\n" +
 	"\x05reset\x18\n" +

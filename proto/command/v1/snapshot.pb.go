@@ -205,14 +205,14 @@ func (*SnapshotRecord_Answer) isSnapshotRecord_Body() {}
 
 // SnapshotMeta comes first.
 type SnapshotMeta struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	FsmVersion       uint32                 `protobuf:"varint,1,opt,name=fsm_version,json=fsmVersion,proto3" json:"fsm_version,omitempty"`
-	ObservedClockMs  int64                  `protobuf:"varint,2,opt,name=observed_clock_ms,json=observedClockMs,proto3" json:"observed_clock_ms,omitempty"`
-	Config           *Config                `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
-	CheckpointIndex  uint64                 `protobuf:"varint,4,opt,name=checkpoint_index,json=checkpointIndex,proto3" json:"checkpoint_index,omitempty"`
-	CheckpointDigest []byte                 `protobuf:"bytes,5,opt,name=checkpoint_digest,json=checkpointDigest,proto3" json:"checkpoint_digest,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	FsmVersion        uint32                 `protobuf:"varint,1,opt,name=fsm_version,json=fsmVersion,proto3" json:"fsm_version,omitempty"`
+	ObservedClockAtMs int64                  `protobuf:"varint,2,opt,name=observed_clock_at_ms,json=observedClockAtMs,proto3" json:"observed_clock_at_ms,omitempty"`
+	Config            *Config                `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
+	CheckpointIndex   uint64                 `protobuf:"varint,4,opt,name=checkpoint_index,json=checkpointIndex,proto3" json:"checkpoint_index,omitempty"`
+	CheckpointDigest  []byte                 `protobuf:"bytes,5,opt,name=checkpoint_digest,json=checkpointDigest,proto3" json:"checkpoint_digest,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *SnapshotMeta) Reset() {
@@ -252,9 +252,9 @@ func (x *SnapshotMeta) GetFsmVersion() uint32 {
 	return 0
 }
 
-func (x *SnapshotMeta) GetObservedClockMs() int64 {
+func (x *SnapshotMeta) GetObservedClockAtMs() int64 {
 	if x != nil {
-		return x.ObservedClockMs
+		return x.ObservedClockAtMs
 	}
 	return 0
 }
@@ -284,7 +284,7 @@ func (x *SnapshotMeta) GetCheckpointDigest() []byte {
 type SnapshotLayout struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Spec          *LayoutSpec            `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	CreatedMs     int64                  `protobuf:"varint,2,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	CreatedAtMs   int64                  `protobuf:"varint,2,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -326,9 +326,9 @@ func (x *SnapshotLayout) GetSpec() *LayoutSpec {
 	return nil
 }
 
-func (x *SnapshotLayout) GetCreatedMs() int64 {
+func (x *SnapshotLayout) GetCreatedAtMs() int64 {
 	if x != nil {
-		return x.CreatedMs
+		return x.CreatedAtMs
 	}
 	return 0
 }
@@ -338,16 +338,16 @@ type SnapshotWorker struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Worker    uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	HighWater int64                  `protobuf:"varint,2,opt,name=high_water,json=highWater,proto3" json:"high_water,omitempty"`
-	From      int64                  `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`
+	FromTick  int64                  `protobuf:"varint,3,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
 	Token     uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
 	Holder    string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
 	Nonce     []byte                 `protobuf:"bytes,6,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	Released  bool                   `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
 	// The ID of the last extension under the token, and the end that it moved; 0 if there is none.
-	ExtensionId   uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
-	ExtendedFrom  int64  `protobuf:"varint,9,opt,name=extended_from,json=extendedFrom,proto3" json:"extended_from,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	ExtensionId      uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
+	ExtendedFromTick int64  `protobuf:"varint,9,opt,name=extended_from_tick,json=extendedFromTick,proto3" json:"extended_from_tick,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SnapshotWorker) Reset() {
@@ -394,9 +394,9 @@ func (x *SnapshotWorker) GetHighWater() int64 {
 	return 0
 }
 
-func (x *SnapshotWorker) GetFrom() int64 {
+func (x *SnapshotWorker) GetFromTick() int64 {
 	if x != nil {
-		return x.From
+		return x.FromTick
 	}
 	return 0
 }
@@ -436,9 +436,9 @@ func (x *SnapshotWorker) GetExtensionId() uint64 {
 	return 0
 }
 
-func (x *SnapshotWorker) GetExtendedFrom() int64 {
+func (x *SnapshotWorker) GetExtendedFromTick() int64 {
 	if x != nil {
-		return x.ExtendedFrom
+		return x.ExtendedFromTick
 	}
 	return 0
 }
@@ -450,9 +450,9 @@ type SnapshotGrant struct {
 	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	Holder        string                 `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
 	Nonce         []byte                 `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	From          int64                  `protobuf:"varint,5,opt,name=from,proto3" json:"from,omitempty"`
-	Until         int64                  `protobuf:"varint,6,opt,name=until,proto3" json:"until,omitempty"`
-	GrantedMs     int64                  `protobuf:"varint,7,opt,name=granted_ms,json=grantedMs,proto3" json:"granted_ms,omitempty"`
+	FromTick      int64                  `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	UntilTick     int64                  `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
+	GrantedAtMs   int64                  `protobuf:"varint,7,opt,name=granted_at_ms,json=grantedAtMs,proto3" json:"granted_at_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -515,23 +515,23 @@ func (x *SnapshotGrant) GetNonce() []byte {
 	return nil
 }
 
-func (x *SnapshotGrant) GetFrom() int64 {
+func (x *SnapshotGrant) GetFromTick() int64 {
 	if x != nil {
-		return x.From
+		return x.FromTick
 	}
 	return 0
 }
 
-func (x *SnapshotGrant) GetUntil() int64 {
+func (x *SnapshotGrant) GetUntilTick() int64 {
 	if x != nil {
-		return x.Until
+		return x.UntilTick
 	}
 	return 0
 }
 
-func (x *SnapshotGrant) GetGrantedMs() int64 {
+func (x *SnapshotGrant) GetGrantedAtMs() int64 {
 	if x != nil {
-		return x.GrantedMs
+		return x.GrantedAtMs
 	}
 	return 0
 }
@@ -583,9 +583,9 @@ func (x *SnapshotRemovedMember) GetId() string {
 
 // SnapshotSequence is a sequence, or what is remembered of a deleted one; in ascending order of names.
 type SnapshotSequence struct {
-	state     protoimpl.MessageState `protogen:"open.v1"`
-	Spec      *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	CreatedMs int64                  `protobuf:"varint,2,opt,name=created_ms,json=createdMs,proto3" json:"created_ms,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Spec        *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	CreatedAtMs int64                  `protobuf:"varint,2,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
 	// The index of the command that created it.
 	Incarnation uint64 `protobuf:"varint,3,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// The index of the command that changed it last.
@@ -643,9 +643,9 @@ func (x *SnapshotSequence) GetSpec() *SequenceSpec {
 	return nil
 }
 
-func (x *SnapshotSequence) GetCreatedMs() int64 {
+func (x *SnapshotSequence) GetCreatedAtMs() int64 {
 	if x != nil {
-		return x.CreatedMs
+		return x.CreatedAtMs
 	}
 	return 0
 }
@@ -731,7 +731,7 @@ type SnapshotAnswer struct {
 	Increment   int64                  `protobuf:"varint,6,opt,name=increment,proto3" json:"increment,omitempty"`
 	Period      int32                  `protobuf:"varint,7,opt,name=period,proto3" json:"period,omitempty"`
 	// When it was given, by the leader's clock or, if that is later, the observed one; Unix milliseconds.
-	AtMs int64 `protobuf:"varint,8,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
+	IssuedAtMs int64 `protobuf:"varint,8,opt,name=issued_at_ms,json=issuedAtMs,proto3" json:"issued_at_ms,omitempty"`
 	// The generation that the sequence had then.
 	Generation    uint64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -817,9 +817,9 @@ func (x *SnapshotAnswer) GetPeriod() int32 {
 	return 0
 }
 
-func (x *SnapshotAnswer) GetAtMs() int64 {
+func (x *SnapshotAnswer) GetIssuedAtMs() int64 {
 	if x != nil {
-		return x.AtMs
+		return x.IssuedAtMs
 	}
 	return 0
 }
@@ -901,44 +901,42 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x03end\x18\x06 \x01(\v2\x17.command.v1.SnapshotEndH\x00R\x03end\x12:\n" +
 	"\bsequence\x18\a \x01(\v2\x1c.command.v1.SnapshotSequenceH\x00R\bsequence\x124\n" +
 	"\x06answer\x18\b \x01(\v2\x1a.command.v1.SnapshotAnswerH\x00R\x06answerB\x06\n" +
-	"\x04body\"\xdf\x01\n" +
+	"\x04body\"\xe4\x01\n" +
 	"\fSnapshotMeta\x12\x1f\n" +
 	"\vfsm_version\x18\x01 \x01(\rR\n" +
-	"fsmVersion\x12*\n" +
-	"\x11observed_clock_ms\x18\x02 \x01(\x03R\x0fobservedClockMs\x12*\n" +
+	"fsmVersion\x12/\n" +
+	"\x14observed_clock_at_ms\x18\x02 \x01(\x03R\x11observedClockAtMs\x12*\n" +
 	"\x06config\x18\x03 \x01(\v2\x12.command.v1.ConfigR\x06config\x12)\n" +
 	"\x10checkpoint_index\x18\x04 \x01(\x04R\x0fcheckpointIndex\x12+\n" +
-	"\x11checkpoint_digest\x18\x05 \x01(\fR\x10checkpointDigest\"[\n" +
+	"\x11checkpoint_digest\x18\x05 \x01(\fR\x10checkpointDigest\"`\n" +
 	"\x0eSnapshotLayout\x12*\n" +
-	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\x1d\n" +
-	"\n" +
-	"created_ms\x18\x02 \x01(\x03R\tcreatedMs\"\x83\x02\n" +
+	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\"\n" +
+	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\x95\x02\n" +
 	"\x0eSnapshotWorker\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x1d\n" +
 	"\n" +
-	"high_water\x18\x02 \x01(\x03R\thighWater\x12\x12\n" +
-	"\x04from\x18\x03 \x01(\x03R\x04from\x12\x14\n" +
+	"high_water\x18\x02 \x01(\x03R\thighWater\x12\x1b\n" +
+	"\tfrom_tick\x18\x03 \x01(\x03R\bfromTick\x12\x14\n" +
 	"\x05token\x18\x04 \x01(\x04R\x05token\x12\x16\n" +
 	"\x06holder\x18\x05 \x01(\tR\x06holder\x12\x14\n" +
 	"\x05nonce\x18\x06 \x01(\fR\x05nonce\x12\x1a\n" +
 	"\breleased\x18\a \x01(\bR\breleased\x12!\n" +
-	"\fextension_id\x18\b \x01(\x06R\vextensionId\x12#\n" +
-	"\rextended_from\x18\t \x01(\x03R\fextendedFrom\"\xb4\x01\n" +
+	"\fextension_id\x18\b \x01(\x06R\vextensionId\x12,\n" +
+	"\x12extended_from_tick\x18\t \x01(\x03R\x10extendedFromTick\"\xcb\x01\n" +
 	"\rSnapshotGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
 	"\x06holder\x18\x03 \x01(\tR\x06holder\x12\x14\n" +
-	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x12\n" +
-	"\x04from\x18\x05 \x01(\x03R\x04from\x12\x14\n" +
-	"\x05until\x18\x06 \x01(\x03R\x05until\x12\x1d\n" +
+	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x1b\n" +
+	"\tfrom_tick\x18\x05 \x01(\x03R\bfromTick\x12\x1d\n" +
 	"\n" +
-	"granted_ms\x18\a \x01(\x03R\tgrantedMs\"'\n" +
+	"until_tick\x18\x06 \x01(\x03R\tuntilTick\x12\"\n" +
+	"\rgranted_at_ms\x18\a \x01(\x03R\vgrantedAtMs\"'\n" +
 	"\x15SnapshotRemovedMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\xfe\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x83\x03\n" +
 	"\x10SnapshotSequence\x12,\n" +
-	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x1d\n" +
-	"\n" +
-	"created_ms\x18\x02 \x01(\x03R\tcreatedMs\x12 \n" +
+	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
+	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
 	"\vincarnation\x18\x03 \x01(\x04R\vincarnation\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x04 \x01(\x04R\n" +
@@ -954,7 +952,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x03low\x18\v \x01(\x03H\x00R\x03low\x88\x01\x01\x12\x17\n" +
 	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01B\x06\n" +
 	"\x04_lowB\a\n" +
-	"\x05_high\"\x84\x02\n" +
+	"\x05_high\"\x91\x02\n" +
 	"\x0eSnapshotAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x1d\n" +
@@ -963,8 +961,9 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x05first\x18\x04 \x01(\x03R\x05first\x12\x14\n" +
 	"\x05count\x18\x05 \x01(\x04R\x05count\x12\x1c\n" +
 	"\tincrement\x18\x06 \x01(\x03R\tincrement\x12\x16\n" +
-	"\x06period\x18\a \x01(\x05R\x06period\x12\x13\n" +
-	"\x05at_ms\x18\b \x01(\x03R\x04atMs\x12\x1e\n" +
+	"\x06period\x18\a \x01(\x05R\x06period\x12 \n" +
+	"\fissued_at_ms\x18\b \x01(\x03R\n" +
+	"issuedAtMs\x12\x1e\n" +
 	"\n" +
 	"generation\x18\t \x01(\x04R\n" +
 	"generation\"?\n" +
