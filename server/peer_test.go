@@ -10,31 +10,34 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 )
 
-// reflected lists the services that reflection shows.
-func reflected(t *testing.T, conn *grpc.ClientConn) []string {
+// reflected returns the answer of reflection to a request, to version v1alpha too, which must be the same.
+func reflected(t *testing.T, conn *grpc.ClientConn, req *grpc_reflection_v1.ServerReflectionRequest) *grpc_reflection_v1.ServerReflectionResponse {
 	t.Helper()
-	stream, err := grpc_reflection_v1.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
-	if err != nil {
-		t.Fatal(err)
+	var answers [2]grpc_reflection_v1.ServerReflectionResponse
+	for i, method := range []string{
+		grpc_reflection_v1.ServerReflection_ServerReflectionInfo_FullMethodName,
+		strings.Replace(grpc_reflection_v1.ServerReflection_ServerReflectionInfo_FullMethodName, ".v1.", ".v1alpha.", 1),
+	} {
+		stream, err := conn.NewStream(t.Context(), &grpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.SendMsg(req); err != nil {
+			t.Fatal(err)
+		}
+		if err := stream.RecvMsg(&answers[i]); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := stream.Send(&grpc_reflection_v1.ServerReflectionRequest{
-		MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{},
-	}); err != nil {
-		t.Fatal(err)
+	if !proto.Equal(&answers[0], &answers[1]) {
+		t.Errorf("reflection: v1 answers %v, v1alpha %v", &answers[0], &answers[1])
 	}
-	resp, err := stream.Recv()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, s := range resp.GetListServicesResponse().GetService() {
-		names = append(names, s.GetName())
-	}
-	return names
+	return &answers[0]
 }
 
 // Calls between members work, and applications do not see them.
@@ -43,13 +46,38 @@ func TestPeerServiceIsHidden(t *testing.T) {
 	n := startCluster(t, 1)[0]
 	g := inFront(t, []*node{n})
 	for name, conn := range map[string]*grpc.ClientConn{"member": n.conn, "gateway": g.conn} {
-		services := reflected(t, conn)
+		var services []string
+		for _, s := range reflected(t, conn, &grpc_reflection_v1.ServerReflectionRequest{
+			MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_ListServices{},
+		}).GetListServicesResponse().GetService() {
+			services = append(services, s.GetName())
+		}
 		if !slices.Contains(services, "snowraft.v1.ClusterService") {
 			t.Errorf("%s: reflection lists %v", name, services)
 		}
 		for _, s := range services {
 			if strings.HasPrefix(s, "snowraft.peer.") {
 				t.Errorf("%s: reflection lists %s", name, s)
+			}
+		}
+		for symbol, shown := range map[string]bool{
+			"snowraft.v1.ClusterService": true, "snowraft.v1.Layout": true, "google.protobuf.FieldMask": true, "grpc.health.v1.Health": true,
+			"snowraft.peer.v1.PeerService": false, "snowraft.peer.v1.PeerService.AwaitIndex": false, "snowraft.peer.v1.AwaitIndexRequest": false,
+			"command.v1.Command": false,
+		} {
+			answer := reflected(t, conn, &grpc_reflection_v1.ServerReflectionRequest{
+				MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileContainingSymbol{FileContainingSymbol: symbol},
+			})
+			if got := len(answer.GetFileDescriptorResponse().GetFileDescriptorProto()) > 0; got != shown {
+				t.Errorf("%s: reflection shows %s: %t, want %t", name, symbol, got, shown)
+			}
+		}
+		for path, shown := range map[string]bool{"snowraft/v1/cluster.proto": true, "peer/v1/peer.proto": false, "command/v1/command.proto": false} {
+			answer := reflected(t, conn, &grpc_reflection_v1.ServerReflectionRequest{
+				MessageRequest: &grpc_reflection_v1.ServerReflectionRequest_FileByFilename{FileByFilename: path},
+			})
+			if got := len(answer.GetFileDescriptorResponse().GetFileDescriptorProto()) > 0; got != shown {
+				t.Errorf("%s: reflection shows %s: %t, want %t", name, path, got, shown)
 			}
 		}
 		_, err := peerv1.NewPeerServiceClient(conn).AwaitIndex(t.Context(), &peerv1.AwaitIndexRequest{Index: 1})

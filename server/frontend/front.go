@@ -15,9 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/grpc/reflection"
 
-	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
 )
@@ -87,7 +85,7 @@ func (f *Front) Issuer(source issue.Source) *issue.Issuer {
 func (f *Front) Open(b Behind) (err error) {
 	f.grpc = f.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(f.grpc, newHealthService(f))
-	reflection.Register(published{f.grpc})
+	registerReflection(f.grpc)
 	if err = b.Services(f.grpc); err != nil {
 		return err
 	}
@@ -110,15 +108,6 @@ func (f *Front) Open(b Behind) (err error) {
 		return nil
 	})
 	return nil
-}
-
-// published is the server as reflection shows it: without the service that only members call.
-type published struct{ *grpc.Server }
-
-func (p published) GetServiceInfo() map[string]grpc.ServiceInfo {
-	services := p.Server.GetServiceInfo()
-	delete(services, peerv1.PeerService_ServiceDesc.ServiceName)
-	return services
 }
 
 // open serves a port; if that fails, the process must end.
