@@ -163,6 +163,18 @@ func exercise(t *testing.T, a asker, redisAddr string, ids snowraftv1.IdServiceC
 			t.Errorf("GenerateIds(%v) succeeded", bad)
 		}
 	}
+	stream, err := ids.StreamIds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, layout := range []string{"", "", "none"} {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Layout: layout}}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := stream.Recv(); (err == nil) != (layout == "") {
+			t.Errorf("StreamIds of layout %q: %v", layout, err)
+		}
+	}
 	for name, count := range map[string]uint32{"strict": 5, "relaxed": 7} {
 		if _, err := sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: count}); err != nil {
 			t.Fatal(err)
@@ -193,13 +205,16 @@ func exercise(t *testing.T, a asker, redisAddr string, ids snowraftv1.IdServiceC
 var exercised = []string{
 	`snowraft_requests_total{code="OK",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason=""} 2`,
 	`snowraft_requests_total{code="INVALID_ARGUMENT",method="snowraft.v1.IdService/GenerateIds",protocol="grpc",reason="INVALID_ARGUMENT"} 1`,
+	`snowraft_requests_total{code="OK",method="snowraft.v1.IdService/StreamIds",protocol="grpc",reason=""} 2`,
+	`snowraft_requests_total{code="NOT_FOUND",method="snowraft.v1.IdService/StreamIds",protocol="grpc",reason="UNKNOWN_LAYOUT"} 1`,
+	`snowraft_request_duration_seconds_count{method="snowraft.v1.IdService/StreamIds",protocol="grpc"} 3`,
 	`snowraft_requests_total{code="OK",method="GET /v1/status",protocol="http",reason=""} 1`,
 	`snowraft_requests_total{code="UNIMPLEMENTED",method="other",protocol="http",reason="METHOD_NOT_ALLOWED"} 1`,
 	`snowraft_requests_total{code="INVALID_ARGUMENT",method="other",protocol="redis",reason="INVALID_ARGUMENT"} 1`,
 	`snowraft_request_duration_seconds_count{method="snowraft.v1.IdService/GenerateIds",protocol="grpc"} 4`,
 	`snowraft_request_duration_seconds_count{method="incr",protocol="redis"} 1`,
 	`snowraft_request_duration_seconds_bucket{method="incr",protocol="redis",le="0.00016"} `,
-	`snowraft_build_info{version="`, `snowraft_ids_issued_total{layout="default"} 10`,
+	`snowraft_build_info{version="`, `snowraft_ids_issued_total{layout="default"} 12`,
 	`snowraft_numbers_issued_total{mode="relaxed"} 7`, `snowraft_numbers_issued_total{mode="strict"} 6`,
 }
 

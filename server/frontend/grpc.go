@@ -64,15 +64,6 @@ func (f *Front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	return resp, wire.Status(err)
 }
 
-func (f *Front) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = f.panicked(info.FullMethod, r)
-		}
-	}()
-	return wire.Status(handler(srv, ss))
-}
-
 // panicked keeps one bad request from ending the member; the stack is for us.
 func (f *Front) panicked(method string, what any) error {
 	f.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))

@@ -12,7 +12,7 @@ type Config struct {
 	Backend Backend
 	Logger  *slog.Logger
 	// Meter, if not nil, returns the meter of a command that is served, by its lower-case name, or of
-	// "other", which is all else that clients send. HELLO with another protocol is not counted as
+	// "other", which is all else that clients send, and connections that are one too many. HELLO with another protocol is not counted as
 	// an error: most client libraries begin with it.
 	Meter func(command string) Meter
 	// Clock is asked by TIME only.

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 const (
@@ -122,9 +124,7 @@ func (s *Server) admit(nc net.Conn) {
 	case closing:
 		_ = nc.Close()
 	case full:
-		// Its buffer is empty, so that this does not wait for the client.
-		_, _ = nc.Write([]byte("-ERR max number of clients reached\r\n"))
-		_ = nc.Close()
+		s.refuse(nc)
 	case s.loops.adopt(c):
 	default:
 		go func() {
@@ -132,6 +132,17 @@ func (s *Server) admit(nc net.Conn) {
 			s.forget(c)
 		}()
 	}
+}
+
+// refuse closes a connection that is one too many.
+func (s *Server) refuse(nc net.Conn) {
+	const text = "max number of clients reached"
+	meter := s.meters[unserved.index]
+	meter.Failed(rpc.NewError(rpc.Overloaded, text))
+	meter.Answered(0, 1, 0)
+	// Its buffer is empty, so that this does not wait for the client.
+	_, _ = nc.Write([]byte("-ERR " + text + "\r\n"))
+	_ = nc.Close()
 }
 
 // forget takes a connection off the list: it has ended.

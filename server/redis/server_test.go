@@ -52,7 +52,8 @@ func startOn(tb testing.TB, cfg redis.Config, l net.Listener) *redis.Server {
 func TestMaxClients(t *testing.T) {
 	t.Parallel()
 	overloaded, _ := rpc.ReasonOf(rpc.Overloaded)
-	_, addr := start(t, redis.Config{Backend: &fake{}, MaxClients: 2})
+	m := newMeters()
+	_, addr := start(t, redis.Config{Backend: &fake{}, Meter: m.of, MaxClients: 2})
 	a, b := dial(t, addr), dial(t, addr)
 	for _, c := range []*client{a, b} {
 		c.send("PING\r\n")
@@ -64,6 +65,7 @@ func TestMaxClients(t *testing.T) {
 	if got, _ := io.ReadAll(third); string(got) != "-"+overloaded.Redis+"\r\n" {
 		t.Errorf("got %q", got)
 	}
+	m.want(t, map[string]uint64{"ping": 2, "other failed": 1, "other " + rpc.Overloaded: 1})
 	_ = a.Close()
 	// The server may take a moment to see it.
 	for ok := false; !ok; {

@@ -1,0 +1,54 @@
+package frontend
+
+import (
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// stream is the interceptor of all streams: the error table, and metrics of the API's streams.
+func (f *Front) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = f.panicked(info.FullMethod, r)
+		}
+	}()
+	if rpc.RuleOf(info.FullMethod) == nil { // watches of the health, reflection
+		return wire.Status(handler(srv, ss))
+	}
+	counted := &countedStream{ServerStream: ss, method: f.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
+	defer func() { counted.answered(err) }()
+	return wire.Status(handler(srv, counted))
+}
+
+// countedStream counts each message of the client as a request. Its handler answers each before it receives the next.
+type countedStream struct {
+	grpc.ServerStream
+	method *method
+	began  time.Time // zero unless a request is not answered yet
+}
+
+func (s *countedStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil {
+		s.began = time.Now()
+	}
+	return err
+}
+
+func (s *countedStream) SendMsg(m any) error {
+	err := s.ServerStream.SendMsg(m)
+	s.answered(err)
+	return err
+}
+
+// answered counts the request that is not answered yet, if there is one.
+func (s *countedStream) answered(err error) {
+	if !s.began.IsZero() {
+		s.method.served(err, time.Since(s.began))
+		s.began = time.Time{}
+	}
+}
