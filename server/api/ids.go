@@ -72,16 +72,20 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 		return nil, rpc.NewError(rpc.NotGranted,
 			fmt.Sprintf("the ID is of datacenter %d, this cluster issues for %d", p.Datacenter, own))
 	}
+	now := l.TickAt(i.Member.Clock().Now().Wall)
 	term := i.Member.Node().LeadingTerm()
-	var record fsm.GrantRecord
-	var found bool
-	i.Member.State().View(func(s *fsm.State) { record, found = s.WhoIs(l.Name(), p.Worker, p.Tick) })
+	var grant *snowraftv1.WorkerGrant
+	i.Member.State().View(func(s *fsm.State) {
+		if record, ok := s.WhoIs(l.Name(), p.Worker, p.Tick); ok {
+			grant = workerGrant(l, record, s.Workers(l.Name(), p.Worker, 1)[0], now)
+		}
+	})
 	if err := i.Member.Node().Verify(ctx, term); err != nil {
 		return nil, err
 	}
-	if !found {
+	if grant == nil {
 		return nil, rpc.NewError(rpc.NotGranted,
 			fmt.Sprintf("no window of worker %d at %s was granted, or it is older than the history reaches", p.Worker, l.TimeOf(id).Format("2006-01-02T15:04:05.000Z")))
 	}
-	return &snowraftv1.WhoIsResponse{Grant: workerGrant(l, record)}, nil
+	return &snowraftv1.WhoIsResponse{Grant: grant}, nil
 }

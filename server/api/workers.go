@@ -103,16 +103,7 @@ func (w workers) ListWorkers(ctx context.Context, req *snowraftv1.ListWorkersReq
 				resp.NextPageToken = strconv.FormatUint(r.Worker, 10)
 				return
 			}
-			m := workerGrant(l, r.GrantRecord)
-			switch {
-			case r.Released:
-				m.State = snowraftv1.WorkerState_WORKER_STATE_RELEASED
-			case r.Until <= now:
-				m.State = snowraftv1.WorkerState_WORKER_STATE_EXPIRED
-			default:
-				m.State = snowraftv1.WorkerState_WORKER_STATE_HELD
-			}
-			resp.Workers = append(resp.Workers, m)
+			resp.Workers = append(resp.Workers, workerGrant(l, r.GrantRecord, r, now))
 		}
 	})
 	if err := w.Member.Node().Verify(ctx, term); err != nil {
@@ -130,11 +121,23 @@ func (w workers) grantMessage(g allocator.Grant) *snowraftv1.Grant {
 	}
 }
 
-func workerGrant(l *snowflake.Layout, r fsm.GrantRecord) *snowraftv1.WorkerGrant {
-	return &snowraftv1.WorkerGrant{
+// workerGrant returns a grant of a worker; last is the last grant of that worker, and now a tick.
+func workerGrant(l *snowflake.Layout, r fsm.GrantRecord, last fsm.WorkerRecord, now int64) *snowraftv1.WorkerGrant {
+	m := &snowraftv1.WorkerGrant{
 		Worker: r.Worker, Holder: r.Holder, Nonce: r.Nonce[:], Token: r.Token,
 		FromTick: r.From, UntilTick: r.Until, FromAtMs: l.MillisAt(r.From), UntilAtMs: l.MillisAt(r.Until),
 	}
+	switch {
+	case r.Token != last.Token: // the history does not say whether the earlier holder released it
+		m.State = snowraftv1.WorkerState_WORKER_STATE_SUPERSEDED
+	case last.Released:
+		m.State = snowraftv1.WorkerState_WORKER_STATE_RELEASED
+	case r.Until <= now:
+		m.State = snowraftv1.WorkerState_WORKER_STATE_EXPIRED
+	default:
+		m.State = snowraftv1.WorkerState_WORKER_STATE_HELD
+	}
+	return m
 }
 
 func nonceOf(b []byte) (n allocator.Nonce, err error) {

@@ -22,17 +22,19 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// WorkerState is whether a worker can be granted now.
+// WorkerState is the state of a grant of a worker.
 type WorkerState int32
 
 const (
 	WorkerState_WORKER_STATE_UNSPECIFIED WorkerState = 0
-	// Its window reaches beyond now.
+	// The window reaches beyond now.
 	WorkerState_WORKER_STATE_HELD WorkerState = 1
-	// Its window ended without a release.
+	// The window ended without a release.
 	WorkerState_WORKER_STATE_EXPIRED WorkerState = 2
-	// Its holder gave it back.
+	// The holder released the worker.
 	WorkerState_WORKER_STATE_RELEASED WorkerState = 3
+	// The worker was granted again later. Only WhoIs returns earlier grants.
+	WorkerState_WORKER_STATE_SUPERSEDED WorkerState = 4
 )
 
 // Enum value maps for WorkerState.
@@ -42,12 +44,14 @@ var (
 		1: "WORKER_STATE_HELD",
 		2: "WORKER_STATE_EXPIRED",
 		3: "WORKER_STATE_RELEASED",
+		4: "WORKER_STATE_SUPERSEDED",
 	}
 	WorkerState_value = map[string]int32{
 		"WORKER_STATE_UNSPECIFIED": 0,
 		"WORKER_STATE_HELD":        1,
 		"WORKER_STATE_EXPIRED":     2,
 		"WORKER_STATE_RELEASED":    3,
+		"WORKER_STATE_SUPERSEDED":  4,
 	}
 )
 
@@ -892,12 +896,13 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\aworkers\x18\x01 \x03(\v2\x18.snowraft.v1.WorkerGrantR\aworkers\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1a\n" +
 	"\bcapacity\x18\x03 \x01(\x04R\bcapacity\x12\x12\n" +
-	"\x04used\x18\x04 \x01(\x04R\x04used*w\n" +
+	"\x04used\x18\x04 \x01(\x04R\x04used*\x94\x01\n" +
 	"\vWorkerState\x12\x1c\n" +
 	"\x18WORKER_STATE_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11WORKER_STATE_HELD\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_EXPIRED\x10\x02\x12\x19\n" +
-	"\x15WORKER_STATE_RELEASED\x10\x032\x9d\x04\n" +
+	"\x15WORKER_STATE_RELEASED\x10\x03\x12\x1b\n" +
+	"\x17WORKER_STATE_SUPERSEDED\x10\x042\x9d\x04\n" +
 	"\rWorkerService\x12\x8d\x01\n" +
 	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\"5\xa2\x96\x1c\x13\b\x02\x10\x03\"\vclock_at_ms8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12\x89\x01\n" +
 	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"4\xa2\x96\x1c\x13\b\x02\x10\x03\"\vclock_at_ms8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12\x80\x01\n" +

@@ -23,7 +23,10 @@ func NewWhoIs(a *cli.App) *cobra.Command {
 		Short: "Show which holder issued an ID",
 		Long: `Show which holder issued an ID: the holder that was granted the worker and the time
 in the ID. The cluster keeps a bounded history of grants, and the command fails for
-an ID that is older.`,
+an ID that is older.
+
+States: those of "snowraft worker list"; and superseded, because the worker was
+granted again later.`,
 		Example: `  snowraft whois 132271570944028672
   snowraft whois Jos2sncHm1 --encoding base58 -o json`,
 	}

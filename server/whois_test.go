@@ -1,0 +1,59 @@
+package server_test
+
+import (
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+func TestWhoIsReturnsTheStateOfTheGrant(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	acquire := func(window time.Duration) *snowraftv1.Grant {
+		t.Helper()
+		resp, err := n.workers.AcquireWorker(t.Context(), &snowraftv1.AcquireWorkerRequest{
+			Holder: "app", Nonce: make([]byte, 16), ClockAtMs: time.Now().UnixMilli(), WindowMs: window.Milliseconds(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resp.GetGrant()
+	}
+	state := func(g *snowraftv1.Grant) string {
+		t.Helper()
+		id, err := snowflake.Default().Pack(snowflake.Parts{Tick: g.GetFromTick(), Worker: g.GetWorker()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := n.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: int64(id)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if resp.GetGrant().GetToken() != g.GetToken() {
+			t.Fatalf("WhoIs() = %v, want the grant with token %d", resp.GetGrant(), g.GetToken())
+		}
+		return resp.GetGrant().GetState().String()
+	}
+	first := acquire(time.Hour)
+	if got := state(first); got != "WORKER_STATE_HELD" {
+		t.Errorf("state of an open window = %s", got)
+	}
+	if _, err := n.workers.ReleaseWorker(t.Context(), &snowraftv1.ReleaseWorkerRequest{
+		Worker: first.GetWorker(), Token: first.GetToken(), Nonce: make([]byte, 16), UntilTick: first.GetUntilTick(), NextTick: first.GetFromTick() + 1,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got := state(first); got != "WORKER_STATE_RELEASED" {
+		t.Errorf("state after a release = %s", got)
+	}
+	second := acquire(time.Millisecond)
+	if second.GetWorker() != first.GetWorker() {
+		t.Fatalf("the holder was granted worker %d, want %d again", second.GetWorker(), first.GetWorker())
+	}
+	if got := state(first); got != "WORKER_STATE_SUPERSEDED" {
+		t.Errorf("state after another grant = %s", got)
+	}
+	until(t, "the window ends", func() bool { return state(second) == "WORKER_STATE_EXPIRED" })
+}
