@@ -2,6 +2,8 @@ package web_test
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -122,4 +124,19 @@ func TestTinyid(t *testing.T) {
 	if w := r.ask("POST", "/tinyid/id/nextId", "bizType="+strings.Repeat("x", 65<<10), form); w.Code != 413 {
 		t.Errorf("%d", w.Code)
 	}
+}
+
+// forbidden reports whether an answer is the refusal of a browser, in the form of its path.
+func forbidden(path string, w *httptest.ResponseRecorder) bool {
+	contentType, begin := "application/json;charset=UTF-8", `{"timestamp":`
+	switch {
+	case strings.HasPrefix(path, "/v1/"):
+		contentType, begin = "application/json", `{"code":7,`
+	case strings.HasPrefix(path, "/id"), strings.HasPrefix(path, "/seq/"):
+		contentType, begin = "text/plain; charset=utf-8", rpc.BrowserRequest+": "
+	case w.Header().Get("Snowraft-Reason") != rpc.BrowserRequest:
+		return false
+	}
+	return w.Code == http.StatusForbidden && w.Header().Get("Content-Type") == contentType &&
+		w.Header().Get("Cache-Control") == "no-store" && strings.HasPrefix(w.Body.String(), begin)
 }

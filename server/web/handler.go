@@ -89,30 +89,35 @@ type endpoint struct {
 	// take answers with numbers, which it takes even for a GET, or returns why not.
 	take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error
 	// refuse answers with an error, in the form of this endpoint.
-	refuse func(w http.ResponseWriter, r *http.Request, err error)
+	refuse refuser
+	// forbid answers a request that a browser must not send, in the form of this endpoint.
+	forbid refuser
 	// serve does all of it where take is nil. It returns what [Config.Served] is called with.
 	serve func(h *handler, w http.ResponseWriter, r *http.Request) (method string, err error)
 }
+
+// refuser answers a request with an error.
+type refuser func(w http.ResponseWriter, r *http.Request, err error)
 
 // other is the method of requests that match nothing.
 const other = "other"
 
 var (
 	numberEndpoints = []*endpoint{
-		numbers("/id", (*handler).ids, refuseText),
-		numbers("/seq/{name}", (*handler).next, refuseText),
-		numbers("/api/segment/get/{key}", (*handler).segment, refuseLeafSegment),
-		numbers("/api/snowflake/get/{key}", (*handler).snowflake, refuseLeafSnowflake),
-		numbers("/tinyid/id/nextId", (*handler).nextID, refuseTinyid),
-		numbers("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple),
+		numbers("/id", (*handler).ids, refuseText, refuseText),
+		numbers("/seq/{name}", (*handler).next, refuseText, refuseText),
+		numbers("/api/segment/get/{key}", (*handler).segment, refuseLeafSegment, refuseSpring),
+		numbers("/api/snowflake/get/{key}", (*handler).snowflake, refuseLeafSnowflake, refuseSpring),
+		numbers("/tinyid/id/nextId", (*handler).nextID, refuseTinyid, refuseSpring),
+		numbers("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple, refuseSpring),
 	}
-	callEndpoint = &endpoint{serve: (*handler).call, refuse: refuseJSON}
-	pageEndpoint = &endpoint{serve: (*handler).page, refuse: refuseJSON}
+	callEndpoint = &endpoint{serve: (*handler).call, refuse: refuseJSON, forbid: refuseJSON}
+	pageEndpoint = &endpoint{serve: (*handler).page, refuse: refuseJSON, forbid: refuseJSON}
 )
 
 func numbers(pattern string, take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error,
-	refuse func(w http.ResponseWriter, r *http.Request, err error)) *endpoint {
-	return &endpoint{get: "GET " + pattern, post: "POST " + pattern, take: take, refuse: refuse}
+	refuse, forbid refuser) *endpoint {
+	return &endpoint{get: "GET " + pattern, post: "POST " + pattern, take: take, refuse: refuse, forbid: forbid}
 }
 
 // choose returns the endpoint that a path belongs to, and the name in the path.
@@ -176,7 +181,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}()
 	if err = h.admit(e, r); err != nil {
-		refuseJSON(w, r, err)
+		e.forbid(w, r, err)
 		return
 	}
 	if h.cfg.Gate != nil {

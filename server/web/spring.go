@@ -53,6 +53,13 @@ func (f springFailure) answer(w http.ResponseWriter, r *http.Request) {
 	writeSpring(w, f.Status, f)
 }
 
+// refuseSpring fails as a filter of Spring Boot does, before Leaf or tinyid see the request.
+func refuseSpring(w http.ResponseWriter, r *http.Request, err error) {
+	status, e := read(err)
+	explain(w, e)
+	springFailure{Status: status, Message: e.Message}.answer(w, r)
+}
+
 // checkMethod refuses methods that must not take a number.
 func checkMethod(r *http.Request) error {
 	if r.Method == http.MethodGet || r.Method == http.MethodPost {
