@@ -1,5 +1,5 @@
 // Package docs_test holds the documentation to the code: settings, reasons,
-// metrics and links. It reads sources rather than running anything.
+// metrics and links. It reads sources and what the compiler says of them, and runs nothing.
 package docs_test
 
 import (
