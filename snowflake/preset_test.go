@@ -18,11 +18,11 @@ type published struct {
 	Vectors []struct {
 		Name, Layout, ID             string
 		Datacenter, Worker, Sequence uint64
-		TimestampMillis              int64 `json:"timestamp_ms"`
+		TickAtMillis                 int64 `json:"tick_at_ms"`
 		Time                         time.Time
 	}
 	Layouts map[string]struct {
-		EpochMillis int64 `json:"epoch_ms"`
+		EpochMillis int64 `json:"epoch_at_ms"`
 		UnitMillis  int64 `json:"unit_ms"`
 		Fields      []string
 	}
@@ -77,14 +77,14 @@ func TestPublishedIDs(t *testing.T) {
 			}
 			got, err := l.Unpack(id)
 			want := snowflake.Parts{
-				Tick:       l.TickAt(v.TimestampMillis),
+				Tick:       l.TickAt(v.TickAtMillis),
 				Datacenter: v.Datacenter, Worker: v.Worker, Sequence: v.Sequence,
 			}
 			if err != nil || got != want {
 				t.Errorf("Unpack = %+v, %v, want %+v", got, err, want)
 			}
-			if at := l.TimeOf(id); !at.Equal(v.Time) || at.UnixMilli() != v.TimestampMillis {
-				t.Errorf("TimeOf = %v, want %v (%d ms)", at, v.Time, v.TimestampMillis)
+			if at := l.TimeOf(id); !at.Equal(v.Time) || at.UnixMilli() != v.TickAtMillis {
+				t.Errorf("TimeOf = %v, want %v (%d ms)", at, v.Time, v.TickAtMillis)
 			}
 			back, err := l.Pack(want)
 			if err != nil || back != id {

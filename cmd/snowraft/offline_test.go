@@ -24,7 +24,7 @@ func decodeJSON(t *testing.T, text string, into any) {
 type vector struct {
 	Layout, ID                   string
 	Datacenter, Worker, Sequence uint64
-	TimestampMS                  int64 `json:"timestamp_ms"`
+	TickAtMillis                 int64 `json:"tick_at_ms"`
 	Time                         string
 }
 
@@ -55,7 +55,7 @@ func TestDecodeVectors(t *testing.T) {
 	for _, v := range vectors(t) {
 		layout, _ := snowflake.Preset(v.Layout)
 		want := `{"id":"` + v.ID + `","layout":"` + v.Layout +
-			`","tickAtMs":"` + strconv.FormatInt(v.TimestampMS, 10) + `","tick":"` + strconv.FormatInt(layout.TickAt(v.TimestampMS), 10) + `","datacenter":"` + cli.Decimal(v.Datacenter) +
+			`","tickAtMs":"` + strconv.FormatInt(v.TickAtMillis, 10) + `","tick":"` + strconv.FormatInt(layout.TickAt(v.TickAtMillis), 10) + `","datacenter":"` + cli.Decimal(v.Datacenter) +
 			`","worker":"` + cli.Decimal(v.Worker) + `","sequence":"` + cli.Decimal(v.Sequence) + "\"}\n"
 		if got := succeeds(t, "decode", v.ID, "--layout", v.Layout, "-o", "json"); got != want {
 			t.Errorf("decode %s prints %s, expected %s", v.ID, got, want)
@@ -90,7 +90,7 @@ func TestDecodeUUIDs(t *testing.T) {
 func TestEncodeVectors(t *testing.T) {
 	t.Parallel()
 	for _, v := range vectors(t) {
-		for _, instant := range []string{v.Time, strconv.FormatInt(v.TimestampMS, 10)} {
+		for _, instant := range []string{v.Time, strconv.FormatInt(v.TickAtMillis, 10)} {
 			got := succeeds(t, "encode", "--layout", v.Layout, "--time", instant,
 				"--datacenter", cli.Decimal(v.Datacenter), "--worker", cli.Decimal(v.Worker), "--sequence", cli.Decimal(v.Sequence))
 			// A tick that is longer than a millisecond was cut off by the vector already.

@@ -17,7 +17,7 @@ type raftAudit struct {
 	v       *Verdict
 	index   uint64
 	term    uint64
-	voters  map[string]bool            // by the IDs of nodes
+	voters  map[string]bool            // by member ID
 	mayLead map[uint64]map[string]bool // who votes by some configuration that was in force in a term, by term
 	// strangers are the IP addresses of members of other clusters, whose names they lead to.
 	strangers map[string]string
@@ -148,7 +148,7 @@ func (a *statusAudit) take(s *history.Status) {
 	}
 	// A member doesn't tell term and leader of one moment. If it told both twice, the leader
 	// between is the one of that term.
-	if s.Term == before.Term && s.Leader == before.Leader && s.Leader != "" {
+	if s.Term == before.Term && s.LeaderID == before.LeaderID && s.LeaderID != "" {
 		a.leader(s)
 	}
 }
@@ -157,14 +157,14 @@ func (a *statusAudit) leader(s *history.Status) {
 	first := a.leaders[s.Term]
 	if first == nil {
 		a.leaders[s.Term] = s
-		if may, ok := a.raft.mayLead[s.Term]; ok && !may[s.Leader] {
-			a.v.fail("%s (start %d) said that %s leads in term %d, which may not vote: %s may", s.Member, s.Start, s.Leader, s.Term, voterNames(may))
+		if may, ok := a.raft.mayLead[s.Term]; ok && !may[s.LeaderID] {
+			a.v.fail("%s (start %d) said that %s leads in term %d, which may not vote: %s may", s.Member, s.Start, s.LeaderID, s.Term, voterNames(may))
 		}
 		return
 	}
-	if first.Leader != s.Leader {
+	if first.LeaderID != s.LeaderID {
 		a.v.fail("two leaders in term %d: %s, as %s said (start %d), and %s, as %s said (start %d)",
-			s.Term, first.Leader, first.Member, first.Start, s.Leader, s.Member, s.Start)
+			s.Term, first.LeaderID, first.Member, first.Start, s.LeaderID, s.Member, s.Start)
 		a.leaders[s.Term] = s
 	}
 }

@@ -42,8 +42,8 @@ func TestAuditFails(t *testing.T) {
 		}, Invalid, "the committed log is not known"},
 		"two leaders": {func(w *world) {
 			for call := range int64(2) {
-				w.status(history.Status{Member: "n1", Start: 1, Call: 10 * call, Return: 10*call + 1, Term: 7, Leader: "a"})
-				w.status(history.Status{Member: "n2", Start: 2, Call: 10 * call, Return: 10*call + 1, Term: 7, Leader: "b"})
+				w.status(history.Status{Member: "n1", Start: 1, Call: 10 * call, Return: 10*call + 1, Term: 7, LeaderID: "a"})
+				w.status(history.Status{Member: "n2", Start: 2, Call: 10 * call, Return: 10*call + 1, Term: 7, LeaderID: "b"})
 			}
 		}, Fail, "two leaders in term 7"},
 		"a leader that may not vote": {func(w *world) {
@@ -51,7 +51,7 @@ func TestAuditFails(t *testing.T) {
 			w.term = 7
 			w.append(raft.LogNoop, nil)
 			for call := range int64(2) {
-				w.status(history.Status{Member: "n1", Start: 1, Call: 10 * call, Return: 10*call + 1, Term: 7, Leader: "nonvoter"})
+				w.status(history.Status{Member: "n1", Start: 1, Call: 10 * call, Return: 10*call + 1, Term: 7, LeaderID: "nonvoter"})
 			}
 		}, Fail, "which may not vote: [a b c] may"},
 		"a lost entry": {func(w *world) { w.status(history.Status{Member: "n1", Start: 1, Commit: 2, Return: 1000}) }, Fail, "what was committed is lost"},
@@ -82,8 +82,8 @@ func TestAuditOfStatusesThatAreNoFailure(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	for call := range int64(2) { // another leader in each answer: the term is not of its moment
-		w.status(history.Status{Member: "n1", Start: 1, Call: 10 * call, Return: 10*call + 1, Term: 7, Leader: string(rune('a' + call))})
-		w.status(history.Status{Member: "n2", Start: 2, Call: 10 * call, Return: 10*call + 1, Term: 7, Leader: string(rune('b' + call))})
+		w.status(history.Status{Member: "n1", Start: 1, Call: 10 * call, Return: 10*call + 1, Term: 7, LeaderID: string(rune('a' + call))})
+		w.status(history.Status{Member: "n2", Start: 2, Call: 10 * call, Return: 10*call + 1, Term: 7, LeaderID: string(rune('b' + call))})
 	}
 	w.status(history.Status{Member: "n1", Start: 3, Call: 1, Return: 9, Commit: 1})
 	w.status(history.Status{Member: "n1", Start: 3, Call: 2, Return: 8})                // at the same time

@@ -121,7 +121,7 @@ func (o *observedClock) lag(s skew) int64 {
 		if status.Return < f.From-peersRemember || status.Call > f.To {
 			continue
 		}
-		if status.Error != "" || status.Leader == "" {
+		if status.Error != "" || status.LeaderID == "" {
 			lag = -1
 			break
 		}

@@ -12,7 +12,7 @@ const millisecond = second / 1000
 // observed clock is 100 ms old.
 func status(at, skew int64) history.Status {
 	return history.Status{
-		Member: "n1", Start: 1, Call: at, Return: at + millisecond, WallNanos: sceneWall + at + millisecond, Node: "a", Leader: "b", Term: 3,
+		Member: "n1", Start: 1, Call: at, Return: at + millisecond, WallNanos: sceneWall + at + millisecond, MemberID: "a", LeaderID: "b", Term: 3,
 		ObservedMillis: (sceneWall+at)/millisecond - 100, ClockMillis: (sceneWall + at + skew) / millisecond,
 		SkewCallNanos: skew, SkewReturnNanos: skew, Problem: "this clock is wrong",
 	}
@@ -125,7 +125,7 @@ func TestRefusal(t *testing.T) {
 		{"ahead and refused for another reason", newScene(lines(n1, ahead)...).ops(refusedFor("WORKERS_EXHAUSTED")), Fail, nil},
 
 		{"a generator that is behind", newScene(lines(generator, statuses(others(func(*history.Status) {})...))...).issue("default", inside), Fail, nil},
-		{"a generator that was not told", newScene(lines(generator, statuses(others(func(s *history.Status) { s.Leader = "" })...))...).issue("default", inside), Pass, nil},
+		{"a generator that was not told", newScene(lines(generator, statuses(others(func(s *history.Status) { s.LeaderID = "" })...))...).issue("default", inside), Pass, nil},
 		{"a generator that was told little", newScene(lines(generator, statuses(others(func(s *history.Status) { s.ObservedMillis -= 6000 })...))...).issue("default", inside), Pass, nil},
 
 		{"a status that names the clock", newScene(lines(n1, back, statuses(status(99*second, 0), status(101*second, -5*second)))...), Pass, nil},

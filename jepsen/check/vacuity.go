@@ -140,8 +140,8 @@ func (r *Run) leaderChanges() int64 {
 	}
 	reigns := make(map[reign]bool)
 	for _, s := range r.Statuses {
-		if s.Error == "" && s.Leader != "" {
-			reigns[reign{s.Term, s.Leader}] = true
+		if s.Error == "" && s.LeaderID != "" {
+			reigns[reign{s.Term, s.LeaderID}] = true
 		}
 	}
 	return int64(max(len(reigns)-1, 0))

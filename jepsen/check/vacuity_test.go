@@ -14,7 +14,7 @@ func eventful() *scene {
 		return history.Op{ID: id, Workload: "ids", Do: history.DoIDs, Outcome: history.Fail, Reason: reason}
 	}
 	s := newScene(lines(phases(0, 10, 100, 110), clockFault(20*second, 30*second, second, "n1"),
-		statuses(status(second, 0), status(2*second, 0), changed(status(3*second, 0), func(s *history.Status) { s.Term, s.Leader = 4, "a" }), changed(status(4*second, 0), func(s *history.Status) { s.Leader = "" })),
+		statuses(status(second, 0), status(2*second, 0), changed(status(3*second, 0), func(s *history.Status) { s.Term, s.LeaderID = 4, "a" }), changed(status(4*second, 0), func(s *history.Status) { s.LeaderID = "" })),
 		history.Line{Note: &history.Note{What: "log-damaged", Member: "n2"}})...)
 	s.lines[0].Run.Workloads = []string{"ids", "strict", "all"}
 	return s.ops(asked(11, 12, history.OK), refused(2, "CLOCK_BEHIND"), refused(3, "NO_LEADER"), refused(4, "INVALID_ARGUMENT"), asked(13, 14, history.Info), sequence("strict", 15*second, 16*second, 1)).

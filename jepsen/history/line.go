@@ -28,7 +28,7 @@ type Run struct {
 	Rate float64 `json:"rate,omitempty"`
 	// WaitThresholdMillis and MaxOffsetMillis are the cluster's configuration, in milliseconds.
 	WaitThresholdMillis int64 `json:"wait_threshold_ms"`
-	MaxOffsetMillis     int64 `json:"max_offset_ms"`
+	MaxOffsetMillis     int64 `json:"max_clock_offset_ms"`
 	// MaxWindowMillis likewise; 0 is the product's default.
 	MaxWindowMillis int64 `json:"max_window_ms,omitempty"`
 }
@@ -38,7 +38,7 @@ type Layout struct {
 	Name        string  `json:"name"`
 	Fields      []Field `json:"fields"`
 	UnitMillis  int64   `json:"unit_ms"`
-	EpochMillis int64   `json:"epoch_ms"`
+	EpochMillis int64   `json:"epoch_at_ms"`
 	Datacenter  uint64  `json:"datacenter,omitempty"`
 	Spread      uint64  `json:"spread,omitempty"`
 }
@@ -171,14 +171,14 @@ type Status struct {
 	WallNanos int64 `json:"wall_ns"`
 	// Error is why there was no answer; then all below is empty.
 	Error          string `json:"error,omitempty"`
-	Node           string `json:"node,omitempty"`
-	Leader         string `json:"leader,omitempty"` // the node's ID
+	MemberID       string `json:"member_id,omitempty"`
+	LeaderID       string `json:"leader_id,omitempty"`
 	Term           uint64 `json:"term,omitempty"`
 	Commit         uint64 `json:"commit,omitempty"`
 	Applied        uint64 `json:"applied,omitempty"`
-	ObservedMillis int64  `json:"observed_ms,omitempty"`
-	ClockMillis    int64  `json:"clock_ms,omitempty"`
-	OffsetMillis   int64  `json:"offset_ms,omitempty"`
+	ObservedMillis int64  `json:"observed_clock_at_ms,omitempty"`
+	ClockMillis    int64  `json:"clock_at_ms,omitempty"`
+	OffsetMillis   int64  `json:"clock_offset_ms,omitempty"`
 	// SkewNanos is how far the harness had set the process's clock off, at Call and at Return.
 	SkewCallNanos   int64  `json:"skew_call_ns,omitempty"`
 	SkewReturnNanos int64  `json:"skew_return_ns,omitempty"`
@@ -192,8 +192,8 @@ type Lane struct {
 	Layout string `json:"layout"`
 	Worker uint64 `json:"worker"`
 	Token  uint64 `json:"token"`
-	From   int64  `json:"from"`
-	Until  int64  `json:"until"`
+	From   int64  `json:"from_tick"`
+	Until  int64  `json:"until_tick"`
 }
 
 // Phase marks a moment of the run.

@@ -63,16 +63,16 @@ type Lab struct {
 	starts atomic.Uint32
 	calls  sync.Map // the addresses of a connection, a string -> uint32, the start that it leads to
 
-	mu     sync.Mutex
-	latest map[string]history.Status // by member
-	nodes  map[string]string         // the node ID that each said it has, by member
-	guests []*Guest
+	mu        sync.Mutex
+	latest    map[string]history.Status // by member
+	memberIDs map[string]string         // the ID that each member last reported, by name
+	guests    []*Guest
 }
 
 // Open makes the hosts and their disks. Nothing is started. The sandbox of this process
 // takes all of it away when it ends; Close ends processes in good order before.
 func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
-	l := &Lab{cfg: cfg, latest: make(map[string]history.Status), nodes: make(map[string]string)}
+	l := &Lab{cfg: cfg, latest: make(map[string]history.Status), memberIDs: make(map[string]string)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())

@@ -57,8 +57,8 @@ func (l *Lab) observe(ctx context.Context, m *Member, cluster snowraftv1.Cluster
 		}
 		l.mu.Lock()
 		l.latest[m.Name] = s
-		if s.Node != "" {
-			l.nodes[m.Name] = s.Node
+		if s.MemberID != "" {
+			l.memberIDs[m.Name] = s.MemberID
 		}
 		l.mu.Unlock()
 		l.cfg.Journal.Add(history.Line{Status: &s})
@@ -81,7 +81,7 @@ func (l *Lab) ask(ctx context.Context, m *Member, cluster snowraftv1.ClusterServ
 		s.Error = err.Error()
 		return s
 	}
-	s.Node, s.Leader, s.Term = got.GetMemberId(), got.GetLeaderId(), got.GetTerm()
+	s.MemberID, s.LeaderID, s.Term = got.GetMemberId(), got.GetLeaderId(), got.GetTerm()
 	s.Commit, s.Applied = got.GetCommitIndex(), got.GetAppliedIndex()
 	s.ObservedMillis, s.ClockMillis, s.OffsetMillis = got.GetObservedClockAtMs(), got.GetClockAtMs(), got.GetClockOffsetMs()
 	s.Problem, s.Voter = got.GetProblem(), got.GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER
@@ -109,16 +109,16 @@ func (l *Lab) Leader() *Member {
 	var leader *Member
 	var term uint64
 	for _, m := range l.Running() {
-		if s, ok := l.Status(m); ok && s.Leader == s.Node && s.Node != "" && s.Term > term {
+		if s, ok := l.Status(m); ok && s.LeaderID == s.MemberID && s.MemberID != "" && s.Term > term {
 			leader, term = m, s.Term
 		}
 	}
 	return leader
 }
 
-// Node is the ID that a member last said it has, empty if it never did.
-func (l *Lab) Node(m *Member) string {
+// MemberID returns the ID that a member last reported, empty if it never did.
+func (l *Lab) MemberID(m *Member) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.nodes[m.Name]
+	return l.memberIDs[m.Name]
 }

@@ -63,7 +63,7 @@ func (w *World) replace(ctx context.Context, m *lab.Member) error {
 	if err := disk.Wipe(m.Files()); err != nil {
 		return err
 	}
-	if old := w.Lab.Node(m); old != "" {
+	if old := w.Lab.MemberID(m); old != "" {
 		remove := func(ctx context.Context, conn *grpc.ClientConn) error {
 			_, err := snowraftv1.NewClusterServiceClient(conn).RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: old})
 			return err

@@ -33,8 +33,8 @@ func (w *World) untilWell(ctx context.Context, hope func() error, members ...*la
 	for {
 		ill := ""
 		for _, m := range members {
-			if s, ok := w.Lab.Status(m); !ok || s.Leader == "" || s.Problem != "" || !s.Voter {
-				ill = fmt.Sprintf("%s (answers: %t, leader %q, voter: %t, problem %q)", m.Name, ok, s.Leader, s.Voter, s.Problem)
+			if s, ok := w.Lab.Status(m); !ok || s.LeaderID == "" || s.Problem != "" || !s.Voter {
+				ill = fmt.Sprintf("%s (answers: %t, leader %q, voter: %t, problem %q)", m.Name, ok, s.LeaderID, s.Voter, s.Problem)
 			}
 		}
 		if ill == "" {

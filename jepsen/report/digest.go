@@ -108,22 +108,22 @@ func (d *digest) idsChecked() (n int64, ok bool) {
 
 // reigns finds the terms with leaders in what members said, by term.
 func reigns(statuses []history.Status) []reign {
-	members := make(map[string]string) // by node ID
+	members := make(map[string]string) // by member ID
 	for _, s := range statuses {
-		if s.Node != "" {
-			members[s.Node] = s.Member
+		if s.MemberID != "" {
+			members[s.MemberID] = s.Member
 		}
 	}
 	first := make(map[uint64]reign)
 	for _, s := range statuses {
-		if s.Leader == "" {
+		if s.LeaderID == "" {
 			continue
 		}
 		known, ok := first[s.Term]
 		switch {
 		case !ok:
-			known = reign{s.Term, members[s.Leader], s.Return}
-		case s.Leader == s.Node:
+			known = reign{s.Term, members[s.LeaderID], s.Return}
+		case s.LeaderID == s.MemberID:
 			known.leader = s.Member // it should know best: others may name the one before
 		}
 		known.seen = min(known.seen, s.Return)

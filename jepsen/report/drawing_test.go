@@ -101,13 +101,13 @@ func TestClocks(t *testing.T) {
 func TestReigns(t *testing.T) {
 	t.Parallel()
 	say := func(member, leader string, term uint64, at int64) history.Status {
-		return history.Status{Member: member, Node: "node-" + member, Leader: leader, Term: term, Return: at}
+		return history.Status{Member: member, MemberID: "id-" + member, LeaderID: leader, Term: term, Return: at}
 	}
 	got := reigns([]history.Status{
-		say("n3", "node-n2", 2, 5), say("n2", "node-n2", 2, 4), // in the order of the journal, which is not that of time
-		say("n1", "", 3, 6),        // a term without a leader
-		say("n1", "node-n2", 4, 7), // has not heard of all yet
-		say("n3", "node-n3", 4, 8),
+		say("n3", "id-n2", 2, 5), say("n2", "id-n2", 2, 4), // in the order of the journal, which is not that of time
+		say("n1", "", 3, 6),      // a term without a leader
+		say("n1", "id-n2", 4, 7), // has not heard of all yet
+		say("n3", "id-n3", 4, 8),
 		say("n1", "somebody", 5, 9),
 	})
 	if want := []reign{{2, "n2", 4}, {4, "n3", 7}, {5, "", 9}}; !slices.Equal(got, want) {

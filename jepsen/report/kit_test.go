@@ -97,7 +97,7 @@ func fault(event int, name, family string, from, to time.Duration, change func(*
 
 func status(member, leader string, term uint64, moment time.Duration, change func(*history.Status)) history.Line {
 	s := history.Status{
-		Member: member, Node: "node-" + member, Leader: "node-" + leader, Term: term, Call: at(moment), Return: at(moment + 2*time.Millisecond),
+		Member: member, MemberID: "id-" + member, LeaderID: "id-" + leader, Term: term, Call: at(moment), Return: at(moment + 2*time.Millisecond),
 		WallNanos: wall + int64(moment+2*time.Millisecond), ClockMillis: (wall + int64(moment+time.Millisecond)) / 1e6,
 	}
 	if change != nil {

@@ -124,7 +124,7 @@ func (d *digest) said(name string, processes []check.ProcessSpan, states, leads 
 		case s.Problem != "":
 			states.paint(d, s.Return, until, &state{"trouble", s.Problem})
 		}
-		if s.Error == "" && s.Leader == s.Node && s.Node != "" {
+		if s.Error == "" && s.LeaderID == s.MemberID && s.MemberID != "" {
 			leads.paint(d, s.Return, until, &state{"leader", fmt.Sprintf("leads in term %d", s.Term)})
 		}
 	}

@@ -48,8 +48,8 @@ func (s *stage) endpointFrom(from, to *lab.Member) endpoint {
 
 // view is what a member says of itself and of its cluster.
 type view struct {
-	cluster, node, leader string
-	members               string // their IDs
+	cluster, memberID, leader string
+	members                   string // their IDs
 }
 
 // look asks a member until it answers, knows a leader, and good, if it is not nil, says so.

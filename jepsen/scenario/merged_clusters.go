@@ -198,8 +198,8 @@ func (r *reuse) apart() error {
 	if err != nil {
 		return err
 	}
-	if moved.cluster != r.theirs.cluster || moved.node != r.theirs.node {
-		s.violation("%s at the address of %s was node %s of cluster %s, and is %s of %s", r.second[0].Name, host.Name, r.theirs.node, r.theirs.cluster, moved.node, moved.cluster)
+	if moved.cluster != r.theirs.cluster || moved.memberID != r.theirs.memberID {
+		s.violation("%s at the address of %s was member %s of cluster %s, and is %s of %s", r.second[0].Name, host.Name, r.theirs.memberID, r.theirs.cluster, moved.memberID, moved.cluster)
 	}
 	for range 3 {
 		if err := r.take(r.second[1]); err != nil {

@@ -81,7 +81,7 @@ func (m *member) expectOff(offset time.Duration) {
 	}
 	after := time.Now().UnixMilli()
 	if got := resp.GetClockAtMs(); got < before+offset.Milliseconds() || got > after+offset.Milliseconds() {
-		m.t.Errorf("clock_ms is off by %d to %d ms, want %d", got-after, got-before, offset.Milliseconds())
+		m.t.Errorf("clock_at_ms is off by %d to %d ms, want %d", got-after, got-before, offset.Milliseconds())
 	}
 }
 

@@ -99,7 +99,7 @@ func (c *administrator) transfer(ctx context.Context) {
 	to, what := "", "transfer"
 	if founder := anyOf(c.w.Lab.Founders()); rand.IntN(2) == 0 {
 		if s, ok := c.w.Lab.Status(founder); ok {
-			to, what = s.Node, "transfer "+founder.Name
+			to, what = s.MemberID, "transfer "+founder.Name
 		}
 	}
 	c.ask(ctx, m, what, func(ctx context.Context, cluster snowraftv1.ClusterServiceClient, opts ...grpc.CallOption) error {

@@ -106,7 +106,7 @@ func (c *administrator) needed(ctx context.Context, n int) error {
 		defer close(asked)
 		_, _ = c.within(ctx, removalWithin, leader, history.Op{Do: history.DoAdmin, Key: history.NeededRemoval + other.Name}, // it is written down
 			func(ctx context.Context, _ *history.Op, opts ...grpc.CallOption) error {
-				_, err := c.of[leader].RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: status.Node}, opts...)
+				_, err := c.of[leader].RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: status.MemberID}, opts...)
 				return err
 			})
 	}()

@@ -68,7 +68,7 @@ func (c *administrator) joinAs(ctx context.Context, m *lab.Member, voter bool) e
 	waiting, cancel := context.WithTimeout(ctx, joinWithin)
 	defer cancel()
 	for history.Sleep(waiting, look) {
-		if s, ok := c.w.Lab.Status(m); ok && s.Voter == voter && s.Leader != "" {
+		if s, ok := c.w.Lab.Status(m); ok && s.Voter == voter && s.LeaderID != "" {
 			op.Outcome, op.Reason, op.Start = history.OK, "", s.Start
 			break
 		}
@@ -98,7 +98,7 @@ func (c *administrator) goes(ctx context.Context, m *lab.Member) error {
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { history.Sleep(bounded, goWithin); cancel() })()
 	for !out {
-		ids := []string{status.Node}
+		ids := []string{status.MemberID}
 		if !known {
 			ids = c.at(bounded, m)
 		}
