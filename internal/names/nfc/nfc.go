@@ -1,5 +1,6 @@
 // Package nfc has the rule for a name that is new: what package names requires, and Unicode's normalization
-// form C, so that two names which read the same are not two sequences or two holders.
+// form C, so that two canonically equivalent names are not two sequences or two holders. Different characters
+// that look alike stay different names.
 //
 // The rule reads the Unicode tables of the program that it is built into, and two members of different
 // versions may disagree about a character that is new to Unicode. So only a proposer may apply the rule,
