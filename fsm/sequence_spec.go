@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/names"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -63,6 +64,9 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 	}
 	if least, most := spec.GetMinBlock(), spec.GetMaxBlock(); least < 1 || least > most || most > limits.MaxBlock {
 		return invalid("blocks of %d to %d numbers, expected 1 to %d, and no less at most than at least", least, most, limits.MaxBlock)
+	}
+	if err := names.CheckText("description", spec.GetDescription()); err != nil {
+		return invalid("%v", err)
 	}
 	for _, text := range []struct {
 		name, value string

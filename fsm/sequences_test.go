@@ -67,6 +67,10 @@ func TestCheckSequence(t *testing.T) {
 		"a long time zone":   func(s *commandv1.SequenceSpec) { s.TimeZone = strings.Repeat("x", 65) },
 		"a long format":      func(s *commandv1.SequenceSpec) { s.Format = strings.Repeat("x", 257) },
 		"a long description": func(s *commandv1.SequenceSpec) { s.Description = strings.Repeat("x", 257) },
+		"two lines":          func(s *commandv1.SequenceSpec) { s.Description = "a\nb" },
+		"an escape":          func(s *commandv1.SequenceSpec) { s.Description = "\x1b[2J" },
+		"a direction":        func(s *commandv1.SequenceSpec) { s.Description = "a\u202eb" },
+		"a broken text":      func(s *commandv1.SequenceSpec) { s.Description = "\xff" },
 		"a broken format":    func(s *commandv1.SequenceSpec) { s.Format = "\xff" },
 	} {
 		spec := plain("new", spoil)

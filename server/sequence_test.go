@@ -189,6 +189,7 @@ func TestFormatsAndTexts(t *testing.T) {
 		{Name: "x", TimeZone: "Nowhere/City"},
 		{Name: "x", Increment: proto.Int64(0)},
 		{Name: "with space"},
+		{Name: "x", Description: "two\nlines"},
 		{Name: "x", Mode: 7},
 		{Name: ""},
 		nil,

@@ -1,4 +1,4 @@
-// Package names has the rule for the names of sequences, holders and members.
+// Package names has the rule for the names of sequences, holders and members, and for texts about them.
 //
 // The rule is part of the state machine: replicas must agree about every name, whichever version of Go they
 // were built with. So the rule reads no tables of Unicode, which differ between versions: what it needs of
@@ -34,6 +34,31 @@ func Check(noun, name string) error {
 		}
 	}
 	return nil
+}
+
+// CheckText returns an error unless text, which may be empty, is UTF-8 on one line that no character steers. The
+// noun begins the error.
+func CheckText(noun, text string) error {
+	if !utf8.ValidString(text) {
+		return fmt.Errorf("%s %q: expected UTF-8", noun, text)
+	}
+	for i, r := range text {
+		if control(r) {
+			return fmt.Errorf("%s %+q: %U at byte %d is a control character; remove it", noun, text, r, i)
+		}
+	}
+	return nil
+}
+
+// control reports whether r is a control, ends a line, or changes the direction of other characters.
+func control(r rune) bool {
+	switch {
+	case r < 0x20, r >= 0x7f && r < 0xa0, r == 0x061c:
+	case r >= 0x200e && r <= 0x200f, r >= 0x2028 && r <= 0x202e, r >= 0x2066 && r <= 0x2069:
+	default:
+		return false
+	}
+	return true
 }
 
 // invisible reports whether r is a space, or a character that changes other characters or nothing: a control,

@@ -43,3 +43,32 @@ func TestInvisibleHasWhatUnicodeLists(t *testing.T) {
 		}
 	}
 }
+
+func TestCheckText(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                         "",
+		"what we sold, since 2026": "",
+		"\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \U0001f469\u200d\U0001f680 \u2764\ufe0f": "", // joiners and a selector
+		"\xff":     `description "\xff": expected UTF-8`,
+		"a\nb":     `description "a\nb": U+000A at byte 1 is a control character; remove it`,
+		"\x1b[2J":  `description "\x1b[2J": U+001B at byte 0 is a control character; remove it`,
+		"a\u0085":  `description "a\u0085": U+0085 at byte 1 is a control character; remove it`,
+		"a\u2028":  `description "a\u2028": U+2028 at byte 1 is a control character; remove it`,
+		"a\u2066b": `description "a\u2066b": U+2066 at byte 1 is a control character; remove it`,
+	} {
+		if err := CheckText("description", text); want == "" && err != nil || want != "" && (err == nil || err.Error() != want) {
+			t.Errorf("CheckText(%+q) = %v, want %s", text, err, want)
+		}
+	}
+}
+
+// As TestInvisibleHasWhatUnicodeLists.
+func TestControlHasWhatUnicodeLists(t *testing.T) {
+	t.Parallel()
+	for r := range rune(unicode.MaxRune + 1) {
+		if want := unicode.In(r, unicode.Cc, unicode.Zl, unicode.Zp, unicode.Bidi_Control); control(r) != want {
+			t.Errorf("control(%U) = %t, want %t", r, !want, want)
+		}
+	}
+}

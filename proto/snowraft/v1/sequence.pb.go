@@ -160,7 +160,7 @@ type Sequence struct {
 	TimeZone string `protobuf:"bytes,11,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
 	// How numbers are written, for example "ORD{date:yyyyMMdd}{seq:06}"; at most 256 bytes.
 	Format string `protobuf:"bytes,12,opt,name=format,proto3" json:"format,omitempty"`
-	// At most 256 bytes.
+	// At most 256 bytes, without control characters and line breaks.
 	Description string `protobuf:"bytes,13,opt,name=description,proto3" json:"description,omitempty"`
 	// Output only, as all that follow. Unix milliseconds.
 	CreatedAtMs int64 `protobuf:"varint,14,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
