@@ -192,6 +192,44 @@ func leaseIsTheReference(t *rapid.T) {
 	})
 }
 
+// tiny returns a lease of a layout with two workers, whose ticks have four IDs of each. It issues up to five
+// ticks ahead of the clock.
+func tiny(g Grant, first int64) *lease {
+	layout := snowflake.MustNew(snowflake.Spec{Name: "tiny", UnitMillis: 1, Fields: []snowflake.FieldBits{
+		{Field: snowflake.FieldTime, Bits: 6}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 2},
+	}})
+	return newLease(layout, g, first, 5*time.Millisecond)
+}
+
+func TestLeaseDoesNotIssueZero(t *testing.T) {
+	for worker, want := range []uint64{1, 4} { // the least ID of each, but not 0
+		l := tiny(Grant{Worker: uint64(worker), Token: 1, From: 0, Until: 9}, 0)
+		if start, _, v, _ := l.take(0, 1, 0); v != taken || l.id(start) != want {
+			t.Errorf("worker %d: first ID %d, result %v, want %d", worker, l.id(start), v, want)
+		}
+	}
+}
+
+// The ticks 10 and 11 are the cells 40 to 47.
+func TestLeaseIssuesWithinItsWindow(t *testing.T) {
+	window := Grant{Worker: 1, Token: 1, From: 10, Until: 12}
+	for first, want := range map[int64]uint64{7: 40, 10: 40, 11: 44} { // the tick at which the lane wants to begin
+		if start, _, v, _ := tiny(window, first).take(8, 1, 0); v != taken || start != want {
+			t.Errorf("from tick %d on: first cell %d, result %v, want %d", first, start, v, want)
+		}
+	}
+	fresh, amid := tiny(window, 0), tiny(window, 0)
+	amid.take(10, 1, 0) // amid a tick, take has a path of its own
+	for name, l := range map[string]*lease{"from a fresh tick": fresh, "amid a tick": amid} {
+		if _, end, v, _ := l.take(10, 20, 0); v != taken || end != 48 {
+			t.Errorf("%s: up to cell %d, result %v, want up to 48", name, end, v)
+		}
+		if start, _, v, _ := l.take(10, 1, 0); v != ended {
+			t.Errorf("%s: then cell %d, result %v, want none", name, start, v)
+		}
+	}
+}
+
 func TestSlowStart(t *testing.T) {
 	var s slowStart
 	s.begin(time.Minute)
