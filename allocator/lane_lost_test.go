@@ -239,6 +239,7 @@ func TestNextWorkerBeginsAfterTheLostOne(t *testing.T) {
 		r.layout = shape("minutes", 60_000, "time:30,sequence:8,worker:8", someDay.Add(-time.Hour))
 	}, func(r *rig) {
 		lostWithoutAnother(r)
+		r.pass(time.Duration(60_000-r.clock.read().Wall%60_000) * time.Millisecond) // all that follows is in one tick
 		ids := r.take(20, 0)
 		r.cluster.set(func() { r.cluster.before = nil })
 		for r.lane().Worker == 0 {
