@@ -201,15 +201,6 @@ func TestErrorsOfCalls(t *testing.T) {
 	r.service.err = status.Error(codes.InvalidArgument, "proto:\u00a0(line 1:2): no")
 	want(t, r.ask("GET", "/v1/sequences/a", ""), http.StatusBadRequest, `{"code":3,"message":"(line 1:2): no","details":[`+
 		`{"@type":"type.googleapis.com/google.rpc.ErrorInfo","reason":"INVALID_ARGUMENT","domain":"snowraft","metadata":{}}]}`+"\n")
-	for code, status := range map[codes.Code]int{
-		codes.InvalidArgument: 400, codes.NotFound: 404, codes.AlreadyExists: 409, codes.Aborted: 409, codes.FailedPrecondition: 400,
-		codes.ResourceExhausted: 429, codes.Unavailable: 503, codes.DeadlineExceeded: 504, codes.Unknown: 500, codes.Unimplemented: 501,
-	} {
-		r.service.err = &rpc.Error{Code: code, Reason: "R", Message: "m"}
-		if w := r.ask("GET", "/v1/sequences/a", ""); w.Code != status || w.Header().Get("Retry-After") != "" {
-			t.Errorf("%v: %d %v", code, w.Code, w.Header())
-		}
-	}
 }
 
 func TestHeadersAreNoMetadata(t *testing.T) {
