@@ -186,12 +186,12 @@ func (m *Member) LayoutExists(ctx context.Context, name string) (bool, error) {
 
 // atLeader returns what find found, if this member still leads after that.
 func atLeader[T any](ctx context.Context, m *Member, find func(name string) (T, bool), name string) (found T, ok bool, err error) {
-	r := m.reign.Load()
-	if r == nil {
+	lt := m.leaderTerm.Load()
+	if lt == nil {
 		return found, false, cluster.ErrNotLeader
 	}
 	thing, ok := find(name)
-	if err := r.confirm(ctx); err != nil {
+	if err := lt.confirm(ctx); err != nil {
 		return found, false, err
 	}
 	return thing, ok, nil

@@ -176,8 +176,8 @@ func (m *Member) NextAtLeader(ctx context.Context, name string, count uint64, re
 }
 
 func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, requestID string) (Numbering, error) {
-	r := m.reign.Load()
-	if r == nil {
+	lt := m.leaderTerm.Load()
+	if lt == nil {
 		return Numbering{}, cluster.ErrNotLeader
 	}
 	c, err := m.Counter(ctx, name)
@@ -185,11 +185,11 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 	case err != nil:
 		return Numbering{}, err
 	case requestID != "":
-		return r.sequence(name).record(ctx, count, requestID)
+		return lt.sequence(name).record(ctx, count, requestID)
 	case !c.Strict():
 		return c.Next(ctx, count)
 	}
-	n, err := r.sequence(name).next(ctx, count)
+	n, err := lt.sequence(name).next(ctx, count)
 	if err != nil {
 		return Numbering{}, err
 	}
@@ -199,8 +199,8 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 // LastAtLeader is the last number of a sequence that was given out, by anybody if
 // it is strict; only the leader can tell.
 func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
-	r := m.reign.Load()
-	if r == nil {
+	lt := m.leaderTerm.Load()
+	if lt == nil {
 		return 0, false, cluster.ErrNotLeader
 	}
 	c, err := m.Counter(ctx, name)
@@ -210,5 +210,5 @@ func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok 
 	case !c.Strict():
 		return c.Last(ctx)
 	}
-	return r.sequence(name).last(ctx)
+	return lt.sequence(name).last(ctx)
 }

@@ -118,8 +118,8 @@ func (c *counters) close() []*allocator.Sequence {
 // closeCounters gives the rests of blocks back; ctx bounds that.
 func (m *Member) closeCounters(ctx context.Context) error {
 	all := m.counters.close()
-	if r := m.reign.Load(); r != nil {
-		all = append(all, r.close()...)
+	if lt := m.leaderTerm.Load(); lt != nil {
+		all = append(all, lt.close()...)
 	}
 	// Each may cost a round through the log, many of which go together.
 	const atOnce = 64

@@ -124,8 +124,8 @@ func TestLastOfARepetitionThatNobodySaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The answer was lost, and so was the leader.
-	r := newReign(m)
-	m.reign.Store(r)
+	lt := newLeaderTerm(m)
+	m.leaderTerm.Store(lt)
 	if n, err := m.NextAtLeader(t.Context(), "s", 5, "id"); err != nil || n.First != 1 {
 		t.Fatalf("%+v, %v", n, err)
 	}
@@ -212,8 +212,8 @@ func TestGoneSequencesAreForgotten(t *testing.T) {
 		}
 	}
 	m.sweep()
-	r := m.reign.Load()
-	if c, s := len(m.counters.close()), len(r.close()); c > manyGone(0) || s > manyGone(0) {
+	lt := m.leaderTerm.Load()
+	if c, s := len(m.counters.close()), len(lt.close()); c > manyGone(0) || s > manyGone(0) {
 		t.Errorf("%d counters and %d strict sequences are kept, and there is no sequence", c, s)
 	}
 }

@@ -29,9 +29,9 @@ func (m *Member) lead(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	r := newReign(m)
-	m.reign.Store(r)
-	defer m.reign.CompareAndSwap(r, nil)
+	lt := newLeaderTerm(m)
+	m.leaderTerm.Store(lt)
+	defer m.leaderTerm.CompareAndSwap(lt, nil)
 	observe := time.NewTicker(observeInterval)
 	defer observe.Stop()
 	checkpoint := time.NewTicker(firstCheckpoint)

@@ -61,9 +61,9 @@ type Member struct {
 	byName atomic.Pointer[map[string]*allocator.Issuer] // the map is never changed, only replaced, under mu
 	closed bool
 
-	asking   chan struct{} // has room for those who ask the leader what there is
-	counters counters
-	reign    atomic.Pointer[reign] // nil while this member does not lead
+	asking     chan struct{} // has room for those who ask the leader what there is
+	counters   counters
+	leaderTerm atomic.Pointer[leaderTerm] // nil while this member does not lead
 
 	stop context.CancelFunc
 	wg   sync.WaitGroup
@@ -163,8 +163,8 @@ func (m *Member) sweep() {
 	var live int
 	m.fsm.View(func(s *fsm.State) { live = s.SequenceCount() })
 	m.counters.sweep(live, exists)
-	if r := m.reign.Load(); r != nil {
-		r.sweep(live, exists)
+	if lt := m.leaderTerm.Load(); lt != nil {
+		lt.sweep(live, exists)
 	}
 }
 

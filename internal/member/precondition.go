@@ -24,15 +24,15 @@ func expect[T any](ctx context.Context, m *Member, what string, expected *uint64
 	if err != nil || expected == nil || generation == *expected {
 		return found, err
 	}
-	r := m.reign.Load()
-	if r == nil {
+	lt := m.leaderTerm.Load()
+	if lt == nil {
 		return found, cluster.ErrNotLeader
 	}
 	bounded, cancel := context.WithTimeout(ctx, absenceWait)
 	defer cancel()
 	_ = m.fsm.AwaitApplied(bounded, *expected) // it never is if no command has that index
 	if found, generation, err = find(); err == nil {
-		err = r.confirm(ctx)
+		err = lt.confirm(ctx)
 	}
 	if err == nil && generation != *expected {
 		err = &GenerationError{What: what, Expected: *expected, Present: generation}

@@ -9,11 +9,11 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// strictSequence is one strict sequence during a reign, or the requests with an ID of a
+// strictSequence is one strict sequence during a leader's term, or the requests with an ID of a
 // relaxed one. It is the allocator.BlockGranter of its own numbers.
 type strictSequence struct {
 	name    string
-	r       *reign
+	lt      *leaderTerm
 	numbers *allocator.Sequence
 
 	mu   sync.Mutex
@@ -62,7 +62,7 @@ func (s *strictSequence) next(ctx context.Context, count uint64) (allocator.Numb
 	if err != nil {
 		return n, err
 	}
-	if err := s.r.confirm(ctx); err != nil {
+	if err := s.lt.confirm(ctx); err != nil {
 		return n, err // the numbers are lost
 	}
 	s.advance(last(n))
@@ -74,12 +74,12 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	// What is left in memory comes before the numbers of this request, so it can't be given out
 	// after them; if it can't be given back either, it is skipped.
 	_ = s.numbers.Return(ctx)
-	block, granted, err := s.r.m.allocateBlock(ctx, s.name, count, requestID, s.look)
+	block, granted, err := s.lt.m.allocateBlock(ctx, s.name, count, requestID, s.look)
 	if err != nil {
 		return Numbering{}, err
 	}
-	if err := s.r.current(); err != nil {
-		// The present reign does not know of these numbers; a repetition finds them.
+	if err := s.lt.current(); err != nil {
+		// The present term does not know of these numbers; a repetition finds them.
 		return Numbering{}, fmt.Errorf("%w: %w", cluster.ErrUnknownOutcome, err)
 	}
 	// The same goes for what was granted meanwhile.
@@ -96,20 +96,20 @@ func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err e
 	s.mu.Lock()
 	gave := s.gave
 	s.mu.Unlock()
-	if err := s.r.confirm(ctx); err != nil {
+	if err := s.lt.confirm(ctx); err != nil {
 		return 0, false, err
 	}
 	return gave.number, gave.known, nil
 }
 
-// look is called before each proposal of a block. When the reign begins, and when the sequence was
+// look is called before each proposal of a block. When the term begins, and when the sequence was
 // changed, all that was granted counts as given out: this leader has not been granted any of it.
 func (s *strictSequence) look(*definition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, ok := s.r.m.fsm.Sequence(s.name)
+	now, ok := s.lt.m.fsm.Sequence(s.name)
 	if !ok {
-		return s.r.m.unknownSequence(s.name) // it was there when the call began
+		return s.lt.m.unknownSequence(s.name) // it was there when the call began
 	}
 	if s.gave.generation < now.Generation {
 		s.gave = position{known: now.HasLast, generation: now.Generation, period: now.Period, number: now.Last, increment: now.Spec.GetIncrement()}
@@ -119,12 +119,12 @@ func (s *strictSequence) look(*definition) error {
 
 // AllocateBlock implements allocator.BlockGranter.
 func (s *strictSequence) AllocateBlock(ctx context.Context, _ string, count uint64) (allocator.Block, error) {
-	block, _, err := s.r.m.allocateBlock(ctx, s.name, count, "", s.look)
+	block, _, err := s.lt.m.allocateBlock(ctx, s.name, count, "", s.look)
 	return block, err
 }
 
 // ReturnBlock implements allocator.BlockGranter.
 func (s *strictSequence) ReturnBlock(ctx context.Context, _ string, token, unused uint64) error {
-	// A later reign counts all of the block as given out, and this one may end before the log has the command.
-	return s.r.m.returnBlock(ctx, s.name, token, unused, s.r.term)
+	// A later term counts all of the block as issued, and this one may end before the log has the command.
+	return s.lt.m.returnBlock(ctx, s.name, token, unused, s.lt.term)
 }

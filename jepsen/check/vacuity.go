@@ -134,17 +134,17 @@ func (r *Run) written(v *Verdict, given int64) error {
 
 // leaderChanges is how many leaders there were, each in its term, but for the first.
 func (r *Run) leaderChanges() int64 {
-	type reign struct {
+	type leaderTerm struct {
 		term   uint64
 		leader string
 	}
-	reigns := make(map[reign]bool)
+	leaderTerms := make(map[leaderTerm]bool)
 	for _, s := range r.Statuses {
 		if s.Error == "" && s.LeaderID != "" {
-			reigns[reign{s.Term, s.LeaderID}] = true
+			leaderTerms[leaderTerm{s.Term, s.LeaderID}] = true
 		}
 	}
-	return int64(max(len(reigns)-1, 0))
+	return int64(max(len(leaderTerms)-1, 0))
 }
 
 // phases says which phases are missing, and returns how much was answered per second from the

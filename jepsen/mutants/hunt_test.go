@@ -49,13 +49,13 @@ func TestHunt(t *testing.T) {
 		"at once":                      {bug, []string{"log-audit"}, Result{OK: true, By: []string{logAudit}, Rounds: 1}, "log-audit"},
 		"later":                        {bug, []string{"", "log-audit order"}, Result{OK: true, By: []string{logAudit, order}, Rounds: 2}, "log-audit, order"},
 		"by another":                   {bug, []string{"order"}, Result{OK: true, By: []string{order}, Rounds: 1}, "order (expected log-audit)"},
-		"only by another":              {Row{Bug: "no-token-check", Expected: []string{logAudit}, OnlyExpected: true}, []string{"order", "order", "order"}, Result{By: []string{order}, Rounds: 3}, "NOBODY (order does not count)"},
-		"never":                        {bug, []string{"", "", ""}, Result{Rounds: 3}, "NOBODY"},
-		"a panic":                      {bug, []string{"exits", "exits", "exits"}, Result{Rounds: 3}, "NOBODY"},
-		"invalid":                      {bug, []string{"containment?", "vacuity?", "vacuity?"}, Result{Rounds: 3, Invalid: 3}, "NOBODY: no round shows anything"},
+		"only by another":              {Row{Bug: "no-token-check", Expected: []string{logAudit}, OnlyExpected: true}, []string{"order", "order", "order"}, Result{By: []string{order}, Rounds: 3}, "NO CHECKER (order does not count)"},
+		"never":                        {bug, []string{"", "", ""}, Result{Rounds: 3}, "NO CHECKER"},
+		"a panic":                      {bug, []string{"exits", "exits", "exits"}, Result{Rounds: 3}, "NO CHECKER"},
+		"invalid":                      {bug, []string{"containment?", "vacuity?", "vacuity?"}, Result{Rounds: 3, Invalid: 3}, "NO CHECKER: no round shows anything"},
 		"both":                         {bug, []string{"containment? log-audit"}, Result{OK: true, By: []string{logAudit}, Rounds: 1}, "log-audit"},
-		"control":                      {Row{}, []string{""}, Result{OK: true, Rounds: 1}, "nobody, as it should be"},
-		"busy control":                 {Row{}, []string{"liveness", ""}, Result{OK: true, Rounds: 2}, "nobody, as it should be"},
+		"control":                      {Row{}, []string{""}, Result{OK: true, Rounds: 1}, "no checker, as expected"},
+		"busy control":                 {Row{}, []string{"liveness", ""}, Result{OK: true, Rounds: 2}, "no checker, as expected"},
 		"bad control":                  {Row{}, []string{"order", "order", "exits"}, Result{Rounds: 1, By: []string{order}}, "FAILED: order"},
 		"control that panics":          {Row{}, []string{"exits", "exits", "exits"}, Result{Rounds: 1, By: []string{"exits"}}, "FAILED: exits"},
 		"control of which little came": {Row{}, []string{"vacuity?", "vacuity?", "vacuity?"}, Result{Rounds: 3, Invalid: 3}, "FAILED: no round shows anything"},
@@ -182,12 +182,12 @@ func TestTable(t *testing.T) {
 	err := Table(&b, []Result{
 		{Mutant: ControlName, Control: true, OK: true, Rounds: 1, Operations: 9000, Seconds: 80},
 		{Mutant: "no-sync", OK: true, By: []string{logAudit}, Expected: []string{logAudit}, Rounds: 2, Operations: 12000, Seconds: 70.4},
-		{Mutant: "keep-reign", Rounds: 3, Operations: 5, Seconds: 100},
+		{Mutant: "keep-leader-term", Rounds: 3, Operations: 5, Seconds: 100},
 	})
-	want := `mutant      caught by                rounds  operations  seconds
-control     nobody, as it should be  1       9000        80
-no-sync     log-audit                2       12000       70
-keep-reign  NOBODY                   3       5           100
+	want := `mutant            caught by                rounds  operations  seconds
+control           no checker, as expected  1       9000        80
+no-sync           log-audit                2       12000       70
+keep-leader-term  NO CHECKER               3       5           100
 1 of 2 mutants were caught; the slowest was no-sync, after 70 s and 12000 operations.
 `
 	if err != nil || b.String() != want {

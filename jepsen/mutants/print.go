@@ -32,17 +32,17 @@ func Table(w io.Writer, results []Result) error {
 func (r *Result) verdict() string {
 	switch {
 	case r.Control && r.OK:
-		return "nobody, as it should be"
+		return "no checker, as expected"
 	case r.Control && len(r.By) > 0:
 		return "FAILED: " + strings.Join(r.By, ", ")
 	case r.Control:
 		return "FAILED: no round shows anything"
 	case !r.OK && r.Invalid == r.Rounds:
-		return "NOBODY: no round shows anything"
+		return "NO CHECKER: no round shows anything"
 	case !r.OK && len(r.By) > 0:
-		return "NOBODY (" + strings.Join(r.By, ", ") + " does not count)"
+		return "NO CHECKER (" + strings.Join(r.By, ", ") + " does not count)"
 	case !r.OK:
-		return "NOBODY"
+		return "NO CHECKER"
 	case !r.asExpected():
 		return strings.Join(r.By, ", ") + " (expected " + strings.Join(r.Expected, " or ") + ")"
 	default:

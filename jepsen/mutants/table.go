@@ -64,7 +64,7 @@ func Rows() []Row {
 		},
 		{
 			// Leadership goes away and comes back, in one process.
-			Bug: "keep-reign", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers,
+			Bug: "keep-leader-term", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers,
 			Expected: []string{order, uniqueness, containment},
 		},
 		{

@@ -16,7 +16,7 @@ import (
 // more does not apply: nothing restores a cluster from a backup.
 var promised = []string{
 	"no-token-check", "no-extend-cas", "reuse-window", "release-too-low", "trust-replica", "assume-extended",
-	"keep-reign", "no-sync", "snapshot-forgets", "reset-before-check", "now-in-apply", "sequence-wraps",
+	"keep-leader-term", "no-sync", "snapshot-forgets", "reset-before-check", "now-in-apply", "sequence-wraps",
 	"worker-out-of-range", "forward-without-id", "count-nonvoters", "old-acknowledgement",
 }
 

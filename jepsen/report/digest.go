@@ -23,14 +23,14 @@ type digest struct {
 	verdicts []check.Verdict
 	overall  check.Outcome
 	// zero and end are the whole run on the history's clock, [zero, end).
-	zero, end int64
-	series    *series
-	tally     *tally
-	reigns    []reign
+	zero, end   int64
+	series      *series
+	tally       *tally
+	leaderTerms []leaderTerm
 }
 
-// reign is a term with a leader.
-type reign struct {
+// leaderTerm is a term with a leader.
+type leaderTerm struct {
 	term   uint64
 	leader string // the member's name; empty if nobody knows it
 	seen   int64  // when somebody told of it first
@@ -62,7 +62,7 @@ func read(r *check.Run, verdicts []check.Verdict) (*digest, error) {
 	}
 	d.series.fit(d.end)
 	d.end++ // half-open
-	d.reigns = reigns(r.Statuses)
+	d.leaderTerms = leaderTerms(r.Statuses)
 	return d, nil
 }
 
@@ -94,7 +94,7 @@ func (d *digest) wall(at int64) time.Time {
 }
 
 // leaderChanges is how often another term's leader was seen.
-func (d *digest) leaderChanges() int { return max(len(d.reigns)-1, 0) }
+func (d *digest) leaderChanges() int { return max(len(d.leaderTerms)-1, 0) }
 
 // idsChecked is how many IDs a checker looked at; false if none says so.
 func (d *digest) idsChecked() (n int64, ok bool) {
@@ -106,15 +106,15 @@ func (d *digest) idsChecked() (n int64, ok bool) {
 	return n, ok
 }
 
-// reigns finds the terms with leaders in what members said, by term.
-func reigns(statuses []history.Status) []reign {
+// leaderTerms finds the terms with leaders in what members said, by term.
+func leaderTerms(statuses []history.Status) []leaderTerm {
 	members := make(map[string]string) // by member ID
 	for _, s := range statuses {
 		if s.MemberID != "" {
 			members[s.MemberID] = s.Member
 		}
 	}
-	first := make(map[uint64]reign)
+	first := make(map[uint64]leaderTerm)
 	for _, s := range statuses {
 		if s.LeaderID == "" {
 			continue
@@ -122,14 +122,14 @@ func reigns(statuses []history.Status) []reign {
 		known, ok := first[s.Term]
 		switch {
 		case !ok:
-			known = reign{s.Term, members[s.LeaderID], s.Return}
+			known = leaderTerm{s.Term, members[s.LeaderID], s.Return}
 		case s.LeaderID == s.MemberID:
 			known.leader = s.Member // it should know best: others may name the one before
 		}
 		known.seen = min(known.seen, s.Return)
 		first[s.Term] = known
 	}
-	return slices.SortedFunc(maps.Values(first), func(a, b reign) int { return cmp.Compare(a.term, b.term) })
+	return slices.SortedFunc(maps.Values(first), func(a, b leaderTerm) int { return cmp.Compare(a.term, b.term) })
 }
 
 // families are those of faults, in the order in which they are shown.

@@ -103,14 +103,14 @@ func TestReigns(t *testing.T) {
 	say := func(member, leader string, term uint64, at int64) history.Status {
 		return history.Status{Member: member, MemberID: "id-" + member, LeaderID: leader, Term: term, Return: at}
 	}
-	got := reigns([]history.Status{
+	got := leaderTerms([]history.Status{
 		say("n3", "id-n2", 2, 5), say("n2", "id-n2", 2, 4), // in the order of the journal, which is not that of time
 		say("n1", "", 3, 6),      // a term without a leader
 		say("n1", "id-n2", 4, 7), // has not heard of all yet
 		say("n3", "id-n3", 4, 8),
 		say("n1", "somebody", 5, 9),
 	})
-	if want := []reign{{2, "n2", 4}, {4, "n3", 7}, {5, "", 9}}; !slices.Equal(got, want) {
+	if want := []leaderTerm{{2, "n2", 4}, {4, "n3", 7}, {5, "", 9}}; !slices.Equal(got, want) {
 		t.Errorf("%v, not %v", got, want)
 	}
 }

@@ -98,7 +98,7 @@ func (d *digest) member(p *pane, top num, name string) {
 	leads.draw(d, p, top+3, leaderRow, name)
 	states.draw(d, p, top+3+leaderRow, laneRow-leaderRow-11, name)
 	d.starts(p, top+laneRow-7, name, processes)
-	for _, r := range d.reigns {
+	for _, r := range d.leaderTerms {
 		if r.leader == name {
 			p.between(d, r.seen, r.seen, top+2, leaderRow+2, "mark term", fmt.Sprintf("%s leads in term %d\n%s", name, r.term, d.when(r.seen, r.seen)))
 		}

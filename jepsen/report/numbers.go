@@ -15,8 +15,8 @@ func (d *digest) numbers() []fact {
 		ids = grouped(n) + " checked, " + ids
 	}
 	last := uint64(0)
-	if len(d.reigns) > 0 {
-		last = d.reigns[len(d.reigns)-1].term
+	if len(d.leaderTerms) > 0 {
+		last = d.leaderTerms[len(d.leaderTerms)-1].term
 	}
 	return []fact{
 		{"operations", fmt.Sprintf("%s: %s done, %s not done, %s unknown", grouped(d.tally.all),

@@ -16,7 +16,7 @@ import (
 // out, and the first one lead again: in good order, cut off from the others, and stopped.
 func staleRange() Scenario {
 	return Scenario{
-		Name: "pd-3305", Source: "tikv/pd#3305", Bug: "keep-reign",
+		Name: "pd-3305", Source: "tikv/pd#3305", Bug: "keep-leader-term",
 		Other: "TiKV PD: a leader that was elected again went on with the range that it still had in memory",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

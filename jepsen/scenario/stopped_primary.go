@@ -14,7 +14,7 @@ import (
 // on with requests in its queue that came meanwhile; then it hands leadership back to it.
 func stoppedPrimary() Scenario {
 	return Scenario{
-		Name: "vitess-3116", Source: "vitessio/vitess#3116", Bug: "keep-reign",
+		Name: "vitess-3116", Source: "vitessio/vitess#3116", Bug: "keep-leader-term",
 		Other: "Vitess: a former primary served a sequence from the range in its memory after a new primary had served",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {

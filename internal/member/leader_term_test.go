@@ -49,11 +49,11 @@ func createStrict(t *testing.T, m *Member, name string) {
 }
 
 // A call that began in an earlier term of this member's must not answer in a later
-// one: what it gave out, the later reign knows nothing of.
-func TestReignEndsWithItsTerm(t *testing.T) {
+// one: the later term knows nothing of the numbers that it issued.
+func TestLeaderTermEnds(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
-	past := newReign(m)
+	past := newLeaderTerm(m)
 	past.term--
 	s := past.sequence("s")
 	if n, err := s.next(t.Context(), 1); !errors.Is(err, cluster.ErrNotLeader) {
@@ -82,12 +82,12 @@ func TestReignEndsWithItsTerm(t *testing.T) {
 	}
 }
 
-// The member loses leadership and wins it again while a return waits to be proposed. The later reign
+// The member loses leadership and wins it again while a return waits to be proposed. The later term
 // counts the block as given out, so that the log refuses the return.
-func TestReturnOfAnEarlierReign(t *testing.T) {
+func TestReturnOfAnEarlierTerm(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
-	past := newReign(m)
+	past := newLeaderTerm(m)
 	past.term--
 	granted, err := past.sequence("s").AllocateBlock(t.Context(), "s", 10)
 	if err != nil {
@@ -110,11 +110,11 @@ func TestReturnOfAnEarlierReign(t *testing.T) {
 func TestStrictAnswersAreChosenBeforeTheVerification(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")
-	r := newReign(m)
-	s := r.sequence("s")
+	lt := newLeaderTerm(m)
+	s := lt.sequence("s")
 	var chosen int64
-	verify := r.led.verify
-	r.led.verify = func(ctx context.Context) error {
+	verify := lt.led.verify
+	lt.led.verify = func(ctx context.Context) error {
 		chosen, _ = s.numbers.Last()
 		return verify(ctx)
 	}
@@ -123,7 +123,7 @@ func TestStrictAnswersAreChosenBeforeTheVerification(t *testing.T) {
 			t.Errorf("next() = %d, %v; chosen when its verification began: %d, want %d", n.First, err, chosen, want+1)
 		}
 	}
-	r.led.verify = func(ctx context.Context) error {
+	lt.led.verify = func(ctx context.Context) error {
 		s.mu.Lock()
 		later := s.gave
 		s.mu.Unlock()
