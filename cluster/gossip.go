@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"encoding/binary"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -18,6 +17,9 @@ import (
 const (
 	// maxPeers bounds what is remembered of nodes that gossip.
 	maxPeers = 1000
+	// nameKept is how long memberlist keeps a dead node at least. Then the next round of probes, which takes an
+	// interval for each live node, forgets it.
+	nameKept = 30 * time.Second
 	// gossipTimeout bounds an exchange over a gossip stream.
 	gossipTimeout = 2 * time.Second
 )
@@ -28,12 +30,12 @@ const gossipLabel = "snowraft/1"
 // gossip is this node's view of the others: who is there, where, and what time
 // they have. It hears of everybody and decides nothing.
 type gossip struct {
-	list    *memberlist.Memberlist // nil until open
-	streams *streamFilter          // likewise
-	watch   *clock.Watch
-	logger  *slog.Logger
-	self    func() meta
-	stats   func() peerStats
+	list   *memberlist.Memberlist // nil until open
+	screen *screened              // likewise
+	watch  *clock.Watch
+	logger *slog.Logger
+	self   func() meta
+	stats  func() peerStats
 
 	standing func(id string) (member, voter bool) // in the Raft configuration
 
@@ -42,6 +44,7 @@ type gossip struct {
 	told  map[string]bool     // refusals that were logged
 	veto  error               // why a join was refused last
 	asked map[uint64]clockAsked
+	names *roster
 
 	changed chan struct{} // has room for one: somebody came, went or changed
 }
@@ -65,6 +68,7 @@ func newGossip(cfg *Config, self func() meta, stats func() peerStats, standing f
 		watch: cfg.Watch, logger: cfg.Logger, self: self, stats: stats, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1),
+		names:   newRoster(maxPeers, nameKept+maxPeers*cfg.Timing.GossipProbe),
 	}
 }
 
@@ -73,15 +77,16 @@ func (g *gossip) open(cfg *Config) error {
 	mc := memberlist.DefaultLANConfig()
 	mc.Name = g.self().gossipName()
 	mc.Label = gossipLabel
-	g.streams = newStreamFilter(cfg.Gossip)
-	mc.Transport = g.streams
+	g.screen = newScreened(cfg.Gossip, cfg.Logger)
+	mc.Transport = g.screen
+	mc.GossipToTheDeadTime = nameKept
 	mc.TCPTimeout = gossipTimeout
 	mc.AdvertiseAddr = cfg.GossipHost
 	mc.AdvertisePort = cfg.GossipPort
 	mc.BindPort = cfg.GossipPort // what a seed without a port is taken to have
 	mc.ProbeInterval = cfg.Timing.GossipProbe
 	mc.ProbeTimeout = cfg.Timing.GossipProbe / 2
-	mc.EnableCompression = false // the messages are small
+	mc.EnableCompression = false // the messages are small; see screen.Packet
 	mc.LogOutput = nil
 	mc.Logger = logging.Standard(cfg.Logger, "gossip")
 	mc.Delegate = g
@@ -188,7 +193,7 @@ func (g *gossip) close() error {
 		g.logger.Debug("nobody was told that this member goes", "error", err)
 	}
 	err := g.list.Shutdown()
-	g.streams.wait()
+	g.screen.wait()
 	return err
 }
 
@@ -240,10 +245,18 @@ func (g *gossip) GetBroadcasts(int, int) [][]byte { return nil }
 func (g *gossip) LocalState(bool) []byte          { return nil }
 func (g *gossip) MergeRemoteState([]byte, bool)   {}
 
-// NotifyAlive implements memberlist.AliveDelegate: other clusters' members are not heard.
+// NotifyAlive implements memberlist.AliveDelegate: other clusters' members are not heard, nor more names than fit.
 func (g *gossip) NotifyAlive(n *memberlist.Node) error {
-	_, err := g.judge(n)
-	return err
+	m, err := g.judge(n)
+	if err != nil {
+		return err
+	}
+	if n.Name != m.gossipName() {
+		return fmt.Errorf("node %s is called %s", m.gossipName(), n.Name)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.names.admit(n.Name, g.mono())
 }
 
 // NotifyMerge implements memberlist.MergeDelegate: one foreign member among them vetoes a join.
@@ -260,7 +273,12 @@ func (g *gossip) NotifyMerge(nodes []*memberlist.Node) error {
 }
 
 // NotifyJoin implements memberlist.EventDelegate.
-func (g *gossip) NotifyJoin(n *memberlist.Node) { g.NotifyUpdate(n) }
+func (g *gossip) NotifyJoin(n *memberlist.Node) {
+	g.mu.Lock()
+	g.names.joined(n.Name)
+	g.mu.Unlock()
+	g.NotifyUpdate(n)
+}
 
 // NotifyUpdate implements memberlist.EventDelegate.
 func (g *gossip) NotifyUpdate(n *memberlist.Node) {
@@ -273,6 +291,9 @@ func (g *gossip) NotifyUpdate(n *memberlist.Node) {
 
 // NotifyLeave implements memberlist.EventDelegate.
 func (g *gossip) NotifyLeave(n *memberlist.Node) {
+	g.mu.Lock()
+	g.names.left(n.Name, g.mono())
+	g.mu.Unlock()
 	m, err := decodeMeta(n.Meta)
 	if err != nil {
 		return
@@ -295,37 +316,5 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	g.signal()
 }
 
-const ackSize = 8 + 8 + 8 + 4
-
-// AckPayload implements memberlist.PingDelegate: our clock, and how far our log goes.
-func (g *gossip) AckPayload() []byte {
-	s := g.stats()
-	b := make([]byte, 0, ackSize)
-	b = binary.BigEndian.AppendUint64(b, uint64(g.watch.Now().Wall)) //nolint:gosec // the bits are what matters
-	b = binary.BigEndian.AppendUint64(b, s.lastIndex)
-	b = binary.BigEndian.AppendUint64(b, s.lastTerm)
-	ms := min(max(s.lastContact.Milliseconds(), 0), 1<<31)
-	return binary.BigEndian.AppendUint32(b, uint32(ms))
-}
-
-// NotifyPingComplete implements memberlist.PingDelegate.
-func (g *gossip) NotifyPingComplete(n *memberlist.Node, rtt time.Duration, payload []byte) {
-	m, err := decodeMeta(n.Meta)
-	if err != nil || len(payload) != ackSize || g.compatible(m) != nil {
-		return
-	}
-	if member, voter := g.standing(m.ID); member {
-		g.watch.ObserveMember(m.ID, int64(binary.BigEndian.Uint64(payload)), rtt, voter) //nolint:gosec // the bits are what matters
-	}
-	own := g.stats()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if p, ok := g.peers[m.ID]; ok && p.meta.Starts == m.Starts {
-		p.own, p.stats = own, peerStats{
-			lastIndex:   binary.BigEndian.Uint64(payload[8:]),
-			lastTerm:    binary.BigEndian.Uint64(payload[16:]),
-			lastContact: time.Duration(binary.BigEndian.Uint32(payload[24:])) * time.Millisecond,
-		}
-		g.peers[m.ID] = p
-	}
-}
+// mono is this process's monotonic clock.
+func (g *gossip) mono() time.Duration { return time.Duration(g.watch.Now().Mono) * time.Millisecond }

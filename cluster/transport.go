@@ -13,10 +13,12 @@ import (
 )
 
 const (
-	// maxHandshakes bounds the connections that have not said who they are yet.
-	maxHandshakes    = 64
-	transportTimeout = 5 * time.Second
-	transportPool    = 3
+	// maxHandshakes bounds the connections that have not said who they are yet, maxHandshakesFrom those from one
+	// address.
+	maxHandshakes     = 64
+	maxHandshakesFrom = 16
+	transportTimeout  = 5 * time.Second
+	transportPool     = 3
 )
 
 // streamLayer carries raft over TCP connections that began with a handshake.
@@ -50,7 +52,7 @@ func newStreamLayer(l net.Listener, self func() meta, judge func(hello) handshak
 // run accepts connections; each shakes hands in its own goroutine, so that a
 // silent one holds up nobody.
 func (s *streamLayer) run() {
-	places := make(chan struct{}, maxHandshakes)
+	places := newPlaces(maxHandshakes, maxHandshakesFrom)
 	askers := make(chan struct{}, maxTermConns)
 	for {
 		conn, err := s.listener.Accept()
@@ -62,14 +64,13 @@ func (s *streamLayer) run() {
 				continue
 			}
 		}
-		select {
-		case places <- struct{}{}:
-		default:
+		release, ok := places.take(conn.RemoteAddr())
+		if !ok {
 			_ = conn.Close()
 			continue
 		}
 		s.wg.Go(func() {
-			defer func() { <-places }()
+			defer release()
 			shaken := make(chan struct{})
 			defer close(shaken)
 			go func() { // Close does not wait for a silent peer

@@ -26,6 +26,7 @@ var sections = []struct{ dir, title string }{
 	{"internal/member", "Members and leaders"},
 	{"internal/clock", "Clocks"},
 	{"cluster", "The node"},
+	{"cluster/screen", "Hostile bytes"},
 	{"cluster/storage", "Disk"},
 	{"internal/route", "Calls of the leader"},
 	{"server", "Requests between members"},

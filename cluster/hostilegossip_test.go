@@ -1,0 +1,264 @@
+package cluster
+
+import (
+	"bytes"
+	"compress/lzw"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"runtime"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-msgpack/v2/codec"
+	"github.com/hashicorp/memberlist"
+
+	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// besieged is the gossip of a member, over TCP and UDP, for strangers to attack.
+type besieged struct {
+	*gossip
+	addr string
+}
+
+func besiege(t *testing.T) besieged {
+	t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(logger, "gossip")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	port := transport.GetAutoBindPort()
+	own := meta{ID: uuid.NewString(), Name: "a", Starts: 1, Raft: "127.0.0.1:1", Gossip: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	cfg := &Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}), Logger: logger, Gossip: transport, GossipHost: "127.0.0.1", GossipPort: port}
+	cfg.Timing = cfg.Timing.withDefaults()
+	g := newGossip(cfg, func() meta { return own }, func() peerStats { return peerStats{} }, func(string) (bool, bool) { return false, false })
+	if err := g.open(cfg); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = g.close() })
+	return besieged{g, own.Gossip}
+}
+
+// datagrams sends some from a stranger, and returns when the member has looked at all.
+func (b besieged) datagrams(t *testing.T, said ...[]byte) {
+	t.Helper()
+	conn, err := net.Dial("udp", b.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	ping := append([]byte{0}, packed(map[string]any{"SeqNo": 1})...)
+	for _, raw := range append(said, ping) {
+		if _, err := conn.Write(labeled(raw)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := conn.Read(make([]byte, 64)); err != nil {
+		t.Errorf("the member answers no ping: %v", err)
+	}
+}
+
+// stream sends a stranger's message and returns what the member answers.
+func (b besieged) stream(t *testing.T, said []byte) []byte {
+	t.Helper()
+	conn := b.dial(t)
+	defer conn.Close()
+	if _, err := conn.Write(labeled(said)); err != nil {
+		t.Fatal(err)
+	}
+	answer, _ := io.ReadAll(conn)
+	return answer
+}
+
+func (b besieged) dial(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", b.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	return conn
+}
+
+// answers fails the test if the member does not answer to an honest exchange of state.
+func (b besieged) answers(t *testing.T) {
+	t.Helper()
+	if len(b.stream(t, pushPull(1, honestState(someMeta())))) == 0 {
+		t.Error("the member does not answer")
+	}
+}
+
+func labeled(said []byte) []byte {
+	return append(append([]byte{244, byte(len(gossipLabel))}, gossipLabel...), said...)
+}
+
+func packed(v any) []byte {
+	var b bytes.Buffer
+	if err := codec.NewEncoder(&b, &codec.MsgpackHandle{}).Encode(v); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+// state is memberlist's pushNodeState.
+type state struct {
+	Name        string
+	Addr        []byte
+	Port        uint16
+	Meta        []byte
+	Incarnation uint32
+	State       int
+	Vsn         []uint8
+}
+
+func honestState(m meta) state {
+	return state{Name: m.gossipName(), Addr: []byte{127, 0, 0, 1}, Port: 9, Meta: m.encode(), Incarnation: 1, Vsn: []byte{1, 5, 2, 0, 0, 0}}
+}
+
+func pushPull(nodes int, states ...state) []byte {
+	said := append([]byte{6}, packed(struct {
+		Nodes, UserStateLen int
+		Join                bool
+	}{nodes, 0, true})...)
+	for _, s := range states {
+		said = append(said, packed(s)...)
+	}
+	return said
+}
+
+// compressed is what memberlist sends with compression on.
+func compressed(said []byte) []byte {
+	var b bytes.Buffer
+	w := lzw.NewWriter(&b, lzw.LSB, 8)
+	_, _ = w.Write(said)
+	_ = w.Close()
+	return append([]byte{9}, packed(struct {
+		Algo int
+		Buf  []byte
+	}{0, b.Bytes()})...)
+}
+
+func TestGossipSurvivesShortVersions(t *testing.T) {
+	b := besiege(t)
+	for n := range 6 {
+		s := honestState(someMeta())
+		s.Vsn = s.Vsn[:n]
+		if answer := b.stream(t, pushPull(1, s)); len(answer) > 0 {
+			t.Errorf("%d versions: %d bytes of answer", n, len(answer))
+		}
+	}
+	b.answers(t)
+}
+
+func TestGossipExchangeOfMillionNodesTakesNoMemory(t *testing.T) {
+	b := besiege(t)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for range 10 {
+		conn := b.dial(t)
+		defer conn.Close()
+		if _, err := conn.Write(labeled(pushPull(1 << 20))); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = conn.Read(make([]byte, 1)) // until it is closed
+	}
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+		t.Errorf("10 connections of a few bytes took %d MiB", grown>>20)
+	}
+	b.answers(t)
+}
+
+func TestGossipDropsCompressedDatagrams(t *testing.T) {
+	b := besiege(t)
+	bomb := compressed(make([]byte, 16<<20))
+	if len(bomb) > 60_000 {
+		t.Fatalf("%d bytes fit into no datagram", len(bomb))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	b.datagrams(t, bomb, compressed(bomb))
+	b.answers(t)
+	runtime.ReadMemStats(&after)
+	if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+		t.Errorf("two datagrams of %d bytes took %d MiB", len(bomb), grown>>20)
+	}
+}
+
+func TestGossipJoinsStrangerWithoutPanicOrMemory(t *testing.T) {
+	b := besiege(t)
+	short := honestState(someMeta())
+	short.Vsn = short.Vsn[:1]
+	for name, answer := range map[string][]byte{
+		"short versions": pushPull(1, short),
+		"million nodes":  pushPull(1 << 20),
+		"compressed":     compressed(pushPull(1, honestState(someMeta()))),
+	} {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			if conn, err := l.Accept(); err == nil {
+				_, _ = conn.Write(answer)
+				_, _ = io.Copy(io.Discard, conn)
+				_ = conn.Close()
+			}
+		}()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		err = b.join(l.Addr().String())
+		runtime.ReadMemStats(&after)
+		if err == nil {
+			t.Errorf("%s: join() succeeded", name)
+		}
+		if grown := after.TotalAlloc - before.TotalAlloc; grown > 8<<20 {
+			t.Errorf("%s: the answer took %d MiB", name, grown>>20)
+		}
+		_ = l.Close()
+	}
+	b.answers(t)
+}
+
+func TestGossipSilentConnectionsOfOneAddress(t *testing.T) {
+	b := besiege(t)
+	for range 2 * maxStreams {
+		defer b.dial(t).Close()
+	}
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+	conn, err := from.DialContext(t.Context(), "tcp", b.addr)
+	if err != nil {
+		t.Skip(err) // no such address on this system
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(gossipTimeout / 2))
+	if _, err := conn.Write(labeled(pushPull(1, honestState(someMeta())))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Read(make([]byte, 1)); err != nil {
+		t.Errorf("no answer to another address: %v", err)
+	}
+}
+
+func TestGossipKeepsBoundedNames(t *testing.T) {
+	b := besiege(t)
+	for range maxPeers + 100 {
+		m := someMeta()
+		m.Cluster = ""
+		_ = b.NotifyAlive(&memberlist.Node{Name: m.gossipName(), Meta: m.encode()})
+	}
+	m := someMeta()
+	if err := b.NotifyAlive(&memberlist.Node{Name: m.gossipName(), Meta: m.encode()}); !errors.Is(err, errCrowded) {
+		t.Errorf("NotifyAlive() = %v after %d nodes", err, maxPeers)
+	}
+	if err := b.NotifyAlive(&memberlist.Node{Name: "another", Meta: m.encode()}); err == nil {
+		t.Error("NotifyAlive() took a node under another's name")
+	}
+}

@@ -1,0 +1,39 @@
+package cluster
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+func TestRosterIsFull(t *testing.T) {
+	t.Parallel()
+	r := newRoster(3, time.Minute)
+	for i := range 3 {
+		if r.admit(strconv.Itoa(i), 0) != nil {
+			t.Fatalf("node %d was refused", i)
+		}
+	}
+	r.joined("0")
+	r.joined("1")
+	if r.admit("3", time.Minute) == nil {
+		t.Error("a fourth node was admitted while memberlist may know three")
+	}
+	if r.admit("1", time.Minute) != nil {
+		t.Error("a known node was refused")
+	}
+	if r.admit("3", time.Minute+1) != nil {
+		t.Error("a fourth node was refused, though one of three never lived")
+	}
+	r.joined("3")
+	r.left("1", 2*time.Minute)
+	if r.admit("4", 3*time.Minute) == nil {
+		t.Error("a node was admitted a minute after another left")
+	}
+	if r.admit("4", 4*time.Minute) != nil {
+		t.Error("a node was refused long after another left")
+	}
+	if len(r.names) > 3 {
+		t.Errorf("%d names", len(r.names))
+	}
+}

@@ -1,0 +1,81 @@
+package screen
+
+import (
+	"bytes"
+	"encoding/binary"
+	"hash/crc32"
+)
+
+// maxPacket is more than memberlist puts into a datagram: 1400 bytes and a checksum.
+const maxPacket = 2048
+
+// Packet returns a copy of a gossip datagram that has the label and is of members' form, as long as the
+// datagram: what holds on to a message holds on to no larger buffer. Compressed datagrams have no such form,
+// as members compress nothing.
+func Packet(raw []byte, label string) ([]byte, error) {
+	if len(raw) > maxPacket {
+		return nil, refuse("a datagram of %d bytes", len(raw))
+	}
+	body, ok := bytes.CutPrefix(raw, LabelHead(label))
+	if !ok {
+		return nil, refuse("a datagram without the label")
+	}
+	if len(body) >= 5 && body[0] == kindChecked {
+		if crc32.ChecksumIEEE(body[5:]) != binary.BigEndian.Uint32(body[1:]) {
+			return nil, refuse("a wrong checksum")
+		}
+		body = body[5:]
+	}
+	var err error
+	if len(body) > 1 && body[0] == kindCompound {
+		err = compound(body[1:])
+	} else {
+		err = message(body)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.Clone(raw), nil
+}
+
+// LabelHead is what a datagram or a stream with the label begins with.
+func LabelHead(label string) []byte {
+	head := []byte{kindLabel, byte(len(label))} //nolint:gosec // a label of ours
+	return append(head, label...)
+}
+
+// compound takes messages behind their number and their lengths; none of them is compound.
+func compound(raw []byte) error {
+	parts := int(raw[0])
+	if len(raw) < 1+2*parts {
+		return refuse("a cut compound of %d", parts)
+	}
+	lengths, rest := raw[1:1+2*parts], raw[1+2*parts:]
+	for ; len(lengths) > 0; lengths = lengths[2:] {
+		n := int(binary.BigEndian.Uint16(lengths))
+		if n > len(rest) {
+			return refuse("a cut compound of %d", parts)
+		}
+		if err := message(rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	return nil
+}
+
+// message takes one message of a datagram.
+func message(raw []byte) error {
+	if len(raw) == 0 {
+		return refuse("an empty message")
+	}
+	if raw[0] == kindUser {
+		return nil
+	}
+	take := datagrams[raw[0]]
+	if take == nil {
+		return refuse("a message of type %d in a datagram", raw[0])
+	}
+	s := &scanner{from: bytes.NewReader(raw[1:]), limit: len(raw) - 1}
+	return take(s)
+}

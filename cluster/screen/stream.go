@@ -1,0 +1,50 @@
+package screen
+
+import (
+	"bytes"
+	"io"
+)
+
+// maxState bounds what one gossip stream says: a thousand nodes fit.
+const maxState = 1 << 20
+
+// maxError bounds what a stranger reports as an error, which goes into the log.
+const maxError = 1 << 10
+
+// Request takes what a stranger says first on a gossip stream, behind the label: a ping or an exchange of the
+// states of at most so many nodes. It returns the label and the whole message.
+func Request(from io.Reader, label string, nodes int) ([]byte, error) {
+	s := &scanner{from: from, limit: maxState}
+	head := LabelHead(label)
+	got, err := s.take(len(head))
+	if err != nil {
+		return nil, err
+	}
+	if !bytes.Equal(got, head) {
+		return nil, refuse("a stream without the label")
+	}
+	return s.stream(map[byte]rule{kindPing: datagrams[kindPing], kindPushPull: pushPull(nodes)})
+}
+
+// Answer takes what a stranger answers on a gossip stream to a ping or an exchange of states. Answers carry no label.
+func Answer(from io.Reader, nodes int) ([]byte, error) {
+	s := &scanner{from: from, limit: maxState}
+	return s.stream(map[byte]rule{
+		kindAck: datagrams[kindAck], kindPushPull: pushPull(nodes), kindError: object(fields{"Error": text(maxError)}),
+	})
+}
+
+func (s *scanner) stream(kinds map[byte]rule) ([]byte, error) {
+	kind, err := s.byte()
+	if err != nil {
+		return nil, err
+	}
+	take := kinds[kind]
+	if take == nil {
+		return nil, refuse("a message of type %d on a stream", kind)
+	}
+	if err := take(s); err != nil {
+		return nil, err
+	}
+	return s.taken, nil
+}
