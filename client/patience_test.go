@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -67,4 +69,36 @@ func TestTimeOfWhatIsTriedOnce(t *testing.T) {
 			t.Errorf("given up after %v: %v", conn.waited, err)
 		}
 	})
+}
+
+// unanswered has no leader at the first try, and its caller gives up during the second.
+type unanswered struct {
+	grpc.ClientConnInterface
+	giveUp context.CancelFunc
+	tries  int
+}
+
+func (c *unanswered) Invoke(ctx context.Context, _ string, _, _ any, _ ...grpc.CallOption) error {
+	ctx.Value(tryKey{}).(*try).choose("m", false)
+	if c.tries++; c.tries == 1 {
+		return rpc.NewError(rpc.NoLeader, "no leader")
+	}
+	c.giveUp()
+	return status.FromContextError(ctx.Err()).Err()
+}
+
+// A change may be done if its last try was sent and not answered, whatever an earlier try says.
+func TestInterruptedChangeMayBeDone(t *testing.T) {
+	for _, oneShot := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			defer cancel()
+			conn := &unanswered{giveUp: cancel}
+			caller := &caller{opts: &options{oneShot: oneShot}, standing: newStanding(nil), life: t.Context(), conn: conn}
+			err := caller.invoke(ctx, snowraftv1.SequenceService_SetNext_FullMethodName, nil, nil)
+			if e, ok := errors.AsType[*Error](err); !ok || e.Reason != "" || e.Repeatable() || conn.tries != 2 {
+				t.Errorf("one-shot: %v, error after %d tries: %v, want the second's, which says that the outcome is unknown", oneShot, conn.tries, err)
+			}
+		})
+	}
 }
