@@ -16,23 +16,23 @@ var (
 	// ErrClosed says that the node was closed.
 	ErrClosed = errors.New("this member is shutting down")
 	// ErrRemoved says that this node was removed from its cluster.
-	ErrRemoved = errors.New("this member was removed from the cluster: empty its data directory to let it join again as a new member")
+	ErrRemoved = errors.New("this member was removed from the cluster; empty its data directory to let it join again as a new member")
 	// ErrUnknownMember says that no member has this ID or name.
 	ErrUnknownMember = errors.New("no such member")
 	// ErrQuorum says that a change of membership was refused because it would leave no working majority.
-	ErrQuorum = errors.New("refused: too few live voters would remain")
+	ErrQuorum = errors.New("too few live voters would remain")
 	// ErrAmbiguousMember says that a name does not tell which member is meant.
-	ErrAmbiguousMember = errors.New("that name does not say which member is meant: use its ID")
+	ErrAmbiguousMember = errors.New("several members have this name")
 	// ErrNamesUnknown says that it is not known yet which member has a name.
 	ErrNamesUnknown = errors.New("not all members' names are known yet")
 	// ErrNoSuccessor says that there is nobody to hand leadership to.
-	ErrNoSuccessor = errors.New("there is no other voter to hand leadership to")
+	ErrNoSuccessor = errors.New("no other voter can become the leader")
 	// ErrUnreachable says that a node can't be contacted.
-	ErrUnreachable = errors.New("that member can't be contacted")
+	ErrUnreachable = errors.New("the member cannot be contacted")
 	// ErrNotAlive says that gossip has lost a node.
-	ErrNotAlive = errors.New("that member is not alive")
+	ErrNotAlive = errors.New("the member is not alive")
 	// ErrOtherCluster says that a peer belongs to another cluster.
-	ErrOtherCluster = errors.New("that member belongs to another cluster")
+	ErrOtherCluster = errors.New("the member belongs to another cluster")
 )
 
 // proposalError sorts raft's errors by the only question that matters: can the entry have been appended?

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -118,7 +119,7 @@ func (g *gossip) join(addr string) error {
 	if g.veto != nil {
 		return g.veto
 	}
-	return fmt.Errorf("%w: %w", ErrUnreachable, err)
+	return fmt.Errorf("%w: %s", ErrUnreachable, strings.Join(strings.Fields(err.Error()), " ")) // memberlist's has lines
 }
 
 // announce tells the others that our metadata changed. A failure is mended by

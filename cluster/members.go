@@ -83,12 +83,12 @@ func find(members []Member, idOrName string) (Member, error) {
 	}
 	switch {
 	case len(named) > 1:
-		return Member{}, fmt.Errorf("%w: %q could be any of %s", ErrAmbiguousMember, idOrName, ids(named))
+		return Member{}, fmt.Errorf("%w: %q is any of %s; use the ID", ErrAmbiguousMember, idOrName, ids(named))
 	case len(nameless) > 0: // who is known to have the name need not be who is meant
 		return Member{}, fmt.Errorf("%w: %q could be any of %s; try again when all members are alive, or use the ID",
 			ErrNamesUnknown, idOrName, ids(append(named, nameless...)))
 	case len(named) == 0:
-		return Member{}, fmt.Errorf("%w: %q; 'snowraft member list' shows them", ErrUnknownMember, idOrName)
+		return Member{}, fmt.Errorf(`%w: %q; see "snowraft member list"`, ErrUnknownMember, idOrName)
 	}
 	return named[0], nil
 }

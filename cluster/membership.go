@@ -80,7 +80,7 @@ func (n *Node) CheckRemoval(id string, force bool) error {
 		return fmt.Errorf("%w: %s", ErrUnknownMember, id)
 	}
 	if live, voters := without(n.Members(), id); !force && live <= voters/2 {
-		return fmt.Errorf("%w: %d of %d voters would be alive", ErrQuorum, live, voters)
+		return fmt.Errorf("%w: %d of %d; restart the other voters first, or set force", ErrQuorum, live, voters)
 	}
 	return nil
 }

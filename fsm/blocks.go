@@ -85,25 +85,25 @@ func (s *State) allocateBlock(e entry) Result {
 	return Result{Block: grant}
 }
 
-// exhausted says that the numbers are used up, but for a few.
+// exhausted refuses a request for more numbers than are left.
 func (q *sequence) exhausted() *Refused {
-	end, raise := fmt.Sprintf("up to its maximum of %d", q.spec.max), "raise that, or go on with another sequence"
+	end, raise := fmt.Sprintf("maximum %d", q.spec.max), "raise the maximum"
 	if q.spec.increment < 0 {
-		end, raise = fmt.Sprintf("down to its minimum of %d", q.spec.min), "lower that, or go on with another sequence"
+		end, raise = fmt.Sprintf("minimum %d", q.spec.min), "lower the minimum"
 	}
 	if q.spec.resets() {
-		raise += ", or wait for the next period"
+		raise += ", wait for the next period"
 	}
-	return refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, "sequence %q is used up: %d numbers are left to grant %s: %s",
+	return refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED, "sequence %q: %d numbers are left to grant before its %s; %s, or use another sequence",
 		q.name, q.remaining(), end, raise)
 }
 
 func checkAllocate(c *commandv1.AllocateBlock) *Refused {
 	switch n := len(c.GetRequestId()); {
 	case c.GetCount() == 0 || c.GetCount() > maxBlock:
-		return invalid("a block of %d numbers, expected 1 to %d", c.GetCount(), uint64(maxBlock))
+		return invalid("block of %d numbers: expected 1 to %d", c.GetCount(), uint64(maxBlock))
 	case n > limits.RequestIDBytes:
-		return invalid("a request ID of %d bytes, expected at most %d", n, limits.RequestIDBytes)
+		return invalid("request ID of %d bytes: expected at most %d bytes", n, limits.RequestIDBytes)
 	}
 	return nil
 }
@@ -114,8 +114,8 @@ func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGra
 	short := !c.GetWhole() && got.Count == capacity(got.First, got.Increment, q.spec.min, q.spec.max)
 	if got.Count > c.GetCount() || got.Count < c.GetCount() && !short {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED,
-			"a request for %d numbers under the ID of one that got %d: take another ID for another request",
-			c.GetCount(), got.Count)}
+			"request ID belongs to a request that got %d numbers, not %d; use a new ID for each request",
+			got.Count, c.GetCount())}
 	}
 	got.Token, got.Repeated = index, true
 	return Result{Block: got}
@@ -135,7 +135,7 @@ func (s *State) returnBlock(e entry) Result {
 	}
 	if size := old.granted - old.lastFrom; !last || c.GetUnused() == 0 || c.GetUnused() > size {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK,
-			"%d numbers under token %d are not the end of the last block of sequence %q: they stay unused",
+			"%d numbers under token %d are not the end of the last block of sequence %q; leave them unused",
 			c.GetUnused(), c.GetToken(), old.name)}
 	}
 	q := *old

@@ -37,11 +37,11 @@ func (s *State) setConfig(e entry) Result {
 		return Result{Err: invalid("%v", err)}
 	}
 	if c.GetConfig().GetGeneration() != 0 {
-		return Result{Err: invalid("a configuration with a generation of its own: only the state machine sets it")}
+		return Result{Err: invalid("configuration: only the state machine sets the generation")}
 	}
 	if c.GetGeneration() != present.GetGeneration() {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
-			"the configuration was changed, its generation is %d and not %d: read it again before you repeat the change", present.GetGeneration(), c.GetGeneration())}
+			"the configuration has generation %d, not %d; read it again before you repeat the change", present.GetGeneration(), c.GetGeneration())}
 	}
 	next := proto.CloneOf(c.GetConfig())
 	next.Generation = present.GetGeneration()
@@ -63,18 +63,18 @@ func checkConfig(c *commandv1.Config) error {
 		{"maximum clock offset", c.GetMaxClockOffsetMs(), limits.MinOffset.Milliseconds(), limits.MaxOffset.Milliseconds()},
 	} {
 		if setting.value < setting.min || setting.value > setting.max {
-			return fmt.Errorf("a %s of %d ms, expected %d to %d", setting.name, setting.value, setting.min, setting.max)
+			return fmt.Errorf("%s of %d ms: expected %d to %d ms", setting.name, setting.value, setting.min, setting.max)
 		}
 	}
 	switch c.GetRollback() {
 	case commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE, commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP:
 	default:
-		return fmt.Errorf("a rollback policy of %v, expected refuse or swap", c.GetRollback())
+		return fmt.Errorf("rollback %v: expected refuse or swap", c.GetRollback())
 	}
 	switch c.GetRedisCreate() {
 	case commandv1.AutoCreate_AUTO_CREATE_OFF, commandv1.AutoCreate_AUTO_CREATE_RELAXED, commandv1.AutoCreate_AUTO_CREATE_STRICT:
 	default:
-		return fmt.Errorf("a redis_create of %v, expected off, relaxed or strict", c.GetRedisCreate())
+		return fmt.Errorf("redis_create %v: expected off, relaxed or strict", c.GetRedisCreate())
 	}
 	return nil
 }

@@ -80,7 +80,7 @@ func (s *State) layoutNamed(name string) (*layout, *Refused) {
 	if l, ok := s.layouts[name]; ok {
 		return l, nil
 	}
-	return nil, refuse(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT, "there is no layout %.64q: create it first", name)
+	return nil, refuse(commandv1.Refusal_REFUSAL_UNKNOWN_LAYOUT, "layout %.64q does not exist; create it first", name)
 }
 
 // addLayout adds a layout whose name is new.
@@ -101,7 +101,7 @@ func (s *State) createLayout(e entry) Result {
 	if existing, ok := s.layouts[made.Name()]; ok {
 		if !proto.Equal(LayoutSpec(existing.layout.Spec()), LayoutSpec(made.Spec())) {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_LAYOUT_EXISTS,
-				"layout %q exists with another specification, and layouts cannot be changed: take another name", made.Name())}
+				"layout %q exists with another specification, and layouts never change; choose another name", made.Name())}
 		}
 		return Result{Layout: existing.layout}
 	}

@@ -22,7 +22,7 @@ func (s *State) createSequence(e entry) Result {
 	if existing, ok := s.sequences.live.Get(name); ok {
 		if *existing.spec != *spec {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS,
-				"sequence %q exists with another specification: update it, or take another name", name)}
+				"sequence %q exists with another specification; update it, or choose another name", name)}
 		}
 		return Result{Sequence: existing.view()}
 	}
@@ -33,7 +33,7 @@ func (s *State) createSequence(e entry) Result {
 	old, ok := s.sequences.deleted.Get(name)
 	if c.Replaces != nil && c.GetReplaces() != s.DeletedGeneration(name) {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
-			"sequence %q was created and deleted since this was asked for: see what is there now and try again", name)}
+			"sequence %q was created and deleted during the call; send the request again if you still want it", name)}
 	}
 	if ok {
 		if err := old.grows(e.index); err != nil {
@@ -44,7 +44,7 @@ func (s *State) createSequence(e entry) Result {
 		}
 	} else if s.sequences.len() >= s.maxSequences {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
-			"there are %d sequences, with the deleted ones that are remembered, which is the limit: use one of them", s.maxSequences)}
+			"limit of %d sequences reached, deleted ones included; use an existing sequence", s.maxSequences)}
 	}
 	s.sequences.put(q)
 	s.sequenceRevision++
@@ -59,10 +59,10 @@ func (q *sequence) succeed(old *sequence, force bool) *Refused {
 	fresh := period > old.period && old.spec.resets() && q.spec.resets()
 	if !force {
 		if old.spec.resets() && q.spec.reset != old.spec.reset {
-			return wouldRepeat(q.name, "the deleted sequence had another reset, under which it was granted numbers; take that reset or another name")
+			return wouldRepeat(q.name, "the deleted sequence was granted numbers under another reset; keep that reset, choose another name")
 		}
 		if !fresh && old.used.meets(q.base, q.spec.increment, q.spec.min, q.spec.max) {
-			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence was granted numbers from %d to %d; start beyond those", old.used.low, old.used.high))
+			return wouldRepeat(q.name, fmt.Sprintf("the deleted sequence was granted numbers from %d to %d; start beyond them", old.used.low, old.used.high))
 		}
 		q.period = period
 	}
@@ -89,7 +89,7 @@ func (s *State) updateSequence(e entry) Result {
 	}
 	spec := compact(c.GetSpec())
 	if c.Next != nil && (c.GetNext() < spec.min || c.GetNext() > spec.max) {
-		return Result{Err: invalid("the next number %d, expected %d to %d", c.GetNext(), spec.min, spec.max)}
+		return Result{Err: invalid("next number %d: expected %d to %d", c.GetNext(), spec.min, spec.max)}
 	}
 	if err := old.grows(e.index); err != nil {
 		return halted(err)
@@ -142,13 +142,13 @@ func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
 // later dates still. A longer one contains periods whose numbers are not remembered.
 func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
 	if u.spec.reset != q.spec.reset && q.used.some {
-		return wouldRepeat(q.name, "the reset changes after numbers were granted; keep the reset or create another sequence")
+		return wouldRepeat(q.name, "the reset would change after numbers were granted; keep the reset, create another sequence")
 	}
 	if !moved && u.spec.increment == q.spec.increment && u.spec.min == q.spec.min && u.spec.max == q.spec.max {
 		return nil
 	}
 	if next, ok := u.next(); ok && u.used.meets(next, u.spec.increment, u.spec.min, u.spec.max) {
-		return wouldRepeat(q.name, fmt.Sprintf("it was granted numbers from %d to %d and would go on with %d; choose numbers beyond those", u.used.low, u.used.high, next))
+		return wouldRepeat(q.name, fmt.Sprintf("numbers from %d to %d were granted, and the next number would be %d; choose numbers beyond them", u.used.low, u.used.high, next))
 	}
 	return nil
 }
@@ -184,7 +184,7 @@ func (q *sequence) checkGeneration(generation uint64) *Refused {
 		return nil
 	}
 	return refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
-		"sequence %q was changed, its generation is %d and not %d: read it again before you repeat the change", q.name, q.generation, generation)
+		"sequence %q has generation %d, not %d; read it again before you repeat the change", q.name, q.generation, generation)
 }
 
 // grows checks that a command comes after all that changed the sequence before:
@@ -197,5 +197,5 @@ func (q *sequence) grows(index uint64) error {
 }
 
 func wouldRepeat(name, why string) *Refused {
-	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q might repeat numbers: %s, or force it where repetitions do no harm", name, why)
+	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT, "sequence %q may repeat numbers: %s, or set force if repetitions do no harm", name, why)
 }

@@ -42,28 +42,28 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 	case spec.GetIncrement() == 0:
 		return invalid("increment must not be 0")
 	case spec.GetMin() > spec.GetMax():
-		return invalid("a minimum of %d above the maximum of %d: lower the one or raise the other "+
-			"(where none was given, the minimum is the start, or with a negative increment the maximum is)", spec.GetMin(), spec.GetMax())
+		return invalid("minimum %d is above maximum %d; lower the minimum or raise the maximum "+
+			"(by default the minimum is the start; with a negative increment, the maximum is)", spec.GetMin(), spec.GetMax())
 	case spec.GetStart() < spec.GetMin() || spec.GetStart() > spec.GetMax():
-		return invalid("a start of %d, expected %d to %d", spec.GetStart(), spec.GetMin(), spec.GetMax())
+		return invalid("start %d: expected %d to %d", spec.GetStart(), spec.GetMin(), spec.GetMax())
 	}
 	switch spec.GetMode() {
 	case commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, commandv1.SequenceMode_SEQUENCE_MODE_STRICT:
 	default:
-		return invalid("a mode of %v, expected relaxed or strict", spec.GetMode())
+		return invalid("mode %v: expected relaxed or strict", spec.GetMode())
 	}
 	switch spec.GetReset_() {
 	case commandv1.SequenceReset_SEQUENCE_RESET_NONE, commandv1.SequenceReset_SEQUENCE_RESET_DAILY,
 		commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY, commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:
 	default:
-		return invalid("a reset of %v, expected none, daily, monthly or yearly", spec.GetReset_())
+		return invalid("reset %v: expected none, daily, monthly or yearly", spec.GetReset_())
 	}
 	least, most := limits.MinBlockDuration.Milliseconds(), limits.MaxBlockDuration.Milliseconds()
 	if ms := spec.GetBlockDurationMs(); ms < least || ms > most {
-		return invalid("blocks of %d ms, expected %d to %d", ms, least, most)
+		return invalid("block duration of %d ms: expected %d to %d ms", ms, least, most)
 	}
 	if least, most := spec.GetMinBlock(), spec.GetMaxBlock(); least < 1 || least > most || most > limits.MaxBlock {
-		return invalid("blocks of %d to %d numbers, expected 1 to %d, and no less at most than at least", least, most, limits.MaxBlock)
+		return invalid("blocks of %d to %d numbers: expected 1 to %d, and a minimum up to the maximum", least, most, limits.MaxBlock)
 	}
 	if err := names.CheckText("description", spec.GetDescription()); err != nil {
 		return invalid("%v", err)
@@ -77,10 +77,10 @@ func checkSequence(spec *commandv1.SequenceSpec) *Refused {
 		{"description", spec.GetDescription(), maxDescriptionBytes},
 	} {
 		if len(text.value) > text.bytes {
-			return invalid("a %s of %d bytes, expected at most %d", text.name, len(text.value), text.bytes)
+			return invalid("%s of %d bytes: expected at most %d bytes", text.name, len(text.value), text.bytes)
 		}
 		if !utf8.ValidString(text.value) {
-			return invalid("a %s of %q, expected UTF-8", text.name, text.value)
+			return invalid("%s %q: expected UTF-8", text.name, text.value)
 		}
 	}
 	return nil

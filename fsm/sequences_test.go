@@ -80,7 +80,7 @@ func TestCheckSequence(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, part := range []string{"minimum of 2 ", "maximum of 0:", "lower the one or raise the other"} {
+	for _, part := range []string{"minimum 2 ", "maximum 0;", "lower the minimum or raise the maximum"} {
 		if err := CheckSequence(plain("new", numbers(1, 1, 2, 0))); !strings.Contains(err.Error(), part) {
 			t.Errorf("%v, expected %q in it", err, part)
 		}

@@ -162,7 +162,7 @@ func checkAcquire(c *commandv1.AcquireWorker) (nonce [nonceBytes]byte, refused *
 	}
 	nonce, ok := copyNonce(c.GetNonce())
 	if !ok {
-		return nonce, invalid("a nonce of %d bytes, expected %d", len(c.GetNonce()), nonceBytes)
+		return nonce, invalid("nonce of %d bytes: expected %d bytes", len(c.GetNonce()), nonceBytes)
 	}
 	if c.GetWindowMs() <= 0 {
 		return nonce, invalidWindow(c.GetWindowMs())
@@ -171,13 +171,13 @@ func checkAcquire(c *commandv1.AcquireWorker) (nonce [nonceBytes]byte, refused *
 }
 
 func invalidWindow(millis int64) *Refused {
-	return invalid("a window of %d ms, expected at least 1", millis)
+	return invalid("window of %d ms: expected at least 1 ms", millis)
 }
 
 // full refuses because the time field has no tick left.
 func (l *layout) full() *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED,
-		"the %d ticks of layout %q are used up: go on with another layout", l.ticks, l.name)
+		"layout %q: all %d ticks are used; use another layout", l.name, l.ticks)
 }
 
 // exhausted refuses because no worker is free.
@@ -188,8 +188,8 @@ func (l *layout) exhausted(now int64) *Refused {
 	}
 	free := l.layout.MillisAt(soonest)
 	refused := refuse(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED,
-		"all %d workers of layout %q are taken: try again in %d ms, when the first one is free unless it is extended",
-		l.workers.size, l.name, minus(free, now))
+		"layout %q: all %d workers are held; try again in %d ms, when the first may be free",
+		l.name, l.workers.size, minus(free, now))
 	refused.RetryAtMillis = free
 	return refused
 }

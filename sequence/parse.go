@@ -35,7 +35,7 @@ func ParseFormat(text string) (*Format, error) {
 		}
 	}
 	if !p.numbered {
-		return nil, fmt.Errorf("%w: %q has no {seq}, expected one, for example %s", ErrInvalidFormat, text, exampleFormat)
+		return nil, fmt.Errorf("%w: %q has no {seq}; add one, for example %s", ErrInvalidFormat, text, exampleFormat)
 	}
 	return p.f, nil
 }

@@ -98,7 +98,7 @@ func acceptChange(before, spec *commandv1.SequenceSpec, force bool) error {
 		return nil
 	}
 	return &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_WOULD_REPEAT, Detail: fmt.Sprintf(
-		"sequence %q might repeat texts: the formats %q and %q can write two numbers alike; choose another format or another sequence, or force it where repetitions do no harm",
+		"sequence %q may repeat texts: the formats %q and %q can write two numbers alike; choose another format, use another sequence, or set force if repetitions do no harm",
 		spec.GetName(), before.GetFormat(), spec.GetFormat())}
 }
 

@@ -237,5 +237,5 @@ func (m *Member) Close(ctx context.Context) error {
 type UnknownLayoutError struct{ Layout string }
 
 func (e *UnknownLayoutError) Error() string {
-	return fmt.Sprintf("there is no layout %q: 'snowraft layout list' shows those that exist, 'snowraft layout create' adds one", e.Layout)
+	return fmt.Sprintf(`layout %q does not exist; see "snowraft layout list", or create the layout with "snowraft layout create"`, e.Layout)
 }

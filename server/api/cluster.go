@@ -88,7 +88,7 @@ func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.Remov
 	}
 	if gone.ID == node.ID() {
 		if len(node.Members()) == 1 {
-			return nil, fmt.Errorf("%w: it is the only member: stop it and delete its data directory instead", cluster.ErrQuorum)
+			return nil, fmt.Errorf("%w: this is the only member; stop it and delete its data directory instead", cluster.ErrQuorum)
 		}
 		if err := node.CheckRemoval(gone.ID, req.GetForce()); err != nil {
 			return nil, err // leadership stays

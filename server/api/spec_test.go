@@ -2,6 +2,7 @@ package api
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -35,4 +36,17 @@ func TestDefaultsOfSequences(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("updated", updated, updateSpec(updated, m, fields))
+}
+
+// A body of {} is a mask with one empty path.
+func TestUpdateWithoutFieldsIsRefused(t *testing.T) {
+	t.Parallel()
+	none := &fieldmaskpb.FieldMask{Paths: []string{""}}
+	_, sequence := updateFields(&snowraftv1.UpdateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "s"}, UpdateMask: none})
+	_, config := configFields(&snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{}, UpdateMask: none})
+	for _, err := range []error{sequence, config} {
+		if err == nil || !strings.HasPrefix(err.Error(), "no field to change; set at least one of ") {
+			t.Errorf("error = %v", err)
+		}
+	}
 }
