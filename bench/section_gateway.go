@@ -26,9 +26,9 @@ type front struct {
 	once figures
 }
 
-// gateways compares a member, one without a vote, and a gateway, as callers see them.
+// gateways compares a member, a nonvoter and a gateway, as callers see them.
 func gateways() section {
-	return section{name: "gateway", title: "Gateways, and members without a vote", page: "gateway.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
+	return section{name: "gateway", title: "Gateways and nonvoters", page: "gateway.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
 		fronts, err := e.startFronts(ctx, &started)
@@ -59,7 +59,7 @@ func gateways() section {
 	}}
 }
 
-// startFronts starts a cluster of three, a fourth member without a vote, and a gateway,
+// startFronts starts a cluster of three, a nonvoter and a gateway,
 // and creates the sequences that are asked for.
 func (e *env) startFronts(ctx context.Context, started *closers) ([]*front, error) {
 	members, err := e.startCluster(ctx, 3, started)
@@ -88,7 +88,7 @@ func (e *env) startFronts(ctx context.Context, started *closers) ([]*front, erro
 	}
 	fronts := []*front{
 		{member: members[1], name: "a member, which does not lead", once: figures{}},
-		{member: nonvoter, name: "a member without a vote", once: figures{}},
+		{member: nonvoter, name: "a nonvoter", once: figures{}},
 		{member: gateway, name: "a gateway", once: figures{}},
 	}
 	for _, f := range fronts {

@@ -89,7 +89,7 @@ func TestGeneratorsWithoutAMajority(t *testing.T) {
 }
 
 // The very first window is waited for, whenever a call comes while it is being granted.
-func TestGeneratorsWithoutWaitingWaitForTheFirstWindow(t *testing.T) {
+func TestGeneratorNoWaitAwaitsFirstWindow(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1)
 	c := newApplication(t, apis(hosts...))

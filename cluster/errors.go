@@ -27,8 +27,8 @@ var (
 	ErrNamesUnknown = errors.New("not all members' names are known yet")
 	// ErrNoSuccessor says that there is nobody to hand leadership to.
 	ErrNoSuccessor = errors.New("no other voter can become the leader")
-	// ErrUnreachable says that a node can't be contacted.
-	ErrUnreachable = errors.New("the member cannot be contacted")
+	// ErrMemberUnreachable says that another member cannot be contacted: the reason MEMBER_UNREACHABLE.
+	ErrMemberUnreachable = errors.New("the member cannot be contacted")
 	// ErrNotAlive says that gossip has lost a node.
 	ErrNotAlive = errors.New("the member is not alive")
 	// ErrOtherCluster says that a peer belongs to another cluster.

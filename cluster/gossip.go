@@ -105,7 +105,7 @@ func (g *gossip) open(cfg *Config) error {
 	return nil
 }
 
-// join contacts another member; it fails with ErrOtherCluster or errUnreachable.
+// join contacts another member; it fails with ErrOtherCluster or ErrMemberUnreachable.
 func (g *gossip) join(addr string) error {
 	g.mu.Lock()
 	g.veto = nil
@@ -119,7 +119,7 @@ func (g *gossip) join(addr string) error {
 	if g.veto != nil {
 		return g.veto
 	}
-	return fmt.Errorf("%w: %s", ErrUnreachable, strings.Join(strings.Fields(err.Error()), " ")) // memberlist's has lines
+	return fmt.Errorf("%w: %s", ErrMemberUnreachable, strings.Join(strings.Fields(err.Error()), " ")) // memberlist's has lines
 }
 
 // announce tells the others that our metadata changed. A failure is mended by

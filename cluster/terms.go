@@ -171,12 +171,12 @@ func (c *termConn) ask(ctx context.Context) (uint64, error) {
 	select {
 	case term, ok := <-answer:
 		if !ok {
-			return 0, fmt.Errorf("%w: the connection broke", ErrUnreachable)
+			return 0, fmt.Errorf("%w: the connection broke", ErrMemberUnreachable)
 		}
 		return term, nil
 	case <-timeout.C:
-		c.fail(ErrUnreachable)
-		return 0, ErrUnreachable
+		c.fail(ErrMemberUnreachable)
+		return 0, ErrMemberUnreachable
 	case <-ctx.Done():
 		c.mu.Lock()
 		delete(c.asked, number)

@@ -39,7 +39,7 @@ type Config struct {
 	// BootstrapExpect is how many new members start a cluster together; 1 starts
 	// one alone, 0 only ever joins one.
 	BootstrapExpect int
-	// Nonvoter makes a member that has no vote, for ever: it issues IDs as the others do, and no
+	// Nonvoter makes a member that never votes: it issues IDs as the others do, and no
 	// quorum waits for it. It can only join.
 	Nonvoter bool
 

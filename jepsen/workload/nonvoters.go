@@ -21,7 +21,7 @@ import (
 func nonvoters() Workload {
 	return Workload{
 		Name:   "nonvoters",
-		About:  "members without a vote",
+		About:  "nonvoters",
 		Spares: 2,
 		Run: func(ctx context.Context, w *World) error {
 			return withNonvoters(ctx, w, "nonvoters", func(*administrator) error { return nil })
@@ -61,7 +61,7 @@ const (
 	rare = 3 * time.Second
 )
 
-// withNonvoters has all spares join without a vote, and calls f then.
+// withNonvoters has all spares join as nonvoters, and calls f then.
 func withNonvoters(ctx context.Context, w *World, workload string, f func(*administrator) error) error {
 	s, err := connect(w, snowraftv1.NewClusterServiceClient)
 	if err != nil {

@@ -56,7 +56,7 @@ func (c *administrator) join(ctx context.Context, m *lab.Member) error {
 	return c.joinAs(ctx, m, true)
 }
 
-// joinAs starts a member and waits until it is a voter, or one of the cluster without a vote.
+// joinAs starts a member and waits until it is a voter or a nonvoter of the cluster.
 func (c *administrator) joinAs(ctx context.Context, m *lab.Member, voter bool) error {
 	op := history.Op{
 		ID: c.w.NextOp(), Workload: c.workload, Client: c.number, Do: history.DoAdmin, Key: "join " + m.Name, Member: m.Name,

@@ -34,7 +34,7 @@ var rows = []struct {
 	{cluster.ErrAmbiguousMember, rpc.InvalidArgument},
 	{cluster.ErrNamesUnknown, rpc.NamesIncomplete},
 	{cluster.ErrOtherCluster, rpc.OtherCluster},
-	{cluster.ErrUnreachable, rpc.MemberUnreachable},
+	{cluster.ErrMemberUnreachable, rpc.MemberUnreachable},
 	{cluster.ErrNotAlive, rpc.MemberNotAlive},
 	{cluster.ErrNoSuccessor, rpc.NoSuccessor},
 	{cluster.ErrUnknownOutcome, rpc.CommitUnknown},

@@ -35,7 +35,7 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// SequenceService numbers things: small, plain numbers that ascend, per name.
+// SequenceService issues the numbers of sequences: small numbers that ascend, per name.
 type SequenceServiceClient interface {
 	// CreateSequence adds a sequence. Creating the same sequence again returns it,
 	// another one under the same name is ALREADY_EXISTS.
@@ -175,7 +175,7 @@ func (c *sequenceServiceClient) ReturnBlock(ctx context.Context, in *ReturnBlock
 // All implementations must embed UnimplementedSequenceServiceServer
 // for forward compatibility.
 //
-// SequenceService numbers things: small, plain numbers that ascend, per name.
+// SequenceService issues the numbers of sequences: small numbers that ascend, per name.
 type SequenceServiceServer interface {
 	// CreateSequence adds a sequence. Creating the same sequence again returns it,
 	// another one under the same name is ALREADY_EXISTS.

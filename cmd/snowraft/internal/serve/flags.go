@@ -68,7 +68,7 @@ func addFlags(cmd *cobra.Command, c *config) {
 		"number of new members that start a cluster together: 1, 3, 5, ...; 0 only joins (default: 1, or 0 with --join)")
 
 	cli.AddSetting(cmd, "Cluster", "nonvoter", cli.SwitchValue(&c.Nonvoter),
-		"join without a vote: issue IDs like other members, but never count toward quorum")
+		"join as a nonvoter: issue IDs like other members, but never count toward quorum")
 	cmd.Flags().Lookup("nonvoter").NoOptDefVal = "true"
 
 	cli.AddSetting(cmd, "Issuing", "lanes", cli.IntValue(&c.Lanes, 1, limits.Lanes), "number of workers to hold per layout; each adds 4096 IDs per millisecond in the default layout")
