@@ -34,34 +34,34 @@ func exitCodes() *cobra.Command {
 		Short: "Explain the exit codes",
 		Long: `The exit codes of snowraft:
 
-  0  Done. For serve and dev: ended by SIGINT (Ctrl-C) or SIGTERM in good order,
-     or the member left its cluster. A line on standard error that begins with
-     "snowraft: warning:" says what else to know, such as which members did not
-     hear of a changed sequence in time.
-  1  The command failed: a member refused it, its outcome is unknown, a port is
-     taken, a directory is not writable, a member was removed or halted, or a
-     second signal ended it before the shutdown was complete. Standard error says
-     what happened; the error of a member ends with its reason in brackets, such
-     as [UNKNOWN_SEQUENCE].
+  0  The command succeeded. For serve, gateway and dev: the process shut down
+     gracefully after SIGINT (Ctrl-C) or SIGTERM, or the member left its cluster.
+     A warning is a line on standard error that begins with "snowraft: warning:",
+     for example with the members that did not acknowledge a change in time.
+  1  The command failed: a member refused the request, the outcome is unknown, a
+     port is taken, a directory is not writable, a member was removed or halted,
+     or a second signal interrupted the shutdown. Standard error has the reason.
+     An error of a member ends with its reason in brackets, such as
+     [UNKNOWN_SEQUENCE].
   2  The command line, the environment or the configuration file is wrong. One
-     line on standard error names what is wrong and what was expected. Nothing
-     was tried.
-  3  The command failed for now. The same command may succeed later, and repeating
-     it does no harm: no member could be reached, the cluster has no leader, a
+     line on standard error names the setting and the expected value. The command
+     did nothing.
+  3  The command failed for now. The same command may succeed later, and a second
+     run does no harm: no member could be reached, the cluster has no leader, a
      member is overloaded or shutting down, or a clock is off. After an unknown
-     outcome, the exit code is 3 only if a second run would do no harm.
+     outcome, the exit code is 3 only if a second run does no harm.
 
-After exit code 1 or 3, what was printed before stands: "id" and "seq next" request
-large numbers in several calls. With -o json, the error is a google.rpc.Status in
-JSON, as over HTTP, on a line of its own.
+Output before exit code 1 or 3 stays valid: "id" and "seq next" split a large count
+into several calls. With -o json, the error is one line on standard error: a
+google.rpc.Status in JSON, as over HTTP.
 
-A client command that is ended by a signal has no exit code of its own: shells
-report 128 plus the signal's number, so 130 after Ctrl-C.`,
+If a signal stops a client command, shells report 128 plus the signal number, which
+is 130 after Ctrl-C.`,
 		Example: `  snowraft id >/dev/null 2>&1 || echo "no IDs: exit code $?"`,
 	}
 }
 
-// helpCommand replaces cobra's, which ends well when there is no such topic.
+// helpCommand replaces the one of cobra, which succeeds for an unknown topic.
 func helpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

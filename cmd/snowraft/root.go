@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strconv"
+
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/bench"
@@ -80,9 +82,20 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 	return root
 }
 
-func unknownCommand(cmd *cobra.Command, name string) error {
-	if near := cmd.SuggestionsFor(name); len(near) > 0 {
-		return cli.Usagef("unknown command %q; did you mean %s?", name, cli.Either(near))
+// unknownCommand returns the error of a name that no command has. A subcommand may have it, as "leave" of "member".
+func unknownCommand(root *cobra.Command, name string) error {
+	var near []string
+	for _, group := range root.Commands() {
+		for _, sub := range group.Commands() {
+			if sub.Name() == name {
+				near = append(near, cli.Below(sub))
+			}
+		}
+	}
+	near = append(near, root.SuggestionsFor(name)...)
+	if len(near) > 0 {
+		quoted := cli.Map(func(path string) string { return strconv.Quote("snowraft " + path) }, near)
+		return cli.Usagef("unknown command %q; did you mean %s?", name, cli.Either(quoted))
 	}
 	return cli.Usagef("unknown command %q; see \"snowraft help\"", name)
 }

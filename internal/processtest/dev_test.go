@@ -5,6 +5,7 @@ package processtest
 import (
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -136,7 +137,31 @@ func TestDev(t *testing.T) {
 	if who := answer[snowraftv1.WhoIsResponse](t, d.env, "whois", d.ids[0]); who.GetGrant().GetHolder() != "dev-1/0" {
 		t.Errorf("whois %s: %v", d.ids[0], who)
 	}
+	d.tryAll()
 	d.interrupt()
+}
+
+// tryAll runs the commands that dev proposes, as they are printed.
+func (d *dev) tryAll() {
+	d.t.Helper()
+	_, proposed, _ := strings.Cut(d.stdout.String(), "Try in a second terminal:\n")
+	tried := 0
+	for line := range strings.Lines(proposed) {
+		line, command := strings.CutPrefix(line, "  ")
+		if !command {
+			break
+		}
+		cmd := exec.CommandContext(d.t.Context(), "sh", "-c", strings.Replace(line, "curl ", "curl -sSf ", 1))
+		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
+		text, err := cmd.CombinedOutput()
+		if err != nil || len(text) == 0 || strings.Contains(string(text), "ERR") {
+			d.t.Errorf("%s: %v %s", line, err, text)
+		}
+		tried++
+	}
+	if tried < 8 {
+		d.t.Errorf("dev proposes %d commands: %s", tried, proposed)
+	}
 }
 
 // TestDevKeepsItsData runs dev twice on the same data.

@@ -14,10 +14,10 @@ import (
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "member",
-		Short: "List, add and remove members",
-		Long: `List, add and remove members, which are the voters and nonvoters of the cluster. A
-new member joins as a nonvoter. The leader promotes it to voter once it has caught
-up, unless it was started with --nonvoter.`,
+		Short: "List, add and remove members, or make one leave",
+		Long: `List, add and remove members, or make one leave. Members are the voters and nonvoters
+of the cluster. A new member joins as a nonvoter. The leader promotes it to voter once
+it has caught up, unless it was started with --nonvoter.`,
 		Example: `  snowraft member list
   snowraft member remove c`,
 	}, newList(a), newAdd(a), newRemove(a), newLeave(a))

@@ -146,7 +146,11 @@ func newUpdate(a *cli.App) *cobra.Command {
 The command waits until all live members know the change and have dropped the blocks
 that they hold, which leaves gaps. A change after which numbers would repeat fails,
 unless --force is given: an increment of the opposite sign, or a reset with a format
-that does not distinguish its periods.`,
+that does not distinguish its periods.
+
+Lowering --max, or raising --min of a descending sequence, can leave no number: the
+next number comes after the dropped blocks, and may lie beyond the new bound. "snowraft
+seq get" shows the next number.`,
 		Example: `  snowraft seq update orders --format 'ORD{seq:08}'
   snowraft seq update orders --mode strict --description shop
   snowraft seq update orders --max default --if-generation 17`,

@@ -40,6 +40,9 @@ with Raft and gossip over TCP on 127.0.0.1. The first member uses the default po
 so that other commands work in a second terminal without flags. The ports of each
 further member are 10 higher.
 
+The cluster of dev lets INCR of the Redis protocol create sequences, which a cluster
+of "snowraft serve" rejects by default (see "snowraft config set --help").
+
 On exit, dev deletes the data, unless --data-dir names a directory to keep it in.`,
 		Example: `  snowraft dev
   snowraft dev --port-base 7800

@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
@@ -31,9 +32,14 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 	if f.cfg.dataDir != "" {
 		data = f.dir + ", kept"
 	}
+	first := f.members[0]
+	_, redisPort, err := net.SplitHostPort(first.RedisAddr())
+	if err != nil {
+		return err
+	}
 	addr := ""
 	if f.cfg.portBase != cli.APIPort {
-		addr = " --addr " + f.members[0].APIAddr()
+		addr = " --addr " + first.APIAddr()
 	}
 	out := h.Printer(cli.OutputText)
 	return out.Answer(nil,
@@ -50,9 +56,12 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
   snowraft whois `+cli.Decimal(ids[0].ID)+addr+`
   snowraft seq create orders`+addr+`
   snowraft seq next orders -n 3`+addr+`
+  curl -X POST http://`+first.HTTPAddr()+`/seq/orders
+  redis-cli -p `+redisPort+` INCR visits
   snowraft status`+addr+`
   snowraft member list`+addr+`
-  curl http://`+f.members[0].HTTPAddr()+`/metrics`),
+  curl http://`+first.HTTPAddr()+`/metrics`),
+		cli.Line("In this cluster, INCR creates the sequence of an unknown key. By default, a cluster rejects that."),
 		cli.Line("Data in %s. Press Ctrl-C to stop.", data),
 	)
 }
