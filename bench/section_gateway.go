@@ -19,8 +19,8 @@ const (
 	nextStart   = "ns to the first ID, again"
 )
 
-// front is a process that callers ask, and what was measured of it once.
-type front struct {
+// subject is a process that callers call, with its figures that were measured once.
+type subject struct {
 	*member
 	name string
 	once figures
@@ -31,7 +31,7 @@ func gateways() section {
 	return section{name: "gateway", title: "Gateways and nonvoters", page: "gateway.md", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
-		fronts, err := e.startFronts(ctx, &started)
+		subjects, err := e.startSubjects(ctx, &started)
 		if err != nil {
 			return nil, err
 		}
@@ -44,14 +44,14 @@ func gateways() section {
 				{"resident", memory, false, times(1e-6, with(" MB", whole))},
 			},
 		}
-		for _, f := range fronts {
+		for _, f := range subjects {
 			turn, err := f.turn(&started)
 			if err != nil {
 				return nil, err
 			}
 			next := contender{name: f.name, turn: turn}
-			if f != fronts[0] {
-				next.against = fronts[0].name
+			if f != subjects[0] {
+				next.against = subjects[0].name
 			}
 			c.contenders = append(c.contenders, next)
 		}
@@ -59,9 +59,9 @@ func gateways() section {
 	}}
 }
 
-// startFronts starts a cluster of three, a nonvoter and a gateway,
+// startSubjects starts a cluster of three, a nonvoter and a gateway,
 // and creates the sequences that are asked for.
-func (e *env) startFronts(ctx context.Context, started *closers) ([]*front, error) {
+func (e *env) startSubjects(ctx context.Context, started *closers) ([]*subject, error) {
 	members, err := e.startCluster(ctx, 3, started)
 	if err != nil {
 		return nil, err
@@ -86,12 +86,12 @@ func (e *env) startFronts(ctx context.Context, started *closers) ([]*front, erro
 	if err != nil {
 		return nil, err
 	}
-	fronts := []*front{
+	subjects := []*subject{
 		{member: members[1], name: "a member, which does not lead", once: figures{}},
 		{member: nonvoter, name: "a nonvoter", once: figures{}},
 		{member: gateway, name: "a gateway", once: figures{}},
 	}
-	for _, f := range fronts {
+	for _, f := range subjects {
 		if f.child == nil {
 			if err := f.firstID(ctx, e, started, firstStart); err != nil {
 				return nil, err
@@ -107,11 +107,11 @@ func (e *env) startFronts(ctx context.Context, started *closers) ([]*front, erro
 			return nil, err
 		}
 	}
-	return fronts, nil
+	return subjects, nil
 }
 
 // firstID starts the process and notes how long it takes until it has given an ID.
-func (f *front) firstID(ctx context.Context, e *env, started *closers, figure string) error {
+func (f *subject) firstID(ctx context.Context, e *env, started *closers, figure string) error {
 	elapsed := stopwatch()
 	if err := f.launch(e, started); err != nil {
 		return err
@@ -132,7 +132,7 @@ var sequenceNames = map[string]string{relaxedRate: "orders", strictRate: "invoic
 
 // turn asks for IDs, for numbers of a relaxed sequence and for numbers of a strict one,
 // a turn each.
-func (f *front) turn(started *closers) (turn, error) {
+func (f *subject) turn(started *closers) (turn, error) {
 	ids, err := oneByOne(f.api, 64, started)
 	if err != nil {
 		return nil, err

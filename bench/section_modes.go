@@ -43,7 +43,7 @@ func modes() section {
 		if err := ids.WaitReady(ctx); err != nil {
 			return nil, err
 		}
-		front, err := oneByOne(gateway.api, 64, &started)
+		gatewayCalls, err := oneByOne(gateway.api, 64, &started)
 		if err != nil {
 			return nil, err
 		}
@@ -60,8 +60,8 @@ func modes() section {
 				{name: "`IDs.Next`, 1,000 callers", turn: loadTurn(coalesced(c, 1000))},
 				{name: "`Session.Next`, one caller", turn: loadTurn(singly(1, inOrder))},
 				{name: "`Session.Next`, 1,000 callers", turn: loadTurn(singly(1000, inOrder))},
-				{name: "a gateway over gRPC, one caller", turn: loadTurn(front[:1])},
-				{name: "a gateway over gRPC, 64 callers", turn: loadTurn(front)},
+				{name: "a gateway over gRPC, one caller", turn: loadTurn(gatewayCalls[:1])},
+				{name: "a gateway over gRPC, 64 callers", turn: loadTurn(gatewayCalls)},
 			},
 			columns: []column{{"time for an ID, p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"the most a second", numbers, false, amount}},
 		}.measure(ctx, e)

@@ -16,12 +16,12 @@ import (
 	"github.com/snowraft/snowraft/server/issue"
 )
 
-// front is embedded by that name, so that its methods are the server's and it is not.
-type front = frontend.Front
+// endpoints is embedded by that name, so that its methods are the server's and it is not.
+type endpoints = frontend.Server
 
 // Server is a running member with all its interfaces.
 type Server struct {
-	*front
+	*endpoints
 	cfg    Config
 	logger *slog.Logger
 	ports  *ports
@@ -49,7 +49,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	logger := cfg.Logger.With("member", cfg.Name)
 	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{})}
 	s.peers = newPeers(s.identify)
-	s.front = frontend.New(frontend.Config{
+	s.endpoints = frontend.New(frontend.Config{
 		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s},
 		Ready: func() error { return s.member.Ready() },
 	})
@@ -75,7 +75,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
 		Ready: s.Ready, Left: func() { s.Finish(nil) },
 	})
-	err = s.front.Open(frontend.Behind{
+	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
 	})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// Process is the member or gateway behind a front, apart from its issuer and its services of gRPC.
+// Process is the member or gateway behind a Server, apart from its issuer and its services of gRPC.
 type Process interface {
 	// Exists and Create are as in redis.Backend.
 	Exists(ctx context.Context, sequence string) (bool, error)

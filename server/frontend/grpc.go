@@ -27,8 +27,8 @@ const (
 
 // newGRPC returns a server without services, whose unary calls handle serves, inside of what
 // all calls have.
-func (f *Front) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
-	f.handle = handle
+func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
+	s.handle = handle
 	return grpc.NewServer(
 		grpc.MaxRecvMsgSize(limits.RequestBytes),
 		grpc.MaxConcurrentStreams(maxConcurrentStreams),
@@ -36,20 +36,20 @@ func (f *Front) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
 		grpc.NumStreamWorkers(workersPerProcessor*uint32(runtime.GOMAXPROCS(0))), //nolint:gosec // processors are few
-		grpc.UnaryInterceptor(f.unary),
-		grpc.StreamInterceptor(f.stream),
+		grpc.UnaryInterceptor(s.unary),
+		grpc.StreamInterceptor(s.stream),
 	)
 }
 
 // unary is the interceptor of all calls: a deadline, unknown fields, the error table, metrics.
-func (f *Front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
+func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	defer func() {
 		if r := recover(); r != nil {
-			err = f.panicked(info.FullMethod, r)
+			err = s.panicked(info.FullMethod, r)
 		}
 		if !fromHTTP(ctx) {
-			f.metrics.requests.of(protocolGRPC, info.FullMethod[1:]).served(err, time.Since(began))
+			s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]).served(err, time.Since(began))
 		}
 	}()
 	if _, ok := ctx.Deadline(); !ok {
@@ -59,13 +59,13 @@ func (f *Front) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	}
 	// Nothing of a request is ignored that a change may depend on, also where a call is passed on: the next may be older still.
 	if err = rpc.RuleOf(info.FullMethod).CheckKnown(req); err == nil {
-		resp, err = f.handle(ctx, req, info, handler)
+		resp, err = s.handle(ctx, req, info, handler)
 	}
 	return resp, wire.Status(err)
 }
 
 // panicked keeps one bad request from ending the member; the stack is for us.
-func (f *Front) panicked(method string, what any) error {
-	f.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
-	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; its log says more", method, f.what))
+func (s *Server) panicked(method string, what any) error {
+	s.logger.Error("a request made this member panic: please report it", "method", method, "panic", what, "stack", string(debug.Stack()))
+	return rpc.NewError(rpc.Internal, fmt.Sprintf("%s failed inside the %s; its log says more", method, s.what))
 }

@@ -25,7 +25,7 @@ const healthPoll = 100 * time.Millisecond
 // changes: one timer looks for all.
 type healthService struct {
 	grpc_health_v1.UnimplementedHealthServer
-	f *Front
+	server *Server
 
 	mu       sync.Mutex
 	watchers int
@@ -40,12 +40,12 @@ type health struct {
 	draining bool
 }
 
-func newHealthService(f *Front) *healthService {
-	return &healthService{f: f, changed: make(chan struct{})}
+func newHealthService(s *Server) *healthService {
+	return &healthService{server: s, changed: make(chan struct{})}
 }
 
 func (h *healthService) now() health {
-	return health{ready: h.f.Ready() == nil, draining: h.f.draining.Load()}
+	return health{ready: h.server.Ready() == nil, draining: h.server.draining.Load()}
 }
 
 // status is SERVING, for "" and the IdService, while this member can issue IDs; for the other

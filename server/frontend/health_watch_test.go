@@ -36,7 +36,7 @@ func TestManyHealthWatches(t *testing.T) {
 		const watchers = 1000
 		var looks atomic.Int64
 		var broken atomic.Bool
-		h := newHealthService(&Front{what: "member", ready: func() error {
+		h := newHealthService(&Server{what: "member", ready: func() error {
 			looks.Add(1)
 			if broken.Load() {
 				return errors.New("broken")
@@ -95,7 +95,7 @@ func TestManyHealthWatches(t *testing.T) {
 func TestHealthWatchMissesNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var broken atomic.Bool
-		h := newHealthService(&Front{what: "member", ready: func() error {
+		h := newHealthService(&Server{what: "member", ready: func() error {
 			if broken.Load() {
 				return errors.New("broken")
 			}

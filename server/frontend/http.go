@@ -13,23 +13,23 @@ import (
 // maxHeaderBytes is 16 KiB in effect: net/http adds 4 KiB for its buffer.
 const maxHeaderBytes = 12 << 10
 
-func (f *Front) newHTTP(b redisBackend) (*http.Server, error) {
+func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b}, Conn: f.inner, Gate: &f.gate, Logger: f.logger,
+		Backend: webBackend{b}, Conn: s.inner, Gate: &s.gate, Logger: s.logger,
 		Served: func(method string, err error, took time.Duration) {
-			f.metrics.requests.of(protocolHTTP, method).served(err, took)
+			s.metrics.requests.of(protocolHTTP, method).served(err, took)
 		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(f.metrics.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, b.Failure())
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
-		answer(w, f.Ready())
+		answer(w, s.Ready())
 	})
 	return &http.Server{
 		Handler:           beside(mux, clients),

@@ -54,7 +54,7 @@ var (
 )
 
 // state is what every process has, and is read at each scrape.
-type state struct{ f *Front }
+type state struct{ server *Server }
 
 // Describe implements prometheus.Collector.
 func (state) Describe(ch chan<- *prometheus.Desc) {
@@ -64,8 +64,8 @@ func (state) Describe(ch chan<- *prometheus.Desc) {
 
 // Collect implements prometheus.Collector.
 func (s state) Collect(ch chan<- prometheus.Metric) {
-	ch <- prometheus.MustNewConstMetric(descReady, prometheus.GaugeValue, Flag(s.f.Ready() == nil))
-	ch <- prometheus.MustNewConstMetric(descBuild, prometheus.GaugeValue, 1, s.f.version)
+	ch <- prometheus.MustNewConstMetric(descReady, prometheus.GaugeValue, Flag(s.server.Ready() == nil))
+	ch <- prometheus.MustNewConstMetric(descBuild, prometheus.GaugeValue, 1, s.server.version)
 }
 
 // Flag returns 1 for true.

@@ -10,16 +10,16 @@ import (
 )
 
 // stream is the interceptor of all streams: the error table, and metrics of the API's streams.
-func (f *Front) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
+func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = f.panicked(info.FullMethod, r)
+			err = s.panicked(info.FullMethod, r)
 		}
 	}()
 	if rpc.RuleOf(info.FullMethod) == nil { // watches of the health, reflection
 		return wire.Status(handler(srv, ss))
 	}
-	counted := &countedStream{ServerStream: ss, method: f.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
+	counted := &countedStream{ServerStream: ss, method: s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
 	defer func() { counted.answered(err) }()
 	return wire.Status(handler(srv, counted))
 }

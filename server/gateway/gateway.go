@@ -18,15 +18,15 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
-// front is embedded by that name, so that its methods are the gateway's and it is not.
-type front = frontend.Front
+// endpoints is embedded by that name, so that its methods are the gateway's and it is not.
+type endpoints = frontend.Server
 
 // Gateway holds no data, no vote and no worker, so that any number of them may come and go.
 //
 // IDs come from buffers, a buffer of each layout that was asked for; numbers of a sequence are
 // asked for together by those who ask at the same time; all else goes to a member as it is.
 type Gateway struct {
-	*front
+	*endpoints
 	cfg    Config
 	began  int64 // on the monotonic clock, ms
 	clock  clock.Source
@@ -63,11 +63,11 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	g.source = newSource(m, func(layout string) (idSource, error) {
 		return client.NewBuffer(g.client.IDs(layout), client.WithBufferAge(bufferAge), client.WithBufferSize(minBuffer, maxBuffer))
 	})
-	g.front = frontend.New(frontend.Config{
+	g.endpoints = frontend.New(frontend.Config{
 		What: "gateway", Version: cfg.Version, Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
 	})
 	issuer := g.Issuer(g.source)
-	err = g.front.Open(frontend.Behind{
+	err = g.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{m, g}, Services: services{issuer, m}.register, Serve: m.serve,
 	})
 	if err != nil {

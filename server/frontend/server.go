@@ -1,0 +1,164 @@
+// Package frontend serves the protocols that programs speak: it opens, counts, drains and closes them. A member or
+// gateway has one [Server]; behind that are an issuer, gRPC services and a [Process].
+package frontend
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/redis"
+)
+
+// drainTimeout bounds the wait for requests in flight.
+const drainTimeout = 3 * time.Second
+
+// Config describes a Server.
+type Config struct {
+	What    string // "member" or "gateway"
+	Version string // of Snowraft
+	Logger  *slog.Logger
+	Ports   *Ports
+	Ready   func() error         // what [Server.Ready] returns until the drain
+	State   prometheus.Collector // read at each scrape
+}
+
+// Server serves the protocols of a process at its ports.
+type Server struct {
+	what    string
+	version string
+	ready   func() error
+	logger  *slog.Logger
+	ports   *Ports
+	grpc    *grpc.Server
+	inner   *inProcess
+	http    *http.Server
+	redis   *redis.Server // nil when it is off
+	gate    gate
+	metrics *metrics
+	handle  grpc.UnaryServerInterceptor // serves calls, inside of what all calls have
+
+	draining atomic.Bool // readiness is off
+
+	doneOnce sync.Once
+	done     chan struct{}
+	err      error
+	wg       sync.WaitGroup
+}
+
+// New returns a Server that serves nothing yet.
+func New(cfg Config) *Server {
+	s := &Server{
+		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
+		inner: newInProcess(), done: make(chan struct{}),
+	}
+	s.metrics = newMetrics(cfg.State, state{s})
+	return s
+}
+
+// Behind is the part of the process that a Server opens its ports to.
+type Behind struct {
+	// Issuer is what all protocols take IDs and numbers from; see [Server.Issuer].
+	Issuer   *issue.Issuer
+	Process  Process
+	Services func(grpc.ServiceRegistrar) error
+	// Serve is the interceptor of unary calls, inside of what all calls have.
+	Serve grpc.UnaryServerInterceptor
+}
+
+// Issuer returns an issuer that counts in the server's metrics.
+func (s *Server) Issuer(source issue.Source) *issue.Issuer {
+	return issue.New(source, s.metrics.issued())
+}
+
+// Open opens the ports.
+func (s *Server) Open(b Behind) (err error) {
+	s.grpc = s.newGRPC(b.Serve)
+	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
+	registerReflection(s.grpc)
+	if err = b.Services(s.grpc); err != nil {
+		return err
+	}
+	if s.http, err = s.newHTTP(redisBackend{b.Issuer, b.Process}); err != nil {
+		return err
+	}
+	s.open(func() error { return s.grpc.Serve(s.inner.listener) })
+	s.open(func() error { return s.grpc.Serve(s.ports.API) })
+	if s.ports.Redis != nil {
+		s.redis = redis.New(redis.Config{
+			Backend: redisBackend{b.Issuer, b.Process}, Logger: s.logger,
+			Meter: func(command string) redis.Meter { return s.metrics.requests.of(protocolRedis, command) },
+		})
+		s.open(func() error { return s.redis.Serve(s.ports.Redis) })
+	}
+	s.open(func() error {
+		if err := s.http.Serve(s.ports.HTTP); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return nil
+	})
+	return nil
+}
+
+// open serves a port; if that fails, the process must end.
+func (s *Server) open(serve func() error) {
+	s.wg.Go(func() {
+		if err := serve(); err != nil {
+			s.Finish(err)
+		}
+	})
+}
+
+// Finish tells the owner that the process must end.
+func (s *Server) Finish(err error) {
+	s.doneOnce.Do(func() {
+		s.err = err
+		s.draining.Store(true)
+		close(s.done)
+	})
+}
+
+// Done is closed when the process must shut down: the member left, was removed, or must not
+// continue. The owner then calls Close.
+func (s *Server) Done() <-chan struct{} { return s.done }
+
+// Err returns why the process must shut down; nil after a member left, and before Done.
+func (s *Server) Err() error {
+	select {
+	case <-s.done:
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// Ready returns nil when IDs can be issued now, or else the reason why not.
+func (s *Server) Ready() error {
+	if s.draining.Load() {
+		return fmt.Errorf("this %s is shutting down", s.what)
+	}
+	return s.ready()
+}
+
+// APIAddr is where others reach the API.
+func (s *Server) APIAddr() string { return s.ports.Advertised(s.ports.API) }
+
+// HTTPAddr is where others reach the HTTP port.
+func (s *Server) HTTPAddr() string { return s.ports.Advertised(s.ports.HTTP) }
+
+// RedisAddr is where others reach the Redis port; empty when it is off.
+func (s *Server) RedisAddr() string {
+	if s.ports.Redis == nil {
+		return ""
+	}
+	return s.ports.Advertised(s.ports.Redis)
+}
