@@ -3,12 +3,16 @@
 # fails at a change that breaks clients, logs or snapshots.
 #
 # The earlier commit is PROTO_AGAINST, or else the last release's tag, or else
-# the commit before HEAD. Where there is none (no repository, its first commit, a
-# shallow clone), there is nothing to compare with and that is said.
+# the commit before HEAD. A shallow clone, which may lack all of them, is completed
+# first. Where there is none (no repository, its first commit, a shallow clone
+# whose origin is gone), there is nothing to compare with and that is said.
 set -eu
 
 against=${PROTO_AGAINST:-}
 if [ -z "$against" ]; then
+	if [ "$(git rev-parse --is-shallow-repository 2>/dev/null)" = true ]; then
+		git fetch --quiet --unshallow --tags || echo "this clone is shallow, and may lack the last release" >&2
+	fi
 	against=$(git describe --tags --abbrev=0 --match 'v[0-9]*' HEAD 2>/dev/null ||
 		git rev-parse --quiet --verify --short HEAD~1 2>/dev/null || true)
 fi
