@@ -44,6 +44,7 @@ func TestUsageErrors(t *testing.T) {
 		return path
 	}
 	var report strings.Builder
+	fmt.Fprintf(&report, "Each command line is followed by what it prints. The exit code is %d.\n\n", cli.ExitUsage)
 	wrong := func(environ map[string]string, args ...string) {
 		a := newTestApp()
 		a.Environ = environ

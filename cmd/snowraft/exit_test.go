@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +40,23 @@ func TestExitCodesFollowTheTableOfReasons(t *testing.T) {
 					t.Errorf("exit code %d, want %d; %s", code, want, stderr)
 				}
 			})
+		}
+	}
+}
+
+// Scripts have the numbers of docs/errors.md in them.
+func TestExitCodesAreThoseOfThePage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/errors.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for code, meaning := range map[int]string{
+		cli.ExitDone: "The command is done.", cli.ExitFailed: "The command failed, or nothing is known of its outcome.",
+		cli.ExitUsage: "The command line, the environment or the configuration file is wrong.", cli.ExitRepeatable: "The command failed for now:",
+	} {
+		if row := fmt.Sprintf("\n| %d | %s", code, meaning); !strings.Contains(string(page), row) {
+			t.Errorf("docs/errors.md has no row %q", row)
 		}
 	}
 }
