@@ -52,7 +52,7 @@ func TestBenchFindsDuplicates(t *testing.T) {
 	})
 	stdout, stderr, code := command(t, "bench", "ids", "--addr", f.address, "-d", "200ms", "-c", "1")
 	if code != cli.ExitFailed || !strings.Contains(stdout, "Unique   NO: 5 of ") ||
-		!strings.HasPrefix(stderr, "snowraft: 5 of ") || !strings.Contains(stderr, " IDs came a second time, expected none: 2497092884008") {
+		!strings.HasPrefix(stderr, "snowraft: 5 of ") || !strings.Contains(stderr, " IDs are duplicates: 2497092884008") {
 		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
 	}
 }

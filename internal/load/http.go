@@ -73,7 +73,7 @@ func (c *HTTP) numbers(got *Receipt) error {
 		line, text, _ = bytes.Cut(text, []byte{'\n'})
 		n, err := parseNumber(string(line))
 		if err != nil {
-			return &Refusal{Reason: "NO_NUMBER", Text: fmt.Sprintf("the answer has %q, expected a number: what has a format can't be checked for duplicates", line)}
+			return &Refusal{Reason: "NO_NUMBER", Text: fmt.Sprintf("answer %q: expected a number; do not check a sequence with a format for duplicates", line)}
 		}
 		got.Number(n)
 	}

@@ -93,7 +93,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 			return err
 		}
 		if skipped := result.Report.Skipped; skipped > 0 {
-			a.Warn("the memory for the check was full: %d %s were not checked for duplicates; ask for more in a call (--batch), or for a shorter time (--duration)",
+			a.Warn("memory of the check full: %d %s were not checked for duplicates; raise --batch or shorten --duration",
 				skipped, target.noun)
 		}
 		return r.failure()

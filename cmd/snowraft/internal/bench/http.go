@@ -26,8 +26,8 @@ func newHTTP(a *cli.App) *cobra.Command {
 		Short: "Measure IDs or numbers as plain text over HTTP",
 		Long: `Measure IDs or numbers over HTTP: request /id, or /seq/SEQUENCE if it is given, from
 --clients clients with a kept connection each. With --batch, a response has that many
-lines. Numbers of a sequence are always taken with POST, and are not checked for
-duplicates if the sequence has a format.`,
+lines. bench takes the numbers of a sequence with POST. It cannot check formatted
+numbers for duplicates: use --check=false for a sequence with a format.`,
 		Example: `  snowraft bench http
   snowraft bench http orders --clients 100 --batch 10
   snowraft bench http --post --addr 10.0.0.1:7701,10.0.0.2:7701`,

@@ -101,21 +101,21 @@ func (r report) record(d Report) cli.Block {
 	if d.Check != nil {
 		switch {
 		case d.Check.Duplicates > 0:
-			unique = fmt.Sprintf("NO: %d of %d came a second time", d.Check.Duplicates, d.Check.Checked)
+			unique = fmt.Sprintf("NO: %d of %d are duplicates", d.Check.Duplicates, d.Check.Checked)
 		case d.Check.Skipped > 0:
-			unique = fmt.Sprintf("yes, of the %d that were checked", d.Check.Checked)
+			unique = fmt.Sprintf("yes, all %d that were checked", d.Check.Checked)
 		default:
 			unique = fmt.Sprintf("yes, all %d", d.Check.Checked)
 		}
 	}
 	return cli.Record(
-		"Clients", fmt.Sprintf("%d%s, %d in a call", d.Clients, textIf(d.Connections > 0, ", %s", plural(d.Connections, "connection")), d.Batch),
-		"Due", textIf(d.Rate > 0, "%d calls a second", d.Rate),
+		"Clients", fmt.Sprintf("%d%s, %d per call", d.Clients, textIf(d.Connections > 0, ", %s", plural(d.Connections, "connection")), d.Batch),
+		"Due", textIf(d.Rate > 0, "%d calls per second", d.Rate),
 		"Elapsed", fmt.Sprintf("%.3f s%s", d.ElapsedMillis/1000, textIf(d.Interrupted, ", interrupted")),
-		"Calls", fmt.Sprintf("%d, %.0f a second", d.Calls, d.CallsPerSecond),
-		strings.ToUpper(r.noun[:1])+r.noun[1:], fmt.Sprintf("%d, %.0f a second", d.Numbers, d.NumbersPerSecond),
+		"Calls", fmt.Sprintf("%d, %.0f per second", d.Calls, d.CallsPerSecond),
+		strings.ToUpper(r.noun[:1])+r.noun[1:], fmt.Sprintf("%d, %.0f per second", d.Numbers, d.NumbersPerSecond),
 		"Latency", d.LatencyMillis,
-		"Overdue", textIf(d.Overdue > 0, "%d calls were due and not made: the rate is more than there is", d.Overdue),
+		"Overdue", textIf(d.Overdue > 0, "%d calls were due and not made; the rate exceeds the throughput", d.Overdue),
 		"Failed", cmp.Or(textIf(d.Failed > 0, "%d calls", d.Failed), "none"),
 		"Unique", unique,
 	)
@@ -191,7 +191,7 @@ func failed(words string, f load.Failure) error {
 // failure is why a run that was measured is a failure nevertheless.
 func (r report) failure() error {
 	if v := r.result.Report; v.Duplicates > 0 {
-		return fmt.Errorf("%d of %d %s came a second time, expected none: %s%s", v.Duplicates, v.Checked, r.noun,
+		return fmt.Errorf("%d of %d %s are duplicates: %s%s", v.Duplicates, v.Checked, r.noun,
 			strings.Join(r.examples(), ", "), textIf(uint64(len(v.Examples)) < v.Duplicates, ", ..."))
 	}
 	if r.result.Calls > 0 || r.interrupted {
@@ -202,5 +202,5 @@ func (r report) failure() error {
 		f.Example = fmt.Sprintf("%s [%s]", cli.OneLine(f.Example), f.Reason)
 		return failed("no call succeeded: ", f)
 	}
-	return errors.New("no call was made, expected a longer --duration or a higher --rate")
+	return errors.New("no call was made; use a longer --duration or a higher --rate")
 }

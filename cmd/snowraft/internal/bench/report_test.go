@@ -63,7 +63,7 @@ func TestBenchReports(t *testing.T) {
 	if text.String() != string(golden) {
 		t.Errorf("%s differs; if that is right: go test ./cmd/snowraft/internal/bench -update\n%s", path, text.String())
 	}
-	const want = "3 of 9000 numbers came a second time, expected none: 5, -1, ..."
+	const want = "3 of 9000 numbers are duplicates: 5, -1, ..."
 	if err := bad.failure(); err == nil || err.Error() != want {
 		t.Errorf("the failure is %v, expected %s", err, want)
 	}

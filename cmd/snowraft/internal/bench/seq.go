@@ -18,8 +18,8 @@ func newSeq(a *cli.App) *cobra.Command {
 		Use:   "seq NAME",
 		Short: "Measure the numbers of a sequence over gRPC",
 		Long: `Measure the numbers of a sequence over gRPC: call NextNumbers from --clients clients,
-over one connection to each address. The sequence must exist, and issues its numbers. Its
-mode decides the path to measure: the leader of a strict sequence, or the memory of the
+over one connection to each address. The sequence must exist, and bench takes its numbers.
+The mode of the sequence decides the path to measure: the leader of a strict sequence, or the memory of the
 members of a relaxed one ("snowraft seq create orders --mode relaxed").
 
 A sequence that restarts during the measurement repeats numbers as intended: use

@@ -36,8 +36,8 @@ func newList(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "list",
 		Short: "List the members",
-		Long: `List the members of the cluster. ALIVE reports whether the answering member hears
-of them in gossip, and CLOCK their offset from the answering member's clock.`,
+		Long: `List the members of the cluster. ALIVE reports whether gossip of the answering member
+reaches them. CLOCK is their offset from the answering member's clock.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {

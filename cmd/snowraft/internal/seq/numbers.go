@@ -90,11 +90,11 @@ func texts(resp *snowraftv1.NextNumbersResponse) (iter.Seq[[]byte], error) {
 	default:
 		format, err := sequence.ParseFormat(resp.GetFormat())
 		if err != nil {
-			return nil, fmt.Errorf("numbers were given out that this program can't write, expected one as new as the members: %w", err)
+			return nil, fmt.Errorf("issued numbers have a format that this program does not know; upgrade this program: %w", err)
 		}
 		zone, err := sequence.LoadLocation(resp.GetTimeZone())
 		if err != nil {
-			return nil, fmt.Errorf("numbers were given out that this program can't write: %w", err)
+			return nil, fmt.Errorf("issued numbers have a time zone that this program does not know; upgrade this program: %w", err)
 		}
 		at := time.UnixMilli(resp.GetIssuedAtMs()).In(zone)
 		write = func(dst []byte, number int64) []byte { return format.Append(dst, number, at) }

@@ -13,7 +13,7 @@ func TestFormatThatIsNotKnown(t *testing.T) {
 	for _, resp := range []*snowraftv1.NextNumbersResponse{
 		{Count: 1001, Format: "{seq:roman}"}, {Count: 1001, Format: "{seq}", TimeZone: "Mars/Olympus"}, {Count: 2, Format: "{roman}", Texts: []string{"I"}},
 	} {
-		if _, err := texts(resp); err == nil || !strings.Contains(err.Error(), "can't write") {
+		if _, err := texts(resp); err == nil || !strings.Contains(err.Error(), "does not know") {
 			t.Errorf("%v: %v", resp, err)
 		}
 	}

@@ -144,9 +144,9 @@ func newUpdate(a *cli.App) *cobra.Command {
 --start, --increment, --min and --max.
 
 The command waits until all live members know the change and have dropped the blocks
-that they hold, which leaves gaps. A change after which numbers would repeat fails,
-unless --force is given: an increment of the opposite sign, or a reset with a format
-that does not distinguish its periods.
+that they hold, which leaves gaps. A change after which numbers may repeat fails,
+unless --force is given: for example, an increment of the opposite sign, or another
+reset after numbers were granted.
 
 Lowering --max, or raising --min of a descending sequence, can leave no number: the
 next number comes after the dropped blocks, and may lie beyond the new bound. "snowraft

@@ -67,7 +67,7 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 	dir := cfg.dataDir
 	if dir == "" {
 		if dir, err = os.MkdirTemp("", "snowraft-dev-"); err != nil {
-			return fmt.Errorf("no directory for the data: %w", err)
+			return fmt.Errorf("create data directory: %w", err)
 		}
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}

@@ -30,10 +30,10 @@ func checkPorts(ctx context.Context, base int) error {
 	}
 	for _, other := range offers(base) {
 		if _, err := firstTaken(ctx, other); err == nil {
-			return fmt.Errorf("port %s cannot be used (%w): choose others with --port-base %d, where all are free", taken, cli.Innermost(why), other)
+			return fmt.Errorf("port %s cannot be used (%w); choose free ports with --port-base %d", taken, cli.Innermost(why), other)
 		}
 	}
-	return fmt.Errorf("port %s cannot be used (%w): choose others with --port-base", taken, cli.Innermost(why))
+	return fmt.Errorf("port %s cannot be used (%w); choose free ports with --port-base", taken, cli.Innermost(why))
 }
 
 // offers lists bases to offer instead of base: a hundred higher each, then from

@@ -33,10 +33,9 @@ to the members, so that programs reach the cluster at a nearby address, such as
 127.0.0.1. A gateway has no data directory, no vote and no worker. Start and stop
 any number of gateways; the members need no configuration for them.
 
---members names some members; the gateway learns of the others from these. It
-prefetches IDs, so an ID can be one second older than its request. The gateway
-forwards requests for many IDs, for IDs after a given ID and all other calls to a
-member.
+--members names some members; the gateway learns of the others from these. The
+gateway prefetches IDs, so an ID can be one second older than its request. It forwards
+requests for many IDs, for IDs after a given ID and all other calls to a member.
 
 Every flag has an environment variable and a key in the --config file (see
 "snowraft help serve"). A gateway does not read SNOWRAFT_ADDR, which is for client

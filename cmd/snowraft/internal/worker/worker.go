@@ -28,8 +28,8 @@ func newList(a *cli.App) *cobra.Command {
 		Use:   "list",
 		Short: "List the granted workers of a layout",
 		Long: `List the granted workers of a layout in ascending order, with their holder and their
-high-water, which is the end of the last window. A worker is free
-once its high-water has passed.
+high-water, which is the end of the last window. A worker is free once its high-water
+has passed.
 
 States: held, with an open window; expired, with a window that ended without a
 release; released, by its holder.`,
