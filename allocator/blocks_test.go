@@ -212,10 +212,10 @@ func (r *sequenceRig) load(perSecond int, d time.Duration) (waited uint64, longe
 	before := r.sequence.Stats().Waited
 	// In steps of 1 ms, as the calls of one millisecond are one after another anyway.
 	start := time.Now()
-	var given int
+	var taken int
 	for time.Since(start) < d {
 		time.Sleep(time.Millisecond)
-		for ; given < int(float64(perSecond)*time.Since(start).Seconds()); given++ {
+		for ; taken < int(float64(perSecond)*time.Since(start).Seconds()); taken++ {
 			longest = max(longest, timed(func() { r.next(1) }))
 		}
 	}

@@ -43,7 +43,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	s.mu.Lock()
 	asked := s.cfg.Clock()
 	if b := s.current.Load(); b != nil {
-		s.pacer.measure(asked.Mono, s.ledger.stats.Given+b.given())
+		s.pacer.measure(asked.Mono, s.ledger.stats.Taken+b.taken())
 	}
 	sum, most := s.wanted()
 	count := s.pacer.ask(asked.Mono, sum, most)
@@ -68,7 +68,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 		s.ledger.token = b.Token
 		s.ledger.stats.Blocks++
 		if s.ledger.outdated(b) {
-			s.ledger.stats.Burned += b.Count
+			s.ledger.stats.Skipped += b.Count
 			if s.ledger.overtaken(b) && s.closed == nil && len(s.waiting) > 0 {
 				return true // the next one may be quicker, and nobody is made to wait for longer than its context
 			}
@@ -123,10 +123,10 @@ func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 		// the next one has, or because a period did not end.
 		s.serveWaiting(now)
 		if s.next != nil && s.closed == nil && (len(s.waiting) == 0 || s.waiting[0].count > b.Count) {
-			s.ledger.stats.Burned += b.Count
+			s.ledger.stats.Skipped += b.Count
 			break
 		}
-		s.burn(func(*stock) bool { return true })
+		s.skip(func(*stock) bool { return true })
 		s.next = b
 	}
 	if s.closed != nil {

@@ -56,7 +56,7 @@ func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 }
 
 // plausible reports whether a grant can be believed. Believing a wrong one could
-// make IDs of another worker; ignoring a right one only burns a window.
+// make IDs of another worker; ignoring a right one only wastes a window.
 func (l *lane) plausible(g Grant) bool {
 	layout := l.issuer.layout
 	return g.Worker < layout.Workers() && g.Token > 0 &&

@@ -7,7 +7,7 @@ import (
 // ledger is what a Sequence knows of its sequence, and what it did with it. Guarded
 // by the Sequence's lock.
 type ledger struct {
-	stats SequenceStats // Given without the current block's
+	stats SequenceStats // Taken without the current block's
 
 	known epoch // the latest
 	gone  bool  // the sequence does not exist, as far as is known here
@@ -24,7 +24,7 @@ type ledger struct {
 }
 
 // follows reports whether a block can be what follows the last one. Believing a
-// wrong one could repeat numbers; ignoring a right one only burns it.
+// wrong one could repeat numbers; ignoring a right one only skips its numbers.
 func (l *ledger) follows(b *stock) bool {
 	if b.Token <= l.token {
 		return false
@@ -83,33 +83,33 @@ func (s *Sequence) refresh() {
 }
 
 // weed drops the blocks that must not be used any more. The lock is held.
-func (s *Sequence) weed() { s.burn(s.ledger.outdated) }
+func (s *Sequence) weed() { s.skip(s.ledger.outdated) }
 
-// burn drops those of the two blocks that are to go. The lock is held.
-func (s *Sequence) burn(which func(*stock) bool) {
+// skip drops those of the two blocks that are to go. The lock is held.
+func (s *Sequence) skip(which func(*stock) bool) {
 	if b := s.current.Load(); b != nil && which(b) {
-		s.ledger.stats.Burned += b.Count - s.retire(b)
+		s.ledger.stats.Skipped += b.Count - s.retire(b)
 		s.current.Store(nil)
 	}
 	if s.next != nil && which(s.next) {
-		s.ledger.stats.Burned += s.next.Count
+		s.ledger.stats.Skipped += s.next.Count
 		s.next = nil
 	}
 }
 
 // retire closes the current block, notes what was given out of it and returns how
 // many numbers that was. The lock is held.
-func (s *Sequence) retire(b *stock) (given uint64) {
-	if given = b.close(); given > 0 {
+func (s *Sequence) retire(b *stock) (taken uint64) {
+	if taken = b.close(); taken > 0 {
 		l := &s.ledger
-		l.last, l.lastOf, l.any = b.Number(given-1), b.epoch(), true
-		l.stats.Given += given
+		l.last, l.lastOf, l.any = b.Number(taken-1), b.epoch(), true
+		l.stats.Taken += taken
 	}
-	return given
+	return taken
 }
 
 // serve gives out count numbers from the blocks that are there. It moves on to the
-// next block if that can serve, and burns what is left of the current one only if
+// next block if that can serve, and skips what is left of the current one only if
 // the two do not continue one another; never for a single number, for which any
 // rest is enough. The lock is held.
 func (s *Sequence) serve(count uint64, now clock.Reading) (n Numbers, ok bool) {
@@ -127,8 +127,8 @@ func (s *Sequence) serve(count uint64, now clock.Reading) (n Numbers, ok bool) {
 		case b == nil:
 		case next.continues(b):
 			next = b.joined(s.retire(b), next)
-		case next.Count >= count || b.given() == b.Count:
-			s.ledger.stats.Burned += b.Count - s.retire(b)
+		case next.Count >= count || b.taken() == b.Count:
+			s.ledger.stats.Skipped += b.Count - s.retire(b)
 		default:
 			return Numbers{}, false // both may still serve smaller requests
 		}

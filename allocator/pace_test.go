@@ -59,12 +59,12 @@ func TestFirstBlock(t *testing.T) {
 // At a slow pace the next block is asked for when a fifth of the current one is left.
 func TestNextBlockIsAskedForAtAFifth(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
-		for given := 1; given <= 300; given++ {
+		for taken := 1; taken <= 300; taken++ {
 			r.next(1)
 			r.settle()
-			want := 1 + (given+20)/100
+			want := 1 + (taken+20)/100
 			if asked := len(r.blocks.requests()); asked != want {
-				r.Fatalf("asked %d times after %d numbers", asked, given)
+				r.Fatalf("asked %d times after %d numbers", asked, taken)
 			}
 			time.Sleep(time.Second)
 		}

@@ -56,14 +56,14 @@ type pacer struct {
 }
 
 // measure notes how many numbers were given out so far.
-func (p *pacer) measure(mono int64, given uint64) {
+func (p *pacer) measure(mono int64, taken uint64) {
 	if !p.running {
-		p.since, p.base, p.running = mono, given, true
+		p.since, p.base, p.running = mono, taken, true
 		return
 	}
-	n, elapsed := float64(given-p.base), float64(mono-p.since)
-	if given < p.base || elapsed < 0 {
-		p.since, p.base = mono, given
+	n, elapsed := float64(taken-p.base), float64(mono-p.since)
+	if taken < p.base || elapsed < 0 {
+		p.since, p.base = mono, taken
 		return
 	}
 	p.recent = n / max(elapsed, shortWindow)
@@ -76,7 +76,7 @@ func (p *pacer) measure(mono int64, given uint64) {
 	} else {
 		p.rate = p.recent
 	}
-	p.since, p.base, p.burst = mono, given, 0
+	p.since, p.base, p.burst = mono, taken, 0
 }
 
 // granted notes a block and how long it took to get it, in milliseconds.
@@ -157,9 +157,9 @@ func (s *Sequence) pace(now clock.Reading) {
 	if b == nil {
 		return
 	}
-	given := b.given()
-	p.measure(now.Mono, s.ledger.stats.Given+given)
-	left, mark := b.Count-given, given+max(1, b.Count/looks)
+	taken := b.taken()
+	p.measure(now.Mono, s.ledger.stats.Taken+taken)
+	left, mark := b.Count-taken, taken+max(1, b.Count/looks)
 	if s.next == nil && s.fetch == nil {
 		reserve := p.reserve(b.Count)
 		switch {
@@ -168,7 +168,7 @@ func (s *Sequence) pace(now clock.Reading) {
 		case now.Mono >= p.retryAt:
 			s.request()
 		default:
-			mark = given // the next call looks again
+			mark = taken // the next call looks again
 		}
 	}
 	b.mark.Store(mark)

@@ -123,8 +123,8 @@ func (s *Sequence) Last() (number int64, ok bool) {
 	defer s.mu.Unlock()
 	s.refresh()
 	if b := s.current.Load(); b != nil {
-		if given := b.given(); given > 0 {
-			return b.Number(given - 1), true
+		if taken := b.taken(); taken > 0 {
+			return b.Number(taken - 1), true
 		}
 	}
 	l := &s.ledger
@@ -143,9 +143,9 @@ func (s *Sequence) DropBefore(token uint64) {
 
 // SequenceStats counts what a [Sequence] did since it was opened.
 type SequenceStats struct {
-	Given     uint64 // numbers given out
+	Taken     uint64 // numbers that callers got
 	Waited    uint64 // calls that had to wait for a block
-	Burned    uint64 // numbers of blocks that were never given out, nor given back
+	Skipped   uint64 // numbers of blocks that neither a caller nor the cluster got
 	Blocks    uint64 // blocks that were granted
 	BlockSize uint64 // numbers in the current block, used ones included; 0: there is none
 }
@@ -156,7 +156,7 @@ func (s *Sequence) Stats() SequenceStats {
 	defer s.mu.Unlock()
 	stats := s.ledger.stats
 	if b := s.current.Load(); b != nil {
-		stats.Given += b.given()
+		stats.Taken += b.taken()
 		stats.BlockSize = b.Count
 	}
 	return stats

@@ -9,7 +9,7 @@ import (
 // Close ends the Sequence, then gives back what is left of the last block that was
 // granted, so that the cluster can grant it again; what is left of one before cannot
 // be. A request for a block that is under way is waited for until ctx is done, as its
-// block would be burned otherwise. No goroutine is left afterwards. The error says
+// block would be skipped otherwise. No goroutine is left afterwards. The error says
 // how many numbers were not given back: they stay unused. Further calls of Close
 // wait for the first and return the same.
 func (s *Sequence) Close(ctx context.Context) error {
@@ -47,7 +47,7 @@ func (s *Sequence) Close(ctx context.Context) error {
 	if err != nil {
 		unused = 0
 	}
-	s.ledger.stats.Burned += rest.count - unused
+	s.ledger.stats.Skipped += rest.count - unused
 	if err != nil && !errors.Is(err, ErrNotLastBlock) {
 		s.err = fmt.Errorf("allocator: the last %d numbers of sequence %q were not given back and stay unused: %w", rest.count, s.cfg.Name, err)
 	}
@@ -61,7 +61,7 @@ func (s *Sequence) Close(ctx context.Context) error {
 func (s *Sequence) Return(ctx context.Context) error {
 	s.mu.Lock()
 	rest, unused := s.lastTail(s.end())
-	s.ledger.stats.Burned += rest.count
+	s.ledger.stats.Skipped += rest.count
 	s.ledger.rewind()
 	s.mu.Unlock()
 	if unused == 0 {
@@ -72,7 +72,7 @@ func (s *Sequence) Return(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ledger.stats.Burned -= unused
+	s.ledger.stats.Skipped -= unused
 	return nil
 }
 
@@ -86,18 +86,18 @@ func (s *Sequence) end() tail {
 	if b == nil {
 		return tail{}
 	}
-	given := s.retire(b)
+	taken := s.retire(b)
 	s.current.Store(nil)
-	return tail{b.Token, b.Count - given, b.granted}
+	return tail{b.Token, b.Count - taken, b.granted}
 }
 
 // lastTail takes the next block, if there is one, for what is left: it was granted after
-// the current one, which left rest, and that is burned. unused is how many numbers can be
+// the current one, which left rest, and those are skipped. unused is how many numbers can be
 // given back: those of the last grant, or 0 if it is known that another came after it. The
 // lock is held.
 func (s *Sequence) lastTail(rest tail) (last tail, unused uint64) {
 	if s.next != nil {
-		s.ledger.stats.Burned += rest.count
+		s.ledger.stats.Skipped += rest.count
 		rest = tail{s.next.Token, s.next.Count, s.next.granted}
 		s.next = nil
 	}

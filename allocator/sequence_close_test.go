@@ -22,7 +22,7 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		before  func(*sequenceRig)
 		returns []uint64
-		burned  uint64
+		skipped uint64
 	}{
 		"nothing":                {func(*sequenceRig) {}, nil, 0},
 		"a tail":                 {func(r *sequenceRig) { r.next(30) }, []uint64{70}, 0},
@@ -55,7 +55,7 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 						r.Errorf("%+v, %v", n, err)
 					}
 				}
-				if s := r.sequence.Stats(); s.Burned != c.burned || s.BlockSize != 0 {
+				if s := r.sequence.Stats(); s.Skipped != c.skipped || s.BlockSize != 0 {
 					r.Errorf("%+v", s)
 				}
 				if l, is := r.sequence.Last(); l != last || is != was {
@@ -110,12 +110,12 @@ func TestCloseReturnsNoMoreThanWasGrantedLast(t *testing.T) {
 		var wg sync.WaitGroup
 		wg.Go(func() { _, _ = r.sequence.Next(r.Context(), 1000) })
 		r.settle()
-		r.expect(1, 81) // a larger request does not burn what is left before it is served
+		r.expect(1, 81) // a larger request does not skip what is left before it is served
 		if err := r.closing(); err != nil {
 			r.Error(err)
 		}
 		wg.Wait()
-		if s := r.sequence.Stats(); !slices.Equal(r.blocks.returned(), []uint64{1000}) || s.Burned != 19+r.blocks.grant(1).Count {
+		if s := r.sequence.Stats(); !slices.Equal(r.blocks.returned(), []uint64{1000}) || s.Skipped != 19+r.blocks.grant(1).Count {
 			r.Errorf("returned %v, %+v", r.blocks.returned(), s)
 		}
 	})
@@ -158,7 +158,7 @@ func TestCloseWhenNothingCanBeReturned(t *testing.T) {
 				r.Error(err)
 			}
 		}
-		if s := r.sequence.Stats(); s.Burned != 99 {
+		if s := r.sequence.Stats(); s.Skipped != 99 {
 			r.Errorf("%+v", s)
 		}
 	})

@@ -32,7 +32,7 @@ func TestWaitingCallsShareRequests(t *testing.T) {
 			}
 		})
 		// The first request is for those who came before it began, the second for all others.
-		if s := r.sequence.Stats(); took > 20*time.Millisecond || s.Blocks > 2 || s.Given != 40*500 || s.Waited != 40 || s.Burned != 0 {
+		if s := r.sequence.Stats(); took > 20*time.Millisecond || s.Blocks > 2 || s.Taken != 40*500 || s.Waited != 40 || s.Skipped != 0 {
 			r.Errorf("%v, %+v", took, s)
 		}
 	})
@@ -73,9 +73,9 @@ func TestFailingPrefetch(t *testing.T) {
 		r.next(r.sequence.Stats().BlockSize) // the block is a fresh one, and the next asked for
 		r.blocks.set(func() { r.blocks.before = func() error { return errDown } })
 		asked := len(r.blocks.requests())
-		var given int
+		var taken int
 		began := time.Now()
-		for ; ; given++ {
+		for ; ; taken++ {
 			if _, err := r.sequence.Next(r.Context(), 1); err != nil {
 				if !errors.Is(err, errDown) {
 					r.Error(err)
@@ -116,7 +116,7 @@ func TestEndOfNumbers(t *testing.T) {
 			if _, err := r.sequence.Next(r.Context(), math.MaxUint64); !errors.Is(err, errExhausted) {
 				r.Error(err)
 			}
-			if s := r.sequence.Stats(); s.Given != 140 || s.Burned != 0 {
+			if s := r.sequence.Stats(); s.Taken != 140 || s.Skipped != 0 {
 				r.Errorf("%+v", s)
 			}
 		})

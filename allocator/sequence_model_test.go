@@ -286,7 +286,7 @@ func (m *modelRun) audit() string {
 		period     int32
 		value      int64
 	}
-	granted, given := map[number]bool{}, map[number]bool{}
+	granted, taken := map[number]bool{}, map[number]bool{}
 	for _, g := range m.blocks.grants {
 		if b := g.block; !g.lost && b.Count < 1<<20 {
 			for i := range b.Count {
@@ -299,10 +299,10 @@ func (m *modelRun) audit() string {
 		n := a.numbers
 		for i := range n.Count {
 			k := number{n.Generation, n.Period, n.First + int64(i)*n.Increment}
-			if given[k] {
+			if taken[k] {
 				return fmt.Sprintf("%+v was given out twice", k)
 			}
-			given[k] = true
+			taken[k] = true
 			if !granted[k] {
 				return fmt.Sprintf("%+v was not granted", k)
 			}

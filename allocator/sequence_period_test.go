@@ -36,7 +36,7 @@ func TestPeriodEnds(t *testing.T) {
 		if n := r.next(1); n.Period != 20260702 || n.First != 2 {
 			r.Errorf("%+v", n)
 		}
-		if s := r.sequence.Stats(); s.Burned != 98 || s.Blocks != 2 {
+		if s := r.sequence.Stats(); s.Skipped != 98 || s.Blocks != 2 {
 			r.Errorf("%+v", s)
 		}
 	})
@@ -153,7 +153,7 @@ func TestDropBefore(t *testing.T) {
 		time.Sleep(time.Second)
 		// The one that was under way, too; and nobody waits for the one after it.
 		r.expect(1, r.blocks.grant(2).First)
-		if s := r.sequence.Stats(); s.Burned != 20+100 || s.Waited != 1 {
+		if s := r.sequence.Stats(); s.Skipped != 20+100 || s.Waited != 1 {
 			r.Errorf("%+v", s)
 		}
 	})
@@ -167,7 +167,7 @@ func TestDropBeforeKeepsWhatComesAfter(t *testing.T) {
 		time.Sleep(7 * time.Millisecond) // it is granted, and on its way
 		r.sequence.DropBefore(token)
 		r.expect(1, 102)
-		if s := r.sequence.Stats(); s.Burned != 20 || s.Blocks != 2 {
+		if s := r.sequence.Stats(); s.Skipped != 20 || s.Blocks != 2 {
 			r.Errorf("%+v", s)
 		}
 	})
@@ -202,7 +202,7 @@ func TestReturn(t *testing.T) {
 			r.Error(err)
 		}
 		r.expect(1, 132)
-		if s := r.sequence.Stats(); s.Burned != 99 || s.Given != 32 {
+		if s := r.sequence.Stats(); s.Skipped != 99 || s.Taken != 32 {
 			r.Errorf("%+v", s)
 		}
 	})
@@ -217,7 +217,7 @@ func TestReturnOfTwo(t *testing.T) {
 		if err := r.sequence.Return(r.Context()); err != nil {
 			r.Fatal(err)
 		}
-		if s := r.sequence.Stats(); !slices.Equal(r.blocks.returned(), []uint64{100}) || s.Burned != 10 {
+		if s := r.sequence.Stats(); !slices.Equal(r.blocks.returned(), []uint64{100}) || s.Skipped != 10 {
 			r.Fatalf("returned %v, %+v", r.blocks.returned(), s)
 		}
 		r.expect(60, 101)

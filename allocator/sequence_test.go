@@ -24,7 +24,7 @@ func TestSequenceGivesOutNumbers(t *testing.T) {
 			r.Errorf("last %d, %v", last, ok)
 		}
 		r.expect(1_000_000, 1000) // joined
-		if s := r.sequence.Stats(); s.Given != 1_000_999 || s.Burned != 0 {
+		if s := r.sequence.Stats(); s.Taken != 1_000_999 || s.Skipped != 0 {
 			r.Errorf("%+v", s)
 		}
 	})
@@ -38,21 +38,21 @@ func TestSequenceGoesDown(t *testing.T) {
 	})
 }
 
-func TestSequenceBurnsTheTailOnlyForLargerRuns(t *testing.T) {
+func TestSequenceSkipsTheTailOnlyForLargerRuns(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.expect(90, 1) // asks for the next block
 		r.settle()
 		r.blocks.other(1000)
 		r.expect(110, 91) // the one that was asked for continues it
-		if s := r.sequence.Stats(); s.Burned != 0 {
+		if s := r.sequence.Stats(); s.Skipped != 0 {
 			r.Fatalf("%+v", s)
 		}
 	})
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(50)
 		r.blocks.other(1000)
-		r.expect(60, 1101) // and 50 are burned
-		if s := r.sequence.Stats(); s.Burned != 50 {
+		r.expect(60, 1101) // and 50 are skipped
+		if s := r.sequence.Stats(); s.Skipped != 50 {
 			r.Fatalf("%+v", s)
 		}
 	})

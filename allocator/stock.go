@@ -45,10 +45,10 @@ func (b *stock) take(count uint64) (index uint64, ok bool) {
 }
 
 // close ends the block and returns how many numbers were given out: none is afterwards.
-func (b *stock) close() (given uint64) { return min(b.position.Swap(closedStock), b.Count) }
+func (b *stock) close() (taken uint64) { return min(b.position.Swap(closedStock), b.Count) }
 
-// given is how many numbers were given out; of a closed block, all.
-func (b *stock) given() uint64 { return min(b.position.Load(), b.Count) }
+// taken returns how many numbers were issued; all of a closed block.
+func (b *stock) taken() uint64 { return min(b.position.Load(), b.Count) }
 
 // numbers returns what a take gave out.
 func (b *stock) numbers(index, count uint64) Numbers {

@@ -115,7 +115,7 @@ func TestBlocksAreClosedWhenPutAside(t *testing.T) {
 		"dropped":  {0, func(s *Sequence) error { s.DropBefore(2); return nil }},
 		"closed":   {0, func(s *Sequence) error { return s.Close(context.Background()) }},
 		"joined":   {0, func(s *Sequence) error { _, err := s.Next(context.Background(), 100); return err }},
-		"burned":   {1, func(s *Sequence) error { _, err := s.Next(context.Background(), 100); return err }},
+		"skipped":  {1, func(s *Sequence) error { _, err := s.Next(context.Background(), 100); return err }},
 		"outdated": {0, func(s *Sequence) error { s.revision.Add(1); _, _ = s.Last(); return nil }},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ const (
 
 // slowStart decides how long a window to ask for: 2 s at first, twice as much
 // after each extension, up to what the cluster grants. A process that crashes
-// in a loop so burns seconds of a worker, while a stable one gets windows that
+// in a loop so wastes seconds of a worker, while a stable one gets windows that
 // outlast a long outage. (The idea is TCP's, RFC 5681.)
 //
 // A process that takes another worker has shown already that it is none that crashes: the

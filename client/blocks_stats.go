@@ -13,5 +13,5 @@ type BlocksStats struct {
 // Stats returns what Blocks has now and did so far.
 func (b *Blocks) Stats() BlocksStats {
 	s := b.numbers.Stats()
-	return BlocksStats{BlockSize: s.BlockSize, Taken: s.Given, Skipped: s.Burned, Waited: s.Waited, Blocks: s.Blocks}
+	return BlocksStats{BlockSize: s.BlockSize, Taken: s.Taken, Skipped: s.Skipped, Waited: s.Waited, Blocks: s.Blocks}
 }

@@ -66,7 +66,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	stats := m.SequenceStats()
 	counter(descBlocks, stats.Blocks)
 	counter(descWaits, stats.Waited)
-	counter(descSkipped, stats.Burned)
+	counter(descSkipped, stats.Skipped)
 	for _, l := range m.Lanes() {
 		for _, lane := range l.Lanes {
 			if lane.Idle {

@@ -78,9 +78,9 @@ func (c *counters) stats() allocator.SequenceStats {
 }
 
 func add(sum *allocator.SequenceStats, s allocator.SequenceStats) {
-	sum.Given += s.Given
+	sum.Taken += s.Taken
 	sum.Waited += s.Waited
-	sum.Burned += s.Burned
+	sum.Skipped += s.Skipped
 	sum.Blocks += s.Blocks
 }
 
