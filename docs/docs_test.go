@@ -68,6 +68,29 @@ func TestContributingIndexIsCurrent(t *testing.T) {
 	}
 }
 
+// The checks that compatibility.md names exist.
+func TestCompatibilityNamesTests(t *testing.T) {
+	var tests strings.Builder
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(path, "_test.go") {
+			tests.WriteString(read(t, path))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`(Test[A-Za-z]+)`").FindAllStringSubmatch(read(t, "compatibility.md"), -1)
+	for _, name := range named {
+		if !strings.Contains(tests.String(), "func "+name[1]+"(") {
+			t.Errorf("compatibility.md names %s, which does not exist", name[1])
+		}
+	}
+	if len(named) < 10 {
+		t.Errorf("compatibility.md names %d tests, want at least 10", len(named))
+	}
+}
+
 // The page itself is compared with what a member and a gateway export, in package server.
 func TestPagesNameOnlyListedMetrics(t *testing.T) {
 	metric := regexp.MustCompile("`(snowraft_[a-z_]+)")

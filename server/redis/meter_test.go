@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -131,7 +132,8 @@ func TestMetersMeasureFromArrivalToAnswer(t *testing.T) {
 	})
 }
 
-func TestMetricsPageListsEveryCommand(t *testing.T) {
+// docs/metrics.md and docs/redis.md have the commands that are served, and no other.
+func TestPagesListEveryCommand(t *testing.T) {
 	t.Parallel()
 	_, addr := start(t, redis.Config{Backend: &fake{}})
 	var names []string
@@ -144,5 +146,21 @@ func TestMetricsPageListsEveryCommand(t *testing.T) {
 	}
 	if list := strings.Join(names, ", "); len(names) < 10 || !strings.Contains(strings.Join(strings.Fields(string(page)), " "), list) {
 		t.Errorf("metrics.md has no list %s", list)
+	}
+	page, err = os.ReadFile("../../docs/redis.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "## What is served\n")
+	table, _, _ = strings.Cut(table, "\n\nAny member")
+	var listed []string
+	for _, cell := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(table, -1) {
+		for _, name := range regexp.MustCompile("`([A-Z.]+)").FindAllStringSubmatch(cell[1], -1) {
+			listed = append(listed, "`"+strings.ToLower(name[1])+"`")
+		}
+	}
+	slices.Sort(listed)
+	if !slices.Equal(listed, names) {
+		t.Errorf("redis.md lists %s, served are %s", listed, names)
 	}
 }
