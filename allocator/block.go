@@ -15,7 +15,7 @@ type BlockGranter interface {
 	// than were asked for, at the end of the numbers or if that was too much, and more when it
 	// answers others too.
 	AllocateBlock(ctx context.Context, sequence string, count uint64) (Block, error)
-	// ReturnBlock gives back the unused numbers at the end of a block, if no other
+	// ReturnBlock returns the unused numbers at the end of a block, if no other
 	// was granted since.
 	ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error
 }

@@ -28,7 +28,7 @@ type blocks struct {
 	granted    uint64 // index of the first number that was not granted
 	last       uint64 // index of the first number of the last block
 	grants     []grant
-	returns    []uint64 // how many numbers each return gave back
+	returns    []uint64 // how many numbers each return returned
 	asked      []request
 
 	delay  time.Duration

@@ -46,7 +46,7 @@ func TestClockBackALot(t *testing.T) {
 		calls := len(r.cluster.calls())
 		r.pass(3900 * time.Millisecond)
 		if refused[*clock.BehindError](r); len(r.cluster.calls()) != calls {
-			r.Fatalf("proposed with a clock that went back: %+v", r.cluster.calls()[calls:])
+			r.Fatalf("proposed with a clock that moved backwards: %+v", r.cluster.calls()[calls:])
 		}
 		r.pass(200 * time.Millisecond)
 		if id := r.next(0); id <= before {
@@ -187,7 +187,7 @@ func TestClockBackAcrossARestart(t *testing.T) {
 			r.Fatal(err)
 		}
 		if n := len(r.cluster.calls("acquire")); n != calls {
-			r.Fatal("asked for a worker with a clock that went back")
+			r.Fatal("asked for a worker with a clock that moved backwards")
 		}
 		r.pass(200 * time.Millisecond)
 		r.next(0)

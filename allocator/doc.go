@@ -17,7 +17,7 @@
 //     clock plays a part in this: a clock chooses among granted cells.
 //   - IDs of one lane strictly increase in the order in which calls return,
 //     also when the lane goes on with another worker. The one exception is the
-//     rollback policy swap after the clock went back.
+//     rollback policy swap after the clock moved backwards.
 //   - Every ID is greater than the floor ("after") of its request.
 //   - No tick is used that is further ahead of the clock than [Config.MaxAhead].
 //   - Nothing is issued while this process's clock cannot be trusted, see
@@ -27,7 +27,7 @@
 // # How it works
 //
 // A lease is a lane's hold on one worker. Its position is one 64-bit word, the
-// next cell (tick, sequence) to give out, and whoever wants n IDs moves it n
+// next cell (tick, sequence) to issue, and whoever wants n IDs moves it n
 // cells on with one compare-and-swap, whatever n is. The word is linear: a full
 // tick carries over into the next one by itself. Closing a lease swaps an
 // impossible value in, so that nobody who looked at the lease before can take

@@ -20,7 +20,7 @@ var (
 	// ErrTimeExhausted: the layout has no tick left, now or ever.
 	ErrTimeExhausted = errors.New("allocator: the layout's time field is full: use another layout, with more time bits or a later epoch")
 
-	// ErrNotLastBlock: another block was granted since, or this one was given back
+	// ErrNotLastBlock: another block was granted since, or this one was returned
 	// already. Granters return it from ReturnBlock; no caller of a Sequence sees it.
 	ErrNotLastBlock = errors.New("allocator: the block is not the last one that was granted")
 

@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// This file is how a lane gets, extends and gives back its worker: all its calls
+// This file is how a lane gets, extends and releases its worker: all its calls
 // to the Granter. They are made by the lane's goroutine only.
 
 // errShort is the problem of a lane whose window does not reach to where it is,
@@ -56,7 +56,7 @@ func (l *lane) acquire(now clock.Reading, limits clock.Limits) pause {
 }
 
 // plausible reports whether a grant can be believed. Believing a wrong one could
-// make IDs of another worker; ignoring a right one only wastes a window.
+// make IDs of another worker; ignoring a right one only discards a window.
 func (l *lane) plausible(g Grant) bool {
 	layout := l.issuer.layout
 	return g.Worker < layout.Workers() && g.Token > 0 &&
@@ -79,7 +79,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	}
 	held := newLease(l.issuer.layout, g, first, l.issuer.maxAhead)
 	if limits.Swap && held.isBehind(held.first, now.Wall, limits.WaitThreshold) {
-		held = newLease(l.issuer.layout, g, 0, l.issuer.maxAhead) // the clock went back in between
+		held = newLease(l.issuer.layout, g, 0, l.issuer.maxAhead) // the clock moved backwards in between
 	}
 	l.window.begin(g.MaxWindow)
 	l.waited = false

@@ -23,7 +23,7 @@ type Granter interface {
 	// nonce and end are what the request says; otherwise [ErrWindowMismatch]. A
 	// repetition of the worker's last extension gets the window as it is.
 	ExtendWindow(ctx context.Context, r ExtendRequest) (Grant, error)
-	// ReleaseWorker gives a worker back under the same conditions.
+	// ReleaseWorker releases a worker under the same conditions.
 	ReleaseWorker(ctx context.Context, r ReleaseRequest) error
 }
 
@@ -52,7 +52,7 @@ type ExtendRequest struct {
 	Window    time.Duration // wanted, counted from NowMillis
 }
 
-// ReleaseRequest gives a worker back.
+// ReleaseRequest releases a worker.
 type ReleaseRequest struct {
 	Layout string
 	Worker uint64

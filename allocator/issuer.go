@@ -157,10 +157,10 @@ func (i *Issuer) try(now clock.Reading, n, after uint64) (held *lease, start, en
 	return nil, 0, 0
 }
 
-// Close ends issuing, then gives the workers back, with the last tick that was
+// Close ends issuing, then releases the workers, with the last tick that was
 // used, so that the next holder can begin right after it. A call to the Granter
 // that is under way is waited for until ctx is done, as its window would be
-// wasted otherwise; then all calls are cancelled. No goroutine is left
+// discarded otherwise; then all calls are cancelled. No goroutine is left
 // afterwards, and no call begins. The error says which workers were not
 // released: they become free when their windows have passed. Further calls of
 // Close wait for the first and return the same.

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// clockPoll is how often a lane looks whether its clock is right again.
+	// clockPoll is how often a lane checks whether its clock is correct again.
 	clockPoll = 100 * time.Millisecond
 	// exhaustedPoll is how often a lane asks for a worker at least, though none
 	// was to become free before: a holder may have released one.
@@ -23,7 +23,7 @@ const (
 //
 // run is its goroutine. Only it calls the Granter for this lane, opens a lease
 // and extends one. It closes a lease strictly before the next one becomes
-// visible, so that at no time two of them can give out cells; both under mu, so
+// visible, so that at no time two of them can issue cells; both under mu, so
 // that with mu held the lane is never seen between the two.
 type lane struct {
 	issuer *Issuer
@@ -140,7 +140,7 @@ func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 // swap leaves a worker on which the clock is behind, for one to go on with the
 // clock as it is. What the new one issues is not above what the old one did.
 func (l *lane) swap(held *lease) pause {
-	l.log.Warn("the clock went back, taking another worker", "worker", held.worker)
+	l.log.Warn("the clock moved backwards, taking another worker", "worker", held.worker)
 	l.mu.Lock()
 	l.close(held)
 	l.lease.Store(nil)
@@ -165,7 +165,7 @@ func (l *lane) close(held *lease) {
 	}
 }
 
-// hold is the pause while the clock is wrong.
+// hold is the pause while the clock is off.
 func (l *lane) hold(err error) pause {
 	l.report(err, true)
 	return pause{clockPoll, false}

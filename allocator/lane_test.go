@@ -54,7 +54,7 @@ func TestLostReplyToAcquire(t *testing.T) {
 	}, func(r *rig) {
 		r.next(0)
 		if s := r.lane(); s.Worker != 3 || s.Token != 4 {
-			r.Fatalf("%+v: the lost windows are wasted", s)
+			r.Fatalf("%+v: the lost windows are discarded", s)
 		}
 	})
 }

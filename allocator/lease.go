@@ -21,11 +21,11 @@ const cacheLine = 64
 // A cell is a (tick, sequence) of the worker, packed into one word as
 // tick<<sequenceBits | sequence. Invariants:
 //
-//   - position, the next cell to give out, only grows; once closed it stays so;
-//   - no cell at or above limit is given out;
+//   - position, the next cell to issue, only grows; once closed it stays so;
+//   - no cell at or above limit is issued;
 //   - limit only grows, and its value always is the end of a grant that this
 //     process received for this very lease;
-//   - a cell is given out by the one compare-and-swap that moved position past it.
+//   - a cell is issued by the one compare-and-swap that moved position past it.
 //
 // Any goroutine may take. The lane's goroutine extends; it or Issuer.Close
 // closes, holding the lane's mutex.
@@ -34,7 +34,7 @@ type lease struct {
 	worker uint64
 	token  uint64
 	from   int64  // the grant's first tick
-	first  uint64 // the first cell to give out, at or above from
+	first  uint64 // the first cell to issue, at or above from
 
 	bits   uint8  // of a cell that are sequence
 	ticks  uint64 // capacity of the time field
@@ -50,7 +50,7 @@ type lease struct {
 	_        [cacheLine]byte
 }
 
-// newLease returns the lease of a grant. It gives out no tick before first.
+// newLease returns the lease of a grant. It issues no tick before first.
 func newLease(layout *snowflake.Layout, g Grant, first int64, maxAhead time.Duration) *lease {
 	spec := layout.Spec()
 	l := &lease{
@@ -77,7 +77,7 @@ func newLease(layout *snowflake.Layout, g Grant, first int64, maxAhead time.Dura
 type takeResult uint8
 
 const (
-	// taken: cells were given out.
+	// taken: cells were issued.
 	taken takeResult = iota
 	// early: the next cell is too far ahead of the clock.
 	early
@@ -93,7 +93,7 @@ const (
 	unreachable
 )
 
-// take gives out up to n cells, at least one, with the clock at tick: those in
+// take issues up to n cells, at least one, with the clock at tick: those in
 // [start, end). All their IDs are greater than after. If there are none the
 // result says why; start then is the cell that would have been the first,
 // where that has a meaning (early, floorEarly, ended).
@@ -119,7 +119,7 @@ func (l *lease) take(tick int64, n, after uint64) (start, end uint64, v takeResu
 	}
 }
 
-// place decides which cells a take from position gives out, and gives none out.
+// place decides which cells a take from position issues, and issues none.
 func (l *lease) place(position uint64, tick int64, n, after uint64) (start, end uint64, v takeResult) {
 	if position == closedPosition {
 		return 0, 0, closed
@@ -174,14 +174,14 @@ func (l *lease) above(id uint64) (cell uint64, ok bool) {
 	return cell, cell>>l.bits < l.ticks
 }
 
-// close ends the lease: no cell is given out afterwards. The lane's mutex is held.
+// close ends the lease: no cell is issued afterwards. The lane's mutex is held.
 func (l *lease) close() {
 	if p := l.position.Swap(closedPosition); p != closedPosition {
 		l.last = p
 	}
 }
 
-// next is the first tick in which a closed lease gave nothing out. The lane's
+// next is the first tick in which a closed lease issued nothing. The lane's
 // mutex is held.
 func (l *lease) next() int64 {
 	if l.last == l.first {
@@ -190,7 +190,7 @@ func (l *lease) next() int64 {
 	return l.tick(l.last-1) + 1
 }
 
-// issued reports whether a closed lease had given anything out. The lane's
+// issued reports whether a closed lease had issued anything. The lane's
 // mutex is held.
 func (l *lease) issued() bool { return l.last != l.first }
 

@@ -18,7 +18,7 @@ type ledger struct {
 	step   int64  // had this increment; 0: none yet
 	endsIn epoch  // and this epoch
 
-	last   int64 // the last number that was given out before the current block,
+	last   int64 // the last number that was issued before the current block,
 	lastOf epoch // in this epoch
 	any    bool  // there is one
 }
@@ -40,7 +40,7 @@ func (l *ledger) outdated(b *stock) bool {
 	return l.gone || b.epoch().before(l.known) || l.overtaken(b)
 }
 
-// overtaken reports whether later numbers than the block's were given out by other means.
+// overtaken reports whether later numbers than the block's were issued by other means.
 func (l *ledger) overtaken(b *stock) bool { return b.Token < l.floor }
 
 // accepted notes a block that is going to be used.
@@ -51,7 +51,7 @@ func (l *ledger) accepted(b *stock) {
 	l.end, l.step, l.endsIn = b.Number(b.Count-1), b.Increment, b.epoch()
 }
 
-// rewind lets the next block begin right after the last number that was given out: the
+// rewind lets the next block begin right after the last number that was issued: the
 // rest may be granted again.
 func (l *ledger) rewind() {
 	if l.any && l.lastOf == l.endsIn {
@@ -97,7 +97,7 @@ func (s *Sequence) skip(which func(*stock) bool) {
 	}
 }
 
-// retire closes the current block, notes what was given out of it and returns how
+// retire closes the current block, notes what was issued of it and returns how
 // many numbers that was. The lock is held.
 func (s *Sequence) retire(b *stock) (taken uint64) {
 	if taken = b.close(); taken > 0 {
@@ -108,7 +108,7 @@ func (s *Sequence) retire(b *stock) (taken uint64) {
 	return taken
 }
 
-// serve gives out count numbers from the blocks that are there. It moves on to the
+// serve issues count numbers from the blocks that are there. It moves on to the
 // next block if that can serve, and skips what is left of the current one only if
 // the two do not continue one another; never for a single number, for which any
 // rest is enough. The lock is held.

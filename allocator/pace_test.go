@@ -163,7 +163,7 @@ func TestHundredfoldJump(t *testing.T) {
 	}
 }
 
-// While numbers are given out by other means, blocks are as small as may be: most would be skipped.
+// While numbers are issued by other means, blocks are as small as may be: most would be skipped.
 func TestBlocksAreSmallWhileOvertaken(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.load(1000, 30*time.Second)

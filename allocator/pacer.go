@@ -43,7 +43,7 @@ type pacer struct {
 	roundTrip float64 // in milliseconds: as long as the slowest of late
 
 	since   int64   // Mono; when the present window began
-	base    uint64  // numbers given out before it
+	base    uint64  // numbers issued before it
 	running bool    // it has begun
 	rate    float64 // smoothed
 	recent  float64 // in the window, or in the last one where it has just begun
@@ -55,7 +55,7 @@ type pacer struct {
 	retryAt  int64 // Mono; nothing is asked for in the background before
 }
 
-// measure notes how many numbers were given out so far.
+// measure notes how many numbers were issued so far.
 func (p *pacer) measure(mono int64, taken uint64) {
 	if !p.running {
 		p.since, p.base, p.running = mono, taken, true
@@ -105,7 +105,7 @@ func (p *pacer) failed(mono int64) bool {
 	return p.failures == 1
 }
 
-// overtaken notes that blocks had to be dropped because numbers are given out by other means, too.
+// overtaken notes that blocks had to be dropped because numbers are issued by other means, too.
 // While that goes on, large ones would mostly be skipped.
 func (p *pacer) overtaken(mono int64) { p.briefUntil = mono + burstWindow }
 

@@ -30,15 +30,15 @@ type SequenceConfig struct {
 	Logger     *slog.Logger // nil discards
 }
 
-// Sequence gives out the numbers of one relaxed sequence from granted blocks: the
+// Sequence issues the numbers of one relaxed sequence from granted blocks: the
 // current one, and the next, which it asks for in the background before the current
 // one is used up. Its methods may be called from any goroutine.
 //
 // Invariants:
 //
-//   - each number of each block that this process was granted is given out at most
+//   - each number of each block that this process was granted is issued at most
 //     once, and never after a later one of its generation and period;
-//   - a number is given out by the one compare-and-swap that moved a block's position
+//   - a number is issued by the one compare-and-swap that moved a block's position
 //     past it, or by the lock's holder from a block that nobody else sees;
 //   - a block is closed strictly before the one that follows it becomes visible;
 //   - no number of a block is chosen by a call that began after this process knew of
@@ -81,7 +81,7 @@ var (
 	discard = slog.New(slog.DiscardHandler)
 )
 
-// Next gives out the next count numbers, in one run.
+// Next issues the next count numbers, in one run.
 //
 // It waits, as long as ctx allows, only when no block has them: at first, when a
 // period ends, and when the cluster does not grant blocks as fast as they are used.
@@ -96,7 +96,7 @@ func (s *Sequence) Next(ctx context.Context, count uint64) (Numbers, error) {
 }
 
 // TryNext is Next if a block in memory has the numbers: it waits for nothing but, at
-// times, a short-held lock. It gives out none if not ok, for whatever reason.
+// times, a short-held lock. It issues none if not ok, for whatever reason.
 func (s *Sequence) TryNext(count uint64) (n Numbers, ok bool) {
 	// No lock and no allocation here: a revision that is the one the blocks were
 	// compared at, and one compare-and-swap.
@@ -116,7 +116,7 @@ func (s *Sequence) over(b *stock, now clock.Reading) bool {
 	return b.PeriodEnd != 0 && now.Wall >= b.PeriodEnd && now.Mono >= s.lenient.Load()
 }
 
-// Last returns the last number that this Sequence gave out in the generation and
+// Last returns the last number that this Sequence issued in the generation and
 // period that are current here; ok is false if there is none.
 func (s *Sequence) Last() (number int64, ok bool) {
 	s.mu.Lock()
@@ -132,7 +132,7 @@ func (s *Sequence) Last() (number int64, ok bool) {
 }
 
 // DropBefore forgets the blocks that were granted before a token, also such as are on their way:
-// the numbers of that grant were given out by other means, and theirs must not come after them.
+// the numbers of that grant were issued by other means, and theirs must not come after them.
 func (s *Sequence) DropBefore(token uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,11 +6,11 @@ import (
 	"fmt"
 )
 
-// Close ends the Sequence, then gives back what is left of the last block that was
+// Close ends the Sequence, then returns what is left of the last block that was
 // granted, so that the cluster can grant it again; what is left of one before cannot
 // be. A request for a block that is under way is waited for until ctx is done, as its
 // block would be skipped otherwise. No goroutine is left afterwards. The error says
-// how many numbers were not given back: they stay unused. Further calls of Close
+// how many numbers were not returned: they stay unused. Further calls of Close
 // wait for the first and return the same.
 func (s *Sequence) Close(ctx context.Context) error {
 	s.mu.Lock()
@@ -49,13 +49,13 @@ func (s *Sequence) Close(ctx context.Context) error {
 	}
 	s.ledger.stats.Skipped += rest.count - unused
 	if err != nil && !errors.Is(err, ErrNotLastBlock) {
-		s.err = fmt.Errorf("allocator: the last %d numbers of sequence %q were not given back and stay unused: %w", rest.count, s.cfg.Name, err)
+		s.err = fmt.Errorf("allocator: the last %d numbers of sequence %q were not returned and stay unused: %w", rest.count, s.cfg.Name, err)
 	}
 	close(s.closed)
 	return s.err
 }
 
-// Return forgets the cached blocks and gives back what is left of the last one that
+// Return forgets the cached blocks and returns what is left of the last one that
 // was granted, if it can be: the cluster may then grant the same numbers again. The error says why
 // not; what is left stays unused then.
 func (s *Sequence) Return(ctx context.Context) error {
@@ -93,7 +93,7 @@ func (s *Sequence) end() tail {
 
 // lastTail takes the next block, if there is one, for what is left: it was granted after
 // the current one, which left rest, and those are skipped. unused is how many numbers can be
-// given back: those of the last grant, or 0 if it is known that another came after it. The
+// returned: those of the last grant, or 0 if it is known that another came after it. The
 // lock is held.
 func (s *Sequence) lastTail(rest tail) (last tail, unused uint64) {
 	if s.next != nil {

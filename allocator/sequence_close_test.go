@@ -66,7 +66,7 @@ func TestCloseReturnsTheTailOnce(t *testing.T) {
 	}
 }
 
-// What is given back goes on where this process stopped.
+// What is returned goes on where this process stopped.
 func TestNumbersGoOnAfterClose(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.expect(42, 1)
@@ -98,7 +98,7 @@ func TestCloseWaitsForTheRequestUnderWay(t *testing.T) {
 	})
 }
 
-// Only what was granted last can be given back, also when it continues what is
+// Only what was granted last can be returned, also when it continues what is
 // there already.
 func TestCloseReturnsNoMoreThanWasGrantedLast(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {

@@ -262,7 +262,7 @@ func (m *modelRun) call(ctx context.Context, r *rand.Rand) (fault string) {
 	a.answered = m.order.Add(1)
 	switch {
 	case err == nil && told.gone && revision == m.revision.Load():
-		return fmt.Sprintf("%+v was given out, and the sequence is gone", n)
+		return fmt.Sprintf("%+v was issued, and the sequence is gone", n)
 	case err == nil && n.Count != count:
 		return fmt.Sprintf("%d numbers instead of %d", n.Count, count)
 	case err == nil:
@@ -279,7 +279,7 @@ func (m *modelRun) call(ctx context.Context, r *rand.Rand) (fault string) {
 	return ""
 }
 
-// audit checks all that was given out.
+// audit checks all that was issued.
 func (m *modelRun) audit() string {
 	type number struct {
 		generation uint64
@@ -300,7 +300,7 @@ func (m *modelRun) audit() string {
 		for i := range n.Count {
 			k := number{n.Generation, n.Period, n.First + int64(i)*n.Increment}
 			if taken[k] {
-				return fmt.Sprintf("%+v was given out twice", k)
+				return fmt.Sprintf("%+v was issued twice", k)
 			}
 			taken[k] = true
 			if !granted[k] {
@@ -308,10 +308,10 @@ func (m *modelRun) audit() string {
 			}
 		}
 		if n.Generation < a.generation || n.Generation == a.generation && n.Period < a.period {
-			return fmt.Sprintf("%+v was given out when generation %d, period %d was known", n, a.generation, a.period)
+			return fmt.Sprintf("%+v was issued when generation %d, period %d was known", n, a.generation, a.period)
 		}
 		if n.PeriodEnd != 0 && a.wall >= n.PeriodEnd+slack {
-			return fmt.Sprintf("%+v was given out at %d", n, a.wall)
+			return fmt.Sprintf("%+v was issued at %d", n, a.wall)
 		}
 	}
 	return inOrder(m.records)
@@ -341,7 +341,7 @@ func inOrder(records []answer) string {
 			}
 		}
 		if n := asked[i].numbers; latest != nil && compare(n, *latest) <= 0 {
-			return fmt.Sprintf("%+v was given out after %+v", n, *latest)
+			return fmt.Sprintf("%+v was issued after %+v", n, *latest)
 		}
 	}
 	return ""

@@ -173,7 +173,7 @@ func TestDropBeforeKeepsWhatComesAfter(t *testing.T) {
 	})
 }
 
-// Those who wait for a block go on waiting while numbers are given out by other means.
+// Those who wait for a block go on waiting while numbers are issued by other means.
 func TestWaitingWhileOvertaken(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
 		done := make(chan int64)
@@ -209,7 +209,7 @@ func TestReturn(t *testing.T) {
 }
 
 // With two blocks there, the second is the one that goes back, and what is granted then is not
-// given out of the old one as well.
+// issued of the old one as well.
 func TestReturnOfTwo(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		r.next(90)

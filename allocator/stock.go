@@ -14,10 +14,10 @@ const (
 	closedStock = math.MaxUint64
 )
 
-// stock is the numbers of a block that are still to be given out when it is made:
+// stock is the numbers of a block that are still to be issued when it is made:
 // of one grant, or of several that continue one another.
 //
-// Position, how many were given out, only grows; once closed it stays so. Any
+// Position, how many were issued, only grows; once closed it stays so. Any
 // goroutine may take. The holder of the Sequence's lock closes.
 type stock struct {
 	Block          // never changes; Token is that of the last grant in it
@@ -31,7 +31,7 @@ type stock struct {
 // newStock returns the stock of a grant.
 func newStock(b Block) *stock { return &stock{Block: b, granted: b.Count} }
 
-// take gives out count numbers, from the index that it returns.
+// take issues count numbers, from the index that it returns.
 func (b *stock) take(count uint64) (index uint64, ok bool) {
 	for {
 		index = b.position.Load()
@@ -44,13 +44,13 @@ func (b *stock) take(count uint64) (index uint64, ok bool) {
 	}
 }
 
-// close ends the block and returns how many numbers were given out: none is afterwards.
+// close ends the block and returns how many numbers were issued: none is afterwards.
 func (b *stock) close() (taken uint64) { return min(b.position.Swap(closedStock), b.Count) }
 
 // taken returns how many numbers were issued; all of a closed block.
 func (b *stock) taken() uint64 { return min(b.position.Load(), b.Count) }
 
-// numbers returns what a take gave out.
+// numbers returns what a take issued.
 func (b *stock) numbers(index, count uint64) Numbers {
 	n := b.Numbers
 	n.First, n.Count = b.Number(index), count

@@ -16,7 +16,7 @@ const (
 
 // slowStart decides how long a window to ask for: 2 s at first, twice as much
 // after each extension, up to what the cluster grants. A process that crashes
-// in a loop so wastes seconds of a worker, while a stable one gets windows that
+// in a loop so discards seconds of a worker, while a stable one gets windows that
 // outlast a long outage. (The idea is TCP's, RFC 5681.)
 //
 // A process that takes another worker has shown already that it is none that crashes: the
@@ -53,7 +53,7 @@ func (s *slowStart) limit(grantMax time.Duration) {
 // extendAfter is when to extend a window of which that much is left: at 0.50 to
 // 0.55 of it, at random, so that lanes that began together do not stay together.
 // What is left is not believed to be more than what was asked for, because a
-// clock that went back makes it look longer.
+// clock that moved backwards makes it look longer.
 func (s *slowStart) extendAfter(left time.Duration) time.Duration {
 	left = max(0, min(left, s.current))
 	return max(left/2+rand.N(left/20+1), minBackoff)

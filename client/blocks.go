@@ -17,12 +17,12 @@ import (
 
 const leastRefresh = 100 * time.Millisecond
 
-// Blocks gives out the numbers of one relaxed sequence from blocks in this process's memory, as members do: Next
+// Blocks issues the numbers of one relaxed sequence from blocks in this process's memory, as members do: Next
 // is one compare-and-swap. It holds two blocks, and asks for the second one in the background, early enough and large
 // enough for the rate at which numbers are used. Its methods may be called from any goroutine.
 //
 // Numbers are unique in the cluster and ascend (with a negative increment descend) in this process; other
-// processes have blocks of their own. What is left at a crash stays unused. Blocks in memory are also given out
+// processes have blocks of their own. What is left at a crash stays unused. Blocks in memory are also issued
 // while no member can be reached.
 //
 // A process is not told when its sequence is changed. So Blocks asks every few seconds while it is in use, and before
@@ -122,9 +122,9 @@ func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, err
 	return n, nil
 }
 
-// Close ends the goroutines and gives back what is left of the last block, if nobody was granted
+// Close ends the goroutines and returns what is left of the last block, if nobody was granted
 // another one since. Calls that wait, and later ones, fail with ErrClosed. The error says
-// how many numbers were not given back: they stay unused. The [Client] has to be open still.
+// how many numbers were not returned: they stay unused. The [Client] has to be open still.
 func (b *Blocks) Close(ctx context.Context) error {
 	b.watch.end()
 	if err := b.numbers.Close(ctx); err != nil {

@@ -53,7 +53,7 @@ func TestBlocksOfACluster(t *testing.T) {
 		}
 		all.Wait()
 	})
-	t.Run("the rest is given back", func(t *testing.T) {
+	t.Run("the rest is returned", func(t *testing.T) {
 		c.create(&snowraftv1.Sequence{Name: "rest", Mode: relaxed})
 		for want := int64(1); want < 4; want++ {
 			b := blocksOf(t, cl, "rest", client.WithBlocksFirstSize(1000))

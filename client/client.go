@@ -122,7 +122,7 @@ func (c *Client) IDs(layout string) *IDs {
 	return entry(c, c.layouts, layout, func() *IDs { return newIDs(c, layout) })
 }
 
-// Sequence gives out numbers of the sequence of that name, which the cluster has to know when they are
+// Sequence issues numbers of the sequence of that name, which the cluster has to know when they are
 // asked for. The same name gives the same Sequence.
 func (c *Client) Sequence(name string) *Sequence {
 	return entry(c, c.numbers, name, func() *Sequence {
@@ -141,7 +141,7 @@ func entry[T any](c *Client, all map[string]*T, name string, create func() *T) *
 }
 
 // Close ends the connections. Calls under way fail with ErrClosed, and so do later ones; closing twice is
-// harmless. Close generators, buffers and blocks first: they give back what they hold.
+// harmless. Close generators, buffers and blocks first: they return what they hold.
 func (c *Client) Close() (err error) {
 	c.closing.Do(func() {
 		c.members.stop()

@@ -80,7 +80,7 @@ func ExampleGenerator_Next() {
 	case errors.Is(err, client.ErrWorkersExhausted) && errors.As(err, &e):
 		fmt.Println("all workers are held; the first may be free in", e.RetryAfter)
 	case errors.Is(err, client.ErrClockSkew), errors.Is(err, client.ErrClockBehind):
-		fmt.Println("this machine's clock is wrong:", err)
+		fmt.Println("this machine's clock is off:", err)
 	case errors.Is(err, client.ErrWindowEnded):
 		fmt.Println("the cluster has no majority for longer than the window lasted:", err)
 	default:

@@ -61,7 +61,7 @@ func ExampleBlocks() {
 		log.Fatal(err)
 	}
 	defer func() {
-		if err := tickets.Close(ctx); err != nil { // gives back what is left
+		if err := tickets.Close(ctx); err != nil { // returns what is left
 			log.Print(err)
 		}
 	}()

@@ -17,7 +17,7 @@ import (
 // window (10 minutes unless configured otherwise) after a while.
 //
 // IDs are unique whatever clocks do. While this machine's clock cannot be trusted, because it is
-// ahead of the members' or went back, nothing is issued; that ends by itself when the clock is right again.
+// ahead of the members' or went back, nothing is issued; that ends by itself when the clock is correct again.
 //
 // Its methods may be called from any goroutine. With one lane, IDs strictly increase in the order in
 // which calls return.
@@ -148,8 +148,8 @@ func (g *Generator) take(ctx context.Context, n int) (*[]allocator.Range, error)
 	return taken, nil
 }
 
-// Close ends issuing and gives the workers back, so that others can have them at once. Its error says
-// which were not given back, because no member could be reached or ctx ended: they become free when their windows
+// Close ends issuing and releases the workers, so that others can have them at once. Its error says
+// which were not returned, because no member could be reached or ctx ended: they become free when their windows
 // have passed. No goroutine of the generator is left afterwards.
 func (g *Generator) Close(ctx context.Context) error {
 	g.mu.Lock()

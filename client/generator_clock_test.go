@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// bystander is a generator with a right clock that issues all the time; done fails the test if it was ever
+// bystander is a generator with a correct clock that issues all the time; done fails the test if it was ever
 // refused.
 func bystander(t *testing.T, c *client.Client, all *issued) (done func()) {
 	t.Helper()
@@ -29,7 +29,7 @@ func bystander(t *testing.T, c *client.Client, all *issued) (done func()) {
 			}
 			id, err := g.Next(context.WithoutCancel(ctx))
 			if err != nil {
-				t.Errorf("one with a right clock: %v", err)
+				t.Errorf("one with a correct clock: %v", err)
 				return
 			}
 			all.add(t, "bystander", id)
@@ -192,7 +192,7 @@ func TestGeneratorWhoseClockIsSetBackALittle(t *testing.T) {
 	}
 }
 
-// Under the policy swap a clock that went back takes another worker, and no ID repeats.
+// Under the policy swap a clock that moved backwards takes another worker, and no ID repeats.
 func TestGeneratorWhoseClockWentBackUnderSwap(t *testing.T) {
 	t.Parallel()
 	hosts := startHosts(t, 1, func(c *server.Config) { c.Rollback = "swap" })
@@ -221,7 +221,7 @@ func TestGeneratorWhoseClockWentBackUnderSwap(t *testing.T) {
 	hand.set(-time.Hour)
 	issue()
 	hand.set(0)
-	eventually(t, "it goes on when the clock is right", func() bool { _, err := g.Next(t.Context()); return err == nil })
+	eventually(t, "it goes on when the clock is correct", func() bool { _, err := g.Next(t.Context()); return err == nil })
 	issue()
 }
 

@@ -159,7 +159,7 @@ func TestJudgeLearnsTheLimits(t *testing.T) {
 	})
 }
 
-// A clock that goes back shows long after a member last told the observed clock.
+// A clock that moves backwards shows long after a member last told the observed clock.
 func TestJudgeLetsTheObservedClockGoOn(t *testing.T) {
 	inCourt(t, 0, func(c *court) {
 		c.pass(100 * time.Millisecond)
@@ -194,7 +194,7 @@ func TestJudgeFollowsAnObservedClockThatIsLowered(t *testing.T) {
 func TestJudgeBelievesAMember(t *testing.T) {
 	for _, skew := range []time.Duration{time.Hour, -time.Hour} {
 		inCourt(t, skew, func(c *court) {
-			c.says(func(w *witness) { w.knows, w.off = -time.Minute, -time.Minute }) // its clock is wrong, too, and it knows
+			c.says(func(w *witness) { w.knows, w.off = -time.Minute, -time.Minute }) // its clock is off, too, and it knows
 			c.pass(21 * time.Second)
 			if c.verdict() == nil {
 				c.Fatalf("%v off is fine", skew)

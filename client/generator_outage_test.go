@@ -286,5 +286,5 @@ func TestGeneratorsWithoutAFreeWorker(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	eventually(t, "it has a worker that another gave back", func() bool { _, err := last.Next(ctx); return err == nil })
+	eventually(t, "it has a worker that another returned", func() bool { _, err := last.Next(ctx); return err == nil })
 }

@@ -77,7 +77,7 @@ func (g *Generator) Ready() error {
 }
 
 // WaitReady waits until Ready returns nil, as long as ctx allows or else for the client's timeout, also with
-// [WithGeneratorNoWait] and while a clock is wrong. It fails at once if waiting does not help: after Close, and with
+// [WithGeneratorNoWait] and while a clock is off. It fails at once if waiting does not help: after Close, and with
 // ErrUnknownLayout and ErrTimeExhausted.
 func (g *Generator) WaitReady(ctx context.Context) error {
 	ctx, cancel := bounded(ctx, g.client.opts.timeout)

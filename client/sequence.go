@@ -9,7 +9,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// Sequence gives out the numbers of one sequence, strict or relaxed, asking members for them. Requests that
+// Sequence issues the numbers of one sequence, strict or relaxed, asking members for them. Requests that
 // come at the same time travel in one call. Its methods may be called from any goroutine.
 //
 // Of a strict sequence a call that begins after another one returned gets the greater numbers (smaller ones, if the

@@ -80,7 +80,7 @@ func (c *counter) sequence() *Sequence {
 	return newSequence("s", c, &options{timeout: limits.CallTimeout})
 }
 
-// What callers together get is what was given out, in order for each; nothing was given out before it was asked for.
+// What callers together get is what was issued, in order for each; nothing was issued before it was asked for.
 func TestSequenceCallersShareCalls(t *testing.T) {
 	for _, found := range walkSequence(t) {
 		t.Error(found)

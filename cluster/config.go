@@ -140,7 +140,7 @@ func (c *Config) raftConfig(id string, notify chan<- bool, logger *slog.Logger) 
 	rc.HeartbeatTimeout = c.Timing.Heartbeat
 	rc.ElectionTimeout = c.Timing.Heartbeat
 	rc.LeaderLeaseTimeout = c.Timing.LeaderLease
-	rc.CommitTimeout = 200 * time.Millisecond // how late an idle follower hears of a commit
+	rc.CommitTimeout = 200 * time.Millisecond // how late an idle follower learns of a commit
 	rc.SnapshotThreshold = c.Timing.SnapshotThreshold
 	rc.SnapshotInterval = 10 * time.Second
 	rc.TrailingLogs = trailingLogs

@@ -29,7 +29,7 @@ const (
 const gossipLabel = "snowraft/1"
 
 // gossip is this node's view of the others: who is there, where, and what time
-// they have. It hears of everybody and decides nothing.
+// they have. It learns of everybody and decides nothing.
 type gossip struct {
 	list   *memberlist.Memberlist // nil until open
 	screen *screened              // likewise
@@ -122,7 +122,7 @@ func (g *gossip) join(addr string) error {
 	return fmt.Errorf("%w: %s", ErrMemberUnreachable, strings.Join(strings.Fields(err.Error()), " ")) // memberlist's has lines
 }
 
-// announce tells the others that our metadata changed. A failure is mended by
+// announce tells the others that our metadata changed. A failure is fixed by
 // the next exchange of states.
 func (g *gossip) announce() {
 	if g.list != nil {

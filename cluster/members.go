@@ -20,7 +20,7 @@ type Member struct {
 	API     string // of its gRPC port; empty when not known
 	Voter   bool
 	Leader  bool
-	// Alive is whether gossip hears of it; always true of this node itself.
+	// Alive is whether gossip learns of it; always true of this node itself.
 	Alive bool
 	// ClockOffset is how far its clock is ahead of this node's.
 	ClockOffset time.Duration

@@ -39,7 +39,7 @@ type Node struct {
 	notify     chan bool
 	leads      atomic.Uint64               // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
 	answered   atomic.Value                // the raft.ServerID of who answered Verify last
-	handedOver time.Time                   // when it last gave leadership away for its clock; while leading only
+	handedOver time.Time                   // when it last transferred leadership for its clock; while leading only
 	changing   chan struct{}               // has room for one: taken while the membership changes, see change
 	fitSince   map[raft.ServerID]time.Time // when the nonvoters became fit to vote; while leading only
 	leader     broadcast                   // changes of the known leader

@@ -8,7 +8,7 @@ import (
 )
 
 // handOverPause is how long a leader whose clock is off leads, if it is elected
-// again right after it gave leadership away: when all clocks jump at once all of
+// again right after it transferred leadership: when all clocks jump at once all of
 // them are off until they have asked each other.
 const handOverPause = 5 * time.Second
 
@@ -22,7 +22,7 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 		}
 		if n.cfg.Watch.Unfit() && n.hasSuccessor() && time.Since(n.handedOver) > handOverPause {
 			n.handedOver = time.Now()
-			n.logger.Error("this clock is off: giving leadership away", "from_majority", n.cfg.Watch.Offset(),
+			n.logger.Error("this clock is off: transferring leadership", "from_majority", n.cfg.Watch.Offset(),
 				"behind_observed", n.cfg.Watch.Behind(n.cfg.Watch.Now()))
 			n.raft.LeadershipTransfer()
 		}

@@ -20,7 +20,7 @@ type audit struct {
 type auditLayout struct {
 	layout  *snowflake.Layout
 	workers []auditWorker
-	cells   map[cell]owner // granted and not given back
+	cells   map[cell]owner // granted and not returned
 	burned  map[cell]bool  // an ID was issued in it
 }
 

@@ -122,7 +122,7 @@ func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGra
 }
 
 // returnBlock takes back the unused end of the block that was granted last. With a term it does so in
-// that leader term only: a later leader has reported all of the block as given out.
+// that leader term only: a later leader has reported all of the block as issued.
 func (s *State) returnBlock(e entry) Result {
 	c := e.cmd.GetReturnBlock()
 	old, refused := s.sequences.named(c.GetName())

@@ -275,7 +275,7 @@ func TestAnswersAreLimited(t *testing.T) {
 	}
 }
 
-// A leader that lost its term and won a later one has reported all of the earlier term's block as given out.
+// A leader that lost its term and won a later one has reported all of the earlier term's block as issued.
 func TestReturnsAreBoundToTheirTerm(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))
 	within := func(token, unused, term uint64) *commandv1.Command {

@@ -10,7 +10,7 @@ import (
 )
 
 // What the processes of a walk do with sequences: they change them, ask for blocks,
-// give numbers out of what they were granted, and return what is left.
+// issue numbers from what they were granted, and return what is left.
 
 var modelNames = []string{"s/0", "s/1"}
 
@@ -29,7 +29,7 @@ var modelNumbers = [][4]int64{
 // modelDay is how long a day is, so that a walk has several. A month has four.
 const modelDay = 2 * modelUnit
 
-// held is a block that a process gives numbers out of.
+// held is a block that a process issues numbers from.
 type held struct {
 	name string
 	era  int // how often numbers of the name were allowed to repeat before it was granted
@@ -38,7 +38,7 @@ type held struct {
 	used uint64
 }
 
-// given is a number that was given out.
+// given is a number that was issued.
 type given struct {
 	name   string
 	era    int
@@ -84,7 +84,7 @@ func (w *world) numberOne(p *process) error {
 		}
 		n := given{b.name, b.era, b.Period, numberAt(b.First, b.used, b.Increment)}
 		if w.given[n] {
-			return violated("duplicate", "%+v, given out again under token %d", n, b.Token)
+			return violated("duplicate", "%+v, issued again under token %d", n, b.Token)
 		}
 		w.given[n] = true
 		b.used++
@@ -114,7 +114,7 @@ func (w *world) allocate(p *process) {
 	w.ask(p, nil, cmd)
 }
 
-// giveBack returns what the process did not give out, or claims that of another block.
+// giveBack returns what the process did not issue, or claims that of another block.
 func (w *world) giveBack(p *process) {
 	b := p.block
 	if b == nil {

@@ -115,7 +115,7 @@ func (q *sequence) grant(count, token uint64) {
 
 // giveBack takes back the last unused numbers of the last block, which can then not
 // be returned any more. What is left of used is exact, or too large if all of it
-// was given back.
+// was returned.
 func (q *sequence) giveBack(unused uint64) {
 	first := numberAt(q.base, q.lastFrom, q.spec.increment)
 	q.granted -= unused

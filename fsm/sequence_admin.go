@@ -7,8 +7,8 @@ import (
 )
 
 // createSequence adds a sequence. Repeating it with the same specification changes
-// nothing and succeeds. Numbers that a deleted sequence of that name gave out in the
-// same period are not given out again unless forced; who forces that says of which
+// nothing and succeeds. Numbers that a deleted sequence of that name issued in the
+// same period are not issued again unless forced; who forces that says of which
 // deleted sequence, as another may have been deleted since.
 func (s *State) createSequence(e entry) Result {
 	c := e.cmd.GetCreateSequence()
@@ -153,7 +153,7 @@ func (q *sequence) checkRepeat(u *sequence, moved bool) *Refused {
 	return nil
 }
 
-// deleteSequence deletes a sequence, but for what it gave out. It does nothing if the
+// deleteSequence deletes a sequence, but for what it issued. It does nothing if the
 // sequence was changed since the proposer looked.
 func (s *State) deleteSequence(e entry) Result {
 	c := e.cmd.GetDeleteSequence()

@@ -203,7 +203,7 @@ func TestDeleteSequence(t *testing.T) {
 	l.refused(wouldRepeats, create(plain("used"), 0))
 	l.refused(wouldRepeats, create(plain("used", numbers(11, -1, 1, 100)), 0))
 	l.must(create(plain("used", numbers(11, 1, 1, 100)), 0))
-	// What the first one gave out stays remembered also if the second gave out nothing.
+	// What the first one issued stays remembered also if the second issued nothing.
 	l.must(remove("used"))
 	l.refused(wouldRepeats, create(plain("used", numbers(10, 1, 1, 100)), 0))
 	l.must(forced(create(plain("used"), 0)))

@@ -91,7 +91,7 @@ func (s *State) extendWindow(e entry) Result {
 	return Result{Grant: l.workers.granted(number)}
 }
 
-// releaseWorker gives a worker back and lowers its high-water to next, the first
+// releaseWorker releases a worker and lowers its high-water to next, the first
 // tick in which the holder issued nothing and never will.
 func (s *State) releaseWorker(e entry) Result {
 	c := e.cmd.GetReleaseWorker()

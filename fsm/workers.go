@@ -29,7 +29,7 @@ const none = -1
 // It keeps the invariant that uniqueness rests on: whatever was granted on a worker
 // lies below its high-water, and a new window begins at or above it. So the windows
 // of one worker are disjoint. The high-water only grows, except that the holder of
-// the current token may give back the rest of its own window, in which it issued
+// the current token may return the rest of its own window, in which it issued
 // nothing. Every change of a high-water is made by grant, extend or release below.
 //
 // Workers that were never granted need no memory: they are taken in ascending order,

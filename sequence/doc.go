@@ -9,7 +9,7 @@
 //     concurrent use, and a Format never changes after [ParseFormat]. The one function
 //     that looks outside is [LoadLocation], which reads the time zone database.
 //   - Texts tell numbers apart. Everything in a text but the number has a fixed width,
-//     and a number is never cut. So the text gives back the number and every date part
+//     and a number is never cut. So the text returns the number and every date part
 //     in it. If [CheckFormat] accepts a format for a reset, and the date that is written
 //     is one that [Clamp] returned for the number's period, no two pairs of period and
 //     number have the same text.
@@ -18,7 +18,7 @@
 //   - Nothing overflows: dates outside the years 1 to 9999 count to the first or the last
 //     period.
 //
-// Giving out numbers, that is choosing them so that none is used twice in a period, is
+// Issuing numbers, that is choosing them so that none is used twice in a period, is
 // not the business of this package.
 //
 // # Errors

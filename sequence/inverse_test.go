@@ -114,7 +114,7 @@ func drawFormat(t *rapid.T, layouts ...string) (string, []piece) {
 	return text.String(), pieces
 }
 
-// A text gives back the number and all dates in it, so different ones have different texts.
+// A text returns the number and all dates in it, so different ones have different texts.
 func TestAppendParsesBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text, pieces := drawFormat(t)

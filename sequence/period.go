@@ -20,7 +20,7 @@ const (
 // before the year 1 belong to the first period, times after the year 9999 to the last.
 //
 // Where clocks are set back across midnight, a later moment can belong to an earlier
-// period: who gives out numbers has to stay in the period that began.
+// period: who issues numbers has to stay in the period that began.
 func PeriodAt(r Reset, t time.Time) Period {
 	year, m, d := t.Date()
 	switch {
@@ -124,7 +124,7 @@ func (p Period) next(r Reset) (year int, m time.Month, d int) {
 }
 
 // Clamp returns t, or the moment nearest to it in the period p of r if it is not in there:
-// a number may be given out of a period that has just ended, and the date that is written
+// a number may be issued of a period that has just ended, and the date that is written
 // with it must be one of its own period. Without a reset it returns t.
 //
 // The period is valid, and in t's location. If that left out all of the period, Clamp

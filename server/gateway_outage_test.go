@@ -99,5 +99,5 @@ func TestGatewayLostQuorum(t *testing.T) {
 		n.start()
 	}
 	until(t, "the gateway is ready again", func() bool { return g.Ready() == nil })
-	until(t, "numbers are given out again", func() bool { _, err := g.next("s", 1); return err == nil })
+	until(t, "numbers are issued again", func() bool { _, err := g.next("s", 1); return err == nil })
 }

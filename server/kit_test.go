@@ -98,7 +98,7 @@ func (n *node) stop() {
 	n.server = nil
 }
 
-// crash ends the member with nothing given back or handed over.
+// crash ends the member with nothing returned or handed over.
 func (n *node) crash() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

@@ -54,7 +54,7 @@ func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 }
 
 // TestClockOfOneOfTwoIsWrong: a third member is dead, and one of the other two
-// comes back with a wrong clock.
+// comes back with a clock that is off.
 func TestClockOfOneOfTwoIsWrong(t *testing.T) {
 	t.Parallel()
 	for _, by := range []time.Duration{-10 * time.Minute, time.Hour} {

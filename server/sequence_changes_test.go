@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// No member gives out a number of before once a change has returned.
+// No member issues a number of before once a change has returned.
 func TestChangesReachAllMembers(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)
@@ -30,7 +30,7 @@ func TestChangesReachAllMembers(t *testing.T) {
 		}
 		for _, o := range nodes {
 			if got := o.next("s", 1)[0]; got < at {
-				t.Fatalf("%s gives out %d after the sequence was set to %d", o.cfg.Name, got, at)
+				t.Fatalf("%s issues %d after the sequence was set to %d", o.cfg.Name, got, at)
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func TestChangesReachAllMembers(t *testing.T) {
 	}
 	for _, o := range nodes {
 		if got := o.next("s", 2); got[1] != got[0]+10 {
-			t.Errorf("%s gives out %v", o.cfg.Name, got)
+			t.Errorf("%s issues %v", o.cfg.Name, got)
 		}
 	}
 	// A mask clears what it names and the message leaves out.

@@ -73,7 +73,7 @@ func TestSequencesFromAnyMember(t *testing.T) {
 			}
 			for _, v := range got {
 				if seen[v] || v < 1 {
-					t.Errorf("%d was given out before", v)
+					t.Errorf("%d was issued before", v)
 				}
 				seen[v] = true
 			}

@@ -110,7 +110,7 @@ func (s *Server) abandon(ctx context.Context) error {
 func (s *Server) Failure() error { return s.member.Node().Failure() }
 
 // Close ends the member in good order: readiness off, requests in flight
-// finished, workers given back, leadership handed over, then everything
+// finished, workers released, leadership handed over, then everything
 // stopped. ctx bounds the polite part.
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {

@@ -64,11 +64,11 @@ func TestRefusalIsFinal(t *testing.T) {
 func TestNamesEveryAddressThatFailed(t *testing.T) {
 	t.Parallel()
 	behind := newFakeAPI(t)
-	refuseWith(behind, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "this clock went back", RetryAfter: 4*time.Second + time.Microsecond})
+	refuseWith(behind, &rpc.Error{Code: codes.Unavailable, Reason: rpc.ClockBehind, Message: "this clock moved backwards", RetryAfter: 4*time.Second + time.Microsecond})
 	const first, second = deadAddress, otherDeadAddress
 	stdout, stderr, code := command(t, "id", "--addr", first+","+behind.address+","+second)
 	want := "snowraft: no answer from any of 3 members: " + first + ": connection refused; " +
-		behind.address + ": this clock went back [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
+		behind.address + ": this clock moved backwards [CLOCK_BEHIND], try again in 4.001s; " + second + ": connection refused\n"
 	if code != cli.ExitRepeatable || stderr != want || stdout != "" {
 		t.Errorf("exit code %d, stdout %q, stderr %q, expected %q", code, stdout, stderr, want)
 	}

@@ -79,7 +79,7 @@ func (f *fakeAPI) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*sno
 	return &snowraftv1.SetNextResponse{Sequence: s, UnreachedMembers: f.unreached}, nil
 }
 
-// Next gives out 7, 8, ... from orders, and from any other 10, 9, ...; those of
+// Next issues 7, 8, ... from orders, and from any other 10, 9, ...; those of
 // invoices have a format.
 func (f *fakeAPI) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
 	resp := &snowraftv1.NextNumbersResponse{Sequence: r.GetSequence(), First: 7, Count: r.GetCount(), Increment: 1}

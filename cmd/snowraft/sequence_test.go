@@ -72,7 +72,7 @@ func TestManyFormattedNumbers(t *testing.T) {
 	}
 }
 
-// A member that is wrong about how many numbers it gives out is not believed.
+// A member that is wrong about how many numbers it issues is not believed.
 func TestOtherCountThanAskedFor(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

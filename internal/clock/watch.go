@@ -274,7 +274,7 @@ func (w *Watch) settle(own, other, mono int64) (disputed bool) {
 		w.reference.Store(own)
 		return false
 	}
-	oldest := w.observed.Load() - w.threshold.Load() // no right clock reads less
+	oldest := w.observed.Load() - w.threshold.Load() // no correct clock reads less
 	switch ownBehind, otherBehind := own+mono < oldest, other+mono < oldest; {
 	case ownBehind && !otherBehind, !ownBehind && !otherBehind && !w.agreed && own > other:
 		w.reference.Store(other)

@@ -22,8 +22,8 @@ type Call struct {
 	// Began is before the request was sent, Ended after the answer was received, by
 	// one and the same clock.
 	Began, Ended time.Time
-	// First and Last are the numbers that were given out: all from First to Last. Of
-	// a Read, Last is the number that was said to be the last one given out, or 0 if it
+	// First and Last are the numbers that were issued: all from First to Last. Of
+	// a Read, Last is the number that was said to be the last one issued, or 0 if it
 	// was said that there is none, of a sequence that starts above 0.
 	First, Last int64
 	Read        bool
@@ -59,14 +59,14 @@ func (h *History) Calls() []Call {
 	return slices.Clone(h.calls)
 }
 
-// Numbers returns what was given out, in ascending order of the first numbers.
+// Numbers returns what was issued, in ascending order of the first numbers.
 func Numbers(calls []Call) []Call {
 	given := slices.DeleteFunc(slices.Clone(calls), func(c Call) bool { return c.Read })
 	slices.SortFunc(given, func(a, b Call) int { return cmp.Compare(a.First, b.First) })
 	return given
 }
 
-// CheckUnique fails if a number was given out twice. It takes O(n log n).
+// CheckUnique fails if a number was issued twice. It takes O(n log n).
 func CheckUnique(calls []Call) error {
 	given := Numbers(calls)
 	for i, c := range given {
@@ -82,8 +82,8 @@ func CheckUnique(calls []Call) error {
 
 // CheckOrder fails if the calls did not happen one after the other, each at some
 // moment between its beginning and its end, with ascending numbers: if a call that
-// began after another one's end got a lower number, a number was given out twice, or a
-// read got a number from inside a call, which is given out as a whole. It sees all
+// began after another one's end got a lower number, a number was issued twice, or a
+// read got a number from inside a call, which is issued as a whole. It sees all
 // calls at once, however far apart they are: that judges all pairs, as only the highest
 // number that was answered before a call began counts for it. It takes O(n log n).
 func CheckOrder(calls []Call) error {

@@ -51,13 +51,13 @@ func TestPlantedViolations(t *testing.T) {
 		{"below all", true, []lincheck.Call{next(70, 80, -7, 0)}},
 		{"below one of two", true, []lincheck.Call{next(51, 58, 0, 0)}},
 		{"an old last number", true, []lincheck.Call{read(70, 80, 4)}},
-		{"the middle of what was given out", true, []lincheck.Call{read(70, 80, 15)}},
-		{"the middle of what is being given out", true, []lincheck.Call{read(45, 60, 15)}},
-		{"the first of what is being given out", true, []lincheck.Call{read(45, 60, 10)}},
-		{"the middle of what is given out at the same time, of one call of many", true, []lincheck.Call{next(65, 90, 40, 44), next(65, 90, 21, 25), read(70, 80, 23)}},
+		{"the middle of what was issued", true, []lincheck.Call{read(70, 80, 15)}},
+		{"the middle of what is being issued", true, []lincheck.Call{read(45, 60, 15)}},
+		{"the first of what is being issued", true, []lincheck.Call{read(45, 60, 10)}},
+		{"the middle of what is issued at the same time, of one call of many", true, []lincheck.Call{next(65, 90, 40, 44), next(65, 90, 21, 25), read(70, 80, 23)}},
 		{"a last number not at or below a later number", true, []lincheck.Call{read(11, 12, 4)}},
 		{"last numbers that descend", true, []lincheck.Call{read(70, 71, 30), read(72, 73, 29)}},
-		{"a number that was said to be given out", true, []lincheck.Call{read(70, 71, 30), next(72, 73, 30, 30)}},
+		{"a number that was said to be issued", true, []lincheck.Call{read(70, 71, 30), next(72, 73, 30, 30)}},
 	} {
 		calls := append([]lincheck.Call{next(0, 10, 1, 3), next(20, 50, 4, 4), next(30, 60, 10, 19)}, tc.more...)
 		for name, check := range checkers {

@@ -19,8 +19,8 @@ var ErrUndecided = errors.New("not decided in time")
 // one after the other. It decides what [CheckOrder] does by searching instead of by an
 // argument, and is slower: so the calls are cut into slices of at most size of them that
 // follow one another in time, and each is judged by itself for at most limit. What is
-// not decided by then is an [ErrUndecided]. Each slice starts anew, with no number given out yet:
-// what is wrong only between calls of two slices, such as a number that both gave out,
+// not decided by then is an [ErrUndecided]. Each slice starts anew, with no number issued yet:
+// what is wrong only between calls of two slices, such as a number that both issued,
 // CheckOrder sees and this does not. With a size of all calls, both decide the same.
 func CheckLinear(calls []Call, size int, limit time.Duration) error {
 	byBegin := slices.Clone(calls)
@@ -81,7 +81,7 @@ type counter struct {
 // the last one; a read gets the last one, or one above it that is lost.
 //
 // Nothing but the rank keeps the search from going past a number that is still to be
-// given out, and from trying in vain, in all ways that there are, what could come then.
+// issued, and from trying in vain, in all ways that there are, what could come then.
 var model = porcupine.Model{
 	Init: func() any { return counter{last: math.MinInt64} },
 	Step: func(state, input, _ any) (bool, any) {
@@ -109,7 +109,7 @@ type rankedCall struct {
 }
 
 // ranked ranks calls by their numbers, which is the order that they must have happened in
-// if in any. What was said to be the last number was given out before, and calls that got
+// if in any. What was said to be the last number was issued before, and calls that got
 // the same may as well have happened in the order in which they began.
 func ranked(calls []Call) []rankedCall {
 	all := make([]rankedCall, len(calls))

@@ -21,7 +21,7 @@ func TestAbsenceIsAskedForInTurn(t *testing.T) {
 		t.Error(err)
 	}
 	<-m.asking
-	for range 2 { // the turn is given back
+	for range 2 { // the turn is returned
 		_, err = m.Sequence(t.Context(), "none")
 		if _, unknown := errors.AsType[*UnknownSequenceError](err); !unknown {
 			t.Errorf("there was a turn: %v", err)

@@ -14,7 +14,7 @@ import (
 )
 
 // Changed is a sequence after a change of it, and the change's place in the log: a replica
-// that has applied it gives out no number of before.
+// that has applied it issues no number of before.
 type Changed struct {
 	Sequence fsm.Sequence
 	Index    uint64

@@ -132,7 +132,7 @@ func (c Counter) written(ctx context.Context, n allocator.Numbers) (Numbering, e
 	return c.definition.numbering(n, c.m.clock.Now().Wall), nil
 }
 
-// TryNext is Next if this member's blocks have the numbers now; it does not wait. It gives out
+// TryNext is Next if this member's blocks have the numbers now; it does not wait. It issues
 // none if not ok, for whatever reason, which Next tells.
 func (m *Member) TryNext(name string, count uint64) (n Numbering, ok bool) {
 	if m.counters.get(name) == nil {
@@ -162,9 +162,9 @@ func (c Counter) Last(ctx context.Context) (last int64, ok bool, err error) {
 	return s.Last, s.HasLast, err
 }
 
-// NextAtLeader gives out the next count numbers of a sequence; only the leader can,
+// NextAtLeader issues the next count numbers of a sequence; only the leader can,
 // others fail with [cluster.ErrNotLeader]. Those of a strict sequence are greater
-// (with a negative increment: smaller) than all that were given out before the call. A
+// (with a negative increment: smaller) than all that were issued before the call. A
 // repetition with the same request ID, if it is not empty, is answered with the same numbers.
 func (m *Member) NextAtLeader(ctx context.Context, name string, count uint64, requestID string) (Numbering, error) {
 	for look := 1; ; look++ {
@@ -196,7 +196,7 @@ func (m *Member) nextAtLeader(ctx context.Context, name string, count uint64, re
 	return c.written(ctx, n)
 }
 
-// LastAtLeader is the last number of a sequence that was given out, by anybody if
+// LastAtLeader is the last number of a sequence that was issued, by anybody if
 // it is strict; only the leader can tell.
 func (m *Member) LastAtLeader(ctx context.Context, name string) (last int64, ok bool, err error) {
 	lt := m.leaderTerm.Load()

@@ -87,7 +87,7 @@ func TestNextBesideRequestsWithIDs(t *testing.T) {
 	given := recorded.Load() + plain.Load()
 	// createStrict's blocks have 10 to 100 numbers, and each request with an ID may end one.
 	if limit := given + 100*(recorded.Load()+plain.Load()); s.Last > limit {
-		t.Errorf("%d numbers were given out, and the sequence stands at %d", given, s.Last)
+		t.Errorf("%d numbers were issued, and the sequence stands at %d", given, s.Last)
 	}
 	t.Logf("%d for requests with an ID, %d others, the sequence stands at %d", recorded.Load(), plain.Load(), s.Last)
 }
@@ -116,7 +116,7 @@ func TestLastAfterARepetition(t *testing.T) {
 	}
 }
 
-// Numbers of a repeated answer that nobody saw before count as given out.
+// Numbers of a repeated answer that nobody saw before count as issued.
 func TestLastOfARepetitionThatNobodySaw(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")

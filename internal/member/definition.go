@@ -83,7 +83,7 @@ func (d *definition) periodEnd(period int32) int64 {
 	return end.UnixMilli()
 }
 
-// numbering says how numbers that were given out at a time, in Unix milliseconds, are written.
+// numbering says how numbers that were issued at a time, in Unix milliseconds, are written.
 func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 	answer := Numbering{Numbers: n, Strict: d.strict, Format: d.format}
 	if d.format != nil {
@@ -103,7 +103,7 @@ type Numbering struct {
 	// Format is nil for a sequence without one.
 	Format *sequence.Format
 	// At is the time that dates in the format show, in the sequence's time zone: when the
-	// numbers were given out, but always within their period.
+	// numbers were issued, but always within their period.
 	At time.Time
 }
 

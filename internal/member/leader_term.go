@@ -11,8 +11,8 @@ import (
 
 // leaderTerm is what a leader keeps in memory of strict sequences, for one term.
 //
-// Invariant: numbers that it gives out come from blocks that were granted in its
-// term, after all that earlier leaders gave out, and that it still led in that
+// Invariant: numbers that it issues come from blocks that were granted in its
+// term, after all that earlier leaders issued, and that it still led in that
 // term was confirmed by a majority after they were chosen. So a leader that was
 // replaced and does not know it answers nobody, and of two calls of which one began
 // after the other returned, the later one gets the later number.

@@ -83,7 +83,7 @@ func TestLeaderTermEnds(t *testing.T) {
 }
 
 // The member loses leadership and wins it again while a return waits to be proposed. The later term
-// counts the block as given out, so that the log refuses the return.
+// counts the block as issued, so that the log refuses the return.
 func TestReturnOfAnEarlierTerm(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "s")

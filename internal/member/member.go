@@ -194,7 +194,7 @@ func (m *Member) Ready() error {
 	return i.Ready()
 }
 
-// closeLanes ends issuing and gives the workers back; ctx bounds the giving back.
+// closeLanes ends issuing and releases the workers; ctx bounds that.
 func (m *Member) closeLanes(ctx context.Context) error {
 	m.mu.Lock()
 	m.closed = true // so that no issuer is added any more
@@ -215,17 +215,17 @@ func (m *Member) closeLanes(ctx context.Context) error {
 // polite part.
 func (m *Member) Close(ctx context.Context) error {
 	if m.node.Failure() != nil {
-		// Nothing can be given back through a node that failed; do not wait for it.
+		// Nothing can be returned through a node that failed; do not wait for it.
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithCancel(ctx)
 		cancel()
 	}
 	err := m.closeLanes(ctx)
 	if err != nil {
-		m.logger.Warn("not all workers were given back; they are free when their windows have passed", "error", err)
+		m.logger.Warn("not all workers were released; they are free when their windows have passed", "error", err)
 	}
 	if err := m.closeCounters(ctx); err != nil {
-		m.logger.Warn("not all rests of blocks were given back; their numbers are skipped", "error", err)
+		m.logger.Warn("not all rests of blocks were returned; their numbers are skipped", "error", err)
 	}
 	m.stop()
 	err = m.node.Close(ctx)

@@ -91,7 +91,7 @@ func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 	return m.grant(result, r.Layout, err)
 }
 
-// ReleaseWorker gives a worker back; only the leader can.
+// ReleaseWorker releases a worker; only the leader can.
 func (m *Member) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
 		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], UntilTick: r.Until, NextTick: r.Next,

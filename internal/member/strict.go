@@ -20,7 +20,7 @@ type strictSequence struct {
 	gave position
 }
 
-// position is the last number that was given out; the greater of two is the later.
+// position is the last number that was issued; the greater of two is the later.
 type position struct {
 	known      bool
 	generation uint64
@@ -44,7 +44,7 @@ func (p position) before(q position) bool {
 	}
 }
 
-// advance notes a number that is given out.
+// advance notes a number that is issued.
 func (s *strictSequence) advance(p position) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *strictSequence) next(ctx context.Context, count uint64) (allocator.Numb
 
 // record answers a request that has an ID through the log.
 func (s *strictSequence) record(ctx context.Context, count uint64, requestID string) (Numbering, error) {
-	// What is left in memory comes before the numbers of this request, so it can't be given out
-	// after them; if it can't be given back either, it is skipped.
+	// What is left in memory comes before the numbers of this request, so it can't be issued
+	// after them; if it can't be returned either, it is skipped.
 	_ = s.numbers.Return(ctx)
 	block, granted, err := s.lt.m.allocateBlock(ctx, s.name, count, requestID, s.look)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	return granted.definition.numbering(block.Numbers, granted.atMillis), nil
 }
 
-// last is the last number that was given out by anybody.
+// last is the last number that was issued by anybody.
 func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err error) {
 	if err := s.look(nil); err != nil {
 		return 0, false, err
@@ -103,7 +103,7 @@ func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err e
 }
 
 // look is called before each proposal of a block. When the term begins, and when the sequence was
-// changed, all that was granted counts as given out: this leader has not been granted any of it.
+// changed, all that was granted counts as issued: this leader has not been granted any of it.
 func (s *strictSequence) look(*definition) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ type benchDoc struct {
 	} `json:"check"`
 }
 
-// Everything that bench measures works against members, and they give out nothing twice.
+// Everything that bench measures works against members, and they issue nothing twice.
 func TestBench(t *testing.T) {
 	t.Parallel()
 	m := newMember(t, "m1", "--bootstrap-expect", "1")

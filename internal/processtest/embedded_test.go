@@ -153,7 +153,7 @@ func (f *fleet) live(name string, life int, pause, lives time.Duration) {
 		return got, nil
 	})
 	if life%2 == 1 {
-		_ = c.Close() // so that nothing is given back
+		_ = c.Close() // so that nothing is returned
 	}
 	bounded, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()

@@ -17,7 +17,7 @@ func few() uint32 { return 1 + rand.N[uint32](100) }
 
 // untilWindow waits until a member's window reaches that far, and returns its
 // end. The first windows after a start are short, so that a process that
-// crashes in a loop burns little.
+// crashes in a loop discards little.
 func (m *member) untilWindow(layout string, ahead time.Duration) (end time.Time) {
 	m.t.Helper()
 	until(m.t, fmt.Sprintf("the window of %s reaches %v ahead", m.name, ahead), func() bool {

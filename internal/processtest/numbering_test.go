@@ -89,11 +89,11 @@ func (n *numbering) last(m *member) (int64, error) {
 	return resp.GetLast(), err
 }
 
-// untilNext waits until members give out numbers.
+// untilNext waits until members issue numbers.
 func (n *numbering) untilNext(t *testing.T, members ...*member) {
 	t.Helper()
 	for _, m := range members {
-		until(t, m.name+" gives out numbers", func() bool { return n.next(m, 1) == nil })
+		until(t, m.name+" issues numbers", func() bool { return n.next(m, 1) == nil })
 	}
 }
 
@@ -117,7 +117,7 @@ func (n *numbering) clients(count, readers int) {
 	}
 }
 
-// killed kills a member and starts it again, and waits until all give out numbers.
+// killed kills a member and starts it again, and waits until all issue numbers.
 func (n *numbering) killed(t *testing.T, victim *member) {
 	t.Helper()
 	rest := others(n.members, victim)
@@ -128,6 +128,6 @@ func (n *numbering) killed(t *testing.T, victim *member) {
 	took := time.Since(began)
 	victim.start()
 	n.untilNext(t, victim)
-	t.Logf("killed %s: the others gave out numbers after %v, and it did %v later",
+	t.Logf("killed %s: the others issued numbers after %v, and it did %v later",
 		victim.name, took.Round(time.Millisecond), (time.Since(began) - took).Round(time.Millisecond))
 }

@@ -45,7 +45,7 @@ func TestStrictSequence(t *testing.T) {
 }
 
 // quiet shows that without faults there are no gaps, and that any member knows the
-// last number that any other gave out.
+// last number that any other issued.
 func quiet(t *testing.T, n *numbering) {
 	t.Helper()
 	if last, err := n.last(n.members[1]); err != nil || last != 0 {
@@ -57,13 +57,13 @@ func quiet(t *testing.T, n *numbering) {
 			t.Fatal(err)
 		}
 		if last, err := n.last(o); err != nil || last != int64(10*(i+1)) {
-			t.Errorf("%s says that the last number is %d, %v, after %s gave out %d times 10", o.name, last, err, m.name, i+1)
+			t.Errorf("%s says that the last number is %d, %v, after %s issued %d times 10", o.name, last, err, m.name, i+1)
 		}
 	}
 }
 
 // paused stops the leader's process and lets it go on after a time. Requests that were
-// sent to it meanwhile, and after another leader gave out numbers, it finds when it wakes up.
+// sent to it meanwhile, and after another leader issued numbers, it finds when it wakes up.
 func (n *numbering) paused(t *testing.T, pause time.Duration) {
 	t.Helper()
 	lead := leader(t, n.members)
@@ -80,10 +80,10 @@ func (n *numbering) paused(t *testing.T, pause time.Duration) {
 			late.Go(func() { _ = n.next(lead, 1) })
 			late.Go(func() { _, _ = n.last(lead) })
 		}
-		t.Logf("%s was stopped, %s led and all others gave out numbers after %v", lead.name, next.name, took.Round(time.Millisecond))
+		t.Logf("%s was stopped, %s led and all others issued numbers after %v", lead.name, next.name, took.Round(time.Millisecond))
 	}
 	if took > pause {
-		t.Errorf("the others gave out no numbers for %v while the leader was stopped", took)
+		t.Errorf("the others issued no numbers for %v while the leader was stopped", took)
 	}
 	pass(t, pause-time.Since(began))
 	lead.signal(syscall.SIGCONT)

@@ -45,9 +45,9 @@ func (r *Router) try(ctx context.Context, harmless bool, here func(context.Conte
 	return err
 }
 
-// hold tries until there is no error that another leader would mend, for as long as calls wait
+// hold tries until there is no error that another leader would fix, for as long as calls wait
 // for one.
-func (r *Router) hold(ctx context.Context, try func() error, mends func(error) bool) error {
+func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) bool) error {
 	until := time.Now().Add(Wait)
 	for {
 		changed := r.member.Node().LeaderChanged()
@@ -55,7 +55,7 @@ func (r *Router) hold(ctx context.Context, try func() error, mends func(error) b
 		if errors.Is(err, errReplaced) {
 			until = time.Now().Add(Wait) // the time up to now was not spent without a leader
 		}
-		if err == nil || !mends(err) || time.Now().After(until) {
+		if err == nil || !fixes(err) || time.Now().After(until) {
 			return err
 		}
 		// Jitter, so that held calls do not all arrive at the new leader at once.

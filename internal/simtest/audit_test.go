@@ -114,7 +114,7 @@ func (a *audit) add(p *process, ranges []allocator.Range, after uint64) {
 	}
 }
 
-// take looks whether any of these was issued before.
+// take checks whether any of these was issued before.
 func (a *audit) take(t taken) {
 	t.before = a.cells[t.cell]
 	for i := t.before; i > 0; i = a.taken[i-1].before {

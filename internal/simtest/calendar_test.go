@@ -61,7 +61,7 @@ func (r *rules) period(t time.Time) int32 {
 	return int32(sequence.PeriodAt(resets[r.spec.GetReset_()], t.In(location)))
 }
 
-// timely looks whether an answer is of the right period, and its text of the same.
+// timely checks whether an answer is of the right period, and its text of the same.
 func (s *series) timely(by string, a asked, n member.Numbering) {
 	if _, resets := resets[s.spec.GetReset_()]; !resets {
 		return
@@ -249,7 +249,7 @@ func (w *world) midnight(kind int, moment time.Time) {
 	c.lag.Store(int64(2 * time.Second))
 }
 
-// exceed gives out so many numbers of each sequence whose period began that the next period's
+// exceed issues so many numbers of each sequence whose period began that the next period's
 // would show if they went on.
 func (w *world) exceed(moment time.Time) {
 	w.Helper()

@@ -154,7 +154,7 @@ func isUnknown(err error) bool {
 }
 
 // spread waits until all members that are alive have applied a change, as the server
-// does, and notes it if all have. The leader has, and alone gives out strict numbers.
+// does, and notes it if all have. The leader has, and alone issues strict numbers.
 func (s *series) spread(p *process, c member.Changed) {
 	if p.dead.Load() || c.Index == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// definitions judge the numbers of a sequence by how it was defined when they were given out,
+// definitions judge the numbers of a sequence by how it was defined when they were issued,
 // which their generation tells. What somebody asked for and got no answer to may be in force.
 type definitions struct {
 	asked    map[terms]struct{}
@@ -27,9 +27,9 @@ type edition struct {
 	period     int32
 }
 
-// extent is what was given out of an edition.
+// extent is what was issued of an edition.
 type extent struct {
-	by                           string // the last who gave some out
+	by                           string // the last who issued some
 	some, lowest, highest, steps int64
 	own                          bool // by a member from blocks of its own
 }
@@ -81,7 +81,7 @@ func (s *series) defined(generation uint64, spec *commandv1.SequenceSpec) {
 	}
 }
 
-// judge looks whether an answer is as the sequence was defined. own says that the member that was
+// judge checks whether an answer is as the sequence was defined. own says that the member that was
 // asked had the numbers, whoever leads.
 func (s *series) judge(by string, own bool, n member.Numbering) {
 	first, last := n.First, n.Number(n.Count-1)

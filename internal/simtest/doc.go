@@ -11,9 +11,9 @@
 // Every simulation ends with an audit: no ID was issued twice, each lies in a
 // window that the replicated state machine granted to the very process that
 // issued it, each process's IDs increased, and the observed clock was never
-// further ahead than a clock may be wrong. No number of a sequence was given out
+// further ahead than a clock may be wrong. No number of a sequence was issued
 // twice in a period, strict ones grew in real time over all members, repeated
-// requests got the same answer, and after a change nobody gave out numbers of
+// requests got the same answer, and after a change nobody issued numbers of
 // before (numbers). Each number kept to the steps, the bounds and the mode that the
 // sequence had in its generation, which are changed under load (definitions). A
 // simulation in which too little of that happened fails as well.

@@ -99,7 +99,7 @@ func TestStaleLeaderCannotGrant(t *testing.T) {
 }
 
 // A leader that was replaced and does not know it still has numbers of a strict sequence in memory.
-// The lease alone does not keep it from giving them out: a transfer waits for no lease.
+// The lease alone does not keep it from issuing them: a transfer waits for no lease.
 func TestStaleLeaderGivesNoNumbers(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true, sequences: []rules{{spec: plain("s", strict)}}}, func(w *world) {
@@ -134,7 +134,7 @@ func (w *world) staleLeaders(rounds int) {
 		w.untilAllIssue(recovery)
 		// While raft waits for an answer that was lost, one transfer after the other to that member fails.
 		w.pass(transportTimeout + time.Second)
-		w.until(recovery, "it leads again", func() bool { // and goes on after what others gave out
+		w.until(recovery, "it leads again", func() bool { // and goes on after what others issued
 			if l := w.leader(); l != stale {
 				_, _ = l.proc().member.Node().TransferLeadership(w.Context(), stale.name)
 			}

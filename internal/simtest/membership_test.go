@@ -81,7 +81,7 @@ func TestNonvoterThatRaftDoesNotReachIsNotPromoted(t *testing.T) {
 	})
 }
 
-// The leader can't remove itself: it gives leadership away first, as the server
+// The leader can't remove itself: it transfers leadership first, as the server
 // makes it do.
 func TestRemovalOfTheLeader(t *testing.T) {
 	t.Parallel()
@@ -99,7 +99,7 @@ func TestRemovalOfTheLeader(t *testing.T) {
 			}
 			return err == nil
 		})
-		// It looks for members at intervals of 10 s, and asks when it hears of no leader.
+		// It looks for members at intervals of 10 s, and asks when it learns of no leader.
 		w.until(2*recovery, "it notices", func() bool { return gone.failed() != nil })
 		if err := gone.failed(); !errors.Is(err, cluster.ErrRemoved) {
 			t.Errorf("it failed with %v", err)

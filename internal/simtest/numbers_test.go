@@ -25,7 +25,7 @@ type numbers struct {
 	count  uint64 // numbers
 }
 
-// series is what was given out of one sequence.
+// series is what was issued of one sequence.
 type series struct {
 	*numbers
 	rules
@@ -37,7 +37,7 @@ type series struct {
 	changing int                 // changes that were begun
 	made     [changeKinds]int    // that were made
 	spent    int                 // requests that there were too few numbers for
-	changed  uint64              // the generation that everybody gives out at least
+	changed  uint64              // the generation that everybody issues at least
 	requests []*request          // those with an ID, by age
 	answers  uint64
 	repeated uint64 // answers to requests that had been answered before
@@ -179,7 +179,7 @@ func (s *series) give(by string, a asked, n member.Numbering) position {
 	return last
 }
 
-// take looks whether a number was given before.
+// take checks whether a number was given before.
 func (s *series) take(by string, era uint64, period int32, number int64) {
 	at, bit := stretch{era, period, number >> 6}, uint64(1)<<(number&63)
 	if s.given[at]&bit != 0 {
@@ -212,7 +212,7 @@ func (s *series) afterStart(number int64) int64 {
 	return s.direct(number) - s.direct(s.spec.GetStart())
 }
 
-// text looks whether the text of an answer's first number was given before.
+// text checks whether the text of an answer's first number was given before.
 func (s *series) text(by string, n member.Numbering) {
 	if s.spec.GetFormat() == "" {
 		return

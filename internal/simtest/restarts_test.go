@@ -73,7 +73,7 @@ func TestCrashStormOfAllMembers(t *testing.T) {
 	})
 }
 
-// With a polite end nothing is burned: a lane goes on with the worker it had.
+// With a polite end nothing is discarded: a lane goes on with the worker it had.
 func TestGracefulRestarts(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{lanes: 2, sequences: ofAllKinds()}, func(w *world) {

@@ -120,7 +120,7 @@ func (n *numbers) of(name string) *series {
 type client struct {
 	*process
 	all  []*series
-	seen map[string]position // the last number that this member gave out from its own blocks
+	seen map[string]position // the last number that this member issued from its own blocks
 	sent int
 }
 

@@ -184,7 +184,7 @@ func (m *windowModel) checkDisjoint() {
 		end := int64(math.MinInt64)
 		for _, window := range w.windows {
 			if window[0] >= window[1] {
-				continue // all of it was given back
+				continue // all of it was returned
 			}
 			if window[0] < end {
 				m.v.fail("worker %d of layout %q was granted ticks %d to %d after all below %d", lane.Worker, lane.Layout, window[0], window[1], end)

@@ -64,7 +64,7 @@ func TestGrantsThatBreakARule(t *testing.T) {
 			cmd.GetAcquireWorker().Layout = "other"
 			a(at, cmd, r)
 		}, "which does not exist"},
-		"an observed clock that goes back": {func(a add) {
+		"an observed clock that moves backwards": {func(a add) {
 			a(1, &commandv1.Command{Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}}, fsm.Result{Observed: 1})
 		}, "the observed clock is 1 ms"},
 		"granted to a clock behind": {func(a add) {

@@ -49,15 +49,15 @@ func TestBlocksThatBreakARule(t *testing.T) {
 		"beyond the bounds": {func(a add) { g := granted; g.First = 990; a(allocate(g, "")) }, "expected 0 to 1000"},
 		"beyond 64 bits":    {func(a add) { g := granted; g.First = math.MaxInt64 - 17; a(allocate(g, "")) }, "not all numbers of 64 bits"},
 		"none":              {func(a add) { g := granted; g.Count = 0; a(allocate(g, "")) }, "not all numbers of 64 bits"},
-		"given back": {func(a add) {
+		"returned": {func(a add) {
 			a(giveBack(2, 9))
 			a(allocate(fsm.BlockGrant{First: 102, Count: 10, Increment: 2, Period: 5}, ""))
 		}, ""},
-		"all given back":      {func(a add) { a(giveBack(2, 10)); a(allocate(granted, "")) }, ""},
-		"less was given back": {func(a add) { a(giveBack(2, 9)); a(allocate(granted, "")) }, "were granted already"},
-		"given back twice":    {func(a add) { a(giveBack(2, 1)); a(giveBack(2, 1)) }, "not the end of its last block"},
-		"too much given back": {func(a add) { a(giveBack(2, 11)) }, "not the end of its last block"},
-		"another given back":  {func(a add) { a(giveBack(1, 1)) }, "not the end of its last block"},
+		"all returned":      {func(a add) { a(giveBack(2, 10)); a(allocate(granted, "")) }, ""},
+		"less was returned": {func(a add) { a(giveBack(2, 9)); a(allocate(granted, "")) }, "were granted already"},
+		"returned twice":    {func(a add) { a(giveBack(2, 1)); a(giveBack(2, 1)) }, "not the end of its last block"},
+		"too much returned": {func(a add) { a(giveBack(2, 11)) }, "not the end of its last block"},
+		"another returned":  {func(a add) { a(giveBack(1, 1)) }, "not the end of its last block"},
 		"an answer repeated": {func(a add) {
 			g := granted
 			g.First = 120
@@ -72,7 +72,7 @@ func TestBlocksThatBreakARule(t *testing.T) {
 			g.First, g.Repeated = 122, true
 			a(allocate(g, "id"))
 		}, "never given"},
-		"an answer given back": {func(a add) {
+		"an answer returned": {func(a add) {
 			g := granted
 			g.First = 120
 			a(allocate(g, "id"))

@@ -12,11 +12,11 @@ import (
 )
 
 // Containment checks that every ID that a client was given lies in a window that the
-// committed log granted: its worker's, at a tick that was not given back, and granted to
+// committed log granted: its worker's, at a tick that was not returned, and granted to
 // the process that answered. A process is known by its nonce, of which each start draws its
 // own: whose it is shows with the first ID of a start.
 //
-// Numbers of sequences have to be of blocks that were granted and not given back.
+// Numbers of sequences have to be of blocks that were granted and not returned.
 //
 // IDs of processes that are not known (Start 0) are only compared with the windows. If they are more than
 // one of a hundred, the run is invalid.
@@ -192,7 +192,7 @@ func nearest(windows []raftlog.Window, at int) string {
 	if !w.Released {
 		return fmt.Sprintf("the window of token %d, of %s, ended at %d", w.Token, w.Holder, w.Until)
 	}
-	return fmt.Sprintf("the window of token %d, of %s, was given back from %d on", w.Token, w.Holder, w.Until)
+	return fmt.Sprintf("the window of token %d, of %s, was returned from %d on", w.Token, w.Holder, w.Until)
 }
 
 // name names an ID in a failure.

@@ -11,7 +11,7 @@ import (
 // blockClass is numbers that are a multiple of a step apart.
 type blockClass struct{ step, residue uint64 }
 
-// blockSets is the numbers of each sequence that the log granted and nobody gave back: in
+// blockSets is the numbers of each sequence that the log granted and nobody returned: in
 // each class intervals that are ascending, disjoint and as long as they can be.
 type blockSets map[string]map[blockClass][]interval
 

@@ -20,7 +20,7 @@ func TestContainment(t *testing.T) {
 	}{
 		"all as granted": {with: func(w *world, first, second fsm.Grant) {
 			w.issue(1, 0, 10, 0, 16)
-			w.issue(2, 0, 50, 0, 1) // a tick that start 1 gave back
+			w.issue(2, 0, 50, 0, 1) // a tick that start 1 returned
 			for tick := range int64(20) {
 				w.issue(2, 0, 60+tick, 0, 16)
 			}
@@ -35,7 +35,7 @@ func TestContainment(t *testing.T) {
 		"nothing":         {with: func(*world, fsm.Grant, fsm.Grant) {}, outcome: Invalid, want: "no client was given an ID or a number"},
 		"before a window": {func(w *world, _, _ fsm.Grant) { w.issue(1, 0, 9, 0, 1) }, Fail, "granted to nobody"},
 		"after a window":  {func(w *world, _, second fsm.Grant) { w.issue(0, 0, second.Until, 0, 1) }, Fail, "granted to nobody"},
-		"given back":      {func(w *world, _, _ fsm.Grant) { w.issue(1, 0, 42, 0, 1) }, Fail, "was given back from 40 on"},
+		"returned":        {func(w *world, _, _ fsm.Grant) { w.issue(1, 0, 42, 0, 1) }, Fail, "was returned from 40 on"},
 		"the last of a batch": {func(w *world, _, second fsm.Grant) {
 			w.ids.Add(history.Issued{First: w.layout.Compose(second.Until-1, 0, 0), Step: 1 << 5, Count: 2})
 		}, Fail, "granted to nobody"},
@@ -117,7 +117,7 @@ func TestContainmentOfExtensions(t *testing.T) {
 	wantVerdict(t, Containment(w.finish()), Pass, "")
 }
 
-// Numbers that were granted, and some that were not or were given back.
+// Numbers that were granted, and some that were not or were returned.
 func TestContainmentOfNumbers(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -130,8 +130,8 @@ func TestContainmentOfNumbers(t *testing.T) {
 		"another one":                  {op: history.Op{First: 3, Count: 1, Increment: 3}, bad: true},
 		"another one over Redis":       {op: history.Op{First: 3, Do: history.DoIncr}, bad: true},
 		"before":                       {op: history.Op{First: -10, Count: 1, Increment: 3}, bad: true},
-		"given back":                   {op: history.Op{First: 38, Count: 1, Increment: 3}, bad: true},
-		"some of them given back":      {op: history.Op{First: 32, Count: 3, Increment: 3}, bad: true},
+		"returned":                     {op: history.Op{First: 38, Count: 1, Increment: 3}, bad: true},
+		"some of them returned":        {op: history.Op{First: 32, Count: 3, Increment: 3}, bad: true},
 		"in other steps":               {op: history.Op{First: -7, Count: 2, Increment: 6}, bad: true},
 		"in no steps":                  {op: history.Op{First: -7, Count: 2}, bad: true},
 		"of another sequence":          {op: history.Op{First: -7, Count: 1, Key: "other"}, bad: true},

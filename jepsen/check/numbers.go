@@ -11,7 +11,7 @@ import (
 // sign turns int64 into uint64 that are in the same order, and back.
 const sign = 1 << 63
 
-// hands reports whether an operation gave out numbers of a sequence.
+// hands reports whether an operation issued numbers of a sequence.
 func hands(op history.Op) bool {
 	return op.Outcome == history.OK && (op.Do == history.DoNext || op.Do == history.DoIncr || op.Do == history.DoBlock)
 }

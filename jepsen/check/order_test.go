@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// issued is an ID that a start gave out between two moments.
+// issued is an ID that a start issued between two moments.
 func issued(first uint64, call, ret int64, start uint32) history.Issued {
 	return history.Issued{First: first, Step: 1, Count: 5, Op: uint64(call), Call: call, Return: ret, Start: start, Client: 2}
 }

@@ -26,12 +26,12 @@ const (
 	// peersRemember is how long members and generators go by what they were told of a clock, and
 	// some seconds.
 	peersRemember = int64(35 * time.Second)
-	// detection is how long a process that starts with a wrong clock may take until it has heard of
+	// detection is how long a process that starts with a clock that is off may take until it has heard of
 	// another one: a member asks one a second, once it has joined the gossip.
 	detection = int64(10 * time.Second)
 )
 
-// Refusal fails if a process with a wrong clock issued IDs, or refused them for another reason:
+// Refusal fails if a process with a clock that is off issued IDs, or refused them for another reason:
 //
 //   - one whose clock is behind the observed clock by more than the wait threshold, as the policy
 //     "refuse" has it. What it knows of the observed clock is what it had said itself, or what
@@ -47,11 +47,11 @@ const (
 func Refusal(r *Run) Verdict {
 	v := newVerdict("refusal")
 	if r.Header.WaitThresholdMillis <= 0 || r.Header.MaxOffsetMillis <= 0 {
-		v.invalid("the history does not say how wrong clocks may be")
+		v.invalid("the history does not say how far clocks may be off")
 	} else if err := r.refuses(v); err != nil {
 		v.invalid("%v", err)
 	}
-	v.Summary = fmt.Sprintf("%d times a process had a clock that was steadily off; %d answers were judged and %d refusals, of which %d were due to the clock; %d statuses showed a wrong clock",
+	v.Summary = fmt.Sprintf("%d times a process had a clock that was steadily off; %d answers were judged and %d refusals, of which %d were due to the clock; %d statuses showed a clock that is off",
 		v.Facts["skews"], v.Facts["answers"], v.Facts["refusals"], v.Facts["refusals_due"], v.Facts["statuses_wrong"])
 	return *v
 }
@@ -162,7 +162,7 @@ func (r *Run) started(s skew) int64 {
 	return p.From
 }
 
-// problems fails for statuses that show a wrong clock and do not name it. One that took long may have
+// problems fails for statuses that show a clock that is off and do not name it. One that took long may have
 // been put together before and after something happened.
 func (r *Run) problems(v *Verdict) {
 	for _, s := range r.Statuses {

@@ -14,7 +14,7 @@ func status(at, skew int64) history.Status {
 	return history.Status{
 		Member: "n1", Start: 1, Call: at, Return: at + millisecond, WallNanos: sceneWall + at + millisecond, MemberID: "a", LeaderID: "b", Term: 3,
 		ObservedMillis: (sceneWall+at)/millisecond - 100, ClockMillis: (sceneWall + at + skew) / millisecond,
-		SkewCallNanos: skew, SkewReturnNanos: skew, Problem: "this clock is wrong",
+		SkewCallNanos: skew, SkewReturnNanos: skew, Problem: "this clock is off",
 	}
 }
 
@@ -177,7 +177,7 @@ func TestRefusalWithoutLimits(t *testing.T) {
 	t.Parallel()
 	s := newScene()
 	s.lines[0].Run.WaitThresholdMillis = 0
-	wants(t, Refusal(s.open(t)), Invalid, "how wrong clocks may be")
+	wants(t, Refusal(s.open(t)), Invalid, "how far clocks may be off")
 }
 
 func TestSkewBites(t *testing.T) {
@@ -198,7 +198,7 @@ func TestSkewBites(t *testing.T) {
 		{"bites too much", newScene(lines(back, statuses(changed(right, func(s *history.Status) { s.ClockMillis -= 8 })))...), Invalid, nil},
 		{"a slow answer", newScene(lines(back, statuses(changed(right, func(s *history.Status) { s.Call -= second; s.ClockMillis -= 1000 })))...), Pass, nil},
 		{"set meanwhile", newScene(lines(back, statuses(right, changed(status(201*second, 0), func(s *history.Status) { s.SkewCallNanos = -5 * second; s.ClockMillis -= 2000 })))...), Pass, nil},
-		{"a right clock that is off", newScene(statuses(changed(status(50*second, 0), func(s *history.Status) { s.ClockMillis += 1000 }))...), Invalid, []string{"was set off by 0s"}},
+		{"a clock that is off without a fault", newScene(statuses(changed(status(50*second, 0), func(s *history.Status) { s.ClockMillis += 1000 }))...), Invalid, []string{"was set off by 0s"}},
 		{"no answer", newScene(lines(back, statuses(right, history.Status{Member: "n1", Call: 1, Return: 2, Error: "timeout"}))...), Pass, nil},
 		{"a strobe", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), statuses(changed(status(350*second, 0), func(s *history.Status) { s.ClockMillis += 1000 })))...), Pass, nil},
 		{"a strobe that is too far", newScene(lines(back, statuses(right), strobing(clockFault(300*second, 400*second, second, "n1")), statuses(changed(status(350*second, 0), func(s *history.Status) { s.ClockMillis += 1010 })))...), Invalid, []string{"was off by 1.009s"}},

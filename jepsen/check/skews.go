@@ -34,7 +34,7 @@ func steady(f FaultSpan) bool { return !strobes(f) && !strings.Contains(f.Name, 
 // strobes reports whether a fault flips clocks there and back.
 func strobes(f FaultSpan) bool { return strings.Contains(f.Name, "strobe") }
 
-// skews are the times with wrong clocks, by start: those between two statuses of a process that
+// skews are the times with clocks that are off, by start: those between two statuses of a process that
 // show that the fault was in effect, as the fault itself may have taken a while to be made and to
 // be undone. Generators have no statuses: there the ends are left out.
 //

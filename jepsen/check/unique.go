@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Uniqueness fails if an ID or a number of a sequence was given out twice: over everything
+// Uniqueness fails if an ID or a number of a sequence was issued twice: over everything
 // that clients were given, and in [DefaultBudget] bytes of memory.
 func Uniqueness(r *Run) Verdict { return UniquenessWithin(r, DefaultBudget) }
 
@@ -107,7 +107,7 @@ func (r *Run) findDuplicates(v *Verdict, s *sorter, what func(entry) string) err
 		reach := top.lo + uint64(top.Count) - 1 // never beyond 64 bits: a range does not wrap
 		if begun && e.hi == top.hi && e.lo <= reach {
 			v.Facts["duplicates"]++
-			v.fail("%v was given out twice: %v, and %v", lazily(func() string { return what(e) }), given{r, top.Issued}, given{r, e.Issued})
+			v.fail("%v was issued twice: %v, and %v", lazily(func() string { return what(e) }), given{r, top.Issued}, given{r, e.Issued})
 			if e.lo+uint64(e.Count)-1 <= reach {
 				continue
 			}

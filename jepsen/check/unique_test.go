@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// ids is a range that start 1 gave out.
+// ids is a range that start 1 issued.
 func ids(first, step uint64, count uint32) history.Issued {
 	return history.Issued{First: first, Step: step, Count: count, Op: first % 1000, Call: second, Return: 2 * second, Start: 1, Client: 7}
 }
@@ -36,7 +36,7 @@ func TestUniqueness(t *testing.T) {
 		{"nothing", newScene(), Pass, nil},
 		{"neighbours", newScene().issue("default", ids(1, 1, 100), ids(101, 1, 5), ids(106, 1, 1)), Pass, nil},
 		{"an ID twice", newScene().issue("default", ids(4097, 1, 1), ids(5, 1, 1), ids(4097, 1, 1)), Fail,
-			[]string{`ID 4097 of layout "default" was given out twice: 1 from 4097 on, by operation 97 of client 7, from 1.000000 s to 2.000000 s, start 1`}},
+			[]string{`ID 4097 of layout "default" was issued twice: 1 from 4097 on, by operation 97 of client 7, from 1.000000 s to 2.000000 s, start 1`}},
 		{"at the end of a range", newScene().issue("default", ids(10, 1, 11), ids(20, 1, 1)), Fail, []string{"ID 20 of"}},
 		{"around another", newScene().issue("default", ids(30, 1, 1), ids(10, 1, 50), ids(59, 1, 1)), Fail, []string{"ID 30 of", "ID 59 of"}},
 		{"one number in two layouts", newScene().issue("default", ids(tick, 1, 1)).issue("middle", ids(tick, 1, 1)), Pass, nil},
@@ -48,12 +48,12 @@ func TestUniqueness(t *testing.T) {
 		{"a step of two, with one of the same", newScene().issue("default", ids(100, 2, 3), ids(104, 2, 3)), Fail, []string{"ID 104 of"}},
 		{"data centers", newScene().issue("center", ids(5<<17|3<<12|9, 1, 1), ids(4<<17|3<<12|9, 1, 1), ids(5<<17|4<<12|9, 1, 1)), Pass, nil},
 		{"beyond the layout", newScene().issue("default", ids(1<<63, 1, 1)), Fail, []string{"ID 9223372036854775808 was issued, which is not of layout"}},
-		{"beyond the layout, twice", newScene().issue("default", ids(1<<63, 1, 1), ids(1<<63-5, 1, 6)), Fail, []string{"given out twice"}},
+		{"beyond the layout, twice", newScene().issue("default", ids(1<<63, 1, 1), ids(1<<63-5, 1, 6)), Fail, []string{"issued twice"}},
 		{"ID 0", newScene().issue("default", ids(0, 1, 2)), Fail, []string{"ID 0 of layout"}},
 		{"no such layout", newScene().issue("other", ids(1, 1, 1)), Invalid, []string{`"other"`}},
 
 		{"numbers", newScene().ops(next(1, 1, 10, 1), next(2, 11, 1, 1), next(3, -5, 6, 1)), Pass, nil},
-		{"a number twice", newScene().ops(next(1, 1, 10, 1), next(2, 10, 1, 1)), Fail, []string{`number 10 of sequence "orders" was given out twice`, "operation 1 of client 3", "operation 2 of client 3"}},
+		{"a number twice", newScene().ops(next(1, 1, 10, 1), next(2, 10, 1, 1)), Fail, []string{`number 10 of sequence "orders" was issued twice`, "operation 1 of client 3", "operation 2 of client 3"}},
 		{"a number twice, over Redis", newScene().ops(next(1, 1, 10, 1), as(next(2, 10, 1, 0), func(o *history.Op) { o.Do = history.DoIncr })), Fail, []string{"number 10"}},
 		{"a number twice, in a block", newScene().ops(next(1, 1, 10, 1), as(next(2, 10, 9, 1), func(o *history.Op) { o.Do = history.DoBlock })), Fail, []string{"number 10"}},
 		{"two sequences", newScene().ops(next(1, 1, 10, 1), as(next(2, 10, 1, 1), func(o *history.Op) { o.Key = "b" })), Pass, nil},

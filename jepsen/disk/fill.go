@@ -74,7 +74,7 @@ func (d *Disk) fill(leave int64) (err error) {
 	return f.Sync()
 }
 
-// Free gives back what Fill took. Without a Fill before it does nothing.
+// Free returns what Fill took. Without a Fill before it does nothing.
 func (d *Disk) Free() error {
 	err := os.Remove(filepath.Join(d.under, ballastFile))
 	if errors.Is(err, os.ErrNotExist) {

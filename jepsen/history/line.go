@@ -110,9 +110,9 @@ type Op struct {
 const (
 	DoIDs     = "ids"     // IDs; those of an answer are in a binary file
 	DoNext    = "next"    // numbers of a sequence
-	DoRead    = "read"    // the last number given out of a sequence, in First
+	DoRead    = "read"    // the last number issued of a sequence, in First
 	DoIncr    = "incr"    // a number over the Redis protocol
-	DoBlock   = "block"   // a block of numbers, for a client that gives them out itself
+	DoBlock   = "block"   // a block of numbers, for a client that issues them itself
 	DoReturn  = "return"  // the end of a block; the block's own operation is without it
 	DoAcquire = "acquire" // a worker
 	DoExtend  = "extend"  // a window

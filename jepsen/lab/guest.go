@@ -9,7 +9,7 @@ import (
 )
 
 // Guest is a host of an embedded generator: a program that is no member and issues IDs. It
-// can be cut off, killed, paused, and have a wrong clock, as members can. When its process
+// can be cut off, killed, paused, and have a clock that is off, as members can. When its process
 // ends, it stays down.
 type Guest struct{ machine }
 

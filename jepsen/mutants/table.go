@@ -35,7 +35,7 @@ func Rows() []Row {
 			Where: "nonvoters", Workloads: []string{"strict", "nonvoters"}, Duration: 30 * time.Second, Rate: 400, Events: leavings,
 		},
 		{
-			// A holder extends once more what it has given back.
+			// A holder extends once more what it has returned.
 			Bug: "no-token-check", Workloads: []string{"churn"}, Duration: 15 * time.Second,
 			Expected: []string{logAudit}, OnlyExpected: true,
 		},
@@ -78,7 +78,7 @@ func Rows() []Row {
 			Expected: []string{logAudit},
 		},
 		{
-			// A clock that goes back by less than members wait for comes to the same tick a second time.
+			// A clock that moves backwards by less than members wait for comes to the same tick a second time.
 			Bug: "reset-before-check", Workloads: []string{"ids"}, Duration: 15 * time.Second, Rate: 400,
 			Events: slices.Concat(
 				again(schedule.Event{Fault: "clock-bump", On: nemesis.Leader, Amount: "-200ms", For: lasting(1500 * time.Millisecond)}, 2*time.Second, 15*time.Second),

@@ -37,7 +37,7 @@ type Block struct {
 	First     int64
 	Count     uint64
 	Increment int64
-	Returned  uint64 // how many at the end were given back
+	Returned  uint64 // how many at the end were returned
 	RequestID string // if it answers a request with an ID
 	Repeated  bool   // it is the answer that an earlier one got
 }

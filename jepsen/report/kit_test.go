@@ -159,8 +159,8 @@ func verdicts() []check.Verdict {
 	return []check.Verdict{
 		{Checker: "containment", Outcome: check.Pass, Summary: "All 540 IDs lie in windows.", Facts: map[string]int64{"ids": 540, "failures": 0}},
 		{
-			Checker: "uniqueness", Outcome: check.Fail, Summary: "1 ID of 12 345 was given out twice.", Facts: map[string]int64{"ids": 12345, "failures": 3},
-			Failures: []string{"ID 249908492037525515 was given out by operation 789 of client 4 (member n3, start 3) and by operation 1203 of client 6, 182 ms apart", hostile},
+			Checker: "uniqueness", Outcome: check.Fail, Summary: "1 ID of 12 345 was issued twice.", Facts: map[string]int64{"ids": 12345, "failures": 3},
+			Failures: []string{"ID 249908492037525515 was issued by operation 789 of client 4 (member n3, start 3) and by operation 1203 of client 6, 182 ms apart", hostile},
 		},
 		{Checker: "vacuity", Outcome: check.Invalid, Summary: "1 floor isn't reached.", Failures: []string{"snapshots installed: 0, at least 1 is needed"}},
 	}

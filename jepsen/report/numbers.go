@@ -22,7 +22,7 @@ func (d *digest) numbers() []fact {
 		{"operations", fmt.Sprintf("%s: %s done, %s not done, %s unknown", grouped(d.tally.all),
 			grouped(d.tally.of(history.OK)), grouped(d.tally.of(history.Fail)), grouped(d.tally.of(history.Info)))},
 		{"IDs", ids},
-		{"numbers", grouped(d.tally.numbers) + " of sequences given out"},
+		{"numbers", grouped(d.tally.numbers) + " of sequences issued"},
 		{"latency", d.latency()},
 		{"leader changes", fmt.Sprintf("%s seen, the last leader's term is %d", grouped(d.leaderChanges()), last)},
 		{"processes", fmt.Sprintf("%s, of which %s of members", plural(len(d.Processes), "start"), grouped(d.memberStarts()))},

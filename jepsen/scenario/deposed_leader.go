@@ -19,7 +19,7 @@ import (
 func deposedLeader() Scenario {
 	return Scenario{
 		Name: "pd-9051", Source: "tikv/pd#9051, tikv/pd#9157", Bug: "no-confirm",
-		Other:     "TiKV PD: a member that no longer led went on to give timestamps out and to save them",
+		Other:     "TiKV PD: a member that no longer led went on to issue timestamps and to save them",
 		Loads:     []string{"ids", "strict"},
 		MaxWindow: 6 * time.Second,
 		script: func(s *stage) error {

@@ -18,7 +18,7 @@ import (
 func flippingClock() Scenario {
 	return Scenario{
 		Name: "twitter-snowflake-6", Source: "twitter-archive/snowflake#6", Bug: "reset-before-check",
-		Other: "Twitter's Snowflake: the sequence began anew before a clock that went back was refused; back in that tick, so were the sequences",
+		Other: "Twitter's Snowflake: the sequence began anew before a clock that moved backwards was refused; back in that tick, so were the sequences",
 		Loads: []string{"ids", "strict"},
 		script: func(s *stage) error {
 			m := s.Lab.Founders()[0]

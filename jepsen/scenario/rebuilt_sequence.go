@@ -78,7 +78,7 @@ func (s *stage) endAll(how string, end func() (func() error, error)) error {
 			return err
 		}
 		if after.First <= given {
-			s.violation("all were %s, and %s went on with the number %d, and %d had been given out", how, m.Name, after.First, given)
+			s.violation("all were %s, and %s went on with the number %d, and %d had been issued", how, m.Name, after.First, given)
 		}
 		given = max(given, highest(after))
 	}
@@ -89,7 +89,7 @@ func (s *stage) endAll(how string, end func() (func() error, error)) error {
 	if again.First <= highest(block) {
 		s.violation("all were %s, and a block began with %d after one up to %d", how, again.First, highest(block))
 	}
-	s.see("%s after %d answers: %d given out, %d next", how, numbers.answers.Load(), numbers.highest.Load(), given-2)
+	s.see("%s after %d answers: %d issued, %d next", how, numbers.answers.Load(), numbers.highest.Load(), given-2)
 	return s.well()
 }
 

@@ -47,7 +47,7 @@ func (b *books) add(count int) error {
 			return err
 		}
 		if op.First <= b.highest {
-			b.s.violation("%s gave %s, and %d had been given out", op.Member, told(op), b.highest)
+			b.s.violation("%s gave %s, and %d had been issued", op.Member, told(op), b.highest)
 		}
 		b.next[id], b.highest = op, max(b.highest, highest(op))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/lab"
 )
 
-// stoppedPrimary stops the leader, has another one give numbers out, and lets the first one go
+// stoppedPrimary stops the leader, has another one issue numbers, and lets the first one go
 // on with requests in its queue that came meanwhile; then it hands leadership back to it.
 func stoppedPrimary() Scenario {
 	return Scenario{
@@ -47,7 +47,7 @@ func stoppedPrimary() Scenario {
 				again++
 			}
 			s.need("requests that were queued at a leader that was stopped", queued, 3*queue)
-			s.see("a leader was stopped 3 times while another one gave numbers out: of %d requests in its queue %d were answered with numbers, and %d not; it led %d times again, and gave numbers out", queued, answered, queued-answered, again)
+			s.see("a leader was stopped 3 times while another one issued numbers: of %d requests in its queue %d were answered with numbers, and %d not; it led %d times again, and issued numbers", queued, answered, queued-answered, again)
 			return nil
 		},
 	}

@@ -62,7 +62,7 @@ func (c *Caller) Next(ctx context.Context, m *lab.Member, key string, count uint
 	return c.numbers.next(ctx, m, key, count, id)
 }
 
-// Last asks a member for the last number that was given out; it is in First.
+// Last asks a member for the last number that was issued; it is in First.
 func (c *Caller) Last(ctx context.Context, m *lab.Member, key string) history.Op {
 	return c.numbers.read(ctx, m, key)
 }

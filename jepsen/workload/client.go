@@ -49,7 +49,7 @@ func (c *client) within(ctx context.Context, limit time.Duration, m *lab.Member,
 	if op.Return == 0 {
 		op.Return = history.Now()
 	}
-	if op.Do != history.DoBlock { // whose numbers the caller gives out, and not the member
+	if op.Do != history.DoBlock { // whose numbers the caller issues, and not the member
 		op.Start = c.w.Lab.StartOf(p.LocalAddr, p.Addr)
 	}
 	op.Outcome = history.OK

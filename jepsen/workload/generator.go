@@ -60,7 +60,7 @@ func (g Generator) Run(ctx context.Context, out, log io.Writer) error {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeWithin)
 	defer cancel()
 	if err := own.Close(closing); err != nil {
-		_, _ = fmt.Fprintln(log, "not given back:", err)
+		_, _ = fmt.Fprintln(log, "not returned:", err)
 	}
 	return ids.Close()
 }

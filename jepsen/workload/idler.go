@@ -20,7 +20,7 @@ import (
 
 // idler holds workers for a second or three, by calls of WorkerService, and issues nothing.
 //
-// Now and then it does what a holder does whose clock is wrong, who did not hear an answer, or
+// Now and then it does what a holder does whose clock is off, who did not hear an answer, or
 // whose request was long on its way: it asks with a time that is past, extends once more from an
 // end that is outdated, or after it gave the worker back. All of that has to be refused; the
 // audit of the log says so if it was granted.

@@ -92,8 +92,8 @@ func runRelaxed(ctx context.Context, w *World) error {
 	return nil
 }
 
-// embed gives out numbers as programs do that number on their own, one after the other,
-// each of which lives some seconds and gives back what it has left.
+// embed issues numbers as programs do that number on their own, one after the other,
+// each of which lives some seconds and returns what it has left.
 func (c *client) embed(ctx context.Context, own *product.Client, key string, rate float64) error {
 	for ctx.Err() == nil {
 		blocks, err := product.NewBlocks(own, key, product.WithBlocksFirstSize(20))
@@ -118,14 +118,14 @@ func (c *client) embed(ctx context.Context, own *product.Client, key string, rat
 	return nil
 }
 
-// end closes blocks; what can't be given back stays unused.
+// end closes blocks; what can't be returned stays unused.
 func (c *client) end(ctx context.Context, key string, blocks *product.Blocks) {
 	_, _ = c.through(ctx, history.Op{Do: history.DoReturn, Key: key}, // it is written down
 		func(ctx context.Context, _ *history.Op) error { return blocks.Close(ctx) })
 }
 
 // block asks for a block. With an ID it is asked for until it is there. Without, its end
-// may be given back: its operation is of the beginning only, as others get the end then.
+// may be returned: its operation is of the beginning only, as others get the end then.
 func (c numberer) block(ctx context.Context, key, id string) {
 	count := 10 + rand.Uint32N(90)
 	var granted *snowraftv1.Block

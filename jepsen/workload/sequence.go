@@ -88,7 +88,7 @@ func (c numberer) next(ctx context.Context, m *lab.Member, key string, count uin
 	return op
 }
 
-// read asks a member for the last number that was given out; 0 is none.
+// read asks a member for the last number that was issued; 0 is none.
 func (c numberer) read(ctx context.Context, m *lab.Member, key string) history.Op {
 	op, _ := c.call(ctx, m, history.Op{Do: history.DoRead, Key: key},
 		func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error {

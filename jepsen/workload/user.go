@@ -72,7 +72,7 @@ func keep(to *history.Writer, op history.Op, ranges []product.Range) uint64 {
 	return highest
 }
 
-// generatorOutcome says what is known of a call of a generator: one that failed gave out
+// generatorOutcome says what is known of a call of a generator: one that failed issued
 // no ID, and never will.
 func generatorOutcome(err error) (o history.Outcome, reason string) {
 	if err == nil {

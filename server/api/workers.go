@@ -84,7 +84,7 @@ func (w workers) ListWorkers(ctx context.Context, req *snowraftv1.ListWorkersReq
 	var from uint64
 	if t := req.GetPageToken(); t != "" {
 		if from, err = strconv.ParseUint(t, 10, 64); err != nil {
-			return nil, wire.Invalid(fmt.Sprintf("page_token %q is not one that ListWorkers gave out", t))
+			return nil, wire.Invalid(fmt.Sprintf("page_token %q is not one that ListWorkers issued", t))
 		}
 	}
 	size, err := pageSize(req.GetPageSize())

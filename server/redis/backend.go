@@ -8,15 +8,15 @@ import (
 // Backend is what the Redis protocol needs of a member. It is called from many
 // goroutines. Its errors are read with rpc.FromError.
 type Backend interface {
-	// Next gives out count numbers of a sequence, 1 to 1,000,000: first,
+	// Next issues count numbers of a sequence, 1 to 1,000,000: first,
 	// first+increment, and so on. Reason UNKNOWN_SEQUENCE if there is no such
 	// sequence, SEQUENCE_EXHAUSTED if it has fewer than count left, of which none
-	// is then given out.
+	// is then issued.
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
 	// TryNext is Next if that would not wait, as when the numbers are in memory. It
-	// gives out none if not ok, for whatever reason: Next tells.
+	// issues none if not ok, for whatever reason: Next tells.
 	TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool)
-	// Last is the last number given out, if there is one; of a strict sequence
+	// Last is the last number issued, if there is one; of a strict sequence
 	// linearizably. Reason UNKNOWN_SEQUENCE if there is no such sequence.
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
 	// Exists reports whether there is such a sequence.

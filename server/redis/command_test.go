@@ -194,7 +194,7 @@ func TestAnswers(t *testing.T) {
 		{"INCR $a\r\n", "-ERR key \"$a\": names that begin with \"$\" are reserved; choose another name\r\n"},
 		{"GET \"\\xff\"\r\n", "-ERR key \"\\xff\": expected UTF-8\r\n"},
 		{"EXISTS \"\\xff\" unused\r\n", ":1\r\n"},
-		{"DECR a\r\n", "-ERR DECR is not served: a number that was given out is never taken back. " +
+		{"DECR a\r\n", "-ERR DECR is not served: a number that was issued is never taken back. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
 		{"set a 1\r\n", "-ERR SET is not served: this is Snowraft, where a key is a sequence, served by INCR, INCRBY, GET and EXISTS; " +
 			"to move a sequence on: snowraft seq set NAME VALUE\r\n"},

@@ -4,7 +4,7 @@
 // It answers as a Redis does that has no password, one database and speaks
 // RESP2, so that client libraries work unchanged. What it promises beyond the
 // answers themselves: the answers of a connection come in the order of its
-// commands, a number that was given out is never given out again, whatever
+// commands, a number that was issued is never issued again, whatever
 // happened to the command, and no bytes that a client sends or does not send
 // make it panic or hold more memory than the limits in this package say.
 package redis

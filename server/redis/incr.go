@@ -160,7 +160,7 @@ func (c *conn) answerPending() {
 			c.out = redcon.AppendError(c.out, c.incrError(g, incr.count, err))
 			continue
 		}
-		// Both ends were given out, so what overflows on the way comes back.
+		// Both ends were issued, so what overflows on the way comes back.
 		steps := int64(incr.count) //nolint:gosec // at most limits.Count
 		c.out = redcon.AppendInt(c.out, first+(steps-1)*increment)
 		g.next = first + steps*increment

@@ -53,7 +53,7 @@ func (c *conn) time([][]byte) {
 }
 
 // configGet answers with the settings that redis-benchmark and client libraries ask
-// for, and what is true here: what was given out is on the disks of a majority, which
+// for, and what is true here: what was issued is on the disks of a majority, which
 // Redis would call appendonly.
 func (c *conn) configGet(args [][]byte) {
 	var found []string

@@ -174,7 +174,7 @@ func (l *loop) awoken() {
 	}
 }
 
-// hasOrAwaits reports whether a connection is here. If it is away, it will be given back.
+// hasOrAwaits reports whether a connection is here. If it is away, it will be returned.
 func (l *loop) hasOrAwaits(c *conn) bool {
 	return !c.turns.CompareAndSwap(away, awaited) && c.turns.Load() == here
 }

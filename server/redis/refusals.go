@@ -11,7 +11,7 @@ var refusals = func() map[string]string {
 		"set setnx setex psetex getset getex mset msetnx append setbit rename renamenx restore copy": here +
 			"; to move a sequence on: snowraft seq set NAME VALUE",
 		"del unlink getdel flushdb flushall": here + "; to delete one: snowraft seq delete NAME",
-		"decr decrby": "a number that was given out is never taken back. " +
+		"decr decrby": "a number that was issued is never taken back. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR",
 		"incrbyfloat": "a sequence is of whole numbers: INCR or INCRBY",
 		"expire pexpire expireat pexpireat persist ttl pttl": "a sequence does not expire. " +

@@ -39,7 +39,7 @@ func (r *room) reserve(n int) bool {
 	return true
 }
 
-// release gives back what reserve counted.
+// release returns what reserve counted.
 func (r *room) release(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -313,7 +313,7 @@ func oneClient(addr string, seen *numbers) error {
 			last[key] = n
 			for range max(1, count) {
 				if !seen.add(key, n) {
-					return fmt.Errorf("%s %d was given out twice", key, n)
+					return fmt.Errorf("%s %d was issued twice", key, n)
 				}
 				n -= increments[key]
 			}

@@ -24,7 +24,7 @@ func init() {
 		"incrby": {arity: 3, waits: true, serve: (*conn).incr, key: one, flags: write,
 			summary: "Take the next numbers of a sequence, and answer the last of them"},
 		"get": {arity: 2, calls: true, serve: (*conn).get, key: one, flags: read,
-			summary: "The last number of a sequence that was given out"},
+			summary: "The last number of a sequence that was issued"},
 		"exists": {arity: -2, calls: true, serve: (*conn).exists, key: many, flags: read,
 			summary: "How many of these are sequences"},
 		"snowraft.id": {arity: -1, calls: true, serve: (*conn).generate, flags: write,

@@ -34,7 +34,7 @@ type fakeBackend struct {
 	id    uint64
 	next  map[string]int64
 	err   error             // what everything fails with, if not nil
-	taken int               // numbers given out
+	taken int               // numbers issued
 	once  map[string][]byte // answers by request ID
 }
 

@@ -16,7 +16,7 @@ const leafException = "com.sankuai.inf.leaf.server.exception.LeafServerException
 const (
 	leafNoBlock    = -3 // segment: no block is at hand
 	leafUnknownKey = -2 // segment: nothing has this key
-	leafClockBack  = -3 // snowflake: the clock went back by too much to wait
+	leafClockBack  = -3 // snowflake: the clock moved backwards by too much to wait
 	leafNoID       = -1 // snowflake: no ID after waiting
 )
 
@@ -35,7 +35,7 @@ func (h *handler) segment(w http.ResponseWriter, r *http.Request, key string) er
 // snowflake serves an ID of the default layout. The key is not looked at, as
 // Leaf does not either: would it choose a layout, then one that is created under
 // that name later would change which numbers the key stands for, and they could
-// meet those that it gave out before.
+// meet those that it issued before.
 func (h *handler) snowflake(w http.ResponseWriter, r *http.Request, key string) error {
 	if err := checkLeaf(r, key); err != nil {
 		return err

@@ -85,7 +85,7 @@ func answerText(w http.ResponseWriter, take func([]byte) ([]byte, error)) error 
 	return nil
 }
 
-// announceText sets the headers of numbers. Each of them is given out once, so that
+// announceText sets the headers of numbers. Each of them is issued once, so that
 // nothing on the way may answer with them again.
 func announceText(w http.ResponseWriter, contentType []string) {
 	h := w.Header()

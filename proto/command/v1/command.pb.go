@@ -85,7 +85,7 @@ func (FieldKind) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{0}
 }
 
-// RollbackPolicy is what happens when a clock went back by more than the wait threshold.
+// RollbackPolicy is what happens when a clock moved backwards by more than the wait threshold.
 type RollbackPolicy int32
 
 const (
@@ -1046,7 +1046,7 @@ func (x *ExtendWindow) GetExtensionId() uint64 {
 	return 0
 }
 
-// ReleaseWorker gives a worker back and lowers its high-water to next_tick.
+// ReleaseWorker releases a worker and lowers its high-water to next_tick.
 type ReleaseWorker struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	Layout    string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
@@ -1901,10 +1901,10 @@ type ReturnBlock struct {
 	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The token of the block, which must be the last one granted.
 	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
-	// How many numbers at the block's end were not given out.
+	// How many numbers at the block's end were not issued.
 	Unused uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
 	// The leader term in which the block was granted and the log must have this command: later leaders
-	// count all of the block as given out. 0 for a block of a relaxed sequence.
+	// count all of the block as issued. 0 for a block of a relaxed sequence.
 	Term          uint64 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

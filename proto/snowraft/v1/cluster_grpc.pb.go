@@ -54,7 +54,7 @@ type ClusterServiceClient interface {
 	// UpdateConfig changes the fields that the mask names.
 	UpdateConfig(ctx context.Context, in *UpdateConfigRequest, opts ...grpc.CallOption) (*UpdateConfigResponse, error)
 	// ResetObservedClock sets the observed clock to the leader's clock: the way
-	// out after a wrong clock raised it. Windows go on protecting uniqueness.
+	// out after a clock that is off raised it. Windows go on protecting uniqueness.
 	ResetObservedClock(ctx context.Context, in *ResetObservedClockRequest, opts ...grpc.CallOption) (*ResetObservedClockResponse, error)
 }
 
@@ -180,7 +180,7 @@ type ClusterServiceServer interface {
 	// UpdateConfig changes the fields that the mask names.
 	UpdateConfig(context.Context, *UpdateConfigRequest) (*UpdateConfigResponse, error)
 	// ResetObservedClock sets the observed clock to the leader's clock: the way
-	// out after a wrong clock raised it. Windows go on protecting uniqueness.
+	// out after a clock that is off raised it. Windows go on protecting uniqueness.
 	ResetObservedClock(context.Context, *ResetObservedClockRequest) (*ResetObservedClockResponse, error)
 	mustEmbedUnimplementedClusterServiceServer()
 }

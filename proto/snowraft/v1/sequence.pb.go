@@ -717,7 +717,7 @@ type UpdateSequenceResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Members that did not answer in time, by name: until they know of the change, they may
-	// go on giving out numbers of the blocks that they hold.
+	// go on issuing numbers of the blocks that they hold.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -1495,7 +1495,7 @@ type ReturnBlockRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Token    uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
-	// How many numbers at the block's end were not given out.
+	// How many numbers at the block's end were not issued.
 	Unused        uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -46,14 +46,14 @@ type SequenceServiceClient interface {
 	ListSequences(ctx context.Context, in *ListSequencesRequest, opts ...grpc.CallOption) (*ListSequencesResponse, error)
 	// UpdateSequence changes the fields that the mask names.
 	UpdateSequence(ctx context.Context, in *UpdateSequenceRequest, opts ...grpc.CallOption) (*UpdateSequenceResponse, error)
-	// DeleteSequence deletes a sequence. What it gave out is remembered.
+	// DeleteSequence deletes a sequence. What it issued is remembered.
 	DeleteSequence(ctx context.Context, in *DeleteSequenceRequest, opts ...grpc.CallOption) (*DeleteSequenceResponse, error)
 	// SetNext makes a sequence go on with a number.
 	SetNext(ctx context.Context, in *SetNextRequest, opts ...grpc.CallOption) (*SetNextResponse, error)
-	// NextNumbers gives out the next count numbers. A reply that is lost is numbers that are
+	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
 	NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error)
-	// GetLast tells the last number that was given out: of a strict sequence
+	// GetLast tells the last number that was issued: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to whoever numbers on its own: members, and
@@ -186,14 +186,14 @@ type SequenceServiceServer interface {
 	ListSequences(context.Context, *ListSequencesRequest) (*ListSequencesResponse, error)
 	// UpdateSequence changes the fields that the mask names.
 	UpdateSequence(context.Context, *UpdateSequenceRequest) (*UpdateSequenceResponse, error)
-	// DeleteSequence deletes a sequence. What it gave out is remembered.
+	// DeleteSequence deletes a sequence. What it issued is remembered.
 	DeleteSequence(context.Context, *DeleteSequenceRequest) (*DeleteSequenceResponse, error)
 	// SetNext makes a sequence go on with a number.
 	SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error)
-	// NextNumbers gives out the next count numbers. A reply that is lost is numbers that are
+	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
 	NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error)
-	// GetLast tells the last number that was given out: of a strict sequence
+	// GetLast tells the last number that was issued: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to whoever numbers on its own: members, and

@@ -223,7 +223,7 @@ type Grant struct {
 	WaitThresholdMs int64 `protobuf:"varint,6,opt,name=wait_threshold_ms,json=waitThresholdMs,proto3" json:"wait_threshold_ms,omitempty"`
 	// The longest window that the cluster grants.
 	MaxWindowMs int64 `protobuf:"varint,7,opt,name=max_window_ms,json=maxWindowMs,proto3" json:"max_window_ms,omitempty"`
-	// Take another worker instead of refusing when the clock went back too far.
+	// Take another worker instead of refusing when the clock moved backwards too far.
 	Swap          bool `protobuf:"varint,8,opt,name=swap,proto3" json:"swap,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -41,7 +41,7 @@ type WorkerServiceClient interface {
 	// worker's last extension is harmless: it gets the window as it is. Only the holder repeats
 	// it, because clock_at_ms has to be its clock at that time.
 	ExtendWindow(ctx context.Context, in *ExtendWindowRequest, opts ...grpc.CallOption) (*ExtendWindowResponse, error)
-	// ReleaseWorker gives a worker back.
+	// ReleaseWorker releases a worker.
 	ReleaseWorker(ctx context.Context, in *ReleaseWorkerRequest, opts ...grpc.CallOption) (*ReleaseWorkerResponse, error)
 	// ListWorkers lists the workers that were ever granted.
 	ListWorkers(ctx context.Context, in *ListWorkersRequest, opts ...grpc.CallOption) (*ListWorkersResponse, error)
@@ -111,7 +111,7 @@ type WorkerServiceServer interface {
 	// worker's last extension is harmless: it gets the window as it is. Only the holder repeats
 	// it, because clock_at_ms has to be its clock at that time.
 	ExtendWindow(context.Context, *ExtendWindowRequest) (*ExtendWindowResponse, error)
-	// ReleaseWorker gives a worker back.
+	// ReleaseWorker releases a worker.
 	ReleaseWorker(context.Context, *ReleaseWorkerRequest) (*ReleaseWorkerResponse, error)
 	// ListWorkers lists the workers that were ever granted.
 	ListWorkers(context.Context, *ListWorkersRequest) (*ListWorkersResponse, error)

@@ -42,7 +42,7 @@ type config struct {
 
 // target is what a bench command asks. The rest is the same for all.
 type target struct {
-	noun      string // what it gives out, in the plural
+	noun      string // what it issues, in the plural
 	port      int
 	setting   bool // SNOWRAFT_ADDR names the addresses
 	batch     int  // the largest
