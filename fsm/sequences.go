@@ -38,7 +38,7 @@ func (s sequences) named(name string) (*sequence, *Refused) {
 	if q, ok := s.live.Get(name); ok {
 		return q, nil
 	}
-	return nil, refuse(commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE, "there is no sequence %.128q: create it first", name)
+	return nil, refuse(commandv1.Refusal_REFUSAL_UNKNOWN_SEQUENCE, "sequence %.128q does not exist; create it first", name)
 }
 
 // put adds or replaces a live sequence.

@@ -76,7 +76,7 @@ func TestRedisRefusals(t *testing.T) {
 	}
 	answers := bufio.NewReader(conn)
 	for _, want := range []string{
-		"-ERR there is no sequence \"orders\": create it with \"snowraft seq create orders\"\r\n", "-ERR wrong number of arguments for 'incr' command\r\n",
+		"-ERR sequence \"orders\" does not exist; create it with \"snowraft seq create orders\"\r\n", "-ERR wrong number of arguments for 'incr' command\r\n",
 	} {
 		if got, err := answers.ReadString('\n'); got != want || err != nil {
 			t.Errorf("%q, %v, expected %q", got, err, want)

@@ -20,7 +20,7 @@ func TestConfigSaysWhatAnIncrementCreates(t *testing.T) {
 	}
 	refused := func(at, key string) {
 		t.Helper()
-		if got, want := incr[at](key), `-ERR there is no sequence "`+key+`": create it with "snowraft seq create `+key+`"`; !strings.HasPrefix(got, want) {
+		if got, want := incr[at](key), `-ERR sequence "`+key+`" does not exist; create it with "snowraft seq create `+key+`"`; !strings.HasPrefix(got, want) {
 			t.Errorf("INCR %s at %s: %q, want %q", key, at, got, want)
 		}
 	}

@@ -107,7 +107,7 @@ func TestUnreachedMembers(t *testing.T) {
 func TestSequenceRefusals(t *testing.T) {
 	t.Parallel()
 	for line, e := range map[string]*rpc.Error{
-		"seq next ordes":             {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: `there is no sequence "ordes": did you mean "orders"?`},
+		"seq next ordes":             {Code: codes.NotFound, Reason: rpc.UnknownSequence, Message: `sequence "ordes" does not exist; did you mean "orders"?`},
 		"seq create orders --min 0":  {Code: codes.AlreadyExists, Reason: rpc.SequenceExists, Message: "another"},
 		"seq next countdown":         {Code: codes.ResourceExhausted, Reason: rpc.SequenceExhausted, Message: "no number is left"},
 		"seq set orders 1":           {Code: codes.FailedPrecondition, Reason: rpc.WouldRepeat, Message: "1 to 100 would repeat"},

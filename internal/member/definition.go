@@ -134,13 +134,13 @@ func (e *UnknownSequenceError) Error() string {
 	case e.Never != nil:
 		return "unknown sequence: " + e.Never.Error()
 	case len(e.Near) == 0:
-		return fmt.Sprintf("there is no sequence %q: create it with \"snowraft seq create %s\"", e.Sequence, argument(e.Sequence))
+		return fmt.Sprintf("sequence %q does not exist; create it with \"snowraft seq create %s\"", e.Sequence, argument(e.Sequence))
 	}
 	var near []string
 	for _, name := range e.Near {
 		near = append(near, strconv.Quote(name))
 	}
-	return fmt.Sprintf("there is no sequence %q: use %s, or create it with \"snowraft seq create %s\"", e.Sequence, strings.Join(near, " or "), argument(e.Sequence))
+	return fmt.Sprintf("sequence %q does not exist; use %s, or create it with \"snowraft seq create %s\"", e.Sequence, strings.Join(near, " or "), argument(e.Sequence))
 }
 
 // argument returns a name as a shell takes it unquoted, or NAME if the shell would take it for more.

@@ -11,11 +11,11 @@ func TestUnknownSequences(t *testing.T) {
 	m := openOne(t)
 	createStrict(t, m, "orders")
 	for name, want := range map[string]string{
-		"xyz":                    `there is no sequence "xyz": create it with "snowraft seq create xyz"`,
-		"shop/äöü:1":             `there is no sequence "shop/äöü:1": create it with "snowraft seq create shop/äöü:1"`,
-		"a;reboot":               `there is no sequence "a;reboot": create it with "snowraft seq create NAME"`,
-		"--force":                `there is no sequence "--force": create it with "snowraft seq create NAME"`,
-		"order":                  `there is no sequence "order": use "orders", or create it with "snowraft seq create order"`,
+		"xyz":                    `sequence "xyz" does not exist; create it with "snowraft seq create xyz"`,
+		"shop/äöü:1":             `sequence "shop/äöü:1" does not exist; create it with "snowraft seq create shop/äöü:1"`,
+		"a;reboot":               `sequence "a;reboot" does not exist; create it with "snowraft seq create NAME"`,
+		"--force":                `sequence "--force" does not exist; create it with "snowraft seq create NAME"`,
+		"order":                  `sequence "order" does not exist; use "orders", or create it with "snowraft seq create order"`,
 		"a b":                    `unknown sequence: sequence name "a b": U+0020 at byte 1 is a space or invisible; use visible characters`,
 		"\xff":                   `unknown sequence: sequence name "\xff": expected UTF-8`,
 		"":                       `unknown sequence: sequence name of 0 bytes: expected 1 to 128 bytes`,
