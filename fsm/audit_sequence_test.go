@@ -185,7 +185,7 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 	if was, ok := q.answers[string(c.GetRequestId())]; ok && observed-was.AtMillis <= answerMillis {
 		was.Repeated, was.Token = true, index
 		// The block may have been short, and the bounds been moved since.
-		if reason == invalidArgument && was.Count < c.GetCount() || reason == 0 && b == was {
+		if reason == idReused && was.Count < c.GetCount() || reason == 0 && b == was {
 			return nil
 		}
 		return violated("answer", "%v gave %v, %+v, expected %+v", c, reason, b, was)
