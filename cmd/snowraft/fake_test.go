@@ -27,7 +27,7 @@ type fakeAPI struct {
 
 	address    string
 	stop       func()
-	unreached  []string // by changes of sequences
+	unreached  []string // by changes of sequences and of the configuration
 	leaderless bool
 	short      bool // of the numbers asked for
 
@@ -227,7 +227,7 @@ func (f *fakeAPI) GetConfig(context.Context, *snowraftv1.GetConfigRequest) (*sno
 }
 
 func (f *fakeAPI) UpdateConfig(context.Context, *snowraftv1.UpdateConfigRequest) (*snowraftv1.UpdateConfigResponse, error) {
-	return &snowraftv1.UpdateConfigResponse{Config: fakeConfig}, nil
+	return &snowraftv1.UpdateConfigResponse{Config: fakeConfig, UnreachedMembers: f.unreached}, nil
 }
 
 func (f *fakeAPI) ResetObservedClock(context.Context, *snowraftv1.ResetObservedClockRequest) (*snowraftv1.ResetObservedClockResponse, error) {

@@ -89,10 +89,11 @@ func TestUnreachedMembers(t *testing.T) {
 	f.unreached = []string{"b", "c"}
 	const stale = "until they learn of the change, they may issue numbers of the blocks that they hold"
 	for line, means := range map[string]string{
-		"seq create orders":         "they may not know the sequence yet",
-		"seq update orders --max 9": stale,
-		"seq set orders 9":          stale,
-		"seq delete orders":         stale,
+		"seq create orders":          "they may not know the sequence yet",
+		"seq update orders --max 9":  stale,
+		"seq set orders 9":           stale,
+		"seq delete orders":          stale,
+		"config set --rollback swap": "until they learn of the change, they may follow the configuration of before",
 	} {
 		stdout, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "-o", "json")...)
 		if want := "snowraft: warning: change committed; not acknowledged in time by members: b, c; " + means + "\n"; code != cli.ExitDone || stderr != want {

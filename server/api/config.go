@@ -34,7 +34,9 @@ func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.Updat
 	if err != nil {
 		return nil, err
 	}
-	return &snowraftv1.UpdateConfigResponse{Config: ConfigMessage(config)}, nil
+	return &snowraftv1.UpdateConfigResponse{
+		Config: ConfigMessage(config), UnreachedMembers: c.spread(ctx, config.GetGeneration()),
+	}, nil
 }
 
 // configFields returns the names of the fields that an update changes.

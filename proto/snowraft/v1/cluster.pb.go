@@ -1315,10 +1315,12 @@ func (x *UpdateConfigRequest) GetExpectedGeneration() uint64 {
 }
 
 type UpdateConfigResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Config        *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Config *Config                `protobuf:"bytes,1,opt,name=config,proto3" json:"config,omitempty"`
+	// Members that did not answer in time, by name: until they do, they may follow the configuration of before.
+	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *UpdateConfigResponse) Reset() {
@@ -1354,6 +1356,13 @@ func (*UpdateConfigResponse) Descriptor() ([]byte, []int) {
 func (x *UpdateConfigResponse) GetConfig() *Config {
 	if x != nil {
 		return x.Config
+	}
+	return nil
+}
+
+func (x *UpdateConfigResponse) GetUnreachedMembers() []string {
+	if x != nil {
+		return x.UnreachedMembers
 	}
 	return nil
 }
@@ -1535,9 +1544,10 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\vupdate_mask\x18\x02 \x01(\v2\x1a.google.protobuf.FieldMaskR\n" +
 	"updateMask\x124\n" +
 	"\x13expected_generation\x18\x03 \x01(\x04H\x00R\x12expectedGeneration\x88\x01\x01B\x16\n" +
-	"\x14_expected_generation\"C\n" +
+	"\x14_expected_generation\"p\n" +
 	"\x14UpdateConfigResponse\x12+\n" +
-	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\x1b\n" +
+	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\x12+\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\x1b\n" +
 	"\x19ResetObservedClockRequest\"M\n" +
 	"\x1aResetObservedClockResponse\x12/\n" +
 	"\x14observed_clock_at_ms\x18\x01 \x01(\x03R\x11observedClockAtMs*Z\n" +

@@ -49,7 +49,8 @@ type ClusterServiceClient interface {
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
 	// Leave makes the member that is asked leave the cluster and end.
 	Leave(ctx context.Context, in *LeaveRequest, opts ...grpc.CallOption) (*LeaveResponse, error)
-	// GetConfig answers from the replica of the member that is asked.
+	// GetConfig answers from the replica of the member that is asked. The replica may be behind by a moment, or by more
+	// while the member is cut off.
 	GetConfig(ctx context.Context, in *GetConfigRequest, opts ...grpc.CallOption) (*GetConfigResponse, error)
 	// UpdateConfig changes the fields that the mask names.
 	UpdateConfig(ctx context.Context, in *UpdateConfigRequest, opts ...grpc.CallOption) (*UpdateConfigResponse, error)
@@ -175,7 +176,8 @@ type ClusterServiceServer interface {
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
 	// Leave makes the member that is asked leave the cluster and end.
 	Leave(context.Context, *LeaveRequest) (*LeaveResponse, error)
-	// GetConfig answers from the replica of the member that is asked.
+	// GetConfig answers from the replica of the member that is asked. The replica may be behind by a moment, or by more
+	// while the member is cut off.
 	GetConfig(context.Context, *GetConfigRequest) (*GetConfigResponse, error)
 	// UpdateConfig changes the fields that the mask names.
 	UpdateConfig(context.Context, *UpdateConfigRequest) (*UpdateConfigResponse, error)

@@ -42,6 +42,13 @@ func (a *App) Warn(format string, args ...any) {
 	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft: warning:"), fmt.Sprintf(format, args...))
 }
 
+// WarnUnreached warns of members that did not acknowledge a change in time, and of the consequence.
+func (a *App) WarnUnreached(members []string, consequence string) {
+	if len(members) > 0 {
+		a.Warn("change committed; not acknowledged in time by members: %s; %s", strings.Join(members, ", "), consequence)
+	}
+}
+
 // printError prints an error as text or, if that was asked for and can be, as a google.rpc.Status.
 func (a *App) printError(err error) {
 	if a.JSONErrors {

@@ -94,7 +94,8 @@ keep their values. A longer --max-window counts from the next extension of each
 window; a shorter one does not revoke granted windows. With --redis-create, a client that
 increments a key before its sequence was created or moved gets the numbers 1, 2, 3.
 
-"config get" shows the generation, which grows with each change.`,
+The command waits until all live members know the change. "config get" shows the
+generation, which grows with each change.`,
 		Example: `  snowraft config set --max-window 30m
   snowraft config set --rollback swap --wait-threshold 2s
   snowraft config set --redis-create strict
@@ -137,6 +138,7 @@ increments a key before its sequence was created or moved gets the numbers 1, 2,
 		if err != nil {
 			return err
 		}
+		a.WarnUnreached(resp.GetUnreachedMembers(), "until they learn of the change, they may follow the configuration of before")
 		return showConfig(out, resp)
 	})
 }

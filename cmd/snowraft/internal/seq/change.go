@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -22,7 +21,7 @@ type changed interface {
 // printChanged prints the sequence in the answer to a change, and what was done to it.
 // A warning names the members that were not reached, and what that means.
 func printChanged(a *cli.App, p *cli.Printer, done string, resp changed, meaning string) error {
-	warnUnreached(a, resp.GetUnreachedMembers(), meaning)
+	a.WarnUnreached(resp.GetUnreachedMembers(), meaning)
 	s := resp.GetSequence()
 	left := "no number left"
 	if n := next(s); n != "" {
@@ -33,13 +32,6 @@ func printChanged(a *cli.App, p *cli.Printer, done string, resp changed, meaning
 
 // oldBlocks is what a change means to members that were not reached.
 const oldBlocks = "until they learn of the change, they may issue numbers of the blocks that they hold"
-
-// warnUnreached tells people that members did not answer in time, and what that means.
-func warnUnreached(a *cli.App, members []string, meaning string) {
-	if len(members) > 0 {
-		a.Warn("change committed; not acknowledged in time by members: %s; %s", strings.Join(members, ", "), meaning)
-	}
-}
 
 func newSet(a *cli.App) *cobra.Command {
 	var force bool
@@ -101,7 +93,7 @@ of this name does not repeat them by accident (see "snowraft seq create").`,
 		if err != nil {
 			return err
 		}
-		warnUnreached(a, resp.GetUnreachedMembers(), oldBlocks)
+		a.WarnUnreached(resp.GetUnreachedMembers(), oldBlocks)
 		return out.Answer(resp, cli.Line("deleted sequence %q", args[0]))
 	})
 }
