@@ -43,10 +43,10 @@ func newAuditSequences() map[string]*auditSequence {
 }
 
 // checkSequences is check for the commands of sequences.
-func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, observed int64, r Result) (mine bool, err error) {
+func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, config *commandv1.Config, observed int64, r Result) (mine bool, err error) {
 	switch body := cmd.GetBody().(type) {
 	case *commandv1.Command_CreateSequence:
-		return true, a.sequences[body.CreateSequence.GetSpec().GetName()].create(index, body.CreateSequence, r)
+		return true, a.sequences[body.CreateSequence.GetSpec().GetName()].create(index, body.CreateSequence, config, r)
 	case *commandv1.Command_UpdateSequence:
 		return true, a.sequences[body.UpdateSequence.GetSpec().GetName()].update(index, body.UpdateSequence, r)
 	case *commandv1.Command_DeleteSequence:
@@ -75,10 +75,20 @@ func (q *auditSequence) remove(index uint64, c *commandv1.DeleteSequence, r Resu
 	return nil
 }
 
-func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, r Result) error {
+func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config *commandv1.Config, r Result) error {
 	reason := reasonOf(r)
+	spec, want := c.GetSpec(), commandv1.Refusal(0)
+	if c.GetOnDemand() {
+		spec, want = q.onDemand(c, config)
+	}
+	if want != 0 || reason == redisCreateOff {
+		if reason != want {
+			return violated("rules", "%v with the configuration %v gave %v, expected %v", c, config, reason, want)
+		}
+		return nil
+	}
 	if q.live {
-		if same := proto.Equal(q.spec, c.GetSpec()); same != (reason == 0) || !same && reason != sequenceExists || same && r.Sequence.Generation != q.generation {
+		if same := proto.Equal(q.spec, spec); same != (reason == 0) || !same && reason != sequenceExists || same && r.Sequence.Generation != q.generation {
 			return violated("rules", "creating what exists gave %v, %+v", reason, r.Sequence)
 		}
 		return nil
@@ -108,8 +118,8 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, r Resu
 	}
 	q.live, q.answers = true, map[string]BlockGrant{}
 	q.adopt(index, r.Sequence)
-	if q.next == nil || *q.next != c.GetSpec().GetStart() {
-		return violated("rules", "%+v does not begin at its start", r.Sequence)
+	if q.next == nil || *q.next != spec.GetStart() || !proto.Equal(q.spec, spec) {
+		return violated("rules", "%+v does not begin at the start of %v", r.Sequence, spec)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (a *audit) check(index, term uint64, cmd *commandv1.Command, config *comman
 	case *commandv1.Command_ReleaseWorker:
 		return a.layouts[body.ReleaseWorker.GetLayout()].release(body.ReleaseWorker, r)
 	}
-	if mine, err := a.checkSequences(index, term, cmd, observed, r); mine {
+	if mine, err := a.checkSequences(index, term, cmd, config, observed, r); mine {
 		return err
 	}
 	if r.Err != nil && cmd.GetCreateLayout() == nil && cmd.GetSetConfig() == nil {

@@ -139,8 +139,8 @@ func (w *world) administer(p *process) {
 	cmd := &commandv1.Command{}
 	switch kind := w.choose("admin", 8); {
 	case q.Spec == nil || kind == 0:
-		c := &commandv1.CreateSequence{Spec: spec, Force: force, Period: w.period(p, spec.GetReset_())}
-		if force {
+		c := &commandv1.CreateSequence{Spec: spec, Force: force, Period: w.period(p, spec.GetReset_()), OnDemand: w.choose("on demand", 4) == 0}
+		if force && !c.GetOnDemand() {
 			w.machines[w.choose("replica", len(w.machines))].View(func(s *State) { c.Replaces = new(s.DeletedGeneration(name)) })
 		}
 		cmd.Body = &commandv1.Command_CreateSequence{CreateSequence: c}

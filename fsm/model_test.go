@@ -231,7 +231,7 @@ func (w *world) setConfig() error {
 			WaitThresholdMs:  []int64{1, 250, 1000}[w.choose("threshold", 3)],
 			MaxClockOffsetMs: 500,
 			Rollback:         commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
-			RedisCreate:      commandv1.AutoCreate_AUTO_CREATE_OFF,
+			RedisCreate:      commandv1.AutoCreate(1 + w.choose("create", 3)),
 		},
 		Generation: []uint64{w.machines[0].ConfigValue().GetGeneration(), 0}[w.choose("generation", 2)],
 	}}})

@@ -6,8 +6,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// createSequence adds a sequence. Repeating it with the same specification changes
-// nothing and succeeds. Numbers that a deleted sequence of that name issued in the
+// createSequence adds a sequence. Repeating it with the same specification, or on demand,
+// changes nothing and succeeds. Numbers that a deleted sequence of that name issued in the
 // same period are not issued again unless forced; who forces that says of which
 // deleted sequence, as another may have been deleted since.
 func (s *State) createSequence(e entry) Result {
@@ -19,12 +19,22 @@ func (s *State) createSequence(e entry) Result {
 	if err := spec.checkPeriod(c.GetPeriod()); err != nil {
 		return Result{Err: invalid("%v", err)}
 	}
+	if c.GetOnDemand() && (c.GetForce() || c.Replaces != nil) {
+		return Result{Err: invalid("a creation on demand cannot be forced")}
+	}
 	if existing, ok := s.sequences.live.Get(name); ok {
-		if *existing.spec != *spec {
+		if !c.GetOnDemand() && *existing.spec != *spec {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS,
 				"sequence %q exists with another specification; update it, or choose another name", name)}
 		}
 		return Result{Sequence: existing.view()}
+	}
+	if c.GetOnDemand() {
+		mode, refused := s.modeOnDemand(name)
+		if refused != nil {
+			return Result{Err: refused}
+		}
+		spec.mode = uint8(mode)
 	}
 	q := &sequence{
 		name: name, spec: s.sequences.shared(name, spec), created: e.now,
@@ -49,6 +59,18 @@ func (s *State) createSequence(e entry) Result {
 	s.sequences.put(q)
 	s.sequenceRevision++
 	return Result{Sequence: q.view()}
+}
+
+// modeOnDemand returns the mode in which the configuration lets an INCR create a sequence.
+func (s *State) modeOnDemand(name string) (commandv1.SequenceMode, *Refused) {
+	switch s.Config().GetRedisCreate() {
+	case commandv1.AutoCreate_AUTO_CREATE_RELAXED:
+		return commandv1.SequenceMode_SEQUENCE_MODE_RELAXED, nil
+	case commandv1.AutoCreate_AUTO_CREATE_STRICT:
+		return commandv1.SequenceMode_SEQUENCE_MODE_STRICT, nil
+	}
+	return 0, refuse(commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF,
+		"there is no sequence %q, and redis_create is off: create it with \"snowraft seq create\"", name)
 }
 
 // succeed takes over what must not be forgotten of a deleted sequence of that name. A deleted

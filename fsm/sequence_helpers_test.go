@@ -17,6 +17,7 @@ const (
 	overloaded     = commandv1.Refusal_REFUSAL_OVERLOADED
 	idReused       = commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED
 	sequenceExists = commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS
+	redisCreateOff = commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF
 
 	resetNone    = commandv1.SequenceReset_SEQUENCE_RESET_NONE
 	resetDaily   = commandv1.SequenceReset_SEQUENCE_RESET_DAILY
@@ -71,6 +72,12 @@ func forced(cmd *commandv1.Command) *commandv1.Command {
 	} else {
 		cmd.GetUpdateSequence().Force = true
 	}
+	return cmd
+}
+
+// onDemand lets the configuration decide about a creation.
+func onDemand(cmd *commandv1.Command) *commandv1.Command {
+	cmd.GetCreateSequence().OnDemand = true
 	return cmd
 }
 

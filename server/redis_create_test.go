@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
@@ -24,23 +23,6 @@ func TestConfigSaysWhatAnIncrementCreates(t *testing.T) {
 			t.Errorf("INCR %s at %s: %q, want %q", key, at, got, want)
 		}
 	}
-	set := func(c snowraftv1.AutoCreate) {
-		t.Helper()
-		if _, err := nodes[0].cluster.UpdateConfig(t.Context(), &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{RedisCreate: &c}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	settled := func(c snowraftv1.AutoCreate) {
-		t.Helper()
-		until(t, "all replicas have it", func() bool {
-			for _, n := range nodes {
-				if n.server.Member().State().ConfigValue().GetRedisCreate() != commandv1.AutoCreate(c) {
-					return false
-				}
-			}
-			return true
-		})
-	}
 	for at := range incr {
 		refused(at, "default")
 	}
@@ -51,8 +33,7 @@ func TestConfigSaysWhatAnIncrementCreates(t *testing.T) {
 		{snowraftv1.AutoCreate_AUTO_CREATE_RELAXED, snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED},
 		{snowraftv1.AutoCreate_AUTO_CREATE_STRICT, snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
 	} {
-		set(c.create)
-		settled(c.create)
+		configure(t, nodes[0], c.create)
 		for at := range incr {
 			key := at + "-" + c.mode.String()
 			until(t, at+" creates sequences", func() bool { return incr[at](key) == ":1" })
@@ -62,13 +43,10 @@ func TestConfigSaysWhatAnIncrementCreates(t *testing.T) {
 			}
 		}
 	}
-	// Members ask the leader before they create, and a gateway asks a member each time.
-	set(snowraftv1.AutoCreate_AUTO_CREATE_OFF)
-	for _, n := range nodes {
-		refused(n.cfg.Name, "off-again")
+	configure(t, nodes[0], snowraftv1.AutoCreate_AUTO_CREATE_OFF)
+	for at := range incr {
+		refused(at, "off-again")
 	}
-	settled(snowraftv1.AutoCreate_AUTO_CREATE_OFF)
-	refused("gateway", "off-again")
 	if got := incr["gateway"]("gateway-" + snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT.String()); got != ":2" {
 		t.Errorf("INCR of a sequence that exists: %q", got)
 	}

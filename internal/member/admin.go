@@ -23,11 +23,22 @@ type Changed struct {
 // CreateSequence adds a sequence; only the leader can. With force also when numbers of a
 // deleted sequence of that name would repeat, but not of one that is deleted meanwhile.
 func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpec, force bool) (Changed, error) {
+	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, Force: force})
+}
+
+// CreateOnDemand adds a sequence only if the configuration lets an INCR create sequences, and in the mode that the
+// configuration names; only the leader can. The log decides which configuration counts. It returns a sequence of that
+// name that exists as it is.
+func (m *Member) CreateOnDemand(ctx context.Context, spec *commandv1.SequenceSpec) (Changed, error) {
+	return m.create(ctx, &commandv1.CreateSequence{Spec: spec, OnDemand: true})
+}
+
+func (m *Member) create(ctx context.Context, c *commandv1.CreateSequence) (Changed, error) {
 	now, err := m.comparedNow()
 	if err != nil {
 		return Changed{}, err
 	}
-	cmd, err := m.creation(spec, force, now)
+	cmd, err := m.creation(c, now)
 	if err != nil {
 		return Changed{}, err
 	}
@@ -35,18 +46,19 @@ func (m *Member) CreateSequence(ctx context.Context, spec *commandv1.SequenceSpe
 	return Changed{result.Sequence, result.Index}, err
 }
 
-// creation is the command to create a sequence beside what there is now, which is Unix milliseconds.
-func (m *Member) creation(spec *commandv1.SequenceSpec, force bool, now int64) (*commandv1.Command, error) {
-	if err := nfc.Check("sequence name", spec.GetName()); err != nil {
+// creation completes a command to create a sequence with the period of now, Unix milliseconds, and with the deleted
+// sequence that a forced creation replaces.
+func (m *Member) creation(c *commandv1.CreateSequence, now int64) (*commandv1.Command, error) {
+	if err := nfc.Check("sequence name", c.GetSpec().GetName()); err != nil {
 		return nil, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: err.Error()}
 	}
-	d, err := accept(spec, force)
+	d, err := accept(c.GetSpec(), c.GetForce())
 	if err != nil {
 		return nil, err
 	}
-	c := &commandv1.CreateSequence{Spec: spec, Force: force, Period: d.period(now)}
-	if force {
-		m.fsm.View(func(s *fsm.State) { c.Replaces = new(s.DeletedGeneration(spec.GetName())) })
+	c.Period = d.period(now)
+	if c.GetForce() {
+		m.fsm.View(func(s *fsm.State) { c.Replaces = new(s.DeletedGeneration(c.GetSpec().GetName())) })
 	}
 	return &commandv1.Command{Body: &commandv1.Command_CreateSequence{CreateSequence: c}}, nil
 }

@@ -29,7 +29,7 @@ func TestAdministratorsDoNotUndoOneAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	creation, err := m.creation(s.Spec, true, m.clock.Now().Wall)
+	creation, err := m.creation(&commandv1.CreateSequence{Spec: s.Spec, Force: true}, m.clock.Now().Wall)
 	if err != nil {
 		t.Fatal(err)
 	}

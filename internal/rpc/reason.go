@@ -32,6 +32,7 @@ const (
 	GenerationMismatch = "GENERATION_MISMATCH"
 	WouldRepeat        = "WOULD_REPEAT"
 	RequestIDReused    = "REQUEST_ID_REUSED"
+	RedisCreateOff     = "REDIS_CREATE_OFF"
 	StrictSequence     = "STRICT_SEQUENCE"
 	NotLastBlock       = "NOT_LAST_BLOCK"
 

@@ -3,6 +3,8 @@ package api
 import (
 	"context"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -23,13 +25,24 @@ func (q sequences) CreateSequence(ctx context.Context, req *snowraftv1.CreateSeq
 	if err != nil {
 		return nil, err
 	}
-	created, err := q.Member.CreateSequence(ctx, spec, req.GetForce())
+	created, err := q.create(ctx, req, spec)
 	if err != nil {
 		return nil, err
 	}
 	return &snowraftv1.CreateSequenceResponse{
 		Sequence: sequenceMessage(created.Sequence), UnreachedMembers: q.spread(ctx, created.Index),
 	}, nil
+}
+
+func (q sequences) create(ctx context.Context, req *snowraftv1.CreateSequenceRequest, spec *commandv1.SequenceSpec) (member.Changed, error) {
+	switch {
+	case !req.GetOnDemand():
+		return q.Member.CreateSequence(ctx, spec, req.GetForce())
+	case !proto.Equal(req, OnDemand(spec.GetName())):
+		return member.Changed{}, wire.Invalid("on_demand: cannot be combined with force or with fields of the sequence other than name")
+	default:
+		return q.Member.CreateOnDemand(ctx, spec)
+	}
 }
 
 // GetSequence answers a member that has no such sequence as the leader.

@@ -6,14 +6,14 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/api"
 	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// offAge is how long a gateway creates no sequences after a member said that the configuration allows none. What allows
-// them is read each time.
+// offAge is how long a gateway requests no creation of sequences after the configuration let INCR create none.
 const offAge = time.Second
 
 // process implements [frontend.Process] for a gateway.
@@ -34,25 +34,16 @@ func (p process) Exists(ctx context.Context, sequence string) (bool, error) {
 	return err == nil, err
 }
 
-// Create creates a sequence that starts at 1, unless there is one of that name or the configuration has an INCR create
-// none.
+// Create creates a sequence on demand. The result is false if the configuration lets no INCR create sequences.
 func (p process) Create(ctx context.Context, sequence string) (created bool, err error) {
 	now := p.g.clock().Mono
 	if now < p.g.createsAt.Load() {
 		return false, nil
 	}
-	resp := new(snowraftv1.GetConfigResponse)
-	if err := p.ask(ctx, snowraftv1.ClusterService_GetConfig_FullMethodName, &snowraftv1.GetConfigRequest{}, resp); err != nil {
-		return false, err
-	}
-	req, ok := api.Creation(sequence, resp.GetConfig())
-	if !ok {
+	err = p.ask(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, api.OnDemand(sequence), new(snowraftv1.CreateSequenceResponse))
+	if err != nil && rpc.FromError(err).Reason == rpc.RedisCreateOff {
 		p.g.createsAt.Store(now + offAge.Milliseconds())
 		return false, nil
-	}
-	err = p.ask(ctx, snowraftv1.SequenceService_CreateSequence_FullMethodName, req, new(snowraftv1.CreateSequenceResponse))
-	if errors.Is(err, client.ErrSequenceExists) {
-		err = nil // created meanwhile, as another client chose
 	}
 	return err == nil, err
 }

@@ -21,8 +21,8 @@ type Backend interface {
 	Last(ctx context.Context, sequence string) (last int64, ok bool, err error)
 	// Exists reports whether there is such a sequence.
 	Exists(ctx context.Context, sequence string) (bool, error)
-	// Create creates a sequence that starts at 1, if the cluster's configuration has an INCR do that. Creating it
-	// again is no error.
+	// Create creates a sequence that starts at 1, if the cluster's configuration lets an INCR do that. A sequence that
+	// exists counts as created.
 	Create(ctx context.Context, sequence string) (created bool, err error)
 	// Ids appends count IDs of a layout to dst, 1 to 1,000,000; "" is the default layout.
 	Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error)

@@ -54,6 +54,7 @@ var rows = []struct {
 	{refused(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH), rpc.SequenceChanged},
 	{refused(commandv1.Refusal_REFUSAL_WOULD_REPEAT), rpc.WouldRepeat},
 	{refused(commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED), rpc.RequestIDReused},
+	{refused(commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF), rpc.RedisCreateOff},
 	{refused(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK), rpc.NotLastBlock},
 }
 

@@ -328,6 +328,8 @@ const (
 	Refusal_REFUSAL_OVERLOADED Refusal = 16
 	// An earlier request with this ID was for another number of numbers.
 	Refusal_REFUSAL_REQUEST_ID_REUSED Refusal = 17
+	// There is no sequence of that name, and the configuration lets no INCR create one.
+	Refusal_REFUSAL_REDIS_CREATE_OFF Refusal = 18
 )
 
 // Enum value maps for Refusal.
@@ -351,6 +353,7 @@ var (
 		15: "REFUSAL_NOT_LAST_BLOCK",
 		16: "REFUSAL_OVERLOADED",
 		17: "REFUSAL_REQUEST_ID_REUSED",
+		18: "REFUSAL_REDIS_CREATE_OFF",
 	}
 	Refusal_value = map[string]int32{
 		"REFUSAL_UNSPECIFIED":         0,
@@ -371,6 +374,7 @@ var (
 		"REFUSAL_NOT_LAST_BLOCK":      15,
 		"REFUSAL_OVERLOADED":          16,
 		"REFUSAL_REQUEST_ID_REUSED":   17,
+		"REFUSAL_REDIS_CREATE_OFF":    18,
 	}
 )
 
@@ -1607,7 +1611,7 @@ func (x *SequenceSpec) GetDescription() string {
 	return ""
 }
 
-// CreateSequence adds a sequence. Repeating it with the same specification changes nothing.
+// CreateSequence adds a sequence. Repeating it with the same specification, or on demand, changes nothing.
 type CreateSequence struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Spec  *SequenceSpec          `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
@@ -1617,7 +1621,10 @@ type CreateSequence struct {
 	Period int32 `protobuf:"varint,3,opt,name=period,proto3" json:"period,omitempty"`
 	// A compare-and-swap: the generation of the deleted sequence of that name that is remembered,
 	// 0 for none. Whichever it is when absent.
-	Replaces      *uint64 `protobuf:"varint,4,opt,name=replaces,proto3,oneof" json:"replaces,omitempty"`
+	Replaces *uint64 `protobuf:"varint,4,opt,name=replaces,proto3,oneof" json:"replaces,omitempty"`
+	// Only if the configuration lets an INCR create sequences, and in the mode that the configuration names, whichever
+	// spec has. Not with force or replaces.
+	OnDemand      bool `protobuf:"varint,5,opt,name=on_demand,json=onDemand,proto3" json:"on_demand,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1678,6 +1685,13 @@ func (x *CreateSequence) GetReplaces() uint64 {
 		return *x.Replaces
 	}
 	return 0
+}
+
+func (x *CreateSequence) GetOnDemand() bool {
+	if x != nil {
+		return x.OnDemand
+	}
+	return false
 }
 
 // UpdateSequence replaces a sequence's specification; a compare-and-swap on its generation.
@@ -2071,12 +2085,13 @@ const file_command_v1_command_proto_rawDesc = "" +
 	" \x01(\x0e2\x19.command.v1.SequenceResetR\x05reset\x12\x1b\n" +
 	"\ttime_zone\x18\v \x01(\tR\btimeZone\x12\x16\n" +
 	"\x06format\x18\f \x01(\tR\x06format\x12 \n" +
-	"\vdescription\x18\r \x01(\tR\vdescription\"\x9a\x01\n" +
+	"\vdescription\x18\r \x01(\tR\vdescription\"\xb7\x01\n" +
 	"\x0eCreateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x14\n" +
 	"\x05force\x18\x02 \x01(\bR\x05force\x12\x16\n" +
 	"\x06period\x18\x03 \x01(\x05R\x06period\x12\x1f\n" +
-	"\breplaces\x18\x04 \x01(\x04H\x00R\breplaces\x88\x01\x01B\v\n" +
+	"\breplaces\x18\x04 \x01(\x04H\x00R\breplaces\x88\x01\x01\x12\x1b\n" +
+	"\ton_demand\x18\x05 \x01(\bR\bonDemandB\v\n" +
 	"\t_replaces\"\x96\x01\n" +
 	"\x0eUpdateSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\x1e\n" +
@@ -2131,7 +2146,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\x8a\x04\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xa8\x04\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -2151,7 +2166,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x14REFUSAL_WOULD_REPEAT\x10\x0e\x12\x1a\n" +
 	"\x16REFUSAL_NOT_LAST_BLOCK\x10\x0f\x12\x16\n" +
 	"\x12REFUSAL_OVERLOADED\x10\x10\x12\x1d\n" +
-	"\x19REFUSAL_REQUEST_ID_REUSED\x10\x11B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x19REFUSAL_REQUEST_ID_REUSED\x10\x11\x12\x1c\n" +
+	"\x18REFUSAL_REDIS_CREATE_OFF\x10\x12B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once

@@ -336,7 +336,11 @@ type CreateSequenceRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Also when numbers of a deleted sequence of that name would repeat.
-	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
+	Force bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
+	// Create the sequence as an INCR of a Redis client does: in the mode that redis_create of the configuration names,
+	// else REDIS_CREATE_OFF. The log decides which configuration counts. A sequence that exists is returned as it is.
+	// Not with force, nor with any field of the sequence but its name.
+	OnDemand      bool `protobuf:"varint,3,opt,name=on_demand,json=onDemand,proto3" json:"on_demand,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -381,6 +385,13 @@ func (x *CreateSequenceRequest) GetSequence() *Sequence {
 func (x *CreateSequenceRequest) GetForce() bool {
 	if x != nil {
 		return x.Force
+	}
+	return false
+}
+
+func (x *CreateSequenceRequest) GetOnDemand() bool {
+	if x != nil {
+		return x.OnDemand
 	}
 	return false
 }
@@ -1620,10 +1631,11 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"_incrementB\x06\n" +
 	"\x04_minB\x06\n" +
 	"\x04_maxB\a\n" +
-	"\x05_next\"`\n" +
+	"\x05_next\"}\n" +
 	"\x15CreateSequenceRequest\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12\x14\n" +
-	"\x05force\x18\x02 \x01(\bR\x05force\"x\n" +
+	"\x05force\x18\x02 \x01(\bR\x05force\x12\x1b\n" +
+	"\ton_demand\x18\x03 \x01(\bR\bonDemand\"x\n" +
 	"\x16CreateSequenceResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
 	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"(\n" +

@@ -1,0 +1,8 @@
+package server
+
+import "context"
+
+// Create creates a sequence as an INCR at this member does.
+func (s *Server) Create(ctx context.Context, sequence string) (created bool, err error) {
+	return s.api.Create(ctx, sequence)
+}

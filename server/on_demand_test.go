@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/rpc"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+func onDemand(name string) *snowraftv1.CreateSequenceRequest {
+	return &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name}, OnDemand: true}
+}
+
+func TestCreateOnDemand(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	n := except(nodes, leader(t, nodes))[0]
+	_, err := n.sequences.CreateSequence(t.Context(), onDemand("k"))
+	if reason(err) != rpc.RedisCreateOff || status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("with redis_create off: %v", err)
+	}
+	if _, err := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "k"}); reason(err) != rpc.UnknownSequence {
+		t.Errorf("GetSequence() after the refusal = %v", err)
+	}
+	n.createSequence(relaxed("old"))
+	configure(t, n, snowraftv1.AutoCreate_AUTO_CREATE_STRICT)
+	for name, mode := range map[string]snowraftv1.SequenceMode{
+		"k":   snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT,
+		"old": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
+	} {
+		resp, err := n.sequences.CreateSequence(t.Context(), onDemand(name))
+		if s := resp.GetSequence(); err != nil || s.GetName() != name || s.GetMode() != mode || s.GetStart() != 1 {
+			t.Errorf("CreateSequence(%q) = %v, %v, want mode %v", name, resp, err, mode)
+		}
+	}
+	for what, spoil := range map[string]func(*snowraftv1.CreateSequenceRequest){
+		"force": func(r *snowraftv1.CreateSequenceRequest) { r.Force = true },
+		"mode": func(r *snowraftv1.CreateSequenceRequest) {
+			r.Sequence.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
+		},
+		"start": func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Start = new(int64(1)) },
+		"step":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Increment = new(int64(2)) },
+		"reset": func(r *snowraftv1.CreateSequenceRequest) {
+			r.Sequence.Reset_ = snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY
+		},
+		"format":   func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Format = "N{seq}" },
+		"output":   func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Generation = 1 },
+		"nothing":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence = nil },
+		"no name":  func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Name = "" },
+		"bad name": func(r *snowraftv1.CreateSequenceRequest) { r.Sequence.Name = "$k" },
+	} {
+		req := onDemand("other")
+		spoil(req)
+		if resp, err := n.sequences.CreateSequence(t.Context(), req); reason(err) != rpc.InvalidArgument {
+			t.Errorf("on demand with %s: %v, %v", what, resp, err)
+		}
+	}
+}
+
+// A member that has not applied a change of the configuration creates nothing that the change forbids.
+func TestIncrementObeysTheLog(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisCreate = "strict" })
+	leads := leader(t, nodes)
+	behind := except(nodes, leads)[0]
+	if created, err := behind.server.Create(t.Context(), "before"); err != nil || !created {
+		t.Fatalf("Create() = %v, %v", created, err)
+	}
+	release := stall(t, behind)
+	if got := configure(t, leads, snowraftv1.AutoCreate_AUTO_CREATE_OFF); !slices.Equal(got, []string{behind.cfg.Name}) {
+		t.Errorf("unreached members: %q, want %s", got, behind.cfg.Name)
+	}
+	if got := behind.server.Member().State().ConfigValue().GetRedisCreate(); got != commandv1.AutoCreate_AUTO_CREATE_STRICT {
+		t.Fatalf("redis_create of the stalled replica is %v", got)
+	}
+	for key, want := range map[string]bool{"after": false, "before": true} {
+		answered := make(chan struct{})
+		go func() {
+			defer close(answered)
+			if created, err := behind.server.Create(t.Context(), key); err != nil || created != want {
+				t.Errorf("Create(%s) = %v, %v, want %v", key, created, err, want)
+			}
+		}()
+		select {
+		case <-answered:
+		case <-time.After(10 * time.Second): // it waits for what the stalled replica does not get
+			t.Errorf("Create(%s) does not return", key)
+			release()
+			<-answered
+		}
+	}
+	if _, ok := leads.server.Member().State().Sequence("after"); ok {
+		t.Error("the sequence was created")
+	}
+}
+
+// stall keeps a member's replica as it is until release is called.
+func stall(t *testing.T, n *node) (release func()) {
+	t.Helper()
+	stalled, end, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		n.server.Member().State().View(func(*fsm.State) { close(stalled); <-end })
+	}()
+	<-stalled
+	release = sync.OnceFunc(func() { close(end); <-done })
+	t.Cleanup(release) // before the member is closed
+	return release
+}
