@@ -137,11 +137,11 @@ func (c comparison) value(rounds [][]figures, i int, figure string, ratio bool) 
 
 // judge says whether a target is met.
 func (g target) judge(value float64) string {
-	verdict := "met"
+	outcome := "met"
 	if g.atLeast != 0 && value < g.atLeast || g.atMost != 0 && value > g.atMost {
-		verdict = "**not met**"
+		outcome = "**not met**"
 	}
-	return fmt.Sprintf("Target: %s: %s, %s.", g.text, verdict, g.format(value))
+	return fmt.Sprintf("Target: %s: %s, %s.", g.text, outcome, g.format(value))
 }
 
 // median is the value in the middle, or halfway between the two there; 0 of none.

@@ -82,7 +82,7 @@ func ExampleGenerator_Next() {
 	case errors.Is(err, client.ErrClockSkew), errors.Is(err, client.ErrClockBehind):
 		fmt.Println("this machine's clock is off:", err)
 	case errors.Is(err, client.ErrWindowEnded):
-		fmt.Println("the cluster has no majority for longer than the window lasted:", err)
+		fmt.Println("quorum was lost for longer than the window lasted:", err)
 	default:
 		fmt.Println(err)
 	}

@@ -62,7 +62,7 @@ func NewGenerator(c *Client, opts ...GeneratorOption) (*Generator, error) {
 // Next returns one ID.
 //
 // It waits for the clock to reach the next tick when all IDs of the present one are used. When there is
-// no window, because none was granted yet or the last one ended without a majority of the members, it
+// no window, because none was granted yet or the last one ended without quorum, it
 // waits as long as ctx allows, without a deadline for the client's timeout; or fails at once, see
 // [WithGeneratorNoWait]. When more is known, such as when a worker comes free, and that is after the deadline, it
 // does not wait.

@@ -108,20 +108,20 @@ func (c *court) asked() (n int) {
 	return n
 }
 
-func (c *court) verdict() error { return c.watch.Check(c.watch.Now()) }
+func (c *court) check() error { return c.watch.Check(c.watch.Now()) }
 
 // wrong fails the test unless the clock is refused for that.
 func wrong[E error](c *court) {
 	c.Helper()
 	var e E
-	if err := c.verdict(); !errors.As(err, &e) {
+	if err := c.check(); !errors.As(err, &e) {
 		c.Fatalf("%v", err)
 	}
 }
 
 func (c *court) fine() {
 	c.Helper()
-	if err := c.verdict(); err != nil {
+	if err := c.check(); err != nil {
 		c.Fatal(err)
 	}
 }
@@ -196,7 +196,7 @@ func TestJudgeBelievesAMember(t *testing.T) {
 		inCourt(t, skew, func(c *court) {
 			c.says(func(w *witness) { w.knows, w.off = -time.Minute, -time.Minute }) // its clock is off, too, and it knows
 			c.pass(21 * time.Second)
-			if c.verdict() == nil {
+			if c.check() == nil {
 				c.Fatalf("%v off is fine", skew)
 			}
 			c.skew.Store(0)

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// With no majority generators go on to the end of their windows, then wait or fail, as asked, and
+// Without quorum generators go on to the end of their windows, then wait or fail, as asked, and
 // go on by themselves when there is a majority again.
 func TestGeneratorsWithoutAMajority(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func behind(m *fake) answering {
 	}
 }
 
-// IDs of a session increase, also over members that number on their own, one by one and many at
+// IDs of a session increase, also over members that issue on their own, one by one and many at
 // once, whether they were asked for at the same time or not.
 func TestSessionsIncrease(t *testing.T) {
 	t.Parallel()

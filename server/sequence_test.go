@@ -244,7 +244,7 @@ func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	n := rest[1]
 	resp, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 100_000})
 	if e := rpc.FromError(err); e.Reason != rpc.NoLeader || e.Code != codes.Unavailable || e.RetryAfter == 0 {
-		t.Errorf("without a majority: %v, %+v", resp, e)
+		t.Errorf("without quorum: %v, %+v", resp, e)
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 )
 
-// ErrStrict says that a sequence is numbered by the leader alone.
+// ErrStrict says that only the leader issues numbers of a sequence.
 var ErrStrict = errors.New("sequence is strict: blocks are not available; call NextNumbers")
 
 // counter is a sequence as this member knows it, and its own numbers of it while

@@ -71,7 +71,7 @@ func NewError(reason, message string) *Error {
 var reasons = []Reason{
 	{NoLeader, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
 		"No leader is known: an election is in progress, quorum is lost, or this member has not joined a cluster.",
-		"Try again: an election takes a second or two. If the error lasts, [restore quorum](runbook.md#lost-majority), or check whether [the leader has a clock to compare its own with](runbook.md#clock-trouble)."},
+		"Try again: an election takes a second or two. If the error lasts, [restore quorum](runbook.md#lost-quorum), or check whether [the leader has a clock to compare its own with](runbook.md#clock-trouble)."},
 	{NotLeader, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
 		"Leadership changed during the call.",
 		"Try again, as for `NO_LEADER`."},
@@ -99,7 +99,7 @@ var reasons = []Reason{
 
 	{WindowEnded, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
 		"The window ended and no other was granted in time, usually because quorum is lost. Metadata: `until_at_ms`.",
-		"Ask another member, or [restore quorum](runbook.md#lost-majority)."},
+		"Ask another member, or [restore quorum](runbook.md#lost-quorum)."},
 	{ClockBehind, codes.Unavailable, RepeatYes, 0, redisLoading,
 		"A clock is behind by more than the wait threshold. Metadata: `behind_ms`, `limit_ms`.",
 		"Ask another member, and [correct the clock](runbook.md#clock-trouble). After a request with `after`, the clock of the member that issued that ID may be ahead instead."},

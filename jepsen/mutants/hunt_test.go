@@ -41,10 +41,10 @@ func TestHunt(t *testing.T) {
 	t.Parallel()
 	bug := Row{Bug: "no-sync", Expected: []string{logAudit}}
 	for name, c := range map[string]struct {
-		row     Row
-		rounds  []string
-		want    Result
-		verdict string
+		row      Row
+		rounds   []string
+		want     Result
+		caughtBy string
 	}{
 		"at once":                      {bug, []string{"log-audit"}, Result{OK: true, By: []string{logAudit}, Rounds: 1}, "log-audit"},
 		"later":                        {bug, []string{"", "log-audit order"}, Result{OK: true, By: []string{logAudit, order}, Rounds: 2}, "log-audit, order"},
@@ -88,8 +88,8 @@ func TestHunt(t *testing.T) {
 			}
 			r := results[0]
 			if r.OK != c.want.OK || !slices.Equal(r.By, c.want.By) || r.Rounds != c.want.Rounds || r.Invalid != c.want.Invalid ||
-				r.Operations != int64(100*c.want.Rounds) || r.verdict() != c.verdict || AllOK(results) != c.want.OK {
-				t.Errorf("%+v, %q", r, r.verdict())
+				r.Operations != int64(100*c.want.Rounds) || r.caughtBy() != c.caughtBy || AllOK(results) != c.want.OK {
+				t.Errorf("%+v, %q", r, r.caughtBy())
 			}
 			if left, err := filepath.Glob(filepath.Join(o.Dir, "*")); err != nil || len(left) > 0 {
 				t.Errorf("left behind: %v, %v", left, err)

@@ -19,7 +19,7 @@ func Table(w io.Writer, results []Result) error {
 	fmt.Fprintln(t, "mutant\tcaught by\trounds\toperations\tseconds")
 	for i := range results {
 		r := &results[i]
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.0f\n", r.Mutant, r.verdict(), r.Rounds, r.Operations, r.Seconds)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%.0f\n", r.Mutant, r.caughtBy(), r.Rounds, r.Operations, r.Seconds)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -28,8 +28,8 @@ func Table(w io.Writer, results []Result) error {
 	return err
 }
 
-// verdict says in a few words what became of a row.
-func (r *Result) verdict() string {
+// caughtBy returns in a few words which checkers caught the bug of a row.
+func (r *Result) caughtBy() string {
 	switch {
 	case r.Control && r.OK:
 		return "no checker, as expected"
@@ -50,9 +50,9 @@ func (r *Result) verdict() string {
 	}
 }
 
-// told is the verdict and the first failure, in a line.
+// told returns those words and the first failure, in a line.
 func (r *Result) told() string {
-	text := r.verdict()
+	text := r.caughtBy()
 	if r.Why != "" {
 		text += ": " + r.Why
 	}

@@ -57,7 +57,7 @@ func Rows() []Row {
 			Expected: []string{containment},
 		},
 		{
-			// Who is left without a majority issues beyond its window, which is of some seconds yet.
+			// A member left without quorum issues beyond its window, which is of some seconds yet.
 			Bug: "assume-extended", Workloads: []string{"ids"}, Duration: 22 * time.Second,
 			Events:   again(schedule.Event{Fault: "kill", On: nemesis.Majority, For: lasting(20 * time.Second)}, time.Hour, 22*time.Second),
 			Expected: []string{containment},

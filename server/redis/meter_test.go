@@ -151,7 +151,7 @@ func TestPagesListEveryCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, table, _ := strings.Cut(string(page), "## What is served\n")
+	_, table, _ := strings.Cut(string(page), "## Commands\n")
 	table, _, _ = strings.Cut(table, "\n\nAny member")
 	var listed []string
 	for _, cell := range regexp.MustCompile(`(?m)^\| ([^|]+) \|`).FindAllStringSubmatch(table, -1) {

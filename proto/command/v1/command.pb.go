@@ -196,9 +196,9 @@ type SequenceMode int32
 
 const (
 	SequenceMode_SEQUENCE_MODE_UNSPECIFIED SequenceMode = 0
-	// Every member numbers from blocks of its own.
+	// Every member issues numbers from blocks of its own.
 	SequenceMode_SEQUENCE_MODE_RELAXED SequenceMode = 1
-	// The leader numbers, linearizably.
+	// The leader issues the numbers, linearizably.
 	SequenceMode_SEQUENCE_MODE_STRICT SequenceMode = 2
 )
 

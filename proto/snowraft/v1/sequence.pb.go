@@ -29,10 +29,10 @@ type SequenceMode int32
 const (
 	// Means strict.
 	SequenceMode_SEQUENCE_MODE_UNSPECIFIED SequenceMode = 0
-	// Every member numbers from blocks in its memory: fast, also without a quorum
+	// Every member issues numbers from blocks in its memory: fast, also without a quorum
 	// for a while, unique, ascending per member.
 	SequenceMode_SEQUENCE_MODE_RELAXED SequenceMode = 1
-	// The leader numbers, linearizably: each number is greater than all that were
+	// The leader issues the numbers, linearizably: each is greater than all that were
 	// answered before it was asked for (smaller, if the increment is negative).
 	SequenceMode_SEQUENCE_MODE_STRICT SequenceMode = 2
 )
