@@ -174,7 +174,9 @@ func openDataDir(t *testing.T, path string) (*node, *account) {
 func storeDataDir(t *testing.T, path string) {
 	t.Helper()
 	dir := t.TempDir()
-	n := newNode(t, "m1", func(c *server.Config) { c.DataDir, c.BootstrapExpect = filepath.Join(dir, "data"), 1 })
+	n := newNode(t, "m1", func(c *server.Config) {
+		c.DataDir, c.BootstrapExpect, c.RedisAddr = filepath.Join(dir, "data"), 1, "127.0.0.1:0"
+	})
 	n.start().untilReady()
 	a := &account{MemberID: n.server.MemberID(), ClusterID: n.server.ClusterID(), Numbers: make(map[string][]int64), Grants: make(map[string][]byte)}
 	a.live(n, "snapshot")
@@ -244,5 +246,11 @@ func (a *account) live(n *node, tag string) {
 	must(second(n.sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: "deleted-" + tag})))
 	delete(a.Numbers, "deleted-"+tag)
 	a.Deleted = append(a.Deleted, "deleted-"+tag)
-	must(second(n.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{MaxWindowMs: new(int64(60_000 + len(tag)))}})))
+	must(second(n.cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{
+		MaxWindowMs: new(int64(60_000 + len(tag))), RedisCreate: snowraftv1.AutoCreate_AUTO_CREATE_STRICT.Enum(),
+	}})))
+	if got := redisLine(t, n.server.RedisAddr(), "INCR key-"+tag); got != ":1" {
+		t.Fatalf("INCR: %s", got)
+	}
+	a.Numbers["key-"+tag] = []int64{1}
 }
