@@ -57,7 +57,7 @@ func (c *Config) check() error {
 	case c.Holder == "":
 		return fmt.Errorf("%w: the holder needs a name", ErrInvalidArgument)
 	case c.Lanes < 0 || c.Lanes > limits.Lanes:
-		return fmt.Errorf("%w: %d lanes, expected 1 to %d", ErrInvalidArgument, c.Lanes, limits.Lanes)
+		return fmt.Errorf("%w: %d lanes: expected 1 to %d", ErrInvalidArgument, c.Lanes, limits.Lanes)
 	}
 	// A clock that is before the epoch is wrong and may become right.
 	if err := c.Layout.CanIssue(max(c.Watch.Now().Wall, c.Layout.MillisAt(0))); err != nil {

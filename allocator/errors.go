@@ -18,7 +18,7 @@ var (
 	ErrWindowMismatch = errors.New("allocator: the worker is no longer held under this token and window")
 
 	// ErrTimeExhausted: the layout has no tick left, now or ever.
-	ErrTimeExhausted = errors.New("allocator: the layout's time field is full: use another layout, with more time bits or a later epoch")
+	ErrTimeExhausted = errors.New("allocator: the time field of the layout is full; use a layout with more time bits or a later epoch")
 
 	// ErrNotLastBlock: another block was granted since, or this one was returned
 	// already. Granters return it from ReturnBlock; no caller of a Sequence sees it.
@@ -29,7 +29,7 @@ var (
 	ErrOutdatedBlock = errors.New("allocator: the blocks that were granted are outdated already: the sequence is being changed, try again")
 
 	// ErrClosed: the issuer or the sequence was closed.
-	ErrClosed = errors.New("allocator: closed: this process is shutting down, ask another member")
+	ErrClosed = errors.New("allocator: closed: this process is shutting down; ask another member")
 
 	// ErrInvalidArgument: the request or the configuration can never be served.
 	ErrInvalidArgument = errors.New("allocator: invalid argument")
@@ -51,7 +51,7 @@ func (e *WindowEndedError) Error() string {
 	if e.Cause == nil {
 		return what + " and the next one has not been granted yet: try again, or ask another member"
 	}
-	return fmt.Sprintf("%s and the cluster grants no other (%v): restore its quorum, or ask another member", what, e.Cause)
+	return fmt.Sprintf("%s, and no new one was granted (%v); restore quorum, or ask another member", what, e.Cause)
 }
 
 // WorkersExhaustedError says that every worker of a layout is taken.
@@ -64,7 +64,7 @@ type WorkersExhaustedError struct {
 }
 
 func (e *WorkersExhaustedError) Error() string {
-	return fmt.Sprintf("allocator: all workers of layout %q are taken: the next one may be free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
+	return fmt.Sprintf("allocator: all workers of layout %q are held, the first may be free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
 }
 
 // InterruptedError says that the context of a call ended before the call did. It

@@ -138,6 +138,6 @@ func (s *Sequence) accept(b *stock, asked, now clock.Reading) {
 			w.short++
 		}
 	}
-	s.refuse(fmt.Errorf("allocator: sequence %q: the cluster granted blocks of %d numbers, fewer than one call wanted: ask for fewer, or raise the greatest size of its blocks", s.cfg.Name, b.Count),
+	s.refuse(fmt.Errorf("allocator: sequence %q: the cluster granted blocks of %d numbers, fewer than one call requested; request fewer numbers, or raise the largest block size", s.cfg.Name, b.Count),
 		func(w *waiter) bool { return w.short >= maxTries })
 }

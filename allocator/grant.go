@@ -16,7 +16,7 @@ import (
 
 // errShort is the problem of a lane whose window does not reach to where it is,
 // because the cluster's clock is behind this process's, or that was behind itself.
-var errShort = errors.New("allocator: the window that was granted has ended already: compare this machine's clock with the leader's")
+var errShort = errors.New("allocator: the granted window has already ended; compare the clock of this machine with the leader's")
 
 const (
 	callTimeout = 5 * time.Second

@@ -108,7 +108,7 @@ func (i *Issuer) Next(ctx context.Context, after uint64) (uint64, error) {
 // may use them or not.
 func (i *Issuer) Take(ctx context.Context, dst []Range, count uint32, after uint64) ([]Range, error) {
 	if count == 0 {
-		return dst, fmt.Errorf("%w: 0 IDs were asked for, expected at least 1", ErrInvalidArgument)
+		return dst, fmt.Errorf("%w: count 0: expected at least 1 ID", ErrInvalidArgument)
 	}
 	if ctx.Err() != nil {
 		return dst, interrupted(ctx, "starting")

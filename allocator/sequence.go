@@ -163,4 +163,4 @@ func (s *Sequence) Stats() SequenceStats {
 }
 
 // errNoCount is the refusal of a request for nothing.
-var errNoCount = fmt.Errorf("%w: 0 numbers were asked for, expected at least 1", ErrInvalidArgument)
+var errNoCount = fmt.Errorf("%w: count 0: expected at least 1 number", ErrInvalidArgument)

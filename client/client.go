@@ -81,7 +81,7 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 
 func seedAddresses(addrs []string) ([]string, error) {
 	if len(addrs) == 0 {
-		return nil, errors.New("client: no address of a member was given")
+		return nil, errors.New("client: missing address; give the address of at least one member")
 	}
 	var seeds []string
 	for _, given := range addrs {

@@ -242,13 +242,13 @@ func malformed(format string, args ...any) error {
 
 // negative is the refusal of a floor that is not an ID.
 func negative(after int64) error {
-	return invalid(fmt.Sprintf("after is %d, expected an ID or 0", after))
+	return invalid(fmt.Sprintf("after %d: expected an ID or 0", after))
 }
 
 // checkCount refuses to ask for n things of a kind if that is not 1 to 1,000,000.
 func checkCount(n int, of string) error {
 	if n < 1 || n > limits.Count {
-		return invalid(fmt.Sprintf("%d %s were asked for, expected 1 to %d", n, of, limits.Count))
+		return invalid(fmt.Sprintf("count of %[2]s %[1]d: expected 1 to %[3]d", n, of, limits.Count))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func newOptions(opts []Option) (options, error) {
 	case o.hedge <= 0:
 		return o, fmt.Errorf("client: hedging after %v: expected more than 0", o.hedge)
 	case o.credentials == nil:
-		return o, errors.New("client: no transport credentials: leave the option out for plain TCP")
+		return o, errors.New("client: transport credentials must not be nil; omit the option for plain TCP")
 	}
 	return o, nil
 }

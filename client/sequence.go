@@ -99,7 +99,7 @@ func (s *Sequence) once(ctx context.Context, requestID string, n int) (*numberin
 		return nil, err
 	}
 	if requestID == "" || len(requestID) > limits.RequestIDBytes {
-		return nil, invalid(fmt.Sprintf("a request ID of %d bytes, expected 1 to %d", len(requestID), limits.RequestIDBytes))
+		return nil, invalid(fmt.Sprintf("request ID of %d bytes: expected 1 to %d bytes", len(requestID), limits.RequestIDBytes))
 	}
 	return s.ask(ctx, uint64(n), requestID)
 }

@@ -78,10 +78,10 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	c.Lanes = cmp.Or(c.Lanes, 1)
 	if c.Lanes < 1 || c.Lanes > limits.Lanes {
-		return c, fmt.Errorf("lanes is %d, expected 1 to %d", c.Lanes, limits.Lanes)
+		return c, fmt.Errorf("lanes %d: expected 1 to %d", c.Lanes, limits.Lanes)
 	}
 	if c.DataDir == "" {
-		return c, errors.New("data-dir is empty")
+		return c, errors.New("data-dir must not be empty")
 	}
 	if _, err := rollbackPolicy(c.Rollback); err != nil {
 		return c, err
@@ -99,10 +99,10 @@ func (c Config) advertiseHost() (string, error) {
 	}
 	host, _, err := net.SplitHostPort(c.RaftAddr)
 	if err != nil {
-		return "", fmt.Errorf("raft-addr is %q, expected host:port", c.RaftAddr)
+		return "", fmt.Errorf("raft-addr %q: expected host:port", c.RaftAddr)
 	}
 	if ip := net.ParseIP(host); host == "" || (ip != nil && ip.IsUnspecified()) {
-		return "", fmt.Errorf("raft-addr %s listens on all interfaces: advertise-host must say how others reach this member", c.RaftAddr)
+		return "", fmt.Errorf("raft-addr %s listens on all interfaces; set advertise-host to the host that others reach this member at", c.RaftAddr)
 	}
 	return host, nil
 }

@@ -30,7 +30,7 @@ func (l link) Invoke(ctx context.Context, method string, req, reply any, opts ..
 	case e.Code != codes.Unavailable || e.Reason != "":
 		return e
 	case !sent.Load():
-		unsent := rpc.NewError(rpc.NoLeader, "the leader can't be reached, nothing was sent to it: "+e.Message)
+		unsent := rpc.NewError(rpc.NoLeader, "the leader cannot be reached, nothing was sent: "+e.Message)
 		unsent.Cause = member.ErrNoLeader
 		return unsent
 	default: // the leader may have done it

@@ -12,7 +12,7 @@ type SkewError struct {
 }
 
 func (e *SkewError) Error() string {
-	return fmt.Sprintf("this clock is %v ahead of the majority's, %v is allowed: nothing is issued until the clock is correct again", e.Ahead, e.Limit)
+	return fmt.Sprintf("this clock is %v ahead of the majority's, limit %v; correct the clock", e.Ahead, e.Limit)
 }
 
 // BehindError says that the clock is behind by more than the wait threshold.
@@ -24,7 +24,7 @@ type BehindError struct {
 }
 
 func (e *BehindError) Error() string {
-	return fmt.Sprintf("this clock moved backwards: it is %v behind, the wait threshold is %v: nothing is issued until the clock has caught up", e.Behind, e.Limit)
+	return fmt.Sprintf("this clock is %v behind, limit %v; correct the clock, or wait until it has caught up", e.Behind, e.Limit)
 }
 
 // RetryAfter is how long the clock takes to catch up on its own.

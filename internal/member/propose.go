@@ -18,7 +18,7 @@ import (
 type VersionError struct{ Need, Have uint32 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("this needs fsm_version %d and the cluster is at %d: upgrade every member first, or remove those that are gone", e.Need, e.Have)
+	return fmt.Sprintf("the command needs fsm_version %d, and the cluster has %d; upgrade every member first, or remove lost members", e.Need, e.Have)
 }
 
 // propose replicates a command stamped with now, in Unix milliseconds. A command that uses a newer

@@ -49,7 +49,7 @@ func TestLostQuorum(t *testing.T) {
 	refused := load.failed(func(failure) bool { return true })
 	for _, f := range refused {
 		if e := rpc.FromError(f.err); e.Code != codes.Unavailable || e.Reason != rpc.WindowEnded ||
-			e.RetryAfter <= 0 || !strings.Contains(e.Message, "restore its quorum, or ask another member") {
+			e.RetryAfter <= 0 || !strings.Contains(e.Message, "restore quorum, or ask another member") {
 			t.Errorf("it refused with %v %s, retry after %v: %s", e.Code, e.Reason, e.RetryAfter, e.Message)
 		}
 		if f.ended.Before(end) {
@@ -65,7 +65,7 @@ func TestLostQuorum(t *testing.T) {
 		t.Errorf("it issued nothing for %v while it had a window", gap)
 	}
 	_, stderr, code := command(t, at(survivor), "id")
-	if code != 3 || !strings.Contains(stderr, "[WINDOW_ENDED]") || !strings.Contains(stderr, "restore its quorum") {
+	if code != 3 || !strings.Contains(stderr, "[WINDOW_ENDED]") || !strings.Contains(stderr, "restore quorum") {
 		t.Errorf("snowraft id: exit code %d, %s", code, stderr)
 	}
 	if problem := answer[snowraftv1.GetStatusResponse](t, at(survivor), "status").GetProblem(); !strings.Contains(problem, "window ended") {

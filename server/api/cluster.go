@@ -62,7 +62,7 @@ func (c *clusterService) ListMembers(context.Context, *snowraftv1.ListMembersReq
 
 func (c *clusterService) AddMember(ctx context.Context, req *snowraftv1.AddMemberRequest) (*snowraftv1.AddMemberResponse, error) {
 	if _, _, err := net.SplitHostPort(req.GetGossipAddress()); err != nil {
-		return nil, wire.Invalid(fmt.Sprintf("gossip_address is %q, expected host:port", req.GetGossipAddress()))
+		return nil, wire.Invalid(fmt.Sprintf("gossip_address %q: expected host:port", req.GetGossipAddress()))
 	}
 	added, err := c.Member.Node().Contact(ctx, req.GetGossipAddress())
 	if err != nil {

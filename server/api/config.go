@@ -42,7 +42,7 @@ func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.Updat
 // configFields returns the names of the fields that an update changes.
 func configFields(req *snowraftv1.UpdateConfigRequest) (change []string, err error) {
 	if req.GetConfig() == nil {
-		return nil, wire.Invalid("the request has no config")
+		return nil, wire.Invalid("config: missing")
 	}
 	m := req.GetConfig().ProtoReflect()
 	var known []string

@@ -31,7 +31,7 @@ func (i ids) layout(ctx context.Context, name string) (*snowflake.Layout, error)
 // bitsOf returns the bits of an ID in a request.
 func bitsOf(field string, id int64) (uint64, error) {
 	if id < 0 {
-		return 0, wire.Invalid(fmt.Sprintf("%s is %d, but IDs are never negative", field, id))
+		return 0, wire.Invalid(fmt.Sprintf("%s %d: expected an ID, which is never negative", field, id))
 	}
 	return uint64(id), nil
 }
@@ -70,7 +70,7 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 	}
 	if own := l.Spec().Datacenter; p.Datacenter != own {
 		return nil, rpc.NewError(rpc.NotGranted,
-			fmt.Sprintf("the ID is of datacenter %d, this cluster issues for %d", p.Datacenter, own))
+			fmt.Sprintf("the ID has datacenter %d, and this cluster issues IDs for datacenter %d", p.Datacenter, own))
 	}
 	now := l.TickAt(i.Member.Clock().Now().Wall)
 	term := i.Member.Node().LeadingTerm()
@@ -85,7 +85,7 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 	}
 	if grant == nil {
 		return nil, rpc.NewError(rpc.NotGranted,
-			fmt.Sprintf("no window of worker %d at %s was granted, or it is older than the history reaches", p.Worker, l.TimeOf(id).Format("2006-01-02T15:04:05.000Z")))
+			fmt.Sprintf("the history has no window of worker %d at %s; the ID was never issued, or is older than the history", p.Worker, l.TimeOf(id).Format("2006-01-02T15:04:05.000Z")))
 	}
 	return &snowraftv1.WhoIsResponse{Grant: grant}, nil
 }

@@ -66,7 +66,7 @@ func (l layouts) ListLayouts(_ context.Context, req *snowraftv1.ListLayoutsReque
 func pageSize(asked int32) (int, error) {
 	switch {
 	case asked < 0:
-		return 0, wire.Invalid(fmt.Sprintf("page_size is %d, expected 1 to 1000, or 0 for 100", asked))
+		return 0, wire.Invalid(fmt.Sprintf("page_size %d: expected 1 to 1000, or 0 for 100", asked))
 	case asked == 0:
 		return 100, nil
 	case asked > 1000:

@@ -81,7 +81,7 @@ func newSequenceSpec(m *snowraftv1.Sequence) (*commandv1.SequenceSpec, error) {
 func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error) {
 	m := req.GetSequence()
 	if m == nil {
-		return nil, wire.Invalid("the request has no sequence")
+		return nil, wire.Invalid("sequence: missing")
 	}
 	known := []string{"name"}
 	for _, f := range sequenceFields {
@@ -117,16 +117,16 @@ func checkPaths(paths, known []string) error {
 // updateSpec takes fields over from a message.
 func updateSpec(spec *commandv1.SequenceSpec, m *snowraftv1.Sequence, fields []sequenceField) error {
 	if m == nil {
-		return wire.Invalid("the request has no sequence")
+		return wire.Invalid("sequence: missing")
 	}
 	for _, f := range fields {
 		f.apply(spec, m)
 	}
 	if _, ok := snowraftv1.SequenceMode_name[int32(spec.GetMode())]; !ok {
-		return wire.Invalid(fmt.Sprintf("mode is %d, expected relaxed or strict", spec.GetMode()))
+		return wire.Invalid(fmt.Sprintf("mode %d: expected relaxed or strict", spec.GetMode()))
 	}
 	if _, ok := snowraftv1.SequenceReset_name[int32(spec.GetReset_())]; !ok {
-		return wire.Invalid(fmt.Sprintf("reset is %d, expected none, daily, monthly or yearly", spec.GetReset_()))
+		return wire.Invalid(fmt.Sprintf("reset %d: expected none, daily, monthly or yearly", spec.GetReset_()))
 	}
 	return nil
 }

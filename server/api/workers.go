@@ -84,7 +84,7 @@ func (w workers) ListWorkers(ctx context.Context, req *snowraftv1.ListWorkersReq
 	var from uint64
 	if t := req.GetPageToken(); t != "" {
 		if from, err = strconv.ParseUint(t, 10, 64); err != nil {
-			return nil, wire.Invalid(fmt.Sprintf("page_token %q is not one that ListWorkers issued", t))
+			return nil, wire.Invalid(fmt.Sprintf("page_token %q: expected a next_page_token of ListWorkers", t))
 		}
 	}
 	size, err := pageSize(req.GetPageSize())
@@ -142,7 +142,7 @@ func workerGrant(l *snowflake.Layout, r fsm.GrantRecord, last fsm.WorkerRecord, 
 
 func nonceOf(b []byte) (n allocator.Nonce, err error) {
 	if len(b) != len(n) {
-		return n, wire.Invalid(fmt.Sprintf("the nonce has %d bytes, expected %d random ones", len(b), len(n)))
+		return n, wire.Invalid(fmt.Sprintf("nonce of %d bytes: expected %d random bytes", len(b), len(n)))
 	}
 	copy(n[:], b)
 	return n, nil
@@ -150,7 +150,7 @@ func nonceOf(b []byte) (n allocator.Nonce, err error) {
 
 func checkWindow(millis int64) error {
 	if millis <= 0 {
-		return wire.Invalid(fmt.Sprintf("window_ms is %d, expected at least 1", millis))
+		return wire.Invalid(fmt.Sprintf("window_ms %d: expected at least 1", millis))
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	if len(c.Members) == 0 {
-		return c, errors.New("members is empty: a gateway needs the API address of a member")
+		return c, errors.New("members: missing; give the API address of a member")
 	}
 	return c, nil
 }

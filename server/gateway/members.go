@@ -37,7 +37,7 @@ func (m *members) admit(ctx context.Context, method string) error {
 	switch {
 	case len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0:
 		// What was a member's address became this gateway's. Another member would forward it again.
-		return rpc.NewError(rpc.NotLeader, "this is a gateway: it never leads")
+		return rpc.NewError(rpc.NotLeader, "this process is a gateway, which never leads")
 	case slices.Contains(metadata.ValueFromIncomingContext(ctx, rpc.Via), m.id):
 		return rpc.NewError(rpc.NotAMember, fmt.Sprintf("gateway %s forwards requests to itself; name members in --members", m.name))
 	case method == snowraftv1.ClusterService_Leave_FullMethodName:

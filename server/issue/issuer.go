@@ -73,7 +73,7 @@ func (i *Issuer) countNumbers(n member.Numbering) {
 // Take appends IDs as [Source].Take does.
 func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string, count uint32, after uint64) ([]allocator.Range, error) {
 	if limit := uint32(limits.Count); count < 1 || count > limit {
-		return ids, wire.Invalid(fmt.Sprintf("count is %d, at most %d IDs are issued a call", count, limit))
+		return ids, wire.Invalid(fmt.Sprintf("count %d: expected at most %d IDs per call", count, limit))
 	}
 	ids, err := i.source.Take(ctx, ids, layout, count, after)
 	if err == nil {
@@ -85,7 +85,7 @@ func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string,
 // UUIDs returns IDs as [Source].UUIDs does.
 func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]string, error) {
 	if limit := uint32(limits.Texts); count < 1 || count > limit {
-		return nil, wire.Invalid(fmt.Sprintf("count is %d, at most %d UUIDs are issued a call", count, limit))
+		return nil, wire.Invalid(fmt.Sprintf("count %d: expected at most %d UUIDs per call", count, limit))
 	}
 	uuids, err := i.source.UUIDs(ctx, layout, count)
 	if err == nil {
@@ -125,7 +125,7 @@ func (i *Issuer) Last(ctx context.Context, sequence string) (last int64, ok bool
 // CheckNext refuses a request for numbers that no sequence can serve.
 func CheckNext(count uint64, requestID string) error {
 	if count < 1 || count > limits.Count {
-		return wire.Invalid(fmt.Sprintf("count is %d, expected 1 to %d numbers a call", count, limits.Count))
+		return wire.Invalid(fmt.Sprintf("count %d: expected 1 to %d numbers per call", count, limits.Count))
 	}
 	return CheckRequestID(requestID)
 }
@@ -133,10 +133,10 @@ func CheckNext(count uint64, requestID string) error {
 // CheckRequestID refuses a request ID that is too long, or that members cannot pass on.
 func CheckRequestID(requestID string) error {
 	if !utf8.ValidString(requestID) {
-		return wire.Invalid("the request ID is not UTF-8")
+		return wire.Invalid("request ID: expected UTF-8")
 	}
 	if len(requestID) > limits.RequestIDBytes {
-		return wire.Invalid(fmt.Sprintf("the request ID has %d bytes, at most %d are allowed", len(requestID), limits.RequestIDBytes))
+		return wire.Invalid(fmt.Sprintf("request ID of %d bytes: expected at most %d bytes", len(requestID), limits.RequestIDBytes))
 	}
 	return nil
 }

@@ -134,7 +134,7 @@ func timeout(h http.Header) time.Duration {
 func sanitize(ctx context.Context, c *call, r *http.Request) (*http.Request, error) {
 	var err error
 	if c.query, err = url.ParseQuery(r.URL.RawQuery); err != nil {
-		return nil, invalid("the query can't be read: " + err.Error())
+		return nil, invalid("query: " + err.Error())
 	}
 	if !utf8.ValidString(r.URL.Path) {
 		return nil, invalid("path: expected UTF-8")
@@ -198,9 +198,9 @@ func (g *gateway) failRouting(ctx context.Context, _ *runtime.ServeMux, _ runtim
 	case http.StatusMethodNotAllowed:
 		err = wrongMethod(w, r, g.allowed(r), "")
 	case http.StatusBadRequest:
-		err = invalid("the path can't be read")
+		err = invalid("path: expected percent-encoded UTF-8")
 	default:
-		err = rpc.NewError(rpc.UnknownEndpoint, fmt.Sprintf("there is nothing at %s: see /openapi.json", r.URL.Path))
+		err = rpc.NewError(rpc.UnknownEndpoint, fmt.Sprintf("path %s does not exist; see /openapi.json", r.URL.Path))
 	}
 	c.refuse(w, r, err)
 }

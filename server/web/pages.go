@@ -54,7 +54,7 @@ func (h *handler) page(w http.ResponseWriter, r *http.Request) (method string, e
 	p := h.pages[r.URL.Path]
 	switch {
 	case p == nil:
-		err = rpc.NewError(rpc.UnknownEndpoint, fmt.Sprintf("there is nothing at %s: see /docs", r.URL.Path))
+		err = rpc.NewError(rpc.UnknownEndpoint, fmt.Sprintf("path %s does not exist; see /docs", r.URL.Path))
 	case r.Method != http.MethodGet && r.Method != http.MethodHead:
 		err = wrongMethod(w, r, "GET, HEAD", "")
 	}

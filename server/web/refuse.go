@@ -61,9 +61,9 @@ func invalid(message string) *rpc.Error {
 // unreadable is why a body can't be read.
 func unreadable(err error) error {
 	if tooLong, ok := errors.AsType[*http.MaxBytesError](err); ok {
-		return &refusal{http.StatusRequestEntityTooLarge, invalid(fmt.Sprintf("the body is longer than %d bytes", tooLong.Limit))}
+		return &refusal{http.StatusRequestEntityTooLarge, invalid(fmt.Sprintf("body: expected at most %d bytes", tooLong.Limit))}
 	}
-	return invalid("the body can't be read: " + err.Error())
+	return invalid("read body: " + err.Error())
 }
 
 // wrongMethod refuses the method of a request whose path takes others; why ends the message.

@@ -40,11 +40,11 @@ func checkQuery(method string, request protoreflect.MessageDescriptor, keys []st
 		field, ok := fieldOf(request, key)
 		switch {
 		case rule.GetBody() == "*":
-			return invalid(fmt.Sprintf("%s is in the query: this request has its fields in its body", key))
+			return invalid(fmt.Sprintf("query parameter %s: send the fields of this request in its body", key))
 		case inPath(rule, key) || key == rule.GetBody() || (rule.GetBody() != "" && strings.HasPrefix(key, rule.GetBody()+".")):
-			return invalid(fmt.Sprintf("%s is in the query: it belongs elsewhere in this request, see /openapi.json", key))
+			return invalid(fmt.Sprintf("query parameter %s: it belongs elsewhere in this request; see /openapi.json", key))
 		case !ok:
-			return invalid(fmt.Sprintf("%s is in the query: this request has no such field, see /openapi.json", key))
+			return invalid(fmt.Sprintf("unknown query parameter %s; see /openapi.json", key))
 		case given[field] != "":
 			return invalid(fmt.Sprintf("%s and %s are in the query: expected one name of the field", given[field], key))
 		}

@@ -61,7 +61,7 @@ func (h *handler) next(w http.ResponseWriter, r *http.Request, name string) erro
 		return err
 	}
 	if name == "" {
-		return &refusal{http.StatusNotFound, invalid("the path ends before the sequence's name: /seq/NAME")}
+		return &refusal{http.StatusNotFound, invalid("missing name of the sequence; use /seq/NAME")}
 	}
 	if p.given[1] && p.option == "" {
 		return invalid("parameter request_id is empty; send a value, or omit it")

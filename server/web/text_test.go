@@ -156,11 +156,11 @@ func TestTextRefusals(t *testing.T) {
 		{"POST", "/seq/a?count=1", "count=2", 400, "INVALID_ARGUMENT: parameter count is repeated; send it once"},
 		{"POST", "/seq/a?request_id=1", "request_id=2", 400, "INVALID_ARGUMENT: parameter request_id is repeated; send it once"},
 		{"POST", "/seq/a", "request_id=", 400, "INVALID_ARGUMENT: parameter request_id is empty; send a value, or omit it"},
-		{"POST", "/seq/", "", 404, "INVALID_ARGUMENT: the path ends before the sequence's name: /seq/NAME"},
+		{"POST", "/seq/", "", 404, "INVALID_ARGUMENT: missing name of the sequence; use /seq/NAME"},
 		{"POST", "/seq/none", "", 404, "UNKNOWN_SEQUENCE: there is no sequence none"},
 		{"GET", "/id?layout=no%0a%1b[31m", "", 404, "UNKNOWN_LAYOUT: there is no layout no  [31m"},
 		{"POST", "/id", `{"count":5}`, 400, `INVALID_ARGUMENT: unknown parameter {"count":5}; send count or layout`},
-		{"POST", "/id", strings.Repeat("x", 65<<10), 413, "INVALID_ARGUMENT: the body is longer than 65536 bytes"},
+		{"POST", "/id", strings.Repeat("x", 65<<10), 413, "INVALID_ARGUMENT: body: expected at most 65536 bytes"},
 		{"POST", "/seq/broken", "", 500, "INTERNAL: the request failed inside the member; its log says more"},
 	} {
 		w := r.ask(c.method, c.path, c.body)

@@ -53,7 +53,7 @@ func (h *handler) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string)
 }
 
 // errNoBizType is tinyid's wrong token, because the token belongs to a bizType.
-var errNoBizType = invalid("the request has no bizType")
+var errNoBizType = invalid("bizType: missing")
 
 // batch takes the numbers that a request asks for: none, as tinyid does, for a batch of none or less. The token is not looked at: there are none here.
 func (h *handler) batch(r *http.Request) ([]int64, error) {
