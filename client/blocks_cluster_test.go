@@ -65,7 +65,7 @@ func TestBlocksOfACluster(t *testing.T) {
 			}
 		}
 	})
-	t.Run("changes are heard of", func(t *testing.T) {
+	t.Run("changes are learned", func(t *testing.T) {
 		b := blocksOf(t, cl, "s", client.WithBlocksRefresh(100*time.Millisecond))
 		if _, err := b.Next(t.Context()); err != nil {
 			t.Fatal(err)

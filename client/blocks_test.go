@@ -162,7 +162,7 @@ func TestBlocksHearOfChanges(t *testing.T) {
 		b := openBlocks(t, w, WithBlocksRefresh(time.Second))
 		mustNext(t, b, 1)
 		w.set(1001, 2)
-		mustNext(t, b, 2) // not heard of yet
+		mustNext(t, b, 2) // not learned yet
 		time.Sleep(1001 * time.Millisecond)
 		mustNext(t, b, 1001)
 

@@ -69,7 +69,7 @@ func (h *host) start() {
 	h.t.Cleanup(func() { h.end(5 * time.Second) })
 }
 
-// end stops the member; with no time it gives nothing back, as in a crash.
+// end stops the member; with no time it releases nothing, as in a crash.
 func (h *host) end(within time.Duration) {
 	if h.server == nil {
 		return

@@ -19,5 +19,5 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, ofRaft)
 }
 
-// ofRaft leaves out connections that Raft's library closes when their other end does.
+// ofRaft omits connections that Raft's library closes when their other end does.
 var ofRaft = goleak.IgnoreAnyFunction("github.com/hashicorp/raft.(*NetworkTransport).handleConn")

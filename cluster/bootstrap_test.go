@@ -58,7 +58,7 @@ func TestBootstrapNeedsAllAndTheirAgreement(t *testing.T) {
 
 func TestBootstrapWithMoreThanExpected(t *testing.T) {
 	// Four wait for three, and not all see each other at first: b, c and d would
-	// start a cluster, until c hears of a.
+	// start a cluster, until c learns of a.
 	a, b, c, d := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3), waiting(nodeID(4), 3)
 	b.hear(c, d)
 	c.hear(b, d)

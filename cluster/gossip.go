@@ -29,7 +29,7 @@ const (
 const gossipLabel = "snowraft/1"
 
 // gossip is this node's view of the others: who is there, where, and what time
-// they have. It learns of everybody and decides nothing.
+// they have. It learns of all nodes and decides nothing.
 type gossip struct {
 	list   *memberlist.Memberlist // nil until open
 	screen *screened              // likewise
@@ -50,7 +50,7 @@ type gossip struct {
 	changed chan struct{} // has room for one: somebody came, went or changed
 }
 
-// peerInfo is the last that was heard of a node. It stays after the node went away.
+// peerInfo is the last report about a node. It stays after the node went away.
 type peerInfo struct {
 	meta  meta
 	alive bool
@@ -73,7 +73,7 @@ func newGossip(cfg *Config, self func() meta, stats func() peerStats, standing f
 	}
 }
 
-// open starts the gossip; until then this node hears only of those that dial it.
+// open starts the gossip; until then this node knows only the nodes that dial it.
 func (g *gossip) open(cfg *Config) error {
 	mc := memberlist.DefaultLANConfig()
 	mc.Name = g.self().gossipName()
@@ -142,7 +142,7 @@ func (g *gossip) learn(m meta, alive bool) {
 		return // of an earlier start of that node, or too many
 	}
 	if m.Starts > p.meta.Starts {
-		p = peerInfo{} // what was heard of its earlier start is over
+		p = peerInfo{} // the report about its earlier start is over
 	}
 	p.meta, p.alive = m, alive || p.alive
 	g.peers[m.ID] = p
@@ -157,7 +157,7 @@ func (g *gossip) signal() {
 	}
 }
 
-// peer is the last that was heard of a node.
+// peer is the last report about a node.
 func (g *gossip) peer(id string) (peerInfo, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -165,7 +165,7 @@ func (g *gossip) peer(id string) (peerInfo, bool) {
 	return p, ok
 }
 
-// all lists the nodes that were ever heard of, by ID.
+// all lists the nodes that were ever seen, by ID.
 func (g *gossip) all() []peerInfo {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -20,7 +20,7 @@ type Member struct {
 	API     string // of its gRPC port; empty when not known
 	Voter   bool
 	Leader  bool
-	// Alive is whether gossip learns of it; always true of this node itself.
+	// Alive is whether gossip reaches it; always true of this node itself.
 	Alive bool
 	// ClockOffset is how far its clock is ahead of this node's.
 	ClockOffset time.Duration
@@ -63,7 +63,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 }
 
 // Member finds a member by ID or name. Names are not unique, and that of a member
-// which has not been heard of since this node started is not known. The error is
+// which has not been seen since this node started is not known. The error is
 // ErrUnknownMember; ErrAmbiguousMember when several have the name; or ErrNamesUnknown
 // when one that is not known by name may be meant, also beside one that is.
 func (n *Node) Member(idOrName string) (Member, error) { return find(n.Members(), idOrName) }

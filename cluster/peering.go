@@ -34,7 +34,7 @@ func (n *Node) judge(h hello) handshakeReply {
 	return handshakeReply{}
 }
 
-// onRefused hears of peers that refuse our Raft connections.
+// onRefused is called for peers that refuse our Raft connections.
 func (n *Node) onRefused(err error) {
 	if errors.Is(err, ErrRemoved) {
 		n.Fail(ErrRemoved)

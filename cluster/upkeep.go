@@ -97,9 +97,9 @@ func (n *Node) rejoin() {
 	}
 }
 
-// askAfterRemoval shakes hands with the members that gossip hears of. A member
+// askAfterRemoval shakes hands with the members that gossip knows. A member
 // that was removed while it was down does not stand for election, so that it
-// would never hear of its removal from anybody.
+// would never learn of its removal.
 func (n *Node) askAfterRemoval() {
 	if n.greeter == nil || n.id.Cluster() == "" {
 		return

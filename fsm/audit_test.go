@@ -21,7 +21,7 @@ type auditLayout struct {
 	layout  *snowflake.Layout
 	workers []auditWorker
 	cells   map[cell]owner // granted and not returned
-	burned  map[cell]bool  // an ID was issued in it
+	issued  map[cell]bool  // an ID was issued in it
 }
 
 type auditWorker struct {
@@ -51,7 +51,7 @@ func newAudit() audit {
 		l := snowflake.MustNew(spec)
 		a.layouts[spec.Name] = &auditLayout{
 			layout: l, workers: make([]auditWorker, l.Workers()),
-			cells: map[cell]owner{}, burned: map[cell]bool{},
+			cells: map[cell]owner{}, issued: map[cell]bool{},
 		}
 	}
 	return a
@@ -282,7 +282,7 @@ func (l *auditLayout) release(c *commandv1.ReleaseWorker, r Result) error {
 func (l *auditLayout) take(worker uint64, from, until int64, to owner) error {
 	for tick := from; tick < until; tick++ {
 		at := cell{worker, tick}
-		if has, ok := l.cells[at]; ok || l.burned[at] {
+		if has, ok := l.cells[at]; ok || l.issued[at] {
 			return violated("cell", "worker %d, tick %d: granted to token %d and again to %d", worker, tick, has.token, to.token)
 		}
 		l.cells[at] = to
@@ -296,7 +296,7 @@ func (a *audit) used(l *lane) error {
 	if has := a.layouts[l.layout].cells[at]; has != (owner{l.grant.Token, string(l.nonce)}) {
 		return violated("owner", "token %d issued in worker %d, tick %d, which belongs to token %d", l.grant.Token, at.worker, at.tick, has.token)
 	}
-	a.layouts[l.layout].burned[at] = true
+	a.layouts[l.layout].issued[at] = true
 	return nil
 }
 

@@ -89,7 +89,7 @@ func TestPeriods(t *testing.T) {
 		t.Error("a block counts as a change")
 	}
 	if b := l.gives("s", 3, 20241231, 4, 2); b.Period != 20250101 {
-		t.Errorf("%+v, but the period went back", b)
+		t.Errorf("%+v, but the period moved backwards", b)
 	}
 	l.empty("s", 20250101)
 	l.refused(exhaustedReas, whole(allocate("s", generation, 6, 20250102))) // and no period begins

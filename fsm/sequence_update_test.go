@@ -142,7 +142,7 @@ func TestUpdateOfResets(t *testing.T) {
 	}
 	l.must(forced(change(monthly, l.seq("s").Generation)))
 	if b := l.gives("s", 1, 20250301, 4, 1); b.Period != 20250302 {
-		t.Errorf("%+v, but the period went back", b)
+		t.Errorf("%+v, but the period moved backwards", b)
 	}
 	l.gives("s", 1, 20250401, 1, 1)
 	l.refused(wouldRepeats, change(daily, l.seq("s").Generation))
@@ -152,7 +152,7 @@ func TestUpdateOfResets(t *testing.T) {
 	l.gives("s", 1, 20250402, 1, 1)
 	l.must(forced(change(none, l.seq("s").Generation)))
 	if b := l.gives("s", 1, 0, 2, 1); b.Period != 20250402 {
-		t.Errorf("%+v, but the period went back", b)
+		t.Errorf("%+v, but the period moved backwards", b)
 	}
 	l.survives()
 }

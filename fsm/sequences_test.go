@@ -263,14 +263,14 @@ func TestRecreateWithPeriods(t *testing.T) {
 	next := plain("s", numbers(11, 1, 1, 100), resetting(resetDaily))
 	l.must(create(next, 20250101))
 	if q := l.seq("s"); q.Period != 20250102 {
-		t.Errorf("%+v, but the period went back", q)
+		t.Errorf("%+v, but the period moved backwards", q)
 	}
 	l.must(remove("s"))
 	l.must(create(daily, 20250103))
 	l.must(remove("s")) // nothing was granted, but in earlier periods
 	l.must(create(daily, 20250102))
 	if q := l.seq("s"); q.Period != 20250103 {
-		t.Errorf("%+v, but the period went back", q)
+		t.Errorf("%+v, but the period moved backwards", q)
 	}
 	l.must(remove("s"))
 	l.must(forced(create(daily, 20250101)))

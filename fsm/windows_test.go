@@ -248,7 +248,7 @@ func TestRelease(t *testing.T) {
 	l.refused(windowMismatch, at(epoch, release(g, nonce('a'), 30)))
 	l.refused(windowMismatch, at(epoch, extend(g, nonce('a'), 30, 1000)))
 	if _, ok := l.WhoIs("tiny", g.Worker, 30); ok {
-		t.Error("tick 30 still belongs to who gave it back")
+		t.Error("tick 30 still belongs to the holder that released it")
 	}
 	if who, ok := l.WhoIs("tiny", g.Worker, 29); !ok || who.Holder != "a/0" {
 		t.Errorf("tick 29: %+v, %v", who, ok)

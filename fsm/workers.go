@@ -7,7 +7,7 @@ type worker struct {
 	token     uint64
 	nonce     [nonceBytes]byte
 	holder    string
-	released  bool // the holder gave it back: its token is good for nothing any more
+	released  bool // the holder released it: its token is good for nothing any more
 	extension extension
 
 	place        int // in workers.byAge

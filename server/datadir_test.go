@@ -34,7 +34,7 @@ type account struct {
 	Requests            [][2][]byte        // NextNumbersRequest with a request ID, and its NextNumbersResponse
 
 	Config, Layouts, Sequences []byte            // GetConfigResponse, ListLayoutsResponse, ListSequencesResponse
-	Grants                     map[string][]byte // WhoIsResponse by ID; its state is left out
+	Grants                     map[string][]byte // WhoIsResponse by ID; without its state
 }
 
 // A release opens the data directory of every earlier one: testdata has one of each, with a snapshot and a log behind it,

@@ -54,7 +54,7 @@ func TestChangesReachAllMembers(t *testing.T) {
 			t.Errorf("%s issues %v", o.cfg.Name, got)
 		}
 	}
-	// A mask clears what it names and the message leaves out.
+	// A mask clears what it names and the message omits.
 	resp, err = n.sequences.UpdateSequence(t.Context(), &snowraftv1.UpdateSequenceRequest{
 		Sequence: &snowraftv1.Sequence{Name: "s"}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"description"}},
 	})

@@ -41,7 +41,7 @@ func setAside(id *Identity, damage error, logger *slog.Logger) error {
 }
 
 // takeBootstrapBack makes a node new again that stored the term of its bootstrap
-// and nothing more: otherwise Raft refuses to bootstrap it. Nobody has heard of that
+// and nothing more: otherwise Raft refuses to bootstrap it. No other node knows of that
 // term, as a node that is of no cluster sends and answers nothing of Raft's.
 func (s *Store) takeBootstrapBack(id *Identity, logger *slog.Logger) error {
 	term, err := s.stable.Get([]byte("CurrentTerm"))

@@ -100,7 +100,7 @@ func TestUnreachedMembers(t *testing.T) {
 			t.Errorf("%s: exit code %d, %q, expected %q", line, code, stderr, want)
 		}
 		if !strings.Contains(stdout, `"unreachedMembers":["b","c"]`) {
-			t.Errorf("%s: the document does not tell: %s", line, stdout)
+			t.Errorf("%s: the document does not say: %s", line, stdout)
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestSequenceNamesComplete(t *testing.T) {
 	complete := func(args ...string) string {
 		a := newTestApp()
 		a.Environ["SNOWRAFT_ADDR"] = f.address
-		a.Stderr = io.Discard // cobra tells of the directive there
+		a.Stderr = io.Discard // cobra reports the directive there
 		if code := run(t.Context(), a.Host, append([]string{"__complete"}, args...)); code != cli.ExitDone {
 			t.Errorf("%q: exit code %d", args, code)
 		}

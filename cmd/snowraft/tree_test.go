@@ -162,7 +162,7 @@ func TestCompletion(t *testing.T) {
 		"help member":               "remove",
 	} {
 		a := newTestApp()
-		a.Stderr = io.Discard // cobra tells of the directive there
+		a.Stderr = io.Discard // cobra reports the directive there
 		if code := run(t.Context(), a.Host, append(append([]string{"__complete"}, strings.Fields(line)...), "")); code != cli.ExitDone {
 			t.Errorf("%s: exit code %d", line, code)
 		}

@@ -34,7 +34,7 @@ func (s *schedule) take() (due time.Time, ok bool) {
 	return s.due(i), i < s.calls
 }
 
-// giveBack says that a call that was handed out is not made. Calls are given back
+// giveBack says that a call that was handed out is not made. Calls are returned
 // at the end only, by everybody, so those that are left are the last ones.
 func (s *schedule) giveBack() { s.next.Add(-1) }
 

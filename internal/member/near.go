@@ -62,7 +62,7 @@ func mistakes(name string) int {
 	return 3
 }
 
-// distance returns how many bytes must be inserted, left out or changed to make a of b,
+// distance returns how many bytes must be inserted, removed or changed to make a of b,
 // or most+1 if more than most. It looks only at the diagonal of width 2*most+1 of
 // Levenshtein's table, beyond which the distance is greater anyway.
 func distance(a, b string, most int) int {

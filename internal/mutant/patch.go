@@ -19,7 +19,7 @@ import (
 type Patch struct {
 	Name  string   // the file's name without its extension
 	File  string   // relative to the root of the module, as all paths here
-	Rule  string   // the safety rule that the bug leaves out, and how
+	Rule  string   // the safety rule that the bug omits, and how
 	Runs  []Run    // at least one catches the bug
 	Files []string // the sources that the patch changes or adds
 }

@@ -74,7 +74,7 @@ func Classify(err error, now time.Time) *Error {
 	return nil
 }
 
-// Message is what an error says to users, whom the package that it comes from tells nothing.
+// Message is what an error says to users, who do not know the package that it comes from.
 func Message(err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "allocator: "), "sequence: ")
 }

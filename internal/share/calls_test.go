@@ -148,7 +148,7 @@ func TestSharedCallsAreLimited(t *testing.T) {
 	})
 }
 
-// What is given out for who gave up is lost: nobody else gets it. For who gave up before,
+// The part of a caller that gave up is lost: no other caller gets it. For who gave up before,
 // nothing is asked.
 func TestCallersWhoGiveUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

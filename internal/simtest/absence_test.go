@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// Whatever a member's replica lacks, nobody hears that something does not exist which does.
+// Whatever a member's replica lacks, no caller learns that something does not exist that does.
 func TestAbsenceIsNeverGuessed(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{idle: true}, (*world).absences)

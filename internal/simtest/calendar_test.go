@@ -158,7 +158,7 @@ func (w *world) skipTo(t time.Time) {
 		switch w.rng.IntN(3) {
 		case 0:
 			for _, n := range w.live() {
-				_ = n.stop() // the last ones can't give anything back
+				_ = n.stop() // the last ones cannot return anything
 			}
 			w.sleep(gap)
 		case 1:

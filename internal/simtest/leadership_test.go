@@ -324,7 +324,7 @@ func TestTransfersThatFail(t *testing.T) {
 			t.Errorf("while another one goes on: %v", err)
 		}
 		if err := <-began; !errors.Is(err, cluster.ErrUnknownOutcome) {
-			t.Errorf("to a member that does not hear of it: %v", err)
+			t.Errorf("to a member that does not learn of it: %v", err)
 		}
 		w.net.heal()
 		w.untilAllIssue(recovery)

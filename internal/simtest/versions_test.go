@@ -66,7 +66,7 @@ func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
 	})
 }
 
-// A leader that never heard of an old member does not know what it supports.
+// A leader that never saw an old member does not know what it supports.
 func TestVersionIsNotRaisedOverAMemberThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{supported: []uint32{next, next, fsm.Version}}, func(w *world) {

@@ -26,7 +26,7 @@ const (
 	// peersRemember is how long members and generators go by what they were told of a clock, and
 	// some seconds.
 	peersRemember = int64(35 * time.Second)
-	// detection is how long a process that starts with a clock that is off may take until it has heard of
+	// detection is how long a process that starts with a clock that is off may take until it has learned of
 	// another one: a member asks one a second, once it has joined the gossip.
 	detection = int64(10 * time.Second)
 )

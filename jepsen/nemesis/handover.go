@@ -40,7 +40,7 @@ func handoverKinds() []Kind {
 		},
 		Begin: handovers((*World).stun),
 	}, {
-		Name: "left-behind", Family: Network, About: "a leader that is stopped as it hands over goes on among nonvoters only, which have not heard of its successor",
+		Name: "left-behind", Family: Network, About: "a leader that is stopped as it hands over goes on among nonvoters only, which do not know its successor",
 		Draw: func(r *rand.Rand) schedule.Event {
 			return schedule.Event{On: Leader, For: between(r, 5*time.Second, 15*time.Second)}
 		},

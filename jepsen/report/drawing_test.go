@@ -106,7 +106,7 @@ func TestReigns(t *testing.T) {
 	got := leaderTerms([]history.Status{
 		say("n3", "id-n2", 2, 5), say("n2", "id-n2", 2, 4), // in the order of the journal, which is not that of time
 		say("n1", "", 3, 6),      // a term without a leader
-		say("n1", "id-n2", 4, 7), // has not heard of all yet
+		say("n1", "id-n2", 4, 7), // does not know all yet
 		say("n3", "id-n3", 4, 8),
 		say("n1", "somebody", 5, 9),
 	})

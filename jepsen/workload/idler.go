@@ -35,7 +35,7 @@ type idler struct {
 	id     uint64 // of the last extension
 }
 
-// live takes a worker, extends its window some times, and gives it back or forgets it.
+// live takes a worker, extends its window some times, and releases or forgets it.
 func (c *idler) live(ctx context.Context) {
 	for history.Sleep(ctx, within(100*time.Millisecond, 2*time.Second)) {
 		c.nonce = make([]byte, 16)

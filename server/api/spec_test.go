@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// What is left out follows from what is said, in whichever order a mask names it.
+// What is omitted follows from what is said, in whichever order a mask names it.
 func TestDefaultsOfSequences(t *testing.T) {
 	t.Parallel()
 	check := func(what string, spec *commandv1.SequenceSpec, err error) {

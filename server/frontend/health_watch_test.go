@@ -29,7 +29,7 @@ func (w *watcher) SetTrailer(metadata.MD)       {}
 func (w *watcher) SendMsg(any) error            { return nil }
 func (w *watcher) RecvMsg(any) error            { return nil }
 
-// A thousand who watch have the member looked at as often as one, all hear of each change, and
+// A thousand who watch have the member looked at as often as one, all learn of each change, and
 // when all are gone nobody looks.
 func TestManyHealthWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestManyHealthWatches(t *testing.T) {
 	})
 }
 
-// Who joins sees what is so now, and then hears of what is so afterwards, however short the
+// Who joins sees what is so now, and then learns of each change afterwards, however short the
 // time between was.
 func TestHealthWatchMissesNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

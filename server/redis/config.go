@@ -7,7 +7,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
-// Config describes a server of the Redis protocol. All but Backend may be left out.
+// Config describes a server of the Redis protocol. All but Backend are optional.
 type Config struct {
 	Backend Backend
 	Logger  *slog.Logger

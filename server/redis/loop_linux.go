@@ -33,7 +33,7 @@ type place struct {
 // loop waits for connections to have something to read, and serves them. Its
 // goroutine owns the epoll set, the list of connections and their file descriptors,
 // and every connection that is here. It never waits for a client or the Backend:
-// other goroutines do, to which it gives connections away.
+// other goroutines do, to which it hands connections.
 type loop struct {
 	s      *Server
 	epoll  int

@@ -51,7 +51,7 @@ type Config struct {
 	// its path matched, such as "GET /seq/{name}", why it failed, and how long it took. All that
 	// match nothing are "other". rpc.FromError can read the error, which may be nil.
 	Served func(method string, err error, took time.Duration)
-	// Logger hears of panics; nil: nobody does.
+	// Logger logs panics; nil logs none.
 	Logger *slog.Logger
 }
 

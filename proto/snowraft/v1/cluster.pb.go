@@ -535,7 +535,7 @@ type Member struct {
 	ApiAddress string     `protobuf:"bytes,5,opt,name=api_address,json=apiAddress,proto3" json:"api_address,omitempty"`
 	Role       MemberRole `protobuf:"varint,6,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
 	Leader     bool       `protobuf:"varint,7,opt,name=leader,proto3" json:"leader,omitempty"`
-	// Whether gossip learns of it.
+	// Whether gossip reaches the member.
 	Alive bool `protobuf:"varint,8,opt,name=alive,proto3" json:"alive,omitempty"`
 	// How far its clock is from that of the member that was asked.
 	ClockOffsetMs int64  `protobuf:"varint,9,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`

@@ -41,7 +41,7 @@ type IdServiceClient interface {
 	StreamIds(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamIdsRequest, StreamIdsResponse], error)
 	// DecodeId splits an ID into its fields.
 	DecodeId(ctx context.Context, in *DecodeIdRequest, opts ...grpc.CallOption) (*DecodeIdResponse, error)
-	// WhoIs tells which holder was granted the cell that an ID lies in.
+	// WhoIs returns which holder was granted the cell that an ID lies in.
 	WhoIs(ctx context.Context, in *WhoIsRequest, opts ...grpc.CallOption) (*WhoIsResponse, error)
 }
 
@@ -121,7 +121,7 @@ type IdServiceServer interface {
 	StreamIds(grpc.BidiStreamingServer[StreamIdsRequest, StreamIdsResponse]) error
 	// DecodeId splits an ID into its fields.
 	DecodeId(context.Context, *DecodeIdRequest) (*DecodeIdResponse, error)
-	// WhoIs tells which holder was granted the cell that an ID lies in.
+	// WhoIs returns which holder was granted the cell that an ID lies in.
 	WhoIs(context.Context, *WhoIsRequest) (*WhoIsResponse, error)
 	mustEmbedUnimplementedIdServiceServer()
 }

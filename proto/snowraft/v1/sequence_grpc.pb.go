@@ -54,7 +54,7 @@ type SequenceServiceClient interface {
 	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
 	NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error)
-	// GetLast tells the last number that was issued: of a strict sequence
+	// GetLast returns the last number that was issued: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to whoever numbers on its own: members, and
@@ -195,7 +195,7 @@ type SequenceServiceServer interface {
 	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
 	NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error)
-	// GetLast tells the last number that was issued: of a strict sequence
+	// GetLast returns the last number that was issued: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error)
 	// AllocateBlock grants a block of a relaxed sequence to whoever numbers on its own: members, and

@@ -30,7 +30,7 @@ from the time at which a call was due.`,
 	}, newIDs(a), newSeq(a), newEmbedded(a), newRedis(a), newHTTP(a))
 }
 
-// config is what every bench command can be told.
+// config is the settings of every bench command.
 type config struct {
 	addresses         []string
 	clients           int
@@ -100,7 +100,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	})
 }
 
-// showProgress has a run tell its progress, on a terminal, and returns what hides it again.
+// showProgress has a run report its progress, on a terminal, and returns what hides it again.
 func showProgress(a *cli.App, plan *load.Plan, noun string) (hide func()) {
 	if terminal, _ := a.Terminal(a.Stderr); !terminal {
 		return func() {}

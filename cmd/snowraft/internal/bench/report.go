@@ -121,7 +121,7 @@ func (r report) record(d Report) cli.Block {
 	)
 }
 
-// textIf formats text if there is something to tell; it is empty otherwise.
+// textIf formats text if there is something to show; it is empty otherwise.
 func textIf(tell bool, format string, args ...any) string {
 	if !tell {
 		return ""

@@ -22,7 +22,7 @@ const (
 	silent = slog.LevelError + 1
 )
 
-// devConfig is what dev can be told.
+// devConfig is the settings of dev.
 type devConfig struct {
 	dataDir             string
 	portBase            int
@@ -151,9 +151,9 @@ func (f *fleet) start(ctx context.Context) error {
 	return nil
 }
 
-// wait returns when ctx ends or no member is left; it tells of members that end.
+// wait returns when ctx ends or no member is left; it reports members that end.
 func (f *fleet) wait(ctx context.Context) error {
-	ended := make(chan devMember, len(f.members)) // so that nobody who tells waits
+	ended := make(chan devMember, len(f.members)) // so that no report waits
 	for _, m := range f.members {
 		go func() {
 			select {

@@ -138,7 +138,7 @@ func (c *config) finish(flags *pflag.FlagSet) error {
 			*address = ":" + strconv.Itoa(l.port)
 		}
 		host, _, _ := net.SplitHostPort(*address) // ListenValue has checked it
-		// Others are told the host of the Raft address unless there is one to advertise.
+		// Others learn the host of the Raft address unless there is one to advertise.
 		if ip := net.ParseIP(host); l.port == cli.RaftPort && c.AdvertiseHost == "" && (host == "" || ip.IsUnspecified()) {
 			return cli.Usagef("--%s %q: listens on all interfaces; set --advertise-host to the host name or IP address that others reach", l.flag, *address)
 		}

@@ -53,7 +53,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 	}
 }
 
-// Servers collect garbage less often than Go does by itself, unless they are told otherwise.
+// Servers collect garbage less often than Go does by itself, unless configured otherwise.
 func TestServersCollectSeldom(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -36,7 +36,7 @@ func NewHost(a *cli.App) *Host {
 
 // process is a running member or gateway.
 type process interface {
-	// Done is closed when it must end by itself; Err tells why, nil after a member left.
+	// Done is closed when it must end by itself; Err returns why, nil after a member left.
 	Done() <-chan struct{}
 	Err() error
 	Close(context.Context) error
