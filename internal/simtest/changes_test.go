@@ -66,8 +66,9 @@ func (p *process) change(s *series) {
 	var changed member.Changed
 	var err error
 	var next *int64
+	var other *member.GenerationError
 	edit := describe
-	kind := rand.N(changeKinds)
+	kind, expected := rand.N(changeKinds), p.seen(name)
 	switch {
 	case kind == changesNext: // forward, or back if it is forced
 		next = new(max(1, highest+rand.Int64N(1000)-500))
@@ -83,15 +84,17 @@ func (p *process) change(s *series) {
 	}
 	if kind != recreates {
 		changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-			return m.UpdateSequence(ctx, name, member.Update{Next: next, Force: s.forced, Edit: func(spec *commandv1.SequenceSpec) error {
+			return m.UpdateSequence(ctx, name, member.Update{Next: next, Force: s.forced, Expected: expected, Edit: func(spec *commandv1.SequenceSpec) error {
 				edit(spec)
 				s.define(spec)
 				return nil
 			}})
 		})
 	} else if changed, err = atLeader(ctx, p, func(ctx context.Context, m *member.Member) (member.Changed, error) {
-		return m.DeleteSequence(ctx, name, nil)
+		return m.DeleteSequence(ctx, name, expected)
 	}); err == nil || isUnknown(err) {
+		s.follows(expected, changed.Index)
+		expected = nil
 		s.spread(p, changed)
 		again := like(s.spec, func(spec *commandv1.SequenceSpec) {
 			if !s.forced {
@@ -105,12 +108,33 @@ func (p *process) change(s *series) {
 	}
 	switch refused, is := errors.AsType[*fsm.Refused](err); {
 	case err == nil:
+		s.follows(expected, changed.Sequence.Generation)
 		s.defined(changed.Sequence.Generation, changed.Sequence.Spec)
 		s.make(kind)
 		s.spread(p, changed)
 	case is && (refused.Reason == commandv1.Refusal_REFUSAL_WOULD_REPEAT || refused.Reason == commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS):
+	case expected != nil && errors.As(err, &other) && other.Present != *expected:
 	case !expectedOfSequences(err) && !p.dead.Load():
 		p.audit.fault("%s refused a change of %s in a way that it never should: %v", p.name, name, err)
+	}
+}
+
+// seen returns, half of the time, the generation of a sequence as this member's replica has it: what a change expects.
+func (p *process) seen(name string) *uint64 {
+	if q, ok := p.member.State().Sequence(name); ok && rand.N(2) == 0 {
+		return &q.Generation
+	}
+	return nil
+}
+
+// follows checks that no other change is known between the generation that a change expected and the change.
+func (s *series) follows(expected *uint64, generation uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for g := range s.known {
+		if expected != nil && g > *expected && g < generation {
+			s.fault("a change of %s that expected generation %d was made at %d, after that of %d", s.spec.GetName(), *expected, generation, g)
+		}
 	}
 }
 
