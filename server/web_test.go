@@ -122,7 +122,7 @@ func TestHTTPRefusals(t *testing.T) {
 		{"GET", "/v1/layouts/none", "", 404, `"reason":"UNKNOWN_LAYOUT"`},
 		{"GET", "/id?layout=none", "", 404, "UNKNOWN_LAYOUT: "},
 		{"GET", "/v1/sequences/a//b", "", 404, `"sequence":"a//b"`}, // not sent elsewhere for its path
-		{"POST", "/seq/a?request_id=%ff", "", 400, "the request ID: expected UTF-8"},
+		{"POST", "/seq/a?request_id=%ff", "", 400, "request ID: expected UTF-8"},
 		{"GET", "/api/snowflake/get/", "", 404, `"message":"No message available"`},
 		{"POST", "/v1/ids:generate", `{"count":1000001}`, 400, `"reason":"INVALID_ARGUMENT"`},
 		{"POST", "/v1/ids:generate", `{"layout":"` + strings.Repeat("x", 65<<10) + `"}`, 413, "65536"},
