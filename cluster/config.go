@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
 )
@@ -144,7 +145,8 @@ func (c *Config) raftConfig(id string, notify chan<- bool, logger *slog.Logger) 
 	rc.SnapshotThreshold = c.Timing.SnapshotThreshold
 	rc.SnapshotInterval = 10 * time.Second
 	rc.TrailingLogs = trailingLogs
-	rc.ShutdownOnRemove = false // the node itself decides what a removal means
+	rc.MaxAppendEntries = screen.MaxEntries // followers refuse more
+	rc.ShutdownOnRemove = false             // the node itself decides what a removal means
 	rc.NotifyCh = notify
 	rc.Logger = logging.Hashicorp(logger, "raft")
 	rc.NoLegacyTelemetry = true

@@ -119,6 +119,7 @@ func (n *Node) openRaft() error {
 		})
 		trans = n.network
 	}
+	trans = newGuarded(trans, n.opened, n.bounds)
 	r, err := n.newRaft(trans)
 	if err != nil {
 		return errors.Join(fmt.Errorf("raft: %w", err), trans.Close())
@@ -134,13 +135,25 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	go func() {
 		defer close(done)
 		r, err = raft.NewRaft(n.cfg.raftConfig(n.id.Node(), n.notify, n.logger), n.cfg.FSM,
-			n.store.Logs, n.store.Stable, n.store.Snapshots, noFastHeartbeat{trans})
+			n.store.Logs, n.store.Stable, n.store.Snapshots, trans)
 	}()
 	<-done
 	if r == nil && err == nil {
 		err = n.Failure()
 	}
 	return r, err
+}
+
+// bounds may be called once the node has opened.
+func (n *Node) bounds() bounds {
+	return bounds{
+		term: n.raft.CurrentTerm(), applied: n.raft.AppliedIndex(), committed: n.raft.CommitIndex(),
+		termAt: func(index uint64) (term uint64, ok bool) {
+			var entry raft.Log
+			err := n.store.Logs.GetLog(index, &entry)
+			return entry.Term, err == nil
+		},
+	}
 }
 
 func (n *Node) start() {

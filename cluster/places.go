@@ -58,3 +58,15 @@ func origin(addr net.Addr) netip.Prefix {
 	}
 	return prefix
 }
+
+// placedConn is a connection that has a place until it is closed.
+type placedConn struct {
+	net.Conn
+	release func()
+}
+
+// Close implements net.Conn.
+func (c *placedConn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/screen"
 )
 
 // enqueueTimeout bounds only the way into raft's queue; the commit is waited for in Propose.
@@ -21,6 +23,9 @@ func (n *Node) Propose(ctx context.Context, command []byte) (any, error) {
 	}
 	if !n.IsLeader() {
 		return nil, ErrNotLeader
+	}
+	if len(command) > screen.MaxCommand {
+		return nil, fmt.Errorf("command of %d bytes: at most %d are allowed", len(command), screen.MaxCommand) // followers would refuse it
 	}
 	done := make(chan raft.ApplyFuture, 1)
 	go func() { // also the way into the queue can take long: after a failure nobody takes from it

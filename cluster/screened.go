@@ -119,7 +119,7 @@ func (s *screened) runStreams() {
 				_ = conn.Close()
 				continue
 			}
-			s.wg.Go(func() { s.look(&requestedConn{Conn: conn, release: sync.OnceFunc(release)}) })
+			s.wg.Go(func() { s.look(&requestedConn{placedConn: placedConn{conn, sync.OnceFunc(release)}}) })
 		}
 	}
 }
@@ -151,11 +151,10 @@ func (s *screened) refused(from net.Addr, err error) {
 	s.logger.Debug("gossip message rejected", "address", from, "error", err)
 }
 
-// requestedConn is a stream that another opened. It holds its place until it is closed.
+// requestedConn is a stream that another opened.
 type requestedConn struct {
-	net.Conn
-	release func()
-	said    bytes.Reader // the whole request; nothing follows it
+	placedConn
+	said bytes.Reader // the whole request; nothing follows it
 }
 
 func (c *requestedConn) hear() error {
@@ -172,12 +171,6 @@ func (c *requestedConn) hear() error {
 
 // Read implements net.Conn.
 func (c *requestedConn) Read(b []byte) (int, error) { return c.said.Read(b) }
-
-// Close implements net.Conn.
-func (c *requestedConn) Close() error {
-	c.release()
-	return c.Conn.Close()
-}
 
 // answeredConn is a stream that this node opened. Its first Read waits for the whole answer.
 type answeredConn struct {

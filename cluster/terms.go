@@ -23,8 +23,9 @@ type TermAsker interface {
 const (
 	termQuestion = 8
 	termAnswer   = 16
-	// maxTermConns bounds the connections on which others ask this node.
-	maxTermConns = 256
+	// maxTermConns bounds the connections on which others ask this node, maxTermConnsFrom those from one address.
+	maxTermConns     = 256
+	maxTermConnsFrom = 64
 	// termTimeout is after how long without an answer a connection is given up.
 	termTimeout = time.Second
 )

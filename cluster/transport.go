@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/screen"
 )
 
 const (
@@ -17,8 +19,11 @@ const (
 	// address.
 	maxHandshakes     = 64
 	maxHandshakesFrom = 16
-	transportTimeout  = 5 * time.Second
-	transportPool     = 3
+	// maxRaftConns bounds the connections of raft that others opened: a few from each voter.
+	maxRaftConns     = 256
+	maxRaftConnsFrom = 64
+	transportTimeout = 5 * time.Second
+	transportPool    = 3
 )
 
 // streamLayer carries raft over TCP connections that began with a handshake.
@@ -53,7 +58,8 @@ func newStreamLayer(l net.Listener, self func() meta, judge func(hello) handshak
 // silent one holds up nobody.
 func (s *streamLayer) run() {
 	places := newPlaces(maxHandshakes, maxHandshakesFrom)
-	askers := make(chan struct{}, maxTermConns)
+	askers, peers := newPlaces(maxTermConns, maxTermConnsFrom), newPlaces(maxRaftConns, maxRaftConnsFrom)
+	large := screen.NewLarge()
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
@@ -90,20 +96,26 @@ func (s *streamLayer) run() {
 				s.answerTerms(conn, askers)
 				return
 			}
-			select {
-			case s.conns <- conn:
-			case <-s.closed:
+			leave, ok := peers.take(conn.RemoteAddr())
+			if !ok {
+				s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
 				_ = conn.Close()
+				return
+			}
+			placed := &placedConn{screen.RaftRequests(conn, large), sync.OnceFunc(leave)}
+			select {
+			case s.conns <- placed:
+			case <-s.closed:
+				_ = placed.Close()
 			}
 		})
 	}
 }
 
 // answerTerms answers on a connection in a goroutine of its own.
-func (s *streamLayer) answerTerms(conn net.Conn, askers chan struct{}) {
-	select {
-	case askers <- struct{}{}:
-	default:
+func (s *streamLayer) answerTerms(conn net.Conn, askers *places) {
+	release, ok := askers.take(conn.RemoteAddr())
+	if !ok {
 		_ = conn.Close()
 		return
 	}
@@ -111,7 +123,7 @@ func (s *streamLayer) answerTerms(conn net.Conn, askers chan struct{}) {
 	s.wg.Go(func() {
 		defer close(done)
 		answerTerms(conn, s.term)
-		<-askers
+		release()
 	})
 	s.wg.Go(func() {
 		select {
@@ -159,7 +171,11 @@ func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout tim
 		s.refused(err)
 		return nil, fmt.Errorf("member %s at %s: %w", id, addr, err)
 	}
-	return s.dialed.add(conn, raft.ServerID(id), address), nil
+	conn = s.dialed.add(conn, raft.ServerID(id), address)
+	if what == forRaft {
+		conn = screen.RaftAnswers(conn)
+	}
+	return conn, nil
 }
 
 // Greet implements Greeter.
@@ -206,10 +222,3 @@ type Transport interface {
 type Greeter interface {
 	Greet(id raft.ServerID, address raft.ServerAddress) error
 }
-
-// noFastHeartbeat takes raft's heartbeat fast path away, which can race with
-// the writing of the log (hashicorp/raft#695): heartbeats go the way of all
-// other messages.
-type noFastHeartbeat struct{ Transport }
-
-func (noFastHeartbeat) SetHeartbeatHandler(func(raft.RPC)) {}

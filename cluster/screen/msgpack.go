@@ -7,14 +7,17 @@ import "math"
 type rule func(s *scanner) error
 
 // natural takes a whole number from 0 to most, and keeps it in into unless that is nil.
-func natural(most uint64, into *uint64) rule {
+func natural(most uint64, into *uint64) rule { return between(0, most, into) }
+
+// between takes a whole number of a range.
+func between(least, most uint64, into *uint64) rule {
 	return func(s *scanner) error {
 		v, err := s.natural()
 		if err != nil {
 			return err
 		}
-		if v > most {
-			return refuse("number %d, at most %d is allowed", v, most)
+		if v < least || v > most {
+			return refuse("number %d, not one from %d to %d", v, least, most)
 		}
 		if into != nil {
 			*into = v
@@ -130,6 +133,17 @@ func (s *scanner) head(fixed, wide byte, most int) (int, error) {
 	return int(n), err
 }
 
+// list takes a list of at most so many elements, or nil.
+func list(most int, element rule) rule {
+	return func(s *scanner) error {
+		n, err := s.head(0x90, 0xdc, most)
+		for ; err == nil && n > 0; n-- {
+			err = element(s)
+		}
+		return err
+	}
+}
+
 // fields is what a map holds, by name. A name of another version of a library may stand there with a scalar.
 type fields map[string]rule
 
@@ -139,13 +153,21 @@ const (
 )
 
 // object takes a map that has at least the required fields, each name once.
-func object(known fields, required ...string) rule {
+func object(known fields, required ...string) rule { return mapping(false, known, required) }
+
+// optional takes the same, or nil.
+func optional(known fields) rule { return mapping(true, known, nil) }
+
+func mapping(orNil bool, known fields, required []string) rule {
 	return func(s *scanner) error {
 		n, err := s.head(0x80, 0xde, maxFields)
 		if err != nil {
 			return err
 		}
 		if n == noLength {
+			if orNil {
+				return nil
+			}
 			return refuse("nil where a map belongs")
 		}
 		seen := make(map[string]bool, n)

@@ -23,11 +23,15 @@ func refuse(format string, args ...any) error {
 // step is how much memory is made ready for bytes that did not arrive yet.
 const step = 4096
 
+// small is how long a message may be that takes no place among the large ones.
+const small = 64 << 10
+
 // scanner takes a message from its source, at most limit bytes of it.
 type scanner struct {
 	from  io.Reader
 	limit int
-	taken []byte // what was taken, in the order of the message
+	taken []byte       // what was taken, in the order of the message
+	large func() error // unless nil, called before more than small bytes are taken
 }
 
 // take returns the next n bytes, which are good until the next call.
@@ -36,6 +40,12 @@ func (s *scanner) take(n int) ([]byte, error) {
 		return nil, refuse("longer than %d bytes", s.limit)
 	}
 	start := len(s.taken)
+	if s.large != nil && start+n > small {
+		if err := s.large(); err != nil {
+			return nil, err
+		}
+		s.large = nil
+	}
 	for n > 0 {
 		part := min(n, step)
 		s.taken = slices.Grow(s.taken, part)

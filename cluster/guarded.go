@@ -1,0 +1,125 @@
+package cluster
+
+import (
+	"io"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// guarded is a transport on which raft's messages have values that raft can bear: it panics over some, and
+// others would make numbers overflow. Answers are checked as well as requests, because a stranger may be at a
+// member's address. Who lies within these bounds is not found out.
+type guarded struct {
+	Transport
+	bounds  func() bounds
+	ready   <-chan struct{} // closed when bounds may be called
+	consume chan raft.RPC
+	closed  chan struct{}
+	once    sync.Once
+	wg      sync.WaitGroup
+}
+
+func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds) *guarded {
+	g := &guarded{
+		Transport: inner, ready: ready, bounds: bounds,
+		consume: make(chan raft.RPC), closed: make(chan struct{}),
+	}
+	g.wg.Go(g.run)
+	return g
+}
+
+// Consumer implements raft.Transport.
+func (g *guarded) Consumer() <-chan raft.RPC { return g.consume }
+
+// SetHeartbeatHandler takes raft's heartbeat fast path away, which can race with the writing of the log
+// (hashicorp/raft#695): heartbeats go the way of all other messages.
+func (*guarded) SetHeartbeatHandler(func(raft.RPC)) {}
+
+// Close implements raft.WithClose.
+func (g *guarded) Close() error {
+	g.once.Do(func() { close(g.closed) })
+	err := g.Transport.Close()
+	g.wg.Wait()
+	return err
+}
+
+func (g *guarded) run() {
+	select {
+	case <-g.ready:
+	case <-g.closed:
+		return
+	}
+	for {
+		select {
+		case rpc := <-g.Transport.Consumer():
+			if !g.pass(rpc) {
+				return
+			}
+		case <-g.closed:
+			return
+		}
+	}
+}
+
+// pass hands a request to raft or refuses it; false once the transport is closed. It waits until raft has
+// answered, so that the next request is judged by the log as this one leaves it.
+func (g *guarded) pass(rpc raft.RPC) bool {
+	if err := g.bounds().request(rpc.Command); err != nil {
+		go func() { // for as long as the stranger takes, also beyond Close
+			if rpc.Reader != nil {
+				_, _ = io.Copy(io.Discard, rpc.Reader) // the next request is behind the snapshot
+			}
+			rpc.Respond(nil, err)
+		}()
+		return true
+	}
+	answers := make(chan raft.RPCResponse, 1)
+	to := rpc.RespChan
+	rpc.RespChan = answers
+	select {
+	case g.consume <- rpc:
+	case <-g.closed:
+		return false
+	}
+	select {
+	case answer := <-answers:
+		to <- answer
+		return true
+	case <-g.closed:
+		return false
+	}
+}
+
+// RequestVote implements raft.Transport.
+func (g *guarded) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
+	return g.answered(g.Transport.RequestVote(id, target, args, resp), resp.Term)
+}
+
+// RequestPreVote implements raft.WithPreVote.
+func (g *guarded) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
+	return g.answered(g.Transport.RequestPreVote(id, target, args, resp), resp.Term)
+}
+
+// AppendEntries implements raft.Transport.
+func (g *guarded) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	return g.answered(g.Transport.AppendEntries(id, target, args, resp), resp.Term)
+}
+
+// InstallSnapshot implements raft.Transport.
+func (g *guarded) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	return g.answered(g.Transport.InstallSnapshot(id, target, args, resp, data), resp.Term)
+}
+
+// answered checks the term of an answer: a candidate takes over a later one.
+func (g *guarded) answered(err error, term uint64) error {
+	if err != nil {
+		return err
+	}
+	select {
+	case <-g.ready:
+		return g.bounds().checkTerm(term)
+	case <-g.closed:
+		return raft.ErrTransportShutdown
+	}
+}

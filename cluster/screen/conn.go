@@ -1,0 +1,133 @@
+package screen
+
+import (
+	"bufio"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// progress is how long a message, or the next piece of a snapshot, may take once it has begun.
+const progress = 30 * time.Second
+
+// Large are the places for large messages that a node receives at the same time.
+type Large chan struct{}
+
+// NewLarge returns a few places. A message has one until it was read, or its connection is closed.
+func NewLarge() Large { return make(Large, 8) }
+
+// conn is a connection of raft's on which only what has the form of its messages can be read.
+type conn struct {
+	net.Conn
+	from  *bufio.Reader
+	next  func(*scanner) (follow int64, err error)
+	limit int
+	large Large       // nil for answers, whose reader also sets deadlines
+	holds atomic.Bool // a place among the large
+
+	scan   scanner
+	ready  []byte // of a message that was taken, and not read yet
+	follow int64  // how much of a snapshot is still to be read
+}
+
+// RaftRequests are the requests on a connection that another node opened.
+func RaftRequests(c net.Conn, large Large) net.Conn {
+	return &conn{Conn: c, from: bufio.NewReader(c), next: request, limit: maxRequest, large: large}
+}
+
+// RaftAnswers are the answers on a connection that this node opened.
+func RaftAnswers(c net.Conn) net.Conn {
+	return &conn{Conn: c, from: bufio.NewReader(c), next: answer, limit: maxAnswer}
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	if len(c.ready) == 0 && c.follow == 0 {
+		if err := c.take(); err != nil {
+			return 0, err
+		}
+	}
+	if len(c.ready) > 0 {
+		n := copy(b, c.ready)
+		c.ready = c.ready[n:]
+		return n, nil
+	}
+	if err := c.hurry(); err != nil {
+		return 0, err
+	}
+	n, err := c.from.Read(b[:min(int64(len(b)), c.follow)])
+	if c.follow -= int64(n); c.follow == 0 && err == nil {
+		err = c.rest()
+	}
+	return n, err
+}
+
+// take waits for a message, and then for all of it.
+func (c *conn) take() error {
+	c.release()
+	if cap(c.scan.taken) > small {
+		c.scan.taken = nil
+	}
+	c.scan = scanner{from: c.from, limit: c.limit, taken: c.scan.taken[:0]}
+	if c.large != nil {
+		c.scan.large = c.hold
+	}
+	if _, err := c.from.Peek(1); err != nil {
+		return err
+	}
+	if err := c.hurry(); err != nil {
+		return err
+	}
+	follow, err := c.next(&c.scan)
+	if err != nil {
+		return err
+	}
+	c.ready, c.follow = c.scan.taken, follow
+	if follow > 0 {
+		return nil
+	}
+	return c.rest()
+}
+
+func (c *conn) hurry() error {
+	if c.large == nil {
+		return nil
+	}
+	return c.SetReadDeadline(time.Now().Add(progress))
+}
+
+func (c *conn) rest() error {
+	if c.large == nil {
+		return nil
+	}
+	return c.SetReadDeadline(time.Time{})
+}
+
+// hold takes a place among the large messages.
+func (c *conn) hold() error {
+	timeout := time.NewTimer(progress)
+	defer timeout.Stop()
+	select {
+	case c.large <- struct{}{}:
+		c.holds.Store(true)
+		return nil
+	case <-timeout.C:
+		return os.ErrDeadlineExceeded
+	}
+}
+
+func (c *conn) release() {
+	if c.holds.CompareAndSwap(true, false) {
+		<-c.large
+	}
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
