@@ -20,7 +20,7 @@ func (s *State) createSequence(e entry) Result {
 		return Result{Err: invalid("%v", err)}
 	}
 	if c.GetOnDemand() && (c.GetForce() || c.Replaces != nil) {
-		return Result{Err: invalid("a creation on demand cannot be forced")}
+		return Result{Err: invalid("on_demand: cannot be combined with force")}
 	}
 	if existing, ok := s.sequences.live.Get(name); ok {
 		if !c.GetOnDemand() && *existing.spec != *spec {
@@ -70,7 +70,7 @@ func (s *State) modeOnDemand(name string) (commandv1.SequenceMode, *Refused) {
 		return commandv1.SequenceMode_SEQUENCE_MODE_STRICT, nil
 	}
 	return 0, refuse(commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF,
-		"there is no sequence %q, and redis_create is off: create it with \"snowraft seq create\"", name)
+		"sequence %q does not exist, and redis_create is off; create it with \"snowraft seq create\"", name)
 }
 
 // succeed takes over what must not be forgotten of a deleted sequence of that name. A deleted
