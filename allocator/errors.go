@@ -29,7 +29,7 @@ var (
 	ErrOutdatedBlock = errors.New("allocator: the blocks that were granted are outdated already: the sequence is being changed, try again")
 
 	// ErrClosed: the issuer or the sequence was closed.
-	ErrClosed = errors.New("allocator: closed: this process is shutting down; ask another member")
+	ErrClosed = errors.New("allocator: closed: this process is shutting down; try another member")
 
 	// ErrInvalidArgument: the request or the configuration can never be served.
 	ErrInvalidArgument = errors.New("allocator: invalid argument")
@@ -49,9 +49,9 @@ func (e *WindowEndedError) Error() string {
 		what = "allocator: the window ended at " + stamp(e.Until)
 	}
 	if e.Cause == nil {
-		return what + " and the next one has not been granted yet: try again, or ask another member"
+		return what + " and the next one has not been granted yet: try again, or try another member"
 	}
-	return fmt.Sprintf("%s, and no new one was granted (%v); restore quorum, or ask another member", what, e.Cause)
+	return fmt.Sprintf("%s, and no new one was granted (%v); restore quorum, or try another member", what, e.Cause)
 }
 
 // WorkersExhaustedError says that every worker of a layout is taken.

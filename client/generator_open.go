@@ -97,7 +97,7 @@ func (g *Generator) missing() error {
 	case errors.Is(p, allocator.ErrInvalidArgument), errors.Is(p, snowflake.ErrInvalidLayout):
 		return g.failure(p)
 	default:
-		e.message += ", and the cluster does not tell the layout: " + p.Error()
+		e.message += ", and the layout could not be read: " + p.Error()
 	}
 	return e
 }

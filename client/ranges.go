@@ -41,7 +41,7 @@ func checked(ranges []*snowraftv1.IdRange, count uint64, after int64) ([]Range, 
 		sum += uint64(r.GetCount()) // of less than 2^32 ranges
 	}
 	if sum != count {
-		return nil, malformed("%d IDs instead of the %d that were asked for", sum, count)
+		return nil, malformed("%d IDs instead of the %d requested", sum, count)
 	}
 	// Ranges of one step can only share an ID if they have the same remainder by it.
 	slices.SortFunc(answer, func(a, b Range) int {

@@ -66,7 +66,7 @@ func newNumbering(resp *snowraftv1.NextNumbersResponse, count uint64) (*numberin
 		written: resp.GetTexts(),
 	}
 	if uint64(resp.GetCount()) != count || !fits(n.First, n.Increment, count) || len(n.written) > 0 && len(n.written) != n.Count {
-		return nil, malformed("%d numbers from %d by %d and %d texts instead of the %d numbers that were asked for",
+		return nil, malformed("%d numbers from %d by %d and %d texts instead of the %d numbers requested",
 			resp.GetCount(), n.First, n.Increment, len(n.written), count)
 	}
 	format, zone, millis := resp.GetFormat(), resp.GetTimeZone(), resp.GetIssuedAtMs()

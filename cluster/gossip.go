@@ -191,7 +191,7 @@ func (g *gossip) forget() {
 func (g *gossip) close() error {
 	if err := g.list.Leave(time.Second); err != nil {
 		// The others find out by themselves, a little later.
-		g.logger.Debug("nobody was told that this member goes", "error", err)
+		g.logger.Debug("departure not announced", "error", err)
 	}
 	err := g.list.Shutdown()
 	g.screen.wait()

@@ -214,7 +214,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 			return m, nil
 		}
 		if n.raft.State() == raft.Leader && n.raft.CurrentTerm() > term {
-			return Member{}, fmt.Errorf("%w: leadership was handed over, but this member was elected again", ErrNotLeader)
+			return Member{}, fmt.Errorf("%w: leadership was transferred, but this member was elected again", ErrNotLeader)
 		}
 		select {
 		case <-changed:
@@ -229,7 +229,7 @@ func (n *Node) TransferLeadership(ctx context.Context, id string) (Member, error
 func transferError(err error) error {
 	err = proposalError(err)
 	if errors.Is(err, ErrUnknownOutcome) {
-		err = fmt.Errorf("leadership was not handed over in time, and may be yet ('snowraft leader show' tells who leads): %w", err)
+		err = fmt.Errorf("leadership was not transferred in time and may move later; see 'snowraft leader show': %w", err)
 	}
 	return err
 }

@@ -233,7 +233,7 @@ func (n *Node) Close(ctx context.Context) error {
 		if n.Failure() == nil && n.raft.State() == raft.Leader && n.hasSuccessor() {
 			handing, cancel := context.WithTimeout(ctx, handoverTimeout)
 			if _, err := n.TransferLeadership(handing, ""); err != nil {
-				n.logger.Warn("leadership was not handed over", "error", err)
+				n.logger.Warn("leadership not transferred", "error", err)
 			}
 			cancel()
 		}

@@ -35,7 +35,7 @@ func setAside(id *Identity, damage error, logger *slog.Logger) error {
 	if err := os.Rename(path, path+asideSuffix); err != nil {
 		return errors.Join(damage, err)
 	}
-	logger.Warn("an earlier start ended while it made the Raft log; nothing was in it, so this one makes another",
+	logger.Warn("empty Raft log of an interrupted first start set aside; creating a new one",
 		"set_aside", path+asideSuffix, "damage", damage)
 	return nil
 }
@@ -62,6 +62,6 @@ func (s *Store) takeBootstrapBack(id *Identity, logger *slog.Logger) error {
 	if last > 0 || len(snapshots) > 0 {
 		return nil // the bootstrap goes on from there
 	}
-	logger.Warn("an earlier start ended half-way through the bootstrap; nobody was told, so it is taken back")
+	logger.Warn("interrupted bootstrap undone; bootstrapping again")
 	return s.stable.SetUint64([]byte("CurrentTerm"), 0)
 }

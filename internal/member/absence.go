@@ -118,7 +118,7 @@ func (m *Member) inTurn(ctx context.Context, ask func(context.Context, Leader) e
 	case m.asking <- struct{}{}:
 		defer func() { <-m.asking }()
 	case <-ctx.Done():
-		return fmt.Errorf("%d others ask it: %w", maxAsking, ctx.Err())
+		return fmt.Errorf("%d other calls query it: %w", maxAsking, ctx.Err())
 	}
 	return ask(ctx, l)
 }

@@ -34,7 +34,7 @@ type Config struct {
 	Lanes int
 	// Supported is the newest fsm_version that this member applies; 0: fsm.Version.
 	Supported uint32
-	// Leader returns how to ask another member, the leader, for workers and blocks, and what there is.
+	// Leader returns how to query another member, the leader, for workers and blocks, and what there is.
 	Leader func(cluster.Member) (Leader, error)
 	Logger *slog.Logger
 }

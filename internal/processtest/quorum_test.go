@@ -49,7 +49,7 @@ func TestLostQuorum(t *testing.T) {
 	refused := load.failed(func(failure) bool { return true })
 	for _, f := range refused {
 		if e := rpc.FromError(f.err); e.Code != codes.Unavailable || e.Reason != rpc.WindowEnded ||
-			e.RetryAfter <= 0 || !strings.Contains(e.Message, "restore quorum, or ask another member") {
+			e.RetryAfter <= 0 || !strings.Contains(e.Message, "restore quorum, or try another member") {
 			t.Errorf("it refused with %v %s, retry after %v: %s", e.Code, e.Reason, e.RetryAfter, e.Message)
 		}
 		if f.ended.Before(end) {

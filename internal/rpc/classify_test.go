@@ -42,7 +42,7 @@ func TestClassify(t *testing.T) {
 	if e := Classify(errors.New("something else"), now); e != nil {
 		t.Errorf("%+v", e)
 	}
-	if got := Message(allocator.ErrClosed); got != "closed: this process is shutting down; ask another member" {
+	if got := Message(allocator.ErrClosed); got != "closed: this process is shutting down; try another member" {
 		t.Error(got)
 	}
 }

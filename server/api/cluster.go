@@ -97,7 +97,7 @@ func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.Remov
 			return nil, err
 		}
 		// Whoever brought the call here finds the new leader.
-		return nil, fmt.Errorf("%w: leadership was handed over for the removal", cluster.ErrNotLeader)
+		return nil, fmt.Errorf("%w: leadership was transferred for the removal", cluster.ErrNotLeader)
 	}
 	if err := node.Remove(ctx, gone.ID, req.GetForce()); err != nil {
 		return nil, err

@@ -186,7 +186,7 @@ func TestAnswers(t *testing.T) {
 		{"INCRBY a 0\r\n", "-ERR a sequence only goes on: INCRBY takes 1 or more numbers, and 0 is not that many. " +
 			"For numbers that decrease: snowraft seq create NAME --increment -1, then INCR\r\n"},
 		{"INCRBY a 1000001\r\n", "-ERR INCRBY takes at most 1000000 numbers at once, and 1000001 are more: " +
-			"ask several times, or move the sequence with: snowraft seq set NAME VALUE\r\n"},
+			"send several commands, or move the sequence with: snowraft seq set NAME VALUE\r\n"},
 		{"INCRBY a 1000000\r\n", ":1000000\r\n"},
 		{"INCR little\r\nINCR little\r\n", ":1\r\n-ERR sequence little is exhausted\r\n"},
 		{"INCR \"\"\r\n", "-ERR key of 0 bytes: expected 1 to 128 bytes\r\n"},

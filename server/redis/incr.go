@@ -77,7 +77,7 @@ func (c *conn) wanted(args [][]byte) (name string, count uint64, refusal string)
 				" is not that many. For numbers that decrease: snowraft seq create NAME --increment -1, then INCR"
 		case n > limits.Count:
 			return "", 0, "ERR INCRBY takes at most 1000000 numbers at once, and " + strconv.FormatInt(n, 10) +
-				" are more: ask several times, or move the sequence with: snowraft seq set NAME VALUE"
+				" are more: send several commands, or move the sequence with: snowraft seq set NAME VALUE"
 		}
 		count = uint64(n)
 	}

@@ -148,10 +148,10 @@ func Invalid(message string) error { return rpc.NewError(rpc.InvalidArgument, me
 
 // Overloaded refuses a call because limit calls of its kind wait here already.
 func Overloaded(limit int, kind string) error {
-	return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d calls of %s are waiting at this member; try again later, or ask another member", limit, kind))
+	return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d calls of %s are waiting at this member; try again later, or try another member", limit, kind))
 }
 
 // ShuttingDown refuses a call at a process that closes its ports.
 func ShuttingDown() error {
-	return rpc.NewError(rpc.ShuttingDown, "this member is shutting down; ask another member")
+	return rpc.NewError(rpc.ShuttingDown, "this member is shutting down; try another member")
 }
