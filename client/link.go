@@ -26,7 +26,7 @@ func (u unsent) GRPCStatus() *status.Status { return status.New(codes.Unavailabl
 
 var (
 	errSilent = errors.New("no connection in time")
-	errNotAPI = errors.New("connected, but no member answers; use the API address of a member")
+	errNotAPI = errors.New("connected, but no API answers at this address")
 )
 
 // link is a connection to one member.
