@@ -263,7 +263,7 @@ func TestHarvestOfAMember(t *testing.T) {
 			t.Errorf("%+v, %v", c, err)
 		}
 	}
-	if kinds[raft.LogConfiguration] == 0 || kinds[raft.LogNoop] == 0 || kinds[raft.LogCommand] < 4 {
+	if kinds[raft.LogConfiguration] == 0 || kinds[raft.LogNoop] == 0 || kinds[raft.LogCommand] < 2 {
 		t.Errorf("%v", kinds)
 	}
 	g, err := got.Grants()

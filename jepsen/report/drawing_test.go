@@ -98,7 +98,7 @@ func TestClocks(t *testing.T) {
 	}
 }
 
-func TestReigns(t *testing.T) {
+func TestLeaderTerms(t *testing.T) {
 	t.Parallel()
 	say := func(member, leader string, term uint64, at int64) history.Status {
 		return history.Status{Member: member, MemberID: "id-" + member, LeaderID: leader, Term: term, Return: at}
