@@ -49,7 +49,7 @@ func (e *WindowEndedError) Error() string {
 		what = "allocator: the window ended at " + stamp(e.Until)
 	}
 	if e.Cause == nil {
-		return what + " and the next one has not been granted yet: try again, or try another member"
+		return what + "; try again, or try another member"
 	}
 	return fmt.Sprintf("%s, and no new one was granted (%v); restore quorum, or try another member", what, e.Cause)
 }

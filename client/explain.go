@@ -37,7 +37,7 @@ func (e *Error) explainNobody(addrs []string) {
 	why := plain(e.message)
 	switch {
 	case strings.Contains(why, "status=NOT_SERVING"):
-		e.message = "no member can serve this now, by their own answers (tried: " + who + "): see snowraft status"
+		e.message = "no member can serve this now (tried: " + who + "); see \"snowraft status\""
 	case e.code == codes.DeadlineExceeded:
 		e.message = "no member could be reached in time (tried: " + who + "): are the addresses right, and do members run there?"
 	default:

@@ -77,7 +77,7 @@ var reasons = []Reason{
 		"Try again, as for `NO_LEADER`."},
 	{CommitUnknown, codes.Unknown, RepeatByMethod, 0, redisLoading,
 		"The command may or may not take effect, now or later.",
-		"Check whether the command took effect. Repeat it if it did not, or if a repetition does no harm. Take a grant for lost and acquire another worker."},
+		"Check whether the command took effect. Repeat it if it did not, or if a repetition does no harm. Treat a grant as lost, and acquire another worker."},
 	{ShuttingDown, codes.Unavailable, RepeatYes, 0, redisLoading,
 		"This process is shutting down.",
 		"Try another member at once. For `Leave`, wait until the process has exited."},

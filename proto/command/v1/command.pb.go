@@ -1,7 +1,7 @@
 // The commands of the replicated log.
 //
 // Append-only: a field or a command, once released, keeps its number and its
-// meaning for ever, because logs and snapshots on disk hold it. A new command or
+// meaning permanently, because logs and snapshots on disk hold it. A new command or
 // a new field needs a new fsm_version (see RaiseVersion); a replica that meets
 // a command, a version or a field that it does not know halts, since skipping
 // it would make replicas differ.
@@ -309,7 +309,7 @@ const (
 	Refusal_REFUSAL_LAYOUT_EXISTS     Refusal = 3
 	Refusal_REFUSAL_WORKERS_EXHAUSTED Refusal = 4
 	Refusal_REFUSAL_CLOCK_BEHIND      Refusal = 5
-	// The worker was granted to somebody else, or its window is not what the holder believes.
+	// The worker was granted to another holder, or its window is not what the holder believes.
 	Refusal_REFUSAL_WINDOW_MISMATCH Refusal = 6
 	Refusal_REFUSAL_TIME_EXHAUSTED  Refusal = 7
 	Refusal_REFUSAL_VERSION_TOO_LOW Refusal = 8
@@ -1701,7 +1701,7 @@ type UpdateSequence struct {
 	Generation uint64                 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// Also when numbers would repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
-	// Go on with this number.
+	// Set the next number.
 	Next          *int64 `protobuf:"varint,4,opt,name=next,proto3,oneof" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

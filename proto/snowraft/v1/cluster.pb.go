@@ -128,7 +128,7 @@ type AutoCreate int32
 
 const (
 	AutoCreate_AUTO_CREATE_UNSPECIFIED AutoCreate = 0
-	// The INCR fails with UNKNOWN_SEQUENCE.
+	// The INCR fails, and CreateSequence with on_demand fails with REDIS_CREATE_OFF.
 	AutoCreate_AUTO_CREATE_OFF AutoCreate = 1
 	// The INCR creates a relaxed sequence.
 	AutoCreate_AUTO_CREATE_RELAXED AutoCreate = 2
@@ -817,7 +817,7 @@ type RemoveMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// ID or name.
 	Member string `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
-	// Remove even when the rest has no majority of live voters.
+	// Remove the member even if quorum is at risk.
 	Force         bool `protobuf:"varint,2,opt,name=force,proto3" json:"force,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -913,7 +913,7 @@ func (x *RemoveMemberResponse) GetMember() *Member {
 
 type TransferLeadershipRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// ID or name of the voter that shall lead; empty means any.
+	// ID or name of the new leader; must be a voter. Empty selects any voter.
 	Member        string `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

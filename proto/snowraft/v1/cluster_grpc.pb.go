@@ -43,7 +43,7 @@ type ClusterServiceClient interface {
 	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
 	// AddMember makes the cluster's gossip contact a member that waits to be added.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
-	// RemoveMember takes a member out of the cluster for ever; it can only come back with an empty data directory.
+	// RemoveMember takes a member out of the cluster permanently; it can only come back with an empty data directory.
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
 	// TransferLeadership hands leadership to a voter and answers with who leads then.
 	TransferLeadership(ctx context.Context, in *TransferLeadershipRequest, opts ...grpc.CallOption) (*TransferLeadershipResponse, error)
@@ -55,7 +55,7 @@ type ClusterServiceClient interface {
 	// UpdateConfig changes the fields that the mask names.
 	UpdateConfig(ctx context.Context, in *UpdateConfigRequest, opts ...grpc.CallOption) (*UpdateConfigResponse, error)
 	// ResetObservedClock sets the observed clock to the leader's clock: the way
-	// out after a clock that is off raised it. Windows go on protecting uniqueness.
+	// out after a clock that is off raised it. Windows keep protecting uniqueness.
 	ResetObservedClock(ctx context.Context, in *ResetObservedClockRequest, opts ...grpc.CallOption) (*ResetObservedClockResponse, error)
 }
 
@@ -170,7 +170,7 @@ type ClusterServiceServer interface {
 	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
 	// AddMember makes the cluster's gossip contact a member that waits to be added.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
-	// RemoveMember takes a member out of the cluster for ever; it can only come back with an empty data directory.
+	// RemoveMember takes a member out of the cluster permanently; it can only come back with an empty data directory.
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
 	// TransferLeadership hands leadership to a voter and answers with who leads then.
 	TransferLeadership(context.Context, *TransferLeadershipRequest) (*TransferLeadershipResponse, error)
@@ -182,7 +182,7 @@ type ClusterServiceServer interface {
 	// UpdateConfig changes the fields that the mask names.
 	UpdateConfig(context.Context, *UpdateConfigRequest) (*UpdateConfigResponse, error)
 	// ResetObservedClock sets the observed clock to the leader's clock: the way
-	// out after a clock that is off raised it. Windows go on protecting uniqueness.
+	// out after a clock that is off raised it. Windows keep protecting uniqueness.
 	ResetObservedClock(context.Context, *ResetObservedClockRequest) (*ResetObservedClockResponse, error)
 	mustEmbedUnimplementedClusterServiceServer()
 }

@@ -728,7 +728,7 @@ type UpdateSequenceResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Members that did not answer in time, by name: until they know of the change, they may
-	// go on issuing numbers of the blocks that they hold.
+	// keep issuing numbers of the blocks that they hold.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -879,7 +879,7 @@ func (x *DeleteSequenceResponse) GetUnreachedMembers() []string {
 type SetNextRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	// The number to go on with, in [min, max].
+	// The next number, in [min, max].
 	Next int64 `protobuf:"varint,2,opt,name=next,proto3" json:"next,omitempty"`
 	// Also when numbers would repeat.
 	Force bool `protobuf:"varint,3,opt,name=force,proto3" json:"force,omitempty"`
@@ -1388,7 +1388,7 @@ type Block struct {
 	First     int64  `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"`
 	Count     uint64 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
 	Increment int64  `protobuf:"varint,4,opt,name=increment,proto3" json:"increment,omitempty"`
-	// The block is to be dropped when the sequence is known to have a later generation.
+	// Drop the block when a later generation of the sequence is known.
 	Generation uint64 `protobuf:"varint,5,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The period that the numbers belong to, as in NextNumbersResponse, and when it ends, in Unix milliseconds; empty and 0
 	// without a reset. Drop a block of a past period.

@@ -47,9 +47,9 @@ type SequenceServiceClient interface {
 	ListSequences(ctx context.Context, in *ListSequencesRequest, opts ...grpc.CallOption) (*ListSequencesResponse, error)
 	// UpdateSequence changes the fields that the mask names.
 	UpdateSequence(ctx context.Context, in *UpdateSequenceRequest, opts ...grpc.CallOption) (*UpdateSequenceResponse, error)
-	// DeleteSequence deletes a sequence. What it issued is remembered.
+	// DeleteSequence deletes a sequence. The cluster remembers the numbers that it issued.
 	DeleteSequence(ctx context.Context, in *DeleteSequenceRequest, opts ...grpc.CallOption) (*DeleteSequenceResponse, error)
-	// SetNext makes a sequence go on with a number.
+	// SetNext sets the next number of a sequence.
 	SetNext(ctx context.Context, in *SetNextRequest, opts ...grpc.CallOption) (*SetNextResponse, error)
 	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
@@ -57,10 +57,10 @@ type SequenceServiceClient interface {
 	// GetLast returns the last number that was issued: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error)
-	// AllocateBlock grants a block of a relaxed sequence to whoever numbers on its own: members, and
-	// applications that embed the allocator.
+	// AllocateBlock grants a block of a relaxed sequence to a process that issues numbers itself: a member, or an
+	// application with blocks in memory.
 	AllocateBlock(ctx context.Context, in *AllocateBlockRequest, opts ...grpc.CallOption) (*AllocateBlockResponse, error)
-	// ReturnBlock gives the end of a block back, if no other was granted since.
+	// ReturnBlock returns the end of a block, if no other was granted since.
 	ReturnBlock(ctx context.Context, in *ReturnBlockRequest, opts ...grpc.CallOption) (*ReturnBlockResponse, error)
 }
 
@@ -188,9 +188,9 @@ type SequenceServiceServer interface {
 	ListSequences(context.Context, *ListSequencesRequest) (*ListSequencesResponse, error)
 	// UpdateSequence changes the fields that the mask names.
 	UpdateSequence(context.Context, *UpdateSequenceRequest) (*UpdateSequenceResponse, error)
-	// DeleteSequence deletes a sequence. What it issued is remembered.
+	// DeleteSequence deletes a sequence. The cluster remembers the numbers that it issued.
 	DeleteSequence(context.Context, *DeleteSequenceRequest) (*DeleteSequenceResponse, error)
-	// SetNext makes a sequence go on with a number.
+	// SetNext sets the next number of a sequence.
 	SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error)
 	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
@@ -198,10 +198,10 @@ type SequenceServiceServer interface {
 	// GetLast returns the last number that was issued: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error)
-	// AllocateBlock grants a block of a relaxed sequence to whoever numbers on its own: members, and
-	// applications that embed the allocator.
+	// AllocateBlock grants a block of a relaxed sequence to a process that issues numbers itself: a member, or an
+	// application with blocks in memory.
 	AllocateBlock(context.Context, *AllocateBlockRequest) (*AllocateBlockResponse, error)
-	// ReturnBlock gives the end of a block back, if no other was granted since.
+	// ReturnBlock returns the end of a block, if no other was granted since.
 	ReturnBlock(context.Context, *ReturnBlockRequest) (*ReturnBlockResponse, error)
 	mustEmbedUnimplementedSequenceServiceServer()
 }

@@ -88,7 +88,7 @@ type AcquireWorkerRequest struct {
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
 	// A stable name of the process, by the rules of Sequence.name.
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
-	// 16 random bytes, drawn anew at each start of the process.
+	// 16 random bytes, drawn at each start of the process.
 	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The caller's clock, in Unix milliseconds.
 	ClockAtMs int64 `protobuf:"varint,4,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`

@@ -29,8 +29,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// WorkerService leases workers to whoever issues IDs on its own: members, and
-// applications that embed the allocator.
+// WorkerService leases workers to processes that issue IDs themselves: members,
+// and applications with an embedded generator.
 //
 // A reply that is lost must be taken as a grant that is lost: never assume
 // that the call had no effect.
@@ -99,8 +99,8 @@ func (c *workerServiceClient) ListWorkers(ctx context.Context, in *ListWorkersRe
 // All implementations must embed UnimplementedWorkerServiceServer
 // for forward compatibility.
 //
-// WorkerService leases workers to whoever issues IDs on its own: members, and
-// applications that embed the allocator.
+// WorkerService leases workers to processes that issue IDs themselves: members,
+// and applications with an embedded generator.
 //
 // A reply that is lost must be taken as a grant that is lost: never assume
 // that the call had no effect.
