@@ -9,19 +9,20 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 )
 
-// bounds is what this node knows of its own log.
+// bounds is what this node knows of itself and its own log.
 type bounds struct {
+	leads                    bool
+	wall                     int64 // Unix milliseconds
 	term, applied, committed uint64
 	termAt                   func(index uint64) (term uint64, ok bool) // of the entry in the log
 }
 
 const (
-	// maxTermJump is how far a message's term may be ahead of this node's. Elections raise terms one by one: a
-	// million of them happen while a node is away only if a term ends every minute for two years. And from any term
-	// 2^43 messages are needed until terms overflow, each of which costs the receiver an fsync.
-	maxTermJump = 1 << 20
-	// maxFirstTerm is for a node that has seen no term yet and may be new in an old cluster.
-	maxFirstTerm = 1 << 62
+	// maxEarlyTerm is the last term that is taken in 1970; with each millisecond that a node's clock shows since then,
+	// there is one more. Elections take longer, so a cluster stays below, and terms never overflow. The bound is not
+	// relative to the node's own term: after a stranger has raised some nodes' terms as far as he can, the others
+	// take them too, and elections go on. A clock that is far behind costs only its own node, and only then.
+	maxEarlyTerm = 1 << 32
 	// maxIndex keeps the arithmetic with indexes from an overflow.
 	maxIndex = 1 << 62
 )
@@ -33,32 +34,40 @@ func implausible(format string, args ...any) error {
 }
 
 func (b bounds) checkTerm(term uint64) error {
-	most := b.term + maxTermJump
-	if b.term == 0 {
-		most = maxFirstTerm
-	}
-	if term > most {
-		return implausible("term %d, at most %d is expected; a member that missed so many terms must join again with an empty data directory", term, most)
+	if most := maxEarlyTerm + uint64(max(b.wall, 0)); term > most {
+		return implausible("term %d, expected at most %d by this member's clock; check the clock", term, most)
 	}
 	return nil
 }
 
-// request checks one of raft's requests.
+// request checks one of raft's requests. What comes in an earlier term passes: raft answers it with its own term, which
+// a leader that was replaced has to learn, and looks at nothing else.
 func (b bounds) request(command any) error {
 	switch r := command.(type) {
 	case *raft.AppendEntriesRequest:
-		return errors.Join(b.checkTerm(r.Term), b.entries(r))
+		if r.Term < b.term {
+			return nil
+		}
+		return errors.Join(b.checkLeader(r.Term), b.entries(r))
 	case *raft.RequestVoteRequest:
 		return b.checkTerm(r.Term)
 	case *raft.RequestPreVoteRequest:
 		return b.checkTerm(r.Term)
 	case *raft.InstallSnapshotRequest:
-		return errors.Join(b.checkTerm(r.Term), b.snapshot(r))
+		return errors.Join(b.checkLeader(r.Term), b.snapshot(r))
 	}
 	return nil
 }
 
-// entries checks that entries follow each other, and that they replace none that was committed.
+// checkLeader checks the term of a message that only its leader sends.
+func (b bounds) checkLeader(term uint64) error {
+	if b.leads && term == b.term {
+		return implausible("another leader in term %d, in which this member leads", term)
+	}
+	return b.checkTerm(term)
+}
+
+// entries checks that entries follow each other, and that they replace none that this node knows to be committed.
 func (b bounds) entries(r *raft.AppendEntriesRequest) error {
 	if len(r.Entries) > screen.MaxEntries {
 		return implausible("%d entries", len(r.Entries))
@@ -114,6 +123,8 @@ func (b bounds) snapshot(r *raft.InstallSnapshotRequest) error {
 		return implausible("a snapshot of version %d", r.SnapshotVersion)
 	case r.Size < 0 || r.Size > screen.MaxSnapshot:
 		return implausible("a snapshot of %d bytes", r.Size)
+	case r.Term < b.term:
+		return nil
 	case r.LastLogIndex == 0 || r.LastLogIndex > maxIndex || r.ConfigurationIndex > r.LastLogIndex || r.LastLogTerm > r.Term:
 		return implausible("a snapshot up to entry %d of term %d, in term %d, with the configuration of entry %d",
 			r.LastLogIndex, r.LastLogTerm, r.Term, r.ConfigurationIndex)

@@ -45,7 +45,8 @@ type gossip struct {
 	told  map[string]bool     // refusals that were logged
 	veto  error               // why a join was refused last
 	asked map[uint64]clockAsked
-	names *roster
+	// strangers leave room for members, each start of which has another name.
+	members, strangers *roster
 
 	changed chan struct{} // has room for one: somebody came, went or changed
 }
@@ -65,11 +66,12 @@ type peerStats struct {
 }
 
 func newGossip(cfg *Config, self func() meta, stats func() peerStats, standing func(string) (member, voter bool)) *gossip {
+	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
 		watch: cfg.Watch, logger: cfg.Logger, self: self, stats: stats, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1),
-		names:   newRoster(maxPeers, nameKept+maxPeers*cfg.Timing.GossipProbe),
+		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
 	}
 }
 
@@ -255,9 +257,13 @@ func (g *gossip) NotifyAlive(n *memberlist.Node) error {
 	if n.Name != m.gossipName() {
 		return fmt.Errorf("node %s is called %s", m.gossipName(), n.Name)
 	}
+	member, _ := g.standing(m.ID)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.names.admit(n.Name, g.mono())
+	if member {
+		return g.members.admit(n.Name, g.mono())
+	}
+	return g.strangers.admit(n.Name, g.mono())
 }
 
 // NotifyMerge implements memberlist.MergeDelegate: one foreign member among them vetoes a join.
@@ -276,7 +282,8 @@ func (g *gossip) NotifyMerge(nodes []*memberlist.Node) error {
 // NotifyJoin implements memberlist.EventDelegate.
 func (g *gossip) NotifyJoin(n *memberlist.Node) {
 	g.mu.Lock()
-	g.names.joined(n.Name)
+	g.members.joined(n.Name)
+	g.strangers.joined(n.Name)
 	g.mu.Unlock()
 	g.NotifyUpdate(n)
 }
@@ -293,7 +300,8 @@ func (g *gossip) NotifyUpdate(n *memberlist.Node) {
 // NotifyLeave implements memberlist.EventDelegate.
 func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	g.mu.Lock()
-	g.names.left(n.Name, g.mono())
+	g.members.left(n.Name, g.mono())
+	g.strangers.left(n.Name, g.mono())
 	g.mu.Unlock()
 	m, err := decodeMeta(n.Meta)
 	if err != nil {

@@ -93,22 +93,26 @@ func (g *guarded) pass(rpc raft.RPC) bool {
 
 // RequestVote implements raft.Transport.
 func (g *guarded) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
-	return g.answered(g.Transport.RequestVote(id, target, args, resp), resp.Term)
+	err := g.Transport.RequestVote(id, target, args, resp)
+	return g.answered(err, resp.Term)
 }
 
 // RequestPreVote implements raft.WithPreVote.
 func (g *guarded) RequestPreVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestPreVoteRequest, resp *raft.RequestPreVoteResponse) error {
-	return g.answered(g.Transport.RequestPreVote(id, target, args, resp), resp.Term)
+	err := g.Transport.RequestPreVote(id, target, args, resp)
+	return g.answered(err, resp.Term)
 }
 
 // AppendEntries implements raft.Transport.
 func (g *guarded) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
-	return g.answered(g.Transport.AppendEntries(id, target, args, resp), resp.Term)
+	err := g.Transport.AppendEntries(id, target, args, resp)
+	return g.answered(err, resp.Term)
 }
 
 // InstallSnapshot implements raft.Transport.
 func (g *guarded) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
-	return g.answered(g.Transport.InstallSnapshot(id, target, args, resp, data), resp.Term)
+	err := g.Transport.InstallSnapshot(id, target, args, resp, data)
+	return g.answered(err, resp.Term)
 }
 
 // answered checks the term of an answer: a candidate takes over a later one.

@@ -169,7 +169,8 @@ func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	inner.Connect("b", stranger)
 	ready := make(chan struct{})
 	close(ready)
-	g := newGuarded(inner, ready, func() bounds { return bounds{term: 7} })
+	const wall = 1_800_000_000_000
+	g := newGuarded(inner, ready, func() bounds { return bounds{term: 7, wall: wall} })
 	defer g.Close()
 	var said uint64
 	go func() {
@@ -189,7 +190,7 @@ func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		term   uint64
 		passes bool
-	}{{8, true}, {7 + maxTermJump, true}, {8 + maxTermJump, false}, {math.MaxUint64, false}} {
+	}{{8, true}, {wall + maxEarlyTerm, true}, {wall + maxEarlyTerm + 1, false}, {math.MaxUint64, false}} {
 		said = c.term
 		for name, err := range map[string]error{
 			"vote":     g.RequestVote("b", "b", &raft.RequestVoteRequest{}, &raft.RequestVoteResponse{}),
@@ -204,13 +205,59 @@ func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	}
 }
 
-func TestFirstTermMayBeAny(t *testing.T) {
+// Which terms a node takes does not depend on its own: a stranger cannot part those whose terms he raised from the others.
+func TestTermThatOneNodeTakesIsTakenByAll(t *testing.T) {
 	t.Parallel()
-	var b bounds
-	if err := b.checkTerm(1 << 40); err != nil {
-		t.Errorf("a new member refuses the term of an old cluster: %v", err)
+	const wall = 1_800_000_000_000
+	raised := bounds{term: wall + maxEarlyTerm, wall: wall}
+	behind := bounds{term: 1, wall: wall}
+	if err := behind.checkTerm(raised.term); err != nil {
+		t.Error(err)
 	}
-	if err := b.checkTerm(math.MaxUint64); err == nil {
-		t.Error("a new member takes the last term")
+	if err := raised.checkTerm(raised.term + 1); err == nil {
+		t.Error("terms go on beyond the bound")
+	}
+	for _, b := range []bounds{behind, raised} {
+		b.wall += 300 // an election later
+		if err := b.checkTerm(raised.term + 1); err != nil {
+			t.Errorf("the next election is lost: %v", err)
+		}
+	}
+	if err := (bounds{wall: -1 << 63}).checkTerm(maxEarlyTerm); err != nil {
+		t.Errorf("with a clock before 1970: %v", err)
+	}
+}
+
+// A leader that was replaced learns the later term from the answer, although its entries cannot be taken.
+func TestEarlierTermsAreLeftToRaft(t *testing.T) {
+	t.Parallel()
+	b := bounds{term: 3, applied: 9, committed: 9, termAt: func(uint64) (uint64, bool) { return 3, true }}
+	instead := &raft.AppendEntriesRequest{Term: 2, PrevLogEntry: 8, PrevLogTerm: 2, Entries: []*raft.Log{{Index: 9, Term: 2, Type: raft.LogNoop}}}
+	older := &raft.InstallSnapshotRequest{Term: 2, SnapshotVersion: 1, LastLogIndex: 8, LastLogTerm: 2}
+	for _, r := range []any{instead, older} {
+		if err := b.request(r); err != nil {
+			t.Errorf("%T: %v", r, err)
+		}
+	}
+	instead.Term, older.Term = 3, 3
+	for _, r := range []any{instead, older} {
+		if err := b.request(r); err == nil {
+			t.Errorf("%T in the present term passes", r)
+		}
+	}
+}
+
+// Nobody else leads in a leader's term. Raft would step down for entries, and wait for all of a snapshot.
+func TestSecondLeaderIsRefused(t *testing.T) {
+	t.Parallel()
+	heartbeat := &raft.AppendEntriesRequest{Term: 3}
+	for _, c := range []struct {
+		leads bool
+		term  uint64
+		takes bool
+	}{{true, 3, false}, {true, 2, true}, {false, 3, true}} {
+		if err := (bounds{leads: c.leads, term: c.term}).request(heartbeat); (err == nil) != c.takes {
+			t.Errorf("leads %t in term %d: %v", c.leads, c.term, err)
+		}
 	}
 }

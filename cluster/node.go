@@ -146,7 +146,9 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 
 // bounds may be called once the node has opened.
 func (n *Node) bounds() bounds {
+	leads := n.raft.State() == raft.Leader // before the term, so that it is of this term or an earlier one
 	return bounds{
+		leads: leads, wall: n.cfg.Watch.Now().Wall,
 		term: n.raft.CurrentTerm(), applied: n.raft.AppliedIndex(), committed: n.raft.CommitIndex(),
 		termAt: func(index uint64) (term uint64, ok bool) {
 			var entry raft.Log

@@ -43,6 +43,13 @@ func (r *roster) admit(name string, now time.Duration) error {
 	return nil
 }
 
-func (r *roster) joined(name string) { r.names[name] = rostered{alive: true} }
+// joined and left change nothing for a node that was not admitted here.
+func (r *roster) joined(name string) { r.note(name, rostered{alive: true}) }
 
-func (r *roster) left(name string, now time.Duration) { r.names[name] = rostered{since: now} }
+func (r *roster) left(name string, now time.Duration) { r.note(name, rostered{since: now}) }
+
+func (r *roster) note(name string, n rostered) {
+	if _, known := r.names[name]; known {
+		r.names[name] = n
+	}
+}

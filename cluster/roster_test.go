@@ -33,6 +33,7 @@ func TestRosterIsFull(t *testing.T) {
 	if r.admit("4", 4*time.Minute) != nil {
 		t.Error("a node was refused long after another left")
 	}
+	r.joined("5")
 	if len(r.names) > 3 {
 		t.Errorf("%d names", len(r.names))
 	}

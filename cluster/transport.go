@@ -19,9 +19,10 @@ const (
 	// address.
 	maxHandshakes     = 64
 	maxHandshakesFrom = 16
-	// maxRaftConns bounds the connections of raft that others opened: a few from each voter.
-	maxRaftConns     = 256
-	maxRaftConnsFrom = 64
+	// maxRaftConns bounds the connections of raft that others opened: a few from each member. Members may
+	// share an address.
+	maxRaftConns     = 1024
+	maxRaftConnsFrom = 512
 	transportTimeout = 5 * time.Second
 	transportPool    = 3
 )

@@ -8,8 +8,13 @@ import (
 	"time"
 )
 
-// progress is how long a message, or the next piece of a snapshot, may take once it has begun.
-const progress = 30 * time.Second
+const (
+	// progress is how long a message may take once it has begun.
+	progress = 30 * time.Second
+	// pace is how long each further piece of a snapshot may take, all in all. Raft's sender gives up no later.
+	pace  = 5 * time.Second
+	piece = 256 << 10 // bytes
+)
 
 // Large are the places for large messages that a node receives at the same time.
 type Large chan struct{}
@@ -56,9 +61,6 @@ func (c *conn) Read(b []byte) (int, error) {
 		c.ready = c.ready[n:]
 		return n, nil
 	}
-	if err := c.hurry(); err != nil {
-		return 0, err
-	}
 	n, err := c.from.Read(b[:min(int64(len(b)), c.follow)])
 	if c.follow -= int64(n); c.follow == 0 && err == nil {
 		err = c.rest()
@@ -79,7 +81,7 @@ func (c *conn) take() error {
 	if _, err := c.from.Peek(1); err != nil {
 		return err
 	}
-	if err := c.hurry(); err != nil {
+	if err := c.hurry(0); err != nil {
 		return err
 	}
 	follow, err := c.next(&c.scan)
@@ -88,16 +90,17 @@ func (c *conn) take() error {
 	}
 	c.ready, c.follow = c.scan.taken, follow
 	if follow > 0 {
-		return nil
+		return c.hurry(follow)
 	}
 	return c.rest()
 }
 
-func (c *conn) hurry() error {
+// hurry sets the deadline of a message, or of the bytes that follow it.
+func (c *conn) hurry(follow int64) error {
 	if c.large == nil {
 		return nil
 	}
-	return c.SetReadDeadline(time.Now().Add(progress))
+	return c.SetReadDeadline(time.Now().Add(progress + time.Duration(follow/piece)*pace))
 }
 
 func (c *conn) rest() error {
