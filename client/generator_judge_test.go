@@ -66,9 +66,10 @@ type court struct {
 	*judge
 	witness *witness
 	skew    atomic.Int64 // ms
+	start   func()       // starts the judge
 }
 
-// inCourt runs a test in a bubble, with a clock that is off from the start.
+// inCourt runs a test in a bubble, with a clock that is off from the start. The judge starts when time first passes.
 func inCourt(t *testing.T, off time.Duration, test func(c *court)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -79,10 +80,12 @@ func inCourt(t *testing.T, off time.Duration, test func(c *court)) {
 		})
 		ctx, stop := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			c.run(ctx)
-		}()
+		c.start = sync.OnceFunc(func() {
+			go func() {
+				defer close(done)
+				c.run(ctx)
+			}()
+		})
 		test(c)
 		stop()
 		<-done
@@ -90,6 +93,7 @@ func inCourt(t *testing.T, off time.Duration, test func(c *court)) {
 }
 
 func (c *court) pass(d time.Duration) {
+	c.start()
 	timer := time.NewTimer(d)
 	<-timer.C
 	synctest.Wait()
