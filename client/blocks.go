@@ -122,8 +122,8 @@ func (b *Blocks) take(ctx context.Context, count uint64) (allocator.Numbers, err
 	return n, nil
 }
 
-// Close ends the goroutines and returns what is left of the last block, if nobody was granted
-// another one since. Calls that wait, and later ones, fail with ErrClosed. The error says
+// Close ends the goroutines and returns what is left of the last block, if no other block
+// was granted since. Calls that wait, and later ones, fail with ErrClosed. The error says
 // how many numbers were not returned: they stay unused. The [Client] has to be open still.
 func (b *Blocks) Close(ctx context.Context) error {
 	b.watch.end()

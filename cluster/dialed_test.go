@@ -12,8 +12,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-func TestAbandonedConnectionsAreClosed(t *testing.T) {
-	t.Parallel()
+// agreeable is the stream layer of a member that takes every handshake.
+func agreeable(t *testing.T) *streamLayer {
+	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -21,11 +22,18 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	m := someMeta()
 	s := newStreamLayer(listener, func() meta { return m }, func(hello) handshakeReply { return handshakeReply{} },
 		func(error) {}, func() (uint64, bool) { return 1, true }, slog.New(slog.DiscardHandler))
-	defer s.Close()
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func TestAbandonedConnectionsAreClosed(t *testing.T) {
+	t.Parallel()
+	s := agreeable(t)
 	now := map[raft.ServerID]raft.ServerAddress{}
 	open := map[raft.ServerID]net.Conn{}
 	for _, id := range []raft.ServerID{"stays", "moves", "goes", "ends"} {
-		now[id] = raftAddress(string(id), listener.Addr().String())
+		now[id] = raftAddress(string(id), s.listener.Addr().String())
+		var err error
 		if open[id], err = s.dial(now[id], forTerms, time.Second); err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ const gossipLabel = "snowraft/1"
 // they have. It learns of all nodes and decides nothing.
 type gossip struct {
 	list   *memberlist.Memberlist // nil until open
-	screen *screened              // likewise
+	screen *screened              // nil until open
 	watch  *clock.Watch
 	logger *slog.Logger
 	self   func() meta

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"log/slog"
 	"net"
 	"testing"
 	"time"
@@ -54,28 +53,21 @@ func TestPlacesInsideProcess(t *testing.T) {
 
 func TestHandshakeSilentConnectionsOfOneAddress(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := someMeta()
-	s := newStreamLayer(listener, func() meta { return m }, func(hello) handshakeReply { return handshakeReply{} },
-		func(error) {}, func() (uint64, bool) { return 1, true }, slog.New(slog.DiscardHandler))
-	defer s.Close()
+	s := agreeable(t)
 	for range 2 * maxHandshakes {
-		conn, err := net.Dial("tcp", listener.Addr().String())
+		conn, err := net.Dial("tcp", s.listener.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
 	}
 	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	conn, err := from.DialContext(t.Context(), "tcp", listener.Addr().String())
+	conn, err := from.DialContext(t.Context(), "tcp", s.listener.Addr().String())
 	if err != nil {
 		t.Skip(err) // no such address on this system
 	}
 	defer conn.Close()
-	if err := greet(conn, hello{From: someMeta(), To: m.ID}, time.Second); err != nil {
+	if err := greet(conn, hello{From: someMeta(), To: s.self().ID}, time.Second); err != nil {
 		t.Errorf("no handshake with another address: %v", err)
 	}
 }
