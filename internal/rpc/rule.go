@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"maps"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -13,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/known"
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 // Rule is the rule of a method, from the option of its descriptor. The rule of an unknown method is nil.
@@ -21,7 +23,8 @@ type Rule struct {
 	Method string // full name, as in "/snowraft.v1.IdService/GenerateIds"
 
 	reply         protoreflect.MessageType
-	unless, clock protoreflect.FieldDescriptor // nil if the rule names none
+	unless, clock protoreflect.FieldDescriptor   // nil if the rule names none
+	resource      []protoreflect.FieldDescriptor // path of the field; empty if the rule names none
 }
 
 var rules = readRules()
@@ -55,7 +58,26 @@ func readRule(m protoreflect.MethodDescriptor) *Rule {
 	r.reply, _ = protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
 	fields := m.Input().Fields()
 	r.unless, r.clock = fields.ByName(protoreflect.Name(option.GetUnless())), fields.ByName(protoreflect.Name(option.GetClock()))
+	r.resource = path(m.Input(), option.GetResource())
 	return r
+}
+
+// path returns the fields on the way to a string, given their names with dots between; nil if there is no such string.
+func path(m protoreflect.MessageDescriptor, names string) (fields []protoreflect.FieldDescriptor) {
+	for name := range strings.SplitSeq(names, ".") {
+		if m == nil {
+			return nil
+		}
+		field := m.Fields().ByName(protoreflect.Name(name))
+		if field == nil || field.IsList() || field.IsMap() {
+			return nil
+		}
+		fields, m = append(fields, field), field.Message()
+	}
+	if fields[len(fields)-1].Kind() != protoreflect.StringKind {
+		return nil
+	}
+	return fields
 }
 
 // AtLeader reports whether only the leader serves the method.
@@ -91,6 +113,24 @@ func (r *Rule) CheckKnown(req any) error {
 			fmt.Sprintf("%v: this program does not support it and must not ignore it; upgrade the member or gateway", err))
 	}
 	return nil
+}
+
+// Resource returns what a request is about, by the field that the rule names; empty if the rule names none. A layout that
+// the request leaves out is the default one.
+func (r *Rule) Resource(req any) string {
+	m, ok := req.(proto.Message)
+	if len(r.resource) == 0 || !ok {
+		return ""
+	}
+	at, last := m.ProtoReflect(), len(r.resource)-1
+	for _, field := range r.resource[:last] {
+		at = at.Get(field).Message()
+	}
+	name := at.Get(r.resource[last]).String()
+	if name == "" && r.resource[last].Name() == "layout" {
+		return snowflake.Default().Name()
+	}
+	return name
 }
 
 // Reply returns an empty reply.

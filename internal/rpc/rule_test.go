@@ -51,6 +51,12 @@ func TestEveryMethodHasRule(t *testing.T) {
 	}
 }
 
+var (
+	rights = []string{"any", "member", "ids:issue", "seq:next", "seq:read", "seq:admin", "worker:lease", "cluster:read", "cluster:admin"}
+	// audited are the rights of administrative calls.
+	audited = []string{"seq:admin", "cluster:admin"}
+)
+
 // check returns the mistake of a rule; empty if there is none.
 func (r *Rule) check() string {
 	switch {
@@ -62,6 +68,12 @@ func (r *Rule) check() string {
 		return "unless has no effect"
 	case r.GetClock() != "" && (r.clock == nil || r.clock.Kind() != protoreflect.Int64Kind):
 		return "clock names no int64 field"
+	case !slices.Contains(rights, r.GetRight()):
+		return "no right that is known"
+	case r.GetResource() != "" && len(r.resource) == 0:
+		return "resource names no string"
+	case r.GetAudited() != slices.Contains(audited, r.GetRight()):
+		return "administrative calls are audited, and no others"
 	case r.reply == nil:
 		return "its reply has no Go type"
 	}
@@ -77,16 +89,40 @@ func TestRuleCheckFindsMistakes(t *testing.T) {
 		"no rule":                nil,
 		"no where":               {Repeat: snowraftv1.MethodRule_REPEAT_HARMLESS},
 		"no repeat":              {Where: snowraftv1.MethodRule_WHERE_LEADER},
-		"unless without effect":  {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_UNDONE, Unless: "force"},
+		"unless without effect":  {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_UNDONE, Unless: "force", Right: "seq:admin", Audited: true},
 		"clock of another kind":  {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_NEVER, Clock: "force"},
+		"no right":               {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_UNDONE, Audited: true},
+		"unknown right":          {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_UNDONE, Right: "seq:own", Audited: true},
+		"not audited":            {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_UNDONE, Right: "seq:admin"},
+		"resource of no string":  {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_UNDONE, Right: "seq:admin", Audited: true, Resource: "sequence.start"},
+		"resource of no field":   {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_UNDONE, Right: "seq:admin", Audited: true, Resource: "sequence.names.x"},
 		"unless of another kind": {Where: snowraftv1.MethodRule_WHERE_LEADER, Repeat: snowraftv1.MethodRule_REPEAT_HARMLESS, Unless: "sequence"},
 	} {
 		r := good
 		r.MethodRule = option
 		fields := (&snowraftv1.CreateSequenceRequest{}).ProtoReflect().Descriptor().Fields()
 		r.unless, r.clock = fields.ByName(protoreflect.Name(option.GetUnless())), fields.ByName(protoreflect.Name(option.GetClock()))
+		r.resource = path((&snowraftv1.CreateSequenceRequest{}).ProtoReflect().Descriptor(), option.GetResource())
 		if r.check() == "" {
 			t.Errorf("%s: no mistake found", name)
+		}
+	}
+}
+
+func TestResourceIsTheResolvedName(t *testing.T) {
+	for _, c := range []struct {
+		method, want string
+		req          proto.Message
+	}{
+		{snowraftv1.IdService_GenerateIds_FullMethodName, "default", &snowraftv1.GenerateIdsRequest{}},
+		{snowraftv1.IdService_GenerateIds_FullMethodName, "mine", &snowraftv1.GenerateIdsRequest{Layout: "mine"}},
+		{snowraftv1.IdService_StreamIds_FullMethodName, "default", &snowraftv1.StreamIdsRequest{}},
+		{snowraftv1.SequenceService_CreateSequence_FullMethodName, "", &snowraftv1.CreateSequenceRequest{}},
+		{snowraftv1.SequenceService_CreateSequence_FullMethodName, "orders", &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders"}}},
+		{snowraftv1.SequenceService_ListSequences_FullMethodName, "", &snowraftv1.ListSequencesRequest{Prefix: "orders/"}},
+	} {
+		if got := RuleOf(c.method).Resource(c.req); got != c.want {
+			t.Errorf("%s: Resource(%v) = %q, want %q", c.method, c.req, got, c.want)
 		}
 	}
 }
@@ -236,8 +272,15 @@ func ruleTable() string {
 		if r.GetChanges() {
 			unknown = "refused"
 		}
-		rows = append(rows, "| `"+service+"` | `"+method+"` | "+where[r.GetWhere()]+" | "+again+" | "+unknown+" |\n")
+		right := "`" + r.GetRight() + "`"
+		if r.GetResource() != "" {
+			right += " of `" + r.GetResource() + "`"
+		}
+		if r.GetAudited() {
+			right += ", audited"
+		}
+		rows = append(rows, "| `"+service+"` | `"+method+"` | "+where[r.GetWhere()]+" | "+again+" | "+unknown+" | "+right+" |\n")
 	}
 	slices.Sort(rows)
-	return "\n| service | method | served by | repeatable | unknown fields |\n|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
+	return "\n| service | method | served by | repeatable | unknown fields | right |\n|---|---|---|---|---|---|\n" + strings.Join(rows, "") + "\n"
 }

@@ -1,5 +1,6 @@
 // Command openapi copies an OpenAPI document from standard input to standard output. It writes the words
-// of enum values in place of their names, which protoc-gen-openapiv2 takes from the protos.
+// of enum values in place of their names, which protoc-gen-openapiv2 takes from the protos, and the right that each
+// operation takes.
 package main
 
 import (
@@ -7,11 +8,13 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/snowraft/snowraft/internal/apijson"
+	"github.com/snowraft/snowraft/internal/rpc"
 	_ "github.com/snowraft/snowraft/proto/snowraft/v1" // for its descriptors
 )
 
@@ -27,7 +30,7 @@ func rewrite(w io.Writer, r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	_, err = w.Write(inWords(document))
+	_, err = w.Write(withRights(inWords(document)))
 	return err
 }
 
@@ -42,5 +45,21 @@ func inWords(document []byte) []byte {
 			return []byte(apijson.WordOf(v))
 		}
 		return name
+	})
+}
+
+// operationID matches the line with the ID of an operation, which names its method.
+var operationID = regexp.MustCompile(`(?m)^( +)"operationId": "(\w+)_(\w+)",\n`)
+
+// withRights adds the rights of the methods, by their rules.
+func withRights(document []byte) []byte {
+	return operationID.ReplaceAllFunc(document, func(line []byte) []byte {
+		m := operationID.FindSubmatch(line)
+		rule := rpc.RuleOf(fmt.Sprintf("/%s.%s/%s", apijson.Package, m[2], m[3]))
+		if rule == nil {
+			return line
+		}
+		security := fmt.Sprintf("%[1]s\"security\": [\n%[1]s  {\n%[1]s    \"bearer\": []\n%[1]s  }\n%[1]s],\n%[1]s\"x-right\": %[2]q,\n", m[1], rule.GetRight())
+		return append(slices.Clip(line), security...)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -33,5 +34,31 @@ func TestPublishedDocumentHasWords(t *testing.T) {
 	}
 	if got, want := document.Definitions["v1SequenceMode"].Enum, []string{"unspecified", "relaxed", "strict"}; !slices.Equal(got, want) {
 		t.Errorf("the words of SequenceMode are %q, want %q", got, want)
+	}
+}
+
+func TestPublishedDocumentHasRights(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		SecurityDefinitions map[string]struct{ Type, Name, In string }
+		Paths               map[string]map[string]struct {
+			OperationID string
+			Security    []map[string][]string
+			Right       string `json:"x-right"`
+		}
+	}
+	if err := json.Unmarshal([]byte(snowraftv1.OpenAPI), &document); err != nil {
+		t.Fatal(err)
+	}
+	if bearer := document.SecurityDefinitions["bearer"]; bearer.Type != "apiKey" || bearer.In != "header" || bearer.Name != "Authorization" {
+		t.Errorf("security definition bearer = %+v", bearer)
+	}
+	for path, methods := range document.Paths {
+		for method, op := range methods {
+			want := rpc.RuleOf("/snowraft.v1." + strings.Replace(op.OperationID, "_", "/", 1)).GetRight()
+			if _, bearer := op.Security[0]["bearer"]; op.Right != want || want == "" || !bearer {
+				t.Errorf("%s %s: right %q with security %v, want %q; run make generate", method, path, op.Right, op.Security, want)
+			}
+		}
 	}
 }

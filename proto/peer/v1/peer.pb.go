@@ -111,10 +111,10 @@ const file_peer_v1_peer_proto_rawDesc = "" +
 	"\x12peer/v1/peer.proto\x12\x10snowraft.peer.v1\x1a\x16snowraft/v1/rule.proto\")\n" +
 	"\x11AwaitIndexRequest\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\"\x14\n" +
-	"\x12AwaitIndexResponse2p\n" +
-	"\vPeerService\x12a\n" +
+	"\x12AwaitIndexResponse2x\n" +
+	"\vPeerService\x12i\n" +
 	"\n" +
-	"AwaitIndex\x12#.snowraft.peer.v1.AwaitIndexRequest\x1a$.snowraft.peer.v1.AwaitIndexResponse\"\b\xa2\x96\x1c\x04\b\x01\x10\x01B3Z1github.com/snowraft/snowraft/proto/peer/v1;peerv1b\x06proto3"
+	"AwaitIndex\x12#.snowraft.peer.v1.AwaitIndexRequest\x1a$.snowraft.peer.v1.AwaitIndexResponse\"\x10\xa2\x96\x1c\f\b\x01\x10\x01*\x06memberB3Z1github.com/snowraft/snowraft/proto/peer/v1;peerv1b\x06proto3"
 
 var (
 	file_peer_v1_peer_proto_rawDescOnce sync.Once

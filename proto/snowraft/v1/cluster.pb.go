@@ -1565,20 +1565,20 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x17AUTO_CREATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fAUTO_CREATE_OFF\x10\x01\x12\x17\n" +
 	"\x13AUTO_CREATE_RELAXED\x10\x02\x12\x16\n" +
-	"\x12AUTO_CREATE_STRICT\x10\x032\xbc\b\n" +
-	"\x0eClusterService\x12f\n" +
-	"\tGetStatus\x12\x1d.snowraft.v1.GetStatusRequest\x1a\x1e.snowraft.v1.GetStatusResponse\"\x1a\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/status\x12m\n" +
-	"\vListMembers\x12\x1f.snowraft.v1.ListMembersRequest\x1a .snowraft.v1.ListMembersResponse\"\x1b\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/members\x12l\n" +
-	"\tAddMember\x12\x1d.snowraft.v1.AddMemberRequest\x1a\x1e.snowraft.v1.AddMemberResponse\" \xa2\x96\x1c\x06\b\x01\x10\x018\x01\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/members\x12{\n" +
-	"\fRemoveMember\x12 .snowraft.v1.RemoveMemberRequest\x1a!.snowraft.v1.RemoveMemberResponse\"&\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x16*\x14/v1/members/{member}\x12\x8f\x01\n" +
-	"\x12TransferLeadership\x12&.snowraft.v1.TransferLeadershipRequest\x1a'.snowraft.v1.TransferLeadershipResponse\"(\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/leader:transfer\x12e\n" +
-	"\x05Leave\x12\x19.snowraft.v1.LeaveRequest\x1a\x1a.snowraft.v1.LeaveResponse\"%\xa2\x96\x1c\x06\b\x01\x10\x038\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/member:leave\x12f\n" +
-	"\tGetConfig\x12\x1d.snowraft.v1.GetConfigRequest\x1a\x1e.snowraft.v1.GetConfigResponse\"\x1a\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/config\x12y\n" +
-	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\"$\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x14:\x06config2\n" +
-	"/v1/config\x12\x8b\x01\n" +
-	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"$\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:resetB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x12AUTO_CREATE_STRICT\x10\x032\xe6\t\n" +
+	"\x0eClusterService\x12t\n" +
+	"\tGetStatus\x12\x1d.snowraft.v1.GetStatusRequest\x1a\x1e.snowraft.v1.GetStatusResponse\"(\xa2\x96\x1c\x12\b\x01\x10\x01*\fcluster:read\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/status\x12r\n" +
+	"\vListMembers\x12\x1f.snowraft.v1.ListMembersRequest\x1a .snowraft.v1.ListMembersResponse\" \xa2\x96\x1c\t\b\x01\x10\x01*\x03any\x82\xd3\xe4\x93\x02\r\x12\v/v1/members\x12\x8d\x01\n" +
+	"\tAddMember\x12\x1d.snowraft.v1.AddMemberRequest\x1a\x1e.snowraft.v1.AddMemberResponse\"A\xa2\x96\x1c'\b\x01\x10\x01*\rcluster:admin2\x0egossip_address8\x01@\x01\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/members\x12\x94\x01\n" +
+	"\fRemoveMember\x12 .snowraft.v1.RemoveMemberRequest\x1a!.snowraft.v1.RemoveMemberResponse\"?\xa2\x96\x1c\x1f\b\x02\x10\x02*\rcluster:admin2\x06member8\x01@\x01\x82\xd3\xe4\x93\x02\x16*\x14/v1/members/{member}\x12\xa8\x01\n" +
+	"\x12TransferLeadership\x12&.snowraft.v1.TransferLeadershipRequest\x1a'.snowraft.v1.TransferLeadershipResponse\"A\xa2\x96\x1c\x1f\b\x02\x10\x02*\rcluster:admin2\x06member8\x01@\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/leader:transfer\x12v\n" +
+	"\x05Leave\x12\x19.snowraft.v1.LeaveRequest\x1a\x1a.snowraft.v1.LeaveResponse\"6\xa2\x96\x1c\x17\b\x01\x10\x03*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/member:leave\x12t\n" +
+	"\tGetConfig\x12\x1d.snowraft.v1.GetConfigRequest\x1a\x1e.snowraft.v1.GetConfigResponse\"(\xa2\x96\x1c\x12\b\x01\x10\x01*\fcluster:read\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/config\x12\x8a\x01\n" +
+	"\fUpdateConfig\x12 .snowraft.v1.UpdateConfigRequest\x1a!.snowraft.v1.UpdateConfigResponse\"5\xa2\x96\x1c\x17\b\x02\x10\x02*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x14:\x06config2\n" +
+	"/v1/config\x12\x9c\x01\n" +
+	"\x12ResetObservedClock\x12&.snowraft.v1.ResetObservedClockRequest\x1a'.snowraft.v1.ResetObservedClockResponse\"5\xa2\x96\x1c\x17\b\x02\x10\x02*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/clock:resetB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_cluster_proto_rawDescOnce sync.Once

@@ -685,13 +685,13 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\"?\n" +
 	"\rWhoIsResponse\x12.\n" +
-	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant2\xa6\x04\n" +
-	"\tIdService\x12u\n" +
-	"\vGenerateIds\x12\x1f.snowraft.v1.GenerateIdsRequest\x1a .snowraft.v1.GenerateIdsResponse\"#\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/ids:generate\x12}\n" +
-	"\rGenerateUuids\x12!.snowraft.v1.GenerateUuidsRequest\x1a\".snowraft.v1.GenerateUuidsResponse\"%\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/uuids:generate\x12X\n" +
-	"\tStreamIds\x12\x1d.snowraft.v1.StreamIdsRequest\x1a\x1e.snowraft.v1.StreamIdsResponse\"\b\xa2\x96\x1c\x04\b\x01\x10\x01(\x010\x01\x12e\n" +
-	"\bDecodeId\x12\x1c.snowraft.v1.DecodeIdRequest\x1a\x1d.snowraft.v1.DecodeIdResponse\"\x1c\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/ids/{id}\x12b\n" +
-	"\x05WhoIs\x12\x19.snowraft.v1.WhoIsRequest\x1a\x1a.snowraft.v1.WhoIsResponse\"\"\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/ids/{id}/grantB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant2\x84\x05\n" +
+	"\tIdService\x12\x88\x01\n" +
+	"\vGenerateIds\x12\x1f.snowraft.v1.GenerateIdsRequest\x1a .snowraft.v1.GenerateIdsResponse\"6\xa2\x96\x1c\x17\b\x01\x10\x01*\tids:issue2\x06layout\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/ids:generate\x12\x90\x01\n" +
+	"\rGenerateUuids\x12!.snowraft.v1.GenerateUuidsRequest\x1a\".snowraft.v1.GenerateUuidsResponse\"8\xa2\x96\x1c\x17\b\x01\x10\x01*\tids:issue2\x06layout\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/uuids:generate\x12s\n" +
+	"\tStreamIds\x12\x1d.snowraft.v1.StreamIdsRequest\x1a\x1e.snowraft.v1.StreamIdsResponse\"#\xa2\x96\x1c\x1f\b\x01\x10\x01*\tids:issue2\x0erequest.layout(\x010\x01\x12j\n" +
+	"\bDecodeId\x12\x1c.snowraft.v1.DecodeIdRequest\x1a\x1d.snowraft.v1.DecodeIdResponse\"!\xa2\x96\x1c\t\b\x01\x10\x01*\x03any\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/ids/{id}\x12x\n" +
+	"\x05WhoIs\x12\x19.snowraft.v1.WhoIsRequest\x1a\x1a.snowraft.v1.WhoIsResponse\"8\xa2\x96\x1c\x1a\b\x02\x10\x01*\fcluster:read2\x06layout\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/ids/{id}/grantB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_id_proto_rawDescOnce sync.Once

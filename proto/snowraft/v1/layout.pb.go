@@ -553,11 +553,11 @@ const file_snowraft_v1_layout_proto_rawDesc = "" +
 	"\x0fFIELD_KIND_TIME\x10\x01\x12\x19\n" +
 	"\x15FIELD_KIND_DATACENTER\x10\x02\x12\x15\n" +
 	"\x11FIELD_KIND_WORKER\x10\x03\x12\x17\n" +
-	"\x13FIELD_KIND_SEQUENCE\x10\x042\xea\x02\n" +
-	"\rLayoutService\x12z\n" +
-	"\fCreateLayout\x12 .snowraft.v1.CreateLayoutRequest\x1a!.snowraft.v1.CreateLayoutResponse\"%\xa2\x96\x1c\x06\b\x02\x10\x018\x01\x82\xd3\xe4\x93\x02\x15:\x06layout\"\v/v1/layouts\x12n\n" +
-	"\tGetLayout\x12\x1d.snowraft.v1.GetLayoutRequest\x1a\x1e.snowraft.v1.GetLayoutResponse\"\"\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/layouts/{name}\x12m\n" +
-	"\vListLayouts\x12\x1f.snowraft.v1.ListLayoutsRequest\x1a .snowraft.v1.ListLayoutsResponse\"\x1b\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/layoutsB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x13FIELD_KIND_SEQUENCE\x10\x042\x99\x03\n" +
+	"\rLayoutService\x12\x98\x01\n" +
+	"\fCreateLayout\x12 .snowraft.v1.CreateLayoutRequest\x1a!.snowraft.v1.CreateLayoutResponse\"C\xa2\x96\x1c$\b\x02\x10\x01*\rcluster:admin2\vlayout.name8\x01@\x01\x82\xd3\xe4\x93\x02\x15:\x06layout\"\v/v1/layouts\x12y\n" +
+	"\tGetLayout\x12\x1d.snowraft.v1.GetLayoutRequest\x1a\x1e.snowraft.v1.GetLayoutResponse\"-\xa2\x96\x1c\x0f\b\x01\x10\x01*\x03any2\x04name\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/layouts/{name}\x12r\n" +
+	"\vListLayouts\x12\x1f.snowraft.v1.ListLayoutsRequest\x1a .snowraft.v1.ListLayoutsResponse\" \xa2\x96\x1c\t\b\x01\x10\x01*\x03any\x82\xd3\xe4\x93\x02\r\x12\v/v1/layoutsB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_layout_proto_rawDescOnce sync.Once

@@ -147,13 +147,18 @@ type MethodRule struct {
 	// The int64 field of the request with the caller's clock, in Unix milliseconds. Members advance it while they hold the
 	// request.
 	Clock string `protobuf:"bytes,4,opt,name=clock,proto3" json:"clock,omitempty"`
-	// The right that a caller needs. Empty: not enforced yet.
+	// The right that a caller needs, such as "seq:next". "any" is the right of every valid token; "member" is the right of
+	// members only.
 	Right string `protobuf:"bytes,5,opt,name=right,proto3" json:"right,omitempty"`
-	// The field of the request that names the resource of the right; empty means the cluster.
+	// The path of the request's field that names the resource of the right, such as "sequence.name". A right whose scopes
+	// name resources, without a field here, is for all of them. The audit log shows the value, also of a right without
+	// resources.
 	Resource string `protobuf:"bytes,6,opt,name=resource,proto3" json:"resource,omitempty"`
 	// The call changes what the cluster keeps: its state machine or its members. Members and gateways refuse a request with
 	// fields or enum values that they do not know: one of them may be a condition.
-	Changes       bool `protobuf:"varint,7,opt,name=changes,proto3" json:"changes,omitempty"`
+	Changes bool `protobuf:"varint,7,opt,name=changes,proto3" json:"changes,omitempty"`
+	// The audit log has a line for each call, allowed or refused.
+	Audited       bool `protobuf:"varint,8,opt,name=audited,proto3" json:"audited,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -237,6 +242,13 @@ func (x *MethodRule) GetChanges() bool {
 	return false
 }
 
+func (x *MethodRule) GetAudited() bool {
+	if x != nil {
+		return x.Audited
+	}
+	return false
+}
+
 var file_snowraft_v1_rule_proto_extTypes = []protoimpl.ExtensionInfo{
 	{
 		ExtendedType:  (*descriptorpb.MethodOptions)(nil),
@@ -260,7 +272,7 @@ var File_snowraft_v1_rule_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_rule_proto_rawDesc = "" +
 	"\n" +
-	"\x16snowraft/v1/rule.proto\x12\vsnowraft.v1\x1a google/protobuf/descriptor.proto\"\xa3\x03\n" +
+	"\x16snowraft/v1/rule.proto\x12\vsnowraft.v1\x1a google/protobuf/descriptor.proto\"\xbd\x03\n" +
 	"\n" +
 	"MethodRule\x123\n" +
 	"\x05where\x18\x01 \x01(\x0e2\x1d.snowraft.v1.MethodRule.WhereR\x05where\x126\n" +
@@ -269,7 +281,8 @@ const file_snowraft_v1_rule_proto_rawDesc = "" +
 	"\x05clock\x18\x04 \x01(\tR\x05clock\x12\x14\n" +
 	"\x05right\x18\x05 \x01(\tR\x05right\x12\x1a\n" +
 	"\bresource\x18\x06 \x01(\tR\bresource\x12\x18\n" +
-	"\achanges\x18\a \x01(\bR\achanges\"R\n" +
+	"\achanges\x18\a \x01(\bR\achanges\x12\x18\n" +
+	"\aaudited\x18\b \x01(\bR\aaudited\"R\n" +
 	"\x05Where\x12\x15\n" +
 	"\x11WHERE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tWHERE_ANY\x10\x01\x12\x10\n" +

@@ -1734,19 +1734,18 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x042\x86\n" +
-	"\n" +
-	"\x0fSequenceService\x12\x8b\x01\n" +
-	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"0\xa2\x96\x1c\r\b\x02\x10\x01\x1a\x05force8\x01\x82\xd3\xe4\x93\x02\x19:\bsequence\"\r/v1/sequences\x12y\n" +
-	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"'\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12u\n" +
-	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"\x1d\xa2\x96\x1c\x04\b\x01\x10\x01\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\x97\x01\n" +
-	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\"<\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12\x84\x01\n" +
-	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\")\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12p\n" +
-	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"*\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12y\n" +
-	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\"'\xa2\x96\x1c\x06\b\x03\x10\x018\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12h\n" +
-	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"\"\xa2\x96\x1c\x04\b\x03\x10\x01\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12\x80\x01\n" +
-	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"(\xa2\x96\x1c\x06\b\x02\x10\x018\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12x\n" +
-	"\vReturnBlock\x12\x1f.snowraft.v1.ReturnBlockRequest\x1a .snowraft.v1.ReturnBlockResponse\"&\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/blocks:returnB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xd6\v\n" +
+	"\x0fSequenceService\x12\xa7\x01\n" +
+	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"L\xa2\x96\x1c)\b\x02\x10\x01\x1a\x05force*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\bsequence\"\r/v1/sequences\x12\x89\x01\n" +
+	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"7\xa2\x96\x1c\x14\b\x01\x10\x01*\bseq:read2\x04name\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12\x7f\n" +
+	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"'\xa2\x96\x1c\x0e\b\x01\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\xb3\x01\n" +
+	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\"X\xa2\x96\x1c\"\b\x02\x10\x02*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12\x97\x01\n" +
+	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\"<\xa2\x96\x1c\x19\b\x02\x10\x02*\tseq:admin2\x04name8\x01@\x01\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12\x87\x01\n" +
+	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"A\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12\x8d\x01\n" +
+	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\";\xa2\x96\x1c\x1a\b\x03\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12|\n" +
+	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"6\xa2\x96\x1c\x18\b\x03\x10\x01*\bseq:read2\bsequence\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12\x94\x01\n" +
+	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"<\xa2\x96\x1c\x1a\b\x02\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12\x8c\x01\n" +
+	"\vReturnBlock\x12\x1f.snowraft.v1.ReturnBlockRequest\x1a .snowraft.v1.ReturnBlockResponse\":\xa2\x96\x1c\x1a\b\x02\x10\x02*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/blocks:returnB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_sequence_proto_rawDescOnce sync.Once

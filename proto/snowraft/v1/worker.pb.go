@@ -902,12 +902,12 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x11WORKER_STATE_HELD\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_EXPIRED\x10\x02\x12\x19\n" +
 	"\x15WORKER_STATE_RELEASED\x10\x03\x12\x1b\n" +
-	"\x17WORKER_STATE_SUPERSEDED\x10\x042\x9d\x04\n" +
-	"\rWorkerService\x12\x8d\x01\n" +
-	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\"5\xa2\x96\x1c\x13\b\x02\x10\x03\"\vclock_at_ms8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12\x89\x01\n" +
-	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"4\xa2\x96\x1c\x13\b\x02\x10\x03\"\vclock_at_ms8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12\x80\x01\n" +
-	"\rReleaseWorker\x12!.snowraft.v1.ReleaseWorkerRequest\x1a\".snowraft.v1.ReleaseWorkerResponse\"(\xa2\x96\x1c\x06\b\x02\x10\x028\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:release\x12m\n" +
-	"\vListWorkers\x12\x1f.snowraft.v1.ListWorkersRequest\x1a .snowraft.v1.ListWorkersResponse\"\x1b\xa2\x96\x1c\x04\b\x02\x10\x01\x82\xd3\xe4\x93\x02\r\x12\v/v1/workersB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x17WORKER_STATE_SUPERSEDED\x10\x042\xf6\x04\n" +
+	"\rWorkerService\x12\xa3\x01\n" +
+	"\rAcquireWorker\x12!.snowraft.v1.AcquireWorkerRequest\x1a\".snowraft.v1.AcquireWorkerResponse\"K\xa2\x96\x1c)\b\x02\x10\x03\"\vclock_at_ms*\fworker:lease2\x06layout8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:acquire\x12\x9f\x01\n" +
+	"\fExtendWindow\x12 .snowraft.v1.ExtendWindowRequest\x1a!.snowraft.v1.ExtendWindowResponse\"J\xa2\x96\x1c)\b\x02\x10\x03\"\vclock_at_ms*\fworker:lease2\x06layout8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/workers:extend\x12\x96\x01\n" +
+	"\rReleaseWorker\x12!.snowraft.v1.ReleaseWorkerRequest\x1a\".snowraft.v1.ReleaseWorkerResponse\">\xa2\x96\x1c\x1c\b\x02\x10\x02*\fworker:lease2\x06layout8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/workers:release\x12\x83\x01\n" +
+	"\vListWorkers\x12\x1f.snowraft.v1.ListWorkersRequest\x1a .snowraft.v1.ListWorkersResponse\"1\xa2\x96\x1c\x1a\b\x02\x10\x01*\fcluster:read2\x06layout\x82\xd3\xe4\x93\x02\r\x12\v/v1/workersB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_worker_proto_rawDescOnce sync.Once
