@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/memberlist"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/internal/places"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 type screened struct {
 	memberlist.NodeAwareTransport
 	logger  *slog.Logger
-	places  *places
+	places  *places.Places
 	packets chan *memberlist.Packet
 	streams chan net.Conn
 	closed  chan struct{}
@@ -35,7 +36,7 @@ type screened struct {
 
 func newScreened(inner memberlist.NodeAwareTransport, logger *slog.Logger) *screened {
 	s := &screened{
-		NodeAwareTransport: inner, logger: logger, places: newPlaces(maxStreams, maxStreamsFrom),
+		NodeAwareTransport: inner, logger: logger, places: places.New(maxStreams, maxStreamsFrom),
 		packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), closed: make(chan struct{}),
 	}
 	s.wg.Go(s.runPackets)
@@ -114,12 +115,12 @@ func (s *screened) runStreams() {
 		case <-s.closed:
 			return
 		case conn := <-s.NodeAwareTransport.StreamCh():
-			release, ok := s.places.take(conn.RemoteAddr())
+			place, ok := s.places.Take(conn.RemoteAddr(), nil)
 			if !ok {
 				_ = conn.Close()
 				continue
 			}
-			s.wg.Go(func() { s.look(&requestedConn{placedConn: placedConn{conn, sync.OnceFunc(release)}}) })
+			s.wg.Go(func() { s.look(&requestedConn{Conn: places.Conn{Conn: conn, Place: place}}) })
 		}
 	}
 }
@@ -153,7 +154,7 @@ func (s *screened) refused(from net.Addr, err error) {
 
 // requestedConn is a stream that another opened.
 type requestedConn struct {
-	placedConn
+	places.Conn
 	said bytes.Reader // the whole request; nothing follows it
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/internal/places"
 )
 
 const (
@@ -58,8 +59,8 @@ func newStreamLayer(l net.Listener, self func() meta, judge func(hello) handshak
 // run accepts connections; each shakes hands in its own goroutine, so that a
 // silent one holds up nobody.
 func (s *streamLayer) run() {
-	places := newPlaces(maxHandshakes, maxHandshakesFrom)
-	askers, peers := newPlaces(maxTermConns, maxTermConnsFrom), newPlaces(maxRaftConns, maxRaftConnsFrom)
+	shaking := places.New(maxHandshakes, maxHandshakesFrom)
+	askers, peers := places.New(maxTermConns, maxTermConnsFrom), places.New(maxRaftConns, maxRaftConnsFrom)
 	large := screen.NewLarge()
 	for {
 		conn, err := s.listener.Accept()
@@ -71,13 +72,13 @@ func (s *streamLayer) run() {
 				continue
 			}
 		}
-		release, ok := places.take(conn.RemoteAddr())
+		place, ok := shaking.Take(conn.RemoteAddr(), nil)
 		if !ok {
 			_ = conn.Close()
 			continue
 		}
 		s.wg.Go(func() {
-			defer release()
+			defer place.Release()
 			shaken := make(chan struct{})
 			defer close(shaken)
 			go func() { // Close does not wait for a silent peer
@@ -97,13 +98,13 @@ func (s *streamLayer) run() {
 				s.answerTerms(conn, askers)
 				return
 			}
-			leave, ok := peers.take(conn.RemoteAddr())
+			established, ok := peers.Take(conn.RemoteAddr(), nil)
 			if !ok {
 				s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
 				_ = conn.Close()
 				return
 			}
-			placed := &placedConn{screen.RaftRequests(conn, large), sync.OnceFunc(leave)}
+			placed := &places.Conn{Conn: screen.RaftRequests(conn, large), Place: established}
 			select {
 			case s.conns <- placed:
 			case <-s.closed:
@@ -114,8 +115,8 @@ func (s *streamLayer) run() {
 }
 
 // answerTerms answers on a connection in a goroutine of its own.
-func (s *streamLayer) answerTerms(conn net.Conn, askers *places) {
-	release, ok := askers.take(conn.RemoteAddr())
+func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
+	place, ok := askers.Take(conn.RemoteAddr(), nil)
 	if !ok {
 		_ = conn.Close()
 		return
@@ -124,7 +125,7 @@ func (s *streamLayer) answerTerms(conn net.Conn, askers *places) {
 	s.wg.Go(func() {
 		defer close(done)
 		answerTerms(conn, s.term)
-		release()
+		place.Release()
 	})
 	s.wg.Go(func() {
 		select {

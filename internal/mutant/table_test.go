@@ -27,6 +27,7 @@ var sections = []struct{ dir, title string }{
 	{"internal/clock", "Clocks"},
 	{"cluster", "The node"},
 	{"cluster/screen", "Hostile bytes"},
+	{"internal/places", "Connections"},
 	{"cluster/storage", "Disk"},
 	{"internal/route", "Calls of the leader"},
 	{"server", "Requests between members"},

@@ -1,0 +1,67 @@
+package places_test
+
+import (
+	"io"
+	"net"
+	"testing"
+
+	"github.com/snowraft/snowraft/internal/places"
+)
+
+// Connections that say nothing neither keep others out, nor does one more end those that spoke.
+func TestListener(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := make(chan net.Addr, 1)
+	l := places.Listen(inner, places.New(2, 2), func(addr net.Addr) { refused <- addr })
+	defer l.Close()
+	accepted := make(chan net.Conn, 4)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			accepted <- c
+		}
+	}()
+	dial := func() net.Conn {
+		t.Helper()
+		c, err := net.Dial("tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c
+	}
+	speak := func() (client, server net.Conn) {
+		t.Helper()
+		client = dial()
+		server = <-accepted
+		if _, err := client.Write([]byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(server, make([]byte, 1)); err != nil {
+			t.Fatal(err)
+		}
+		return client, server
+	}
+	silent := dial()
+	<-accepted
+	speak()
+	_, server := speak() // instead of the silent one
+	if _, err := silent.Read(make([]byte, 1)); err == nil {
+		t.Error("the silent connection is open")
+	}
+	one := dial()
+	if addr := <-refused; addr.String() != one.LocalAddr().String() {
+		t.Errorf("%v was refused, expected %v", addr, one.LocalAddr())
+	}
+	if err := server.Close(); err != nil {
+		t.Error(err)
+	}
+	speak() // in the place of the one that was closed
+}
