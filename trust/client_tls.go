@@ -1,0 +1,147 @@
+package trust
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ServerTLS describes the ports of a process that clients use.
+type ServerTLS struct {
+	Keys      *Keys            // nil if the process has no secret
+	MemberID  string           // node ID; empty for a process that is not a member
+	Hosts     []string         // names and addresses by which clients reach the process
+	Now       func() time.Time // observed clock; may jump
+	Own       *OwnCertificate  // for clients that send no pin; nil without
+	Protocols []string         // ALPN, in order of preference
+}
+
+// Config returns the configuration of such a port. A client that sends pins gets the member's certificate of the
+// first one that the member knows, and may prove itself to be a member or an administrator. Another client gets the
+// operator's own certificate, else one of the signing secret for the hosts.
+func (s ServerTLS) Config() *tls.Config {
+	foreign := &hostLeaves{hosts: s.Hosts, now: s.Now}
+	config := base(tls.VersionTLS12)
+	config.NextProtos = s.Protocols
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		answer := base(tls.VersionTLS12)
+		answer.NextProtos = s.Protocols
+		if s.Keys != nil {
+			if a := s.Keys.set.Load().chosen(hello.ServerName); a != nil {
+				s.Keys.bind(hello.Conn, a.fingerprint)
+				a.serve(answer, s.MemberID)
+				return answer, nil
+			}
+		}
+		if s.Own != nil {
+			answer.Certificates = []tls.Certificate{s.Own.now.Load().cert}
+			return answer, nil
+		}
+		if s.Keys == nil {
+			return nil, errors.New("no certificate: this process has neither a cluster secret nor its own certificate")
+		}
+		set := s.Keys.set.Load()
+		a := set.authorities[set.signing]
+		s.Keys.bind(hello.Conn, a.fingerprint)
+		answer.Certificates = []tls.Certificate{*foreign.of(a)}
+		return answer, nil
+	}
+	return config
+}
+
+// serve completes config for a client with the authority's pin. Its certificate is optional.
+func (a *Authority) serve(config *tls.Config, id string) {
+	self := Peer{}
+	if id != "" {
+		self = Peer{Role: RoleMember, ID: id}
+	}
+	config.Certificates = []tls.Certificate{*a.leaf(self, x509.ExtKeyUsageServerAuth)}
+	config.ClientAuth = tls.RequestClientCert
+	config.ClientCAs = a.pool
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		if len(state.PeerCertificates) == 0 {
+			return nil
+		}
+		_, err := verify(state.PeerCertificates, []*Authority{a}, x509.ExtKeyUsageClientAuth)
+		return err
+	}
+}
+
+// hostLeaves keeps the present certificate for clients that judge hosts and times.
+type hostLeaves struct {
+	hosts []string
+	now   func() time.Time
+
+	mu     sync.Mutex
+	issuer *Authority       // of leaf, guarded by mu
+	leaf   *tls.Certificate // guarded by mu
+}
+
+// of returns the certificate of an authority: a new one when half of the life of the last one is over, and when the
+// clock stepped out of it.
+func (h *hostLeaves) of(a *Authority) *tls.Certificate {
+	now := h.now()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.leaf == nil || h.issuer != a || now.Before(h.leaf.Leaf.NotBefore) || now.After(h.leaf.Leaf.NotBefore.Add(hostLeafLife/2)) {
+		h.issuer, h.leaf = a, a.hostLeaf(h.hosts, now)
+	}
+	return h.leaf
+}
+
+// AdminCertificate returns the certificate by which a command line with the secret file is an administrator. It is of
+// the signing secret.
+func (k *Keys) AdminCertificate() tls.Certificate {
+	set := k.set.Load()
+	return *set.authorities[set.signing].leaf(Peer{Role: RoleAdmin}, x509.ExtKeyUsageClientAuth)
+}
+
+// ClientTLS describes how a client trusts the members or gateways that it calls.
+type ClientTLS struct {
+	Token string // its pin, if it has one, names the cluster
+	CA    []byte // PEM, one certificate or several
+	Keys  *Keys  // secrets of an administrator
+}
+
+// Config returns the configuration for one connection, or nil if nothing names a server to trust: then the client
+// uses plain TCP.
+//
+// With secrets, the server must have one of them, and the client is an administrator. Else, a CA that is not of a
+// cluster secret makes the client verify as others do: host name, real time, and all of CA. Else, the server must
+// have one of the cluster secrets that CA and the token's pin name; hosts and times are not judged.
+func (c ClientTLS) Config() (*tls.Config, error) {
+	if c.Keys != nil {
+		return c.Keys.set.Load().client(Peer{Role: RoleAdmin}, func(Peer) error { return nil }), nil
+	}
+	certs, err := parseCertificates(c.CA)
+	if err != nil {
+		return nil, err
+	}
+	if slices.ContainsFunc(certs, func(cert *x509.Certificate) bool { return !isAuthority(cert) }) {
+		config := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+		for _, cert := range certs {
+			config.RootCAs.AddCert(cert)
+		}
+		return config, nil
+	}
+	var pins []string
+	for _, cert := range certs {
+		pins = append(pins, pinOf(cert))
+	}
+	if c.Token != "" {
+		token, err := ParseToken(c.Token)
+		if err != nil {
+			return nil, err
+		}
+		if token.Pin != "" {
+			pins = append(pins, token.Pin)
+		}
+	}
+	if len(pins) == 0 {
+		return nil, nil
+	}
+	return pinned(pins), nil
+}

@@ -1,0 +1,85 @@
+package trust
+
+import (
+	"net"
+	"slices"
+	"sync"
+)
+
+// tracker knows the connections that a secret verified.
+type tracker struct {
+	mu    sync.Mutex
+	conns map[*Conn]string // the fingerprint by connection, guarded by mu
+}
+
+// Conn is a connection below TLS. It is closed when the secret that verified its handshake leaves the Keys.
+type Conn struct {
+	net.Conn
+	tracker *tracker
+	closed  bool // guarded by tracker.mu
+}
+
+// Track returns conn, to be handed to tls.Server or tls.Client with a configuration of the same Keys. The handshake
+// tells it which secret it was verified with.
+func (k *Keys) Track(conn net.Conn) *Conn { return &Conn{Conn: conn, tracker: &k.conns} }
+
+// Listener returns a listener whose connections are tracked. TLS goes on top of it, with nothing between.
+func (k *Keys) Listener(l net.Listener) net.Listener { return &listener{Listener: l, keys: k} }
+
+type listener struct {
+	net.Listener
+	keys *Keys
+}
+
+// Accept returns the next connection.
+func (l *listener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return l.keys.Track(conn), nil
+}
+
+// Close closes the connection.
+func (c *Conn) Close() error {
+	c.tracker.mu.Lock()
+	c.closed = true
+	delete(c.tracker.conns, c)
+	c.tracker.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// bind ties conn to the secret with a fingerprint if conn is tracked, and ends it if the secret is gone already.
+func (k *Keys) bind(conn net.Conn, fingerprint string) {
+	c, tracked := conn.(*Conn)
+	if !tracked {
+		return
+	}
+	t := &k.conns
+	t.mu.Lock()
+	if t.conns == nil {
+		t.conns = map[*Conn]string{}
+	}
+	if !c.closed {
+		t.conns[c] = fingerprint
+	}
+	t.mu.Unlock()
+	if k.set.Load().index(fingerprint) < 0 {
+		_ = c.Close()
+	}
+}
+
+// closeExcept closes the connections of all secrets but those with the fingerprints.
+func (t *tracker) closeExcept(fingerprints []string) {
+	t.mu.Lock()
+	var gone []*Conn
+	for conn, fingerprint := range t.conns {
+		if !slices.Contains(fingerprints, fingerprint) {
+			gone = append(gone, conn)
+		}
+	}
+	t.mu.Unlock()
+	for _, conn := range gone {
+		_ = conn.Close()
+	}
+}

@@ -1,0 +1,162 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Keys is the set of cluster secrets that this process knows. One of them signs: this process proves itself with it
+// first, and encrypts gossip with it. Keys is safe for concurrent use.
+type Keys struct {
+	path  string // empty without a file
+	conns tracker
+
+	mu      sync.Mutex // held by writers
+	set     atomic.Pointer[keySet]
+	changed chan struct{} // guarded by mu
+}
+
+// keySet is one state of Keys. It is never changed.
+type keySet struct {
+	secrets     []Secret
+	authorities []*Authority // of the secrets, in their order
+	signing     int          // index of the secret that signs
+}
+
+// NewKeys returns the keys of 1 to 4 secrets. The first one signs.
+func NewKeys(secrets ...Secret) (*Keys, error) {
+	if err := checkCount(len(secrets)); err != nil {
+		return nil, err
+	}
+	k := &Keys{changed: make(chan struct{})}
+	k.set.Store(newKeySet(secrets, nil))
+	return k, nil
+}
+
+// OpenKeys returns the keys of a secret file, which Reload reads again. The first one signs.
+func OpenKeys(path string) (*Keys, error) {
+	secrets, err := ReadSecrets(path)
+	if err != nil {
+		return nil, err
+	}
+	k, err := NewKeys(secrets...)
+	if err != nil {
+		return nil, err
+	}
+	k.path = path
+	return k, nil
+}
+
+// newKeySet returns the set of secrets. It keeps the authorities that old has, with their leaves, and the secret
+// that signs if it is still there.
+func newKeySet(secrets []Secret, old *keySet) *keySet {
+	set := &keySet{secrets: secrets}
+	for i, s := range secrets {
+		var a *Authority
+		if old != nil {
+			if at := slices.IndexFunc(old.secrets, s.Equal); at >= 0 {
+				a = old.authorities[at]
+				if at == old.signing {
+					set.signing = i
+				}
+			}
+		}
+		if a == nil {
+			a = s.Authority()
+		}
+		set.authorities = append(set.authorities, a)
+	}
+	return set
+}
+
+// Reload reads the file again and reports whether the secrets changed. The secret that signs goes on to sign while
+// the file has it, else the first one does. Connections whose secret is gone are closed. After an error, the keys
+// are what they were.
+func (k *Keys) Reload() (changed bool, err error) {
+	if k.path == "" {
+		return false, nil
+	}
+	secrets, err := ReadSecrets(k.path)
+	if err != nil {
+		return false, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	old := k.set.Load()
+	if slices.EqualFunc(old.secrets, secrets, Secret.Equal) {
+		return false, nil
+	}
+	k.store(newKeySet(secrets, old))
+	k.conns.closeExcept(k.Fingerprints())
+	return true, nil
+}
+
+// store makes a set the present one. Requires k.mu.
+func (k *Keys) store(set *keySet) {
+	k.set.Store(set)
+	close(k.changed)
+	k.changed = make(chan struct{})
+}
+
+// Changed returns a channel that is closed at the next change of the secrets or of the one that signs.
+func (k *Keys) Changed() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.changed
+}
+
+// All returns the secrets in the order of the file.
+func (k *Keys) All() []Secret { return slices.Clone(k.set.Load().secrets) }
+
+// Authorities returns the certificate authorities of the secrets in the order of the file.
+func (k *Keys) Authorities() []*Authority { return slices.Clone(k.set.Load().authorities) }
+
+// Fingerprints returns the fingerprints of the secrets in the order of the file.
+func (k *Keys) Fingerprints() []string {
+	var prints []string
+	for _, a := range k.set.Load().authorities {
+		prints = append(prints, a.fingerprint)
+	}
+	return prints
+}
+
+// Signing returns the secret that signs.
+func (k *Keys) Signing() Secret {
+	set := k.set.Load()
+	return set.secrets[set.signing]
+}
+
+// Sign makes the secret with a fingerprint the one that signs, and reports whether the keys have it.
+func (k *Keys) Sign(fingerprint string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	old := k.set.Load()
+	at := old.index(fingerprint)
+	if at < 0 {
+		return false
+	}
+	if at != old.signing {
+		k.store(&keySet{secrets: old.secrets, authorities: old.authorities, signing: at})
+	}
+	return true
+}
+
+// String returns the fingerprints.
+func (k *Keys) String() string { return fmt.Sprint(k.Fingerprints()) }
+
+func (s *keySet) index(fingerprint string) int {
+	return slices.IndexFunc(s.authorities, func(a *Authority) bool { return a.fingerprint == fingerprint })
+}
+
+// preferred returns the authorities, the one that signs first.
+func (s *keySet) preferred() []*Authority {
+	all := []*Authority{s.authorities[s.signing]}
+	for i, a := range s.authorities {
+		if i != s.signing {
+			all = append(all, a)
+		}
+	}
+	return all
+}

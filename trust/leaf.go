@@ -1,0 +1,104 @@
+package trust
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// Role is the kind of a process that has the cluster secret.
+type Role int
+
+// The roles.
+const (
+	RoleNone   Role = iota // no certificate
+	RoleMember             // member of the cluster
+	RoleAdmin              // command line with the secret file
+)
+
+const (
+	uriScheme  = "snowraft"
+	memberPath = "/member/"
+	adminPath  = "/admin"
+)
+
+// Peer is the other side of a connection, as its certificate proves.
+type Peer struct {
+	Role        Role
+	ID          string // node ID of a member
+	Fingerprint string // secret that proved it
+}
+
+// uri returns the name that the leaf of a peer has.
+func (p Peer) uri() *url.URL {
+	path := adminPath
+	if p.Role == RoleMember {
+		path = memberPath + p.ID
+	}
+	return &url.URL{Scheme: uriScheme, Path: path}
+}
+
+// named returns the role and ID of a leaf, RoleNone if its names are not those of exactly one peer.
+func named(leaf *x509.Certificate) Peer {
+	if len(leaf.URIs) != 1 || leaf.URIs[0].Scheme != uriScheme || leaf.URIs[0].Host != "" {
+		return Peer{}
+	}
+	path := leaf.URIs[0].Path
+	if path == adminPath {
+		return Peer{Role: RoleAdmin}
+	}
+	if id, found := strings.CutPrefix(path, memberPath); found && id != "" {
+		return Peer{Role: RoleMember, ID: id}
+	}
+	return Peer{}
+}
+
+// leaf returns the authority's certificate for a peer as client or server.
+func (a *Authority) leaf(p Peer, usage x509.ExtKeyUsage) *tls.Certificate {
+	uri, kind := p.uri(), "client "
+	if usage == x509.ExtKeyUsageServerAuth {
+		kind = "server "
+	}
+	return a.cached(kind+uri.Path, func() *x509.Certificate {
+		template := &x509.Certificate{
+			Subject:     pkix.Name{Organization: []string{organization}},
+			NotBefore:   beginning,
+			NotAfter:    ending,
+			ExtKeyUsage: []x509.ExtKeyUsage{usage},
+		}
+		if p.Role != RoleNone {
+			template.URIs = []*url.URL{uri}
+		}
+		return template
+	})
+}
+
+const (
+	hostLeafLead = 24 * time.Hour // start before the observed clock, since clocks of clients differ
+	hostLeafLife = 90 * 24 * time.Hour
+)
+
+// hostLeaf returns the authority's certificate for clients that judge hosts and times. It begins a day before now.
+func (a *Authority) hostLeaf(hosts []string, now time.Time) *tls.Certificate {
+	begin := now.Add(-hostLeafLead).Truncate(time.Second)
+	template := &x509.Certificate{
+		Subject:     pkix.Name{Organization: []string{organization}},
+		NotBefore:   begin,
+		NotAfter:    begin.Add(hostLeafLife),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:    []string{"localhost"},
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	for _, host := range hosts {
+		if ip := net.ParseIP(host); ip != nil {
+			template.IPAddresses = append(template.IPAddresses, ip)
+		} else if host != "" && host != "localhost" {
+			template.DNSNames = append(template.DNSNames, host)
+		}
+	}
+	return a.mint(template)
+}

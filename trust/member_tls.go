@@ -1,0 +1,120 @@
+package trust
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"net"
+	"strings"
+)
+
+// pinSeparator joins the pins of a client into one server name.
+const pinSeparator = "."
+
+// serverName returns the pins of authorities as a server name.
+func serverName(authorities []*Authority) string {
+	pins := make([]string, len(authorities))
+	for i, a := range authorities {
+		pins[i] = a.pin
+	}
+	return strings.Join(pins, pinSeparator)
+}
+
+// chosen returns the authority of the first pin in a client's server name that the set has, nil if it has none.
+func (s *keySet) chosen(serverName string) *Authority {
+	for pin := range strings.SplitSeq(serverName, pinSeparator) {
+		for _, a := range s.authorities {
+			if a.pin == pin {
+				return a
+			}
+		}
+	}
+	return nil
+}
+
+// MemberServer returns the configuration of a port that serves members only, for the member with the ID self. The
+// client names the pins of its secrets in its server name, and the server answers with the first one that it knows.
+// A client without a common secret gets the certificate of the signing one, so that it can tell why it fails.
+func (k *Keys) MemberServer(self string) *tls.Config {
+	config := base(tls.VersionTLS13)
+	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+		set := k.set.Load()
+		a := set.chosen(hello.ServerName)
+		if a == nil {
+			a = set.authorities[set.signing]
+		}
+		k.bind(hello.Conn, a.fingerprint)
+		return a.memberServer(self), nil
+	}
+	return config
+}
+
+// memberServer returns the configuration for a client that knows the authority.
+func (a *Authority) memberServer(self string) *tls.Config {
+	config := base(tls.VersionTLS13)
+	config.Certificates = []tls.Certificate{*a.leaf(Peer{Role: RoleMember, ID: self}, x509.ExtKeyUsageServerAuth)}
+	config.ClientAuth = tls.RequireAnyClientCert
+	config.ClientCAs = a.pool // tells the client which of its certificates to send
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		peer, err := verify(state.PeerCertificates, []*Authority{a}, x509.ExtKeyUsageClientAuth)
+		if err == nil && peer.Role != RoleMember {
+			err = errNotMember
+		}
+		return err
+	}
+	return config
+}
+
+// MemberClient returns the configuration for one connection to the Raft or API port of the member with the ID peer,
+// by the secrets that this process knows now. An empty peer accepts any member.
+func (k *Keys) MemberClient(self, peer string) *tls.Config {
+	set := k.set.Load()
+	return set.client(Peer{Role: RoleMember, ID: self}, func(server Peer) error {
+		if server.Role != RoleMember || peer != "" && server.ID != peer {
+			return fmt.Errorf("certificate of another member: expected that of %q", peer)
+		}
+		return nil
+	})
+}
+
+// client returns the configuration of a connection to a server with a common secret. The certificate that the client
+// sends is of the secret that the server chose.
+func (s *keySet) client(self Peer, check func(server Peer) error) *tls.Config {
+	authorities := s.preferred()
+	config := base(tls.VersionTLS13)
+	config.ServerName = serverName(authorities)
+	config.InsecureSkipVerify = true // VerifyConnection verifies, without a clock and by ID
+	config.VerifyConnection = func(state tls.ConnectionState) error {
+		server, err := verify(state.PeerCertificates, authorities, x509.ExtKeyUsageServerAuth)
+		if err != nil {
+			return err
+		}
+		return check(server)
+	}
+	config.GetClientCertificate = func(request *tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		for _, subject := range request.AcceptableCAs {
+			for _, a := range authorities {
+				if string(subject) == string(a.cert.RawSubject) {
+					return a.leaf(self, x509.ExtKeyUsageClientAuth), nil
+				}
+			}
+		}
+		return &tls.Certificate{}, nil
+	}
+	return config
+}
+
+// ConnectMember makes a TLS connection of conn, which was dialed to the member with the ID peer, and ties it to the
+// secret that verified it. In case of an error conn is closed.
+func (k *Keys) ConnectMember(ctx context.Context, conn net.Conn, self, peer string) (*tls.Conn, error) {
+	tracked := k.Track(conn)
+	secured := tls.Client(tracked, k.MemberClient(self, peer))
+	if err := secured.HandshakeContext(ctx); err != nil {
+		_ = tracked.Close()
+		return nil, err
+	}
+	issuer, _ := strings.CutPrefix(secured.ConnectionState().PeerCertificates[0].Issuer.CommonName, authorityName)
+	k.bind(tracked, issuer)
+	return secured, nil
+}

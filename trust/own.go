@@ -1,0 +1,53 @@
+package trust
+
+import (
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+// OwnCertificate is a certificate of the operator for the clients of a process. Reload follows its files.
+type OwnCertificate struct {
+	certFile, keyFile string
+	now               atomic.Pointer[ownPair]
+}
+
+type ownPair struct {
+	certPEM, keyPEM []byte
+	cert            tls.Certificate
+}
+
+// LoadOwnCertificate reads a certificate and its key from PEM files.
+func LoadOwnCertificate(certFile, keyFile string) (*OwnCertificate, error) {
+	o := &OwnCertificate{certFile: certFile, keyFile: keyFile}
+	if _, err := o.Reload(); err != nil {
+		return nil, err
+	}
+	return o, nil
+}
+
+// Reload reads the files again and reports whether the certificate changed. After an error, as between the changes of
+// the two files, the certificate is what it was.
+func (o *OwnCertificate) Reload() (changed bool, err error) {
+	pair := &ownPair{}
+	if pair.certPEM, err = readFile(o.certFile); err != nil {
+		return false, fmt.Errorf("read certificate: %w", err)
+	}
+	if pair.keyPEM, err = readFile(o.keyFile); err != nil {
+		return false, fmt.Errorf("read key: %w", err)
+	}
+	old := o.now.Load()
+	if old != nil && bytes.Equal(old.certPEM, pair.certPEM) && bytes.Equal(old.keyPEM, pair.keyPEM) {
+		return false, nil
+	}
+	if pair.cert, err = tls.X509KeyPair(pair.certPEM, pair.keyPEM); err != nil {
+		return false, fmt.Errorf("certificate %q with key %q: %w", o.certFile, o.keyFile, err)
+	}
+	o.now.Store(pair)
+	return true, nil
+}
+
+// NotAfter returns the end of the certificate's validity. Expiry is for clients to judge and stops nothing here.
+func (o *OwnCertificate) NotAfter() time.Time { return o.now.Load().cert.Leaf.NotAfter }

@@ -1,0 +1,96 @@
+package trust
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/snowraft/snowraft/internal/limits"
+)
+
+// Rights of tokens.
+const (
+	RightIssueIDs      = "ids:issue"    // of a layout, UUIDs included
+	RightNextNumbers   = "seq:next"     // of a sequence
+	RightReadSequence  = "seq:read"     // of a sequence
+	RightAdminSequence = "seq:admin"    // of a sequence: create, update, delete
+	RightLeaseWorker   = "worker:lease" // of a layout
+	RightReadMetrics   = "metrics:read"
+	RightReadCluster   = "cluster:read"
+	RightAdminCluster  = "cluster:admin"
+	RightAdminTokens   = "tokens:admin"  // full power: it makes tokens with any right
+	RightVerifyTokens  = "tokens:verify" // of gateways
+)
+
+// Rights that no scope has.
+const (
+	RightAny    = "any"    // any valid token
+	RightMember = "member" // a member's certificate
+)
+
+// Everything is the resource of a right over all names, as that to list them.
+const Everything = "*"
+
+// named and plain are the rights with and without a resource.
+var (
+	namedRights = []string{RightIssueIDs, RightNextNumbers, RightReadSequence, RightAdminSequence, RightLeaseWorker}
+	plainRights = []string{RightReadMetrics, RightReadCluster, RightAdminCluster, RightAdminTokens, RightVerifyTokens}
+)
+
+// Scope is a right, and the resources that it is for: a name, or a prefix and *. Examples: ids:issue:default,
+// seq:next:orders/*, cluster:read.
+type Scope string
+
+// ParseScope returns the scope of a text.
+func ParseScope(text string) (Scope, error) {
+	right, resource := Scope(text).parts()
+	switch {
+	case slices.Contains(plainRights, right):
+		if right != text {
+			return "", fmt.Errorf("scope %q: %s takes no name; use %q", text, right, right)
+		}
+		return Scope(text), nil
+	case !slices.Contains(namedRights, right):
+		return "", fmt.Errorf("scope %q: expected one of %s, or %s", text,
+			strings.Join(namedRights, ":NAME, ")+":NAME", strings.Join(plainRights, ", "))
+	case resource == "":
+		return "", fmt.Errorf("scope %q: expected a name, a prefix and *, or *, as in %q", text, right+":*")
+	case len(resource) > limits.NameBytes:
+		return "", fmt.Errorf("scope of %d bytes after %q: expected at most %d", len(resource), right+":", limits.NameBytes)
+	case !utf8.ValidString(resource):
+		return "", fmt.Errorf("scope %q: expected UTF-8", text)
+	case strings.Contains(strings.TrimSuffix(resource, "*"), "*"):
+		return "", fmt.Errorf("scope %q: expected at most one *, at the end", text)
+	}
+	return Scope(text), nil
+}
+
+// parts returns the right of a scope, which is its first two words, and the rest.
+func (s Scope) parts() (right, resource string) {
+	first, rest, _ := strings.Cut(string(s), ":")
+	second, resource, found := strings.Cut(rest, ":")
+	if !found && rest == "" {
+		return string(s), ""
+	}
+	return first + ":" + second, resource
+}
+
+// Covers reports whether the scope has a right on a resource. A right without a resource takes an empty one.
+func (s Scope) Covers(right, resource string) bool {
+	rest, found := strings.CutPrefix(string(s), right)
+	if !found {
+		return false
+	}
+	if rest == "" {
+		return resource == "" && slices.Contains(plainRights, right)
+	}
+	pattern, found := strings.CutPrefix(rest, ":")
+	if !found || resource == "" || !slices.Contains(namedRights, right) {
+		return false
+	}
+	if prefix, open := strings.CutSuffix(pattern, "*"); open {
+		return strings.HasPrefix(resource, prefix)
+	}
+	return pattern == resource
+}

@@ -1,0 +1,101 @@
+package trust
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+)
+
+var (
+	errNoCertificate = errors.New("no certificate: the peer has no cluster secret")
+	errNotMember     = errors.New("certificate not of a member")
+)
+
+// StrangerError reports a certificate that no secret of this process issued.
+type StrangerError struct {
+	Fingerprint string // secret that the peer presents; empty if its certificate is of no cluster secret
+}
+
+// Error returns the reason.
+func (e *StrangerError) Error() string {
+	if e.Fingerprint == "" {
+		return "certificate not issued by a cluster secret"
+	}
+	return fmt.Sprintf("certificate issued by another cluster secret (%s)", e.Fingerprint)
+}
+
+// Refused reports whether err is the refusal of the other side's TLS. The dialer of a TLS 1.3 connection learns it at
+// its first read, after its own handshake succeeded.
+func Refused(err error) bool {
+	var op *net.OpError
+	return errors.As(err, &op) && op.Op == "remote error"
+}
+
+// verify returns the peer whose certificate one of the authorities issued for a use. It never looks at the clock.
+func verify(chain []*x509.Certificate, authorities []*Authority, usage x509.ExtKeyUsage) (Peer, error) {
+	if len(chain) == 0 {
+		return Peer{}, errNoCertificate
+	}
+	var reason error
+	for _, a := range authorities {
+		if string(chain[0].RawIssuer) != string(a.cert.RawSubject) {
+			continue
+		}
+		if reason = issued(chain[0], a.pool, usage); reason != nil {
+			continue
+		}
+		peer := named(chain[0])
+		peer.Fingerprint = a.fingerprint
+		return peer, nil
+	}
+	if reason != nil {
+		return Peer{}, reason
+	}
+	fingerprint, _ := strings.CutPrefix(chain[0].Issuer.CommonName, authorityName)
+	if len(fingerprint) != len("0123456789abcdef") || strings.Trim(fingerprint, "0123456789abcdef") != "" {
+		fingerprint = ""
+	}
+	return Peer{}, &StrangerError{Fingerprint: fingerprint}
+}
+
+// issued returns an error unless an authority in the pool issued the leaf for a use.
+func issued(leaf *x509.Certificate, pool *x509.CertPool, usage x509.ExtKeyUsage) error {
+	_, err := leaf.Verify(x509.VerifyOptions{
+		Roots:       pool,
+		CurrentTime: judgedAt(leaf),
+		KeyUsages:   []x509.ExtKeyUsage{usage},
+	})
+	return err
+}
+
+// judgedAt returns the time at which a leaf is judged: one at which it is valid, whatever the time is.
+func judgedAt(leaf *x509.Certificate) time.Time {
+	if leaf.NotBefore.After(judged) || leaf.NotAfter.Before(judged) {
+		return leaf.NotBefore
+	}
+	return judged
+}
+
+// PeerOf returns the client of a connection that this process serves, by the secrets that it knows at present. The
+// role is RoleNone without a certificate, and with one that no longer verifies.
+func (k *Keys) PeerOf(state tls.ConnectionState) Peer {
+	peer, err := verify(state.PeerCertificates, k.set.Load().authorities, x509.ExtKeyUsageClientAuth)
+	if err != nil {
+		return Peer{}
+	}
+	return peer
+}
+
+// base returns what all configurations share. Without session tickets every connection proves itself, and no session
+// outlives a secret.
+func base(version uint16) *tls.Config {
+	return &tls.Config{
+		MinVersion:             version,
+		Time:                   func() time.Time { return judged },
+		SessionTicketsDisabled: true,
+	}
+}
