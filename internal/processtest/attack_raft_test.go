@@ -1,0 +1,23 @@
+//go:build process
+
+package processtest
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/attacks"
+)
+
+func TestAttackRaft(t *testing.T) {
+	t.Parallel()
+	b := besiege(t, 3)
+	for i, m := range b.members {
+		made(t, attacks.Raft(t.Context(), m.raft, b.known[i]))
+	}
+	b.staysWell(t, 5*time.Second)
+	if term := leader(t, b.members).status().GetTerm(); term > 1<<50 {
+		t.Errorf("%d terms are left", math.MaxUint64-term)
+	}
+}

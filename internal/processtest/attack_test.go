@@ -1,0 +1,123 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/attacks"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// The memory that a member may have had at most during an attack: resident, of which it has about 40 MiB at
+// rest, and allocated, untouched pages included, beyond what it had before.
+const (
+	mostResident  = 400 << 20 // bytes
+	mostAllocated = 1 << 30
+)
+
+// besieged is a cluster that strangers attack.
+type besieged struct {
+	members []*member
+	known   []attacks.Meta // what a stranger knows of the members, in their order
+	had     []memory       // before the attack, in their order
+}
+
+// besiege starts a cluster with a strict sequence, and learns of its members what everybody can.
+func besiege(t *testing.T, size int, flags ...string) besieged {
+	t.Helper()
+	b := besieged{members: startCluster(t, size, flags...)}
+	lead := leader(t, b.members)
+	_, err := lead.numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "strict"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "all members gossip", func() bool {
+		heard, err := attacks.Overhear(t.Context(), lead.gossip)
+		if err != nil {
+			return false
+		}
+		b.known = nil
+		for _, m := range b.members {
+			for _, h := range heard {
+				if h.Name == m.name && h.Cluster != "" {
+					b.known = append(b.known, h)
+				}
+			}
+		}
+		return len(b.known) == size
+	})
+	for _, m := range b.members {
+		b.had = append(b.had, m.memory())
+	}
+	return b
+}
+
+// well fails the test unless all members issue IDs and strict numbers, and have used little memory.
+func (b besieged) well(t *testing.T) {
+	t.Helper()
+	for i, m := range b.members {
+		if !m.running() {
+			t.Fatalf("%s has ended:\n%s", m.name, m.stderr.tail(20))
+		}
+		if _, err := m.generate("", 1); err != nil {
+			t.Errorf("%s issues no IDs: %v", m.name, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
+		if _, err := m.numbers.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1}); err != nil {
+			t.Errorf("%s issues no numbers: %v", m.name, err)
+		}
+		cancel()
+		if has := m.memory(); has.resident > mostResident || has.allocated > b.had[i].allocated+mostAllocated {
+			t.Errorf("%s took %d MiB, and allocated %d MiB", m.name, has.resident>>20, (has.allocated-b.had[i].allocated)>>20)
+		}
+	}
+}
+
+// staysWell is well again and again for a while.
+func (b besieged) staysWell(t *testing.T, d time.Duration) {
+	t.Helper()
+	for began := time.Now(); time.Since(began) < d && !t.Failed(); pass(t, 500*time.Millisecond) {
+		b.well(t)
+	}
+}
+
+// made fails the test if an attack could not be made. A member that does not let it in is how it should be.
+func made(t *testing.T, err error) {
+	t.Helper()
+	if err != nil && !errors.Is(err, attacks.ErrShut) {
+		t.Errorf("the attack was not made: %v", err)
+	}
+}
+
+// memory is the most that a process has had, in bytes; 0 where the system does not tell.
+type memory struct{ resident, allocated int }
+
+var (
+	peakResident  = regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
+	peakAllocated = regexp.MustCompile(`VmPeak:\s+(\d+) kB`)
+)
+
+func (m *member) memory() memory {
+	raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(m.cmd.Process.Pid), "status"))
+	if err != nil {
+		return memory{}
+	}
+	find := func(what *regexp.Regexp) int {
+		found := what.FindSubmatch(raw)
+		if found == nil {
+			return 0
+		}
+		kilobytes, _ := strconv.Atoi(string(found[1])) // digits
+		return kilobytes << 10
+	}
+	return memory{resident: find(peakResident), allocated: find(peakAllocated)}
+}

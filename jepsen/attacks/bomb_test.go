@@ -1,0 +1,16 @@
+package attacks
+
+import (
+	"bytes"
+	"compress/lzw"
+	"io"
+	"testing"
+)
+
+func TestBombUnpacks(t *testing.T) {
+	t.Parallel()
+	n, err := io.Copy(io.Discard, lzw.NewReader(bytes.NewReader(bomb(16<<20)), lzw.LSB, 8))
+	if err != nil || n < 16<<20 {
+		t.Errorf("%d bytes, %v", n, err)
+	}
+}

