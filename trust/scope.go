@@ -94,3 +94,6 @@ func (s Scope) Covers(right, resource string) bool {
 	}
 	return pattern == resource
 }
+
+// TakesResource reports whether the scopes of a right name resources.
+func TakesResource(right string) bool { return slices.Contains(namedRights, right) }

@@ -1,0 +1,64 @@
+package trust
+
+import (
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func lines(t *testing.T, text string) (all []AuditLine) {
+	t.Helper()
+	for text := range strings.Lines(text) {
+		var line AuditLine
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, line)
+	}
+	return all
+}
+
+func TestAuditLogLimitsRefusals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var file strings.Builder
+		log := NewAuditLog(&file, slog.New(slog.DiscardHandler))
+		for range auditBurst + 50 {
+			log.Write(AuditLine{Actor: "anonymous", Outcome: AuditRefused})
+		}
+		log.Write(AuditLine{Actor: "admin", Outcome: AuditDone, Index: 7, Before: json.RawMessage(`{"a":1}`)})
+		time.Sleep(time.Second)
+		log.Write(AuditLine{Actor: "anonymous", Outcome: AuditRefused})
+		got := lines(t, file.String())
+		if len(got) != auditBurst+2 {
+			t.Fatalf("%d lines, want %d", len(got), auditBurst+2)
+		}
+		if done := got[auditBurst]; done.Suppressed != 50 || done.Index != 7 || string(done.Before) != `{"a":1}` {
+			t.Errorf("line %+v, want 50 suppressed before it", done)
+		}
+		if last := got[auditBurst+1]; last.Suppressed != 0 || last.Outcome != AuditRefused {
+			t.Errorf("line %+v", last)
+		}
+	})
+}
+
+type broken struct{}
+
+func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
+
+func TestAuditLineGoesToTheLogIfTheFileFails(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	logger := slog.New(slog.NewJSONHandler(&log, nil))
+	NewAuditLog(broken{}, logger).Write(AuditLine{Actor: "admin", Method: "snowraft.v1.ClusterService/Leave", Outcome: AuditDone})
+	NewAuditLog(nil, logger).Write(AuditLine{Actor: "token 17 (billing)", Outcome: AuditFailed, Reason: "NO_LEADER"})
+	for _, want := range []string{"disk full", `"actor":"admin"`, `"method":"snowraft.v1.ClusterService/Leave"`, `"actor":"token 17 (billing)"`, `"reason":"NO_LEADER"`} {
+		if !strings.Contains(log.String(), want) {
+			t.Errorf("log %s, want %s", &log, want)
+		}
+	}
+}

@@ -1,0 +1,290 @@
+package trust
+
+import (
+	"context"
+	"crypto/subtle"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// replicaWait is how long a token waits for a replica that may be behind the command that created it.
+	replicaWait = time.Second
+	// maxWaiting bounds the calls that wait for the replica: anyone can present a token of a later ID.
+	maxWaiting = 256
+)
+
+// Table is the tokens that a process knows. All methods are safe for concurrent use.
+type Table interface {
+	// TokenRevision changes with every change of a token or of the anonymous record. It is cheap.
+	TokenRevision() uint64
+	Token(id uint64) (*Record, bool)
+	// Anonymous returns the record of callers without a token.
+	Anonymous() *Record
+	// AwaitApplied returns nil once the replica has applied the log up to an index.
+	AwaitApplied(ctx context.Context, index uint64) error
+	// NowMillis is the observed clock plus the monotonic time since, in Unix ms.
+	NowMillis() int64
+}
+
+// Record is a token as the cluster knows it. It is never changed.
+type Record struct {
+	ID              uint64
+	Name            string
+	Hash            [32]byte // of the secret
+	Scopes          []Scope
+	ExpiresAtMillis int64  // Unix ms; 0: never
+	Rate, Burst     uint64 // numbers per second, and at once; a rate of 0 is unlimited
+}
+
+// Authorizer authenticates the callers of a member, by a replica and without the leader. It is safe for concurrent use.
+type Authorizer struct {
+	table     Table
+	anonymous *Principal
+	waiting   atomic.Int64
+	known     sync.Map // uint64 to *known: the tokens whose text was verified or that a member vouched for
+
+	mu    sync.Mutex
+	swept uint64 // revision
+}
+
+// known is a token that exists, or did.
+type known struct {
+	Principal
+	table Table
+	state atomic.Pointer[state]
+	// text is what was verified last, without its pin; nil if nothing was.
+	text atomic.Pointer[string]
+}
+
+func newKnown(table Table, kind kind, id uint64) *known {
+	k := &known{table: table}
+	k.kind, k.id, k.source = kind, id, k
+	k.bucket.fill()
+	return k
+}
+
+// state is a record as of a revision of the table.
+type state struct {
+	revision uint64
+	record   *Record // nil: deleted
+	grants   []grant // by its scopes
+}
+
+// grant is a scope, taken apart once for all calls.
+type grant struct {
+	right, name string
+	prefix      bool // the name is one
+}
+
+func newState(revision uint64, record *Record) *state {
+	s := &state{revision: revision, record: record}
+	if record == nil {
+		return s
+	}
+	for _, scope := range record.Scopes {
+		right, name := scope.parts()
+		g := grant{right: right, name: name}
+		if TakesResource(right) {
+			g.name, g.prefix = strings.CutSuffix(name, "*")
+		}
+		s.grants = append(s.grants, g)
+	}
+	return s
+}
+
+// covers reports whether a scope covers a right, as [Scope.Covers] does.
+func (s *state) covers(right, resource string) bool {
+	for _, g := range s.grants {
+		if g.right == right && (g.name == resource || g.prefix && resource != "" && strings.HasPrefix(resource, g.name)) {
+			return true
+		}
+	}
+	return false
+}
+
+// NewAuthorizer returns an authorizer.
+func NewAuthorizer(table Table) *Authorizer {
+	a := &Authorizer{table: table}
+	a.anonymous = &newKnown(table, kindAnonymous, 0).Principal
+	return a
+}
+
+// Authenticate returns the principal of a token, given its text; of an empty text, the anonymous one. The error is a
+// [*Denied], or that of ctx.
+func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal, error) {
+	if text == "" {
+		return a.anonymous, nil
+	}
+	body := unpinned(text)
+	if k, ok := a.find(idOf(text)); ok {
+		if verified := k.text.Load(); verified != nil && equal(*verified, body) {
+			_, err := k.present()
+			return &k.Principal, err
+		}
+	}
+	token, err := ParseToken(text)
+	if err != nil {
+		return nil, &Denied{Unauthenticated: true, Detail: err.Error()}
+	}
+	record, err := a.await(ctx, token.ID)
+	if err != nil {
+		return nil, err
+	}
+	hash := HashTokenSecret(token.Secret)
+	if record == nil || subtle.ConstantTimeCompare(hash[:], record.Hash[:]) != 1 {
+		return nil, &Denied{Unauthenticated: true, Detail: "unknown token, or another secret"}
+	}
+	k := a.intern(record)
+	verified := body // a copy, so that body itself stays on the stack
+	k.text.Store(&verified)
+	_, err = k.present()
+	return &k.Principal, err
+}
+
+// The callers without a token that a member forwards calls of; see [Principal.Forwarded].
+const (
+	forwardedAdmin     = "admin"
+	forwardedAnonymous = "anonymous"
+)
+
+// Forwarded returns the principal of a call that another member forwards, given what [Principal.Forwarded] returned there.
+// The caller of this method knows that a member makes the call.
+func (a *Authorizer) Forwarded(ctx context.Context, as string) (*Principal, error) {
+	switch as {
+	case forwardedAdmin:
+		return admin, nil
+	case forwardedAnonymous:
+		return a.anonymous, nil
+	}
+	id, err := strconv.ParseUint(as, 10, 64)
+	if err != nil || id == 0 {
+		return nil, &Denied{Unauthenticated: true, Detail: "forwarded for an unknown kind of caller"}
+	}
+	k, ok := a.find(id)
+	if !ok {
+		record, err := a.await(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		if record == nil {
+			return nil, deleted(id)
+		}
+		k = a.intern(record)
+	}
+	_, err = k.present()
+	return &k.Principal, err
+}
+
+// Anonymous returns the principal of calls without a token.
+func (a *Authorizer) Anonymous() *Principal { return a.anonymous }
+
+func (a *Authorizer) find(id uint64) (*known, bool) {
+	k, ok := a.known.Load(id)
+	if !ok {
+		return nil, false
+	}
+	return k.(*known), true
+}
+
+// intern returns the one principal of a token. It forgets those of tokens that are gone.
+func (a *Authorizer) intern(record *Record) *known {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if revision := a.table.TokenRevision(); revision != a.swept {
+		a.swept = revision
+		for id := range a.known.Range {
+			if _, ok := a.table.Token(id.(uint64)); !ok {
+				a.known.Delete(id)
+			}
+		}
+	}
+	found, _ := a.known.LoadOrStore(record.ID, newKnown(a.table, kindToken, record.ID))
+	return found.(*known)
+}
+
+// await returns the record of a token, nil if there is none. A replica that may be behind has a moment to catch up.
+func (a *Authorizer) await(ctx context.Context, id uint64) (*Record, error) {
+	if record, ok := a.table.Token(id); ok {
+		return record, nil
+	}
+	defer a.waiting.Add(-1)
+	if a.waiting.Add(1) > maxWaiting {
+		return nil, nil
+	}
+	wait, cancel := context.WithTimeout(ctx, replicaWait)
+	defer cancel()
+	if a.table.AwaitApplied(wait, id) != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	record, _ := a.table.Token(id)
+	return record, nil
+}
+
+// present implements records.
+func (k *known) present() (*state, error) {
+	s, revision := k.state.Load(), k.table.TokenRevision()
+	if s == nil || s.revision != revision {
+		record := k.table.Anonymous
+		if k.kind == kindToken {
+			record = func() *Record {
+				r, _ := k.table.Token(k.id)
+				return r
+			}
+		}
+		s = newState(revision, record())
+		k.state.Store(s)
+	}
+	switch {
+	case s.record == nil:
+		return nil, deleted(k.id)
+	case s.record.ExpiresAtMillis != 0 && k.table.NowMillis() >= s.record.ExpiresAtMillis:
+		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d has expired", k.id)}
+	default:
+		return s, nil
+	}
+}
+
+func deleted(id uint64) error {
+	return &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d does not exist", id)}
+}
+
+// idOf returns the ID in the text of a token; 0 if there is none.
+func idOf(text string) uint64 {
+	_, rest, _ := strings.Cut(text, "_")
+	digits, _, _ := strings.Cut(rest, "_")
+	id, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil {
+		return 0
+	}
+	return id
+}
+
+// unpinned returns the text of a token without its pin, which is no part of the secret.
+func unpinned(text string) string {
+	at := 0
+	for range 3 {
+		next := strings.IndexByte(text[at:], '_')
+		if next < 0 {
+			return text
+		}
+		at += next + 1
+	}
+	return text[:at-1]
+}
+
+// equal compares in a time that depends on the lengths only, without copies.
+func equal(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	var differ byte
+	for i := range len(a) {
+		differ |= a[i] ^ b[i]
+	}
+	return subtle.ConstantTimeByteEq(differ, 0) == 1
+}

@@ -1,0 +1,378 @@
+package trust
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// table is a Table in memory.
+type table struct {
+	revision  atomic.Uint64
+	now       atomic.Int64
+	mu        sync.Mutex
+	records   map[uint64]*Record
+	anonymous *Record
+	applied   uint64
+	grew      chan struct{}
+}
+
+func newTable(records ...*Record) *table {
+	t := &table{records: make(map[uint64]*Record), anonymous: &Record{Scopes: []Scope{RightReadMetrics}}, grew: make(chan struct{})}
+	for _, r := range records {
+		t.put(r)
+	}
+	return t
+}
+
+func (t *table) TokenRevision() uint64 { return t.revision.Load() }
+func (t *table) NowMillis() int64      { return t.now.Load() }
+
+func (t *table) Token(id uint64) (*Record, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, ok := t.records[id]
+	return r, ok
+}
+
+func (t *table) Anonymous() *Record {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.anonymous
+}
+
+func (t *table) AwaitApplied(ctx context.Context, index uint64) error {
+	for {
+		t.mu.Lock()
+		done, grew := t.applied >= index, t.grew
+		t.mu.Unlock()
+		if done {
+			return nil
+		}
+		select {
+		case <-grew:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (t *table) change(change func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.records = maps.Clone(t.records)
+	change()
+	t.revision.Add(1)
+	close(t.grew)
+	t.grew = make(chan struct{})
+}
+
+func (t *table) put(r *Record) {
+	t.change(func() {
+		t.records[r.ID] = r
+		t.applied = max(t.applied, r.ID)
+	})
+}
+
+func (t *table) delete(id uint64) { t.change(func() { delete(t.records, id) }) }
+
+// newToken returns a token and its record.
+func newToken(id uint64, scopes ...Scope) (Token, *Record) {
+	token := Token{ID: id, Secret: NewTokenSecret()}
+	return token, &Record{ID: id, Name: "billing", Hash: HashTokenSecret(token.Secret), Scopes: scopes}
+}
+
+func unauthenticated(err error) bool {
+	denied, ok := errors.AsType[*Denied](err)
+	return ok && denied.Unauthenticated
+}
+
+func TestAuthenticateJudgesTokens(t *testing.T) {
+	t.Parallel()
+	token, record := newToken(17, "seq:next:orders/*", RightReadCluster)
+	a := NewAuthorizer(newTable(record))
+	stranger, _ := newToken(17)
+	pinned := token
+	pinned.Pin = strings.Repeat("a", 51) + "a"
+	for name, c := range map[string]struct {
+		text string
+		want string
+	}{
+		"right":          {token.Text(), "token 17 (billing)"},
+		"again":          {token.Text(), "token 17 (billing)"},
+		"with a pin":     {pinned.Text(), "token 17 (billing)"},
+		"none":           {"", "anonymous"},
+		"another secret": {stranger.Text(), ""},
+		"cut off":        {token.Text()[:40], ""},
+		"no token":       {"hunter2", ""},
+		"prefix only":    {"snowraft_17_", ""},
+		"its pin only":   {"snowraft_17__" + pinned.Pin, ""},
+	} {
+		p, err := a.Authenticate(t.Context(), c.text)
+		if err == nil && p.Actor() != c.want || (err == nil) != (c.want != "") || err != nil && !unauthenticated(err) {
+			t.Errorf("%s: Authenticate() = %v, %v, want %q", name, p.Actor(), err, c.want)
+		}
+		if err != nil && c.text != "" && strings.Contains(err.Error(), c.text) {
+			t.Errorf("%s: the error shows the token: %v", name, err)
+		}
+	}
+	// A wrong secret is refused after the right one was seen, too.
+	if _, err := a.Authenticate(t.Context(), stranger.Text()); !unauthenticated(err) {
+		t.Errorf("Authenticate() of another secret = %v", err)
+	}
+}
+
+func TestAuthorizeFollowsTheTable(t *testing.T) {
+	t.Parallel()
+	token, record := newToken(17, "seq:next:orders/*")
+	tab := newTable(record)
+	a := NewAuthorizer(tab)
+	p, err := a.Authenticate(t.Context(), token.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(when, resource string, allowed, known bool) {
+		t.Helper()
+		err := p.Authorize(RightNextNumbers, resource)
+		if (err == nil) != allowed || err != nil && unauthenticated(err) == known {
+			t.Errorf("%s: Authorize(%s) = %v", when, resource, err)
+		}
+	}
+	check("at first", "orders/eu", true, true)
+	check("at first", "invoices", false, true)
+	if err := p.Authorize(RightNextNumbers, "invoices"); !strings.Contains(err.Error(), "seq:next:invoices") {
+		t.Errorf("Authorize() = %q, want the scope that would do", err)
+	}
+	changed := *record
+	changed.Scopes = []Scope{"seq:next:invoices"}
+	tab.put(&changed)
+	check("changed", "invoices", true, true)
+	check("changed", "orders/eu", false, true)
+
+	changed.ExpiresAtMillis = 1000
+	tab.put(&changed)
+	check("before its end", "invoices", true, true)
+	tab.now.Store(1000)
+	check("at its end", "invoices", false, false)
+	if _, err := a.Authenticate(t.Context(), token.Text()); !unauthenticated(err) {
+		t.Errorf("Authenticate() of an expired token = %v", err)
+	}
+	tab.now.Store(0)
+	tab.delete(17)
+	check("deleted", "invoices", false, false)
+	if err := p.Spend(1); !unauthenticated(err) {
+		t.Errorf("Spend() of a deleted token = %v", err)
+	}
+	for name, authenticate := range map[string]func() (*Principal, error){
+		"Authenticate": func() (*Principal, error) { return a.Authenticate(t.Context(), token.Text()) },
+		"Forwarded":    func() (*Principal, error) { return a.Forwarded(t.Context(), "17") },
+	} {
+		if _, err := authenticate(); !unauthenticated(err) {
+			t.Errorf("%s of a deleted token = %v", name, err)
+		}
+	}
+}
+
+func TestEqualTokensAreOnePrincipal(t *testing.T) {
+	t.Parallel()
+	token, record := newToken(17)
+	tab := newTable(record)
+	a := NewAuthorizer(tab)
+	first, _ := a.Authenticate(t.Context(), token.Text())
+	tab.put(record)
+	second, _ := a.Authenticate(t.Context(), token.Text())
+	third, err := a.Forwarded(t.Context(), "17")
+	if first == nil || first != second || second != third || err != nil {
+		t.Errorf("principals %p, %p, %p, %v", first, second, third, err)
+	}
+}
+
+func TestKindsOfPrincipals(t *testing.T) {
+	t.Parallel()
+	token, record := newToken(17, RightReadCluster)
+	tab := newTable(record)
+	a := NewAuthorizer(tab)
+	p, err := a.Authenticate(t.Context(), token.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		p                            *Principal
+		any, member, cluster, metric bool
+	}{
+		{nil, false, false, false, false},
+		{Open(), true, true, true, true},
+		{Member("m1"), true, true, true, true},
+		{Admin(), true, false, true, true},
+		{a.Anonymous(), false, false, false, true},
+		{p, true, false, true, false},
+	} {
+		for right, want := range map[string]bool{RightAny: c.any, RightMember: c.member, RightReadCluster: c.cluster, RightReadMetrics: c.metric} {
+			err := c.p.Authorize(right, "")
+			if (err == nil) != want {
+				t.Errorf("%s: Authorize(%s) = %v", c.p.Actor(), right, err)
+			}
+			if err != nil && unauthenticated(err) != (c.p == nil || c.p.IsAnonymous()) {
+				t.Errorf("%s: Authorize(%s) = %v", c.p.Actor(), right, err)
+			}
+		}
+	}
+}
+
+func TestTokenWaitsForTheReplica(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		token, record := newToken(17)
+		tab := newTable()
+		a := NewAuthorizer(tab)
+		go func() {
+			time.Sleep(900 * time.Millisecond)
+			tab.put(record)
+		}()
+		if _, err := a.Authenticate(t.Context(), token.Text()); err != nil {
+			t.Errorf("Authenticate() = %v, want the token to be awaited", err)
+		}
+		later, _ := newToken(18)
+		began := time.Now()
+		if _, err := a.Authenticate(t.Context(), later.Text()); !unauthenticated(err) || time.Since(began) != replicaWait {
+			t.Errorf("Authenticate() = %v after %v", err, time.Since(began))
+		}
+	})
+}
+
+func TestCallsThatAwaitTokensAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := NewAuthorizer(newTable())
+		var early atomic.Int64
+		for range maxWaiting + 10 {
+			go func() {
+				began := time.Now()
+				later, _ := newToken(18)
+				if _, err := a.Authenticate(t.Context(), later.Text()); !unauthenticated(err) {
+					t.Errorf("Authenticate() = %v", err)
+				}
+				if time.Since(began) == 0 {
+					early.Add(1)
+				}
+			}()
+		}
+		time.Sleep(2 * replicaWait)
+		if early.Load() != 10 {
+			t.Errorf("%d calls did not wait, want 10", early.Load())
+		}
+	})
+}
+
+func TestRateOfToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		token, record := newToken(17)
+		record.Rate, record.Burst = 100, 10
+		p, err := NewAuthorizer(newTable(record)).Authenticate(t.Context(), token.Text())
+		if err != nil {
+			t.Fatal(err)
+		}
+		spend := func(n uint64, want time.Duration) {
+			t.Helper()
+			err := p.Spend(n)
+			limited, _ := errors.AsType[*RateLimited](err)
+			if want == 0 && err != nil || want > 0 && (limited == nil || limited.RetryAfter != want) {
+				t.Errorf("Spend(%d) = %v, want to wait %v", n, err, want)
+			}
+		}
+		spend(4, 0)
+		spend(6, 0)
+		spend(1, 10*time.Millisecond)
+		time.Sleep(30 * time.Millisecond)
+		spend(3, 0)
+		spend(1, 10*time.Millisecond)
+		p.Refund(2)
+		spend(2, 0)
+		time.Sleep(time.Hour)
+		spend(50, 0) // from a full bucket, and 40 in debt
+		spend(1, 410*time.Millisecond)
+		time.Sleep(410 * time.Millisecond)
+		spend(1, 0)
+	})
+}
+
+func TestSharedRateOfToken(t *testing.T) {
+	t.Parallel()
+	token, record := newToken(17)
+	record.Rate, record.Burst = 1, 1000
+	p, err := NewAuthorizer(newTable(record)).Authenticate(t.Context(), token.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var spent atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 1000 {
+				if p.Spend(1) == nil {
+					spent.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := spent.Load(); got < 1000 || got > 1010 {
+		t.Errorf("spent %d, want the burst of 1000", got)
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	token, record := newToken(17, "seq:next:orders/*", "seq:read:orders/*", RightReadCluster, "ids:issue:default")
+	record.ExpiresAtMillis, record.Rate, record.Burst = 1<<40, 1<<40, 1<<40
+	a := NewAuthorizer(newTable(record))
+	text := token.Text()
+	b.ReportAllocs()
+	for b.Loop() {
+		p, err := a.Authenticate(b.Context(), text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ctx := WithPrincipal(b.Context(), p)
+		if err := PrincipalOf(ctx).Authorize(RightIssueIDs, "default"); err != nil {
+			b.Fatal(err)
+		}
+		if err := PrincipalOf(ctx).Authorize(RightIssueIDs, "default"); err != nil {
+			b.Fatal(err)
+		}
+		if err := p.Spend(1); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func TestForwardedCallers(t *testing.T) {
+	t.Parallel()
+	token, record := newToken(17)
+	a := NewAuthorizer(newTable(record))
+	p, err := a.Authenticate(t.Context(), token.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []*Principal{p, Admin(), a.Anonymous()} {
+		if got, err := a.Forwarded(t.Context(), want.Forwarded()); got != want || err != nil {
+			t.Errorf("Forwarded(%q) = %s, %v, want %s", want.Forwarded(), got.Actor(), err, want.Actor())
+		}
+	}
+	for _, own := range []*Principal{nil, Open(), Member("m1")} {
+		if as := own.Forwarded(); as != "" {
+			t.Errorf("%s is forwarded as %q", own.Actor(), as)
+		}
+	}
+	for _, as := range []string{"0", "member", "open", "-1", "18446744073709551616", " 17"} {
+		if got, err := a.Forwarded(t.Context(), as); !unauthenticated(err) {
+			t.Errorf("Forwarded(%q) = %s, %v", as, got.Actor(), err)
+		}
+	}
+}

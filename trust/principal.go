@@ -1,0 +1,187 @@
+package trust
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+)
+
+type kind uint8
+
+const (
+	kindOpen kind = iota + 1
+	kindMember
+	kindAdmin
+	kindToken
+	kindAnonymous
+)
+
+// Principal is on whose behalf a call is made: it judges rights and names the actor in records. It is safe for concurrent
+// use. The nil Principal may do nothing.
+//
+// The principal of a token follows the token. It loses its rights when the token is changed, deleted or expires, so a
+// connection may keep it, and equal pointers are the same token.
+type Principal struct {
+	kind   kind
+	id     uint64  // kindToken
+	member string  // kindMember
+	source records // kindToken, kindAnonymous
+	bucket bucket
+
+	mu   sync.Mutex
+	name string // kindToken: the last known
+}
+
+// records returns what one token may do now, or an error if it is valid no longer.
+type records interface{ present() (*state, error) }
+
+var (
+	open  = &Principal{kind: kindOpen}
+	admin = &Principal{kind: kindAdmin}
+)
+
+// Open returns the principal of every call in a cluster without a secret. It may do everything.
+func Open() *Principal { return open }
+
+// Admin returns the principal of an administrator's certificate. It may do everything except the calls that members make.
+func Admin() *Principal { return admin }
+
+// Member returns the principal of a member's certificate. It may do everything.
+func Member(id string) *Principal { return &Principal{kind: kindMember, member: id} }
+
+// IsMember reports whether a member makes the call on its own behalf.
+func (p *Principal) IsMember() bool { return p != nil && p.kind == kindMember }
+
+// IsAdmin reports whether the caller has an administrator's certificate.
+func (p *Principal) IsAdmin() bool { return p != nil && p.kind == kindAdmin }
+
+// IsAnonymous reports whether the caller presented neither a token nor a certificate.
+func (p *Principal) IsAnonymous() bool { return p != nil && p.kind == kindAnonymous }
+
+// TokenID returns the ID of the caller's token; 0 without one.
+func (p *Principal) TokenID() uint64 {
+	if p == nil {
+		return 0
+	}
+	return p.id
+}
+
+// TokenName returns the last known name of the caller's token; empty without one.
+func (p *Principal) TokenName() string {
+	if p == nil || p.kind != kindToken {
+		return ""
+	}
+	now, err := p.source.present()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err == nil {
+		p.name = now.record.Name
+	}
+	return p.name
+}
+
+// Forwarded returns what a member that forwards a call says of its caller, which is no secret; empty for a call of the
+// member's own, and for every call in a cluster without a secret.
+func (p *Principal) Forwarded() string {
+	switch {
+	case p == nil:
+		return ""
+	case p.kind == kindAdmin:
+		return forwardedAdmin
+	case p.kind == kindAnonymous:
+		return forwardedAnonymous
+	case p.kind == kindToken:
+		return strconv.FormatUint(p.id, 10)
+	default:
+		return ""
+	}
+}
+
+// Actor returns the name of the caller for the audit log and other records.
+func (p *Principal) Actor() string {
+	if p == nil {
+		return "nobody"
+	}
+	switch p.kind {
+	case kindOpen:
+		return "open"
+	case kindMember:
+		return "member " + p.member
+	case kindAdmin:
+		return "admin"
+	case kindAnonymous:
+		return "anonymous"
+	default:
+		return fmt.Sprintf("token %d (%s)", p.id, p.TokenName())
+	}
+}
+
+// Authorize returns nil if the caller has a right, else a [*Denied]. The resource is the name that counts in the end, so
+// that of the default layout if the request leaves it out; "*" is every name.
+func (p *Principal) Authorize(right, resource string) error {
+	if p == nil {
+		return &Denied{Unauthenticated: true, Right: right, Resource: resource, Detail: "no token"}
+	}
+	switch p.kind {
+	case kindOpen, kindMember:
+		return nil
+	case kindAdmin:
+		if right == RightMember {
+			return &Denied{Right: right, Detail: "only members make this call"}
+		}
+		return nil
+	default:
+		return p.judge(right, resource)
+	}
+}
+
+func (p *Principal) judge(right, resource string) error {
+	now, err := p.source.present()
+	if err != nil {
+		return err
+	}
+	if now.covers(right, resource) {
+		return nil
+	}
+	switch {
+	case p.kind == kindAnonymous:
+		return &Denied{Unauthenticated: true, Right: right, Resource: resource, Detail: "no token"}
+	case right == RightAny:
+		return nil
+	case right == RightMember:
+		return &Denied{Right: right, Detail: "only members make this call"}
+	default:
+		return &Denied{Right: right, Resource: resource, Detail: fmt.Sprintf("token %d lacks the scope %s", p.id, needed(right, resource))}
+	}
+}
+
+// needed returns the narrowest scope that covers a right.
+func needed(right, resource string) string {
+	if resource == "" {
+		return right
+	}
+	return right + ":" + resource
+}
+
+// Denied is the error of a call that its principal may not make.
+type Denied struct {
+	Unauthenticated bool // no valid token; else the token lacks a scope
+	Right, Resource string
+	Detail          string
+}
+
+func (d *Denied) Error() string { return d.Detail }
+
+type principalKey struct{}
+
+// WithPrincipal returns a context of calls on behalf of p.
+func WithPrincipal(ctx context.Context, p *Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// PrincipalOf returns the principal of a call; nil if nothing has authenticated the caller.
+func PrincipalOf(ctx context.Context) *Principal {
+	p, _ := ctx.Value(principalKey{}).(*Principal)
+	return p
+}

@@ -1,0 +1,81 @@
+package trust
+
+import (
+	"cmp"
+	"fmt"
+	"sync/atomic"
+	"time"
+)
+
+const year = 365 * 24 * time.Hour
+
+// bucket counts numbers against a rate: it gains one in each interval of the rate since at, up to the burst. A request for more than the burst is served from a full bucket and leaves a debt, so
+// that every request succeeds sometime.
+type bucket struct {
+	began time.Time    // long ago
+	at    atomic.Int64 // ns since began
+}
+
+// fill makes the bucket a full one; before it is used.
+func (b *bucket) fill() { b.began = time.Now().Add(-year) }
+
+// RateLimited is the error of a request beyond the rate of its token.
+type RateLimited struct {
+	Rate       uint64 // numbers per second
+	RetryAfter time.Duration
+}
+
+func (e *RateLimited) Error() string {
+	return fmt.Sprintf("the token's rate is %d numbers per second per member; try again in %v", e.Rate, e.RetryAfter.Round(time.Millisecond))
+}
+
+// Spend takes n numbers from what the caller's rate allows on this process. The error is a [*RateLimited], or a [*Denied] if
+// the token is valid no longer.
+func (p *Principal) Spend(n uint64) error {
+	if p == nil {
+		return &Denied{Unauthenticated: true, Detail: "no token"}
+	}
+	if p.source == nil {
+		return nil
+	}
+	now, err := p.source.present()
+	if err != nil || now.record.Rate == 0 {
+		return err
+	}
+	record := now.record
+	if wait := p.bucket.take(n, record.Rate, record.Burst); wait > 0 {
+		return &RateLimited{Rate: record.Rate, RetryAfter: wait}
+	}
+	return nil
+}
+
+// Refund returns n numbers of a Spend that were not issued.
+func (p *Principal) Refund(n uint64) {
+	if p == nil || p.source == nil {
+		return
+	}
+	if now, err := p.source.present(); err == nil && now.record.Rate != 0 {
+		p.bucket.at.Add(-cost(n, now.record.Rate))
+	}
+}
+
+// take takes n numbers, or returns how long to wait for them.
+func (b *bucket) take(n, rate, burst uint64) (wait time.Duration) {
+	burst = cmp.Or(burst, rate)
+	now := int64(time.Since(b.began))
+	for {
+		at := b.at.Load()
+		since := max(at, now-cost(burst, rate)) // a full bucket gains nothing
+		if enough := since + cost(min(n, burst), rate); enough > now {
+			return time.Duration(enough - now)
+		}
+		if b.at.CompareAndSwap(at, since+cost(n, rate)) {
+			return 0
+		}
+	}
+}
+
+// cost returns how long a rate takes for n numbers, in ns. It is at most a year.
+func cost(n, rate uint64) int64 {
+	return int64(min(float64(n)/float64(rate)*float64(time.Second), float64(year)))
+}
