@@ -13,6 +13,7 @@ type image struct {
 	meta      *commandv1.SnapshotMeta
 	layouts   []layoutImage // by name
 	removed   []string      // oldest first
+	tokens    tokens
 	sequences sequences
 	answers   []answer // oldest first
 }
@@ -33,6 +34,7 @@ func (s *State) image() image {
 			CheckpointIndex:   s.lastCheckpoint.index,
 		},
 		removed:   s.removed,
+		tokens:    s.tokens,
 		sequences: s.sequences,
 		answers:   s.answers.kept(),
 	}
@@ -51,7 +53,7 @@ func (s *State) image() image {
 }
 
 // clone returns a copy that shares nothing with the state that can change, but for
-// the sequences, which have a clone of their own. Answers are never changed.
+// the sequences, which have a clone of their own. Tokens and answers are never changed.
 func (im image) clone() image {
 	im.layouts = slices.Clone(im.layouts)
 	for i := range im.layouts {
@@ -64,7 +66,7 @@ func (im image) clone() image {
 }
 
 // walk visits every record in canonical order: the meta record, each layout with its
-// workers and then its grants, the removed members, the sequences, the answers. A record
+// workers and then its grants, the removed members, the tokens, the sequences, the answers. A record
 // is valid until visit returns.
 func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 	visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Meta{Meta: im.meta}})
@@ -78,6 +80,7 @@ func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 		member := &commandv1.SnapshotRemovedMember{Id: id}
 		visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_RemovedMember{RemovedMember: member}})
 	}
+	im.walkTokens(visit)
 	im.walkSequences(visit)
 	im.walkAnswers(visit)
 }

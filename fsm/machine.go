@@ -37,6 +37,9 @@ type Machine struct {
 	layouts  atomic.Pointer[map[string]*snowflake.Layout] // the map is never changed, only replaced
 	applied  atomic.Uint64
 	revision atomic.Uint64 // of the sequences, see SequenceRevision
+	tokens   atomic.Pointer[tokens]
+
+	tokenRevision atomic.Uint64 // of the tokens, see TokenRevision
 
 	mu        sync.RWMutex
 	state     *State
@@ -44,6 +47,7 @@ type Machine struct {
 	changed   chan struct{} // closed when config, layouts, version or a sequence changed
 	published uint64        // the state's revision that was published last
 	sequences uint64        // and its sequenceRevision
+	tokened   uint64        // and its tokenRevision
 	waiters   []waiter      // for an index to be applied
 }
 
@@ -149,6 +153,12 @@ func (m *Machine) publish() {
 	if sequences {
 		m.revision.Add(1)
 	}
+	if m.tokened != m.state.tokenRevision {
+		m.tokened = m.state.tokenRevision
+		now := m.state.tokens
+		m.tokens.Store(&now)
+		m.tokenRevision.Add(1)
+	}
 	if rare {
 		layouts := make(map[string]*snowflake.Layout, len(m.state.layouts))
 		for name, l := range m.state.layouts {
@@ -166,7 +176,7 @@ func (m *Machine) publish() {
 
 // install replaces the state and publishes all of it.
 func (m *Machine) install(s *State) {
-	m.state, m.published, m.sequences = s, neverPublished, neverPublished
+	m.state, m.published, m.sequences, m.tokened = s, neverPublished, neverPublished, neverPublished
 	m.publish()
 }
 

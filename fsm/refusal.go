@@ -24,6 +24,7 @@ type Result struct {
 	Config   *commandv1.Config // configuration from now on, for SetConfig; must not be changed
 	Sequence Sequence          // sequence from now on, for CreateSequence and UpdateSequence
 	Block    BlockGrant        // block, for AllocateBlock
+	Token    *TokenRecord      // token from now on, for CreateToken and UpdateToken; must not be changed
 
 	// Index and Observed are set for every command, also a refused one.
 	Index    uint64 // log index of the command

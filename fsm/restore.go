@@ -16,6 +16,8 @@ type restore struct {
 	stage     stage
 	layout    *layout // the one that workers and grants belong to
 	sequence  string  // the name of the last one
+
+	tokenNames map[string]bool
 }
 
 // stage says which record came last, and so which may follow.
@@ -28,6 +30,7 @@ const (
 	atWorker
 	atGrant
 	atRemoved
+	atToken
 	atSequence
 	atAnswer
 )
@@ -39,6 +42,7 @@ var follows = [...]struct{ from, to stage }{
 	atWorker:   {atLayout, atWorker},
 	atGrant:    {atWorker, atGrant},
 	atRemoved:  {atMeta, atRemoved},
+	atToken:    {atMeta, atToken},
 	atSequence: {atMeta, atSequence},
 	atAnswer:   {atMeta, atAnswer},
 }
@@ -56,6 +60,8 @@ func (r *restore) add(record *commandv1.SnapshotRecord) error {
 		return r.enter(atGrant, func() error { return r.addGrant(body.Grant) })
 	case *commandv1.SnapshotRecord_RemovedMember:
 		return r.enter(atRemoved, func() error { return r.addRemoved(body.RemovedMember.GetId()) })
+	case *commandv1.SnapshotRecord_Token:
+		return r.enter(atToken, func() error { return r.addToken(body.Token) })
 	case *commandv1.SnapshotRecord_Sequence:
 		return r.enter(atSequence, func() error { return r.addSequence(body.Sequence) })
 	case *commandv1.SnapshotRecord_Answer:

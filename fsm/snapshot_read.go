@@ -24,7 +24,7 @@ func ReadState(r io.Reader, supported uint32) (*State, error) {
 	if err := in.header(); err != nil {
 		return nil, err
 	}
-	build := &restore{state: NewState(), supported: supported}
+	build := &restore{state: NewState(), supported: supported, tokenNames: map[string]bool{}}
 	for {
 		record, err := in.next()
 		if err != nil {

@@ -21,7 +21,7 @@ var update = flag.Bool("fsm.update", false, "write the golden snapshot anew")
 
 func TestSnapshotGolden(t *testing.T) {
 	// These bytes are on disks: they never change while the format stays the same.
-	for name, s := range map[string]*State{"snapshot.golden": sample(t), "snapshot_sequences.golden": sampleSequences(t)} {
+	for name, s := range map[string]*State{"snapshot.golden": sample(t), "snapshot_sequences.golden": sampleSequences(t), "snapshot_tokens.golden": sampleTokens(t)} {
 		file := filepath.Join("testdata", name)
 		got := snapshotBytes(t, s)
 		if *update {
@@ -43,7 +43,7 @@ func TestSnapshotGolden(t *testing.T) {
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
-	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sampleSequences": sampleSequences(t)} {
+	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sampleSequences": sampleSequences(t), "sampleTokens": sampleTokens(t)} {
 		data := snapshotBytes(t, s)
 		back, err := ReadState(bytes.NewReader(data), Version)
 		if err != nil {
@@ -58,6 +58,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 func TestSnapshotFindsEveryDamage(t *testing.T) {
 	findsEveryDamage(t, snapshotBytes(t, sample(t)))
 	findsEveryDamage(t, snapshotBytes(t, sampleSequences(t)))
+	findsEveryDamage(t, snapshotBytes(t, sampleTokens(t)))
 }
 
 func findsEveryDamage(t *testing.T, data []byte) {
@@ -288,6 +289,7 @@ func FuzzRestore(f *testing.F) {
 	f.Add(snapshotBytes(f, NewState()))
 	f.Add(snapshotBytes(f, sample(f)))
 	f.Add(snapshotBytes(f, sampleSequences(f)))
+	f.Add(snapshotBytes(f, sampleTokens(f)))
 	f.Add(snapshotBytes(f, newLog(f, tiny, wide).State))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, in := range [][]byte{data, checksummed(data)} {
@@ -312,6 +314,12 @@ func FuzzRestore(f *testing.F) {
 				l.do(remove(name))
 				l.do(create(q.Spec, q.Period))
 			}
+			for _, r := range l.Tokens(0, 10) {
+				l.do(by(r.ID, l.index, updateToken(r.ID, r.Generation, "a")))
+				l.do(deleteToken(r.ID))
+				l.do(createToken("t"))
+			}
+			l.do(updateToken(0, l.tokens.anonymous.Generation))
 			if _, err := ReadState(readerOf(snapshotBytes(t, l.State)), math.MaxUint32); err != nil {
 				t.Error(err)
 			}

@@ -16,6 +16,7 @@ type State struct {
 
 	removed []string // IDs of removed members, oldest first, at most maxRemoved
 
+	tokens    tokens
 	sequences sequences
 	answers   answers
 
@@ -25,21 +26,23 @@ type State struct {
 	}
 
 	// What follows is not part of the state. revision counts the changes of config,
-	// layouts and version, and sequenceRevision those of sequences but for blocks,
-	// with the beginnings of periods: they tell a Machine when to publish. index is the
+	// layouts and version, sequenceRevision those of sequences but for blocks,
+	// with the beginnings of periods, and tokenRevision those of tokens: they tell a Machine when to publish. index is the
 	// greatest log index that was applied or that a snapshot speaks of.
 	revision         uint64
 	sequenceRevision uint64
+	tokenRevision    uint64
 	index            uint64
 
-	maxSequences int // tests set less
+	maxSequences, maxTokens int // tests set less
 }
 
 // NewState returns the state before the first command.
 func NewState() *State {
 	return &State{
 		version: firstVersion, layouts: map[string]*layout{},
-		sequences: newSequences(), answers: newAnswers(), maxSequences: maxSequences,
+		sequences: newSequences(), answers: newAnswers(), tokens: tokens{anonymous: newAnonymous()},
+		maxSequences: maxSequences, maxTokens: maxTokens,
 	}
 }
 
@@ -71,6 +74,9 @@ func (s *State) apply(e entry) Result {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW,
 			"the command needs fsm_version %d and the cluster is at %d: upgrade every member, then raise the version",
 			need, s.version)}
+	}
+	if refused := s.checkActor(e.cmd.GetActor()); refused != nil {
+		return Result{Err: refused}
 	}
 	return k.apply(s, e)
 }

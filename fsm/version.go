@@ -36,6 +36,9 @@ var kinds = map[protoreflect.FieldNumber]kind{
 	21: {1, (*State).deleteSequence},
 	22: {1, (*State).allocateBlock},
 	23: {1, (*State).returnBlock},
+	24: {1, (*State).createToken},
+	25: {1, (*State).updateToken},
+	26: {1, (*State).deleteToken},
 }
 
 var commandBody = (&commandv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("body")

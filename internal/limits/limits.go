@@ -41,6 +41,15 @@ const (
 	ZoneBytes = 64
 )
 
+// Limits of an API token.
+const (
+	// TokenScopes is the most scopes of a token, and ScopeBytes the length of the longest.
+	TokenScopes = 64
+	ScopeBytes  = 256
+	// TokenRate is the greatest rate per second of a token, and the greatest burst.
+	TokenRate = 1_000_000_000_000
+)
+
 // The ranges of a cluster's configuration, both ends included, and its defaults.
 const (
 	MinWindow     = time.Second

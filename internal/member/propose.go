@@ -21,14 +21,14 @@ func (e *VersionError) Error() string {
 	return fmt.Sprintf("the command needs fsm_version %d, and the cluster has %d; upgrade every member first, or remove lost members", e.Need, e.Have)
 }
 
-// propose replicates a command stamped with now, in Unix milliseconds. A command that uses a newer
+// propose replicates a command of ctx's actor, stamped with now, in Unix milliseconds. A command that uses a newer
 // field than its kind has that field's fsm_version already. Refusals by the state machine come back
 // as [*fsm.Refused]; other errors are those of cluster.Propose.
 func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command) (fsm.Result, error) {
 	if err := m.ahead(m.clock.Now()); err != nil {
 		return fsm.Result{}, err // any command of this leader could poison the state
 	}
-	cmd.ClockAtMs = now
+	cmd.ClockAtMs, cmd.Actor = now, actorOf(ctx)
 	cmd.Version = max(cmd.GetVersion(), fsm.MinVersion(cmd))
 	if err := m.allow(ctx, cmd.GetVersion()); err != nil {
 		return fsm.Result{}, err

@@ -36,6 +36,10 @@ const (
 	StrictSequence     = "STRICT_SEQUENCE"
 	NotLastBlock       = "NOT_LAST_BLOCK"
 
+	Unauthenticated = "UNAUTHENTICATED"
+	UnknownToken    = "UNKNOWN_TOKEN"
+	TokenExists     = "TOKEN_EXISTS"
+
 	UnknownMember     = "UNKNOWN_MEMBER"
 	NamesIncomplete   = "NAMES_INCOMPLETE"
 	MemberUnreachable = "MEMBER_UNREACHABLE"

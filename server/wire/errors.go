@@ -56,6 +56,9 @@ var rows = []struct {
 	{refused(commandv1.Refusal_REFUSAL_REQUEST_ID_REUSED), rpc.RequestIDReused},
 	{refused(commandv1.Refusal_REFUSAL_REDIS_CREATE_OFF), rpc.RedisCreateOff},
 	{refused(commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK), rpc.NotLastBlock},
+	{refused(commandv1.Refusal_REFUSAL_UNAUTHENTICATED), rpc.Unauthenticated},
+	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_TOKEN), rpc.UnknownToken},
+	{refused(commandv1.Refusal_REFUSAL_TOKEN_EXISTS), rpc.TokenExists},
 }
 
 func refused(reason commandv1.Refusal) error { return &fsm.Refused{Reason: reason} }

@@ -29,6 +29,70 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// ActorKind is the kind of the principal behind a command.
+type ActorKind int32
+
+const (
+	ActorKind_ACTOR_KIND_UNSPECIFIED ActorKind = 0
+	// Another member.
+	ActorKind_ACTOR_KIND_MEMBER ActorKind = 1
+	// A holder of the cluster secret.
+	ActorKind_ACTOR_KIND_ADMIN ActorKind = 2
+	// A caller with an API token.
+	ActorKind_ACTOR_KIND_TOKEN ActorKind = 3
+	// A caller without a token, in a cluster that has a secret.
+	ActorKind_ACTOR_KIND_ANONYMOUS ActorKind = 4
+	// Any caller, in a cluster without a secret.
+	ActorKind_ACTOR_KIND_OPEN ActorKind = 5
+)
+
+// Enum value maps for ActorKind.
+var (
+	ActorKind_name = map[int32]string{
+		0: "ACTOR_KIND_UNSPECIFIED",
+		1: "ACTOR_KIND_MEMBER",
+		2: "ACTOR_KIND_ADMIN",
+		3: "ACTOR_KIND_TOKEN",
+		4: "ACTOR_KIND_ANONYMOUS",
+		5: "ACTOR_KIND_OPEN",
+	}
+	ActorKind_value = map[string]int32{
+		"ACTOR_KIND_UNSPECIFIED": 0,
+		"ACTOR_KIND_MEMBER":      1,
+		"ACTOR_KIND_ADMIN":       2,
+		"ACTOR_KIND_TOKEN":       3,
+		"ACTOR_KIND_ANONYMOUS":   4,
+		"ACTOR_KIND_OPEN":        5,
+	}
+)
+
+func (x ActorKind) Enum() *ActorKind {
+	p := new(ActorKind)
+	*p = x
+	return p
+}
+
+func (x ActorKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (ActorKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_command_v1_command_proto_enumTypes[0].Descriptor()
+}
+
+func (ActorKind) Type() protoreflect.EnumType {
+	return &file_command_v1_command_proto_enumTypes[0]
+}
+
+func (x ActorKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use ActorKind.Descriptor instead.
+func (ActorKind) EnumDescriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{0}
+}
+
 // FieldKind names the part that a bit field of a layout plays.
 type FieldKind int32
 
@@ -69,11 +133,11 @@ func (x FieldKind) String() string {
 }
 
 func (FieldKind) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[0].Descriptor()
+	return file_command_v1_command_proto_enumTypes[1].Descriptor()
 }
 
 func (FieldKind) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[0]
+	return &file_command_v1_command_proto_enumTypes[1]
 }
 
 func (x FieldKind) Number() protoreflect.EnumNumber {
@@ -82,7 +146,7 @@ func (x FieldKind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use FieldKind.Descriptor instead.
 func (FieldKind) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{0}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{1}
 }
 
 // RollbackPolicy is what happens when a clock moved backwards by more than the wait threshold.
@@ -119,11 +183,11 @@ func (x RollbackPolicy) String() string {
 }
 
 func (RollbackPolicy) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[1].Descriptor()
+	return file_command_v1_command_proto_enumTypes[2].Descriptor()
 }
 
 func (RollbackPolicy) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[1]
+	return &file_command_v1_command_proto_enumTypes[2]
 }
 
 func (x RollbackPolicy) Number() protoreflect.EnumNumber {
@@ -132,7 +196,7 @@ func (x RollbackPolicy) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use RollbackPolicy.Descriptor instead.
 func (RollbackPolicy) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{1}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
 }
 
 // AutoCreate is what the INCR of a Redis client does to a key without a sequence.
@@ -175,11 +239,11 @@ func (x AutoCreate) String() string {
 }
 
 func (AutoCreate) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[2].Descriptor()
+	return file_command_v1_command_proto_enumTypes[3].Descriptor()
 }
 
 func (AutoCreate) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[2]
+	return &file_command_v1_command_proto_enumTypes[3]
 }
 
 func (x AutoCreate) Number() protoreflect.EnumNumber {
@@ -188,7 +252,7 @@ func (x AutoCreate) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use AutoCreate.Descriptor instead.
 func (AutoCreate) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
 }
 
 // SequenceMode is what a sequence promises about the order of its numbers.
@@ -227,11 +291,11 @@ func (x SequenceMode) String() string {
 }
 
 func (SequenceMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[3].Descriptor()
+	return file_command_v1_command_proto_enumTypes[4].Descriptor()
 }
 
 func (SequenceMode) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[3]
+	return &file_command_v1_command_proto_enumTypes[4]
 }
 
 func (x SequenceMode) Number() protoreflect.EnumNumber {
@@ -240,7 +304,7 @@ func (x SequenceMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SequenceMode.Descriptor instead.
 func (SequenceMode) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 // SequenceReset is how often a sequence starts over.
@@ -283,11 +347,11 @@ func (x SequenceReset) String() string {
 }
 
 func (SequenceReset) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[4].Descriptor()
+	return file_command_v1_command_proto_enumTypes[5].Descriptor()
 }
 
 func (SequenceReset) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[4]
+	return &file_command_v1_command_proto_enumTypes[5]
 }
 
 func (x SequenceReset) Number() protoreflect.EnumNumber {
@@ -296,7 +360,7 @@ func (x SequenceReset) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SequenceReset.Descriptor instead.
 func (SequenceReset) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 // Refusal is why a command had no effect. Refusals are results, the same on every replica.
@@ -330,6 +394,10 @@ const (
 	Refusal_REFUSAL_REQUEST_ID_REUSED Refusal = 17
 	// There is no sequence of that name, and the configuration lets no INCR create one.
 	Refusal_REFUSAL_REDIS_CREATE_OFF Refusal = 18
+	// The actor's token was deleted, expired, or lost a scope since the actor was judged.
+	Refusal_REFUSAL_UNAUTHENTICATED Refusal = 19
+	Refusal_REFUSAL_UNKNOWN_TOKEN   Refusal = 20
+	Refusal_REFUSAL_TOKEN_EXISTS    Refusal = 21
 )
 
 // Enum value maps for Refusal.
@@ -354,6 +422,9 @@ var (
 		16: "REFUSAL_OVERLOADED",
 		17: "REFUSAL_REQUEST_ID_REUSED",
 		18: "REFUSAL_REDIS_CREATE_OFF",
+		19: "REFUSAL_UNAUTHENTICATED",
+		20: "REFUSAL_UNKNOWN_TOKEN",
+		21: "REFUSAL_TOKEN_EXISTS",
 	}
 	Refusal_value = map[string]int32{
 		"REFUSAL_UNSPECIFIED":         0,
@@ -375,6 +446,9 @@ var (
 		"REFUSAL_OVERLOADED":          16,
 		"REFUSAL_REQUEST_ID_REUSED":   17,
 		"REFUSAL_REDIS_CREATE_OFF":    18,
+		"REFUSAL_UNAUTHENTICATED":     19,
+		"REFUSAL_UNKNOWN_TOKEN":       20,
+		"REFUSAL_TOKEN_EXISTS":        21,
 	}
 )
 
@@ -389,11 +463,11 @@ func (x Refusal) String() string {
 }
 
 func (Refusal) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[5].Descriptor()
+	return file_command_v1_command_proto_enumTypes[6].Descriptor()
 }
 
 func (Refusal) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[5]
+	return &file_command_v1_command_proto_enumTypes[6]
 }
 
 func (x Refusal) Number() protoreflect.EnumNumber {
@@ -402,7 +476,7 @@ func (x Refusal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal.Descriptor instead.
 func (Refusal) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{5}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
 // Command is one entry of the replicated log.
@@ -413,6 +487,8 @@ type Command struct {
 	// The proposer's clock, in Unix milliseconds. It is the only time that the
 	// state machine ever sees.
 	ClockAtMs int64 `protobuf:"varint,2,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
+	// The principal whose request the command carries out; absent if the proposing member acts for itself.
+	Actor *Actor `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	// Types that are valid to be assigned to Body:
 	//
 	//	*Command_CreateLayout
@@ -429,6 +505,9 @@ type Command struct {
 	//	*Command_DeleteSequence
 	//	*Command_AllocateBlock
 	//	*Command_ReturnBlock
+	//	*Command_CreateToken
+	//	*Command_UpdateToken
+	//	*Command_DeleteToken
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -476,6 +555,13 @@ func (x *Command) GetClockAtMs() int64 {
 		return x.ClockAtMs
 	}
 	return 0
+}
+
+func (x *Command) GetActor() *Actor {
+	if x != nil {
+		return x.Actor
+	}
+	return nil
 }
 
 func (x *Command) GetBody() isCommand_Body {
@@ -611,6 +697,33 @@ func (x *Command) GetReturnBlock() *ReturnBlock {
 	return nil
 }
 
+func (x *Command) GetCreateToken() *CreateToken {
+	if x != nil {
+		if x, ok := x.Body.(*Command_CreateToken); ok {
+			return x.CreateToken
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetUpdateToken() *UpdateToken {
+	if x != nil {
+		if x, ok := x.Body.(*Command_UpdateToken); ok {
+			return x.UpdateToken
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetDeleteToken() *DeleteToken {
+	if x != nil {
+		if x, ok := x.Body.(*Command_DeleteToken); ok {
+			return x.DeleteToken
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -671,6 +784,18 @@ type Command_ReturnBlock struct {
 	ReturnBlock *ReturnBlock `protobuf:"bytes,23,opt,name=return_block,json=returnBlock,proto3,oneof"`
 }
 
+type Command_CreateToken struct {
+	CreateToken *CreateToken `protobuf:"bytes,24,opt,name=create_token,json=createToken,proto3,oneof"`
+}
+
+type Command_UpdateToken struct {
+	UpdateToken *UpdateToken `protobuf:"bytes,25,opt,name=update_token,json=updateToken,proto3,oneof"`
+}
+
+type Command_DeleteToken struct {
+	DeleteToken *DeleteToken `protobuf:"bytes,26,opt,name=delete_token,json=deleteToken,proto3,oneof"`
+}
+
 func (*Command_CreateLayout) isCommand_Body() {}
 
 func (*Command_AcquireWorker) isCommand_Body() {}
@@ -699,6 +824,86 @@ func (*Command_AllocateBlock) isCommand_Body() {}
 
 func (*Command_ReturnBlock) isCommand_Body() {}
 
+func (*Command_CreateToken) isCommand_Body() {}
+
+func (*Command_UpdateToken) isCommand_Body() {}
+
+func (*Command_DeleteToken) isCommand_Body() {}
+
+// Actor is the principal behind a command. A command whose actor has lost its token, or a scope of it, since it was
+// judged has no effect.
+type Actor struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Kind  ActorKind              `protobuf:"varint,1,opt,name=kind,proto3,enum=command.v1.ActorKind" json:"kind,omitempty"`
+	// The ID of the API token; 0 for every other kind.
+	Token uint64 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	// The ID of the member; empty for every other kind.
+	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
+	// The log index that the replica had applied before it judged the actor by the tokens and their scopes. Only for
+	// callers with a token and anonymous ones.
+	JudgedAt      uint64 `protobuf:"varint,4,opt,name=judged_at,json=judgedAt,proto3" json:"judged_at,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Actor) Reset() {
+	*x = Actor{}
+	mi := &file_command_v1_command_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Actor) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Actor) ProtoMessage() {}
+
+func (x *Actor) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Actor.ProtoReflect.Descriptor instead.
+func (*Actor) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Actor) GetKind() ActorKind {
+	if x != nil {
+		return x.Kind
+	}
+	return ActorKind_ACTOR_KIND_UNSPECIFIED
+}
+
+func (x *Actor) GetToken() uint64 {
+	if x != nil {
+		return x.Token
+	}
+	return 0
+}
+
+func (x *Actor) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Actor) GetJudgedAt() uint64 {
+	if x != nil {
+		return x.JudgedAt
+	}
+	return 0
+}
+
 // Field is one bit field of a layout.
 type Field struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -710,7 +915,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_command_v1_command_proto_msgTypes[1]
+	mi := &file_command_v1_command_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -722,7 +927,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[1]
+	mi := &file_command_v1_command_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -735,7 +940,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{1}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Field) GetKind() FieldKind {
@@ -767,7 +972,7 @@ type LayoutSpec struct {
 
 func (x *LayoutSpec) Reset() {
 	*x = LayoutSpec{}
-	mi := &file_command_v1_command_proto_msgTypes[2]
+	mi := &file_command_v1_command_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -779,7 +984,7 @@ func (x *LayoutSpec) String() string {
 func (*LayoutSpec) ProtoMessage() {}
 
 func (x *LayoutSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[2]
+	mi := &file_command_v1_command_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -792,7 +997,7 @@ func (x *LayoutSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LayoutSpec.ProtoReflect.Descriptor instead.
 func (*LayoutSpec) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{2}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *LayoutSpec) GetName() string {
@@ -847,7 +1052,7 @@ type CreateLayout struct {
 
 func (x *CreateLayout) Reset() {
 	*x = CreateLayout{}
-	mi := &file_command_v1_command_proto_msgTypes[3]
+	mi := &file_command_v1_command_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -859,7 +1064,7 @@ func (x *CreateLayout) String() string {
 func (*CreateLayout) ProtoMessage() {}
 
 func (x *CreateLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[3]
+	mi := &file_command_v1_command_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -872,7 +1077,7 @@ func (x *CreateLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateLayout.ProtoReflect.Descriptor instead.
 func (*CreateLayout) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CreateLayout) GetSpec() *LayoutSpec {
@@ -898,7 +1103,7 @@ type AcquireWorker struct {
 
 func (x *AcquireWorker) Reset() {
 	*x = AcquireWorker{}
-	mi := &file_command_v1_command_proto_msgTypes[4]
+	mi := &file_command_v1_command_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -910,7 +1115,7 @@ func (x *AcquireWorker) String() string {
 func (*AcquireWorker) ProtoMessage() {}
 
 func (x *AcquireWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[4]
+	mi := &file_command_v1_command_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -923,7 +1128,7 @@ func (x *AcquireWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcquireWorker.ProtoReflect.Descriptor instead.
 func (*AcquireWorker) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AcquireWorker) GetLayout() string {
@@ -973,7 +1178,7 @@ type ExtendWindow struct {
 
 func (x *ExtendWindow) Reset() {
 	*x = ExtendWindow{}
-	mi := &file_command_v1_command_proto_msgTypes[5]
+	mi := &file_command_v1_command_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -985,7 +1190,7 @@ func (x *ExtendWindow) String() string {
 func (*ExtendWindow) ProtoMessage() {}
 
 func (x *ExtendWindow) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[5]
+	mi := &file_command_v1_command_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -998,7 +1203,7 @@ func (x *ExtendWindow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtendWindow.ProtoReflect.Descriptor instead.
 func (*ExtendWindow) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{5}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ExtendWindow) GetLayout() string {
@@ -1066,7 +1271,7 @@ type ReleaseWorker struct {
 
 func (x *ReleaseWorker) Reset() {
 	*x = ReleaseWorker{}
-	mi := &file_command_v1_command_proto_msgTypes[6]
+	mi := &file_command_v1_command_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1078,7 +1283,7 @@ func (x *ReleaseWorker) String() string {
 func (*ReleaseWorker) ProtoMessage() {}
 
 func (x *ReleaseWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[6]
+	mi := &file_command_v1_command_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1091,7 +1296,7 @@ func (x *ReleaseWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReleaseWorker.ProtoReflect.Descriptor instead.
 func (*ReleaseWorker) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReleaseWorker) GetLayout() string {
@@ -1147,7 +1352,7 @@ type ObserveClock struct {
 
 func (x *ObserveClock) Reset() {
 	*x = ObserveClock{}
-	mi := &file_command_v1_command_proto_msgTypes[7]
+	mi := &file_command_v1_command_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1364,7 @@ func (x *ObserveClock) String() string {
 func (*ObserveClock) ProtoMessage() {}
 
 func (x *ObserveClock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[7]
+	mi := &file_command_v1_command_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1377,7 @@ func (x *ObserveClock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ObserveClock.ProtoReflect.Descriptor instead.
 func (*ObserveClock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{7}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ObserveClock) GetForce() bool {
@@ -1198,7 +1403,7 @@ type Config struct {
 
 func (x *Config) Reset() {
 	*x = Config{}
-	mi := &file_command_v1_command_proto_msgTypes[8]
+	mi := &file_command_v1_command_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1210,7 +1415,7 @@ func (x *Config) String() string {
 func (*Config) ProtoMessage() {}
 
 func (x *Config) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[8]
+	mi := &file_command_v1_command_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1223,7 +1428,7 @@ func (x *Config) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Config.ProtoReflect.Descriptor instead.
 func (*Config) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{8}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Config) GetMaxWindowMs() int64 {
@@ -1279,7 +1484,7 @@ type SetConfig struct {
 
 func (x *SetConfig) Reset() {
 	*x = SetConfig{}
-	mi := &file_command_v1_command_proto_msgTypes[9]
+	mi := &file_command_v1_command_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1291,7 +1496,7 @@ func (x *SetConfig) String() string {
 func (*SetConfig) ProtoMessage() {}
 
 func (x *SetConfig) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[9]
+	mi := &file_command_v1_command_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1304,7 +1509,7 @@ func (x *SetConfig) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetConfig.ProtoReflect.Descriptor instead.
 func (*SetConfig) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{9}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SetConfig) GetConfig() *Config {
@@ -1331,7 +1536,7 @@ type RaiseVersion struct {
 
 func (x *RaiseVersion) Reset() {
 	*x = RaiseVersion{}
-	mi := &file_command_v1_command_proto_msgTypes[10]
+	mi := &file_command_v1_command_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1343,7 +1548,7 @@ func (x *RaiseVersion) String() string {
 func (*RaiseVersion) ProtoMessage() {}
 
 func (x *RaiseVersion) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[10]
+	mi := &file_command_v1_command_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1356,7 +1561,7 @@ func (x *RaiseVersion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RaiseVersion.ProtoReflect.Descriptor instead.
 func (*RaiseVersion) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{10}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RaiseVersion) GetVersion() uint32 {
@@ -1379,7 +1584,7 @@ type Checkpoint struct {
 
 func (x *Checkpoint) Reset() {
 	*x = Checkpoint{}
-	mi := &file_command_v1_command_proto_msgTypes[11]
+	mi := &file_command_v1_command_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1596,7 @@ func (x *Checkpoint) String() string {
 func (*Checkpoint) ProtoMessage() {}
 
 func (x *Checkpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[11]
+	mi := &file_command_v1_command_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1609,7 @@ func (x *Checkpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Checkpoint.ProtoReflect.Descriptor instead.
 func (*Checkpoint) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{11}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Checkpoint) GetIndex() uint64 {
@@ -1431,7 +1636,7 @@ type RemoveMember struct {
 
 func (x *RemoveMember) Reset() {
 	*x = RemoveMember{}
-	mi := &file_command_v1_command_proto_msgTypes[12]
+	mi := &file_command_v1_command_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1648,7 @@ func (x *RemoveMember) String() string {
 func (*RemoveMember) ProtoMessage() {}
 
 func (x *RemoveMember) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[12]
+	mi := &file_command_v1_command_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1661,7 @@ func (x *RemoveMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMember.ProtoReflect.Descriptor instead.
 func (*RemoveMember) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{12}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RemoveMember) GetId() string {
@@ -1492,7 +1697,7 @@ type SequenceSpec struct {
 
 func (x *SequenceSpec) Reset() {
 	*x = SequenceSpec{}
-	mi := &file_command_v1_command_proto_msgTypes[13]
+	mi := &file_command_v1_command_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1504,7 +1709,7 @@ func (x *SequenceSpec) String() string {
 func (*SequenceSpec) ProtoMessage() {}
 
 func (x *SequenceSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[13]
+	mi := &file_command_v1_command_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1517,7 +1722,7 @@ func (x *SequenceSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SequenceSpec.ProtoReflect.Descriptor instead.
 func (*SequenceSpec) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{13}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SequenceSpec) GetName() string {
@@ -1631,7 +1836,7 @@ type CreateSequence struct {
 
 func (x *CreateSequence) Reset() {
 	*x = CreateSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[14]
+	mi := &file_command_v1_command_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1643,7 +1848,7 @@ func (x *CreateSequence) String() string {
 func (*CreateSequence) ProtoMessage() {}
 
 func (x *CreateSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[14]
+	mi := &file_command_v1_command_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1656,7 +1861,7 @@ func (x *CreateSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateSequence.ProtoReflect.Descriptor instead.
 func (*CreateSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{14}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CreateSequence) GetSpec() *SequenceSpec {
@@ -1709,7 +1914,7 @@ type UpdateSequence struct {
 
 func (x *UpdateSequence) Reset() {
 	*x = UpdateSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[15]
+	mi := &file_command_v1_command_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1721,7 +1926,7 @@ func (x *UpdateSequence) String() string {
 func (*UpdateSequence) ProtoMessage() {}
 
 func (x *UpdateSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[15]
+	mi := &file_command_v1_command_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1734,7 +1939,7 @@ func (x *UpdateSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateSequence.ProtoReflect.Descriptor instead.
 func (*UpdateSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{15}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateSequence) GetSpec() *SequenceSpec {
@@ -1777,7 +1982,7 @@ type DeleteSequence struct {
 
 func (x *DeleteSequence) Reset() {
 	*x = DeleteSequence{}
-	mi := &file_command_v1_command_proto_msgTypes[16]
+	mi := &file_command_v1_command_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1789,7 +1994,7 @@ func (x *DeleteSequence) String() string {
 func (*DeleteSequence) ProtoMessage() {}
 
 func (x *DeleteSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[16]
+	mi := &file_command_v1_command_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1802,7 +2007,7 @@ func (x *DeleteSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteSequence.ProtoReflect.Descriptor instead.
 func (*DeleteSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{16}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DeleteSequence) GetName() string {
@@ -1839,7 +2044,7 @@ type AllocateBlock struct {
 
 func (x *AllocateBlock) Reset() {
 	*x = AllocateBlock{}
-	mi := &file_command_v1_command_proto_msgTypes[17]
+	mi := &file_command_v1_command_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1851,7 +2056,7 @@ func (x *AllocateBlock) String() string {
 func (*AllocateBlock) ProtoMessage() {}
 
 func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[17]
+	mi := &file_command_v1_command_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1864,7 +2069,7 @@ func (x *AllocateBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlock.ProtoReflect.Descriptor instead.
 func (*AllocateBlock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{17}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *AllocateBlock) GetName() string {
@@ -1926,7 +2131,7 @@ type ReturnBlock struct {
 
 func (x *ReturnBlock) Reset() {
 	*x = ReturnBlock{}
-	mi := &file_command_v1_command_proto_msgTypes[18]
+	mi := &file_command_v1_command_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1938,7 +2143,7 @@ func (x *ReturnBlock) String() string {
 func (*ReturnBlock) ProtoMessage() {}
 
 func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_command_proto_msgTypes[18]
+	mi := &file_command_v1_command_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1951,7 +2156,7 @@ func (x *ReturnBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlock.ProtoReflect.Descriptor instead.
 func (*ReturnBlock) Descriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{18}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ReturnBlock) GetName() string {
@@ -1982,15 +2187,237 @@ func (x *ReturnBlock) GetTerm() uint64 {
 	return 0
 }
 
+// CreateToken adds an API token, whose ID is the index of the command. Repeating it changes nothing.
+type CreateToken struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The SHA-256 of the token's secret, 32 bytes.
+	Hash []byte `protobuf:"bytes,2,opt,name=hash,proto3" json:"hash,omitempty"`
+	// What the token allows, as the authorizer reads it; the state machine compares scopes and knows no meaning.
+	Scopes []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	// When the token expires by the observed clock; 0 for never.
+	ExpiresAtMs int64 `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	// How many IDs and numbers per second each member issues to callers with the token, and how many at once; both 0 for
+	// no limit.
+	Rate          uint64 `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
+	Burst         uint64 `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CreateToken) Reset() {
+	*x = CreateToken{}
+	mi := &file_command_v1_command_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CreateToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CreateToken) ProtoMessage() {}
+
+func (x *CreateToken) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CreateToken.ProtoReflect.Descriptor instead.
+func (*CreateToken) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *CreateToken) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CreateToken) GetHash() []byte {
+	if x != nil {
+		return x.Hash
+	}
+	return nil
+}
+
+func (x *CreateToken) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *CreateToken) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+func (x *CreateToken) GetRate() uint64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *CreateToken) GetBurst() uint64 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
+// UpdateToken replaces what an API token, or an anonymous caller, may do; a compare-and-swap on the generation.
+type UpdateToken struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 for anonymous callers, who have no expiry.
+	Id            uint64   `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Generation    uint64   `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Scopes        []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	ExpiresAtMs   int64    `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	Rate          uint64   `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
+	Burst         uint64   `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UpdateToken) Reset() {
+	*x = UpdateToken{}
+	mi := &file_command_v1_command_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UpdateToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UpdateToken) ProtoMessage() {}
+
+func (x *UpdateToken) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UpdateToken.ProtoReflect.Descriptor instead.
+func (*UpdateToken) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *UpdateToken) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *UpdateToken) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *UpdateToken) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *UpdateToken) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+func (x *UpdateToken) GetRate() uint64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *UpdateToken) GetBurst() uint64 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
+// DeleteToken deletes an API token.
+type DeleteToken struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Id            uint64                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteToken) Reset() {
+	*x = DeleteToken{}
+	mi := &file_command_v1_command_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteToken) ProtoMessage() {}
+
+func (x *DeleteToken) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteToken.ProtoReflect.Descriptor instead.
+func (*DeleteToken) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *DeleteToken) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
 var File_command_v1_command_proto protoreflect.FileDescriptor
 
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xe1\a\n" +
+	"command.v1\"\xc4\t\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
-	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12?\n" +
+	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12'\n" +
+	"\x05actor\x18\x03 \x01(\v2\x11.command.v1.ActorR\x05actor\x12?\n" +
 	"\rcreate_layout\x18\n" +
 	" \x01(\v2\x18.command.v1.CreateLayoutH\x00R\fcreateLayout\x12B\n" +
 	"\x0eacquire_worker\x18\v \x01(\v2\x19.command.v1.AcquireWorkerH\x00R\racquireWorker\x12?\n" +
@@ -2008,8 +2435,16 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x0fupdate_sequence\x18\x14 \x01(\v2\x1a.command.v1.UpdateSequenceH\x00R\x0eupdateSequence\x12E\n" +
 	"\x0fdelete_sequence\x18\x15 \x01(\v2\x1a.command.v1.DeleteSequenceH\x00R\x0edeleteSequence\x12B\n" +
 	"\x0eallocate_block\x18\x16 \x01(\v2\x19.command.v1.AllocateBlockH\x00R\rallocateBlock\x12<\n" +
-	"\freturn_block\x18\x17 \x01(\v2\x17.command.v1.ReturnBlockH\x00R\vreturnBlockB\x06\n" +
-	"\x04body\"F\n" +
+	"\freturn_block\x18\x17 \x01(\v2\x17.command.v1.ReturnBlockH\x00R\vreturnBlock\x12<\n" +
+	"\fcreate_token\x18\x18 \x01(\v2\x17.command.v1.CreateTokenH\x00R\vcreateToken\x12<\n" +
+	"\fupdate_token\x18\x19 \x01(\v2\x17.command.v1.UpdateTokenH\x00R\vupdateToken\x12<\n" +
+	"\fdelete_token\x18\x1a \x01(\v2\x17.command.v1.DeleteTokenH\x00R\vdeleteTokenB\x06\n" +
+	"\x04body\"y\n" +
+	"\x05Actor\x12)\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.ActorKindR\x04kind\x12\x14\n" +
+	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x12\n" +
+	"\x04name\x18\x03 \x01(\tR\x04name\x12\x1b\n" +
+	"\tjudged_at\x18\x04 \x01(\x04R\bjudgedAt\"F\n" +
 	"\x05Field\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.FieldKindR\x04kind\x12\x12\n" +
 	"\x04bits\x18\x02 \x01(\rR\x04bits\"\xbc\x01\n" +
@@ -2120,7 +2555,32 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
 	"\x06unused\x18\x03 \x01(\x04R\x06unused\x12\x12\n" +
-	"\x04term\x18\x04 \x01(\x04R\x04term*\x87\x01\n" +
+	"\x04term\x18\x04 \x01(\x04R\x04term\"\x9b\x01\n" +
+	"\vCreateToken\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x16\n" +
+	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12\"\n" +
+	"\rexpires_at_ms\x18\x04 \x01(\x03R\vexpiresAtMs\x12\x12\n" +
+	"\x04rate\x18\x05 \x01(\x04R\x04rate\x12\x14\n" +
+	"\x05burst\x18\x06 \x01(\x04R\x05burst\"\xa3\x01\n" +
+	"\vUpdateToken\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\x12\x16\n" +
+	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12\"\n" +
+	"\rexpires_at_ms\x18\x04 \x01(\x03R\vexpiresAtMs\x12\x12\n" +
+	"\x04rate\x18\x05 \x01(\x04R\x04rate\x12\x14\n" +
+	"\x05burst\x18\x06 \x01(\x04R\x05burst\"\x1d\n" +
+	"\vDeleteToken\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id*\x99\x01\n" +
+	"\tActorKind\x12\x1a\n" +
+	"\x16ACTOR_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
+	"\x11ACTOR_KIND_MEMBER\x10\x01\x12\x14\n" +
+	"\x10ACTOR_KIND_ADMIN\x10\x02\x12\x14\n" +
+	"\x10ACTOR_KIND_TOKEN\x10\x03\x12\x18\n" +
+	"\x14ACTOR_KIND_ANONYMOUS\x10\x04\x12\x13\n" +
+	"\x0fACTOR_KIND_OPEN\x10\x05*\x87\x01\n" +
 	"\tFieldKind\x12\x1a\n" +
 	"\x16FIELD_KIND_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fFIELD_KIND_TIME\x10\x01\x12\x19\n" +
@@ -2146,7 +2606,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xa8\x04\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xfa\x04\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -2167,7 +2627,10 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x16REFUSAL_NOT_LAST_BLOCK\x10\x0f\x12\x16\n" +
 	"\x12REFUSAL_OVERLOADED\x10\x10\x12\x1d\n" +
 	"\x19REFUSAL_REQUEST_ID_REUSED\x10\x11\x12\x1c\n" +
-	"\x18REFUSAL_REDIS_CREATE_OFF\x10\x12B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x18REFUSAL_REDIS_CREATE_OFF\x10\x12\x12\x1b\n" +
+	"\x17REFUSAL_UNAUTHENTICATED\x10\x13\x12\x19\n" +
+	"\x15REFUSAL_UNKNOWN_TOKEN\x10\x14\x12\x18\n" +
+	"\x14REFUSAL_TOKEN_EXISTS\x10\x15B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once
@@ -2181,65 +2644,75 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 	return file_command_v1_command_proto_rawDescData
 }
 
-var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 19)
+var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_command_v1_command_proto_goTypes = []any{
-	(FieldKind)(0),         // 0: command.v1.FieldKind
-	(RollbackPolicy)(0),    // 1: command.v1.RollbackPolicy
-	(AutoCreate)(0),        // 2: command.v1.AutoCreate
-	(SequenceMode)(0),      // 3: command.v1.SequenceMode
-	(SequenceReset)(0),     // 4: command.v1.SequenceReset
-	(Refusal)(0),           // 5: command.v1.Refusal
-	(*Command)(nil),        // 6: command.v1.Command
-	(*Field)(nil),          // 7: command.v1.Field
-	(*LayoutSpec)(nil),     // 8: command.v1.LayoutSpec
-	(*CreateLayout)(nil),   // 9: command.v1.CreateLayout
-	(*AcquireWorker)(nil),  // 10: command.v1.AcquireWorker
-	(*ExtendWindow)(nil),   // 11: command.v1.ExtendWindow
-	(*ReleaseWorker)(nil),  // 12: command.v1.ReleaseWorker
-	(*ObserveClock)(nil),   // 13: command.v1.ObserveClock
-	(*Config)(nil),         // 14: command.v1.Config
-	(*SetConfig)(nil),      // 15: command.v1.SetConfig
-	(*RaiseVersion)(nil),   // 16: command.v1.RaiseVersion
-	(*Checkpoint)(nil),     // 17: command.v1.Checkpoint
-	(*RemoveMember)(nil),   // 18: command.v1.RemoveMember
-	(*SequenceSpec)(nil),   // 19: command.v1.SequenceSpec
-	(*CreateSequence)(nil), // 20: command.v1.CreateSequence
-	(*UpdateSequence)(nil), // 21: command.v1.UpdateSequence
-	(*DeleteSequence)(nil), // 22: command.v1.DeleteSequence
-	(*AllocateBlock)(nil),  // 23: command.v1.AllocateBlock
-	(*ReturnBlock)(nil),    // 24: command.v1.ReturnBlock
+	(ActorKind)(0),         // 0: command.v1.ActorKind
+	(FieldKind)(0),         // 1: command.v1.FieldKind
+	(RollbackPolicy)(0),    // 2: command.v1.RollbackPolicy
+	(AutoCreate)(0),        // 3: command.v1.AutoCreate
+	(SequenceMode)(0),      // 4: command.v1.SequenceMode
+	(SequenceReset)(0),     // 5: command.v1.SequenceReset
+	(Refusal)(0),           // 6: command.v1.Refusal
+	(*Command)(nil),        // 7: command.v1.Command
+	(*Actor)(nil),          // 8: command.v1.Actor
+	(*Field)(nil),          // 9: command.v1.Field
+	(*LayoutSpec)(nil),     // 10: command.v1.LayoutSpec
+	(*CreateLayout)(nil),   // 11: command.v1.CreateLayout
+	(*AcquireWorker)(nil),  // 12: command.v1.AcquireWorker
+	(*ExtendWindow)(nil),   // 13: command.v1.ExtendWindow
+	(*ReleaseWorker)(nil),  // 14: command.v1.ReleaseWorker
+	(*ObserveClock)(nil),   // 15: command.v1.ObserveClock
+	(*Config)(nil),         // 16: command.v1.Config
+	(*SetConfig)(nil),      // 17: command.v1.SetConfig
+	(*RaiseVersion)(nil),   // 18: command.v1.RaiseVersion
+	(*Checkpoint)(nil),     // 19: command.v1.Checkpoint
+	(*RemoveMember)(nil),   // 20: command.v1.RemoveMember
+	(*SequenceSpec)(nil),   // 21: command.v1.SequenceSpec
+	(*CreateSequence)(nil), // 22: command.v1.CreateSequence
+	(*UpdateSequence)(nil), // 23: command.v1.UpdateSequence
+	(*DeleteSequence)(nil), // 24: command.v1.DeleteSequence
+	(*AllocateBlock)(nil),  // 25: command.v1.AllocateBlock
+	(*ReturnBlock)(nil),    // 26: command.v1.ReturnBlock
+	(*CreateToken)(nil),    // 27: command.v1.CreateToken
+	(*UpdateToken)(nil),    // 28: command.v1.UpdateToken
+	(*DeleteToken)(nil),    // 29: command.v1.DeleteToken
 }
 var file_command_v1_command_proto_depIdxs = []int32{
-	9,  // 0: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
-	10, // 1: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
-	11, // 2: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
-	12, // 3: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
-	13, // 4: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
-	15, // 5: command.v1.Command.set_config:type_name -> command.v1.SetConfig
-	16, // 6: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
-	17, // 7: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
-	18, // 8: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
-	20, // 9: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
-	21, // 10: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
-	22, // 11: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
-	23, // 12: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
-	24, // 13: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
-	0,  // 14: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	7,  // 15: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	8,  // 16: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	1,  // 17: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	2,  // 18: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	14, // 19: command.v1.SetConfig.config:type_name -> command.v1.Config
-	3,  // 20: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	4,  // 21: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	19, // 22: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	19, // 23: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	24, // [24:24] is the sub-list for method output_type
-	24, // [24:24] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	8,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
+	11, // 1: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
+	12, // 2: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
+	13, // 3: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
+	14, // 4: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
+	15, // 5: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
+	17, // 6: command.v1.Command.set_config:type_name -> command.v1.SetConfig
+	18, // 7: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
+	19, // 8: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
+	20, // 9: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
+	22, // 10: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
+	23, // 11: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
+	24, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
+	25, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
+	26, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
+	27, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
+	28, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
+	29, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
+	0,  // 18: command.v1.Actor.kind:type_name -> command.v1.ActorKind
+	1,  // 19: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	9,  // 20: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	10, // 21: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	2,  // 22: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 23: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	16, // 24: command.v1.SetConfig.config:type_name -> command.v1.Config
+	4,  // 25: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	5,  // 26: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	21, // 27: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	21, // 28: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	29, // [29:29] is the sub-list for method output_type
+	29, // [29:29] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -2262,16 +2735,19 @@ func file_command_v1_command_proto_init() {
 		(*Command_DeleteSequence)(nil),
 		(*Command_AllocateBlock)(nil),
 		(*Command_ReturnBlock)(nil),
+		(*Command_CreateToken)(nil),
+		(*Command_UpdateToken)(nil),
+		(*Command_DeleteToken)(nil),
 	}
-	file_command_v1_command_proto_msgTypes[14].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[15].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
-			NumEnums:      6,
-			NumMessages:   19,
+			NumEnums:      7,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

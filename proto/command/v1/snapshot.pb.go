@@ -37,6 +37,7 @@ type SnapshotRecord struct {
 	//	*SnapshotRecord_End
 	//	*SnapshotRecord_Sequence
 	//	*SnapshotRecord_Answer
+	//	*SnapshotRecord_Token
 	Body          isSnapshotRecord_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -151,6 +152,15 @@ func (x *SnapshotRecord) GetAnswer() *SnapshotAnswer {
 	return nil
 }
 
+func (x *SnapshotRecord) GetToken() *SnapshotToken {
+	if x != nil {
+		if x, ok := x.Body.(*SnapshotRecord_Token); ok {
+			return x.Token
+		}
+	}
+	return nil
+}
+
 type isSnapshotRecord_Body interface {
 	isSnapshotRecord_Body()
 }
@@ -187,6 +197,10 @@ type SnapshotRecord_Answer struct {
 	Answer *SnapshotAnswer `protobuf:"bytes,8,opt,name=answer,proto3,oneof"`
 }
 
+type SnapshotRecord_Token struct {
+	Token *SnapshotToken `protobuf:"bytes,9,opt,name=token,proto3,oneof"`
+}
+
 func (*SnapshotRecord_Meta) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Layout) isSnapshotRecord_Body() {}
@@ -202,6 +216,8 @@ func (*SnapshotRecord_End) isSnapshotRecord_Body() {}
 func (*SnapshotRecord_Sequence) isSnapshotRecord_Body() {}
 
 func (*SnapshotRecord_Answer) isSnapshotRecord_Body() {}
+
+func (*SnapshotRecord_Token) isSnapshotRecord_Body() {}
 
 // SnapshotMeta comes first.
 type SnapshotMeta struct {
@@ -581,6 +597,126 @@ func (x *SnapshotRemovedMember) GetId() string {
 	return ""
 }
 
+// SnapshotToken is an API token, or what anonymous callers may do once that was changed; in ascending order of IDs.
+type SnapshotToken struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// 0 for anonymous callers, who have no name, hash and expiry.
+	Id uint64 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	// The index of the command that changed it last.
+	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The index of the command that took a scope away last; the ID if none did.
+	Narrowed      uint64   `protobuf:"varint,3,opt,name=narrowed,proto3" json:"narrowed,omitempty"`
+	Name          string   `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Hash          []byte   `protobuf:"bytes,5,opt,name=hash,proto3" json:"hash,omitempty"`
+	Scopes        []string `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	CreatedAtMs   int64    `protobuf:"varint,7,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	ExpiresAtMs   int64    `protobuf:"varint,8,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	Rate          uint64   `protobuf:"varint,9,opt,name=rate,proto3" json:"rate,omitempty"`
+	Burst         uint64   `protobuf:"varint,10,opt,name=burst,proto3" json:"burst,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotToken) Reset() {
+	*x = SnapshotToken{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotToken) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotToken) ProtoMessage() {}
+
+func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotToken.ProtoReflect.Descriptor instead.
+func (*SnapshotToken) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SnapshotToken) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *SnapshotToken) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *SnapshotToken) GetNarrowed() uint64 {
+	if x != nil {
+		return x.Narrowed
+	}
+	return 0
+}
+
+func (x *SnapshotToken) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SnapshotToken) GetHash() []byte {
+	if x != nil {
+		return x.Hash
+	}
+	return nil
+}
+
+func (x *SnapshotToken) GetScopes() []string {
+	if x != nil {
+		return x.Scopes
+	}
+	return nil
+}
+
+func (x *SnapshotToken) GetCreatedAtMs() int64 {
+	if x != nil {
+		return x.CreatedAtMs
+	}
+	return 0
+}
+
+func (x *SnapshotToken) GetExpiresAtMs() int64 {
+	if x != nil {
+		return x.ExpiresAtMs
+	}
+	return 0
+}
+
+func (x *SnapshotToken) GetRate() uint64 {
+	if x != nil {
+		return x.Rate
+	}
+	return 0
+}
+
+func (x *SnapshotToken) GetBurst() uint64 {
+	if x != nil {
+		return x.Burst
+	}
+	return 0
+}
+
 // SnapshotSequence is a sequence, or what is remembered of a deleted one; in ascending order of names.
 type SnapshotSequence struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -608,7 +744,7 @@ type SnapshotSequence struct {
 
 func (x *SnapshotSequence) Reset() {
 	*x = SnapshotSequence{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -620,7 +756,7 @@ func (x *SnapshotSequence) String() string {
 func (*SnapshotSequence) ProtoMessage() {}
 
 func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -633,7 +769,7 @@ func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSequence.ProtoReflect.Descriptor instead.
 func (*SnapshotSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SnapshotSequence) GetSpec() *SequenceSpec {
@@ -740,7 +876,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -752,7 +888,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -765,7 +901,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -844,7 +980,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -856,7 +992,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -869,7 +1005,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -891,7 +1027,7 @@ var File_command_v1_snapshot_proto protoreflect.FileDescriptor
 const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\n" +
 	"\x19command/v1/snapshot.proto\x12\n" +
-	"command.v1\x1a\x18command/v1/command.proto\"\xd2\x03\n" +
+	"command.v1\x1a\x18command/v1/command.proto\"\x85\x04\n" +
 	"\x0eSnapshotRecord\x12.\n" +
 	"\x04meta\x18\x01 \x01(\v2\x18.command.v1.SnapshotMetaH\x00R\x04meta\x124\n" +
 	"\x06layout\x18\x02 \x01(\v2\x1a.command.v1.SnapshotLayoutH\x00R\x06layout\x124\n" +
@@ -900,7 +1036,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x0eremoved_member\x18\x05 \x01(\v2!.command.v1.SnapshotRemovedMemberH\x00R\rremovedMember\x12+\n" +
 	"\x03end\x18\x06 \x01(\v2\x17.command.v1.SnapshotEndH\x00R\x03end\x12:\n" +
 	"\bsequence\x18\a \x01(\v2\x1c.command.v1.SnapshotSequenceH\x00R\bsequence\x124\n" +
-	"\x06answer\x18\b \x01(\v2\x1a.command.v1.SnapshotAnswerH\x00R\x06answerB\x06\n" +
+	"\x06answer\x18\b \x01(\v2\x1a.command.v1.SnapshotAnswerH\x00R\x06answer\x121\n" +
+	"\x05token\x18\t \x01(\v2\x19.command.v1.SnapshotTokenH\x00R\x05tokenB\x06\n" +
 	"\x04body\"\xe4\x01\n" +
 	"\fSnapshotMeta\x12\x1f\n" +
 	"\vfsm_version\x18\x01 \x01(\rR\n" +
@@ -933,7 +1070,21 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"until_tick\x18\x06 \x01(\x03R\tuntilTick\x12\"\n" +
 	"\rgranted_at_ms\x18\a \x01(\x03R\vgrantedAtMs\"'\n" +
 	"\x15SnapshotRemovedMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x83\x03\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\x8d\x02\n" +
+	"\rSnapshotToken\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\x12\x1a\n" +
+	"\bnarrowed\x18\x03 \x01(\x04R\bnarrowed\x12\x12\n" +
+	"\x04name\x18\x04 \x01(\tR\x04name\x12\x12\n" +
+	"\x04hash\x18\x05 \x01(\fR\x04hash\x12\x16\n" +
+	"\x06scopes\x18\x06 \x03(\tR\x06scopes\x12\"\n" +
+	"\rcreated_at_ms\x18\a \x01(\x03R\vcreatedAtMs\x12\"\n" +
+	"\rexpires_at_ms\x18\b \x01(\x03R\vexpiresAtMs\x12\x12\n" +
+	"\x04rate\x18\t \x01(\x04R\x04rate\x12\x14\n" +
+	"\x05burst\x18\n" +
+	" \x01(\x04R\x05burst\"\x83\x03\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -983,7 +1134,7 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
 	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
@@ -991,12 +1142,13 @@ var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotWorker)(nil),        // 3: command.v1.SnapshotWorker
 	(*SnapshotGrant)(nil),         // 4: command.v1.SnapshotGrant
 	(*SnapshotRemovedMember)(nil), // 5: command.v1.SnapshotRemovedMember
-	(*SnapshotSequence)(nil),      // 6: command.v1.SnapshotSequence
-	(*SnapshotAnswer)(nil),        // 7: command.v1.SnapshotAnswer
-	(*SnapshotEnd)(nil),           // 8: command.v1.SnapshotEnd
-	(*Config)(nil),                // 9: command.v1.Config
-	(*LayoutSpec)(nil),            // 10: command.v1.LayoutSpec
-	(*SequenceSpec)(nil),          // 11: command.v1.SequenceSpec
+	(*SnapshotToken)(nil),         // 6: command.v1.SnapshotToken
+	(*SnapshotSequence)(nil),      // 7: command.v1.SnapshotSequence
+	(*SnapshotAnswer)(nil),        // 8: command.v1.SnapshotAnswer
+	(*SnapshotEnd)(nil),           // 9: command.v1.SnapshotEnd
+	(*Config)(nil),                // 10: command.v1.Config
+	(*LayoutSpec)(nil),            // 11: command.v1.LayoutSpec
+	(*SequenceSpec)(nil),          // 12: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
@@ -1004,17 +1156,18 @@ var file_command_v1_snapshot_proto_depIdxs = []int32{
 	3,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
 	4,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
 	5,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	8,  // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
-	6,  // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	7,  // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
-	9,  // 8: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
-	10, // 9: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	11, // 10: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	11, // [11:11] is the sub-list for method output_type
-	11, // [11:11] is the sub-list for method input_type
-	11, // [11:11] is the sub-list for extension type_name
-	11, // [11:11] is the sub-list for extension extendee
-	0,  // [0:11] is the sub-list for field type_name
+	9,  // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	7,  // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
+	8,  // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	6,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
+	10, // 9: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	11, // 10: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	12, // 11: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	12, // [12:12] is the sub-list for method output_type
+	12, // [12:12] is the sub-list for method input_type
+	12, // [12:12] is the sub-list for extension type_name
+	12, // [12:12] is the sub-list for extension extendee
+	0,  // [0:12] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -1032,15 +1185,16 @@ func file_command_v1_snapshot_proto_init() {
 		(*SnapshotRecord_End)(nil),
 		(*SnapshotRecord_Sequence)(nil),
 		(*SnapshotRecord_Answer)(nil),
+		(*SnapshotRecord_Token)(nil),
 	}
-	file_command_v1_snapshot_proto_msgTypes[6].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[7].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

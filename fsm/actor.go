@@ -1,0 +1,37 @@
+package fsm
+
+import (
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// checkActor refuses a command whose actor may not have what it was judged by any more: its token was deleted or
+// expired, or lost a scope after the judge looked. So nothing that a token asked for commits after its revocation.
+// Members, holders of the secret and callers in an open cluster lose nothing.
+func (s *State) checkActor(a *commandv1.Actor) *Refused {
+	switch a.GetKind() {
+	case commandv1.ActorKind_ACTOR_KIND_TOKEN:
+		if a.GetToken() == 0 {
+			return invalid("actor: a token must have an ID")
+		}
+	case commandv1.ActorKind_ACTOR_KIND_ANONYMOUS:
+		if a.GetToken() != 0 {
+			return invalid("actor: anonymous callers have no token")
+		}
+	default:
+		return nil
+	}
+	r, _, ok := s.tokens.find(a.GetToken())
+	switch {
+	case !ok:
+		return unauthenticated("token %d does not exist; use another token", a.GetToken())
+	case r.ExpiresAtMillis != 0 && s.observed >= r.ExpiresAtMillis:
+		return unauthenticated("token %d expired %d ms ago; use another token", r.ID, minus(s.observed, r.ExpiresAtMillis))
+	case a.GetJudgedAt() < r.narrowed:
+		return unauthenticated("scopes of token %d were removed during the call; send the request again", r.ID)
+	}
+	return nil
+}
+
+func unauthenticated(format string, args ...any) *Refused {
+	return refuse(commandv1.Refusal_REFUSAL_UNAUTHENTICATED, format, args...)
+}

@@ -1,0 +1,51 @@
+package fsm
+
+import (
+	"crypto/sha256"
+	"slices"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// addToken adds an API token, or what anonymous callers may do, which comes before the tokens.
+func (r *restore) addToken(m *commandv1.SnapshotToken) error {
+	s, last := r.state, uint64(0)
+	if n := len(s.tokens.byID); n > 0 {
+		last = s.tokens.byID[n-1].ID
+	}
+	if err := checkGrants(m); err != nil {
+		return corrupt("token %d: %w", m.GetId(), err)
+	}
+	if m.GetNarrowed() > m.GetGeneration() || m.GetNarrowed() < m.GetId() || m.GetGeneration() == 0 {
+		return corrupt("token %d was changed at %d and narrowed at %d", m.GetId(), m.GetGeneration(), m.GetNarrowed())
+	}
+	made := &TokenRecord{
+		ID: m.GetId(), Generation: m.GetGeneration(), Name: m.GetName(), Scopes: slices.Clone(m.GetScopes()), CreatedMillis: m.GetCreatedAtMs(),
+		ExpiresAtMillis: m.GetExpiresAtMs(), Rate: m.GetRate(), Burst: m.GetBurst(), narrowed: m.GetNarrowed(),
+	}
+	s.index = max(s.index, made.Generation)
+	if made.ID == 0 {
+		if last != 0 || s.tokens.anonymous.Generation != 0 {
+			return corrupt("anonymous callers are out of order")
+		}
+		if made.Name != "" || len(m.GetHash()) != 0 || made.ExpiresAtMillis != 0 {
+			return corrupt("anonymous callers with a name, a hash or an expiry")
+		}
+		made.Name = anonymousName
+		s.tokens.anonymous = made
+		return nil
+	}
+	if err := CheckTokenName(made.Name); err != nil {
+		return corrupt("%w", err)
+	}
+	if len(m.GetHash()) != sha256.Size {
+		return corrupt("token %d has a hash of %d bytes, expected %d", made.ID, len(m.GetHash()), sha256.Size)
+	}
+	made.Hash = [sha256.Size]byte(m.GetHash())
+	if made.ID <= last || len(s.tokens.byID) == maxTokens || r.tokenNames[made.Name] {
+		return corrupt("token %d (%q) is out of order, there twice, or one too many", made.ID, made.Name)
+	}
+	r.tokenNames[made.Name] = true
+	s.tokens.byID = append(s.tokens.byID, made)
+	return nil
+}

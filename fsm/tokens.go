@@ -1,0 +1,241 @@
+package fsm
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/names"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// maxTokens is how many API tokens a cluster can have.
+const maxTokens = 10_000
+
+// anonymousName is what records show for callers without a token; no token has it.
+const anonymousName = "anonymous"
+
+// TokenRecord is an API token, or, with the ID 0, what anonymous callers may do. It is never changed, only
+// replaced, and readers must not change it either.
+type TokenRecord struct {
+	ID         uint64 // the log index of the command that created it
+	Generation uint64 // the log index of the last change; 0 for anonymous callers until one
+	Name       string
+	Hash       [sha256.Size]byte // of the token's secret
+	// Scopes are what the token allows. The state machine does not read them.
+	Scopes          []string
+	CreatedMillis   int64 // Unix ms on the proposer's clock
+	ExpiresAtMillis int64 // Unix ms on the observed clock; 0 for never
+	// Rate is how many IDs and numbers each member issues per second, and Burst how many at once; both 0 for no limit.
+	Rate, Burst uint64
+
+	narrowed uint64 // the log index of the last change that took a scope away; the ID if none did
+}
+
+// newAnonymous returns what anonymous callers may do in a new cluster.
+func newAnonymous() *TokenRecord {
+	return &TokenRecord{Name: anonymousName, Scopes: []string{"metrics:read"}}
+}
+
+// tokens are all API tokens, and what anonymous callers may do. It is copied, never changed in place, so that
+// readers without a lock and snapshots share it.
+type tokens struct {
+	byID      []*TokenRecord // ascending
+	anonymous *TokenRecord
+}
+
+// find returns a token's record, the anonymous one for the ID 0, and its place in byID.
+func (t tokens) find(id uint64) (record *TokenRecord, place int, ok bool) {
+	if id == 0 {
+		return t.anonymous, 0, true
+	}
+	place, ok = slices.BinarySearchFunc(t.byID, id, func(r *TokenRecord, id uint64) int { return cmp.Compare(r.ID, id) })
+	if !ok {
+		return nil, place, false
+	}
+	return t.byID[place], place, true
+}
+
+// named returns the token of a name, nil if there is none.
+func (t tokens) named(name string) *TokenRecord {
+	if at := slices.IndexFunc(t.byID, func(r *TokenRecord) bool { return r.Name == name }); at >= 0 {
+		return t.byID[at]
+	}
+	return nil
+}
+
+// with returns the tokens with a record added or replaced.
+func (t tokens) with(r *TokenRecord) tokens {
+	_, place, ok := t.find(r.ID)
+	switch {
+	case r.ID == 0:
+		t.anonymous = r
+	case ok:
+		t.byID = slices.Clone(t.byID)
+		t.byID[place] = r
+	default:
+		t.byID = slices.Insert(slices.Clone(t.byID), place, r)
+	}
+	return t
+}
+
+// without returns the tokens without the one at a place.
+func (t tokens) without(place int) tokens {
+	t.byID = slices.Delete(slices.Clone(t.byID), place, place+1)
+	return t
+}
+
+// Token returns the API token of an ID; the ID 0 is that of anonymous callers.
+func (s *State) Token(id uint64) (*TokenRecord, bool) {
+	r, _, ok := s.tokens.find(id)
+	return r, ok
+}
+
+// TokenNamed returns the API token of that name.
+func (s *State) TokenNamed(name string) (*TokenRecord, bool) {
+	r := s.tokens.named(name)
+	return r, r != nil
+}
+
+// Tokens returns up to limit API tokens in ascending order of their IDs, those after an ID, which need not be one.
+func (s *State) Tokens(after uint64, limit int) []*TokenRecord {
+	_, place, ok := s.tokens.find(after)
+	if ok && after != 0 {
+		place++
+	}
+	rest := s.tokens.byID[place:]
+	return slices.Clone(rest[:min(max(limit, 0), len(rest))])
+}
+
+// CheckTokenName returns why CreateToken would refuse the name of a token, or nil. Holders are shown as
+// token/holder, so a name has no slash.
+func CheckTokenName(name string) error {
+	switch {
+	case strings.Contains(name, "/"):
+		return fmt.Errorf("token name %q: must not contain \"/\"; choose another name", name)
+	case name == anonymousName:
+		return fmt.Errorf("token name %q: stands for callers without a token; choose another name", name)
+	}
+	return names.Check("token name", name)
+}
+
+// grants is what CreateToken and UpdateToken say that a token allows.
+type grants interface {
+	GetScopes() []string
+	GetExpiresAtMs() int64
+	GetRate() uint64
+	GetBurst() uint64
+}
+
+// checkGrants checks the form of what a token allows; whoever proposes it knows its meaning.
+func checkGrants(g grants) error {
+	if n := len(g.GetScopes()); n > limits.TokenScopes {
+		return fmt.Errorf("%d scopes: expected at most %d", n, limits.TokenScopes)
+	}
+	for i, scope := range g.GetScopes() {
+		if scope == "" || len(scope) > limits.ScopeBytes {
+			return fmt.Errorf("scope of %d bytes: expected 1 to %d bytes", len(scope), limits.ScopeBytes)
+		}
+		if err := names.CheckText("scope", scope); err != nil {
+			return err
+		}
+		if slices.Contains(g.GetScopes()[:i], scope) {
+			return fmt.Errorf("scope %q: listed twice; remove one", scope)
+		}
+	}
+	if g.GetExpiresAtMs() < 0 {
+		return fmt.Errorf("expiry at %d ms: expected a time after 1970, or 0 for never", g.GetExpiresAtMs())
+	}
+	if g.GetRate() > limits.TokenRate || g.GetBurst() > limits.TokenRate || (g.GetRate() == 0) != (g.GetBurst() == 0) {
+		return fmt.Errorf("rate %d with burst %d: expected both from 1 to %d, or both 0", g.GetRate(), g.GetBurst(), uint64(limits.TokenRate))
+	}
+	return nil
+}
+
+// createToken adds a token. Repeating it changes nothing and succeeds.
+func (s *State) createToken(e entry) Result {
+	c := e.cmd.GetCreateToken()
+	err := CheckTokenName(c.GetName())
+	if err == nil && len(c.GetHash()) != sha256.Size {
+		err = fmt.Errorf("token hash of %d bytes: expected %d bytes", len(c.GetHash()), sha256.Size)
+	}
+	if err == nil {
+		err = checkGrants(c)
+	}
+	if err != nil {
+		return Result{Err: invalid("%v", err)}
+	}
+	made := &TokenRecord{
+		ID: e.index, Generation: e.index, Name: c.GetName(), Hash: [sha256.Size]byte(c.GetHash()),
+		Scopes: slices.Clone(c.GetScopes()), CreatedMillis: e.now, ExpiresAtMillis: c.GetExpiresAtMs(),
+		Rate: c.GetRate(), Burst: c.GetBurst(), narrowed: e.index,
+	}
+	if old := s.tokens.named(c.GetName()); old != nil {
+		if old.Hash != made.Hash {
+			return Result{Err: refuse(commandv1.Refusal_REFUSAL_TOKEN_EXISTS, "token %q exists; choose another name, or delete the token", old.Name)}
+		}
+		return Result{Token: old}
+	}
+	if len(s.tokens.byID) >= s.maxTokens {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED, "limit of %d tokens reached; delete one that is not used", s.maxTokens)}
+	}
+	if last := s.Tokens(e.index-1, 1); len(last) > 0 {
+		return halted(haltAt(e.index, adviseRejoin, fmt.Errorf("token %d exists already, and indexes must grow", last[0].ID)))
+	}
+	s.setTokens(s.tokens.with(made))
+	return Result{Token: made}
+}
+
+// updateToken replaces what a token allows.
+func (s *State) updateToken(e entry) Result {
+	c := e.cmd.GetUpdateToken()
+	old, _, ok := s.tokens.find(c.GetId())
+	if !ok {
+		return Result{Err: unknownToken(c.GetId())}
+	}
+	err := checkGrants(c)
+	if err == nil && c.GetId() == 0 && c.GetExpiresAtMs() != 0 {
+		err = fmt.Errorf("expiry: anonymous callers have none")
+	}
+	if err != nil {
+		return Result{Err: invalid("%v", err)}
+	}
+	if c.GetGeneration() != old.Generation {
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
+			"token %d has generation %d, not %d; read it again before you repeat the change", old.ID, old.Generation, c.GetGeneration())}
+	}
+	if e.index <= old.Generation {
+		return halted(haltAt(e.index, adviseRejoin, fmt.Errorf("token %d was changed at index %d already, and indexes must grow", old.ID, old.Generation)))
+	}
+	next := *old
+	next.Generation, next.Scopes = e.index, slices.Clone(c.GetScopes())
+	next.ExpiresAtMillis, next.Rate, next.Burst = c.GetExpiresAtMs(), c.GetRate(), c.GetBurst()
+	if slices.ContainsFunc(old.Scopes, func(scope string) bool { return !slices.Contains(next.Scopes, scope) }) {
+		next.narrowed = e.index
+	}
+	s.setTokens(s.tokens.with(&next))
+	return Result{Token: &next}
+}
+
+// deleteToken deletes a token.
+func (s *State) deleteToken(e entry) Result {
+	id := e.cmd.GetDeleteToken().GetId()
+	_, place, ok := s.tokens.find(id)
+	if !ok || id == 0 {
+		return Result{Err: unknownToken(id)}
+	}
+	s.setTokens(s.tokens.without(place))
+	return Result{}
+}
+
+func (s *State) setTokens(t tokens) {
+	s.tokens = t
+	s.tokenRevision++
+}
+
+func unknownToken(id uint64) *Refused {
+	return refuse(commandv1.Refusal_REFUSAL_UNKNOWN_TOKEN, `token %d does not exist; see "snowraft token list"`, id)
+}

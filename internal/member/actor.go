@@ -1,0 +1,33 @@
+package member
+
+import (
+	"context"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Actor is the principal whose request a call carries out.
+type Actor struct {
+	Kind  commandv1.ActorKind
+	Token uint64 // ID of the API token; 0 for every other kind
+	Name  string // ID of the member; empty for every other kind
+	// JudgedAt is the log index that this replica had applied before the actor was judged by the tokens: see
+	// [fsm.Machine.Applied]. Required for callers with a token, and for anonymous ones.
+	JudgedAt uint64
+}
+
+type actorKey struct{}
+
+// WithActor returns a context whose calls are made for an actor. Without one, this member acts for itself.
+func WithActor(ctx context.Context, a Actor) context.Context {
+	return context.WithValue(ctx, actorKey{}, &a)
+}
+
+// actorOf returns the actor of a command; nil for this member itself.
+func actorOf(ctx context.Context) *commandv1.Actor {
+	a, ok := ctx.Value(actorKey{}).(*Actor)
+	if !ok {
+		return nil
+	}
+	return &commandv1.Actor{Kind: a.Kind, Token: a.Token, Name: a.Name, JudgedAt: a.JudgedAt}
+}

@@ -1,0 +1,109 @@
+package member
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"slices"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/names/nfc"
+)
+
+// TokenSpec is an API token to create. The meaning of its scopes is the caller's to check.
+type TokenSpec struct {
+	Name            string
+	Hash            [sha256.Size]byte // of the token's secret
+	Scopes          []string
+	ExpiresAtMillis int64  // Unix ms on the observed clock; 0 for never
+	Rate, Burst     uint64 // both 0 for no limit
+}
+
+// TokenChange is an API token after a change of it, and the change's place in the log: a replica that has applied it
+// judges by it.
+type TokenChange struct {
+	Token *fsm.TokenRecord // must not be changed
+	Index uint64
+}
+
+// CreateToken adds an API token; only the leader can.
+func (m *Member) CreateToken(ctx context.Context, spec TokenSpec) (TokenChange, error) {
+	if err := nfc.Check("token name", spec.Name); err != nil {
+		return TokenChange{}, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_INVALID_ARGUMENT, Detail: err.Error()}
+	}
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_CreateToken{CreateToken: &commandv1.CreateToken{
+		Name: spec.Name, Hash: spec.Hash[:], Scopes: spec.Scopes, ExpiresAtMs: spec.ExpiresAtMillis, Rate: spec.Rate, Burst: spec.Burst,
+	}}})
+	return TokenChange{result.Token, result.Index}, err
+}
+
+// UpdateToken changes what an API token, or with the ID 0 an anonymous caller, may do; only the leader can. edit gets
+// a copy of the present token and changes its scopes, expiry, rate or burst; it is called again if another change came
+// first. The error is a [GenerationError] if the token does not have the expected generation; nil expects none.
+func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, edit func(*fsm.TokenRecord) error) (TokenChange, error) {
+	for look := 1; ; look++ {
+		present, err := m.expectToken(ctx, id, expected)
+		if err != nil {
+			return TokenChange{}, err
+		}
+		next := *present
+		next.Scopes = slices.Clone(next.Scopes)
+		if err := edit(&next); err != nil {
+			return TokenChange{}, err
+		}
+		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateToken{UpdateToken: &commandv1.UpdateToken{
+			Id: id, Generation: present.Generation, Scopes: next.Scopes, ExpiresAtMs: next.ExpiresAtMillis, Rate: next.Rate, Burst: next.Burst,
+		}}})
+		if lookAgain(err, look) {
+			continue
+		}
+		return TokenChange{result.Token, result.Index}, err
+	}
+}
+
+// DeleteToken deletes an API token, of the expected generation if that is not nil, and returns the index of the
+// deletion; only the leader can.
+func (m *Member) DeleteToken(ctx context.Context, id uint64, expected *uint64) (index uint64, err error) {
+	if _, err := m.expectToken(ctx, id, expected); err != nil {
+		return 0, err
+	}
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_DeleteToken{
+		DeleteToken: &commandv1.DeleteToken{Id: id},
+	}})
+	return result.Index, err
+}
+
+// TokenAtLeader is an API token, or with the ID 0 the record of anonymous callers, as it is at some moment after the
+// call; only the leader can tell.
+func (m *Member) TokenAtLeader(ctx context.Context, id uint64) (*fsm.TokenRecord, error) {
+	return tokenAtLeader(ctx, m, fmt.Sprintf("token %d", id), func(s *fsm.State) (*fsm.TokenRecord, bool) { return s.Token(id) })
+}
+
+// TokenNamedAtLeader is [Member.TokenAtLeader] by name.
+func (m *Member) TokenNamedAtLeader(ctx context.Context, name string) (*fsm.TokenRecord, error) {
+	return tokenAtLeader(ctx, m, fmt.Sprintf("token %q", name), func(s *fsm.State) (*fsm.TokenRecord, bool) { return s.TokenNamed(name) })
+}
+
+func tokenAtLeader(ctx context.Context, m *Member, what string, find func(*fsm.State) (*fsm.TokenRecord, bool)) (*fsm.TokenRecord, error) {
+	r, ok, err := atLeader(ctx, m, func(string) (r *fsm.TokenRecord, ok bool) {
+		m.fsm.View(func(s *fsm.State) { r, ok = find(s) })
+		return r, ok
+	}, "")
+	if err == nil && !ok {
+		err = &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_UNKNOWN_TOKEN, Detail: what + ` does not exist; see "snowraft token list"`}
+	}
+	return r, err
+}
+
+// expectToken returns the token of that ID, if it has the generation that the caller expects; nil expects none.
+func (m *Member) expectToken(ctx context.Context, id uint64, expected *uint64) (*fsm.TokenRecord, error) {
+	return expect(ctx, m, fmt.Sprintf("token %d", id), expected, func() (*fsm.TokenRecord, uint64, error) {
+		r, err := m.TokenAtLeader(ctx, id)
+		if err != nil {
+			return nil, 0, err
+		}
+		return r, r.Generation, nil
+	})
+}
