@@ -31,6 +31,7 @@ var sections = []struct{ dir, title string }{
 	{"cluster/storage", "Disk"},
 	{"internal/route", "Calls of the leader"},
 	{"server", "Requests between members"},
+	{"server/frontend", "Ports of clients"},
 	{"client", "The Go client"},
 }
 

@@ -73,10 +73,22 @@ func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error)
 }
 
 // webBackend implements [web.Backend].
-type webBackend struct{ redisBackend }
+type webBackend struct {
+	redisBackend
+	budget *budget
+}
+
+// The most that one ID or number takes while an answer is written.
+const (
+	idBytes     = 24
+	numberBytes = 40
+)
 
 // Next issues count numbers of a sequence.
 func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+	if err := b.budget.during(ctx, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
+		return 0, 0, err
+	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	return b.redisBackend.Next(ctx, sequence, count)
@@ -100,6 +112,9 @@ func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, seq
 
 // AppendIDs appends count IDs of a layout as text, each with a newline, long text by pieces.
 func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) (_ []byte, err error) {
+	if err := b.budget.during(ctx, int64(count)*idBytes); err != nil {
+		return dst, err
+	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	ids := issue.Borrow()

@@ -17,6 +17,8 @@ import (
 
 const (
 	maxConcurrentStreams = 1000
+	// maxHeaderList is the most bytes of a call's headers.
+	maxHeaderList = 16 << 10
 	// workersPerProcessor is how many goroutines for each processor take calls again and again.
 	// A new one for each call would spend a tenth of the call's time on growing its stack. Long
 	// streams occupy one each, and gRPC has no way to keep them off: where many clients watch
@@ -32,6 +34,8 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	return grpc.NewServer(
 		grpc.MaxRecvMsgSize(limits.RequestBytes),
 		grpc.MaxConcurrentStreams(maxConcurrentStreams),
+		grpc.MaxHeaderListSize(maxHeaderList),
+		grpc.ForceServerCodecV2(newCodec()),
 		grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second, PermitWithoutStream: true}),
@@ -59,9 +63,25 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 	}
 	// Nothing of a request is ignored that a change may depend on, also where a call is passed on: the next may be older still.
 	if err = rpc.RuleOf(info.FullMethod).CheckKnown(req); err == nil {
-		resp, err = s.handle(ctx, req, info, handler)
+		resp, err = s.answer(ctx, req, info, handler)
 	}
 	return resp, wire.Status(err)
+}
+
+// answer serves a call, within the memory that there is for answers.
+func (s *Server) answer(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	l, err := reserve(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := s.handle(ctx, req, info, handler)
+	if err == nil {
+		return charge(ctx, l, resp)
+	}
+	if l != nil {
+		l.keep(0)
+	}
+	return nil, err
 }
 
 // panicked keeps one bad request from ending the member; the stack is for us.

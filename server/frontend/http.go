@@ -15,7 +15,7 @@ const maxHeaderBytes = 12 << 10
 
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b}, Conn: s.inner, Gate: &s.gate, Logger: s.logger,
+		Backend: webBackend{b, s.budget}, Conn: s.inner, Gate: &s.gate, Logger: s.logger,
 		Served: func(method string, err error, took time.Duration) {
 			s.metrics.requests.of(protocolHTTP, method).served(err, took)
 		},

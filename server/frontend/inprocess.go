@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/wire"
@@ -21,6 +22,8 @@ const (
 	// placeWait is how long one more waits for a place among them: an ordinary call
 	// gets it in milliseconds.
 	placeWait = time.Second
+	// jsonFactor is how much more memory an answer takes as JSON.
+	jsonFactor = 2
 )
 
 // inProcess connects the member's HTTP port to its own gRPC server, through
@@ -32,6 +35,7 @@ const (
 // at once, and those that wait for something, such as a leader, would fill one that
 // all share.
 type inProcess struct {
+	budget   *budget
 	listener *pipeListener
 
 	mu     sync.Mutex
@@ -45,9 +49,9 @@ type kind struct {
 	places chan struct{}
 }
 
-func newInProcess() *inProcess {
+func newInProcess(b *budget) *inProcess {
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	return &inProcess{listener: l, kinds: make(map[string]*kind)}
+	return &inProcess{budget: b, listener: l, kinds: make(map[string]*kind)}
 }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -60,7 +64,16 @@ func (p *inProcess) Invoke(ctx context.Context, method string, args, reply any, 
 		return err
 	}
 	defer k.leave()
-	return k.ClientConn.Invoke(ctx, method, args, reply, opts...)
+	if err := p.budget.during(ctx, jsonFactor*weight(args)); err != nil {
+		return err
+	}
+	if err := k.ClientConn.Invoke(ctx, method, args, reply, opts...); err != nil || weight(args) > 0 {
+		return err
+	}
+	if m, ok := reply.(proto.Message); ok {
+		return p.budget.during(ctx, jsonFactor*int64(proto.Size(m)))
+	}
+	return nil
 }
 
 // NewStream implements grpc.ClientConnInterface.

@@ -31,7 +31,7 @@ func (parking) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowra
 func TestInProcessKindsAreApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newInProcess()
+		p := newInProcess(newBudget(maxAnswers, maxAnswersOfOne))
 		g := grpc.NewServer(grpc.MaxConcurrentStreams(maxUnderWay))
 		snowraftv1.RegisterClusterServiceServer(g, parking{})
 		go func() { _ = g.Serve(p.listener) }()

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -15,12 +16,19 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// drainTimeout bounds the wait for requests in flight.
-const drainTimeout = 3 * time.Second
+const (
+	// drainTimeout bounds the wait for requests in flight.
+	drainTimeout = 3 * time.Second
+	// maxConns bounds the connections of a port, maxConnsFrom those from one address.
+	maxConns     = 10_000
+	maxConnsFrom = maxConns / 2
+)
 
 // Config describes a Server.
 type Config struct {
@@ -44,6 +52,7 @@ type Server struct {
 	http    *http.Server
 	redis   *redis.Server // nil when it is off
 	gate    gate
+	budget  *budget
 	metrics *metrics
 	handle  grpc.UnaryServerInterceptor // serves calls, inside of what all calls have
 
@@ -59,8 +68,9 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
-		inner: newInProcess(), done: make(chan struct{}),
+		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 	}
+	s.inner = newInProcess(s.budget)
 	s.metrics = newMetrics(cfg.State, state{s})
 	return s
 }
@@ -92,7 +102,7 @@ func (s *Server) Open(b Behind) (err error) {
 		return err
 	}
 	s.open(func() error { return s.grpc.Serve(s.inner.listener) })
-	s.open(func() error { return s.grpc.Serve(s.ports.API) })
+	s.open(func() error { return s.grpc.Serve(&apiListener{s.bounded(s.ports.API, protocolGRPC), s.budget}) })
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
 			Backend: redisBackend{b.Issuer, b.Process}, Logger: s.logger,
@@ -101,12 +111,19 @@ func (s *Server) Open(b Behind) (err error) {
 		s.open(func() error { return s.redis.Serve(s.ports.Redis) })
 	}
 	s.open(func() error {
-		if err := s.http.Serve(s.ports.HTTP); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.bounded(s.ports.HTTP, protocolHTTP)); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
 	})
 	return nil
+}
+
+// bounded returns a port with a bounded number of connections. Those that are closed at once count as failed requests.
+func (s *Server) bounded(l net.Listener, protocol string) net.Listener {
+	full := rpc.NewError(rpc.Overloaded, "too many connections")
+	method := s.metrics.requests.of(protocol, "other")
+	return places.Listen(l, places.New(maxConns, maxConnsFrom), func(net.Addr) { method.Failed(full) })
 }
 
 // open serves a port; if that fails, the process must end.

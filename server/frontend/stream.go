@@ -16,12 +16,48 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 			err = s.panicked(info.FullMethod, r)
 		}
 	}()
+	leased := &leasedStream{ServerStream: ss}
+	defer leased.end()
+	ss = leased
 	if rpc.RuleOf(info.FullMethod) == nil { // watches of the health, reflection
 		return wire.Status(handler(srv, ss))
 	}
 	counted := &countedStream{ServerStream: ss, method: s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
 	defer func() { counted.answered(err) }()
 	return wire.Status(handler(srv, counted))
+}
+
+// leasedStream takes memory for its answers, each of which is sent before the next request is received.
+type leasedStream struct {
+	grpc.ServerStream
+	lease *lease // for the answer to come; nil if it is small
+}
+
+// end returns the memory for an answer that was not sent.
+func (s *leasedStream) end() {
+	if s.lease != nil {
+		s.lease.keep(0)
+		s.lease = nil
+	}
+}
+
+func (s *leasedStream) RecvMsg(m any) error {
+	s.end()
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil {
+		s.lease, err = reserve(s.Context(), m)
+	}
+	return err
+}
+
+func (s *leasedStream) SendMsg(m any) error {
+	l := s.lease
+	s.lease = nil
+	answer, err := charge(s.Context(), l, m)
+	if err != nil {
+		return err
+	}
+	return s.ServerStream.SendMsg(answer)
 }
 
 // countedStream counts each message of the client as a request. Its handler answers each before it receives the next.

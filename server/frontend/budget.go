@@ -1,0 +1,174 @@
+package frontend
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+const (
+	// maxAnswers bounds the memory of large answers of a process, in bytes, and maxAnswersOfOne that of one
+	// connection. The largest answer takes less.
+	maxAnswers      = 256 << 20
+	maxAnswersOfOne = maxAnswers / 2
+	// freeBytes is the size up to which an answer does not count.
+	freeBytes = 64 << 10
+	// budgetWait is how long a call waits for memory for its answer. After it, connections whose clients
+	// took less than freeBytes meanwhile are closed.
+	budgetWait = 5 * time.Second
+)
+
+// budget bounds the memory of large answers, from before they are made until they were sent. Without it, a client that
+// sends small calls and reads no answers would take all memory.
+type budget struct {
+	all  *semaphore.Weighted
+	each int64
+
+	mu      sync.Mutex
+	holding map[*account]struct{} // connections that have large answers
+}
+
+func newBudget(all, each int64) *budget {
+	return &budget{all: semaphore.NewWeighted(all), each: each, holding: make(map[*account]struct{})}
+}
+
+// account counts the large answers of one connection.
+type account struct {
+	of    *budget
+	own   *semaphore.Weighted
+	conn  *apiConn // nil for HTTP, whose answers have a deadline
+	guard sync.Mutex
+	held  int64
+	ended bool
+}
+
+func (b *budget) account(conn *apiConn) *account {
+	return &account{of: b, own: semaphore.NewWeighted(b.each), conn: conn}
+}
+
+// lease is memory for an answer.
+type lease struct {
+	of   *account
+	size int64 // bytes that are held
+}
+
+// take returns a lease of size bytes, at most what a connection may have.
+func (a *account) take(ctx context.Context, size int64) (*lease, error) {
+	size = min(size, a.of.each)
+	if a.own.TryAcquire(size) {
+		if a.of.all.TryAcquire(size) {
+			return a.hold(size), nil
+		}
+		a.own.Release(size)
+	}
+	before := a.of.progress()
+	waiting, cancel := context.WithTimeout(ctx, budgetWait)
+	defer cancel()
+	err := a.own.Acquire(waiting, size)
+	if err == nil {
+		if err = a.of.all.Acquire(waiting, size); err == nil {
+			return a.hold(size), nil
+		}
+		a.own.Release(size)
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	a.of.closeStalled(before)
+	return nil, rpc.NewError(rpc.Overloaded, fmt.Sprintf("no memory for an answer of up to %d bytes: clients do not read their answers; try again later, or ask for less", size))
+}
+
+func (a *account) hold(size int64) *lease {
+	a.guard.Lock()
+	defer a.guard.Unlock()
+	if a.ended { // its answer will not be sent
+		a.of.all.Release(size)
+		return &lease{of: a}
+	}
+	if a.held == 0 {
+		a.of.note(a, true)
+	}
+	a.held += size
+	return &lease{of: a, size: size}
+}
+
+// keep returns all of a lease but n bytes.
+func (l *lease) keep(n int64) {
+	a := l.of
+	a.guard.Lock()
+	defer a.guard.Unlock()
+	back := l.size - n
+	if a.ended || back <= 0 {
+		return
+	}
+	l.size = n
+	a.giveBack(back)
+	a.own.Release(back)
+}
+
+// giveBack requires that guard is held.
+func (a *account) giveBack(size int64) {
+	if a.held -= size; a.held == 0 {
+		a.of.note(a, false)
+	}
+	a.of.all.Release(size)
+}
+
+// end returns what the connection holds: gRPC drops its answers without a word.
+func (a *account) end() {
+	a.guard.Lock()
+	defer a.guard.Unlock()
+	if !a.ended && a.held > 0 {
+		a.giveBack(a.held)
+	}
+	a.ended = true
+}
+
+// during takes memory for the answer to a request over HTTP, whose context ends when the answer was written.
+func (b *budget) during(ctx context.Context, size int64) error {
+	if size <= freeBytes {
+		return nil
+	}
+	l, err := b.account(nil).take(ctx, size)
+	if err == nil {
+		context.AfterFunc(ctx, func() { l.keep(0) })
+	}
+	return err
+}
+
+func (b *budget) note(a *account, holds bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if holds {
+		b.holding[a] = struct{}{}
+	} else {
+		delete(b.holding, a)
+	}
+}
+
+// progress returns how much the connections have sent that hold memory.
+func (b *budget) progress() map[*account]int64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	sent := make(map[*account]int64, len(b.holding))
+	for a := range b.holding {
+		if a.conn != nil {
+			sent[a] = a.conn.sent.Load()
+		}
+	}
+	return sent
+}
+
+// closeStalled closes the connections that hold memory and have sent next to nothing since.
+func (b *budget) closeStalled(since map[*account]int64) {
+	for a, now := range b.progress() {
+		if before, ok := since[a]; ok && now-before < freeBytes {
+			_ = a.conn.Close()
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+func taken(t *testing.T, a *account, size int64) *lease {
+	t.Helper()
+	l, err := a.take(t.Context(), size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func refusedTake(t *testing.T, a *account, size int64) {
+	t.Helper()
+	began := time.Now()
+	if _, err := a.take(t.Context(), size); rpc.FromError(err).Reason != rpc.Overloaded {
+		t.Errorf("got %v, expected a refusal", err)
+	}
+	if took := time.Since(began); took != budgetWait {
+		t.Errorf("it was refused after %v", took)
+	}
+}
+
+func TestBudgetOfAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(100, 60)
+		one, two, three := b.account(nil), b.account(nil), b.account(nil)
+		first := taken(t, one, 60)
+		refusedTake(t, one, 1) // a connection has its share
+		second := taken(t, two, 40)
+		refusedTake(t, three, 1)
+		first.keep(30)
+		taken(t, three, 30)
+		refusedTake(t, three, 1)
+		first.keep(50) // never more than it had
+		two.end()
+		second.keep(0) // counts once
+		taken(t, three, 30)
+		refusedTake(t, b.account(nil), 11)
+		one.end()
+		taken(t, b.account(nil), 30)
+		taken(t, two, 10).keep(0) // ended: its answers are not sent, and hold nothing
+		if len(b.holding) != 2 {
+			t.Errorf("%d accounts hold memory, expected 2", len(b.holding))
+		}
+	})
+}
+
+// An answer waits for the memory of others.
+func TestBudgetWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(100, 100)
+		l := taken(t, b.account(nil), 100)
+		time.AfterFunc(time.Second, func() { l.keep(0) })
+		taken(t, b.account(nil), 100)
+	})
+}
+
+func TestBudgetOfCanceledCall(t *testing.T) {
+	t.Parallel()
+	b := newBudget(100, 100)
+	taken(t, b.account(nil), 100)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.account(nil).take(ctx, 1); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// During holds memory until the answer was written.
+func TestBudgetDuring(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBudget(freeBytes+1, freeBytes+1)
+		ctx, cancel := context.WithCancel(t.Context())
+		if err := b.during(ctx, freeBytes+1); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.during(ctx, freeBytes); err != nil {
+			t.Fatal(err) // small answers do not count
+		}
+		refusedTake(t, b.account(nil), 1)
+		cancel()
+		synctest.Wait()
+		taken(t, b.account(nil), freeBytes+1)
+	})
+}

@@ -1,0 +1,103 @@
+package frontend
+
+import (
+	"net"
+	"sync"
+	"sync/atomic"
+)
+
+// maxReadAhead is how much is read of a client while it does not take what is sent. Without a bound, calls that it
+// cancels would leave their answers behind.
+const maxReadAhead = 256 << 10
+
+// apiListener is the API port, on which the memory of answers is counted for each connection.
+type apiListener struct {
+	net.Listener
+	budget *budget
+}
+
+// Accept implements net.Listener.
+func (l *apiListener) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	c := &apiConn{Conn: nc}
+	c.resumed.L = &c.mu
+	c.account = l.budget.account(c)
+	return c, nil
+}
+
+// apiConn is a connection to the API. One goroutine reads from it, and one writes to it.
+type apiConn struct {
+	net.Conn
+	account *account
+	sent    atomic.Int64 // bytes that the system took
+	writing atomic.Bool
+
+	ahead, seen int64 // bytes read since sent was seen; the reader's
+
+	paused  atomic.Bool // the reader waits
+	mu      sync.Mutex
+	resumed sync.Cond
+	closed  bool
+}
+
+// apiAddr is the address of a client, by which a call finds its connection.
+type apiAddr struct {
+	net.Addr
+	account *account
+}
+
+// RemoteAddr implements net.Conn.
+func (c *apiConn) RemoteAddr() net.Addr { return &apiAddr{c.Conn.RemoteAddr(), c.account} }
+
+// Read implements net.Conn.
+func (c *apiConn) Read(b []byte) (int, error) {
+	if sent := c.sent.Load(); sent != c.seen || !c.writing.Load() {
+		c.seen, c.ahead = sent, 0
+	} else if c.ahead >= maxReadAhead {
+		c.pause()
+	}
+	n, err := c.Conn.Read(b)
+	c.ahead += int64(n)
+	return n, err
+}
+
+// pause returns when the client has taken something.
+func (c *apiConn) pause() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paused.Store(true)
+	defer c.paused.Store(false)
+	for c.writing.Load() && !c.closed {
+		c.resumed.Wait()
+	}
+}
+
+// Write implements net.Conn.
+func (c *apiConn) Write(b []byte) (int, error) {
+	c.writing.Store(true)
+	n, err := c.Conn.Write(b)
+	c.sent.Add(int64(n))
+	c.writing.Store(false)
+	if c.paused.Load() {
+		c.resume(false)
+	}
+	return n, err
+}
+
+func (c *apiConn) resume(closed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.closed = c.closed || closed
+	c.resumed.Signal()
+}
+
+// Close implements net.Conn.
+func (c *apiConn) Close() error {
+	err := c.Conn.Close()
+	c.resume(true)
+	c.account.end()
+	return err
+}
