@@ -106,15 +106,16 @@ func (s *keySet) client(self Peer, check func(server Peer) error) *tls.Config {
 }
 
 // ConnectMember makes a TLS connection of conn, which was dialed to the member with the ID peer, and ties it to the
-// secret that verified it. In case of an error conn is closed.
-func (k *Keys) ConnectMember(ctx context.Context, conn net.Conn, self, peer string) (*tls.Conn, error) {
+// secret that verified it. In case of an error conn is closed. The protocols are those of ALPN.
+func (k *Keys) ConnectMember(ctx context.Context, conn net.Conn, self, peer string, protocols ...string) (*tls.Conn, error) {
 	tracked := k.Track(conn)
-	secured := tls.Client(tracked, k.MemberClient(self, peer))
+	config := k.MemberClient(self, peer)
+	config.NextProtos = protocols
+	secured := tls.Client(tracked, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = tracked.Close()
 		return nil, err
 	}
-	issuer, _ := strings.CutPrefix(secured.ConnectionState().PeerCertificates[0].Issuer.CommonName, authorityName)
-	k.bind(tracked, issuer)
+	k.bind(tracked, issuerOf(secured.ConnectionState().PeerCertificates[0]))
 	return secured, nil
 }

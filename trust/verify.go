@@ -55,11 +55,16 @@ func verify(chain []*x509.Certificate, authorities []*Authority, usage x509.ExtK
 	if reason != nil {
 		return Peer{}, reason
 	}
-	fingerprint, _ := strings.CutPrefix(chain[0].Issuer.CommonName, authorityName)
-	if len(fingerprint) != len("0123456789abcdef") || strings.Trim(fingerprint, "0123456789abcdef") != "" {
-		fingerprint = ""
+	return Peer{}, &StrangerError{Fingerprint: issuerOf(chain[0])}
+}
+
+// issuerOf returns the fingerprint of the secret that a leaf claims to be issued by, empty if it claims none.
+func issuerOf(leaf *x509.Certificate) string {
+	fingerprint, found := strings.CutPrefix(leaf.Issuer.CommonName, authorityName)
+	if !found || len(fingerprint) != 16 || strings.Trim(fingerprint, "0123456789abcdef") != "" {
+		return ""
 	}
-	return Peer{}, &StrangerError{Fingerprint: fingerprint}
+	return fingerprint
 }
 
 // issued returns an error unless an authority in the pool issued the leaf for a use.

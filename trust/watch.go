@@ -1,0 +1,39 @@
+package trust
+
+import (
+	"context"
+	"time"
+)
+
+// WatchInterval is the time between two looks at the files of secrets and certificates.
+const WatchInterval = 2 * time.Second
+
+// Reloader is Keys or an OwnCertificate.
+type Reloader interface {
+	Reload() (changed bool, err error)
+}
+
+// Watch reloads r until ctx ends: at each interval, and when something arrives at now. It reports each change, and
+// each error once until the error is another.
+func Watch[T any](ctx context.Context, r Reloader, interval time.Duration, now <-chan T, report func(error)) {
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	last := ""
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-now:
+		case <-tick.C:
+		}
+		changed, err := r.Reload()
+		text := ""
+		if err != nil {
+			text = err.Error()
+		}
+		if changed || err != nil && text != last {
+			report(err)
+		}
+		last = text
+	}
+}
