@@ -8,10 +8,9 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// A node that has just started asks the others for their clocks itself. memberlist probes one
-// name a second, in turns, and after restarts most names are of earlier starts, which do not
-// answer: it could take long until a leader knows what time the others have, and without that
-// it grants itself nothing.
+// Each node asks the other members for their clocks. memberlist's own probes could carry them too, but an
+// acknowledgement of a probe is matched by a small number that recurs in every process, so that a recorded one
+// could be played back; and memberlist probes one name a second, most of which are of earlier starts after restarts.
 //
 // The question is its kind, a number of the asker's choice and the asker's ID; the answer is its
 // kind, that number and a wall clock in Unix milliseconds. Both are user messages of memberlist's.
@@ -29,14 +28,14 @@ type clockAsked struct {
 	at int64 // as clock.Reading counts Mono
 }
 
-// askClocks asks all voters that gossip, and forgets earlier questions: an answer that takes so long
+// askClocks asks all members that gossip, and forgets earlier questions: an answer that takes so long
 // says little.
 func (g *gossip) askClocks() {
 	asked := make(map[uint64]clockAsked)
 	to := make(map[uint64]memberlist.Address)
 	g.mu.Lock()
 	for id, p := range g.peers {
-		if _, voter := g.standing(id); voter && p.alive {
+		if member, _ := g.standing(id); member && p.alive {
 			number := rand.Uint64()
 			asked[number] = clockAsked{id: id, at: g.watch.Now().Mono}
 			to[number] = memberlist.Address{Addr: p.meta.Gossip, Name: p.meta.gossipName()}
@@ -76,9 +75,12 @@ func (g *gossip) NotifyMsg(message []byte) {
 		q, ours := g.asked[number]
 		delete(g.asked, number)
 		g.mu.Unlock()
-		if ours {
+		if !ours {
+			return
+		}
+		if member, voter := g.standing(q.id); member {
 			wall := int64(binary.BigEndian.Uint64(message[questionHead:])) //nolint:gosec // likewise
-			g.watch.ObservePeer(q.id, wall, time.Duration(g.watch.Now().Mono-q.at)*time.Millisecond)
+			g.watch.ObserveMember(q.id, wall, time.Duration(g.watch.Now().Mono-q.at)*time.Millisecond, voter)
 		}
 	}
 }

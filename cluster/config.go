@@ -82,7 +82,7 @@ type Timing struct {
 	Heartbeat time.Duration
 	// LeaderLease is how long a leader goes on without hearing from a majority (400 ms).
 	LeaderLease time.Duration
-	// GossipProbe is the interval of gossip probes, and so of clock comparisons (1 s).
+	// GossipProbe is the interval of gossip probes, and of clock comparisons, which are at most 1 s apart (1 s).
 	GossipProbe time.Duration
 	// Reconcile is the interval of the leader's look at the membership (2 s); it looks also whenever somebody comes or goes.
 	Reconcile time.Duration

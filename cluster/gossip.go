@@ -36,7 +36,6 @@ type gossip struct {
 	watch  *clock.Watch
 	logger *slog.Logger
 	self   func() meta
-	stats  func() peerStats
 
 	standing func(id string) (member, voter bool) // in the Raft configuration
 
@@ -55,20 +54,12 @@ type gossip struct {
 type peerInfo struct {
 	meta  meta
 	alive bool
-	stats peerStats // as it said last
-	own   peerStats // of this node, at that moment; zero if the node has said nothing
 }
 
-// peerStats is what a node tells of its log, for its promotion.
-type peerStats struct {
-	lastIndex, lastTerm uint64
-	lastContact         time.Duration
-}
-
-func newGossip(cfg *Config, self func() meta, stats func() peerStats, standing func(string) (member, voter bool)) *gossip {
+func newGossip(cfg *Config, self func() meta, standing func(string) (member, voter bool)) *gossip {
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
-		watch: cfg.Watch, logger: cfg.Logger, self: self, stats: stats, standing: standing,
+		watch: cfg.Watch, logger: cfg.Logger, self: self, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
@@ -96,7 +87,6 @@ func (g *gossip) open(cfg *Config) error {
 	mc.Events = g
 	mc.Alive = g
 	mc.Merge = g
-	mc.Ping = g
 	list, err := memberlist.Create(mc)
 	if err != nil {
 		return fmt.Errorf("gossip: %w", err)

@@ -12,17 +12,19 @@ import (
 // member's address. Who lies within these bounds is not found out.
 type guarded struct {
 	Transport
-	bounds  func() bounds
-	ready   <-chan struct{} // closed when bounds may be called
-	consume chan raft.RPC
-	closed  chan struct{}
-	once    sync.Once
-	wg      sync.WaitGroup
+	bounds func() bounds
+	ready  <-chan struct{} // closed when bounds may be called
+	// appended is called with each answer to entries that did not fail.
+	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
+	consume  chan raft.RPC
+	closed   chan struct{}
+	once     sync.Once
+	wg       sync.WaitGroup
 }
 
-func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds) *guarded {
+func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds, appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse)) *guarded {
 	g := &guarded{
-		Transport: inner, ready: ready, bounds: bounds,
+		Transport: inner, ready: ready, bounds: bounds, appended: appended,
 		consume: make(chan raft.RPC), closed: make(chan struct{}),
 	}
 	g.wg.Go(g.run)
@@ -106,7 +108,16 @@ func (g *guarded) RequestPreVote(id raft.ServerID, target raft.ServerAddress, ar
 // AppendEntries implements raft.Transport.
 func (g *guarded) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	err := g.Transport.AppendEntries(id, target, args, resp)
-	return g.answered(err, resp.Term)
+	if err = g.answered(err, resp.Term); err == nil {
+		g.appended(id, args, resp)
+	}
+	return err
+}
+
+// AppendEntriesPipeline implements raft.Transport. A wedged pipeline looks healthy (hashicorp/raft#612), and its answers
+// would pass unchecked and unobserved.
+func (*guarded) AppendEntriesPipeline(raft.ServerID, raft.ServerAddress) (raft.AppendPipeline, error) {
+	return nil, raft.ErrPipelineReplicationNotSupported
 }
 
 // InstallSnapshot implements raft.Transport.

@@ -170,7 +170,8 @@ func TestAnswersInAbsurdTermAreRefused(t *testing.T) {
 	ready := make(chan struct{})
 	close(ready)
 	const wall = 1_800_000_000_000
-	g := newGuarded(inner, ready, func() bounds { return bounds{term: 7, wall: wall} })
+	g := newGuarded(inner, ready, func() bounds { return bounds{term: 7, wall: wall} },
+		func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {})
 	defer g.Close()
 	var said uint64
 	go func() {

@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 )
 
@@ -62,13 +61,15 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 		t.Fatal(err)
 	}
 	n.gossip.learn(m, true)
-	n.gossip.mu.Lock()
-	p := n.gossip.peers[m.ID]
-	p.own = n.stats()
-	p.stats = p.own
-	n.gossip.peers[m.ID] = p
-	n.gossip.mu.Unlock()
+	n.acknowledges(m.ID, n.raft.LastIndex())
 	return n, m.ID
+}
+
+// acknowledges lets a follower answer that it has all entries up to the last one, as if all were committed.
+func (n *Node) acknowledges(id string, last uint64) {
+	n.replicated.observe(raft.ServerID(id),
+		&raft.AppendEntriesRequest{Term: n.Term(), PrevLogEntry: last, LeaderCommitIndex: n.CommitIndex()},
+		&raft.AppendEntriesResponse{Term: n.Term(), Success: true}, n.gossip.mono())
 }
 
 // due makes the promotion due. Call it while a change is in progress.
@@ -93,38 +94,71 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(*peerInfo){
-		"dead":         func(p *peerInfo) { p.alive = false },
-		"nonvoter":     func(p *peerInfo) { p.meta.Nonvoter = true },
-		"not heard":    func(p *peerInfo) { p.own = peerStats{} },
-		"silent":       func(p *peerInfo) { p.stats.lastContact = mostSilent + 1 },
-		"another term": func(p *peerInfo) { p.stats.lastTerm-- },
-		"behind":       func(p *peerInfo) { p.stats.lastIndex = 0 },
+		"dead":     func(p *peerInfo) { p.alive = false },
+		"nonvoter": func(p *peerInfo) { p.meta.Nonvoter = true },
 	} {
 		changed := p
-		changed.own.lastIndex += mostBehind
-		if !changed.fit() {
-			t.Fatal("not fit")
-		}
-		if change(&changed); changed.fit() {
+		change(&changed)
+		n.gossip.mu.Lock()
+		n.gossip.peers[id] = changed
+		n.gossip.mu.Unlock()
+		if n.fit(raft.ServerID(id)) {
 			t.Errorf("fit() = true for %s", name)
+		}
+	}
+	n.gossip.mu.Lock()
+	n.gossip.peers[id] = p
+	n.gossip.mu.Unlock()
+	if !n.fit(raft.ServerID(id)) {
+		t.Error("fit() = false for a live node that replicates")
+	}
+}
+
+// A node becomes a voter only if this leader saw it acknowledge entries, in this term and not long ago.
+func TestOnlyReplicationIsObserved(t *testing.T) {
+	t.Parallel()
+	const now = time.Hour
+	entries := make([]*raft.Log, 3)
+	for name, c := range map[string]struct {
+		args    raft.AppendEntriesRequest
+		resp    raft.AppendEntriesResponse
+		later   time.Duration
+		term    uint64
+		follows bool
+	}{
+		"all":            {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900, LeaderCommitIndex: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3, follows: true},
+		"nearly all":     {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 647, Entries: entries, LeaderCommitIndex: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3, follows: true},
+		"behind":         {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 649, LeaderCommitIndex: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3},
+		"heartbeat":      {args: raft.AppendEntriesRequest{Term: 3}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3},
+		"refused":        {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900}, resp: raft.AppendEntriesResponse{Term: 3, LastLog: 900}, term: 3},
+		"another answer": {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900}, resp: raft.AppendEntriesResponse{Term: 2, Success: true}, term: 3},
+		"earlier term":   {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 4},
+		"long ago":       {args: raft.AppendEntriesRequest{Term: 3, PrevLogEntry: 900}, resp: raft.AppendEntriesResponse{Term: 3, Success: true}, term: 3, later: mostSilent + 1},
+	} {
+		var r replication
+		r.observe("a", &c.args, &c.resp, now)
+		if got := r.follows("a", c.term, now+c.later); got != c.follows {
+			t.Errorf("%s: follows() = %t", name, got)
+		}
+		if r.follows("b", c.term, now) {
+			t.Errorf("%s: another node follows", name)
 		}
 	}
 }
 
-// Acknowledgements come every few seconds. A leader that appends much meanwhile compares with its log of then.
+// A busy leader commits much between two answers. It compares with what was committed when it sent the entries.
 func TestNonvoterOfBusyLeaderIsFit(t *testing.T) {
 	t.Parallel()
-	n, id := withNonvoter(t, newRemovals())
-	p, _ := n.gossip.peer(id)
-	node, ack, own := &memberlist.Node{Meta: p.meta.encode()}, n.gossip.AckPayload(), n.stats()
-	n.gossip.NotifyPingComplete(node, 0, ack)
-	n.gossip.stats = func() peerStats { return peerStats{lastIndex: own.lastIndex + 100*mostBehind, lastTerm: own.lastTerm} }
-	if p, _ := n.gossip.peer(id); !p.fit() {
-		t.Errorf("fit() = false for %+v, want a nonvoter that lacked nothing when it answered", p)
+	var r replication
+	for _, last := range []uint64{1_000, 100_000} {
+		r.observe("a", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: last, LeaderCommitIndex: last}, &raft.AppendEntriesResponse{Term: 1, Success: true}, 0)
+		if !r.follows("a", 1, 0) {
+			t.Errorf("follows() = false for one that has all %d entries", last)
+		}
 	}
-	n.gossip.NotifyPingComplete(node, 0, ack)
-	if p, _ := n.gossip.peer(id); p.fit() {
-		t.Errorf("fit() = true for %+v, want one that is behind", p)
+	r.observe("a", &raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1_000, LeaderCommitIndex: 100_000}, &raft.AppendEntriesResponse{Term: 1, Success: true}, 0)
+	if r.follows("a", 1, 0) {
+		t.Error("follows() = true for one that is behind")
 	}
 }
 
@@ -221,5 +255,34 @@ func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 	}
 	if v := n.judge(hello{From: p.meta, To: n.ID()}); !errors.Is(v.err(), ErrRemoved) {
 		t.Errorf("judge() of a removed member = %v, want ErrRemoved", v.err())
+	}
+}
+
+// Whoever reaches the gossip port can name nodes, but only a node that replicates gets a vote.
+func TestForgedNodesGetNoVote(t *testing.T) {
+	t.Parallel()
+	mem := raft.NewInmemStore()
+	n := openAlone(t, mem, mem, func(c *Config) { c.Timing.Reconcile, c.Timing.Stabilization = time.Hour, time.Nanosecond })
+	t.Cleanup(func() { _ = n.Close(context.Background()) })
+	untilLeader(t, n)
+	for range 3 {
+		m := someMeta()
+		m.Cluster = ""
+		n.gossip.learn(m, true)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for reconciled := 0; reconciled < 10 && time.Now().Before(deadline); { // each makes one change
+		if others, _ := n.otherVoters(); len(others) > 0 {
+			t.Fatalf("forged nodes %v became voters", others)
+		}
+		if err := n.change(n.reconcile); err == nil {
+			reconciled++
+		}
+	}
+	if servers := n.servers(); len(servers) != 4 {
+		t.Errorf("%d servers, want the forged nodes among them", len(servers))
+	}
+	if _, err := n.Propose(t.Context(), []byte("x")); err != nil {
+		t.Error(err)
 	}
 }

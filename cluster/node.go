@@ -38,6 +38,7 @@ type Node struct {
 
 	notify     chan bool
 	leads      atomic.Uint64               // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
+	replicated replication                 // by the followers, while leading
 	answered   atomic.Value                // the raft.ServerID of who answered Verify last
 	handedOver time.Time                   // when it last transferred leadership for its clock; while leading only
 	changing   chan struct{}               // has room for one: taken while the membership changes, see change
@@ -81,7 +82,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	if len(n.meta().encode()) > maxMeta-100 {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", len(n.meta().encode()), maxMeta-100)
 	}
-	n.gossip = newGossip(&n.cfg, n.meta, n.stats, n.standing)
+	n.gossip = newGossip(&n.cfg, n.meta, n.standing)
 	if cfg.Storage != nil {
 		n.store, err = storage.Guard(*cfg.Storage, n.id, n.Fail)
 	} else {
@@ -119,7 +120,9 @@ func (n *Node) openRaft() error {
 		})
 		trans = n.network
 	}
-	trans = newGuarded(trans, n.opened, n.bounds)
+	trans = newGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
+		n.replicated.observe(id, args, resp, n.gossip.mono())
+	})
 	r, err := n.newRaft(trans)
 	if err != nil {
 		return errors.Join(fmt.Errorf("raft: %w", err), trans.Close())

@@ -12,15 +12,16 @@ import (
 
 // watch looks after the clock, the disk, this node's own membership, and what is left of others'.
 func (n *Node) watch() {
-	second := time.NewTicker(time.Second)
-	defer second.Stop()
+	tick := time.NewTicker(min(time.Second, n.cfg.Timing.GossipProbe))
+	defer tick.Stop()
 	var write stall
+	ask := true
 	for {
 		changed := n.LeaderChanged() // a new leader wants to know at once whether it is the only voter
 		n.cfg.Watch.Update()
 		others, need := n.otherVoters()
 		n.cfg.Watch.SetAlone(len(others)+need == 0) // a node that does not vote needs others
-		if !n.cfg.Watch.Settled() {
+		if ask || !n.cfg.Watch.Settled() {
 			n.gossip.askClocks()
 		}
 		if d := write.lasts(n.store.Writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
@@ -38,8 +39,10 @@ func (n *Node) watch() {
 		select {
 		case <-n.ctx.Done():
 			return
-		case <-second.C:
+		case <-tick.C:
+			ask = true
 		case <-changed:
+			ask = false
 		}
 	}
 }
