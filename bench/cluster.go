@@ -129,7 +129,7 @@ func (m *member) ready(ctx context.Context) error {
 
 // with calls do with a connection to the member's API.
 func (m *member) with(do func(*grpc.ClientConn) error) error {
-	conn, err := load.Dial(m.api)
+	conn, err := load.Dial(m.api, load.Access{})
 	if err != nil {
 		return err
 	}

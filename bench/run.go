@@ -40,7 +40,7 @@ func loadTurn(callers []load.Caller) turn {
 
 // overOne returns clients that share one connection.
 func overOne(address string, clients int, started *closers, caller func(*grpc.ClientConn) load.Caller) ([]load.Caller, error) {
-	conn, err := load.Dial(address)
+	conn, err := load.Dial(address, load.Access{})
 	if err != nil {
 		return nil, err
 	}

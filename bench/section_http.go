@@ -31,7 +31,7 @@ func plainHTTP() section {
 		turn := func(name, against, address, method, path string) contender {
 			callers := make([]load.Caller, clients)
 			for i := range callers {
-				c := load.NewHTTP(address, method, path, 1, callTimeout)
+				c := load.NewHTTP(address, method, path, 1, callTimeout, load.Access{})
 				started.add(func() error { c.Close(); return nil })
 				callers[i] = c
 			}

@@ -37,7 +37,7 @@ func startup() section {
 // firstIDs returns a turn in which each call has a new connection.
 func firstIDs(address string) turn {
 	return loadTurn([]load.Caller{load.CallerFunc(func(ctx context.Context, got *load.Receipt) error {
-		conn, err := load.Dial(address)
+		conn, err := load.Dial(address, load.Access{})
 		if err != nil {
 			return err
 		}

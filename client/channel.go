@@ -36,9 +36,8 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 	ch.resolver.ResolveNowCallback = func(resolver.ResolveNowOptions) { m.changed() }
 	ch.resolver.InitialState(addresses(seeds))
 	config := fmt.Sprintf(`{"loadBalancingConfig": [{%q: {}}], "healthCheckConfig": {"serviceName": %q}}`, balancerName, service)
-	conn, err := grpc.NewClient("snowraft:///cluster", append([]grpc.DialOption{
+	conn, err := grpc.NewClient("snowraft:///cluster", slices.Concat(o.calls, []grpc.DialOption{
 		grpc.WithResolvers(ch.resolver),
-		grpc.WithTransportCredentials(o.credentials),
 		grpc.WithDefaultServiceConfig(config),
 		grpc.WithDisableServiceConfig(), // of DNS
 		grpc.WithDisableRetry(),         // caller knows reasons, gRPC only codes
@@ -49,7 +48,7 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 		}),
 		// Members refuse more often than every 5 s.
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second, PermitWithoutStream: true}),
-	}, o.dial...)...)
+	}, o.dial)...)
 	if err != nil {
 		stop()
 		return nil, fmt.Errorf("client: %w", err)

@@ -146,7 +146,7 @@ func (e *Error) part() (text string) {
 func (e *Error) Is(target error) bool {
 	c, ok := target.(condition)
 	if !ok {
-		return false
+		return e.Unsent && errors.Is(e.from, target)
 	}
 	if c == ErrUnavailable {
 		return e.code == codes.Unavailable

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // mostNamed is how many addresses a message names.
@@ -74,9 +76,9 @@ func plain(message string) string {
 	case strings.Contains(message, "looked like an HTTP/1.1 header"):
 		return "what answers there speaks HTTP/1.1: expected the port for gRPC, 7700 by default"
 	case strings.Contains(message, "first record does not look like a TLS handshake"):
-		return "what answers there speaks no TLS"
+		return rpc.ErrNoTLS.Error()
 	case strings.Contains(message, "error reading server preface: EOF"):
-		return "what answers there closes the connection at once: perhaps it expects TLS, or is no member"
+		return "the connection was closed at once; possibly this is a TLS port, which needs a token, a CA or credentials"
 	case foreign(message):
 		message, _, _ = strings.Cut(strings.TrimPrefix(message, foreignStatus), ";")
 		return "not a Snowraft member (possibly a proxy): " + message

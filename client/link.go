@@ -2,18 +2,22 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"net"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 // connectLimit is the longest that a member may take to accept a connection.
@@ -24,6 +28,8 @@ type unsent struct{ error }
 
 func (u unsent) GRPCStatus() *status.Status { return status.New(codes.Unavailable, u.Error()) }
 
+func (u unsent) Unwrap() error { return u.error }
+
 var (
 	errSilent = errors.New("no connection in time")
 	errNotAPI = errors.New("connected, but no API answers at this address")
@@ -32,22 +38,24 @@ var (
 // link is a connection to one member.
 type link struct {
 	*grpc.ClientConn
-	dialed atomic.Pointer[error] // result of the last dial
+	addr   string
+	access *access
+	dialed atomic.Pointer[error] // result of the last dial and handshake
 }
 
 func newLink(addr string, o *options) (l *link, err error) {
-	l = new(link)
+	l = &link{addr: addr, access: &o.access}
 	dial := func(ctx context.Context, addr string) (net.Conn, error) { // resolves names, and tries all of their addresses
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
 		l.dialed.Store(&err)
 		return conn, err
 	}
-	l.ClientConn, err = grpc.NewClient("passthrough:///"+addr, append([]grpc.DialOption{
-		grpc.WithTransportCredentials(o.credentials),
+	l.ClientConn, err = grpc.NewClient("passthrough:///"+addr, slices.Concat(o.calls, []grpc.DialOption{
+		grpc.WithTransportCredentials(watched{o.credentials, &l.dialed}),
 		grpc.WithDisableRetry(), // as in newChannel
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)),
 		grpc.WithContextDialer(dial),
-	}, o.dial...)...)
+	}, o.dial)...)
 	return l, err
 }
 
@@ -70,6 +78,8 @@ func (l *link) ready(ctx context.Context) error {
 		}
 		if err := l.dialed.Load(); err != nil && *err != nil {
 			why = innermost(*err)
+		} else if why == errNotAPI && l.access.plain() && speaksTLS(ctx, l.addr) { //nolint:errorlint // the very error from above
+			why = rpc.ErrExpectsTLS
 		}
 		return unsent{why}
 	}
@@ -80,6 +90,9 @@ func innermost(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
 		return errSilent
 	}
+	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		return rpc.ErrNoTLS
+	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
 	}
@@ -87,4 +100,32 @@ func innermost(err error) error {
 		err = call.Err
 	}
 	return err
+}
+
+// watched are credentials that note the result of the last handshake.
+type watched struct {
+	credentials.TransportCredentials
+	result *atomic.Pointer[error]
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (w watched) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	conn, info, err := w.TransportCredentials.ClientHandshake(ctx, authority, raw)
+	w.result.Store(&err)
+	return conn, info, err
+}
+
+// Clone implements credentials.TransportCredentials.
+func (w watched) Clone() credentials.TransportCredentials {
+	return watched{w.TransportCredentials.Clone(), w.result}
+}
+
+// speaksTLS reports whether a TLS handshake succeeds there. Nothing is sent after it, so the certificate does not matter.
+func speaksTLS(ctx context.Context, addr string) bool {
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}} //nolint:gosec // see above
+	conn, err := dialer.DialContext(ctx, "tcp", addr)
+	if err == nil {
+		_ = conn.Close() // nothing was sent
+	}
+	return err == nil
 }

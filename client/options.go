@@ -1,14 +1,11 @@
 package client
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/snowraft/snowraft/internal/limits"
 )
@@ -20,16 +17,16 @@ const never time.Duration = math.MaxInt64
 type Option func(*options)
 
 type options struct {
-	timeout     time.Duration
-	hedge       time.Duration
-	credentials credentials.TransportCredentials
-	dial        []grpc.DialOption
-	hooks       Hooks
-	oneShot     bool
+	access
+	timeout time.Duration
+	hedge   time.Duration
+	dial    []grpc.DialOption
+	hooks   Hooks
+	oneShot bool
 }
 
 func newOptions(opts []Option) (options, error) {
-	o := options{timeout: limits.CallTimeout, hedge: never, credentials: insecure.NewCredentials()}
+	o := options{timeout: limits.CallTimeout, hedge: never}
 	for _, set := range opts {
 		set(&o)
 	}
@@ -38,10 +35,8 @@ func newOptions(opts []Option) (options, error) {
 		return o, fmt.Errorf("client: a timeout of %v: expected more than 0", o.timeout)
 	case o.hedge <= 0:
 		return o, fmt.Errorf("client: hedging after %v: expected more than 0", o.hedge)
-	case o.credentials == nil:
-		return o, errors.New("client: transport credentials must not be nil; omit the option for plain TCP")
 	}
-	return o, nil
+	return o, o.resolve()
 }
 
 // WithTimeout bounds calls whose context has no deadline; the default is 10 s. It covers
@@ -60,12 +55,6 @@ func WithHedging(after time.Duration) Option { return func(o *options) { o.hedge
 // has failed, unless one of them expects to answer in a moment, and [Error.Each] lists the reasons.
 // Streams are not supported, and [Client.Ready] connects as it does without this option.
 func WithOneShot() Option { return func(o *options) { o.oneShot = true } }
-
-// WithTransportCredentials secures the connections; without it they are plain TCP.
-// A member's certificate has to be valid for the host in its address.
-func WithTransportCredentials(c credentials.TransportCredentials) Option {
-	return func(o *options) { o.credentials = c }
-}
 
 // WithDialOptions adds options of gRPC to the connections: interceptors, a stats handler
 // such as OpenTelemetry's. They see each try of a call, in a context with the values of the caller who

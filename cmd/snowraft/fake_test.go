@@ -39,7 +39,7 @@ type fakeAPI struct {
 }
 
 // newFakeAPI serves a fake on a free port of the loopback interface.
-func newFakeAPI(t *testing.T) *fakeAPI {
+func newFakeAPI(t *testing.T, opts ...grpc.ServerOption) *fakeAPI {
 	t.Helper()
 	var lc net.ListenConfig
 	l, err := lc.Listen(t.Context(), "tcp", cli.Localhost+":0")
@@ -47,7 +47,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 		t.Fatal(err)
 	}
 	f := &fakeAPI{address: l.Addr().String(), next: 249709288400883713}
-	s := grpc.NewServer(grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
+	s := grpc.NewServer(append(opts, grpc.UnaryInterceptor(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 		f.mu.Lock()
 		f.calls = append(f.calls, req)
 		before := f.before
@@ -58,7 +58,7 @@ func newFakeAPI(t *testing.T) *fakeAPI {
 			}
 		}
 		return handle(ctx, req)
-	}))
+	}))...)
 	snowraftv1.RegisterIdServiceServer(s, f)
 	snowraftv1.RegisterLayoutServiceServer(s, f)
 	snowraftv1.RegisterWorkerServiceServer(s, f)

@@ -105,7 +105,7 @@ func TestHTTPCaller(t *testing.T) {
 	s.Start()
 	t.Cleanup(s.Close)
 	open := func(method, path string, count uint64, timeout time.Duration) *HTTP {
-		c := NewHTTP(s.Listener.Addr().String(), method, path, count, timeout)
+		c := NewHTTP(s.Listener.Addr().String(), method, path, count, timeout, Access{})
 		t.Cleanup(c.Close)
 		return c
 	}
@@ -161,7 +161,7 @@ func TestRedisCaller(t *testing.T) {
 		}
 	}()
 	t.Cleanup(func() { l.Close(); <-served })
-	c := NewRedis(l.Addr().String(), "key", 2, time.Minute)
+	c := NewRedis(l.Addr().String(), "key", 2, time.Minute, Access{})
 	defer c.Close()
 	for _, s := range []struct{ name, answer, want string }{
 		{"numbers", ":5\r\n:6\r\n", "2 [{5 6}]"},

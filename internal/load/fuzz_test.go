@@ -17,8 +17,8 @@ func FuzzAnswers(f *testing.F) {
 	f.Add([]byte("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n5\n\r\n0\r\n\r\n"))
 	f.Add([]byte("HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n\r\nCLOCK_BEHIND: by 5 s\n"))
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		redis := NewRedis("", "key", 2, time.Second)
-		plain := NewHTTP("", http.MethodGet, "/", 2, time.Second)
+		redis := NewRedis("", "key", 2, time.Second, Access{})
+		plain := NewHTTP("", http.MethodGet, "/", 2, time.Second, Access{})
 		for _, read := range []func(*bufio.Reader, *Receipt) error{redis.read, plain.read} {
 			for _, checked := range []bool{true, false} {
 				got := &Receipt{}

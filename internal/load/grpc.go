@@ -8,7 +8,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -16,10 +15,9 @@ import (
 )
 
 // Dial returns a connection to the API at host:port. It is made by the first call.
-func Dial(address string) (*grpc.ClientConn, error) {
+func Dial(address string, access Access) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+address,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)))
+		append(access.options(), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)))...)
 }
 
 // IDs calls GenerateIds, always with the same request.

@@ -25,12 +25,15 @@ type HTTP struct {
 }
 
 // NewHTTP returns a client that asks for count numbers at a path with its query.
-func NewHTTP(address, method, path string, count uint64, timeout time.Duration) *HTTP {
+func NewHTTP(address, method, path string, count uint64, timeout time.Duration, access Access) *HTTP {
 	request := fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: %s\r\n", method, path, address)
 	if method == http.MethodPost {
 		request = append(request, "Content-Length: 0\r\n"...)
 	}
-	return &HTTP{link: link{address: address, timeout: timeout}, request: append(request, "\r\n"...), count: count}
+	if access.Token != "" {
+		request = fmt.Appendf(request, "Authorization: Bearer %s\r\n", access.Token)
+	}
+	return &HTTP{link: link{address: address, timeout: timeout, access: access}, request: append(request, "\r\n"...), count: count}
 }
 
 // Call implements Caller.

@@ -15,6 +15,8 @@ import (
 type link struct {
 	address string
 	timeout time.Duration
+	access  Access
+	greet   func(net.Conn, *bufio.Reader) error // begins a connection; may be nil
 	conn    net.Conn
 	in      *bufio.Reader
 }
@@ -40,13 +42,14 @@ func (l *link) exchange(ctx context.Context, request []byte, read func(*bufio.Re
 }
 
 func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader) error) error {
+	fresh := false
 	if l.conn == nil {
 		dialer := net.Dialer{Timeout: l.timeout}
 		conn, err := dialer.DialContext(ctx, "tcp", l.address)
 		if err != nil {
 			return err
 		}
-		l.conn, l.in = conn, bufio.NewReader(conn)
+		l.conn, fresh = conn, true
 	}
 	conn := l.conn
 	if err := conn.SetDeadline(now().Add(l.timeout)); err != nil {
@@ -54,10 +57,28 @@ func (l *link) send(ctx context.Context, request []byte, read func(*bufio.Reader
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) }) // wakes it up
 	defer stop()
-	if _, err := conn.Write(request); err != nil {
+	if fresh {
+		if err := l.begin(ctx); err != nil {
+			l.Close()
+			return err
+		}
+	}
+	if _, err := l.conn.Write(request); err != nil {
 		return err
 	}
 	return read(l.in)
+}
+
+// begin makes a new connection ready for requests.
+func (l *link) begin(ctx context.Context) (err error) {
+	if l.conn, err = l.access.secure(ctx, l.conn, l.address); err != nil {
+		return err
+	}
+	l.in = bufio.NewReader(l.conn)
+	if l.greet == nil {
+		return nil
+	}
+	return l.greet(l.conn, l.in)
 }
 
 // Close closes the connection, if there is one.

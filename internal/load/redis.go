@@ -19,9 +19,14 @@ type Redis struct {
 
 // NewRedis returns a client that sends batch INCRs of a key at once, at least one,
 // as clients that pipeline do, and waits for all answers.
-func NewRedis(address, key string, batch int, timeout time.Duration) *Redis {
-	one := fmt.Appendf(nil, "*2\r\n$4\r\nINCR\r\n$%d\r\n%s\r\n", len(key), key)
-	return &Redis{link: link{address: address, timeout: timeout}, request: bytes.Repeat(one, batch), batch: batch}
+func NewRedis(address, key string, batch int, timeout time.Duration, access Access) *Redis {
+	l := link{address: address, timeout: timeout, access: access, greet: access.login}
+	return &Redis{link: l, request: bytes.Repeat(command("INCR", key), batch), batch: batch}
+}
+
+// command encodes a command with one argument.
+func command(name, argument string) []byte {
+	return fmt.Appendf(nil, "*2\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n", len(name), name, len(argument), argument)
 }
 
 // Call implements Caller.

@@ -38,6 +38,7 @@ type config struct {
 	duration, timeout time.Duration
 	rate              uint64
 	check             bool
+	access            cli.Access
 }
 
 // target is what a bench command asks. The rest is the same for all.
@@ -64,6 +65,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	} else {
 		cli.AddFlag(cmd, "Connection", cli.AddrFlag, "", addresses, help)
 	}
+	cli.AddAccessFlags(cmd)
 	cli.AddFlag(cmd, "Connection", "timeout", "", cli.DurationValue(&cfg.timeout, time.Millisecond, time.Hour), "longest time of a call")
 	cli.AddFlag(cmd, "", "clients", "c", cli.IntValue(&cfg.clients, 1, 100_000), "number of clients that call at the same time")
 	cli.AddFlag(cmd, "", "batch", "b", cli.IntValue(&cfg.batch, 1, target.batch), target.batchHelp)
@@ -73,6 +75,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
 		ctx, _, stop := a.Interruptible(ctx)
 		defer stop()
+		cfg.access = cli.AccessOf(cmd.Flags())
 		clients, err := target.open(ctx, cfg, args)
 		if err != nil {
 			return err

@@ -15,7 +15,7 @@ import (
 // it is measured.
 func eachMember(cfg config, ask func(*cli.Remote) error) error {
 	for _, address := range cfg.addresses {
-		r, err := cli.Dial([]string{address}, cfg.timeout)
+		r, err := cli.Dial([]string{address}, cfg.timeout, cfg.access)
 		if err != nil {
 			return err
 		}
@@ -30,6 +30,10 @@ func eachMember(cfg config, ask func(*cli.Remote) error) error {
 
 // dial makes one connection to each address, and the clients that share them.
 func (b *clients) dial(cfg config, caller func(*grpc.ClientConn) load.Caller) error {
+	access, err := cfg.load()
+	if err != nil {
+		return err
+	}
 	var conns []*grpc.ClientConn
 	b.close = func() {
 		for _, conn := range conns {
@@ -37,7 +41,7 @@ func (b *clients) dial(cfg config, caller func(*grpc.ClientConn) load.Caller) er
 		}
 	}
 	for _, address := range cfg.addresses {
-		conn, err := load.Dial(address)
+		conn, err := load.Dial(address, access)
 		if err != nil {
 			b.close()
 			return err
@@ -49,6 +53,22 @@ func (b *clients) dial(cfg config, caller func(*grpc.ClientConn) load.Caller) er
 		b.callers = append(b.callers, caller(conns[i%len(conns)]))
 	}
 	return nil
+}
+
+// client returns a Go client.
+func (c config) client() (*client.Client, error) {
+	options, err := c.access.Options()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(c.addresses, append(options, client.WithTimeout(c.timeout))...)
+}
+
+// load is the access of clients that are not the Go client.
+func (c config) load() (a load.Access, err error) {
+	a.Token = c.access.Token
+	a.TLS, err = c.access.Config()
+	return a, err
 }
 
 // batchOf is how many IDs or numbers a call asks for.
@@ -65,7 +85,7 @@ type clients struct {
 
 // share makes clients that are callers of one Go client.
 func (b *clients) share(cfg config, layout string) error {
-	c, err := client.New(cfg.addresses, client.WithTimeout(cfg.timeout))
+	c, err := cfg.client()
 	if err != nil {
 		return err
 	}

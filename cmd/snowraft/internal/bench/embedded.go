@@ -53,7 +53,7 @@ throughput. At the end, bench releases the workers.`,
 
 // embed makes clients that share one generator, once that has a window.
 func embed(ctx context.Context, a *cli.App, cfg config, layout string, lanes int) (*clients, error) {
-	c, err := client.New(cfg.addresses, client.WithTimeout(cfg.timeout))
+	c, err := cfg.client()
 	if err != nil {
 		return nil, err
 	}

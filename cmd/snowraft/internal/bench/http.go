@@ -38,6 +38,10 @@ numbers for duplicates: use --check=false for a sequence with a format.`,
 		noun: "numbers", port: cli.HTTPPort,
 		batch: limits.Texts, batchHelp: "IDs or numbers per request",
 		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
+			access, err := cfg.load()
+			if err != nil {
+				return nil, err
+			}
 			path, method, query := "/id", http.MethodGet, url.Values{}
 			if layout != snowflake.Default().Name() {
 				query.Set("layout", layout)
@@ -59,7 +63,7 @@ numbers for duplicates: use --check=false for a sequence with a format.`,
 				if len(query) > 0 {
 					full += "?" + query.Encode()
 				}
-				return load.NewHTTP(address, method, full, uint64(batch), cfg.timeout) //nolint:gosec // its flag is at least 1
+				return load.NewHTTP(address, method, full, uint64(batch), cfg.timeout, access) //nolint:gosec // its flag is at least 1
 			})
 		},
 	})

@@ -28,8 +28,12 @@ To measure a Redis server, use its address.`,
 		noun: "numbers", port: cli.RedisPort,
 		batch: maxPipeline, batchHelp: "INCR commands per pipeline",
 		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
+			access, err := cfg.load()
+			if err != nil {
+				return nil, err
+			}
 			return ownConnections(ctx, cfg, func(address string, batch int) closingCaller {
-				return load.NewRedis(address, args[0], batch, cfg.timeout)
+				return load.NewRedis(address, args[0], batch, cfg.timeout, access)
 			})
 		},
 	})

@@ -58,7 +58,7 @@ func (a *App) printError(err error) {
 		}
 	}
 	_, style := a.Terminal(a.Stderr)
-	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), strings.TrimRight(err.Error(), "\n"))
+	fmt.Fprintf(a.Stderr, "%s %s\n", style.Red("snowraft:"), hide(strings.TrimRight(err.Error(), "\n")))
 }
 
 // Exit prints err, if any, and returns the exit code.
@@ -73,7 +73,7 @@ func (a *App) Exit(err error) int {
 	if _, repeatable := errors.AsType[forNow](err); repeatable {
 		return ExitRepeatable
 	}
-	if failed, ok := errors.AsType[*client.Error](err); ok && failed.Repeatable() {
+	if failed, ok := errors.AsType[*client.Error](err); ok && failed.Repeatable() && transportHint(failed) == "" {
 		return ExitRepeatable
 	}
 	return ExitFailed

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -35,10 +36,10 @@ func (e *callError) Error() string {
 	each := e.failed.Each()
 	if len(each) > 1 {
 		tried := Map(func(f *client.Error) string { return f.Member + ": " + reason(f) }, each)
-		return fmt.Sprintf("no answer from any of %d members: %s", len(tried), strings.Join(tried, "; "))
+		return fmt.Sprintf("no answer from any of %d members: %s", len(tried), strings.Join(tried, "; ")) + transportHint(each[0])
 	}
 	if f := each[0]; f.Unsent {
-		return f.Member + ": " + reason(f) + "; start a member with \"snowraft serve\", or set --addr"
+		return f.Member + ": " + reason(f) + cmp.Or(transportHint(f), "; start a member with \"snowraft serve\", or set --addr")
 	}
 	return reason(each[0])
 }
@@ -87,6 +88,6 @@ func statusOf(err error) *statuspb.Status {
 	} else {
 		e = *rpc.FromError(err)
 	}
-	e.Message = strings.ToValidUTF8(e.Message, "\uFFFD")
+	e.Message = hide(strings.ToValidUTF8(e.Message, "\uFFFD"))
 	return e.GRPCStatus().Proto()
 }

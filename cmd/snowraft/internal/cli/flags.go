@@ -10,6 +10,9 @@ import (
 // EnvNote is the annotation of a flag that the environment can set too.
 const EnvNote = "snowraft_env"
 
+// insteadNote is the annotation of a flag whose variable does not count beside another flag.
+const insteadNote = "snowraft_instead"
+
 // EnvName returns the environment variable of a flag: data-dir is SNOWRAFT_DATA_DIR.
 func EnvName(flag string) string {
 	return "SNOWRAFT_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
@@ -21,7 +24,7 @@ func AddFlag(cmd *cobra.Command, group, name, short string, v *Value, help strin
 	if group != "" {
 		f.Annotations = map[string][]string{FlagGroup: {group}}
 	}
-	if v.Among != nil {
+	if v.Among != nil || v.Hidden != nil {
 		// The one error there is: it was registered before. VarPF has refused that.
 		_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(v.Among, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -48,14 +51,25 @@ func AddSetting(cmd *cobra.Command, group, name string, v *Value, help string) {
 	f.Annotations[EnvNote] = []string{EnvName(name)}
 }
 
+// instead lets a flag of the command line replace the variable of another one.
+func instead(cmd *cobra.Command, name, other string) {
+	cmd.Flags().Lookup(other).Annotations[insteadNote] = []string{name}
+}
+
 // Resolve fills in the settings that the command line does not give: from the
 // environment, else from the file, if there is one, whose entry returns a setting's
 // text and where it stands. Those found count as changed.
 func Resolve(flags *pflag.FlagSet, env func(string) string, entry func(name string) (text, where string, ok bool)) error {
 	var first error
+	replaced := map[string]bool{}
+	flags.VisitAll(func(f *pflag.Flag) {
+		for _, other := range f.Annotations[insteadNote] {
+			replaced[f.Name] = flags.Changed(other)
+		}
+	})
 	flags.VisitAll(func(f *pflag.Flag) {
 		names := f.Annotations[EnvNote]
-		if first != nil || f.Changed || len(names) == 0 {
+		if first != nil || f.Changed || len(names) == 0 || replaced[f.Name] {
 			return
 		}
 		// Empty is not set: there is no setting that can be empty, and container

@@ -128,6 +128,9 @@ func FlagError(cmd *cobra.Command, err error) error {
 
 // badValue says that the value given to a flag, under whatever name, is wrong.
 func badValue(name, text string, f *pflag.Flag) error {
+	if v, ok := f.Value.(*Value); ok && v.Hidden != nil {
+		return Usagef("%s: expected %s", name, Expected(f))
+	}
 	return Usagef("%s %q: expected %s", name, text, Expected(f))
 }
 

@@ -32,8 +32,12 @@ type Remote struct {
 }
 
 // Dial returns the cluster that the members at these addresses belong to. It connects when it is asked.
-func Dial(addresses []string, timeout time.Duration) (*Remote, error) {
-	c, err := client.New(addresses, client.WithOneShot(), client.WithTimeout(timeout))
+func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, error) {
+	options, err := access.Options()
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(addresses, append(options, client.WithOneShot(), client.WithTimeout(timeout))...)
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +60,9 @@ func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remot
 		"API addresses of members; the command tries each before it fails")
 	AddFlag(cmd, "Connection", "timeout", "", DurationValue(&timeout, time.Millisecond, time.Hour),
 		"longest time of a call, over all members that it tries")
+	AddAccessFlags(cmd)
 	return a.Command(cmd, func(ctx context.Context, out *Printer, args []string) error {
-		r, err := Dial(addresses, timeout)
+		r, err := Dial(addresses, timeout, AccessOf(cmd.Flags()))
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,12 @@ type Value struct {
 	Text    func() string
 	List    bool     // a YAML list is accepted for it
 	Among   []string // what shells offer for it
+	// Hidden returns the value of a secret, which Text, help and errors do not show; nil for other values.
+	Hidden func() string
 }
+
+// FileValue takes the path of a file.
+func FileValue(p *string) *Value { return TextValue(p, "FILE") }
 
 // Set implements pflag.Value.
 func (v *Value) Set(s string) error {

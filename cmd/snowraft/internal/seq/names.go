@@ -73,7 +73,7 @@ func existing(a *cli.App, cmd *cobra.Command, begin string) ([]string, cobra.She
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	addresses := cmd.Flags().Lookup(cli.AddrFlag).Value.String()
-	r, err := cli.Dial(strings.Split(addresses, ","), completionPatience)
+	r, err := cli.Dial(strings.Split(addresses, ","), completionPatience, cli.AccessOf(cmd.Flags()))
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -22,7 +22,7 @@ type devID struct {
 func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error {
 	var ids []devID
 	for _, m := range f.members {
-		issued, err := someIDs(ctx, m, 2)
+		issued, err := someIDs(ctx, m, cli.Access{}, 2)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
@@ -67,8 +67,8 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 }
 
 // someIDs asks a member for n IDs, over the network as any client does.
-func someIDs(ctx context.Context, m devMember, n uint32) ([]devID, error) {
-	r, err := cli.Dial([]string{m.APIAddr()}, cli.DefaultTimeout)
+func someIDs(ctx context.Context, m devMember, access cli.Access, n uint32) ([]devID, error) {
+	r, err := cli.Dial([]string{m.APIAddr()}, cli.DefaultTimeout, access)
 	if err != nil {
 		return nil, err
 	}

@@ -63,7 +63,7 @@ func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 	cmd.Flags().SortFlags = false
 	cli.AddSetting(cmd, "Gateway", membersFlag, cli.AddressesValue(&c.members, "10.0.0.1:7700,10.0.0.2:7700"), "API addresses of some members; the gateway learns of the others from these")
 	cli.AddSetting(cmd, "Gateway", "name", cli.TextValue(&c.Name, "NAME"), "human-readable name of this gateway (default: hostname)")
-	cli.AddSetting(cmd, "Gateway", configFlag, cli.TextValue(&c.configPath, "FILE"), "YAML file with settings; its keys are the names of these flags")
+	cli.AddSetting(cmd, "Gateway", configFlag, cli.FileValue(&c.configPath), "YAML file with settings; its keys are the names of these flags")
 	addNetworkFlags(cmd, &c.Config, true)
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
 		cli.AddSetting(cmd, "Logging", name, v, help)

@@ -1,0 +1,186 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// secured is a member of a secured cluster that takes one token.
+type secured struct {
+	*fake
+	of    *fakes
+	ca    *trust.Authority
+	token trust.Token
+	sent  atomic.Pointer[[]string] // authorization of the last call
+}
+
+func startSecured(t *testing.T, opts ...grpc.ServerOption) *secured {
+	t.Helper()
+	secret := trust.NewSecret()
+	keys, err := trust.NewKeys(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &secured{of: startFakes(t, 0), ca: secret.Authority(), token: trust.Token{ID: 7, Secret: trust.NewTokenSecret()}}
+	if len(opts) == 0 {
+		config := trust.ServerTLS{Keys: keys, MemberID: "a", Hosts: []string{"127.0.0.1"}, Now: time.Now}.Config()
+		opts = []grpc.ServerOption{grpc.Creds(credentials.NewTLS(config))}
+	}
+	s.fake = s.of.add("127.0.0.1:0", opts...)
+	s.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+		sent := metadata.ValueFromIncomingContext(ctx, "authorization")
+		s.sent.Store(&sent)
+		if len(sent) != 1 || !strings.HasPrefix(sent[0], "Bearer "+s.text("")) {
+			return nil, &rpc.Error{Code: codes.Unauthenticated, Message: "no token"}
+		}
+		return s.issue(req), nil
+	})
+	return s
+}
+
+// text is the text of the member's token with a pin.
+func (s *secured) text(pin string) string {
+	token := s.token
+	token.Pin = pin
+	return token.Text()
+}
+
+func (s *secured) pem(t *testing.T) []byte {
+	t.Helper()
+	return s.ca.PEM()
+}
+
+// plainly is the option of a server for plain TCP.
+var plainly = grpc.Creds(insecure.NewCredentials())
+
+func TestTokenWithPinIsAllThatClientsNeed(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t)
+	other := trust.NewSecret().Authority()
+	for name, options := range map[string][]Option{
+		"the pin":                    {WithToken(s.text(s.ca.Pin()))},
+		"a CA":                       {WithToken(s.text("")), WithCA(s.pem(t))},
+		"a CA and another pin":       {WithToken(s.text(other.Pin())), WithCA(s.pem(t))},
+		"two CAs":                    {WithToken(s.text("")), WithCA(append(other.PEM(), s.pem(t)...))},
+		"credentials and a pin":      {WithToken(s.text(other.Pin())), WithTransportCredentials(clientTLS(t, s.pem(t)))},
+		"the pin, of a one-shot one": {WithToken(s.text(s.ca.Pin())), WithOneShot()},
+	} {
+		if _, err := s.of.client(s.of.addrs(), options...).NextID(within(t, patience)); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, options := range map[string][]Option{
+		"the pin of another cluster": {WithToken(s.text(other.Pin()))},
+		"the CA of another cluster":  {WithToken(s.text("")), WithCA(other.PEM())},
+		"plain TCP":                  {WithToken(s.text(""))},
+	} {
+		s.sent.Store(nil)
+		_, err := s.of.client(s.of.addrs(), append(options, WithOneShot())...).NextID(within(t, patience))
+		if failed, ok := errors.AsType[*Error](err); !ok || !failed.Unsent || s.sent.Load() != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func clientTLS(t *testing.T, pem []byte) credentials.TransportCredentials {
+	t.Helper()
+	config, err := trust.ClientTLS{CA: pem}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return credentials.NewTLS(config)
+}
+
+// A refusal of the token is final: no member is asked again.
+func TestRefusedTokenIsFinal(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t)
+	c := s.of.client(s.of.addrs(), WithCA(s.pem(t)))
+	_, err := c.NextID(within(t, patience))
+	if failed, ok := errors.AsType[*Error](err); !ok || failed.code != codes.Unauthenticated || failed.Repeatable() || s.asked.Load() != 1 {
+		t.Errorf("%d calls: %v", s.asked.Load(), err)
+	}
+}
+
+// elsewhere is a connection to another host.
+type elsewhere struct{ net.Conn }
+
+func (elsewhere) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 7700} }
+
+// Clear text carries a token to this host only, unless the caller says that something else encrypts.
+func TestTokenInClearTextStaysOnThisHost(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, plainly)
+	token := WithToken(s.text(""))
+	away := WithDialOptions(grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", addr)
+		return elsewhere{conn}, err
+	}))
+	for name, options := range map[string][]Option{
+		"to this host":              {token},
+		"to another host, on order": {token, away, WithTransportCredentials(insecure.NewCredentials())},
+	} {
+		for _, more := range [][]Option{nil, {WithOneShot()}} {
+			if _, err := s.of.client(s.of.addrs(), append(more, options...)...).NextID(within(t, patience)); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	for _, more := range [][]Option{nil, {WithOneShot()}} {
+		s.sent.Store(nil)
+		_, err := s.of.client(s.of.addrs(), append(more, token, away)...).NextID(within(t, time.Second))
+		if err == nil || s.sent.Load() != nil {
+			t.Errorf("the token was sent to another host: %v", err)
+		}
+		t.Log(err)
+	}
+}
+
+func TestWrongTransportIsNamed(t *testing.T) {
+	t.Parallel()
+	tlsPort, plainPort := startSecured(t), startSecured(t, plainly)
+	for _, c := range []struct {
+		of   *secured
+		want error
+		opts []Option
+	}{
+		{tlsPort, rpc.ErrExpectsTLS, nil},
+		{plainPort, rpc.ErrNoTLS, []Option{WithCA(plainPort.pem(t))}},
+	} {
+		_, err := c.of.of.client(c.of.of.addrs(), append(c.opts, WithOneShot())...).NextID(within(t, patience))
+		if !errors.Is(err, c.want) || !errors.Is(err, ErrUnavailable) {
+			t.Errorf("the error is %v, want %v", err, c.want)
+		}
+	}
+}
+
+func TestAccessOptionsThatContradict(t *testing.T) {
+	t.Parallel()
+	text := trust.Token{ID: 7, Secret: trust.NewTokenSecret()}.Text()
+	pem := trust.NewSecret().Authority().PEM()
+	for name, options := range map[string][]Option{
+		"a token with a letter less": {WithToken(text[:len(text)-1])},
+		"a CA that is none":          {WithCA([]byte("nothing"))},
+		"a CA beside credentials":    {WithCA(pem), WithTransportCredentials(insecure.NewCredentials())},
+	} {
+		_, err := New([]string{"a"}, options...)
+		if err == nil || strings.Contains(err.Error(), text[:20]) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

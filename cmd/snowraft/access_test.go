@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// securedAPI is a fake of a secured member, and what its last caller proved.
+type securedAPI struct {
+	*fakeAPI
+	dir    string
+	secret trust.Secret
+	token  string // with the pin
+	bare   string // without
+	caller atomic.Pointer[string]
+}
+
+func newSecuredAPI(t *testing.T) *securedAPI {
+	t.Helper()
+	s := &securedAPI{dir: t.TempDir(), secret: trust.NewSecret()}
+	keys, err := trust.NewKeys(s.secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := trust.ServerTLS{Keys: keys, MemberID: "a", Hosts: []string{cli.Localhost}, Now: time.Now}.Config()
+	s.fakeAPI = newFakeAPI(t, grpc.Creds(credentials.NewTLS(config)))
+	s.first(func(ctx context.Context) error {
+		caller := strings.Join(metadata.ValueFromIncomingContext(ctx, "authorization"), ", ")
+		if p, ok := peer.FromContext(ctx); ok {
+			if info, ok := p.AuthInfo.(credentials.TLSInfo); ok && keys.PeerOf(info.State).Role == trust.RoleAdmin {
+				caller = "admin"
+			}
+		}
+		s.caller.Store(&caller)
+		return nil
+	})
+	token := trust.Token{ID: 17, Secret: trust.NewTokenSecret()}
+	s.bare = token.Text()
+	token.Pin = s.secret.Authority().Pin()
+	s.token = token.Text()
+	return s
+}
+
+// file writes a file of the test and returns its path.
+func (s *securedAPI) file(t *testing.T, name, content string) string {
+	t.Helper()
+	path := filepath.Join(s.dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestCommandsProveThemselves(t *testing.T) {
+	t.Parallel()
+	s := newSecuredAPI(t)
+	secret := s.file(t, "secret", s.secret.Line()+"\n")
+	ca := s.file(t, "ca.pem", string(s.secret.Authority().PEM()))
+	bearer := "Bearer " + s.token
+	for name, c := range map[string]struct {
+		environ map[string]string
+		args    []string
+		want    string
+	}{
+		"a token":                            {nil, []string{"--token", s.token}, bearer},
+		"a token of the environment":         {map[string]string{"SNOWRAFT_TOKEN": s.token}, nil, bearer},
+		"a CA":                               {nil, []string{"--ca-file", ca, "--token", s.bare}, "Bearer " + s.bare},
+		"a CA alone":                         {nil, []string{"--ca-file", ca}, ""},
+		"the secret":                         {nil, []string{"--secret-file", secret}, "admin"},
+		"the secret, before the variable":    {map[string]string{"SNOWRAFT_TOKEN": s.token}, []string{"--secret-file", secret}, "admin"},
+		"a token, before the variable":       {map[string]string{"SNOWRAFT_SECRET_FILE": secret}, []string{"--token", s.token}, bearer},
+		"a token, before that of a variable": {map[string]string{"SNOWRAFT_TOKEN": s.bare}, []string{"--token", s.token}, bearer},
+	} {
+		s.caller.Store(nil)
+		a := newTestApp()
+		if c.environ != nil {
+			a.Environ = c.environ
+		}
+		args := append([]string{"id", "--addr", s.address}, c.args...)
+		if code := run(t.Context(), a.Host, args); code != cli.ExitDone || s.caller.Load() == nil || *s.caller.Load() != c.want {
+			t.Errorf("%s: exit code %d, %s", name, code, a.Err.String())
+		}
+	}
+}
+
+func TestWrongTransportIsExplained(t *testing.T) {
+	t.Parallel()
+	s, open := newSecuredAPI(t), newFakeAPI(t)
+	for _, c := range []struct{ address, want, token string }{
+		{s.address, s.address + ": the port expects TLS; set --token, --ca-file or --secret-file", ""},
+		{open.address, open.address + ": the port does not speak TLS; omit --token, --ca-file and --secret-file, or secure the member", s.token},
+	} {
+		args := []string{"status", "--addr", c.address}
+		if c.token != "" {
+			args = append(args, "--token", c.token)
+		}
+		if _, stderr, code := command(t, args...); code != cli.ExitFailed || stderr != "snowraft: "+c.want+"\n" {
+			t.Errorf("exit code %d, %q, want %q", code, stderr, c.want)
+		}
+	}
+}
+
+// A token and a secret that somebody put where they do not belong are not repeated on the terminal.
+func TestErrorsHideTokensAndSecrets(t *testing.T) {
+	t.Parallel()
+	token := trust.Token{ID: 17, Secret: trust.NewTokenSecret()}.Text()
+	line := trust.NewSecret().Line()
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte(line[:len(line)-1]+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"id", token},
+		{"id", "--token", token[:len(token)-1]},
+		{"id", "--token=" + token + "x"},
+		{"id", "--addr", token},
+		{"id", "--count", line},
+		{"id", "--secret-file", file},
+		{"id", "--token", token, "--secret-file", file},
+		{"status", "--ca-file", file},
+		{"serve", line},
+		{"seq", "get", token, token},
+		{token},
+		{"id", "--" + token},
+	} {
+		_, stderr, code := command(t, args...)
+		if code != cli.ExitUsage || strings.Contains(stderr, token[12:40]) || strings.Contains(stderr, line[20:40]) {
+			t.Errorf("snowraft %s: exit code %d, %s", args[0], code, stderr)
+		}
+	}
+	a := newTestApp()
+	a.Environ = map[string]string{"SNOWRAFT_TOKEN": token + "x"}
+	if code := run(t.Context(), a.Host, []string{"id"}); code != cli.ExitUsage || strings.Contains(a.Err.String(), token[12:40]) {
+		t.Errorf("exit code %d, %s", code, a.Err.String())
+	}
+}

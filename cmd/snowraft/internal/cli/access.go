@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"crypto/tls"
+	"errors"
+	"os"
+	"regexp"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// The flags of an Access.
+const (
+	tokenFlag  = "token"
+	caFlag     = "ca-file"
+	secretFlag = "secret-file"
+)
+
+// Access is how a command gets into a cluster: as anyone over plain TCP, with a token, or as admin with the secret.
+type Access struct {
+	Token              string
+	CAFile, SecretFile string
+}
+
+// AddAccessFlags adds the flags of an Access to a client command.
+func AddAccessFlags(cmd *cobra.Command) {
+	AddTokenFlags(cmd, "Connection")
+	AddSetting(cmd, "Connection", secretFlag, FileValue(new(string)), "secret file of the cluster, which makes this command an admin")
+	instead(cmd, secretFlag, tokenFlag)
+	instead(cmd, tokenFlag, secretFlag)
+}
+
+// AddTokenFlags adds the flags of an Access by token.
+func AddTokenFlags(cmd *cobra.Command, group string) {
+	AddSetting(cmd, group, tokenFlag, tokenValue(), "API token; prefer the variable, because other users see command lines")
+	AddSetting(cmd, group, caFlag, FileValue(new(string)), "PEM file with CAs to verify members by, instead of the pin in the token")
+}
+
+// AccessOf returns what the flags of a command say.
+func AccessOf(flags *pflag.FlagSet) (a Access) {
+	a.CAFile = flags.Lookup(caFlag).Value.String()
+	if v, ok := flags.Lookup(tokenFlag).Value.(*Value); ok {
+		a.Token = v.Hidden()
+	}
+	if f := flags.Lookup(secretFlag); f != nil {
+		a.SecretFile = f.Value.String()
+	}
+	return a
+}
+
+// TLS returns the files and the token as what trust takes.
+func (a Access) TLS() (t trust.ClientTLS, err error) {
+	if a.Token != "" && a.SecretFile != "" {
+		return t, Usagef("--%s cannot be combined with --%s", tokenFlag, secretFlag)
+	}
+	t.Token = a.Token
+	if a.CAFile != "" {
+		if t.CA, err = os.ReadFile(a.CAFile); err != nil {
+			return t, Usagef("--%s %q: cannot be read (%v); choose a PEM file", caFlag, a.CAFile, Innermost(err))
+		}
+	}
+	if a.SecretFile != "" {
+		if t.Keys, err = trust.OpenKeys(a.SecretFile); err != nil {
+			return t, Usagef("--%s: %v", secretFlag, err)
+		}
+	}
+	return t, nil
+}
+
+// Config returns the configuration of TLS, nil for plain TCP.
+func (a Access) Config() (*tls.Config, error) {
+	t, err := a.TLS()
+	if err != nil {
+		return nil, err
+	}
+	config, err := t.Config()
+	if err != nil {
+		name := "--" + caFlag
+		if a.CAFile == "" {
+			name = "--" + tokenFlag
+		}
+		return nil, Usagef("%s: %v", name, err)
+	}
+	return config, nil
+}
+
+// Options returns the options of a client.
+func (a Access) Options() ([]client.Option, error) {
+	t, err := a.TLS()
+	if err != nil {
+		return nil, err
+	}
+	var options []client.Option
+	switch config, err := a.Config(); {
+	case err != nil:
+		return nil, err
+	case t.Keys != nil:
+		options = append(options, client.WithTransportCredentials(credentials.NewTLS(config)))
+	case t.CA != nil:
+		options = append(options, client.WithCA(t.CA))
+	}
+	if t.Token != "" {
+		options = append(options, client.WithToken(t.Token))
+	}
+	return options, nil
+}
+
+// tokenValue takes a token.
+func tokenValue() *Value {
+	var token string
+	return &Value{
+		Kind: "TOKEN", Expects: "a token as \"snowraft token create\" printed it",
+		Text: func() string { return "" }, Hidden: func() string { return token },
+		Parse: func(s string) bool {
+			token = s
+			_, err := trust.ParseToken(s)
+			return err == nil
+		},
+	}
+}
+
+// secretText is a token or a line of a secret file.
+var secretText = regexp.MustCompile(`snowraft_[0-9]+_\w+|snowraft-secret-[0-9]+:\w+`)
+
+// hide takes tokens and secrets out of a message that repeats what the user gave.
+func hide(text string) string { return secretText.ReplaceAllString(text, "(not shown)") }
+
+// transportHint returns what to do about a port that expects TLS, or that does not speak it.
+func transportHint(err error) string {
+	switch {
+	case errors.Is(err, rpc.ErrExpectsTLS):
+		return "; set --token, --ca-file or --secret-file"
+	case errors.Is(err, rpc.ErrNoTLS):
+		return "; omit --token, --ca-file and --secret-file, or secure the member"
+	default:
+		return ""
+	}
+}
