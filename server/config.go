@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/names/nfc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Config describes a member with all its interfaces.
@@ -54,6 +55,15 @@ type Config struct {
 	MaxClockOffset time.Duration
 	Rollback       string
 	RedisCreate    string
+
+	// Keys are the secrets of a secured cluster; nil: the cluster is open, and anyone may do anything.
+	Keys *trust.Keys
+	// ClientTLS makes a secured member speak TLS with its clients too.
+	ClientTLS bool
+	// OwnCertificate is what clients without a pin see; nil: a certificate by the cluster's CA.
+	OwnCertificate *trust.OwnCertificate
+	// AuditLog gets the administrative calls; nil: the log.
+	AuditLog *trust.AuditLog
 
 	Logger  *slog.Logger
 	Version string

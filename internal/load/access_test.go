@@ -38,7 +38,7 @@ func serveTLS(t *testing.T, serve func(net.Conn)) (string, *tls.Config) {
 		_ = l.Close()
 		<-done
 	})
-	client := s.Client().Transport.(*http.Transport).TLSClientConfig //nolint:errcheck // httptest makes it so
+	client := s.Client().Transport.(*http.Transport).TLSClientConfig
 	return l.Addr().String(), client
 }
 
@@ -83,7 +83,7 @@ func TestHTTPSendsTokenOverTLS(t *testing.T) {
 		_, _ = fmt.Fprintln(w, 1)
 	}))
 	t.Cleanup(s.Close)
-	config := s.Client().Transport.(*http.Transport).TLSClientConfig //nolint:errcheck // httptest makes it so
+	config := s.Client().Transport.(*http.Transport).TLSClientConfig
 	c := NewHTTP(s.Listener.Addr().String(), http.MethodGet, "/id", 1, time.Minute, Access{TLS: config, Token: "good"})
 	defer c.Close()
 	if err := c.Call(t.Context(), &Receipt{}); err != nil {
