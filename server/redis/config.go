@@ -20,6 +20,8 @@ type Config struct {
 	// MaxClients is how many connections there may be; 0 is 10,000. One too many
 	// is told so, and closed.
 	MaxClients int
+	// MaxClientsFrom is how many there may be from one address; 0 is half of all.
+	MaxClientsFrom int
 }
 
 func (c Config) withDefaults() Config {
@@ -33,5 +35,6 @@ func (c Config) withDefaults() Config {
 		c.Clock = clock.System()
 	}
 	c.MaxClients = cmp.Or(c.MaxClients, 10_000)
+	c.MaxClientsFrom = cmp.Or(c.MaxClientsFrom, c.MaxClients/2)
 	return c
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/places"
 )
 
 // maxAnswerBytes is how much is answered before it is sent.
@@ -44,6 +45,10 @@ type conn struct {
 	out  []byte   // answers that were not sent yet
 
 	place // where it is served
+
+	seat  *places.Place // among all connections
+	spoke bool          // a command has come
+	rest  int64         // since which beat a command is incomplete, plus 1; 0: none is
 
 	name    string // as the client calls itself
 	closing bool   // after what is in out
@@ -134,11 +139,14 @@ func (c *conn) read() error {
 }
 
 func (c *conn) waitForClient() {
-	if c.have > 0 {
-		c.wait(waitsForRest)
-	} else {
+	if c.have == 0 {
 		c.wait(waitsForCommand)
+		return
 	}
+	if c.rest == 0 {
+		c.rest = c.s.beats.Load() + 1
+	}
+	c.state.Store((c.rest-1)<<2 | waitsForRest) // a byte now and then does not prolong it
 }
 
 func (c *conn) space() []byte {
@@ -200,10 +208,14 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 		if err != nil {
 			return other, nil
 		}
-		c.args = args
+		c.args, c.rest = args, 0
 		if len(args) == 0 {
 			used += n
 			continue
+		}
+		if !c.spoke {
+			c.spoke = true
+			c.seat.Spoke()
 		}
 		cmd := lookup(args[0])
 		if cmd != nil && cmd.waits && c.join(cmd, args) {

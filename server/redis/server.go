@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
@@ -17,7 +18,7 @@ const (
 	beat = time.Second // between two looks at all connections
 
 	callTimeout  = 5 * time.Second  // of a Backend's call, which may take a beat longer; a member waits 2 s for a leader
-	stallTimeout = 30 * time.Second // of a client that sent a part of a command, or does not take its answers
+	stallTimeout = 30 * time.Second // for a command to arrive, and for the client to take a part of its answers
 )
 
 // Server serves the Redis protocol of one member.
@@ -33,6 +34,7 @@ type Server struct {
 	call   atomic.Pointer[context.Context]
 	lastID atomic.Int64
 	room   *room // for answers that clients have not taken
+	places *places.Places
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -50,6 +52,7 @@ func New(cfg Config) *Server {
 	for _, cmd := range append(slices.Collect(maps.Values(commands)), unserved) {
 		s.meters[cmd.index] = s.cfg.Meter(cmd.name)
 	}
+	s.places = places.New(s.cfg.MaxClients, s.cfg.MaxClientsFrom)
 	s.lasts, s.cancel = context.WithCancel(context.Background())
 	s.renewCall()
 	return s
@@ -110,21 +113,25 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
-// admit serves a connection unless there are too many.
+// admit serves a connection unless there are too many. One that has sent no command yet makes way.
 func (s *Server) admit(nc net.Conn) {
 	c := newConn(s, nc)
+	var ok bool
+	if c.seat, ok = s.places.Take(nc.RemoteAddr(), func() { s.evict(c) }); !ok {
+		s.refuse(nc)
+		return
+	}
 	s.mu.Lock()
-	closing, full := s.closing, len(s.conns) >= s.cfg.MaxClients
-	if !closing && !full {
+	closing := s.closing
+	if !closing {
 		s.conns[c] = struct{}{}
 		s.running.Add(1)
 	}
 	s.mu.Unlock()
 	switch {
 	case closing:
+		c.seat.Release()
 		_ = nc.Close()
-	case full:
-		s.refuse(nc)
 	case s.loops.adopt(c):
 	default:
 		go func() {
@@ -145,8 +152,18 @@ func (s *Server) refuse(nc net.Conn) {
 	_ = nc.Close()
 }
 
+// evict closes a connection whose place another needs.
+func (s *Server) evict(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.conns[c]; ok { // else its file descriptor may be another's
+		_ = c.net.Close()
+	}
+}
+
 // forget takes a connection off the list: it has ended.
 func (s *Server) forget(c *conn) {
+	c.seat.Release()
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.mu.Unlock()

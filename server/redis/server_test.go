@@ -53,7 +53,7 @@ func TestMaxClients(t *testing.T) {
 	t.Parallel()
 	overloaded, _ := rpc.ReasonOf(rpc.Overloaded)
 	m := newMeters()
-	_, addr := start(t, redis.Config{Backend: &fake{}, Meter: m.of, MaxClients: 2})
+	_, addr := start(t, redis.Config{Backend: &fake{}, Meter: m.of, MaxClients: 4, MaxClientsFrom: 2})
 	a, b := dial(t, addr), dial(t, addr)
 	for _, c := range []*client{a, b} {
 		c.send("PING\r\n")
@@ -73,6 +73,29 @@ func TestMaxClients(t *testing.T) {
 		c.send("PING\r\n")
 		ok = c.reader().line() == "+PONG"
 		_ = c.Close()
+	}
+}
+
+// Connections that send nothing make way.
+func TestSilentClientsMakeWay(t *testing.T) {
+	t.Parallel()
+	_, addr := start(t, redis.Config{Backend: &fake{}, MaxClients: 3, MaxClientsFrom: 3})
+	used := dial(t, addr)
+	used.send("PING\r\n")
+	if got := used.reader().line(); got != "+PONG" {
+		t.Fatalf("got %q", got)
+	}
+	silent := []*client{dial(t, addr), dial(t, addr), dial(t, addr), dial(t, addr)}
+	for _, c := range silent[:2] { // the two oldest
+		if got, _ := io.ReadAll(c); len(got) > 0 {
+			t.Errorf("got %q", got)
+		}
+	}
+	for _, c := range []*client{used, silent[2], silent[3]} {
+		c.send("PING\r\n")
+		if got := c.reader().line(); got != "+PONG" {
+			t.Errorf("got %q", got)
+		}
 	}
 }
 

@@ -94,6 +94,53 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
+// A byte now and then does not keep an incomplete command.
+func TestSlowCommand(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		startOn(t, redis.Config{Backend: &fake{}}, l)
+		c := l.dial()
+		defer c.Close()
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		if _, err := io.WriteString(c, "PING\r\nECHO 1\r\n*1\r\n$1000\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		for {
+			<-time.After(7 * time.Second)
+			if _, err := io.WriteString(c, "x"); err != nil {
+				break
+			}
+		}
+		if took := time.Since(began); took > 37*time.Second {
+			t.Errorf("it was closed after %v", took)
+		}
+	})
+}
+
+// Complete commands may come as slowly as they like, also with a part of the next one.
+func TestSlowPipeline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newPipes()
+		startOn(t, redis.Config{Backend: &fake{}}, l)
+		c := l.dial()
+		defer c.Close()
+		go func() { _, _ = io.Copy(io.Discard, c) }()
+		for range 10 {
+			if _, err := io.WriteString(c, "PING\r\nPI"); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(20 * time.Second)
+			if _, err := io.WriteString(c, "NG\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			<-time.After(20 * time.Second)
+		}
+	})
+}
+
 // A client that takes no answers does not keep its memory for ever.
 func TestClientThatDoesNotRead(t *testing.T) {
 	t.Parallel()
