@@ -201,6 +201,6 @@ var reasons = []Reason{
 		"The HTTP path takes other methods; the header `Allow` lists them.",
 		"Use one of these methods."},
 	{BrowserRequest, codes.PermissionDenied, RepeatNo, 0, "",
-		"A browser sent the request for a page of another site, or as a prefetch.",
+		"A browser sent the request for a page of another site, to a host name that is not the member's, or as a prefetch.",
 		"Send the request when it is needed, from a server or from a page of the same origin."},
 }

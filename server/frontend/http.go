@@ -3,6 +3,7 @@ package frontend
 import (
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -14,8 +15,9 @@ import (
 const maxHeaderBytes = 12 << 10
 
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
+	hosts := s.hosts()
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b, s.budget}, Conn: s.inner, Gate: &s.gate, Logger: s.logger,
+		Backend: webBackend{b, s.budget}, Conn: s.inner, Hosts: hosts, Gate: &s.gate, Logger: s.logger,
 		Served: func(method string, err error, took time.Duration) {
 			s.metrics.requests.of(protocolHTTP, method).served(err, took)
 		},
@@ -32,7 +34,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		answer(w, s.Ready())
 	})
 	return &http.Server{
-		Handler:           beside(mux, clients),
+		Handler:           beside(mux, clients, hosts),
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
@@ -41,12 +43,22 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	}, nil
 }
 
+// hosts returns the names by which a browser may reach this process.
+func (s *Server) hosts() *web.Hosts {
+	name, _ := os.Hostname()
+	return web.NewHosts(s.ports.Host, name)
+}
+
 // beside serves what operators ask for with one handler and the rest with
 // another. Not by the mux: it would send clients elsewhere for a name such as "a//b".
-func beside(operators, clients http.Handler) http.Handler {
+func beside(operators, clients http.Handler, hosts *web.Hosts) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/metrics", "/healthz", "/readyz":
+			if err := hosts.Check(r); err != nil {
+				web.Refuse(w, err)
+				return
+			}
 			operators.ServeHTTP(w, r)
 		default:
 			clients.ServeHTTP(w, r)

@@ -45,6 +45,8 @@ type Config struct {
 	Backend Backend
 	// Conn leads to the member's own gRPC services.
 	Conn grpc.ClientConnInterface
+	// Hosts, if not nil, are the names that a browser may send requests to.
+	Hosts *Hosts
 	// Gate, if not nil, can keep requests out.
 	Gate Gate
 	// Served, if not nil, is called after every request with its HTTP method and the pattern that
@@ -199,8 +201,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // admit refuses requests that a browser sends on behalf of another site's page: nothing
 // else protects the ports that the browser's user reaches. Reads are admitted, because
-// the page does not see the answer. The name that the request was sent to is not checked:
-// services and proxies give members names that the members do not know.
+// the page does not see the answer, unless its site has made its own name resolve to this process. Then the request
+// is refused by that name.
 //
 // It also refuses requests for numbers that a browser sends before its user asks for them.
 func (h *handler) admit(e *endpoint, r *http.Request) error {
@@ -208,6 +210,9 @@ func (h *handler) admit(e *endpoint, r *http.Request) error {
 		post := *r
 		post.Method = http.MethodPost // which it is in effect
 		r = &post
+	}
+	if err := h.cfg.Hosts.Check(r); err != nil {
+		return err
 	}
 	if err := h.origins.Check(r); err != nil {
 		return rpc.NewError(rpc.BrowserRequest, fmt.Sprintf("a page of another site sent this request: %v", err))

@@ -98,6 +98,9 @@ func refuseJSON(w http.ResponseWriter, _ *http.Request, err error) {
 	_, _ = w.Write(body)
 }
 
+// Refuse answers a request for text with an error.
+func Refuse(w http.ResponseWriter, err error) { refuseText(w, nil, err) }
+
 // refuseText answers with one line: the reason, if there is one, and the message.
 func refuseText(w http.ResponseWriter, _ *http.Request, err error) {
 	code, e := read(err)
