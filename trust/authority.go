@@ -99,6 +99,9 @@ func (a *Authority) PEM() []byte {
 // Pin returns the SHA-256 of the authority's public key as 52 characters of base32.
 func (a *Authority) Pin() string { return a.pin }
 
+// Fingerprint returns the fingerprint of the secret.
+func (a *Authority) Fingerprint() string { return a.fingerprint }
+
 // pinOf returns the pin of a certificate's public key.
 func pinOf(cert *x509.Certificate) string {
 	hash := sha256.Sum256(cert.RawSubjectPublicKeyInfo)

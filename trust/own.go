@@ -33,10 +33,10 @@ func LoadOwnCertificate(certFile, keyFile string) (*OwnCertificate, error) {
 func (o *OwnCertificate) Reload() (changed bool, err error) {
 	pair := &ownPair{}
 	if pair.certPEM, err = readFile(o.certFile); err != nil {
-		return false, fmt.Errorf("read certificate: %w", err)
+		return false, fmt.Errorf("certificate %q: cannot be read: %w", o.certFile, err)
 	}
 	if pair.keyPEM, err = readFile(o.keyFile); err != nil {
-		return false, fmt.Errorf("read key: %w", err)
+		return false, fmt.Errorf("key %q: cannot be read: %w", o.keyFile, err)
 	}
 	old := o.now.Load()
 	if old != nil && bytes.Equal(old.certPEM, pair.certPEM) && bytes.Equal(old.keyPEM, pair.keyPEM) {

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"strings"
@@ -112,7 +113,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func ReadSecrets(path string) ([]Secret, error) {
 	data, err := readFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read secret file: %w", err)
+		return nil, fmt.Errorf("secret file %q: cannot be read: %w", path, err)
 	}
 	secrets, err := parseSecrets(data)
 	if err != nil {
@@ -125,17 +126,25 @@ func ReadSecrets(path string) ([]Secret, error) {
 func readFile(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
-		return nil, err
+		return nil, unwrap(err)
 	}
 	defer func() { _ = file.Close() }()
 	data, err := io.ReadAll(io.LimitReader(file, secretFileSize+1))
 	if err != nil {
-		return nil, err
+		return nil, unwrap(err)
 	}
 	if len(data) > secretFileSize {
-		return nil, fmt.Errorf("%q: larger than %d bytes", path, secretFileSize)
+		return nil, fmt.Errorf("larger than %d bytes", secretFileSize)
 	}
 	return data, nil
+}
+
+// unwrap takes the path out of an error of os, since its caller names the file.
+func unwrap(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
 }
 
 func parseSecrets(data []byte) ([]Secret, error) {

@@ -80,6 +80,7 @@ func TestUsageErrors(t *testing.T) {
 		"layout create A --preset twitter", "layout create a --fields time:41", "layout create a --fields time", "layout create a --fields time:41,worker:10,sequence:13",
 		"layout create a --fields time:41,worker:10,sequence:12 --unit 1us", "layout create a --fields time:41,worker:10,sequence:12 --epoch soon",
 		"layout create a --fields time:41,worker:10,sequence:12 --spread 4097",
+		"secret", "secret show", "secret create x", "secret create --out=", "secret create --out /", "secret list", "secret ca", "secret list --secret-file /no/such/file",
 		"member add here", "member remove", "member leave --addr a:1,b:2", "leader transfer a b",
 		"config set", "config set --max-window 10ms", "config set --rollback maybe",
 		"seq", "seq nxt a", "seq create", "seq get", "seq list a", "seq next", "seq next a b", "seq set a", "seq set a x", "seq set a -- -x",
@@ -129,5 +130,14 @@ func TestUsageErrors(t *testing.T) {
 	} {
 		wrong(nil, "serve", "--config", file(f.name, f.content))
 	}
+	for _, f := range []struct{ name, content string }{
+		{"empty", "# no secret\n"},
+		{"password", "hunter2\n"},
+		{"cut", "snowraft-secret-1:aebagbafaydqqcikbmga2dqpcaireeyuculbogazdin\n"},
+		{"mistyped", "snowraft-secret-1:bebagbafaydqqcikbmga2dqpcaireeyuculbogazdinryhi6d4qi4swlhy\n"},
+	} {
+		wrong(nil, "secret", "ca", "--secret-file", file(f.name, f.content))
+	}
+	wrong(nil, "secret", "create", "--out", filepath.Join(dir, "empty"))
 	golden(t, "errors", report.String())
 }

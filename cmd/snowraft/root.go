@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/layout"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/leader"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/member"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/secret"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/seq"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/serve"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/worker"
@@ -73,7 +74,7 @@ JSON of the API; errors and logs go to standard error. Exit codes: 0 done,
 	add(groupMember, serve.New(h), serve.NewGateway(h), serve.NewDev(h))
 	add(groupIDs, id.New(a), id.NewDecode(a), id.NewEncode(a), id.NewWhoIs(a), layout.New(a), seq.New(a))
 	add(groupOperate, cluster.NewStatus(a), member.New(a), leader.New(a), worker.New(a),
-		cluster.NewConfig(a), cluster.NewClock(a), bench.New(a))
+		cluster.NewConfig(a), cluster.NewClock(a), secret.New(a), bench.New(a))
 	add(groupOther, newVersion(a))
 	root.AddCommand(exitCodes())
 	root.SetHelpCommand(helpCommand())

@@ -1,0 +1,61 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// Created is the document of a new secret. The secret itself is in it only if no file has it.
+type Created struct {
+	Secret      string `json:"secret,omitempty"`
+	File        string `json:"file,omitempty"`
+	Fingerprint string `json:"fingerprint"`
+}
+
+func newCreate(a *cli.App) *cobra.Command {
+	out := ""
+	cmd := &cobra.Command{
+		Use:   "create",
+		Short: "Create a cluster secret",
+		Long: `Create a cluster secret: one line for the secret file of every member. The line goes
+to standard output, or to a new file that only its owner can read.`,
+		Example: `  snowraft secret create --out secret
+  snowraft secret create > secret`,
+	}
+	cli.AddFlag(cmd, "", "out", "", cli.TextValue(&out, "FILE"), "new file for the secret, with mode 0600; an existing file is not overwritten")
+	return a.Command(cmd, func(_ context.Context, p *cli.Printer, _ []string) error {
+		s := trust.NewSecret()
+		if out == "" {
+			return p.Answer(Created{Secret: s.Line(), Fingerprint: s.Fingerprint()}, cli.Line("%s", s.Line()))
+		}
+		if err := writeNew(out, s.Line()+"\n"); err != nil {
+			return err
+		}
+		return p.Answer(Created{File: out, Fingerprint: s.Fingerprint()},
+			cli.Line("created secret file %q; fingerprint: %s", out, s.Fingerprint()))
+	})
+}
+
+// writeNew writes a file that must not exist, all of it or nothing.
+func writeNew(path, content string) error {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return cli.Usagef("--out %q: the file exists; choose another name", path)
+	}
+	if err != nil {
+		return fmt.Errorf("create secret file: %w", err)
+	}
+	_, err = file.WriteString(content)
+	if err = errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write secret file: %w", err), os.Remove(path))
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+// Package secret has the commands of the cluster secret.
+package secret
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// New returns the command secret.
+func New(a *cli.App) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "secret",
+		Short: "Manage the secret that members trust each other by",
+		Long: `Manage the secret that members trust each other by. Every member of a secured cluster
+starts with the same secret file ("snowraft serve --secret-file"). A process that has
+the file is part of the cluster and its admin, so keep the file as you keep passwords.`,
+		Example: `  snowraft secret create --out secret
+  snowraft secret list --secret-file secret
+  snowraft secret ca --secret-file secret > ca.pem`,
+	}, newCreate(a), newList(a), newCA(a))
+}
+
+const fileFlag = "secret-file"
+
+// addFile adds the flag that names the secret file.
+func addFile(cmd *cobra.Command) (open func() (*trust.Keys, error)) {
+	path := ""
+	cli.AddSetting(cmd, "Secret", fileFlag, cli.FileValue(&path), "secret file of the cluster")
+	return func() (*trust.Keys, error) {
+		if path == "" {
+			return nil, cli.Usagef("missing --%s; set the flag or %s", fileFlag, cli.EnvName(fileFlag))
+		}
+		keys, err := trust.OpenKeys(path)
+		if err != nil {
+			return nil, cli.Usagef("--%s: %v", fileFlag, err)
+		}
+		return keys, nil
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/secret"
+	"github.com/snowraft/snowraft/trust"
+)
+
+func TestSecretCreatePrintsALine(t *testing.T) {
+	t.Parallel()
+	line := succeeds(t, "secret", "create")
+	s, err := trust.ParseSecret(line[:len(line)-1])
+	if err != nil || s.Line()+"\n" != line {
+		t.Errorf("secret create prints %d bytes: %v", len(line), err)
+	}
+	if succeeds(t, "secret", "create") == line {
+		t.Error("secret create prints the same secret twice")
+	}
+	var created secret.Created
+	decodeJSON(t, succeeds(t, "secret", "create", "-o", "json"), &created)
+	if s, err = trust.ParseSecret(created.Secret); err != nil || s.Fingerprint() != created.Fingerprint || created.File != "" {
+		t.Errorf("secret create -o json prints the fingerprint %q and the file %q: %v", created.Fingerprint, created.File, err)
+	}
+}
+
+func TestSecretCreateWritesAFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "secret")
+	var created secret.Created
+	decodeJSON(t, succeeds(t, "secret", "create", "--out", path, "-o", "json"), &created)
+	secrets, err := trust.ReadSecrets(path)
+	if err != nil || len(secrets) != 1 {
+		t.Fatalf("the file has %v, %v", secrets, err)
+	}
+	if want := (secret.Created{File: path, Fingerprint: secrets[0].Fingerprint()}); created != want {
+		t.Errorf("secret create prints %+v, want %+v", created, want)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file has mode %v, %v, want 0600", info.Mode(), err)
+	}
+	if _, _, code := command(t, "secret", "create", "--out", path); code == 0 {
+		t.Error("secret create overwrites a file")
+	}
+	if again, err := trust.ReadSecrets(path); err != nil || !again[0].Equal(secrets[0]) {
+		t.Errorf("the file has %v, %v after a refusal, want %v", again, err, secrets)
+	}
+	other := path + "2"
+	if got, want := succeeds(t, "secret", "create", "--out", other), "created secret file \""+other+"\"; fingerprint: "; len(got) != len(want)+17 || got[:len(want)] != want {
+		t.Errorf("secret create prints %q, want %q and a fingerprint", got, want)
+	}
+}
+
+// A file with the secrets of the golden test of package trust.
+const secretFile = "testdata/secret-file"
+
+func TestGoldenSecret(t *testing.T) {
+	t.Parallel()
+	text := ""
+	for _, line := range [][]string{{"list"}, {"list", "-o", "json"}, {"ca"}, {"ca", "-o", "json"}} {
+		text += "$ snowraft secret " + strings.Join(line, " ") + "\n" + succeeds(t, append([]string{"secret"}, append(line, "--secret-file", secretFile)...)...)
+	}
+	golden(t, "secret", text)
+}
