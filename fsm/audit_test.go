@@ -125,14 +125,14 @@ func (l *auditLayout) acquire(index uint64, now int64, c *commandv1.AcquireWorke
 	if g.Worker >= uint64(len(l.workers)) || g.From < 0 || g.From >= g.Until || uint64(g.Until) > l.layout.Ticks() {
 		return violated("range", "%+v", g)
 	}
-	if err := l.take(g.Worker, g.From, g.Until, owner{g.Token, string(c.GetNonce())}); err != nil {
+	if err := l.take(g.Worker, g.From, g.Until, owner{g.Token, string(c.GetNonceHash())}); err != nil {
 		return err
 	}
 	if want := (Grant{worker, index, from, until}); g != want {
 		return violated("rules", "acquire by %s at tick %d gave %+v, expected %+v", c.GetHolder(), l.layout.TickAt(now), g, want)
 	}
 	l.workers[worker] = auditWorker{
-		used: true, high: until, from: from, token: index, holder: c.GetHolder(), nonce: c.GetNonce(),
+		used: true, high: until, from: from, token: index, holder: c.GetHolder(), nonce: c.GetNonceHash(),
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (l *auditLayout) holds(c claim) bool {
 		return false
 	}
 	k := &l.workers[c.GetWorker()]
-	return k.used && !k.released && k.token == c.GetToken() && bytes.Equal(k.nonce, c.GetNonce())
+	return k.used && !k.released && k.token == c.GetToken() && bytes.Equal(k.nonce, c.GetNonceHash())
 }
 
 // claim is the rule that an extension or a release has to meet.
@@ -315,7 +315,7 @@ func (a *audit) compare(info LayoutInfo, records []WorkerRecord) error {
 	for _, rec := range records {
 		k := l.workers[rec.Worker]
 		want := WorkerRecord{GrantRecord{
-			Worker: rec.Worker, Token: k.token, Holder: k.holder, Nonce: [nonceBytes]byte(k.nonce), From: k.from, Until: k.high,
+			Worker: rec.Worker, Token: k.token, Holder: k.holder, NonceHash: [hashBytes]byte(k.nonce), From: k.from, Until: k.high,
 		}, k.released}
 		if rec != want {
 			return violated("high-water", "%+v, expected %+v", rec, want)
@@ -328,7 +328,7 @@ func (a *audit) checkWhoIs(s *State) error {
 	for name, l := range a.layouts {
 		for at, has := range l.cells {
 			g, ok := s.WhoIs(name, at.worker, at.tick)
-			if !ok || g.Token != has.token || string(g.Nonce[:]) != has.nonce {
+			if !ok || g.Token != has.token || string(g.NonceHash[:]) != has.nonce {
 				return violated("whois", "worker %d, tick %d: %+v, %v, expected token %d", at.worker, at.tick, g, ok, has.token)
 			}
 		}

@@ -42,7 +42,7 @@ func BenchmarkExtend(b *testing.B) {
 	l := crowd(b, 1<<22-1)
 	now := epoch + 10_000
 	g := l.must(at(now, acquire("a/0", 1000))).Grant
-	cmd := extend(g, nonce('a'), g.Until, 600_000)
+	cmd := extend(g, nonceHash('a'), g.Until, 600_000)
 	b.ReportAllocs()
 	for b.Loop() {
 		now += 10

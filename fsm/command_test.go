@@ -117,7 +117,7 @@ func TestEveryCommandHasAKind(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for _, cmd := range []*commandv1.Command{
-		acquire("a/0", 1), createLayout(tiny), observe(true), checkpoint(1, nonce(1)), removeMember("x"),
+		acquire("a/0", 1), createLayout(tiny), observe(true), checkpoint(1, nonceHash(1)), removeMember("x"),
 		create(plain("s"), 0), create(plain("t", func(s *commandv1.SequenceSpec) { s.Description = "a\x00\u2028b" }), 0), set(plain("s"), 2, 7), remove("s"), withID(allocate("s", 2, 5, 20250101), "r"), giveBack("s", 3, 1),
 	} {
 		data, err := Encode(at(epoch, cmd))

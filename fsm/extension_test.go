@@ -18,10 +18,10 @@ func extendAs(id uint64, g Grant, n []byte, until, windowMillis int64) *commandv
 func TestExtendRepeated(t *testing.T) {
 	l := newLog(t, tiny)
 	g := l.must(at(epoch, acquire("a/0", 1000))).Grant
-	first := l.must(at(epoch+500, extendAs(7, g, nonce('a'), 100, 2000))).Grant
+	first := l.must(at(epoch+500, extendAs(7, g, nonceHash('a'), 100, 2000))).Grant
 	before := l.Digest()
 	for _, now := range []int64{epoch + 500, epoch + 1500, epoch - 1} {
-		if r := l.must(at(now, extendAs(7, g, nonce('a'), 100, 60_000))); r.Grant != first {
+		if r := l.must(at(now, extendAs(7, g, nonceHash('a'), 100, 60_000))); r.Grant != first {
 			t.Errorf("repetition at %d: %+v, want %+v", now, r.Grant, first)
 		}
 	}
@@ -33,30 +33,30 @@ func TestExtendRepeated(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.State = back
-	if r := l.must(at(epoch+1500, extendAs(7, g, nonce('a'), 100, 2000))); r.Grant != first {
+	if r := l.must(at(epoch+1500, extendAs(7, g, nonceHash('a'), 100, 2000))); r.Grant != first {
 		t.Errorf("repetition after a restore: %+v, want %+v", r.Grant, first)
 	}
 	// One ID is remembered, until the next extension or the release.
-	second := l.must(at(epoch+1500, extendAs(8, g, nonce('a'), first.Until, 2000))).Grant
-	l.refused(windowMismatch, at(epoch+1500, extendAs(7, g, nonce('a'), 100, 2000)))
-	l.must(at(epoch+1500, release(second, nonce('a'), second.From)))
-	l.refused(windowMismatch, at(epoch+1500, extendAs(8, g, nonce('a'), first.Until, 2000)))
+	second := l.must(at(epoch+1500, extendAs(8, g, nonceHash('a'), first.Until, 2000))).Grant
+	l.refused(windowMismatch, at(epoch+1500, extendAs(7, g, nonceHash('a'), 100, 2000)))
+	l.must(at(epoch+1500, release(second, nonceHash('a'), second.From)))
+	l.refused(windowMismatch, at(epoch+1500, extendAs(8, g, nonceHash('a'), first.Until, 2000)))
 	again := l.must(at(epoch+1500, acquire("a/0", 500))).Grant
-	l.refused(windowMismatch, at(epoch+1500, extendAs(8, again, nonce('a'), first.Until, 2000)))
+	l.refused(windowMismatch, at(epoch+1500, extendAs(8, again, nonceHash('a'), first.Until, 2000)))
 }
 
 // TestExtendByClone: a copy of the process has its token, its nonce and its end, and draws another ID.
 func TestExtendByClone(t *testing.T) {
 	l := newLog(t, tiny)
 	g := l.must(at(epoch, acquire("a/0", 1000))).Grant
-	l.must(at(epoch+500, extendAs(7, g, nonce('a'), 100, 2000)))
-	l.refused(windowMismatch, at(epoch+500, extendAs(9, g, nonce('a'), 100, 2000)))
+	l.must(at(epoch+500, extendAs(7, g, nonceHash('a'), 100, 2000)))
+	l.refused(windowMismatch, at(epoch+500, extendAs(9, g, nonceHash('a'), 100, 2000)))
 	for name, spoil := range map[string]func(c *commandv1.ExtendWindow){
 		"another token": func(c *commandv1.ExtendWindow) { c.Token++ },
-		"another nonce": func(c *commandv1.ExtendWindow) { c.Nonce = nonce('b') },
+		"another nonce": func(c *commandv1.ExtendWindow) { c.NonceHash = nonceHash('b') },
 		"another end":   func(c *commandv1.ExtendWindow) { c.UntilTick++ },
 	} {
-		cmd := at(epoch+500, extendAs(7, g, nonce('a'), 100, 2000))
+		cmd := at(epoch+500, extendAs(7, g, nonceHash('a'), 100, 2000))
 		spoil(cmd.GetExtendWindow())
 		t.Run(name, func(t *testing.T) {
 			l.t = t
@@ -64,5 +64,5 @@ func TestExtendByClone(t *testing.T) {
 		})
 	}
 	l.t = t
-	l.refused(invalidArgument, at(epoch+500, extendAs(0, g, nonce('a'), 250, 2000)))
+	l.refused(invalidArgument, at(epoch+500, extendAs(0, g, nonceHash('a'), 250, 2000)))
 }

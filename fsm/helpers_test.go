@@ -84,13 +84,13 @@ func createLayout(spec snowflake.Spec) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(spec)}}}
 }
 
-func nonce(b byte) []byte { return bytes.Repeat([]byte{b}, nonceBytes) }
+func nonceHash(b byte) []byte { return bytes.Repeat([]byte{b}, hashBytes) }
 
 // acquire asks for a worker of the layout tiny; the nonce is made of the holder's
 // first byte.
 func acquire(holder string, windowMillis int64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-		Layout: "tiny", Holder: holder, Nonce: nonce(holder[0]), WindowMs: windowMillis,
+		Layout: "tiny", Holder: holder, NonceHash: nonceHash(holder[0]), WindowMs: windowMillis,
 	}}}
 }
 
@@ -107,13 +107,13 @@ var drawnIDs atomic.Uint64
 // extend is an extension under a new ID.
 func extend(g Grant, n []byte, until, windowMillis int64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, UntilTick: until, WindowMs: windowMillis, ExtensionId: drawnIDs.Add(1),
+		Layout: "tiny", Worker: g.Worker, Token: g.Token, NonceHash: n, UntilTick: until, WindowMs: windowMillis, ExtensionId: drawnIDs.Add(1),
 	}}}
 }
 
 func release(g Grant, n []byte, next int64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: "tiny", Worker: g.Worker, Token: g.Token, Nonce: n, UntilTick: g.Until, NextTick: next,
+		Layout: "tiny", Worker: g.Worker, Token: g.Token, NonceHash: n, UntilTick: g.Until, NextTick: next,
 	}}}
 }
 
@@ -157,9 +157,9 @@ func sample(t testing.TB) *State {
 		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
 	}, 0)))
 	first := l.must(at(epoch+1000, acquire("a/0", 2000))).Grant
-	l.must(at(epoch+1000, release(first, nonce('a'), first.From+5)))
+	l.must(at(epoch+1000, release(first, nonceHash('a'), first.From+5)))
 	second := l.must(at(epoch+1000, acquire("b/0", 2000))).Grant
-	extension := at(epoch+2000, extend(second, nonce('b'), second.Until, 4000))
+	extension := at(epoch+2000, extend(second, nonceHash('b'), second.Until, 4000))
 	extension.GetExtendWindow().ExtensionId = 1 << 40
 	l.must(extension)
 	l.must(at(epoch+2000, checkpoint(0, nil)))

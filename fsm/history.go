@@ -10,7 +10,7 @@ type GrantRecord struct {
 	Worker        uint64
 	Token         uint64
 	Holder        string
-	Nonce         [nonceBytes]byte
+	NonceHash     [hashBytes]byte
 	From, Until   int64
 	GrantedMillis int64 // Unix ms on the proposer's clock; 0 if the history does not reach back that far
 }

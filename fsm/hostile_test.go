@@ -44,7 +44,7 @@ func TestHostileValues(t *testing.T) {
 				cmd.GetAcquireWorker().Layout = spec.Name
 				g := check(l.do(cmd))
 				for _, y := range []int64{x, g.From, g.Until} {
-					ext, rel := at(now, extend(g, nonce('a'), y, x)), at(now, release(g, nonce('a'), y))
+					ext, rel := at(now, extend(g, nonceHash('a'), y, x)), at(now, release(g, nonceHash('a'), y))
 					ext.GetExtendWindow().Layout, rel.GetReleaseWorker().Layout = spec.Name, spec.Name
 					check(l.do(ext))
 					check(l.do(rel))

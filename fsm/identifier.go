@@ -1,8 +1,14 @@
 package fsm
 
-import "github.com/snowraft/snowraft/internal/names"
+import (
+	"crypto/sha256"
 
-const nonceBytes = 16
+	"github.com/snowraft/snowraft/internal/names"
+)
+
+// hashBytes is the length of the hash of a secret. The state machine never sees the secrets themselves: nonces of
+// holders, return keys of blocks, secrets of tokens.
+const hashBytes = sha256.Size
 
 // CheckHolder returns why AcquireWorker would refuse the name of a holder, or nil.
 func CheckHolder(name string) error { return names.Check("holder name", name) }
@@ -13,10 +19,10 @@ func CheckSequenceName(name string) error { return names.Check("sequence name", 
 // checkMemberID returns why RemoveMember would refuse the ID of a member, or nil.
 func checkMemberID(id string) error { return names.Check("member ID", id) }
 
-// copyNonce returns a nonce and whether it has its 16 bytes.
-func copyNonce(b []byte) (nonce [nonceBytes]byte, ok bool) {
-	if len(b) != nonceBytes {
-		return nonce, false
+// hashOf returns a hash and whether it has its 32 bytes.
+func hashOf(b []byte) (hash [hashBytes]byte, ok bool) {
+	if len(b) != hashBytes {
+		return hash, false
 	}
-	return [nonceBytes]byte(b), true
+	return [hashBytes]byte(b), true
 }

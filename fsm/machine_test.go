@@ -172,7 +172,7 @@ func TestMachineSnapshotAndRestore(t *testing.T) {
 	}
 	want := snapshotBytes(t, m.state)
 	// Commands go on before it is persisted, and touch everything that it copied.
-	mustApply(t, m, 4, at(epoch+500, extend(g, nonce('a'), g.Until, 1000)))
+	mustApply(t, m, 4, at(epoch+500, extend(g, nonceHash('a'), g.Until, 1000)))
 	mustApply(t, m, 5, at(epoch, acquire("b/0", 1000)))
 	mustApply(t, m, 6, removeMember("x"))
 	var file sink

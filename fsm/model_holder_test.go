@@ -21,7 +21,7 @@ func (w *world) window() int64 { return int64(1+w.choose("window", 6)) * modelUn
 func (w *world) acquire(p *process) {
 	spec := modelSpecs[w.choose("layout", len(modelSpecs))]
 	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-		Layout: spec.Name, Holder: p.name, Nonce: p.nonce(), WindowMs: w.window(),
+		Layout: spec.Name, Holder: p.name, NonceHash: p.nonceHash(), WindowMs: w.window(),
 	}}})
 }
 
@@ -35,11 +35,11 @@ func (w *world) extend(p *process) {
 		l.extension = w.drawn
 	}
 	c := &commandv1.ExtendWindow{
-		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, UntilTick: l.grant.Until, WindowMs: w.window(),
+		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, NonceHash: l.nonce, UntilTick: l.grant.Until, WindowMs: w.window(),
 		ExtensionId: l.extension,
 	}
 	if !w.noForge {
-		w.forge(&c.Token, &c.Nonce, &c.UntilTick)
+		w.forge(&c.Token, &c.NonceHash, &c.UntilTick)
 		if w.choose("clone", 16) == 0 { // a copy of the process, which draws another ID
 			c.ExtensionId += 1 << 40
 		}
@@ -61,10 +61,10 @@ func (w *world) release(p *process) {
 		}
 	}
 	c := &commandv1.ReleaseWorker{
-		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, Nonce: l.nonce, UntilTick: l.grant.Until, NextTick: next,
+		Layout: l.layout, Worker: l.grant.Worker, Token: l.grant.Token, NonceHash: l.nonce, UntilTick: l.grant.Until, NextTick: next,
 	}
 	if !w.noForge {
-		w.forge(&c.Token, &c.Nonce, &c.UntilTick)
+		w.forge(&c.Token, &c.NonceHash, &c.UntilTick)
 	}
 	w.ask(p, l, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: c}})
 }
@@ -75,7 +75,7 @@ func (w *world) forge(token *uint64, nonce *[]byte, until *int64) {
 	case 0:
 		*token += 1 << 40
 	case 1:
-		*nonce = bytes.Repeat([]byte{0xff}, nonceBytes)
+		*nonce = bytes.Repeat([]byte{0xff}, hashBytes)
 	case 2:
 		*until += int64(w.choose("until", 5)) - 2
 	}
@@ -153,7 +153,7 @@ func (w *world) receive(a reply) {
 	case a.to.cmd.GetAcquireWorker() != nil && a.result.Err == nil:
 		c := a.to.cmd.GetAcquireWorker()
 		l, _ := w.machines[0].Layout(c.GetLayout())
-		p.lane = &lane{layout: c.GetLayout(), grant: a.result.Grant, tick: a.result.Grant.From, nonce: c.GetNonce(), layoutValue: l}
+		p.lane = &lane{layout: c.GetLayout(), grant: a.result.Grant, tick: a.result.Grant.From, nonce: c.GetNonceHash(), layoutValue: l}
 	case a.to.cmd.GetExtendWindow() != nil && p.lane == a.to.lane && p.lane != nil:
 		if a.result.Err == nil { // else it keeps what it has until it acquires another worker
 			p.lane.grant.Until, p.lane.extension = a.result.Grant.Until, 0

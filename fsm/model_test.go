@@ -64,8 +64,8 @@ type process struct {
 	repeat *commandv1.Command // the last request with an ID, while it was not answered
 }
 
-func (p *process) nonce() []byte {
-	nonce := make([]byte, nonceBytes)
+func (p *process) nonceHash() []byte {
+	nonce := make([]byte, hashBytes)
 	binary.BigEndian.PutUint64(nonce, p.number)
 	binary.BigEndian.PutUint64(nonce[8:], p.starts)
 	return nonce

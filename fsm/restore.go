@@ -130,7 +130,7 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	if number := uint64(len(w.used)); m.GetWorker() != number || number >= w.size {
 		return corrupt("worker %d, expected %d of %d", m.GetWorker(), number, w.size)
 	}
-	nonce, err := r.checkHolding(m)
+	nonceHash, err := r.checkHolding(m)
 	switch {
 	case err != nil:
 		return err
@@ -145,13 +145,13 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	}
 	w.used = append(w.used, worker{
 		highWater: m.GetHighWater(), from: m.GetFromTick(), token: m.GetToken(),
-		nonce: nonce, holder: m.GetHolder(), released: m.GetReleased(), extension: last,
+		nonceHash: nonceHash, holder: m.GetHolder(), released: m.GetReleased(), extension: last,
 	})
 	return nil
 }
 
 func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
-	nonce, err := r.checkHolding(m)
+	nonceHash, err := r.checkHolding(m)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 		return corrupt("a grant under token %d is out of order, or one too many", m.GetToken())
 	}
 	h.add(GrantRecord{
-		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), Nonce: nonce,
+		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), NonceHash: nonceHash,
 		From: m.GetFromTick(), Until: m.GetUntilTick(), GrantedMillis: m.GetGrantedAtMs(),
 	})
 	return nil
@@ -173,17 +173,17 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 func (r *restore) checkHolding(m interface {
 	GetToken() uint64
 	GetHolder() string
-	GetNonce() []byte
+	GetNonceHash() []byte
 },
-) (nonce [nonceBytes]byte, err error) {
+) (nonceHash [hashBytes]byte, err error) {
 	if err := CheckHolder(m.GetHolder()); err != nil {
-		return nonce, corrupt("%v", err)
+		return nonceHash, corrupt("%v", err)
 	}
-	nonce, ok := copyNonce(m.GetNonce())
+	nonceHash, ok := hashOf(m.GetNonceHash())
 	if !ok || m.GetToken() == 0 {
-		return nonce, corrupt("a nonce of %d bytes, expected %d, or no token", len(m.GetNonce()), nonceBytes)
+		return nonceHash, corrupt("a nonce hash of %d bytes, expected %d, or no token", len(m.GetNonceHash()), hashBytes)
 	}
-	return nonce, nil
+	return nonceHash, nil
 }
 
 func (r *restore) addRemoved(id string) error {

@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"crypto/sha256"
 	"slices"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -38,10 +37,11 @@ func (r *restore) addToken(m *commandv1.SnapshotToken) error {
 	if err := CheckTokenName(made.Name); err != nil {
 		return corrupt("%w", err)
 	}
-	if len(m.GetHash()) != sha256.Size {
-		return corrupt("token %d has a hash of %d bytes, expected %d", made.ID, len(m.GetHash()), sha256.Size)
+	hash, ok := hashOf(m.GetHash())
+	if !ok {
+		return corrupt("token %d has a hash of %d bytes, expected %d", made.ID, len(m.GetHash()), hashBytes)
 	}
-	made.Hash = [sha256.Size]byte(m.GetHash())
+	made.Hash = hash
 	if made.ID <= last || len(s.tokens.byID) == maxTokens || r.tokenNames[made.Name] {
 		return corrupt("token %d (%q) is out of order, there twice, or one too many", made.ID, made.Name)
 	}

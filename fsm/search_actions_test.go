@@ -12,7 +12,7 @@ func (n *searchNode) acquire(s *search, p int, time int64, index uint64, answere
 	window := int64(2 - p) // so that windows of the two can end at the same tick
 	r := n.fsm.Apply(index, 0, &commandv1.Command{ClockAtMs: time * searchUnit, Body: &commandv1.Command_AcquireWorker{
 		AcquireWorker: &commandv1.AcquireWorker{
-			Layout: "small", Holder: searchHolders[p], Nonce: searchNonce(p, q.start), WindowMs: window * searchUnit,
+			Layout: "small", Holder: searchHolders[p], NonceHash: searchNonceHash(p, q.start), WindowMs: window * searchUnit,
 		},
 	}})
 	if r.Err != nil {
@@ -56,7 +56,7 @@ func (n *searchNode) applyExtend(s *search, p int, time int64, index uint64, ans
 	q.extend.sent = !s.noRepeat
 	r := n.fsm.Apply(index, 0, &commandv1.Command{ClockAtMs: time * searchUnit, Body: &commandv1.Command_ExtendWindow{
 		ExtendWindow: &commandv1.ExtendWindow{
-			Layout: "small", Worker: c.worker, Token: c.token, Nonce: searchNonce(p, c.start), UntilTick: c.until, WindowMs: 2 * searchUnit,
+			Layout: "small", Worker: c.worker, Token: c.token, NonceHash: searchNonceHash(p, c.start), UntilTick: c.until, WindowMs: 2 * searchUnit,
 			ExtensionId: uint64(c.id),
 		},
 	}})
@@ -109,7 +109,7 @@ func (n *searchNode) applyRelease(s *search, p int, _ int64, index uint64) (*sea
 	n = n.clone(true)
 	n.processes[p].release.sent = !s.noRepeat
 	r := n.fsm.Apply(index, 0, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: "small", Worker: c.worker, Token: c.token, Nonce: searchNonce(p, c.start), UntilTick: c.until, NextTick: c.next,
+		Layout: "small", Worker: c.worker, Token: c.token, NonceHash: searchNonceHash(p, c.start), UntilTick: c.until, NextTick: c.next,
 	}}})
 	if r.Err != nil {
 		return nil, nil

@@ -241,8 +241,8 @@ func (n *searchNode) key() searchKey {
 
 var searchHolders = [2]string{"a/0", "b/0"}
 
-func searchNonce(p int, start uint8) []byte {
-	nonce := make([]byte, nonceBytes)
+func searchNonceHash(p int, start uint8) []byte {
+	nonce := make([]byte, hashBytes)
 	nonce[0], nonce[1] = byte(p), start
 	return nonce
 }

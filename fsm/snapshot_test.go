@@ -125,7 +125,7 @@ func TestSnapshotRefusesWhatNoStateWrites(t *testing.T) {
 		"a clock before 1970":    func(r records) records { r[0].GetMeta().ObservedClockAtMs = -1; return r },
 		"a wrong config":         func(r records) records { r[0].GetMeta().Config.MaxWindowMs = 0; return r },
 		"a config of no change":  func(r records) records { r[0].GetMeta().Config.Generation = 0; return r },
-		"half a digest":          func(r records) records { r[0].GetMeta().CheckpointDigest = nonce(0); return r },
+		"half a digest":          func(r records) records { r[0].GetMeta().CheckpointDigest = nonceHash(0); return r },
 		"layouts out of order":   func(r records) records { r[1], r[2] = r[2], r[1]; return r },
 		"a layout twice":         func(r records) records { return append(r[:2:2], r[1:]...) },
 		"a wrong layout":         func(r records) records { r[1].GetLayout().Spec.UnitMs = 0; return r },
@@ -162,7 +162,7 @@ func TestSnapshotRefusesWhatNoStateWrites(t *testing.T) {
 		"no token":            func(r records) records { r[3].GetWorker().Token = 0; return r },
 		"a token twice":       func(r records) records { r[3].GetWorker().Token = r[4].GetWorker().GetToken(); return r },
 		"no holder":           func(r records) records { r[3].GetWorker().Holder = ""; return r },
-		"a short nonce":       func(r records) records { r[3].GetWorker().Nonce = r[3].GetWorker().GetNonce()[1:]; return r },
+		"a short nonce":       func(r records) records { r[3].GetWorker().NonceHash = r[3].GetWorker().GetNonceHash()[1:]; return r },
 		"a grant missing":     func(r records) records { return append(r[:5:5], r[6:]...) },
 		"grants out of order": func(r records) records { r[5], r[6] = r[6], r[5]; return r },
 		"a grant of a worker that was never granted": func(r records) records { r[6].GetGrant().Worker = 7; return r },
@@ -267,11 +267,11 @@ func TestHistoryRing(t *testing.T) {
 		t.Errorf("%+v, but that is long forgotten", g)
 	}
 	// An extension finds its entry in a ring that wrapped, or none.
-	end := l.must(at(epoch+10*maxHistory+100, extend(last, nonce('b'), last.Until, 500))).Grant.Until
+	end := l.must(at(epoch+10*maxHistory+100, extend(last, nonceHash('b'), last.Until, 500))).Grant.Until
 	if g, ok := l.WhoIs("tiny", last.Worker, end-1); !ok || g.Token != last.Token || g.Until != end {
 		t.Errorf("%+v, %v, expected token %d until %d", g, ok, last.Token, end)
 	}
-	l.must(at(epoch+10*maxHistory+100, extend(first, nonce('a'), first.Until, 500)))
+	l.must(at(epoch+10*maxHistory+100, extend(first, nonceHash('a'), first.Until, 500)))
 	back, err := ReadState(bytes.NewReader(snapshotBytes(t, l.State)), Version)
 	if err != nil || back.Digest() != l.Digest() {
 		t.Fatalf("restored: %v", err)

@@ -12,14 +12,14 @@ func TestStaleClaimsChangeNothing(t *testing.T) {
 	for name, claim := range map[string]func(first, second Grant) *commandv1.Command{
 		"extend": func(first, second Grant) *commandv1.Command {
 			first.Until = second.Until
-			return extend(first, nonce('a'), first.Until, 2000)
+			return extend(first, nonceHash('a'), first.Until, 2000)
 		},
 		"release": func(first, second Grant) *commandv1.Command {
 			first.Until = second.Until
-			return release(first, nonce('a'), second.From+1)
+			return release(first, nonceHash('a'), second.From+1)
 		},
 		"end": func(_, second Grant) *commandv1.Command {
-			return extend(second, nonce('b'), second.Until-1, 2000)
+			return extend(second, nonceHash('b'), second.Until-1, 2000)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -2,7 +2,6 @@ package fsm
 
 import (
 	"cmp"
-	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +23,7 @@ type TokenRecord struct {
 	ID         uint64 // the log index of the command that created it
 	Generation uint64 // the log index of the last change; 0 for anonymous callers until one
 	Name       string
-	Hash       [sha256.Size]byte // of the token's secret
+	Hash       [hashBytes]byte // of the token's secret
 	// Scopes are what the token allows. The state machine does not read them.
 	Scopes          []string
 	CreatedMillis   int64 // Unix ms on the proposer's clock
@@ -159,8 +158,9 @@ func checkGrants(g grants) error {
 func (s *State) createToken(e entry) Result {
 	c := e.cmd.GetCreateToken()
 	err := CheckTokenName(c.GetName())
-	if err == nil && len(c.GetHash()) != sha256.Size {
-		err = fmt.Errorf("token hash of %d bytes: expected %d bytes", len(c.GetHash()), sha256.Size)
+	hash, ok := hashOf(c.GetHash())
+	if err == nil && !ok {
+		err = fmt.Errorf("token hash of %d bytes: expected %d bytes", len(c.GetHash()), hashBytes)
 	}
 	if err == nil {
 		err = checkGrants(c)
@@ -169,7 +169,7 @@ func (s *State) createToken(e entry) Result {
 		return Result{Err: invalid("%v", err)}
 	}
 	made := &TokenRecord{
-		ID: e.index, Generation: e.index, Name: c.GetName(), Hash: [sha256.Size]byte(c.GetHash()),
+		ID: e.index, Generation: e.index, Name: c.GetName(), Hash: hash,
 		Scopes: slices.Clone(c.GetScopes()), CreatedMillis: e.now, ExpiresAtMillis: c.GetExpiresAtMs(),
 		Rate: c.GetRate(), Burst: c.GetBurst(), narrowed: e.index,
 	}

@@ -25,10 +25,10 @@ func TestWindowCoversLengthAskedFor(t *testing.T) {
 	if g.From != 0 || g.Until != 2 {
 		t.Errorf("acquisition: %+v, want ticks [0, 2), of which the first has 5 ms left", g)
 	}
-	if g = l.must(at(late+minute, extend(g, nonce('a'), g.Until, 4000))).Grant; g.Until != 3 {
+	if g = l.must(at(late+minute, extend(g, nonceHash('a'), g.Until, 4000))).Grant; g.Until != 3 {
 		t.Errorf("extension: %+v, want an end at 3", g)
 	}
-	if g = l.must(at(late+minute, extend(g, nonce('a'), g.Until, minute))).Grant; g.Until != 3 {
+	if g = l.must(at(late+minute, extend(g, nonceHash('a'), g.Until, minute))).Grant; g.Until != 3 {
 		t.Errorf("extension by a minute, of which [2, 3) has more than is left: %+v, want an end at 3", g)
 	}
 	// A window that begins later than now covers the length from its begin.
@@ -60,7 +60,7 @@ func TestWindowEndIsBounded(t *testing.T) {
 				if g.Until-1 > limit || l.layouts["tiny"].layout.MillisAt(g.Until) < now+longest {
 					t.Errorf("unit %d, maximum %d: %+v, want the last tick at most %d and a window of the maximum", unit, longest, g, limit)
 				}
-				if g = l.must(at(now, extend(g, nonce('a'), g.Until, 3*longest))).Grant; g.Until-1 > limit {
+				if g = l.must(at(now, extend(g, nonceHash('a'), g.Until, 3*longest))).Grant; g.Until-1 > limit {
 					t.Errorf("unit %d, maximum %d, extended: %+v, want the last tick at most %d", unit, longest, g, limit)
 				}
 			}

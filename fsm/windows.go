@@ -17,7 +17,7 @@ func (s *State) acquireWorker(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	nonce, refused := checkAcquire(c)
+	nonceHash, refused := checkAcquire(c)
 	if refused != nil {
 		return Result{Err: refused}
 	}
@@ -46,9 +46,9 @@ func (s *State) acquireWorker(e entry) Result {
 	from := max(l.workers.highWater(number), nowTick)
 	until := min(l.endAfter(max(e.now, l.layout.MillisAt(from)), min(c.GetWindowMs(), longest)), horizon)
 
-	l.workers.grant(number, c.GetHolder(), nonce, e.index, from, until)
+	l.workers.grant(number, c.GetHolder(), nonceHash, e.index, from, until)
 	l.history.add(GrantRecord{
-		Worker: uint64(number), Token: e.index, Holder: c.GetHolder(), Nonce: nonce,
+		Worker: uint64(number), Token: e.index, Holder: c.GetHolder(), NonceHash: nonceHash,
 		From: from, Until: until, GrantedMillis: e.now,
 	})
 	return Result{Grant: l.workers.granted(number)}
@@ -119,7 +119,7 @@ func (s *State) releaseWorker(e entry) Result {
 type claim interface {
 	GetWorker() uint64
 	GetToken() uint64
-	GetNonce() []byte
+	GetNonceHash() []byte
 	GetUntilTick() int64
 }
 
@@ -134,11 +134,11 @@ func (l *layout) held(c claim) (number int, refused *Refused) {
 	}
 	number = int(c.GetWorker())
 	k := &l.workers.used[number]
-	nonce, ok := copyNonce(c.GetNonce())
+	nonceHash, ok := hashOf(c.GetNonceHash())
 	switch {
 	case c.GetToken() != k.token:
 		return 0, l.mismatch(c, "was granted under token %d, not %d", k.token, c.GetToken())
-	case !ok || nonce != k.nonce:
+	case !ok || nonceHash != k.nonceHash:
 		return 0, l.mismatch(c, "was granted to another start of its holder")
 	case k.released:
 		return 0, l.mismatch(c, "was released")
@@ -156,18 +156,18 @@ func (l *layout) mismatch(c claim, format string, args ...any) *Refused {
 		append([]any{c.GetWorker(), l.name}, args...)...)
 }
 
-func checkAcquire(c *commandv1.AcquireWorker) (nonce [nonceBytes]byte, refused *Refused) {
+func checkAcquire(c *commandv1.AcquireWorker) (nonceHash [hashBytes]byte, refused *Refused) {
 	if err := CheckHolder(c.GetHolder()); err != nil {
-		return nonce, invalid("%v", err)
+		return nonceHash, invalid("%v", err)
 	}
-	nonce, ok := copyNonce(c.GetNonce())
+	nonceHash, ok := hashOf(c.GetNonceHash())
 	if !ok {
-		return nonce, invalid("nonce of %d bytes: expected %d bytes", len(c.GetNonce()), nonceBytes)
+		return nonceHash, invalid("nonce hash of %d bytes: expected %d bytes", len(c.GetNonceHash()), hashBytes)
 	}
 	if c.GetWindowMs() <= 0 {
-		return nonce, invalidWindow(c.GetWindowMs())
+		return nonceHash, invalidWindow(c.GetWindowMs())
 	}
-	return nonce, nil
+	return nonceHash, nil
 }
 
 func invalidWindow(millis int64) *Refused {

@@ -73,7 +73,7 @@ func TestAcquireWithinTheThreshold(t *testing.T) {
 	if g.Worker != a.Worker || g.From != a.Until || g.Until != a.Until+200 {
 		t.Errorf("%+v, expected worker %d from %d", g, a.Worker, a.Until)
 	}
-	l.refused(windowMismatch, at(epoch+1000, extend(a, nonce('a'), a.Until, 2000)))
+	l.refused(windowMismatch, at(epoch+1000, extend(a, nonceHash('a'), a.Until, 2000)))
 }
 
 // TestAcquireEndsAtTheMaximum: the threshold may be longer than the maximum window.
@@ -107,15 +107,15 @@ func TestAcquireRefuses(t *testing.T) {
 		"right to left":     func(c *commandv1.AcquireWorker) { c.Holder = "a\u202e0" },
 		"no UTF-8":          func(c *commandv1.AcquireWorker) { c.Holder = "a\xff0" },
 		"a reserved name":   func(c *commandv1.AcquireWorker) { c.Holder = "$a/0" },
-		"no nonce":          func(c *commandv1.AcquireWorker) { c.Nonce = nil },
-		"a short nonce":     func(c *commandv1.AcquireWorker) { c.Nonce = c.Nonce[1:] },
-		"a long nonce":      func(c *commandv1.AcquireWorker) { c.Nonce = append(c.Nonce, 0) },
+		"no nonce":          func(c *commandv1.AcquireWorker) { c.NonceHash = nil },
+		"a short nonce":     func(c *commandv1.AcquireWorker) { c.NonceHash = c.NonceHash[1:] },
+		"a long nonce":      func(c *commandv1.AcquireWorker) { c.NonceHash = append(c.NonceHash, 0) },
 		"no window":         func(c *commandv1.AcquireWorker) { c.WindowMs = 0 },
 		"a negative window": func(c *commandv1.AcquireWorker) { c.WindowMs = math.MinInt64 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			cmd := at(epoch, acquire("é/0", 10))
-			cmd.GetAcquireWorker().Nonce = nonce('a')
+			cmd.GetAcquireWorker().NonceHash = nonceHash('a')
 			spoil(cmd.GetAcquireWorker())
 			l.t = t
 			l.refused(invalidArgument, cmd)
@@ -162,13 +162,13 @@ func TestEndOfTime(t *testing.T) {
 	if g.Until != 128 {
 		t.Fatalf("%+v, expected it to end with the time field", g)
 	}
-	l.refused(timeExhausted, at(epoch+1270, extend(g, nonce('a'), g.Until, 2000)))
+	l.refused(timeExhausted, at(epoch+1270, extend(g, nonceHash('a'), g.Until, 2000)))
 	l.must(at(epoch+1270, acquire("b/0", 2000)))
 	l.refused(timeExhausted, at(epoch+1270, acquire("c/0", 2000)))
 	for _, now := range []int64{epoch + 1280, math.MaxInt64} {
 		l.refused(timeExhausted, at(now, acquire("c/0", 2000)))
 	}
-	l.must(at(epoch+1270, release(g, nonce('a'), g.From)))
+	l.must(at(epoch+1270, release(g, nonceHash('a'), g.From)))
 	if g = l.must(at(epoch+1270, acquire("c/0", 2000))).Grant; g.From != 127 || g.Until != 128 {
 		t.Errorf("%+v, expected the last tick", g)
 	}
@@ -177,25 +177,25 @@ func TestEndOfTime(t *testing.T) {
 func TestExtend(t *testing.T) {
 	l := newLog(t, tiny)
 	g := l.must(at(epoch, acquire("a/0", 1000))).Grant
-	r := l.must(at(epoch+500, extend(g, nonce('a'), 100, 2000)))
+	r := l.must(at(epoch+500, extend(g, nonceHash('a'), 100, 2000)))
 	if r.Grant != (Grant{g.Worker, g.Token, 0, 250}) {
 		t.Errorf("%+v, expected an end at 250", r.Grant)
 	}
-	if r = l.must(at(epoch, extend(g, nonce('a'), 250, 2000))); r.Grant.Until != 250 {
+	if r = l.must(at(epoch, extend(g, nonceHash('a'), 250, 2000))); r.Grant.Until != 250 {
 		t.Errorf("%+v, expected no change", r.Grant)
 	}
 	for _, now := range []int64{epoch - 1, math.MinInt64} { // also by a clock before the epoch
-		if r = l.must(at(now, extend(g, nonce('a'), 250, 2000))); r.Grant.Until != 250 {
+		if r = l.must(at(now, extend(g, nonceHash('a'), 250, 2000))); r.Grant.Until != 250 {
 			t.Errorf("%+v, expected no change", r.Grant)
 		}
 	}
 	// After the window passed, as long as nobody else took the worker.
-	r = l.must(at(epoch+9_000_000, extend(g, nonce('a'), 250, math.MaxInt64)))
+	r = l.must(at(epoch+9_000_000, extend(g, nonceHash('a'), 250, math.MaxInt64)))
 	if want := int64(900_000 + 60_000); r.Grant.Until != want {
 		t.Errorf("%+v, expected the maximum window, %d", r.Grant, want)
 	}
 	// The proposer's clock is far off: to the end of time, and not beyond.
-	r = l.must(at(math.MaxInt64, extend(g, nonce('a'), r.Grant.Until, 1000)))
+	r = l.must(at(math.MaxInt64, extend(g, nonceHash('a'), r.Grant.Until, 1000)))
 	if r.Grant.Until != 1<<30 {
 		t.Errorf("%+v, expected the end of time", r.Grant)
 	}
@@ -216,7 +216,7 @@ func TestUntrueClaims(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			l.t = t
-			other, n := g, nonce('a')
+			other, n := g, nonceHash('a')
 			spoil(&other, n)
 			l.refused(windowMismatch, at(epoch, extend(other, n, other.Until, 5000)))
 			l.refused(windowMismatch, at(epoch, release(other, n, other.From)))
@@ -224,8 +224,8 @@ func TestUntrueClaims(t *testing.T) {
 	}
 	l.t = t
 	l.refused(windowMismatch, at(epoch, extend(g, nil, g.Until, 5000)))
-	l.refused(invalidArgument, at(epoch, extend(g, nonce('a'), g.Until, 0)))
-	for _, cmd := range []*commandv1.Command{extend(g, nonce('a'), g.Until, 1), release(g, nonce('a'), 0)} {
+	l.refused(invalidArgument, at(epoch, extend(g, nonceHash('a'), g.Until, 0)))
+	for _, cmd := range []*commandv1.Command{extend(g, nonceHash('a'), g.Until, 1), release(g, nonceHash('a'), 0)} {
 		if c := cmd.GetExtendWindow(); c != nil {
 			c.Layout = "other"
 		} else {
@@ -239,14 +239,14 @@ func TestRelease(t *testing.T) {
 	l := newLog(t, tiny)
 	g := l.must(at(epoch, acquire("a/0", 1000))).Grant
 	for _, next := range []int64{g.From - 1, g.Until + 1, math.MinInt64, math.MaxInt64} {
-		l.refused(invalidArgument, at(epoch, release(g, nonce('a'), next)))
+		l.refused(invalidArgument, at(epoch, release(g, nonceHash('a'), next)))
 	}
-	l.must(at(epoch, release(g, nonce('a'), 30)))
+	l.must(at(epoch, release(g, nonceHash('a'), 30)))
 	// It is released once.
-	l.refused(windowMismatch, at(epoch, release(g, nonce('a'), 30)))
+	l.refused(windowMismatch, at(epoch, release(g, nonceHash('a'), 30)))
 	g.Until = 30
-	l.refused(windowMismatch, at(epoch, release(g, nonce('a'), 30)))
-	l.refused(windowMismatch, at(epoch, extend(g, nonce('a'), 30, 1000)))
+	l.refused(windowMismatch, at(epoch, release(g, nonceHash('a'), 30)))
+	l.refused(windowMismatch, at(epoch, extend(g, nonceHash('a'), 30, 1000)))
 	if _, ok := l.WhoIs("tiny", g.Worker, 30); ok {
 		t.Error("tick 30 still belongs to the holder that released it")
 	}
@@ -266,7 +266,7 @@ func TestGracefulRestartsUseOneWorker(t *testing.T) {
 		if g.Worker != 0 {
 			t.Fatalf("restart %d got worker %d", i, g.Worker)
 		}
-		cmd := release(g, nonce('a'), g.From+50)
+		cmd := release(g, nonceHash('a'), g.From+50)
 		cmd.GetReleaseWorker().Layout = "default"
 		l.must(at(epoch+100*i+50, cmd))
 	}

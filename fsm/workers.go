@@ -5,7 +5,7 @@ type worker struct {
 	highWater int64 // the tick before which everything was granted; the window's end
 	from      int64 // the tick at which the acquisition of token began
 	token     uint64
-	nonce     [nonceBytes]byte
+	nonceHash [hashBytes]byte
 	holder    string
 	released  bool // the holder released it: its token is good for nothing any more
 	extension extension
@@ -99,7 +99,7 @@ func (w *workers) soonest() int64 {
 
 // grant gives a worker that pick returned to a holder. from must not be below its
 // high-water, until must be above from, and token above every earlier one.
-func (w *workers) grant(number int, holder string, nonce [nonceBytes]byte, token uint64, from, until int64) {
+func (w *workers) grant(number int, holder string, nonceHash [hashBytes]byte, token uint64, from, until int64) {
 	if number == len(w.used) {
 		w.used = append(w.used, worker{newer: none, older: none})
 		w.pushAge(number)
@@ -107,7 +107,7 @@ func (w *workers) grant(number int, holder string, nonce [nonceBytes]byte, token
 		w.forget(number)
 	}
 	k := &w.used[number]
-	k.holder, k.nonce, k.token, k.from, k.released, k.extension = holder, nonce, token, from, false, extension{}
+	k.holder, k.nonceHash, k.token, k.from, k.released, k.extension = holder, nonceHash, token, from, false, extension{}
 	w.remember(number)
 	w.setHighWater(number, until)
 }

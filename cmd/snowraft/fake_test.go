@@ -132,7 +132,7 @@ func (f *fakeAPI) DecodeId(_ context.Context, r *snowraftv1.DecodeIdRequest) (*s
 }
 
 var fakeGrant = &snowraftv1.WorkerGrant{
-	Worker: 17, Holder: "a/0", Nonce: []byte("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef"), Token: 1 << 60,
+	Worker: 17, Holder: "a/0", Token: 1 << 60,
 	FromTick: 56728938000, UntilTick: 56729538000, FromAtMs: 1792418538000, UntilAtMs: 1792419138000,
 	State: snowraftv1.WorkerState_WORKER_STATE_EXPIRED,
 }
@@ -150,7 +150,7 @@ func (f *fakeAPI) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersReques
 		return resp, nil
 	}
 	resp.Workers = []*snowraftv1.WorkerGrant{{
-		Worker: 18, Holder: "b/0", Nonce: []byte{0xff}, Token: 9, FromTick: 1, UntilTick: 2, FromAtMs: 1735689600001, UntilAtMs: 1735689600002,
+		Worker: 18, Holder: "b/0", Token: 9, FromTick: 1, UntilTick: 2, FromAtMs: 1735689600001, UntilAtMs: 1735689600002,
 		State: snowraftv1.WorkerState_WORKER_STATE_HELD,
 	}}
 	return resp, nil

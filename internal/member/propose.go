@@ -2,6 +2,7 @@ package member
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"time"
@@ -68,13 +69,20 @@ func (m *Member) fsmVersion() (version uint32) {
 	return version
 }
 
+// hashOf returns the form in which the log holds a secret of a holder: whoever reads the log learns nothing that could
+// be claimed with.
+func hashOf(secret [16]byte) []byte {
+	hash := sha256.Sum256(secret[:])
+	return hash[:]
+}
+
 // AcquireWorker grants a worker; only the leader can.
 func (m *Member) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
 	if err := m.plausible(r.NowMillis); err != nil {
 		return allocator.Grant{}, err
 	}
 	result, err := m.propose(ctx, r.NowMillis, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-		Layout: r.Layout, Holder: r.Holder, Nonce: r.Nonce[:], WindowMs: r.Window.Milliseconds(),
+		Layout: r.Layout, Holder: r.Holder, NonceHash: hashOf(r.Nonce), WindowMs: r.Window.Milliseconds(),
 	}}})
 	return m.grant(result, r.Layout, err)
 }
@@ -85,7 +93,7 @@ func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 		return allocator.Grant{}, err
 	}
 	result, err := m.propose(ctx, r.NowMillis, &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], UntilTick: r.Until, WindowMs: r.Window.Milliseconds(),
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, NonceHash: hashOf(r.Nonce), UntilTick: r.Until, WindowMs: r.Window.Milliseconds(),
 		ExtensionId: r.ID,
 	}}})
 	return m.grant(result, r.Layout, err)
@@ -94,7 +102,7 @@ func (m *Member) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (a
 // ReleaseWorker releases a worker; only the leader can.
 func (m *Member) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest) error {
 	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: r.Layout, Worker: r.Worker, Token: r.Token, Nonce: r.Nonce[:], UntilTick: r.Until, NextTick: r.Next,
+		Layout: r.Layout, Worker: r.Worker, Token: r.Token, NonceHash: hashOf(r.Nonce), UntilTick: r.Until, NextTick: r.Next,
 	}}})
 	_, err = m.grant(result, r.Layout, err)
 	return err

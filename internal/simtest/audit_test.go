@@ -134,7 +134,7 @@ func (a *audit) granted(s *fsm.State) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	nonces := make(map[int]fsm.GrantRecord) // by start
-	owners := make(map[[16]byte]int)        // starts by nonce
+	owners := make(map[[32]byte]int)        // starts by nonce hash
 	last := make([]fsm.GrantRecord, len(a.starts))
 	for _, t := range a.taken {
 		g := last[t.start]
@@ -150,11 +150,11 @@ func (a *audit) granted(s *fsm.State) {
 		if !seen {
 			nonces[t.start], first = g, g
 		}
-		owner, owned := owners[g.Nonce]
+		owner, owned := owners[g.NonceHash]
 		if !owned {
-			owners[g.Nonce], owner = t.start, t.start
+			owners[g.NonceHash], owner = t.start, t.start
 		}
-		if g.Nonce != first.Nonce || owner != t.start {
+		if g.NonceHash != first.NonceHash || owner != t.start {
 			a.note("%s issued at tick %d of worker %d, which was granted to %s of %s",
 				a.name(t.start), t.tick, t.worker, g.Holder, a.name(owner))
 		}

@@ -97,10 +97,10 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	case m.behind(now):
 		wrong("the proposer's clock is %d ms behind the observed one", m.observed-now)
 	}
-	w.high, w.from, w.token, w.nonce, w.released, w.id = grant.Until, grant.From, grant.Token, c.GetNonce(), false, 0
+	w.high, w.from, w.token, w.nonce, w.released, w.id = grant.Until, grant.From, grant.Token, c.GetNonceHash(), false, 0
 	w.windows = append(w.windows, [2]int64{grant.From, grant.Until})
 	g := &grantModel{from: grant.From, holder: c.GetHolder(), ends: []int64{grant.Until}}
-	copy(g.nonce[:], c.GetNonce())
+	copy(g.nonce[:], c.GetNonceHash())
 	m.grants[grantKey{lane, grant.Token}] = g
 }
 
@@ -109,13 +109,13 @@ type claim interface {
 	GetLayout() string
 	GetWorker() uint64
 	GetToken() uint64
-	GetNonce() []byte
+	GetNonceHash() []byte
 	GetUntilTick() int64
 }
 
 // holds reports whether a claim is made by the present holder of the worker.
 func (w *workerModel) holds(c claim) bool {
-	return w != nil && !w.released && w.token == c.GetToken() && bytes.Equal(w.nonce, c.GetNonce())
+	return w != nil && !w.released && w.token == c.GetToken() && bytes.Equal(w.nonce, c.GetNonceHash())
 }
 
 // claimed returns the worker of a claim that is true, nil of another. It compares that with what

@@ -14,12 +14,12 @@ func TestGrantsThatBreakARule(t *testing.T) {
 	t.Parallel()
 	acquire := func(at int64, g fsm.Grant) (int64, *commandv1.Command, fsm.Result) {
 		return at, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-			Layout: "tiny", Holder: "n1/0", Nonce: worldNonce(1), WindowMs: 1000,
+			Layout: "tiny", Holder: "n1/0", NonceHash: worldNonce(1), WindowMs: 1000,
 		}}}, fsm.Result{Grant: g}
 	}
 	claims := func(token uint64, nonce byte, until int64) (*commandv1.ExtendWindow, *commandv1.ReleaseWorker) {
-		return &commandv1.ExtendWindow{Layout: "tiny", Token: token, Nonce: worldNonce(nonce), UntilTick: until, WindowMs: 1000},
-			&commandv1.ReleaseWorker{Layout: "tiny", Token: token, Nonce: worldNonce(nonce), UntilTick: until, NextTick: 50}
+		return &commandv1.ExtendWindow{Layout: "tiny", Token: token, NonceHash: worldNonce(nonce), UntilTick: until, WindowMs: 1000},
+			&commandv1.ReleaseWorker{Layout: "tiny", Token: token, NonceHash: worldNonce(nonce), UntilTick: until, NextTick: 50}
 	}
 	extend := func(token uint64, nonce byte, until int64, g fsm.Grant) (int64, *commandv1.Command, fsm.Result) {
 		e, _ := claims(token, nonce, until)

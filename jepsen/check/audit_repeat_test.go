@@ -41,12 +41,12 @@ func TestAuditRepeatedExtension(t *testing.T) {
 			}
 			extend := func(id uint64, until int64) *commandv1.Command {
 				return &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-					Layout: "tiny", Token: 2, Nonce: worldNonce(1), UntilTick: until, WindowMs: 1000, ExtensionId: id,
+					Layout: "tiny", Token: 2, NonceHash: worldNonce(1), UntilTick: until, WindowMs: 1000, ExtensionId: id,
 				}}}
 			}
 			add(0, &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(worldSpec)}}}, fsm.Result{})
 			add(10, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-				Layout: "tiny", Holder: "n1/0", Nonce: worldNonce(1), WindowMs: 1000,
+				Layout: "tiny", Holder: "n1/0", NonceHash: worldNonce(1), WindowMs: 1000,
 			}}}, granted(110))
 			add(60, extend(7, 110), granted(160))
 			add(100, extend(c.id, c.until), c.result)

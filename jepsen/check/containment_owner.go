@@ -10,8 +10,8 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// nonce tells starts apart.
-type nonce [16]byte
+// nonce is the hash of the nonce of a start, which tells starts apart.
+type nonce [32]byte
 
 func (n nonce) String() string { return hex.EncodeToString(n[:4]) + "..." }
 
@@ -23,7 +23,7 @@ type identity struct {
 
 // owner checks that the window is of the process that answered.
 func (c *containment) owner(l *snowflake.Layout, i *history.Issued, id uint64, w *raftlog.Window) {
-	mine := identity{nonce: w.Nonce, name: holderName(w.Holder)}
+	mine := identity{nonce: w.NonceHash, name: holderName(w.Holder)}
 	known, ok := c.starts[i.Start]
 	if !ok {
 		c.learn(i, id, mine, w)

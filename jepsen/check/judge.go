@@ -64,7 +64,7 @@ func handovers(g *raftlog.Grants) int {
 	n := 0
 	for _, windows := range g.Windows {
 		for i := 1; i < len(windows); i++ {
-			if windows[i].Nonce != windows[i-1].Nonce {
+			if windows[i].NonceHash != windows[i-1].NonceHash {
 				n++
 			}
 		}

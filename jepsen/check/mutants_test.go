@@ -126,7 +126,7 @@ func (w *world) script() {
 	w.extend(70, first, 1)    // with an old end
 	w.extend(75, extended, 9) // with another nonce
 	w.do(w.layout.MillisAt(80), &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: worldSpec.Name, Worker: extended.Worker, Token: extended.Token, Nonce: worldNonce(1), UntilTick: extended.Until, NextTick: 90,
+		Layout: worldSpec.Name, Worker: extended.Worker, Token: extended.Token, NonceHash: worldNonce(1), UntilTick: extended.Until, NextTick: 90,
 	}}})
 	w.acquire(85, "n3/0", 3) // begins at 90
 	w.acquire(500, "n3/0", 4)
@@ -144,7 +144,7 @@ func (w *world) script() {
 // ask asks for a worker that only a planted bug grants.
 func (w *world) ask(tick int64, holder string, nonce byte) {
 	w.do(w.layout.MillisAt(tick), &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-		Layout: worldSpec.Name, Holder: holder, Nonce: worldNonce(nonce), WindowMs: 100,
+		Layout: worldSpec.Name, Holder: holder, NonceHash: worldNonce(nonce), WindowMs: 100,
 	}}})
 }
 

@@ -149,13 +149,13 @@ func (w *world) append(kind raft.LogType, data []byte) {
 	w.logs = append(w.logs, l)
 }
 
-func worldNonce(b byte) []byte { return slices.Repeat([]byte{b}, 16) }
+func worldNonce(b byte) []byte { return slices.Repeat([]byte{b}, 32) }
 
 // acquire grants a window of a second, 100 ticks.
 func (w *world) acquire(tick int64, holder string, nonce byte) fsm.Grant {
 	w.t.Helper()
 	r := w.do(w.layout.MillisAt(tick), &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-		Layout: worldSpec.Name, Holder: holder, Nonce: worldNonce(nonce), WindowMs: 1000,
+		Layout: worldSpec.Name, Holder: holder, NonceHash: worldNonce(nonce), WindowMs: 1000,
 	}}})
 	if r.Failure() != nil {
 		w.t.Fatal(r.Failure())
@@ -166,7 +166,7 @@ func (w *world) acquire(tick int64, holder string, nonce byte) fsm.Grant {
 func (w *world) release(g fsm.Grant, nonce byte, next int64) {
 	w.t.Helper()
 	r := w.do(w.layout.MillisAt(next), &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, Nonce: worldNonce(nonce), UntilTick: g.Until, NextTick: next,
+		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, NonceHash: worldNonce(nonce), UntilTick: g.Until, NextTick: next,
 	}}})
 	if r.Failure() != nil {
 		w.t.Fatal(r.Failure())
@@ -175,7 +175,7 @@ func (w *world) release(g fsm.Grant, nonce byte, next int64) {
 
 func (w *world) extend(tick int64, g fsm.Grant, nonce byte) fsm.Result {
 	return w.do(w.layout.MillisAt(tick), &commandv1.Command{Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, Nonce: worldNonce(nonce), UntilTick: g.Until, WindowMs: 1000, ExtensionId: uint64(len(w.logs)),
+		Layout: worldSpec.Name, Worker: g.Worker, Token: g.Token, NonceHash: worldNonce(nonce), UntilTick: g.Until, WindowMs: 1000, ExtensionId: uint64(len(w.logs)),
 	}}})
 }
 

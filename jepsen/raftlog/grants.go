@@ -25,7 +25,7 @@ type Lane struct {
 type Window struct {
 	Token       uint64
 	Holder      string
-	Nonce       [16]byte
+	NonceHash   [32]byte
 	From, Until int64 // Until is the end as it was at last
 	Released    bool
 }
@@ -101,7 +101,7 @@ func (g *Grants) acquire(a *Applied, acquire *commandv1.AcquireWorker) {
 	grant := a.Result.Grant
 	lane := Lane{acquire.GetLayout(), grant.Worker}
 	w := Window{Token: grant.Token, Holder: acquire.GetHolder(), From: grant.From, Until: grant.Until}
-	copy(w.Nonce[:], acquire.GetNonce())
+	copy(w.NonceHash[:], acquire.GetNonceHash())
 	g.Windows[lane] = append(g.Windows[lane], w)
 }
 

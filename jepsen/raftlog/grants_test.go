@@ -38,19 +38,19 @@ func commands(t *testing.T, cmds ...*commandv1.Command) (logs []*raft.Log) {
 
 func TestGrants(t *testing.T) {
 	t.Parallel()
-	nonce := bytes.Repeat([]byte{7}, 16)
+	nonce := bytes.Repeat([]byte{7}, 32)
 	at := func(tick int64) int64 { return epoch + 10*tick }
 	layout := &commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(tiny)}}}
 	acquire := func(now int64) *commandv1.Command {
 		return &commandv1.Command{ClockAtMs: now, Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
-			Layout: "tiny", Holder: "n1/0", Nonce: nonce, WindowMs: 1000,
+			Layout: "tiny", Holder: "n1/0", NonceHash: nonce, WindowMs: 1000,
 		}}}
 	}
 	id := uint64(0)
 	extend := func(until int64) *commandv1.Command {
 		id++
 		return &commandv1.Command{ClockAtMs: at(60), Body: &commandv1.Command_ExtendWindow{ExtendWindow: &commandv1.ExtendWindow{
-			Layout: "tiny", Token: 2, Nonce: nonce, UntilTick: until, WindowMs: 1000, ExtensionId: id,
+			Layout: "tiny", Token: 2, NonceHash: nonce, UntilTick: until, WindowMs: 1000, ExtensionId: id,
 		}}}
 	}
 	allocate := func(request string) *commandv1.Command {
@@ -64,7 +64,7 @@ func TestGrants(t *testing.T) {
 		extend(110),     // 3: to 160
 		extend(110),     // 4: refused
 		&commandv1.Command{ClockAtMs: at(90), Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: &commandv1.ReleaseWorker{
-			Layout: "tiny", Token: 2, Nonce: nonce, UntilTick: 160, NextTick: 90,
+			Layout: "tiny", Token: 2, NonceHash: nonce, UntilTick: 160, NextTick: 90,
 		}}}, // 5
 		acquire(at(80)), // 6: another worker
 		acquire(at(90)), // 7: from 90 on
@@ -92,7 +92,7 @@ func TestGrants(t *testing.T) {
 	}
 	first, second := g.Windows[raftlog.Lane{Layout: "tiny"}], g.Windows[raftlog.Lane{Layout: "tiny", Worker: 1}]
 	if len(first) != 2 || len(second) != 1 || first[0].Token != 2 || first[0].From != 10 || first[0].Until != 90 || !first[0].Released ||
-		first[1].From != 90 || first[1].Released || second[0].Token != 6 || !bytes.Equal(first[0].Nonce[:], nonce) || first[0].Holder != "n1/0" {
+		first[1].From != 90 || first[1].Released || second[0].Token != 6 || !bytes.Equal(first[0].NonceHash[:], nonce) || first[0].Holder != "n1/0" {
 		t.Errorf("%+v, %+v", first, second)
 	}
 	if want := []raftlog.Block{

@@ -1093,8 +1093,8 @@ type AcquireWorker struct {
 	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
 	// The stable name of the lane that asks, for example "node-a/0".
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
-	// Drawn at random at each process start, 16 bytes.
-	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	// The SHA-256 of the nonce that the process drew at its start, 32 bytes. Only the holder has the nonce itself.
+	NonceHash []byte `protobuf:"bytes,3,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
 	// The length of the window asked for; the grant covers it, rounded up to whole ticks.
 	WindowMs      int64 `protobuf:"varint,4,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1145,9 +1145,9 @@ func (x *AcquireWorker) GetHolder() string {
 	return ""
 }
 
-func (x *AcquireWorker) GetNonce() []byte {
+func (x *AcquireWorker) GetNonceHash() []byte {
 	if x != nil {
-		return x.Nonce
+		return x.NonceHash
 	}
 	return nil
 }
@@ -1162,11 +1162,11 @@ func (x *AcquireWorker) GetWindowMs() int64 {
 // ExtendWindow moves the end of a holder's window; a compare-and-swap on until_tick. A repetition of the
 // worker's last extension, with the same ID and until_tick, gets the present window instead.
 type ExtendWindow struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Layout string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
-	Worker uint64                 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
-	Token  uint64                 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
-	Nonce  []byte                 `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Layout    string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
+	Worker    uint64                 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
+	Token     uint64                 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
+	NonceHash []byte                 `protobuf:"bytes,4,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
 	// The end that the holder believes its window has, in ticks.
 	UntilTick int64 `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	WindowMs  int64 `protobuf:"varint,6,opt,name=window_ms,json=windowMs,proto3" json:"window_ms,omitempty"`
@@ -1227,9 +1227,9 @@ func (x *ExtendWindow) GetToken() uint64 {
 	return 0
 }
 
-func (x *ExtendWindow) GetNonce() []byte {
+func (x *ExtendWindow) GetNonceHash() []byte {
 	if x != nil {
-		return x.Nonce
+		return x.NonceHash
 	}
 	return nil
 }
@@ -1261,7 +1261,7 @@ type ReleaseWorker struct {
 	Layout    string                 `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
 	Worker    uint64                 `protobuf:"varint,2,opt,name=worker,proto3" json:"worker,omitempty"`
 	Token     uint64                 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
-	Nonce     []byte                 `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	NonceHash []byte                 `protobuf:"bytes,4,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
 	UntilTick int64                  `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	// The first tick of the window in which nothing was issued: last tick + 1.
 	NextTick      int64 `protobuf:"varint,6,opt,name=next_tick,json=nextTick,proto3" json:"next_tick,omitempty"`
@@ -1320,9 +1320,9 @@ func (x *ReleaseWorker) GetToken() uint64 {
 	return 0
 }
 
-func (x *ReleaseWorker) GetNonce() []byte {
+func (x *ReleaseWorker) GetNonceHash() []byte {
 	if x != nil {
-		return x.Nonce
+		return x.NonceHash
 	}
 	return nil
 }
@@ -2459,26 +2459,29 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"datacenter\x12\x16\n" +
 	"\x06spread\x18\x06 \x01(\x04R\x06spread\":\n" +
 	"\fCreateLayout\x12*\n" +
-	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\"r\n" +
+	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\"{\n" +
 	"\rAcquireWorker\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
-	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
-	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x1b\n" +
-	"\twindow_ms\x18\x04 \x01(\x03R\bwindowMs\"\xc9\x01\n" +
+	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x1d\n" +
+	"\n" +
+	"nonce_hash\x18\x03 \x01(\fR\tnonceHash\x12\x1b\n" +
+	"\twindow_ms\x18\x04 \x01(\x03R\bwindowMs\"\xd2\x01\n" +
 	"\fExtendWindow\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
-	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x14\n" +
-	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x1d\n" +
+	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x1d\n" +
+	"\n" +
+	"nonce_hash\x18\x04 \x01(\fR\tnonceHash\x12\x1d\n" +
 	"\n" +
 	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1b\n" +
 	"\twindow_ms\x18\x06 \x01(\x03R\bwindowMs\x12!\n" +
-	"\fextension_id\x18\a \x01(\x06R\vextensionId\"\xa7\x01\n" +
+	"\fextension_id\x18\a \x01(\x06R\vextensionId\"\xb0\x01\n" +
 	"\rReleaseWorker\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\x04R\x06worker\x12\x14\n" +
-	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x14\n" +
-	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x1d\n" +
+	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x1d\n" +
+	"\n" +
+	"nonce_hash\x18\x04 \x01(\fR\tnonceHash\x12\x1d\n" +
 	"\n" +
 	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1b\n" +
 	"\tnext_tick\x18\x06 \x01(\x03R\bnextTick\"$\n" +

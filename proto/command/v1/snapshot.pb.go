@@ -357,7 +357,7 @@ type SnapshotWorker struct {
 	FromTick  int64                  `protobuf:"varint,3,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
 	Token     uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
 	Holder    string                 `protobuf:"bytes,5,opt,name=holder,proto3" json:"holder,omitempty"`
-	Nonce     []byte                 `protobuf:"bytes,6,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	NonceHash []byte                 `protobuf:"bytes,6,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
 	Released  bool                   `protobuf:"varint,7,opt,name=released,proto3" json:"released,omitempty"`
 	// The ID of the last extension under the token, and the end that it moved; 0 if there is none.
 	ExtensionId      uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
@@ -431,9 +431,9 @@ func (x *SnapshotWorker) GetHolder() string {
 	return ""
 }
 
-func (x *SnapshotWorker) GetNonce() []byte {
+func (x *SnapshotWorker) GetNonceHash() []byte {
 	if x != nil {
-		return x.Nonce
+		return x.NonceHash
 	}
 	return nil
 }
@@ -465,7 +465,7 @@ type SnapshotGrant struct {
 	Worker        uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	Holder        string                 `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
-	Nonce         []byte                 `protobuf:"bytes,4,opt,name=nonce,proto3" json:"nonce,omitempty"`
+	NonceHash     []byte                 `protobuf:"bytes,4,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
 	FromTick      int64                  `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
 	UntilTick     int64                  `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
 	GrantedAtMs   int64                  `protobuf:"varint,7,opt,name=granted_at_ms,json=grantedAtMs,proto3" json:"granted_at_ms,omitempty"`
@@ -524,9 +524,9 @@ func (x *SnapshotGrant) GetHolder() string {
 	return ""
 }
 
-func (x *SnapshotGrant) GetNonce() []byte {
+func (x *SnapshotGrant) GetNonceHash() []byte {
 	if x != nil {
-		return x.Nonce
+		return x.NonceHash
 	}
 	return nil
 }
@@ -1048,23 +1048,25 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x11checkpoint_digest\x18\x05 \x01(\fR\x10checkpointDigest\"`\n" +
 	"\x0eSnapshotLayout\x12*\n" +
 	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\"\n" +
-	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\x95\x02\n" +
+	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\x9e\x02\n" +
 	"\x0eSnapshotWorker\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x1d\n" +
 	"\n" +
 	"high_water\x18\x02 \x01(\x03R\thighWater\x12\x1b\n" +
 	"\tfrom_tick\x18\x03 \x01(\x03R\bfromTick\x12\x14\n" +
 	"\x05token\x18\x04 \x01(\x04R\x05token\x12\x16\n" +
-	"\x06holder\x18\x05 \x01(\tR\x06holder\x12\x14\n" +
-	"\x05nonce\x18\x06 \x01(\fR\x05nonce\x12\x1a\n" +
+	"\x06holder\x18\x05 \x01(\tR\x06holder\x12\x1d\n" +
+	"\n" +
+	"nonce_hash\x18\x06 \x01(\fR\tnonceHash\x12\x1a\n" +
 	"\breleased\x18\a \x01(\bR\breleased\x12!\n" +
 	"\fextension_id\x18\b \x01(\x06R\vextensionId\x12,\n" +
-	"\x12extended_from_tick\x18\t \x01(\x03R\x10extendedFromTick\"\xcb\x01\n" +
+	"\x12extended_from_tick\x18\t \x01(\x03R\x10extendedFromTick\"\xd4\x01\n" +
 	"\rSnapshotGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
-	"\x06holder\x18\x03 \x01(\tR\x06holder\x12\x14\n" +
-	"\x05nonce\x18\x04 \x01(\fR\x05nonce\x12\x1b\n" +
+	"\x06holder\x18\x03 \x01(\tR\x06holder\x12\x1d\n" +
+	"\n" +
+	"nonce_hash\x18\x04 \x01(\fR\tnonceHash\x12\x1b\n" +
 	"\tfrom_tick\x18\x05 \x01(\x03R\bfromTick\x12\x1d\n" +
 	"\n" +
 	"until_tick\x18\x06 \x01(\x03R\tuntilTick\x12\"\n" +

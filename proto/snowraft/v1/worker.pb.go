@@ -88,7 +88,8 @@ type AcquireWorkerRequest struct {
 	Layout string `protobuf:"bytes,1,opt,name=layout,proto3" json:"layout,omitempty"`
 	// A stable name of the process, by the rules of Sequence.name.
 	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
-	// 16 random bytes, drawn at each start of the process.
+	// 16 random bytes, drawn at each start of the process. Keep them secret: who has them can extend and release the
+	// worker. The cluster keeps their SHA-256 only.
 	Nonce []byte `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
 	// The caller's clock, in Unix milliseconds.
 	ClockAtMs int64 `protobuf:"varint,4,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
@@ -656,14 +657,14 @@ type WorkerGrant struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
 	Holder string                 `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
-	Nonce  []byte                 `protobuf:"bytes,3,opt,name=nonce,proto3" json:"nonce,omitempty"`
-	Token  uint64                 `protobuf:"varint,4,opt,name=token,proto3" json:"token,omitempty"`
+	// The fencing token. It is no secret: a claim needs the holder's nonce too, which no answer shows.
+	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The windows [from_tick, until_tick) granted under this token, in ticks and in Unix milliseconds.
-	FromTick      int64       `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
-	UntilTick     int64       `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
-	FromAtMs      int64       `protobuf:"varint,7,opt,name=from_at_ms,json=fromAtMs,proto3" json:"from_at_ms,omitempty"`
-	UntilAtMs     int64       `protobuf:"varint,8,opt,name=until_at_ms,json=untilAtMs,proto3" json:"until_at_ms,omitempty"`
-	State         WorkerState `protobuf:"varint,9,opt,name=state,proto3,enum=snowraft.v1.WorkerState" json:"state,omitempty"`
+	FromTick      int64       `protobuf:"varint,4,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	UntilTick     int64       `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
+	FromAtMs      int64       `protobuf:"varint,6,opt,name=from_at_ms,json=fromAtMs,proto3" json:"from_at_ms,omitempty"`
+	UntilAtMs     int64       `protobuf:"varint,7,opt,name=until_at_ms,json=untilAtMs,proto3" json:"until_at_ms,omitempty"`
+	State         WorkerState `protobuf:"varint,8,opt,name=state,proto3,enum=snowraft.v1.WorkerState" json:"state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -710,13 +711,6 @@ func (x *WorkerGrant) GetHolder() string {
 		return x.Holder
 	}
 	return ""
-}
-
-func (x *WorkerGrant) GetNonce() []byte {
-	if x != nil {
-		return x.Nonce
-	}
-	return nil
 }
 
 func (x *WorkerGrant) GetToken() uint64 {
@@ -879,19 +873,18 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\x93\x02\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xfd\x01\n" +
 	"\vWorkerGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
-	"\x05nonce\x18\x03 \x01(\fR\x05nonce\x12\x14\n" +
-	"\x05token\x18\x04 \x01(\x04R\x05token\x12\x1b\n" +
-	"\tfrom_tick\x18\x05 \x01(\x03R\bfromTick\x12\x1d\n" +
+	"\x05token\x18\x03 \x01(\x04R\x05token\x12\x1b\n" +
+	"\tfrom_tick\x18\x04 \x01(\x03R\bfromTick\x12\x1d\n" +
 	"\n" +
-	"until_tick\x18\x06 \x01(\x03R\tuntilTick\x12\x1c\n" +
+	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1c\n" +
 	"\n" +
-	"from_at_ms\x18\a \x01(\x03R\bfromAtMs\x12\x1e\n" +
-	"\vuntil_at_ms\x18\b \x01(\x03R\tuntilAtMs\x12.\n" +
-	"\x05state\x18\t \x01(\x0e2\x18.snowraft.v1.WorkerStateR\x05state\"\xa1\x01\n" +
+	"from_at_ms\x18\x06 \x01(\x03R\bfromAtMs\x12\x1e\n" +
+	"\vuntil_at_ms\x18\a \x01(\x03R\tuntilAtMs\x12.\n" +
+	"\x05state\x18\b \x01(\x0e2\x18.snowraft.v1.WorkerStateR\x05state\"\xa1\x01\n" +
 	"\x13ListWorkersResponse\x122\n" +
 	"\aworkers\x18\x01 \x03(\v2\x18.snowraft.v1.WorkerGrantR\aworkers\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1a\n" +

@@ -2,7 +2,6 @@ package id
 
 import (
 	"context"
-	"encoding/hex"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -50,7 +49,6 @@ granted again later.`,
 			"ID", id,
 			"Layout", layout,
 			"Holder", g.GetHolder(),
-			"Nonce", hex.EncodeToString(g.GetNonce()),
 			"Worker", g.GetWorker(),
 			"State", cli.Word(g.GetState()),
 			"Token", g.GetToken(),
