@@ -2,6 +2,7 @@ package redis
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/tidwall/redcon"
@@ -14,6 +15,7 @@ type command struct {
 	arity   int
 	waits   bool // its answer comes at the end of the pipeline: it does not need those before it
 	calls   bool // it calls the Backend, and may have to wait for it
+	judged  bool // the Backend judges its caller
 	serve   func(c *conn, args [][]byte)
 	key     [3]redcon.SimpleInt // the first and last key among the words, and the step
 	flags   []redcon.SimpleString
@@ -42,7 +44,10 @@ func lookup(name []byte) *command {
 // command serves one command, when none is pending; cmd is what lookup found.
 func (c *conn) command(cmd *command, args [][]byte) {
 	c.why = nil
-	switch {
+	switch err := c.admits(cmd); {
+	case err != nil:
+		c.fail(err)
+		cmd = cmp.Or(cmd, unserved)
 	case cmd == nil:
 		cmd = unserved
 		c.unknown(args)

@@ -2,15 +2,20 @@ package redis
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Config describes a server of the Redis protocol. All but Backend are optional.
 type Config struct {
 	Backend Backend
 	Logger  *slog.Logger
+	// Authenticate returns the principal of a token, and the anonymous one of an empty token. The Backend's calls have
+	// the caller's principal, and it judges them. nil: the cluster is open, and anyone may send any command.
+	Authenticate func(ctx context.Context, token string) (*trust.Principal, error)
 	// Meter, if not nil, returns the meter of a command that is served, by its lower-case name, or of
 	// "other", which is all else that clients send, and connections that are one too many. HELLO with another protocol is not counted as
 	// an error: most client libraries begin with it.

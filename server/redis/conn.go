@@ -1,6 +1,7 @@
 package redis
 
 import (
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // maxAnswerBytes is how much is answered before it is sent.
@@ -50,6 +52,11 @@ type conn struct {
 	spoke bool          // a command has come
 	rest  int64         // since which beat a command is incomplete, plus 1; 0: none is
 
+	caller      *trust.Principal // nil in an open cluster
+	callOf      *context.Context // what callContext was made of
+	calledAs    *trust.Principal
+	callContext context.Context
+
 	name    string // as the client calls itself
 	closing bool   // after what is in out
 	keys    keys
@@ -61,6 +68,7 @@ type conn struct {
 
 func newConn(s *Server, nc net.Conn) *conn {
 	c := &conn{s: s, net: nc, w: newWriter(s, nc), id: s.lastID.Add(1)}
+	c.logout()
 	c.wait(waitsForCommand)
 	return c
 }
@@ -75,7 +83,7 @@ func (c *conn) check(now int64) {
 		stalls, since = true, blocked-1
 	}
 	if stalls && time.Duration(now-since)*beat > stallTimeout {
-		_ = c.net.Close()
+		c.cut()
 	}
 }
 
@@ -86,7 +94,9 @@ func (c *conn) endReading() { _ = c.net.SetReadDeadline(time.Unix(1, 0)) }
 func (c *conn) serve() {
 	defer func() { _ = c.net.Close() }()
 	defer c.survive()
-	c.end(c.read())
+	if c.handshake() == nil {
+		c.end(c.read())
+	}
 }
 
 // survive is to be deferred: a panic ends nothing but the connection.
@@ -213,9 +223,8 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 			used += n
 			continue
 		}
-		if !c.spoke {
-			c.spoke = true
-			c.seat.Spoke()
+		if c.s.cfg.Authenticate == nil {
+			c.speak()
 		}
 		cmd := lookup(args[0])
 		if cmd != nil && cmd.waits && c.join(cmd, args) {

@@ -16,9 +16,19 @@ import (
 // mind take for a reason to try again. See docs/redis.md.
 const retry = "LOADING "
 
+// The prefixes of what a caller may not do, by which client libraries know it.
+const (
+	noAuth       = "NOAUTH"
+	noPermission = "NOPERM"
+)
+
 // errorText is a Backend's error as Redis would tell it.
 func errorText(err error) string {
-	message := cmp.Or(rpc.FromError(err).Message, "the member gave no reason")
+	e := rpc.FromError(err)
+	message := cmp.Or(e.Message, "the member gave no reason")
+	if r, ok := rpc.ReasonOf(e.Reason); ok && (r.Redis == noAuth || r.Redis == noPermission) {
+		return r.Redis + " " + message
+	}
 	passes, uncertain := judge(err)
 	if uncertain {
 		message += "; trying again may skip numbers and never repeats one"
@@ -53,7 +63,7 @@ func (c *conn) call(f func(context.Context, Backend) error) error {
 	if c.failure != nil {
 		return c.failure
 	}
-	err := f(*c.s.call.Load(), c.s.cfg.Backend)
+	err := f(c.context(), c.s.cfg.Backend)
 	c.noteFailure(err)
 	return err
 }

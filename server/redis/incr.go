@@ -118,7 +118,7 @@ func (c *conn) tryPending() bool {
 	p := &c.pending
 	for i := range p.groups {
 		g := &p.groups[i]
-		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(*c.s.call.Load(), g.key, g.count); !g.asked {
+		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(c.context(), g.key, g.count); !g.asked {
 			return false
 		}
 	}
@@ -135,7 +135,7 @@ func (c *conn) servePending() {
 			continue
 		}
 		g.err = nil
-		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(*c.s.call.Load(), g.key, g.count); !g.asked {
+		if g.next, g.increment, g.asked = c.s.cfg.Backend.TryNext(c.context(), g.key, g.count); !g.asked {
 			g.next, g.increment, g.err = c.next(g.key, g.count)
 		}
 	}

@@ -27,6 +27,9 @@ type protocolError string
 // errTooBig is a command that does not fit the buffer.
 const errTooBig = protocolError("too big request")
 
+// errTLS is a client's TLS at a port without it.
+const errTLS = protocolError("this port does not speak TLS")
+
 func (e protocolError) Error() string { return "Protocol error: " + string(e) }
 
 // parse reads one command from b and appends its arguments, which are parts of
@@ -40,6 +43,9 @@ func (e protocolError) Error() string { return "Protocol error: " + string(e) }
 func parse(b []byte, args [][]byte) ([][]byte, int, error) {
 	if len(b) == 0 {
 		return args, 0, errIncomplete
+	}
+	if b[0] == tlsRecord {
+		return args, 0, errTLS
 	}
 	if b[0] != '*' {
 		return parseInline(b, args)

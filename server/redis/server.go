@@ -2,6 +2,7 @@ package redis
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"maps"
 	"net"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -35,6 +37,8 @@ type Server struct {
 	lastID atomic.Int64
 	room   *room // for answers that clients have not taken
 	places *places.Places
+	// anonymous is the caller of connections without a token; nil in an open cluster.
+	anonymous *trust.Principal
 
 	mu       sync.Mutex
 	listener net.Listener
@@ -55,6 +59,9 @@ func New(cfg Config) *Server {
 	s.places = places.New(s.cfg.MaxClients, s.cfg.MaxClientsFrom)
 	s.lasts, s.cancel = context.WithCancel(context.Background())
 	s.renewCall()
+	if s.cfg.Authenticate != nil {
+		s.anonymous, _ = s.cfg.Authenticate(s.lasts, "") // nil may do nothing
+	}
 	return s
 }
 
@@ -147,6 +154,10 @@ func (s *Server) refuse(nc net.Conn) {
 	meter := s.meters[unserved.index]
 	meter.Failed(rpc.NewError(rpc.Overloaded, text))
 	meter.Answered(0, 1, 0)
+	if secured, ok := nc.(*tls.Conn); ok { // whose handshake would have to wait for the client
+		_ = secured.NetConn().Close()
+		return
+	}
 	// Its buffer is empty, so that this does not wait for the client.
 	_, _ = nc.Write([]byte("-ERR " + text + "\r\n"))
 	_ = nc.Close()
@@ -157,7 +168,7 @@ func (s *Server) evict(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.conns[c]; ok { // else its file descriptor may be another's
-		_ = c.net.Close()
+		c.cut()
 	}
 }
 
@@ -222,7 +233,7 @@ func (s *Server) Close(ctx context.Context) error {
 	s.cancel() // so that the Backend returns
 	s.mu.Lock()
 	for c := range s.conns {
-		_ = c.net.Close()
+		c.cut()
 	}
 	s.mu.Unlock()
 	<-ended

@@ -23,18 +23,16 @@ func (c *conn) ping(args [][]byte) {
 
 func (c *conn) echo(args [][]byte) { c.out = redcon.AppendBulk(c.out, args[1]) }
 
-// auth answers as a server without a password: the default user needs none, and
-// there is no other user.
+// auth answers AUTH token and AUTH user token.
 func (c *conn) auth(args [][]byte) {
+	user, token := string(args[1]), string(args[len(args)-1])
 	switch {
 	case len(args) > 3:
 		c.refuse("ERR syntax error")
-	case len(args) == 2:
+	case len(args) == 2 && c.s.cfg.Authenticate == nil && !strings.HasPrefix(token, "snowraft_"):
 		c.refuse("ERR AUTH <password> called without any password configured for the default user. " +
 			"Are you sure your configuration is correct?")
-	case string(args[1]) != "default":
-		c.refuse(wrongPassword)
-	default:
+	case c.login(user, token):
 		c.ok()
 	}
 }
@@ -58,8 +56,7 @@ func (c *conn) hello(args [][]byte) {
 		for rest := args[2:]; len(rest) > 0; {
 			switch option := strings.ToLower(string(rest[0])); {
 			case option == "auth" && len(rest) >= 3:
-				if string(rest[1]) != "default" {
-					c.refuse(wrongPassword)
+				if !c.login(string(rest[1]), string(rest[2])) {
 					return
 				}
 				rest = rest[3:]
@@ -105,5 +102,6 @@ func (c *conn) quit([][]byte) {
 
 func (c *conn) reset([][]byte) {
 	c.name = ""
+	c.logout()
 	c.out = redcon.AppendString(c.out, "RESET")
 }

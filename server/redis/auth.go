@@ -1,0 +1,79 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// exempt reports whether a command is served whoever sends it.
+func (cmd *command) exempt() bool {
+	switch cmd.name {
+	case "auth", "hello", "quit", "reset":
+		return true
+	}
+	return false
+}
+
+// admits returns an error unless the caller may send a command. The Backend judges those that are about a sequence or a
+// layout.
+func (c *conn) admits(cmd *command) error {
+	if c.s.cfg.Authenticate == nil || cmd != nil && (cmd.judged || cmd.exempt()) {
+		return nil
+	}
+	if err := c.caller.Authorize(trust.RightAny, ""); err != nil {
+		return rpc.NewError(rpc.Unauthenticated, err.Error())
+	}
+	return nil
+}
+
+// context returns the context of the Backend's calls for this connection, which has the caller.
+func (c *conn) context() context.Context {
+	call := c.s.call.Load()
+	if c.s.cfg.Authenticate == nil {
+		return *call
+	}
+	if c.callOf != call || c.calledAs != c.caller {
+		c.callOf, c.calledAs, c.callContext = call, c.caller, trust.WithPrincipal(*call, c.caller)
+	}
+	return c.callContext
+}
+
+// login makes a token's principal the caller, or tells the client why not. In a secured cluster, users' names mean nothing.
+// In an open one there is only the default user, who needs no password, but what looks like a token is taken too: so
+// clients can have one before their cluster is secured.
+func (c *conn) login(user, token string) (ok bool) {
+	if c.s.cfg.Authenticate == nil {
+		if ok = user == "default" || strings.HasPrefix(token, "snowraft_"); !ok {
+			c.refuse(wrongPassword)
+		}
+		return ok
+	}
+	p, err := c.s.cfg.Authenticate(*c.s.call.Load(), token)
+	var denied *trust.Denied
+	switch {
+	case errors.As(err, &denied), err == nil && token == "":
+		c.refuse(wrongPassword)
+		return false
+	case err != nil:
+		c.fail(err)
+		return false
+	}
+	c.caller = p
+	c.speak()
+	return true
+}
+
+// logout makes the caller anonymous.
+func (c *conn) logout() { c.caller = c.s.anonymous }
+
+// speak keeps the connection's place. In a secured cluster, one without a token may lose it to another.
+func (c *conn) speak() {
+	if !c.spoke {
+		c.spoke = true
+		c.seat.Spoke()
+	}
+}

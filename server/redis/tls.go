@@ -1,0 +1,40 @@
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"time"
+)
+
+const (
+	// handshakeTimeout bounds a TLS handshake.
+	handshakeTimeout = 10 * time.Second
+	// tlsRecord is the first byte of a connection that speaks TLS. No command begins with it.
+	tlsRecord = 0x16
+)
+
+// handshake shakes hands if the connection speaks TLS.
+func (c *conn) handshake() error {
+	secured, ok := c.net.(*tls.Conn)
+	if !ok {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(c.s.lasts, handshakeTimeout)
+	defer cancel()
+	err := secured.HandshakeContext(ctx)
+	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
+		c.s.cfg.Logger.Info("redis client without TLS rejected", "client", c.net.RemoteAddr())
+		_, _ = plain.Conn.Write([]byte("-ERR this port speaks TLS only; connect with TLS, for example redis-cli --tls\r\n"))
+	}
+	return err
+}
+
+// cut closes the connection without waiting for the client, as TLS would to say that it ends.
+func (c *conn) cut() {
+	nc := c.net
+	if secured, ok := nc.(*tls.Conn); ok {
+		nc = secured.NetConn()
+	}
+	_ = nc.Close()
+}
