@@ -49,26 +49,42 @@ func refused(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// Silence opens connections that say nothing, from a local address unless it is empty, and keeps them
-// until ctx ends. It returns how many the member has not closed at once.
-func Silence(ctx context.Context, address, from string, connections int) (int, error) {
+// Silence keeps so many connections open on which it says nothing, from a local address unless that is empty,
+// until ctx ends: it opens another for each that the member closes, later where the member closed it at once.
+// It returns when all have been opened once.
+func Silence(ctx context.Context, address, from string, connections int) error {
 	dialer := net.Dialer{Timeout: patience}
 	if from != "" {
 		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
 	}
-	open := 0
 	for range connections {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
-		if err != nil {
-			if refused(err) {
-				continue
-			}
-			return open, err
+		if err != nil && !refused(err) {
+			return err
 		}
-		open++
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
+		go func() {
+			for ctx.Err() == nil {
+				pause := patience
+				if conn != nil {
+					opened := time.Now()
+					forget := context.AfterFunc(ctx, func() { _ = conn.Close() })
+					_, _ = io.Copy(io.Discard, conn)
+					forget()
+					_ = conn.Close()
+					if time.Since(opened) > time.Second {
+						pause = 0
+					}
+				}
+				select {
+				case <-time.After(pause):
+				case <-ctx.Done():
+					return
+				}
+				conn, _ = dialer.DialContext(ctx, "tcp", address) // nil: refused
+			}
+		}()
 	}
-	return open, nil
+	return nil
 }
 
 // packed is a value in the encoding of memberlist and raft.
