@@ -57,11 +57,12 @@ func NewAuditLog(file io.Writer, logger *slog.Logger) *AuditLog {
 	return a
 }
 
-// Write writes a line. A line that cannot be written to the file goes to the log.
+// Write writes a line with the present time. A line that cannot be written to the file goes to the log.
 func (a *AuditLog) Write(line AuditLine) {
 	if a == nil {
 		return
 	}
+	line.Time = time.Now().UTC()
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if line.Outcome == AuditRefused && a.refusals.take(1, auditRate, auditBurst) > 0 {
@@ -99,4 +100,18 @@ func (l AuditLine) attrs() []slog.Attr {
 	}
 	slices.SortFunc(attrs, func(a, b slog.Attr) int { return strings.Compare(a.Key, b.Key) })
 	return attrs
+}
+
+type indexKey struct{}
+
+// WithIndex returns a context of an audited call, which notes the Raft index of its command in *index.
+func WithIndex(ctx context.Context, index *uint64) context.Context {
+	return context.WithValue(ctx, indexKey{}, index)
+}
+
+// NoteIndex notes the Raft index of an audited call's command.
+func NoteIndex(ctx context.Context, index uint64) {
+	if note, ok := ctx.Value(indexKey{}).(*uint64); ok {
+		*note = index
+	}
 }

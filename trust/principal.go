@@ -185,3 +185,29 @@ func PrincipalOf(ctx context.Context) *Principal {
 	p, _ := ctx.Value(principalKey{}).(*Principal)
 	return p
 }
+
+type relayKey struct{}
+
+// WithRelay returns a context of calls that the member with an ID forwards.
+func WithRelay(ctx context.Context, member string) context.Context {
+	return context.WithValue(ctx, relayKey{}, member)
+}
+
+// RelayOf returns the ID of the member that forwards a call; empty if none does.
+func RelayOf(ctx context.Context) string {
+	member, _ := ctx.Value(relayKey{}).(string)
+	return member
+}
+
+type addressKey struct{}
+
+// WithAddress returns a context of calls from an address, for the audit log.
+func WithAddress(ctx context.Context, address string) context.Context {
+	return context.WithValue(ctx, addressKey{}, address)
+}
+
+// AddressOf returns the address that a call comes from; empty if the context has none.
+func AddressOf(ctx context.Context) string {
+	address, _ := ctx.Value(addressKey{}).(string)
+	return address
+}

@@ -1,0 +1,130 @@
+package frontend
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// Auth authenticates the callers of a secured process. The nil Auth is that of an open cluster: each caller is
+// [trust.Open].
+type Auth struct {
+	Tokens Tokens
+	Keys   *trust.Keys // nil in a gateway, where no certificate is a member's or an administrator's
+}
+
+// Tokens knows tokens, as [trust.Authorizer] and [trust.Remote] do.
+type Tokens interface {
+	// Authenticate returns the principal of a token's text; of an empty one, the anonymous principal.
+	Authenticate(ctx context.Context, text string) (*trust.Principal, error)
+	// Forwarded returns the principal that another member forwards a call for.
+	Forwarded(ctx context.Context, as string) (*trust.Principal, error)
+}
+
+// Caller returns the principal of a caller, given the state of its connection, nil without TLS, and its token, which may
+// be empty. A member's or administrator's certificate counts before a token.
+func (a *Auth) Caller(ctx context.Context, state *tls.ConnectionState, token string) (*trust.Principal, error) {
+	if a == nil {
+		return trust.Open(), nil
+	}
+	if p := principalOf(a.peer(state)); p != nil {
+		return p, nil
+	}
+	return a.Tokens.Authenticate(ctx, token)
+}
+
+// Request returns the principal of an HTTP request.
+func (a *Auth) Request(r *http.Request) (*trust.Principal, error) {
+	if a == nil {
+		return trust.Open(), nil
+	}
+	token, err := bearer(r.Header["Authorization"])
+	if err != nil {
+		return nil, err
+	}
+	return a.Caller(r.Context(), r.TLS, token)
+}
+
+// peer returns whom the certificate of a connection names. It verifies the certificate.
+func (a *Auth) peer(state *tls.ConnectionState) trust.Peer {
+	if a == nil || a.Keys == nil || state == nil || len(state.PeerCertificates) == 0 {
+		return trust.Peer{}
+	}
+	return a.Keys.PeerOf(*state)
+}
+
+// principalOf returns the principal of a certificate; nil if that is neither a member's nor an administrator's.
+func principalOf(peer trust.Peer) *trust.Principal {
+	switch peer.Role {
+	case trust.RoleMember:
+		return trust.Member(peer.ID)
+	case trust.RoleAdmin:
+		return trust.Admin()
+	default:
+		return nil
+	}
+}
+
+// bearer returns the token of an authorization header; empty without one.
+func bearer(values []string) (token string, err error) {
+	switch len(values) {
+	case 0:
+		return "", nil
+	case 1:
+		const scheme = "bearer "
+		if v := values[0]; len(v) > len(scheme) && strings.EqualFold(v[:len(scheme)], scheme) {
+			return v[len(scheme):], nil
+		}
+	}
+	return "", &trust.Denied{Unauthenticated: true, Detail: `authorization: expected one header of "Bearer" and a token`}
+}
+
+// authenticate returns the context of a call over gRPC, with its principal.
+func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
+	if s.auth == nil {
+		return ctx, nil
+	}
+	conn := connectionOf(ctx)
+	if conn.inner {
+		return s.inner.crossing.arrive(ctx), nil
+	}
+	p, err := conn.principal, error(nil)
+	switch {
+	case p.IsMember():
+		if by := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy); len(by) > 0 {
+			ctx = trust.WithRelay(ctx, by[0])
+		}
+		if as := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor); len(as) > 0 {
+			p, err = s.auth.Tokens.Forwarded(ctx, as[0])
+		}
+	case p == nil:
+		var token string
+		if token, err = bearer(metadata.ValueFromIncomingContext(ctx, "authorization")); err == nil {
+			p, err = s.auth.Tokens.Authenticate(ctx, token)
+		}
+	}
+	if err != nil {
+		return ctx, err
+	}
+	return trust.WithPrincipal(ctx, p), nil
+}
+
+// authorize returns an error unless the caller has the right of a method.
+func (s *Server) authorize(ctx context.Context, rule *rpc.Rule, req any) error {
+	if s.auth == nil {
+		return nil
+	}
+	right, resource := rule.GetRight(), ""
+	if trust.TakesResource(right) {
+		if resource = trust.Everything; rule.GetResource() != "" {
+			resource = rule.Resource(req)
+		}
+	}
+	return trust.PrincipalOf(ctx).Authorize(right, resource)
+}

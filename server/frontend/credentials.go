@@ -1,0 +1,105 @@
+package frontend
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+
+	"github.com/snowraft/snowraft/trust"
+)
+
+// recordHandshake is the first byte of a TLS connection. HTTP/2 without TLS begins with a letter.
+const recordHandshake = 0x16
+
+// connection is what gRPC knows of a connection.
+type connection struct {
+	credentials.CommonAuthInfo
+	// inner: through memory, from this process's HTTP port.
+	inner bool
+	// principal is that of the certificate; nil if that is neither a member's nor an administrator's.
+	principal *trust.Principal
+}
+
+// AuthType implements credentials.AuthInfo.
+func (connection) AuthType() string { return "snowraft" }
+
+func connectionOf(ctx context.Context) connection {
+	if p, ok := peer.FromContext(ctx); ok {
+		if c, ok := p.AuthInfo.(connection); ok {
+			return c
+		}
+	}
+	return connection{}
+}
+
+// handshaker secures the connections of the API port. It implements credentials.TransportCredentials.
+type handshaker struct {
+	auth *Auth
+	tls  *tls.Config
+	// plain: clients may speak without TLS, while members speak with it.
+	plain bool
+}
+
+// ServerHandshake implements credentials.TransportCredentials.
+func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	info := connection{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}}
+	if raw.RemoteAddr().Network() == (pipeAddr{}).Network() {
+		info.inner = true
+		return raw, info, nil
+	}
+	if h.plain {
+		first := make([]byte, 1)
+		if _, err := io.ReadFull(raw, first); err != nil {
+			return nil, nil, err
+		}
+		raw = &begun{Conn: raw, first: first}
+		if first[0] != recordHandshake {
+			return raw, info, nil
+		}
+	}
+	conn := tls.Server(raw, h.tls)
+	if err := conn.Handshake(); err != nil {
+		_ = conn.Close()
+		return nil, nil, err
+	}
+	state := conn.ConnectionState()
+	info.SecurityLevel = credentials.PrivacyAndIntegrity
+	info.principal = principalOf(h.auth.peer(&state))
+	return conn, info, nil
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (*handshaker) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return nil, nil, errors.New("credentials of a server")
+}
+
+// Info implements credentials.TransportCredentials.
+func (*handshaker) Info() credentials.ProtocolInfo {
+	return credentials.ProtocolInfo{SecurityProtocol: "tls"}
+}
+
+// Clone implements credentials.TransportCredentials.
+func (h *handshaker) Clone() credentials.TransportCredentials { return h }
+
+// OverrideServerName implements credentials.TransportCredentials.
+func (*handshaker) OverrideServerName(string) error { return nil }
+
+// begun is a connection whose first bytes were read.
+type begun struct {
+	net.Conn
+	first []byte
+}
+
+func (b *begun) Read(p []byte) (int, error) {
+	if len(b.first) > 0 {
+		n := copy(p, b.first)
+		b.first = b.first[n:]
+		return n, nil
+	}
+	return b.Conn.Read(p)
+}
