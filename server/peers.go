@@ -17,6 +17,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // peers are the connections to other members' API ports, for calls that this
@@ -66,6 +67,9 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	id, clusterID := p.identify()
 	ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedBy, id, rpc.ForwardedInto, clusterID)
+	if as := trust.PrincipalOf(ctx).Forwarded(); as != "" && rpc.RuleOf(method).GetRight() != trust.RightMember {
+		ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedFor, as)
+	}
 	return invoke(ctx, method, req, reply, cc, opts...)
 }
 
@@ -110,12 +114,21 @@ type leader struct {
 	rpc.Finder
 }
 
+// own makes the calls that a member makes for itself, whatever call of a client they serve.
+type own struct{ grpc.ClientConnInterface }
+
+// Invoke implements grpc.ClientConnInterface.
+func (o own) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	return o.ClientConnInterface.Invoke(trust.WithPrincipal(ctx, nil), method, args, reply, opts...)
+}
+
 // leader implements member.Config.Leader.
 func (p *peers) leader(m cluster.Member) (member.Leader, error) {
 	conn, err := p.conn(m)
 	if err != nil {
 		return nil, err
 	}
+	conn = own{conn}
 	sequences := snowraftv1.NewSequenceServiceClient(conn)
 	return leader{
 		rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},

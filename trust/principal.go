@@ -53,6 +53,14 @@ func Member(id string) *Principal { return &Principal{kind: kindMember, member: 
 // IsMember reports whether a member makes the call on its own behalf.
 func (p *Principal) IsMember() bool { return p != nil && p.kind == kindMember }
 
+// MemberID returns the ID of the member that makes the call; empty if the caller is no member.
+func (p *Principal) MemberID() string {
+	if p == nil {
+		return ""
+	}
+	return p.member
+}
+
 // IsAdmin reports whether the caller has an administrator's certificate.
 func (p *Principal) IsAdmin() bool { return p != nil && p.kind == kindAdmin }
 

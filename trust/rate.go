@@ -35,7 +35,7 @@ func (p *Principal) Spend(n uint64) error {
 	if p == nil {
 		return &Denied{Unauthenticated: true, Detail: "no token"}
 	}
-	if p.source == nil {
+	if p.source == nil || n == 0 {
 		return nil
 	}
 	now, err := p.source.present()

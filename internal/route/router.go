@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/share"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Wait is how long a call waits for a leader.
@@ -40,15 +41,18 @@ func New(m *member.Member, peers Peers) *Router {
 		return errors.Is(err, &fsm.Refused{Reason: commandv1.Refusal_REFUSAL_SEQUENCE_EXHAUSTED})
 	}
 	r.strict = share.New(limits.Count, limits.CallTimeout, exhausted,
-		func(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
-			return r.nextAtLeader(ctx, sequence, count, "")
+		func(ctx context.Context, key share.Key, count uint64) (member.Numbering, error) {
+			if p, ok := key.Principal.(*trust.Principal); ok {
+				ctx = trust.WithPrincipal(ctx, p)
+			}
+			return r.nextAtLeader(ctx, key.Sequence, count, "")
 		})
 	return r
 }
 
 // Next issues the next numbers of a sequence: those of a relaxed one from this member's memory,
 // those of a strict one, and of requests with an ID, at the leader. Callers of a strict sequence
-// share calls to the leader.
+// on behalf of the same principal share calls to the leader.
 func (r *Router) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	if requestID != "" {
 		return r.nextAtLeader(ctx, sequence, count, requestID)
@@ -63,7 +67,7 @@ func (r *Router) Next(ctx context.Context, sequence string, count uint64, reques
 	case r.member.Node().IsLeader():
 		return r.nextAtLeader(ctx, sequence, count, "")
 	default:
-		return r.strict.Do(ctx, sequence, count)
+		return r.strict.Do(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count)
 	}
 }
 

@@ -36,9 +36,11 @@ const (
 	StrictSequence     = "STRICT_SEQUENCE"
 	NotLastBlock       = "NOT_LAST_BLOCK"
 
-	Unauthenticated = "UNAUTHENTICATED"
-	UnknownToken    = "UNKNOWN_TOKEN"
-	TokenExists     = "TOKEN_EXISTS"
+	Unauthenticated  = "UNAUTHENTICATED"
+	PermissionDenied = "PERMISSION_DENIED"
+	RateLimited      = "RATE_LIMITED"
+	UnknownToken     = "UNKNOWN_TOKEN"
+	TokenExists      = "TOKEN_EXISTS"
 
 	UnknownMember     = "UNKNOWN_MEMBER"
 	NamesIncomplete   = "NAMES_INCOMPLETE"
@@ -72,5 +74,7 @@ const (
 const (
 	ForwardedBy   = "snowraft-forwarded-by" // the ID of the member that forwards
 	ForwardedInto = "snowraft-cluster-id"   // the cluster that the call is meant for
+	// ForwardedFor is the caller as trust.Principal.Forwarded returns it; absent if the member itself is the caller.
+	ForwardedFor = "snowraft-forwarded-for"
 	Via           = "snowraft-via"          // the IDs of the gateways that the call came through
 )

@@ -85,6 +85,9 @@ func (r *Rule) AtLeader() bool {
 	return r != nil && r.GetWhere() == snowraftv1.MethodRule_WHERE_LEADER
 }
 
+// Audited reports whether the audit log has a line for each call.
+func (r *Rule) Audited() bool { return r != nil && r.GetAudited() }
+
 // Harmless reports whether a request may be sent again after an unknown outcome.
 func (r *Rule) Harmless(req any) bool {
 	if r == nil || r.GetRepeat() != snowraftv1.MethodRule_REPEAT_HARMLESS {

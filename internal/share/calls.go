@@ -14,7 +14,7 @@ type Divisible[A any] interface {
 
 // Calls makes calls that its callers share.
 type Calls[A Divisible[A]] struct {
-	call    func(ctx context.Context, key string, count uint64) (A, error)
+	call    func(ctx context.Context, key Key, count uint64) (A, error)
 	alone   func(error) bool
 	timeout time.Duration
 
@@ -32,12 +32,12 @@ type caller[A any] struct {
 // New returns Calls, each for at most limit numbers and for at most timeout. After a failure of
 // which alone reports that it need not concern all callers, each is served by a call of its own.
 func New[A Divisible[A]](limit uint64, timeout time.Duration, alone func(error) bool,
-	call func(ctx context.Context, key string, count uint64) (A, error)) *Calls[A] {
+	call func(ctx context.Context, key Key, count uint64) (A, error)) *Calls[A] {
 	return &Calls[A]{call: call, alone: alone, timeout: timeout, lines: NewLines[*caller[A]](limit)}
 }
 
 // Do returns the caller's part of the answer to a call that began after it came.
-func (c *Calls[A]) Do(ctx context.Context, key string, count uint64) (answer A, err error) {
+func (c *Calls[A]) Do(ctx context.Context, key Key, count uint64) (answer A, err error) {
 	mine := &caller[A]{done: make(chan struct{})}
 	c.mu.Lock()
 	line, idle := c.lines.Join(key, count, mine)
@@ -83,7 +83,7 @@ func (c *Calls[A]) serve(line *Line[*caller[A]]) {
 	}
 }
 
-func (c *Calls[A]) fetch(key string, count uint64) (A, error) {
+func (c *Calls[A]) fetch(key Key, count uint64) (A, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), c.timeout)
 	defer cancel()
 	return c.call(ctx, key, count)

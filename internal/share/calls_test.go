@@ -32,9 +32,9 @@ type ferry struct {
 }
 
 type ferryCall struct {
-	sequence string
-	count    uint64
-	answer   chan<- ferryAnswer
+	key    Key
+	count  uint64
+	answer chan<- ferryAnswer
 }
 
 type ferryAnswer struct {
@@ -45,10 +45,10 @@ type ferryAnswer struct {
 func newFerry(t *testing.T) *ferry {
 	f := &ferry{t: t, calls: make(chan ferryCall)}
 	exhausted := func(err error) bool { return errors.Is(err, errExhausted) }
-	f.Calls = New(limit, timeout, exhausted, func(ctx context.Context, sequence string, count uint64) (run, error) {
+	f.Calls = New(limit, timeout, exhausted, func(ctx context.Context, key Key, count uint64) (run, error) {
 		answer := make(chan ferryAnswer)
 		select {
-		case f.calls <- ferryCall{sequence, count, answer}:
+		case f.calls <- ferryCall{key, count, answer}:
 		case <-ctx.Done():
 			return run{}, ctx.Err()
 		}
@@ -62,7 +62,7 @@ func newFerry(t *testing.T) *ferry {
 func (f *ferry) come(ctx context.Context, sequence string, count uint64) <-chan ferryAnswer {
 	told := make(chan ferryAnswer, 1)
 	go func() {
-		n, err := f.Do(ctx, sequence, count)
+		n, err := f.Do(ctx, Key{Sequence: sequence}, count)
 		told <- ferryAnswer{n, err}
 	}()
 	synctest.Wait()

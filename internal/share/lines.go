@@ -4,16 +4,23 @@ package share
 
 import "slices"
 
-// Lines are callers that wait for numbers, in a line for each sequence. One goroutine at a time
+// Key names a line. Only callers on whose behalf the same principal asks for the same sequence share a call, so that each
+// call has one principal.
+type Key struct {
+	Sequence  string
+	Principal any // comparable; nil where callers are not told apart
+}
+
+// Lines are callers that wait for numbers, in a line for each key. One goroutine at a time
 // may use them.
 type Lines[T comparable] struct {
 	limit uint64 // numbers per call
-	byKey map[string]*Line[T]
+	byKey map[Key]*Line[T]
 }
 
-// Line is the callers of one sequence, in the order in which they came.
+// Line is the callers of one key, in the order in which they came.
 type Line[T comparable] struct {
-	Key     string
+	Key     Key
 	waiting []Seat[T]
 }
 
@@ -25,15 +32,15 @@ type Seat[T comparable] struct {
 
 // NewLines returns empty lines. A call asks for at most limit numbers, or for those of one caller.
 func NewLines[T comparable](limit uint64) Lines[T] {
-	return Lines[T]{limit: limit, byKey: make(map[string]*Line[T])}
+	return Lines[T]{limit: limit, byKey: make(map[Key]*Line[T])}
 }
 
 // Len returns the number of lines in which callers wait or whose call is in progress.
 func (l *Lines[T]) Len() int { return len(l.byKey) }
 
-// Join adds a caller that wants count numbers of a sequence. If no call is in progress, idle is
+// Join adds a caller that wants count numbers. If no call is in progress, idle is
 // true and boarding the line is up to the caller of Join.
-func (l *Lines[T]) Join(key string, count uint64, caller T) (line *Line[T], idle bool) {
+func (l *Lines[T]) Join(key Key, count uint64, caller T) (line *Line[T], idle bool) {
 	line = l.byKey[key]
 	if idle = line == nil; idle {
 		line = &Line[T]{Key: key}

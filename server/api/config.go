@@ -14,7 +14,7 @@ import (
 // GetConfig answers a member that forwards the call as the leader.
 func (c *clusterService) GetConfig(ctx context.Context, _ *snowraftv1.GetConfigRequest) (*snowraftv1.GetConfigResponse, error) {
 	config := c.Member.State().ConfigValue()
-	if forwarded(ctx) {
+	if c.forwarded(ctx) {
 		var err error
 		if config, err = c.Member.ConfigAtLeader(ctx); err != nil {
 			return nil, err

@@ -9,7 +9,11 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Serve is the interceptor of a member: it serves a call here, or at the leader if only the leader
@@ -18,7 +22,12 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 	if err := s.admit(ctx); err != nil {
 		return nil, err
 	}
-	if forwarded(ctx) || !rpc.RuleOf(info.FullMethod).AtLeader() {
+	rule := rpc.RuleOf(info.FullMethod)
+	if s.forwarded(ctx) || !rule.AtLeader() {
+		ctx, err := s.judge(ctx, rule, req)
+		if err != nil {
+			return nil, err
+		}
 		return handler(ctx, req)
 	}
 	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), handler)
@@ -27,14 +36,42 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 // admit refuses calls that a member of another cluster forwards: its leader's address may
 // have become this member's.
 func (s *Services) admit(ctx context.Context) error {
+	if s.Secured && trust.RelayOf(ctx) == "" {
+		return nil
+	}
 	if into := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedInto); len(into) > 0 && into[0] != s.Member.Node().ClusterID() {
 		return rpc.NewError(rpc.OtherCluster, "the call was forwarded from another cluster")
 	}
 	return nil
 }
 
+// judge returns the context of a call that changes the state: with its actor, whom the state machine judges again. The
+// caller is judged by what this member had applied before, so that no revocation is missed.
+func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.Context, error) {
+	if !s.Secured || !rule.GetChanges() {
+		return ctx, nil
+	}
+	p, judgedAt := trust.PrincipalOf(ctx), s.Member.State().Applied()
+	if err := wire.Authorize(ctx, rule, req); err != nil {
+		return ctx, err
+	}
+	actor := member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ADMIN}
+	switch {
+	case p.IsMember():
+		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_MEMBER, Name: p.MemberID()}
+	case p.IsAnonymous():
+		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, JudgedAt: judgedAt}
+	case p.TokenID() != 0:
+		actor = member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.TokenID(), JudgedAt: judgedAt}
+	}
+	return member.WithActor(ctx, actor), nil
+}
+
 // forwarded reports whether another member sends this call.
-func forwarded(ctx context.Context) bool {
+func (s *Services) forwarded(ctx context.Context) bool {
+	if s.Secured {
+		return trust.RelayOf(ctx) != ""
+	}
 	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
 }
 
@@ -45,7 +82,9 @@ func (s *Services) atLeader(ctx context.Context, method string, req proto.Messag
 	began, aged := time.Now(), rule.Hold(req)
 	err = s.Router.AtLeader(ctx, rule.Harmless(req), func(ctx context.Context) (err error) {
 		aged(time.Since(began))
-		reply, err = handler(ctx, req)
+		if ctx, err = s.judge(ctx, rule, req); err == nil {
+			reply, err = handler(ctx, req)
+		}
 		return err
 	}, func(ctx context.Context, leader cluster.Member) error {
 		aged(time.Since(began))

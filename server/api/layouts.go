@@ -31,7 +31,7 @@ func (l layouts) CreateLayout(ctx context.Context, req *snowraftv1.CreateLayoutR
 // GetLayout answers a member that has no such layout as the leader.
 func (l layouts) GetLayout(ctx context.Context, req *snowraftv1.GetLayoutRequest) (*snowraftv1.GetLayoutResponse, error) {
 	look := l.Member.Layout
-	if forwarded(ctx) {
+	if l.forwarded(ctx) {
 		look = l.Member.LayoutAtLeader
 	}
 	found, err := look(ctx, req.GetName())

@@ -48,7 +48,7 @@ func (q sequences) create(ctx context.Context, req *snowraftv1.CreateSequenceReq
 // GetSequence answers a member that has no such sequence as the leader.
 func (q sequences) GetSequence(ctx context.Context, req *snowraftv1.GetSequenceRequest) (*snowraftv1.GetSequenceResponse, error) {
 	look := q.Member.Sequence
-	if forwarded(ctx) {
+	if q.forwarded(ctx) {
 		look = q.Member.SequenceAtLeader
 	}
 	found, err := look(ctx, req.GetName())
@@ -115,7 +115,7 @@ func (q sequences) SetNext(ctx context.Context, req *snowraftv1.SetNextRequest) 
 
 // Next issues numbers; to another member as the leader, without counting them.
 func (q sequences) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
-	if !forwarded(ctx) {
+	if !q.forwarded(ctx) {
 		return q.Numbers.NextNumbers(ctx, req)
 	}
 	if err := issue.CheckNext(uint64(req.GetCount()), req.GetRequestId()); err != nil {
@@ -130,7 +130,7 @@ func (q sequences) NextNumbers(ctx context.Context, req *snowraftv1.NextNumbersR
 
 // GetLast returns the last number; to another member as the leader.
 func (q sequences) GetLast(ctx context.Context, req *snowraftv1.GetLastRequest) (*snowraftv1.GetLastResponse, error) {
-	if !forwarded(ctx) {
+	if !q.forwarded(ctx) {
 		return q.Numbers.GetLast(ctx, req)
 	}
 	last, ok, err := q.Member.LastAtLeader(ctx, req.GetSequence())

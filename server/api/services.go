@@ -25,6 +25,7 @@ type Config struct {
 	Name    string // of the member
 	Version string // of the program
 	Ready   func() error
+	Secured bool   // each call has a principal, and counts as forwarded only if a member's certificate says so
 	Left    func() // called when the member has left its cluster on request
 }
 

@@ -11,35 +11,58 @@ import (
 
 	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
 
-// audit serves a call and writes its line to the audit log if its rule says so.
+// audit serves an audited call and writes its line.
 func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(context.Context) (any, error)) (any, error) {
-	if s.auditLog == nil || !rule.GetAudited() {
-		return serve(ctx)
-	}
-	line := trust.AuditLine{
-		Actor: actor(ctx, s.auth), Address: address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req),
-	}
+	line := s.auditLine(ctx, rule, req)
 	if s.before != nil {
 		line.Before = inJSON(s.before(req))
 	}
-	var index uint64
-	resp, err := serve(trust.WithIndex(ctx, &index))
-	line.Index, line.Outcome = index, trust.AuditDone
+	resp, err := serve(trust.WithIndex(ctx, &line.Index))
 	if err == nil {
-		line.After = inJSON(resp)
+		line.Outcome, line.After = trust.AuditDone, inJSON(resp)
+		s.auditLog.Write(line)
 	} else {
-		e := rpc.FromError(wire.Status(err))
-		line.Outcome, line.Reason = trust.AuditFailed, e.Reason
-		if e.Reason == rpc.Unauthenticated || e.Reason == rpc.PermissionDenied {
-			line.Outcome, line.Before = trust.AuditRefused, nil // which would tell nothing
-		}
+		s.auditFailure(line, err)
+	}
+	return resp, err
+}
+
+// auditRefusal writes the line of an audited call that its caller may not make.
+func (s *Server) auditRefusal(ctx context.Context, rule *rpc.Rule, req any, err error) {
+	if s.auditLog != nil && rule.Audited() {
+		s.auditFailure(s.auditLine(ctx, rule, req), err)
+	}
+}
+
+// auditCreation writes the line of a sequence that a Redis client created on demand, or did not.
+func (s *Server) auditCreation(ctx context.Context, sequence string, err error) {
+	if s.auditLog == nil {
+		return
+	}
+	line := s.auditLine(ctx, createRule, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence}})
+	if err != nil {
+		s.auditFailure(line, err)
+		return
+	}
+	line.Outcome = trust.AuditDone
+	s.auditLog.Write(line)
+}
+
+func (s *Server) auditLine(ctx context.Context, rule *rpc.Rule, req any) trust.AuditLine {
+	return trust.AuditLine{Actor: actor(ctx, s.auth), Address: address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
+}
+
+func (s *Server) auditFailure(line trust.AuditLine, err error) {
+	line.Outcome, line.Reason = trust.AuditFailed, rpc.FromError(wire.Status(err)).Reason
+	if line.Reason == rpc.Unauthenticated || line.Reason == rpc.PermissionDenied {
+		line.Outcome = trust.AuditRefused
 	}
 	s.auditLog.Write(line)
-	return resp, err
 }
 
 // actor returns the name of a call's caller.

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -87,9 +88,6 @@ func bearer(values []string) (token string, err error) {
 
 // authenticate returns the context of a call over gRPC, with its principal.
 func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
-	if s.auth == nil {
-		return ctx, nil
-	}
 	conn := connectionOf(ctx)
 	if conn.inner {
 		return s.inner.crossing.arrive(ctx), nil
@@ -115,16 +113,30 @@ func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
 	return trust.WithPrincipal(ctx, p), nil
 }
 
+// admit returns the context of a call over gRPC with its principal, or why the call is refused: every method is, unless its
+// rule gives the caller the right. A stream has no request yet; each of its messages is judged.
+func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req any) (context.Context, error) {
+	if s.auth == nil || strings.HasPrefix(method, "/grpc.health.v1.Health/") {
+		return ctx, nil
+	}
+	ctx, err := s.authenticate(ctx)
+	switch {
+	case err != nil:
+	case rule == nil: // reflection
+		err = trust.PrincipalOf(ctx).Authorize(trust.RightAny, "")
+	case req != nil:
+		err = s.authorize(ctx, rule, req)
+	}
+	if err != nil {
+		s.auditRefusal(ctx, rule, req, err)
+	}
+	return ctx, err
+}
+
 // authorize returns an error unless the caller has the right of a method.
 func (s *Server) authorize(ctx context.Context, rule *rpc.Rule, req any) error {
 	if s.auth == nil {
 		return nil
 	}
-	right, resource := rule.GetRight(), ""
-	if trust.TakesResource(right) {
-		if resource = trust.Everything; rule.GetResource() != "" {
-			resource = rule.Resource(req)
-		}
-	}
-	return trust.PrincipalOf(ctx).Authorize(right, resource)
+	return wire.Authorize(ctx, rule, req)
 }

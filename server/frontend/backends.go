@@ -5,6 +5,8 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/server/web"
@@ -21,10 +23,17 @@ type Process interface {
 	Failure() error
 }
 
+// The calls that Redis clients make by other means.
+var (
+	existsRule = rpc.RuleOf(snowraftv1.SequenceService_GetSequence_FullMethodName)
+	createRule = rpc.RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
+)
+
 // redisBackend implements [redis.Backend]. Its errors are those that travel.
 type redisBackend struct {
 	issuer *issue.Issuer
 	Process
+	server *Server
 }
 
 // Next issues count numbers of a sequence.
@@ -62,6 +71,9 @@ func (b redisBackend) Ids(ctx context.Context, dst []uint64, layout string, coun
 
 // Exists reports whether there is such a sequence.
 func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error) {
+	if err := b.server.authorize(ctx, existsRule, &snowraftv1.GetSequenceRequest{Name: sequence}); err != nil {
+		return false, wire.Status(err)
+	}
 	ok, err := b.Process.Exists(ctx, sequence)
 	return ok, wire.Status(err)
 }
@@ -69,6 +81,9 @@ func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error)
 // Create creates a sequence, if the cluster has an INCR do that.
 func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error) {
 	created, err := b.Process.Create(ctx, sequence)
+	if created || err != nil {
+		b.server.auditCreation(ctx, sequence, err)
+	}
 	return created, wire.Status(err)
 }
 

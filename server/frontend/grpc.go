@@ -31,7 +31,11 @@ const (
 // all calls have.
 func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	s.handle = handle
-	return grpc.NewServer(
+	var secure []grpc.ServerOption
+	if s.tls != nil {
+		secure = append(secure, grpc.Creds(&handshaker{auth: s.auth, tls: s.tls, plain: s.plain}))
+	}
+	return grpc.NewServer(append(secure,
 		grpc.MaxRecvMsgSize(limits.RequestBytes),
 		grpc.MaxConcurrentStreams(maxConcurrentStreams),
 		grpc.MaxHeaderListSize(maxHeaderList),
@@ -42,10 +46,10 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 		grpc.NumStreamWorkers(workersPerProcessor*uint32(runtime.GOMAXPROCS(0))), //nolint:gosec // processors are few
 		grpc.UnaryInterceptor(s.unary),
 		grpc.StreamInterceptor(s.stream),
-	)
+	)...)
 }
 
-// unary is the interceptor of all calls: a deadline, unknown fields, the error table, metrics.
+// unary is the interceptor of all calls: a deadline, rights, unknown fields, the error table, metrics.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	defer func() {
@@ -61,20 +65,30 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		defer p.end()
 		ctx = p
 	}
+	rule := rpc.RuleOf(info.FullMethod)
+	ctx, err = s.admit(ctx, rule, info.FullMethod, req)
 	// Nothing of a request is ignored that a change may depend on, also where a call is passed on: the next may be older still.
-	if err = rpc.RuleOf(info.FullMethod).CheckKnown(req); err == nil {
-		resp, err = s.answer(ctx, req, info, handler)
+	if err == nil {
+		err = rule.CheckKnown(req)
+	}
+	if err == nil {
+		resp, err = s.answer(ctx, rule, req, info, handler)
 	}
 	return resp, wire.Status(err)
 }
 
 // answer serves a call, within the memory that there is for answers.
-func (s *Server) answer(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	l, err := reserve(ctx, req)
 	if err != nil {
 		return nil, err
 	}
-	resp, err := s.handle(ctx, req, info, handler)
+	var resp any
+	if s.auditLog != nil && rule.Audited() {
+		resp, err = s.audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.handle(ctx, req, info, handler) })
+	} else {
+		resp, err = s.handle(ctx, req, info, handler)
+	}
 	if err == nil {
 		return charge(ctx, l, resp)
 	}

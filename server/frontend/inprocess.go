@@ -37,6 +37,7 @@ const (
 type inProcess struct {
 	budget   *budget
 	listener *pipeListener
+	crossing crossing
 
 	mu     sync.Mutex
 	kinds  map[string]*kind // by method, as they are called for the first time
@@ -67,6 +68,8 @@ func (p *inProcess) Invoke(ctx context.Context, method string, args, reply any, 
 	if err := p.budget.during(ctx, jsonFactor*weight(args)); err != nil {
 		return err
 	}
+	ctx, crossed := p.crossing.leave(ctx)
+	defer crossed()
 	if err := k.ClientConn.Invoke(ctx, method, args, reply, opts...); err != nil || weight(args) > 0 {
 		return err
 	}

@@ -3,6 +3,7 @@
 package frontend
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -15,11 +16,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
+	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -38,6 +41,11 @@ type Config struct {
 	Ports   *Ports
 	Ready   func() error         // what [Server.Ready] returns until the drain
 	State   prometheus.Collector // read at each scrape
+	Auth    *Auth                // nil: an open cluster
+	TLS     *tls.Config          // of the ports; nil: plain text
+	// Plain lets clients of a secured member speak without TLS.
+	Plain bool
+	Audit *trust.AuditLog // nil: none
 }
 
 // Server serves the protocols of a process at its ports.
@@ -55,6 +63,12 @@ type Server struct {
 	budget  *budget
 	metrics *metrics
 	handle  grpc.UnaryServerInterceptor // serves calls, inside of what all calls have
+	auth    *Auth                       // nil: an open cluster
+	tls     *tls.Config
+	plain   bool
+
+	auditLog *trust.AuditLog             // nil: none
+	before   func(req any) proto.Message // see Behind.Before
 
 	draining atomic.Bool // readiness is off
 
@@ -68,6 +82,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
+		auth: cfg.Auth, tls: cfg.TLS, plain: cfg.Plain, auditLog: cfg.Audit,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 	}
 	s.inner = newInProcess(s.budget)
@@ -81,31 +96,34 @@ type Behind struct {
 	Issuer   *issue.Issuer
 	Process  Process
 	Services func(grpc.ServiceRegistrar) error
+	// Before returns what an audited call is about to change, nil if that is unknown; nil: always unknown.
+	Before func(req any) proto.Message
 	// Serve is the interceptor of unary calls, inside of what all calls have.
 	Serve grpc.UnaryServerInterceptor
 }
 
-// Issuer returns an issuer that counts in the server's metrics.
+// Issuer returns an issuer that judges callers and counts in the server's metrics.
 func (s *Server) Issuer(source issue.Source) *issue.Issuer {
-	return issue.New(source, s.metrics.issued())
+	return issue.New(source, s.metrics.issued(), s.auth != nil)
 }
 
 // Open opens the ports.
 func (s *Server) Open(b Behind) (err error) {
+	s.before = b.Before
 	s.grpc = s.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
 	registerReflection(s.grpc)
 	if err = b.Services(s.grpc); err != nil {
 		return err
 	}
-	if s.http, err = s.newHTTP(redisBackend{b.Issuer, b.Process}); err != nil {
+	if s.http, err = s.newHTTP(redisBackend{b.Issuer, b.Process, s}); err != nil {
 		return err
 	}
 	s.open(func() error { return s.grpc.Serve(s.inner.listener) })
 	s.open(func() error { return s.grpc.Serve(&apiListener{s.bounded(s.ports.API, protocolGRPC), s.budget}) })
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
-			Backend: redisBackend{b.Issuer, b.Process}, Logger: s.logger,
+			Backend: redisBackend{b.Issuer, b.Process, s}, Logger: s.logger,
 			Meter: func(command string) redis.Meter { return s.metrics.requests.of(protocolRedis, command) },
 		})
 		s.open(func() error { return s.redis.Serve(s.ports.Redis) })

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"context"
 	"time"
 
 	"google.golang.org/grpc"
@@ -16,15 +17,42 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 			err = s.panicked(info.FullMethod, r)
 		}
 	}()
+	rule := rpc.RuleOf(info.FullMethod)
+	ctx, err := s.admit(ss.Context(), rule, info.FullMethod, nil)
+	if err != nil {
+		return wire.Status(err)
+	}
+	if s.auth != nil {
+		ss = &judgedStream{ServerStream: ss, ctx: ctx, server: s, rule: rule}
+	}
 	leased := &leasedStream{ServerStream: ss}
 	defer leased.end()
 	ss = leased
-	if rpc.RuleOf(info.FullMethod) == nil { // watches of the health, reflection
+	if rule == nil { // watches of the health, reflection
 		return wire.Status(handler(srv, ss))
 	}
 	counted := &countedStream{ServerStream: ss, method: s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
 	defer func() { counted.answered(err) }()
 	return wire.Status(handler(srv, counted))
+}
+
+// judgedStream judges each message of a caller by the rule of the method.
+type judgedStream struct {
+	grpc.ServerStream
+	ctx    context.Context
+	server *Server
+	rule   *rpc.Rule // nil: the stream is judged once, when it begins
+}
+
+// Context implements grpc.ServerStream.
+func (s *judgedStream) Context() context.Context { return s.ctx }
+
+func (s *judgedStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	if err == nil && s.rule != nil {
+		err = s.server.authorize(s.ctx, s.rule, m)
+	}
+	return err
 }
 
 // leasedStream takes memory for its answers, each of which is sent before the next request is received.

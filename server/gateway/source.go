@@ -18,6 +18,7 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // wait is how long IDs and numbers may take to come from members, which wait for a leader
@@ -37,8 +38,11 @@ func newSource(m *members, open func(layout string) (idSource, error)) *source {
 	s := &source{members: m, buffers: buffers{open: open}}
 	exhausted := func(err error) bool { return errors.Is(err, client.ErrSequenceExhausted) }
 	s.numbers = share.New(limits.Count, limits.CallTimeout, exhausted,
-		func(ctx context.Context, sequence string, count uint64) (member.Numbering, error) {
-			return s.askNext(ctx, sequence, count, "")
+		func(ctx context.Context, key share.Key, count uint64) (member.Numbering, error) {
+			if p, ok := key.Principal.(*trust.Principal); ok {
+				ctx = trust.WithPrincipal(ctx, p)
+			}
+			return s.askNext(ctx, key.Sequence, count, "")
 		})
 	return s
 }
@@ -74,7 +78,7 @@ func (s *source) Next(ctx context.Context, sequence string, count uint64, reques
 	if requestID != "" {
 		return s.askNext(ctx, sequence, count, requestID)
 	}
-	return s.numbers.Do(ctx, sequence, count)
+	return s.numbers.Do(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count)
 }
 
 // TryNext has nothing in memory.

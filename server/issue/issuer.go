@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/snowflake"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Source issues IDs and numbers: a member from its memory or at the leader, a gateway by asking
@@ -43,16 +44,37 @@ type Counters struct {
 	Strict, Relaxed Counter                     // numbers, by the sequence's mode
 }
 
-// Issuer checks requests, takes from the source and counts what it issued.
+// Issuer judges callers, checks requests, takes from the source and counts what it issued.
 type Issuer struct {
 	source   Source
 	counters Counters
+	judges   bool                        // callers, by their principals
 	ids      cowmap.Map[string, Counter] // by layout, as callers name it; only of layouts that have issued
 }
 
-// New returns an Issuer.
-func New(source Source, counters Counters) *Issuer {
-	return &Issuer{source: source, counters: counters}
+// New returns an Issuer. If it judges, each context has the principal of its caller, which needs the right and is subject to
+// the rate of its token; else every caller gets everything.
+func New(source Source, counters Counters, judges bool) *Issuer {
+	return &Issuer{source: source, counters: counters, judges: judges}
+}
+
+// judge returns an error unless the caller has the right and its rate allows so many numbers. Those that are not issued
+// then are for refund.
+func (i *Issuer) judge(ctx context.Context, right, resource string, count uint64) error {
+	if !i.judges {
+		return nil
+	}
+	p := trust.PrincipalOf(ctx)
+	if err := p.Authorize(right, resource); err != nil {
+		return err
+	}
+	return p.Spend(count)
+}
+
+func (i *Issuer) refund(ctx context.Context, count uint64) {
+	if i.judges {
+		trust.PrincipalOf(ctx).Refund(count)
+	}
 }
 
 // countIDs counts what was issued, so that a layout that does not exist gets no counter.
@@ -75,9 +97,14 @@ func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string,
 	if limit := uint32(limits.Count); count < 1 || count > limit {
 		return ids, wire.Invalid(fmt.Sprintf("count %d: expected at most %d IDs per call", count, limit))
 	}
+	if err := i.judge(ctx, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
+		return ids, err
+	}
 	ids, err := i.source.Take(ctx, ids, layout, count, after)
 	if err == nil {
 		i.countIDs(layout, count)
+	} else {
+		i.refund(ctx, uint64(count))
 	}
 	return ids, err
 }
@@ -87,9 +114,14 @@ func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]stri
 	if limit := uint32(limits.Texts); count < 1 || count > limit {
 		return nil, wire.Invalid(fmt.Sprintf("count %d: expected at most %d UUIDs per call", count, limit))
 	}
+	if err := i.judge(ctx, trust.RightIssueIDs, cmp.Or(layout, snowflake.Default().Name()), uint64(count)); err != nil {
+		return nil, err
+	}
 	uuids, err := i.source.UUIDs(ctx, layout, count)
 	if err == nil {
 		i.countIDs(layout, count)
+	} else {
+		i.refund(ctx, uint64(count))
 	}
 	return uuids, err
 }
@@ -99,26 +131,36 @@ func (i *Issuer) Next(ctx context.Context, sequence string, count uint64, reques
 	if err := CheckNext(count, requestID); err != nil {
 		return member.Numbering{}, err
 	}
+	if err := i.judge(ctx, trust.RightNextNumbers, sequence, count); err != nil {
+		return member.Numbering{}, err
+	}
 	n, err := i.source.Next(ctx, sequence, count, requestID)
 	if err == nil {
 		i.countNumbers(n)
+	} else {
+		i.refund(ctx, count)
 	}
 	return n, err
 }
 
 // TryNext returns numbers as [Source].TryNext does.
 func (i *Issuer) TryNext(ctx context.Context, sequence string, count uint64) (n member.Numbering, ok bool) {
-	if CheckNext(count, "") != nil {
+	if CheckNext(count, "") != nil || i.judge(ctx, trust.RightNextNumbers, sequence, count) != nil {
 		return n, false
 	}
 	if n, ok = i.source.TryNext(ctx, sequence, count); ok {
 		i.countNumbers(n)
+	} else {
+		i.refund(ctx, count)
 	}
 	return n, ok
 }
 
 // Last returns the last number as [Source].Last does.
 func (i *Issuer) Last(ctx context.Context, sequence string) (last int64, ok bool, err error) {
+	if err := i.judge(ctx, trust.RightReadSequence, sequence, 0); err != nil {
+		return 0, false, err
+	}
 	return i.source.Last(ctx, sequence)
 }
 

@@ -27,7 +27,7 @@ type grant struct {
 
 func (j *joint) add(c *conn) {
 	own := &c.pending.groups[0]
-	if line, idle := j.Join(own.key, own.count, c); idle {
+	if line, idle := j.Join(share.Key{Sequence: own.key}, own.count, c); idle {
 		j.idle = append(j.idle, line)
 	}
 }
@@ -54,7 +54,7 @@ func (l *loop) call(g *grant, count uint64) {
 		l.mu.Unlock()
 		l.wake()
 	}()
-	g.first, g.increment, g.err = l.s.cfg.Backend.Next(*l.s.call.Load(), g.line.Key, count)
+	g.first, g.increment, g.err = l.s.cfg.Backend.Next(*l.s.call.Load(), g.line.Key.Sequence, count)
 }
 
 func (l *loop) answer(g *grant) {

@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/sequence"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // rows are the errors of the domain that need nothing but a reason. Each goes out with its reason.
@@ -84,8 +85,18 @@ func classify(err error) *rpc.Error {
 		version    *member.VersionError
 		generation *member.GenerationError
 		refused    *fsm.Refused
+		denied     *trust.Denied
+		limited    *trust.RateLimited
 	)
 	switch {
+	case errors.As(err, &denied) && denied.Unauthenticated:
+		return rpc.NewError(rpc.Unauthenticated, "")
+	case errors.As(err, &denied):
+		return rpc.NewError(rpc.PermissionDenied, "")
+	case errors.As(err, &limited):
+		e := rpc.NewError(rpc.RateLimited, "")
+		e.RetryAfter = max(limited.RetryAfter, time.Millisecond)
+		return e
 	case errors.Is(err, cluster.ErrUnknownOutcome): // before what it was interrupted by
 		return rpc.NewError(rpc.CommitUnknown, "")
 	case errors.As(err, &layout):
