@@ -62,7 +62,7 @@ type Config struct {
 	ClientTLS bool
 	// OwnCertificate is what clients without a pin see; nil: a certificate by the cluster's CA.
 	OwnCertificate *trust.OwnCertificate
-	// AuditLog gets the administrative calls; nil: the log.
+	// AuditLog gets the administrative calls; nil: the log if the cluster is secured, else nothing.
 	AuditLog *trust.AuditLog
 
 	Logger  *slog.Logger

@@ -3,11 +3,13 @@ package server
 import (
 	"context"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
@@ -24,14 +26,15 @@ import (
 // member forwards. Every call on them says who forwards it and into which cluster.
 type peers struct {
 	identify func() (id, clusterID string)
+	keys     *trust.Keys // nil: an open cluster
 
 	mu     sync.Mutex
 	conns  map[string]link // by address
 	closed bool
 }
 
-func newPeers(identify func() (string, string)) *peers {
-	return &peers{identify: identify, conns: make(map[string]link)}
+func newPeers(identify func() (string, string), keys *trust.Keys) *peers {
+	return &peers{identify: identify, keys: keys, conns: make(map[string]link)}
 }
 
 // conn returns the connection to a member, which may still be on its way up.
@@ -48,7 +51,7 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 		return l, nil
 	}
 	c, err := grpc.NewClient("passthrough:///"+m.API,
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithTransportCredentials(p.credentials(m.ID)),
 		grpc.WithUnaryInterceptor(p.mark),
 		grpc.WithStatsHandler(sending{}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
@@ -63,6 +66,37 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	p.conns[m.API] = link{c}
 	return link{c}, nil
 }
+
+// credentials returns those of connections to a member: in a secured cluster, certificates by which each knows the other's
+// ID, whatever its address.
+func (p *peers) credentials(to string) credentials.TransportCredentials {
+	if p.keys == nil {
+		return insecure.NewCredentials()
+	}
+	return &memberCredentials{TransportCredentials: insecure.NewCredentials(), peers: p, to: to}
+}
+
+// memberCredentials secures connections with the secrets that this member knows when it connects.
+type memberCredentials struct {
+	credentials.TransportCredentials // for its other methods
+	peers                            *peers
+	to                               string
+}
+
+// ClientHandshake implements credentials.TransportCredentials.
+func (c *memberCredentials) ClientHandshake(ctx context.Context, _ string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	self, _ := c.peers.identify()
+	conn, err := c.peers.keys.ConnectMember(ctx, raw, self, c.to, "h2")
+	if err != nil {
+		return nil, nil, err
+	}
+	return conn, credentials.TLSInfo{
+		State: conn.ConnectionState(), CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity},
+	}, nil
+}
+
+// Clone implements credentials.TransportCredentials.
+func (c *memberCredentials) Clone() credentials.TransportCredentials { return c }
 
 func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	id, clusterID := p.identify()

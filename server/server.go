@@ -48,10 +48,11 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	logger := cfg.Logger.With("member", cfg.Name)
 	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{})}
-	s.peers = newPeers(s.identify)
+	s.peers = newPeers(s.identify, cfg.Keys)
+	auth, tokens := s.auth()
 	s.endpoints = frontend.New(frontend.Config{
 		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s},
-		Ready: func() error { return s.member.Ready() },
+		Ready: func() error { return s.member.Ready() }, Auth: auth, Audit: s.auditLog(),
 	})
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{
@@ -73,13 +74,17 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	issuer := s.Issuer(issue.FromMember(s.member, router))
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
-		Ready: s.Ready, Left: func() { s.Finish(nil) },
+		Ready: s.Ready, Left: func() { s.Finish(nil) }, Secured: cfg.Keys != nil,
 	})
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
+		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))
+	}
+	if tokens != nil {
+		go tokens.follow(s.Done())
 	}
 	while, done := context.WithCancel(context.Background())
 	go s.warnInitial(while)

@@ -76,5 +76,5 @@ const (
 	ForwardedInto = "snowraft-cluster-id"   // the cluster that the call is meant for
 	// ForwardedFor is the caller as trust.Principal.Forwarded returns it; absent if the member itself is the caller.
 	ForwardedFor = "snowraft-forwarded-for"
-	Via           = "snowraft-via"          // the IDs of the gateways that the call came through
+	Via          = "snowraft-via" // the IDs of the gateways that the call came through
 )

@@ -179,7 +179,7 @@ func TestSharedCallsThatFail(t *testing.T) {
 		second, third := f.come(t.Context(), "s", 1), f.come(t.Context(), "s", 2)
 		other := f.come(t.Context(), "other", 1) // does not wait for those
 		calls := []ferryCall{<-f.calls, <-f.calls}
-		if i := slices.IndexFunc(calls, func(c ferryCall) bool { return c.sequence == "other" }); i < 0 {
+		if i := slices.IndexFunc(calls, func(c ferryCall) bool { return c.key.Sequence == "other" }); i < 0 {
 			t.Fatalf("%+v", calls)
 		} else {
 			calls[i].answer <- ferryAnswer{numbers: run{5, 1}}

@@ -62,6 +62,9 @@ func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 			return raw, info, nil
 		}
 	}
+	if h.auth != nil && h.auth.Keys != nil {
+		raw = h.auth.Keys.Track(raw)
+	}
 	conn := tls.Server(raw, h.tls)
 	if err := conn.Handshake(); err != nil {
 		_ = conn.Close()

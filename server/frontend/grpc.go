@@ -33,7 +33,7 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	s.handle = handle
 	var secure []grpc.ServerOption
 	if s.tls != nil {
-		secure = append(secure, grpc.Creds(&handshaker{auth: s.auth, tls: s.tls, plain: s.plain}))
+		secure = append(secure, grpc.Creds(&handshaker{auth: s.auth, tls: s.tls("h2"), plain: s.plain}))
 	}
 	return grpc.NewServer(append(secure,
 		grpc.MaxRecvMsgSize(limits.RequestBytes),

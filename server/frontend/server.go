@@ -42,10 +42,7 @@ type Config struct {
 	Ready   func() error         // what [Server.Ready] returns until the drain
 	State   prometheus.Collector // read at each scrape
 	Auth    *Auth                // nil: an open cluster
-	TLS     *tls.Config          // of the ports; nil: plain text
-	// Plain lets clients of a secured member speak without TLS.
-	Plain bool
-	Audit *trust.AuditLog // nil: none
+	Audit   *trust.AuditLog      // nil: none
 }
 
 // Server serves the protocols of a process at its ports.
@@ -62,9 +59,9 @@ type Server struct {
 	gate    gate
 	budget  *budget
 	metrics *metrics
-	handle  grpc.UnaryServerInterceptor // serves calls, inside of what all calls have
-	auth    *Auth                       // nil: an open cluster
-	tls     *tls.Config
+	handle  grpc.UnaryServerInterceptor           // serves calls, inside of what all calls have
+	auth    *Auth                                 // nil: an open cluster
+	tls     func(protocols ...string) *tls.Config // nil: plain text
 	plain   bool
 
 	auditLog *trust.AuditLog             // nil: none
@@ -82,7 +79,7 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
-		auth: cfg.Auth, tls: cfg.TLS, plain: cfg.Plain, auditLog: cfg.Audit,
+		auth: cfg.Auth, auditLog: cfg.Audit,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 	}
 	s.inner = newInProcess(s.budget)
@@ -98,6 +95,10 @@ type Behind struct {
 	Services func(grpc.ServiceRegistrar) error
 	// Before returns what an audited call is about to change, nil if that is unknown; nil: always unknown.
 	Before func(req any) proto.Message
+	// TLS returns the configuration of a port, given its protocols (ALPN); nil: plain text. With Plain, clients may also
+	// speak without TLS.
+	TLS   func(protocols ...string) *tls.Config
+	Plain bool
 	// Serve is the interceptor of unary calls, inside of what all calls have.
 	Serve grpc.UnaryServerInterceptor
 }
@@ -109,7 +110,7 @@ func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 
 // Open opens the ports.
 func (s *Server) Open(b Behind) (err error) {
-	s.before = b.Before
+	s.before, s.tls, s.plain = b.Before, b.TLS, b.Plain
 	s.grpc = s.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
 	registerReflection(s.grpc)

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"crypto/tls"
+	"time"
+
+	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// auth returns how this member knows its callers, and the tokens that it judges by; nil in an open cluster. Neither is used
+// before the member is open.
+func (s *Server) auth() (*frontend.Auth, *tokenTable) {
+	if s.cfg.Keys == nil {
+		return nil, nil
+	}
+	tokens := &tokenTable{server: s}
+	return &frontend.Auth{Tokens: trust.NewAuthorizer(tokens), Keys: s.cfg.Keys}, tokens
+}
+
+// auditLog returns the log of administrative calls; nil for none.
+func (s *Server) auditLog() *trust.AuditLog {
+	if s.cfg.AuditLog == nil && s.cfg.Keys != nil {
+		return trust.NewAuditLog(nil, s.logger)
+	}
+	return s.cfg.AuditLog
+}
+
+// tls returns the configurations of the ports that clients use, by their protocols; nil in an open cluster.
+func (s *Server) tls() func(protocols ...string) *tls.Config {
+	if s.cfg.Keys == nil {
+		return nil
+	}
+	return func(protocols ...string) *tls.Config { return s.serverTLS(protocols).Config() }
+}
+
+func (s *Server) serverTLS(protocols []string) trust.ServerTLS {
+	return trust.ServerTLS{
+		Keys: s.cfg.Keys, MemberID: s.MemberID(), Hosts: []string{s.ports.Host}, Own: s.cfg.OwnCertificate,
+		Now:       func() time.Time { return time.UnixMilli(s.member.State().Observed().Load()) },
+		Protocols: protocols,
+	}
+}

@@ -1,0 +1,198 @@
+package server_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// secured is a cluster with a secret, whose clients speak without TLS unless a test dials with it.
+type secured struct {
+	t     *testing.T
+	keys  *trust.Keys
+	nodes []*node
+	log   *lockedBuilder // the audit log of all members
+}
+
+// lockedBuilder is a strings.Builder that several goroutines write to.
+type lockedBuilder struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuilder) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuilder) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+func startSecured(t *testing.T, size int) *secured {
+	t.Helper()
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &secured{t: t, keys: keys, log: &lockedBuilder{}}
+	s.nodes = startCluster(t, size, func(cfg *server.Config) {
+		cfg.Keys = keys
+		cfg.AuditLog = trust.NewAuditLog(s.log, cfg.Logger)
+	})
+	return s
+}
+
+func (s *secured) leader() *node { return leader(s.t, s.nodes) }
+
+// token creates a token and returns its text and ID.
+func (s *secured) token(name string, scopes ...string) (text string, id uint64) {
+	s.t.Helper()
+	secret := trust.NewTokenSecret()
+	made, err := s.leader().server.Member().CreateToken(s.t.Context(), member.TokenSpec{
+		Name: name, Hash: trust.HashTokenSecret(secret), Scopes: scopes,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return trust.Token{ID: made.Token.ID, Secret: secret}.Text(), made.Token.ID
+}
+
+// as returns a context of calls with a token; without one if the text is empty.
+func as(ctx context.Context, text string) context.Context {
+	if text == "" {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+text)
+}
+
+// admin returns a connection of the holder of the secret.
+func (s *secured) admin(n *node) *grpc.ClientConn {
+	s.t.Helper()
+	config, err := trust.ClientTLS{Keys: s.keys}.Config()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+func wantReason(t *testing.T, what string, err error, want string) {
+	t.Helper()
+	if got := rpc.FromError(err).Reason; got != want || (err == nil) != (want == "") {
+		t.Errorf("%s: %v, want reason %q", what, err, want)
+	}
+}
+
+func TestSecuredClusterJudgesCalls(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 3)
+	issue, _ := s.token("issue", "ids:issue:default")
+	orders, _ := s.token("orders", "seq:*", "seq:next:orders/*", "seq:admin:orders/*")
+	for _, n := range s.nodes {
+		ctx := t.Context()
+		_, err := n.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "without a token", err, rpc.Unauthenticated)
+		_, err = n.ids.GenerateIds(as(ctx, issue), &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "with the scope", err, "")
+		_, err = n.ids.GenerateIds(as(ctx, issue[:len(issue)-1]+"a"), &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "with another secret", err, rpc.Unauthenticated)
+		_, err = n.ids.GenerateIds(as(ctx, orders), &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "with another scope", err, rpc.PermissionDenied)
+
+		name := "orders/" + n.cfg.Name
+		create := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name}}
+		_, err = n.sequences.CreateSequence(as(ctx, issue), create)
+		wantReason(t, "CreateSequence without the scope", err, rpc.PermissionDenied)
+		_, err = n.sequences.CreateSequence(as(ctx, orders), create)
+		wantReason(t, "CreateSequence with the scope", err, "")
+		next := &snowraftv1.NextNumbersRequest{Sequence: name, Count: 1}
+		_, err = n.sequences.NextNumbers(as(ctx, issue), next)
+		wantReason(t, "NextNumbers without the scope", err, rpc.PermissionDenied)
+		_, err = n.sequences.NextNumbers(as(ctx, orders), next)
+		wantReason(t, "NextNumbers with the scope", err, "")
+
+		admin := snowraftv1.NewClusterServiceClient(s.admin(n))
+		_, err = admin.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{WaitThresholdMs: new(int64(900))}})
+		wantReason(t, "UpdateConfig by the holder of the secret", err, "")
+	}
+}
+
+func TestRevocationEndsCalls(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 3)
+	text, id := s.token("issue", "ids:issue:*")
+	follower := s.nodes[0]
+	if follower.leads() {
+		follower = s.nodes[1]
+	}
+	stream, err := follower.ids.StreamIds(as(t.Context(), text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func() error {
+		if err := stream.Send(&snowraftv1.StreamIdsRequest{}); err != nil {
+			return err
+		}
+		_, err := stream.Recv()
+		return err
+	}
+	if err := ask(); err != nil {
+		t.Fatal(err)
+	}
+	index, err := s.leader().server.Member().DeleteToken(t.Context(), id, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := follower.server.Member().State().AwaitApplied(t.Context(), index); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, "a stream that is open", ask(), rpc.Unauthenticated)
+	_, err = follower.ids.GenerateIds(as(t.Context(), text), &snowraftv1.GenerateIdsRequest{})
+	wantReason(t, "another call", err, rpc.Unauthenticated)
+}
+
+// What a client says of forwarding has no effect.
+func TestForgedForwardingIsIgnored(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	n := s.nodes[0]
+	text, _ := s.token("read", "cluster:read")
+	forged := metadata.AppendToOutgoingContext(as(t.Context(), text), rpc.ForwardedBy, n.server.MemberID(), rpc.ForwardedInto, "another", rpc.ForwardedFor, "admin")
+	_, err := n.cluster.ResetObservedClock(forged, &snowraftv1.ResetObservedClockRequest{})
+	wantReason(t, "ResetObservedClock", err, rpc.PermissionDenied)
+	_, err = n.cluster.GetStatus(forged, &snowraftv1.GetStatusRequest{})
+	wantReason(t, "GetStatus", err, "")
+	crossed := metadata.AppendToOutgoingContext(t.Context(), "snowraft-crossed", "1")
+	_, err = n.cluster.GetStatus(crossed, &snowraftv1.GetStatusRequest{})
+	wantReason(t, "GetStatus", err, rpc.Unauthenticated)
+}
+
+func TestUnknownMethodIsDenied(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	err := s.nodes[0].conn.Invoke(t.Context(), "/snowraft.v1.IdService/Unknown", &snowraftv1.GetStatusRequest{}, &snowraftv1.GetStatusResponse{})
+	if status.Code(err) != codes.Unimplemented {
+		t.Errorf("an unknown method: %v", err)
+	}
+}
