@@ -12,9 +12,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Backend is what the short paths need of a member. Errors are readable with
@@ -45,6 +47,10 @@ type Config struct {
 	Backend Backend
 	// Conn leads to the member's own gRPC services.
 	Conn grpc.ClientConnInterface
+	// Authenticate, if not nil, returns the principal of a request that brings no token, one in its header, or that
+	// token. rpc.FromError can read the error. The contexts of calls then have the principal, which Backend and what is
+	// behind Conn judge. If it is nil, anyone may do anything.
+	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
 	// Hosts, if not nil, are the names that a browser may send requests to.
 	Hosts *Hosts
 	// Gate, if not nil, can keep requests out.
@@ -94,6 +100,10 @@ type endpoint struct {
 	refuse refuser
 	// forbid answers a request that a browser must not send, in the form of this endpoint.
 	forbid refuser
+	// public: it is the same for everybody, with and without a token.
+	public bool
+	// formToken: the token may be a parameter too, which take looks for.
+	formToken bool
 	// serve does all of it where take is nil. It returns what [Config.Served] is called with.
 	serve func(h *handler, w http.ResponseWriter, r *http.Request) (method string, err error)
 }
@@ -110,16 +120,22 @@ var (
 		numbers("/seq/{name}", (*handler).next, refuseText, refuseText),
 		numbers("/api/segment/get/{key}", (*handler).segment, refuseLeafSegment, refuseSpring),
 		numbers("/api/snowflake/get/{key}", (*handler).snowflake, refuseLeafSnowflake, refuseSpring),
-		numbers("/tinyid/id/nextId", (*handler).nextID, refuseTinyid, refuseSpring),
-		numbers("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple, refuseSpring),
+		tinyid("/tinyid/id/nextId", (*handler).nextID, refuseTinyid),
+		tinyid("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple),
 	}
 	callEndpoint = &endpoint{serve: (*handler).call, refuse: refuseJSON, forbid: refuseJSON}
-	pageEndpoint = &endpoint{serve: (*handler).page, refuse: refuseJSON, forbid: refuseJSON}
+	pageEndpoint = &endpoint{public: true, serve: (*handler).page, refuse: refuseJSON, forbid: refuseJSON}
 )
 
 func numbers(pattern string, take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error,
 	refuse, forbid refuser) *endpoint {
 	return &endpoint{get: "GET " + pattern, post: "POST " + pattern, take: take, refuse: refuse, forbid: forbid}
+}
+
+func tinyid(pattern string, take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error, refuse refuser) *endpoint {
+	e := numbers(pattern, take, refuse, refuseSpring)
+	e.formToken = true
+	return e
 }
 
 // choose returns the endpoint that a path belongs to, and the name in the path.
@@ -159,12 +175,34 @@ func (e *endpoint) answer(h *handler, w http.ResponseWriter, r *http.Request, na
 	if status, _ := read(err); status == http.StatusMethodNotAllowed {
 		method = other
 	}
-	if failure, ok := errors.AsType[springFailure](err); ok {
+	failure, isSpring := errors.AsType[springFailure](err)
+	switch {
+	case isSpring:
 		failure.answer(w, r)
-	} else {
+	case !e.formToken && denied(err):
+		e.forbid(w, r, err)
+	default:
 		e.refuse(w, r, err)
 	}
 	return method, err
+}
+
+// authenticate returns a request whose context has the principal of its caller; on an error, the request as it was.
+func (h *handler) authenticate(r *http.Request, token string) (*http.Request, error) {
+	if h.cfg.Authenticate == nil {
+		return r, nil
+	}
+	p, err := h.cfg.Authenticate(r, token)
+	if err != nil {
+		return r, err
+	}
+	return r.WithContext(trust.WithPrincipal(r.Context(), p)), nil
+}
+
+// denied reports whether a caller may not do what it asked for.
+func denied(err error) bool {
+	_, e := read(err)
+	return e.Code == codes.Unauthenticated || e.Code == codes.PermissionDenied
 }
 
 // ServeHTTP implements http.Handler.
@@ -192,6 +230,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		defer h.cfg.Gate.Leave()
+	}
+	if !e.public && !e.formToken {
+		if r, err = h.authenticate(r, ""); err != nil {
+			e.forbid(w, r, err)
+			return
+		}
 	}
 	if r.ContentLength != 0 && r.Body != nil {
 		r.Body = http.MaxBytesReader(w, r.Body, limits.RequestBytes)

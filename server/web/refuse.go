@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -21,6 +22,7 @@ var (
 	typeJSON = []string{"application/json"}
 	noStore  = []string{"no-store"}
 	noSniff  = []string{"nosniff"}
+	bearer   = []string{"Bearer"}
 )
 
 // refusal is an error whose status is not that of its code.
@@ -77,6 +79,9 @@ func wrongMethod(w http.ResponseWriter, r *http.Request, allowed, why string) er
 func head(w http.ResponseWriter, contentType []string, e *rpc.Error) {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"], h["X-Content-Type-Options"] = contentType, noStore, noSniff
+	if e.Code == codes.Unauthenticated {
+		h["Www-Authenticate"] = bearer
+	}
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.FormatFloat(math.Ceil(e.RetryAfter.Seconds()), 'f', 0, 64))
 	}

@@ -55,7 +55,8 @@ func (h *handler) nextIDSimple(w http.ResponseWriter, r *http.Request, _ string)
 // errNoBizType is tinyid's wrong token, because the token belongs to a bizType.
 var errNoBizType = invalid("bizType: missing")
 
-// batch takes the numbers that a request asks for: none, as tinyid does, for a batch of none or less. The token is not looked at: there are none here.
+// batch takes the numbers that a request asks for: none, as tinyid does, for a batch of none or less. Its token may be a
+// parameter, as tinyid's; it is never logged.
 func (h *handler) batch(r *http.Request) ([]int64, error) {
 	if err := checkMethod(r); err != nil {
 		return nil, err
@@ -76,6 +77,10 @@ func (h *handler) batch(r *http.Request) ([]int64, error) {
 	if bizType == "" {
 		return nil, errNoBizType
 	}
+	r, err := h.authenticate(r, r.Form.Get("token"))
+	if err != nil {
+		return nil, err
+	}
 	count = min(max(count, 0), limits.Texts)
 	numbers := make([]int64, count)
 	if count == 0 {
@@ -92,7 +97,7 @@ func refuseTinyid(w http.ResponseWriter, r *http.Request, err error) {
 	_, e := read(err)
 	answer := tinyidAnswer{Code: tinyidError, Message: "error query segmentId: " + e.Message}
 	switch {
-	case e == errNoBizType:
+	case e == errNoBizType, denied(e):
 		answer = tinyidAnswer{Code: tinyidToken, Message: "token is error"}
 	case e.Reason == rpc.UnknownSequence:
 		answer.Message = "error query segmentId: can not find biztype:" + r.Form.Get("bizType")
