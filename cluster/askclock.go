@@ -38,7 +38,7 @@ func (g *gossip) askClocks() {
 		if member, _ := g.standing(id); member && p.alive {
 			number := rand.Uint64()
 			asked[number] = clockAsked{id: id, at: g.watch.Now().Mono}
-			to[number] = memberlist.Address{Addr: p.meta.Gossip, Name: p.meta.gossipName()}
+			to[number] = p.address()
 		}
 	}
 	g.asked = asked
@@ -47,6 +47,11 @@ func (g *gossip) askClocks() {
 		question := binary.BigEndian.AppendUint64([]byte{clockQuestion}, number)
 		g.tell(address, append(question, g.self().ID...))
 	}
+}
+
+func (p peerInfo) address() memberlist.Address {
+	m := p.known()
+	return memberlist.Address{Addr: m.Gossip, Name: m.gossipName()}
 }
 
 // tell sends a message that may get lost.
@@ -67,7 +72,7 @@ func (g *gossip) NotifyMsg(message []byte) {
 		if known && open {
 			answer := append([]byte{clockAnswer}, message[1:questionHead]...)
 			answer = binary.BigEndian.AppendUint64(answer, uint64(g.watch.Now().Wall)) //nolint:gosec // the bits are what matters
-			g.tell(memberlist.Address{Addr: p.meta.Gossip, Name: p.meta.gossipName()}, answer)
+			g.tell(p.address(), answer)
 		}
 	case len(message) == answerSize && message[0] == clockAnswer:
 		number := binary.BigEndian.Uint64(message[1:])

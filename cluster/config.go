@@ -15,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Config is what a node needs. Open copies it; it does not change afterwards.
@@ -50,6 +51,9 @@ type Config struct {
 	Commands uint32
 	// Version is shown to people.
 	Version string
+
+	// Keys are the cluster's secrets, of which those of the peers must have one; nil in an open cluster.
+	Keys *trust.Keys
 
 	// Watch judges this node's clock.
 	Watch *clock.Watch

@@ -20,10 +20,23 @@ func agreeable(t *testing.T) *streamLayer {
 		t.Fatal(err)
 	}
 	m := someMeta()
-	s := newStreamLayer(listener, func() meta { return m }, func(hello) handshakeReply { return handshakeReply{} },
-		func(error) {}, func() (uint64, bool) { return 1, true }, slog.New(slog.DiscardHandler))
+	s := newStreamLayer(listener, nil, agreeing(m), slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// agreeing takes every handshake, and says that it is the node that is wanted.
+func agreeing(m meta) peering {
+	return peering{
+		self: func() meta { return m },
+		judge: func(h hello, _ string) handshakeReply {
+			m := m
+			m.ID = h.To
+			return handshakeReply{From: m}
+		},
+		where: func(string) ([]string, int) { return nil, 0 }, met: func(meta, string) {},
+		refused: func(error) {}, foreign: func(net.Addr, error) {}, term: func() (uint64, bool) { return 1, true },
+	}
 }
 
 func TestAbandonedConnectionsAreClosed(t *testing.T) {
@@ -31,7 +44,8 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	s := agreeable(t)
 	now := map[raft.ServerID]raft.ServerAddress{}
 	open := map[raft.ServerID]net.Conn{}
-	for _, id := range []raft.ServerID{"stays", "moves", "goes", "ends"} {
+	stays, moves, goes, ends := raft.ServerID(nodeID(1)), raft.ServerID(nodeID(2)), raft.ServerID(nodeID(3)), raft.ServerID(nodeID(4))
+	for _, id := range []raft.ServerID{stays, moves, goes, ends} {
 		now[id] = raftAddress(string(id), s.listener.Addr().String())
 		var err error
 		if open[id], err = s.dial(now[id], forTerms, time.Second); err != nil {
@@ -48,15 +62,15 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	if s.dialed.closeAbandoned(current) {
 		t.Error("closeAbandoned() = true with all members at their addresses")
 	}
-	now["moves"] = "moves@127.0.0.1:1"
-	delete(now, "goes")
-	_ = open["ends"].Close()
+	now[moves] = raftAddress(string(moves), "127.0.0.1:1")
+	delete(now, goes)
+	_ = open[ends].Close()
 	if !s.dialed.closeAbandoned(current) || s.dialed.closeAbandoned(current) {
 		t.Error("closeAbandoned() = false, or true twice")
 	}
 	for id, conn := range open {
 		err := conn.SetDeadline(time.Time{})
-		if closed := errors.Is(err, net.ErrClosed); closed != (id != "stays") {
+		if closed := errors.Is(err, net.ErrClosed); closed != (id != stays) {
 			t.Errorf("the connection to %q: %v", id, err)
 		}
 	}
@@ -101,8 +115,7 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 	}
 	mem, dead := raft.NewInmemStore(), someMeta()
 	dead.Raft, dead.Gossip = listeners[1].Addr().String(), "127.0.0.1:1"
-	s := newStreamLayer(listeners[1], func() meta { return dead }, func(hello) handshakeReply { return handshakeReply{} },
-		func(error) {}, func() (uint64, bool) { return 1, true }, slog.New(slog.DiscardHandler))
+	s := newStreamLayer(listeners[1], nil, agreeing(dead), slog.New(slog.DiscardHandler))
 	defer s.Close()
 	n := openAlone(t, mem, mem, func(c *Config) {
 		c.Transport, c.RaftListener, c.RaftAddress = nil, listeners[0], listeners[0].Addr().String()

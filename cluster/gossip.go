@@ -3,8 +3,6 @@ package cluster
 import (
 	"fmt"
 	"log/slog"
-	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -48,12 +46,7 @@ type gossip struct {
 	members, strangers *roster
 
 	changed chan struct{} // has room for one: somebody came, went or changed
-}
-
-// peerInfo is the last report about a node. It stays after the node went away.
-type peerInfo struct {
-	meta  meta
-	alive bool
+	claims  chan struct{} // has room for one: there may be a claim to check, see unmet
 }
 
 func newGossip(cfg *Config, self func() meta, standing func(string) (member, voter bool)) *gossip {
@@ -61,7 +54,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 	return &gossip{
 		watch: cfg.Watch, logger: cfg.Logger, self: self, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
-		changed: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
 	}
 }
@@ -122,61 +115,14 @@ func (g *gossip) announce() {
 	}
 }
 
-// learn takes what a node said of itself, in gossip or in a handshake.
-func (g *gossip) learn(m meta, alive bool) {
-	if m.ID == g.self().ID {
-		return
-	}
-	g.mu.Lock()
-	p, known := g.peers[m.ID]
-	if (known && m.Starts < p.meta.Starts) || (!known && len(g.peers) >= maxPeers) {
-		g.mu.Unlock()
-		return // of an earlier start of that node, or too many
-	}
-	if m.Starts > p.meta.Starts {
-		p = peerInfo{} // the report about its earlier start is over
-	}
-	p.meta, p.alive = m, alive || p.alive
-	g.peers[m.ID] = p
-	g.mu.Unlock()
-	g.signal()
-}
+func (g *gossip) signal() { notify(g.changed) }
 
-func (g *gossip) signal() {
+// notify sends to a channel that has room for one, unless it is full.
+func notify(ch chan<- struct{}) {
 	select {
-	case g.changed <- struct{}{}:
+	case ch <- struct{}{}:
 	default:
 	}
-}
-
-// peer is the last report about a node.
-func (g *gossip) peer(id string) (peerInfo, bool) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	p, ok := g.peers[id]
-	return p, ok
-}
-
-// all lists the nodes that were ever seen, by ID.
-func (g *gossip) all() []peerInfo {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	var peers []peerInfo
-	for _, id := range slices.Sorted(maps.Keys(g.peers)) {
-		peers = append(peers, g.peers[id])
-	}
-	return peers
-}
-
-// forget drops the nodes that are neither alive nor members, such as a member that was dead when
-// it was removed: rejoin would contact them for as long as this process runs.
-func (g *gossip) forget() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	maps.DeleteFunc(g.peers, func(id string, p peerInfo) bool {
-		member, _ := g.standing(id)
-		return !p.alive && !member
-	})
 }
 
 // close leaves the gossip (which is not leaving the cluster) and stops it.
@@ -303,7 +249,11 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	ok = ok && p.meta.Starts == m.Starts
 	switch {
 	case ok && member:
-		p.alive = false
+		if p.met.Starts != m.Starts && g.lives(p.met) {
+			p.meta = p.met // what left was forged
+		} else {
+			p.alive = false
+		}
 		g.peers[m.ID] = p
 	case ok:
 		delete(g.peers, m.ID) // it never became a member, or was removed

@@ -1,12 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"time"
 )
 
@@ -18,6 +18,8 @@ const (
 	handshakeMagic   = "SNOWRAFT\x01"
 	handshakeTimeout = 5 * time.Second
 	maxHandshake     = 4 << 10
+
+	tlsHandshake = 22 // the first byte of a TLS connection
 )
 
 // hello is the dialer's word.
@@ -36,10 +38,13 @@ const (
 	forTerms purpose = "terms" // see terms
 )
 
-// handshakeReply is the acceptor's answer.
+// handshakeReply is the acceptor's answer. A refusal names no IDs, because anything may have dialed.
 type handshakeReply struct {
 	Refused refusal `json:"refused,omitempty"`
 	Detail  string  `json:"detail,omitempty"`
+	From    meta    `json:"from,omitzero"` // the acceptor, if it accepts
+
+	why string // the detail for the acceptor's own log
 }
 
 type refusal string
@@ -52,22 +57,19 @@ const (
 	handshakeError refusal = "error"
 )
 
-// greet runs the dialer's side.
-func greet(conn net.Conn, h hello, timeout time.Duration) error {
-	if err := conn.SetDeadline(time.Now().Add(min(timeout, handshakeTimeout))); err != nil {
-		return err
-	}
+// greet runs the dialer's side and returns what the acceptor said of itself.
+func greet(conn io.ReadWriter, h hello) (meta, error) {
 	if err := writeFrame(conn, h); err != nil {
-		return fmt.Errorf("handshake: %w", err)
+		return meta{}, fmt.Errorf("handshake: %w", err)
 	}
 	var reply handshakeReply
 	if err := readFrame(conn, &reply); err != nil {
-		return fmt.Errorf("handshake: %w", err)
+		return meta{}, fmt.Errorf("handshake: %w", err)
 	}
 	if err := reply.err(); err != nil {
-		return err
+		return meta{}, err
 	}
-	return conn.SetDeadline(time.Time{})
+	return decodeMeta(reply.From.encode())
 }
 
 // err returns the error that the reply means to the dialer; nil if it accepts.
@@ -88,18 +90,17 @@ func (r handshakeReply) err() error {
 // Transport, which has no connections to shake hands on, calls it on the
 // dialer before it carries the first message to another node.
 func (n *Node) Handshake(to *Node) error {
-	err := to.judge(hello{From: n.meta(), To: to.ID()}).err()
-	if err != nil {
+	reply := to.judge(hello{From: n.meta(), To: to.ID()}, "")
+	if err := reply.err(); err != nil {
 		n.onRefused(err)
+		return err
 	}
-	return err
+	n.gossip.met(reply.From, reply.From.Raft)
+	return nil
 }
 
 // receive runs the acceptor's side and returns what the connection is for.
-func receive(conn net.Conn, judge func(hello) handshakeReply) (purpose, error) {
-	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
-		return "", err
-	}
+func receive(conn io.ReadWriter, judge func(hello) handshakeReply) (purpose, error) {
 	var h hello
 	if err := readFrame(conn, &h); err != nil {
 		return "", fmt.Errorf("handshake: %w", err)
@@ -112,9 +113,9 @@ func receive(conn net.Conn, judge func(hello) handshakeReply) (purpose, error) {
 		return "", fmt.Errorf("handshake: %w", err)
 	}
 	if reply.Refused != accepted {
-		return "", fmt.Errorf("refused %s (%s) at %s: %s", h.From.Name, h.From.ID, conn.RemoteAddr(), reply.Detail)
+		return "", fmt.Errorf("refused %q (%q): %s", h.From.Name, h.From.ID, cmp.Or(reply.why, reply.Detail))
 	}
-	return h.For, conn.SetDeadline(time.Time{})
+	return h.For, nil
 }
 
 func writeFrame(w io.Writer, v any) error {
@@ -131,6 +132,9 @@ func readFrame(r io.Reader, v any) error {
 	var head [len(handshakeMagic) + 2]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err
+	}
+	if head[0] == tlsHandshake {
+		return errSecuredPeer
 	}
 	if string(head[:len(handshakeMagic)]) != handshakeMagic {
 		return errors.New("that is not the Raft port of a snowraft member of this generation")

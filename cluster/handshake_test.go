@@ -6,7 +6,6 @@ import (
 	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 )
@@ -30,7 +29,7 @@ func shake(t *testing.T, h hello, answer handshakeReply) (dialer, acceptor error
 		}
 		done <- err
 	}()
-	dialer = greet(a, h, time.Second)
+	_, dialer = greet(a, h)
 	acceptor = <-done
 	if heard != h {
 		t.Errorf("said %+v, heard %+v", h, heard)
@@ -40,16 +39,16 @@ func shake(t *testing.T, h hello, answer handshakeReply) (dialer, acceptor error
 
 func TestHandshakeReplies(t *testing.T) {
 	h := hello{From: someMeta(), To: uuid.NewString()}
-	if d, a := shake(t, h, handshakeReply{}); d != nil || a != nil {
+	if d, a := shake(t, h, handshakeReply{From: someMeta()}); d != nil || a != nil {
 		t.Errorf("accepted: %v, %v", d, a)
 	}
-	if d, a := shake(t, h, handshakeReply{memberRemoved, "x"}); !errors.Is(d, ErrRemoved) || a == nil {
+	if d, a := shake(t, h, handshakeReply{Refused: memberRemoved, Detail: "x"}); !errors.Is(d, ErrRemoved) || a == nil {
 		t.Errorf("removed: %v, %v", d, a)
 	}
-	if d, a := shake(t, h, handshakeReply{otherCluster, "x"}); !errors.Is(d, ErrOtherCluster) || a == nil {
+	if d, a := shake(t, h, handshakeReply{Refused: otherCluster, Detail: "x"}); !errors.Is(d, ErrOtherCluster) || a == nil {
 		t.Errorf("other cluster: %v, %v", d, a)
 	}
-	if d, a := shake(t, h, handshakeReply{otherNode, "x"}); d == nil || a == nil {
+	if d, a := shake(t, h, handshakeReply{Refused: otherNode, Detail: "x"}); d == nil || a == nil {
 		t.Errorf("other node: %v, %v", d, a)
 	}
 }

@@ -49,7 +49,7 @@ func liar(t *testing.T, n *Node) net.Conn {
 	t.Cleanup(func() { _ = conn.Close() })
 	from := someMeta()
 	from.Cluster = n.ClusterID()
-	if err := greet(conn, hello{From: from, To: n.ID()}, time.Second); err != nil {
+	if _, err := greet(conn, hello{From: from, To: n.ID()}); err != nil {
 		t.Fatal(err)
 	}
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))

@@ -68,7 +68,7 @@ func ofCluster(t *testing.T) *Node {
 	n.id = storage.NewIdentity(uuid.NewString(), uuid.NewString(), 1)
 	n.cfg = Config{Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger}
 	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return false, false })
-	if v := n.judge(hello{From: sameCluster(n), To: n.ID()}); v.err() != nil {
+	if v := n.judge(hello{From: sameCluster(n), To: n.ID()}, ""); v.err() != nil {
 		t.Fatalf("one of its own is refused: %+v", v)
 	}
 	return n
@@ -82,7 +82,7 @@ func sameCluster(n *Node) meta {
 
 func TestHandshakeRefusesOtherClusters(t *testing.T) {
 	n := ofCluster(t)
-	if err := n.judge(hello{From: someMeta(), To: n.ID()}).err(); !errors.Is(err, ErrOtherCluster) {
+	if err := n.judge(hello{From: someMeta(), To: n.ID()}, "").err(); !errors.Is(err, ErrOtherCluster) {
 		t.Errorf("judge() = %v, want %v", err, ErrOtherCluster)
 	}
 }
@@ -90,7 +90,7 @@ func TestHandshakeRefusesOtherClusters(t *testing.T) {
 // Another member runs at an address that the caller knows from before.
 func TestHandshakeRefusesCallsForAnotherMember(t *testing.T) {
 	n := ofCluster(t)
-	if reply := n.judge(hello{From: sameCluster(n), To: uuid.NewString()}); reply.Refused != otherNode {
+	if reply := n.judge(hello{From: sameCluster(n), To: uuid.NewString()}, ""); reply.Refused != otherNode {
 		t.Errorf("judge() = %+v, want %q", reply, otherNode)
 	}
 }

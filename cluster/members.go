@@ -53,8 +53,12 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Address = own.Raft
 		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, true
 	} else if p, ok := n.gossip.peer(m.ID); ok {
-		m.Address = p.meta.Raft // it may have moved
-		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Alive = p.meta.Name, p.meta.Gossip, p.meta.API, p.meta.Version, p.meta.Commands, p.alive
+		known := p.known()
+		m.Address = known.Raft // it may have moved
+		m.Name, m.Gossip, m.API, m.Version, m.Alive = known.Name, known.Gossip, known.API, known.Version, p.alive
+		if p.met.ID != "" || n.greeter == nil { // a version that was never supported would halt the member
+			m.Commands = known.Commands
+		}
 		if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
 			m.ClockOffset = offset
 		}

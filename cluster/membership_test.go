@@ -244,16 +244,18 @@ func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 	r := newRemovals()
 	n, id := withNonvoter(t, r)
 	p, _ := n.gossip.peer(id)
-	r.mu.Lock()
-	r.gone[id] = true
-	r.mu.Unlock()
-	if v := n.judge(hello{From: p.meta, To: n.ID()}); v.err() != nil {
-		t.Errorf("judge() of a removed member in the configuration = %v", v.err())
+	if err := n.change(func() error { // meanwhile the leader does not finish the removal
+		r.mu.Lock()
+		r.gone[id] = true
+		r.mu.Unlock()
+		return n.judge(hello{From: p.meta, To: n.ID()}, "").err()
+	}); err != nil {
+		t.Errorf("judge() of a removed member in the configuration = %v", err)
 	}
 	if err := n.change(n.reconcile); err != nil {
 		t.Fatal(err)
 	}
-	if v := n.judge(hello{From: p.meta, To: n.ID()}); !errors.Is(v.err(), ErrRemoved) {
+	if v := n.judge(hello{From: p.meta, To: n.ID()}, ""); !errors.Is(v.err(), ErrRemoved) {
 		t.Errorf("judge() of a removed member = %v, want ErrRemoved", v.err())
 	}
 }

@@ -35,6 +35,7 @@ type Node struct {
 	raft    *raft.Raft
 	opened  chan struct{} // closed once raft is set
 	gossip  *gossip
+	foreign *foreign
 
 	notify     chan bool
 	leads      atomic.Uint64               // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
@@ -65,7 +66,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	cfg.Timing = cfg.Timing.withDefaults()
 	n := &Node{
 		cfg: cfg, logger: cfg.Logger,
-		notify: make(chan bool), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
+		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {
@@ -106,7 +107,9 @@ func (n *Node) openRaft() error {
 	n.greeter, _ = trans.(Greeter)
 	n.asker, _ = trans.(TermAsker)
 	if trans == nil {
-		n.stream = newStreamLayer(n.cfg.RaftListener, n.meta, n.judge, n.onRefused, n.termIfOpen, n.logger)
+		n.stream = newStreamLayer(n.cfg.RaftListener, n.cfg.Keys, peering{
+			self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen,
+		}, n.logger)
 		n.greeter = n.stream
 		n.terms = newTerms(n.stream.dialTerms)
 		n.asker = n.terms
@@ -182,6 +185,7 @@ func (n *Node) start() {
 	n.wg.Go(n.follow)
 	n.wg.Go(n.watch)
 	n.wg.Go(n.rejoin)
+	n.wg.Go(n.meet)
 	n.wg.Go(n.bootstrap)
 }
 

@@ -3,35 +3,44 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/raft"
 )
 
-// judge decides over a peer that dialed our Raft port.
-func (n *Node) judge(h hello) handshakeReply {
+// judge decides over a peer that dialed our Raft port. verified is the ID in its certificate, empty without one: then
+// what the peer says of itself is only a hint.
+func (n *Node) judge(h hello, verified string) handshakeReply {
 	raw := h.From.encode()
 	if _, err := decodeMeta(raw); err != nil {
-		return handshakeReply{handshakeError, err.Error()}
+		return handshakeReply{Refused: handshakeError, Detail: "bad metadata", why: err.Error()}
+	}
+	if n.cfg.Keys != nil && h.From.ID != verified {
+		return handshakeReply{Refused: otherNode, Detail: "the certificate is that of another member", why: fmt.Sprintf("its certificate is that of %q", verified)}
 	}
 	if h.To != n.id.Node() {
-		return handshakeReply{otherNode, fmt.Sprintf("this is member %s, not %s", n.id.Node(), h.To)}
+		return handshakeReply{Refused: otherNode, Detail: "another member is at this address", why: fmt.Sprintf("it wants member %q", h.To)}
 	}
 	if h.From.Cluster == "" {
-		return handshakeReply{otherCluster, "the caller is of no cluster yet"}
+		return handshakeReply{Refused: otherCluster, Detail: "the caller has joined no cluster yet"}
 	}
 	ours, err := n.id.Adopt(h.From.Cluster)
 	if err != nil {
-		return handshakeReply{handshakeError, err.Error()}
+		return handshakeReply{Refused: handshakeError, Detail: "internal error", why: err.Error()}
 	}
 	if !ours {
-		return handshakeReply{otherCluster, fmt.Sprintf("this member is of cluster %s, not %s", n.id.Cluster(), h.From.Cluster)}
+		return handshakeReply{Refused: otherCluster, Detail: "the member at this address has another cluster ID", why: "its cluster is " + h.From.Cluster}
 	}
 	if n.ended(h.From.ID) {
-		return handshakeReply{memberRemoved, fmt.Sprintf("member %s was removed", h.From.ID)}
+		return handshakeReply{Refused: memberRemoved, Detail: "the caller was removed"}
 	}
-	n.gossip.learn(h.From, false)
-	return handshakeReply{}
+	if verified != "" {
+		n.gossip.met(h.From, "")
+	} else {
+		n.gossip.learn(h.From, false)
+	}
+	return handshakeReply{From: n.meta()}
 }
 
 // onRefused is called for peers that refuse our Raft connections.
@@ -59,19 +68,35 @@ func HostPort(address raft.ServerAddress) string {
 }
 
 // ServerAddr implements raft.ServerAddressProvider: nodes are followed by
-// their ID, so that one may come back at another address.
+// their ID, so that one may come back at another address. Dialing tries the others of where too.
 func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
 	if string(id) == n.ID() {
 		return raftAddress(string(id), n.cfg.RaftAddress), nil
 	}
-	if p, ok := n.gossip.peer(string(id)); ok {
-		return raftAddress(string(id), p.meta.Raft), nil
-	}
-	<-n.opened
-	if s, ok := n.server(string(id)); ok {
-		return s.Address, nil
+	if addresses, _ := n.where(string(id)); len(addresses) > 0 {
+		return raftAddress(string(id), addresses[0]), nil
 	}
 	return "", fmt.Errorf("the address of member %s is not known", id)
+}
+
+// where lists the addresses at which a node may be: first where a handshake succeeded last, then that in the Raft
+// configuration, and then hints: those that somebody claimed. It also returns how many are more than hints.
+func (n *Node) where(id string) (addresses []string, certain int) {
+	p, _ := n.gossip.peer(id)
+	<-n.opened
+	if p.at != "" {
+		addresses = append(addresses, p.at)
+	}
+	if s, ok := n.server(id); ok && HostPort(s.Address) != p.at {
+		addresses = append(addresses, HostPort(s.Address))
+	}
+	certain = len(addresses)
+	for _, hint := range slices.Backward(p.hints) {
+		if !slices.Contains(addresses, hint) {
+			addresses = append(addresses, hint)
+		}
+	}
+	return addresses, certain
 }
 
 // servers are the members of the latest Raft configuration.

@@ -36,5 +36,5 @@ func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Serv
 // fit reports whether a nonvoter may become a voter: it lives, wants to vote, and this leader has seen it replicate.
 func (n *Node) fit(id raft.ServerID) bool {
 	p, known := n.gossip.peer(string(id))
-	return known && p.alive && !p.meta.Nonvoter && n.replicated.follows(id, n.leads.Load(), n.gossip.mono())
+	return known && p.alive && !p.meta.Nonvoter && !p.met.Nonvoter && n.replicated.follows(id, n.leads.Load(), n.gossip.mono())
 }

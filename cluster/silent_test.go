@@ -3,7 +3,6 @@ package cluster
 import (
 	"net"
 	"testing"
-	"time"
 )
 
 func TestHandshakeSilentConnectionsOfOneAddress(t *testing.T) {
@@ -22,7 +21,7 @@ func TestHandshakeSilentConnectionsOfOneAddress(t *testing.T) {
 		t.Skip(err) // no such address on this system
 	}
 	defer conn.Close()
-	if err := greet(conn, hello{From: someMeta(), To: s.self().ID}, time.Second); err != nil {
+	if _, err := greet(conn, hello{From: someMeta(), To: s.self().ID}); err != nil {
 		t.Errorf("no handshake with another address: %v", err)
 	}
 }

@@ -2,9 +2,11 @@ package cluster
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -28,30 +31,43 @@ const (
 	transportPool    = 3
 )
 
-// streamLayer carries raft over TCP connections that began with a handshake.
+// streamLayer carries raft over TCP connections that began with a handshake, below which there is TLS if the cluster has
+// a secret.
 //
 // Raft knows addresses only, so the address it gets for a node is "ID@host:port"
 // (see raftAddress): the dialer can then say whom it wants.
 type streamLayer struct {
+	peering
 	listener net.Listener
-	self     func() meta
-	judge    func(hello) handshakeReply
-	refused  func(error)                   // told when a peer refuses us
-	term     func() (term uint64, ok bool) // the current one, once there is one
+	keys     *trust.Keys // nil without a secret
 	logger   *slog.Logger
 
 	dialed dialed
 	conns  chan net.Conn
-	closed chan struct{}
+	ctx    context.Context // ends when Close begins
+	cancel context.CancelFunc
 	once   sync.Once
 	wg     sync.WaitGroup
 }
 
-func newStreamLayer(l net.Listener, self func() meta, judge func(hello) handshakeReply, refused func(error), term func() (uint64, bool), logger *slog.Logger) *streamLayer {
+// peering is what a streamLayer needs of its node.
+type peering struct {
+	self  func() meta
+	judge func(h hello, verified string) handshakeReply // verified is the ID in the caller's certificate; empty without one
+	// where lists the addresses at which a node may be, the most certain ones first, and how many are more than hints.
+	where   func(id string) (addresses []string, certain int)
+	met     func(m meta, at string)        // called with what a node said of itself at an address that was dialed
+	refused func(error)                    // called when a peer refuses us
+	foreign func(from net.Addr, err error) // called for connections on which TLS fails
+	term    func() (term uint64, ok bool)  // the current one, once there is one
+}
+
+func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog.Logger) *streamLayer {
 	s := &streamLayer{
-		listener: l, self: self, judge: judge, refused: refused, term: term, logger: logger,
-		conns: make(chan net.Conn), closed: make(chan struct{}),
+		peering: node, listener: l, keys: keys, logger: logger,
+		conns: make(chan net.Conn),
 	}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.wg.Go(s.run)
 	return s
 }
@@ -66,52 +82,76 @@ func (s *streamLayer) run() {
 		conn, err := s.listener.Accept()
 		if err != nil {
 			select {
-			case <-s.closed:
+			case <-s.ctx.Done():
 				return
 			case <-time.After(50 * time.Millisecond): // out of file descriptors, usually
 				continue
 			}
 		}
-		place, ok := shaking.Take(conn.RemoteAddr(), nil)
+		place, ok := shaking.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
 		if !ok {
 			_ = conn.Close()
 			continue
 		}
 		s.wg.Go(func() {
 			defer place.Release()
-			shaken := make(chan struct{})
-			defer close(shaken)
-			go func() { // Close does not wait for a silent peer
-				select {
-				case <-s.closed:
-					_ = conn.SetDeadline(time.Unix(1, 0))
-				case <-shaken:
-				}
-			}()
-			what, err := receive(conn, s.judge)
+			secured, what, err := s.shake(conn)
 			if err != nil {
-				s.logger.Debug("raft connection refused", "error", err)
+				s.logger.Debug("raft connection refused", "address", conn.RemoteAddr(), "error", err)
 				_ = conn.Close()
 				return
 			}
 			if what == forTerms {
-				s.answerTerms(conn, askers)
+				s.answerTerms(secured, askers)
 				return
 			}
 			established, ok := peers.Take(conn.RemoteAddr(), nil)
 			if !ok {
 				s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
-				_ = conn.Close()
+				_ = secured.Close()
 				return
 			}
-			placed := &places.Conn{Conn: screen.RaftRequests(conn, large), Place: established}
+			placed := &places.Conn{Conn: screen.RaftRequests(secured, large), Place: established}
 			select {
 			case s.conns <- placed:
-			case <-s.closed:
+			case <-s.ctx.Done():
 				_ = placed.Close()
 			}
 		})
 	}
+}
+
+// shake runs the acceptor's side of TLS and of the handshake, and returns the connection with what it is for.
+func (s *streamLayer) shake(conn net.Conn) (net.Conn, purpose, error) {
+	shaken := make(chan struct{})
+	defer close(shaken)
+	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+		return nil, "", err
+	}
+	go func() { // Close does not wait for a silent peer
+		select {
+		case <-s.ctx.Done():
+			_ = conn.SetDeadline(time.Unix(1, 0))
+		case <-shaken:
+		}
+	}()
+	verified := ""
+	from := conn.RemoteAddr()
+	if s.keys != nil {
+		secured := tls.Server(s.keys.Track(conn), s.keys.MemberServer(s.self().ID))
+		if err := secured.Handshake(); err != nil {
+			s.foreign(from, err)
+			return nil, "", err
+		}
+		verified = s.keys.PeerOf(secured.ConnectionState()).ID
+		conn = secured
+	}
+	what, err := receive(conn, func(h hello) handshakeReply { return s.judge(h, verified) })
+	if err != nil {
+		s.foreign(from, err)
+		return nil, "", err
+	}
+	return conn, what, conn.SetDeadline(time.Time{})
 }
 
 // answerTerms answers on a connection in a goroutine of its own.
@@ -129,7 +169,7 @@ func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
 	})
 	s.wg.Go(func() {
 		select {
-		case <-s.closed:
+		case <-s.ctx.Done():
 		case <-done:
 		}
 		_ = conn.Close()
@@ -141,7 +181,7 @@ func (s *streamLayer) Accept() (net.Conn, error) {
 	select {
 	case conn := <-s.conns:
 		return conn, nil
-	case <-s.closed:
+	case <-s.ctx.Done():
 		return nil, net.ErrClosed
 	}
 }
@@ -156,28 +196,74 @@ func (s *streamLayer) dialTerms(address raft.ServerAddress, timeout time.Duratio
 	return s.dial(address, forTerms, timeout)
 }
 
+// dial connects to a node wherever it is. The address in its name is tried too, after those that are more certain.
 func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout time.Duration) (net.Conn, error) {
 	id, addr, ok := strings.Cut(string(address), "@")
 	if !ok {
 		return nil, fmt.Errorf("the address of the member at %s is not known yet", address)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	ctx, cancel := context.WithTimeout(s.ctx, timeout)
 	defer cancel()
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil {
-		return nil, err
+	addresses, certain := s.where(id)
+	if !slices.Contains(addresses, addr) {
+		addresses = append(addresses, addr)
 	}
-	if err := greet(conn, hello{From: s.self(), To: id, For: what}, timeout); err != nil {
-		_ = conn.Close()
-		s.refused(err)
-		return nil, fmt.Errorf("member %s at %s: %w", id, addr, err)
+	conn, err := race(ctx, addresses, func(ctx context.Context, i int) (net.Conn, error) {
+		conn, err := s.try(ctx, id, addresses[i], what)
+		if err != nil && (s.keys != nil || i < certain) { // anything may be at a hint
+			s.refused(err)
+		}
+		return conn, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("member %s: %w", id, err)
 	}
 	conn = s.dialed.add(conn, raft.ServerID(id), address)
 	if what == forRaft {
 		conn = screen.RaftAnswers(conn)
 	}
 	return conn, nil
+}
+
+// try runs the dialer's side of TLS and of the handshake at an address.
+func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (_ net.Conn, err error) {
+	var d net.Dialer
+	conn, err := d.DialContext(ctx, "tcp", addr)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	defer func() {
+		if err != nil {
+			_ = conn.Close()
+			err = fmt.Errorf("%s: %w", addr, err)
+		}
+	}()
+	raw := conn
+	if s.keys != nil {
+		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, id)
+		if err != nil {
+			s.foreign(raw.RemoteAddr(), err)
+			return nil, err
+		}
+		conn = secured
+	}
+	from, err := greet(conn, hello{From: s.self(), To: id, For: what})
+	if err != nil {
+		if trust.Refused(err) {
+			s.foreign(raw.RemoteAddr(), err)
+		}
+		return nil, err
+	}
+	if from.ID != id {
+		return nil, fmt.Errorf("the member at this address has the ID %q", from.ID)
+	}
+	if !stop() {
+		return nil, ctx.Err()
+	}
+	s.met(from, addr)
+	return conn, conn.SetDeadline(time.Time{})
 }
 
 // Greet implements Greeter.
@@ -193,7 +279,7 @@ func (s *streamLayer) Greet(id raft.ServerID, address raft.ServerAddress) error 
 func (s *streamLayer) Close() error {
 	var err error
 	s.once.Do(func() {
-		close(s.closed)
+		s.cancel()
 		err = s.listener.Close()
 		s.wg.Wait()
 	})

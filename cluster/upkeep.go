@@ -3,6 +3,7 @@ package cluster
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -117,6 +118,45 @@ func (n *Node) askAfterRemoval() {
 	}
 }
 
+// claimsPause is how long after a look at what is claimed of members the next one is.
+const claimsPause = 100 * time.Millisecond
+
+// meet shakes hands with the members of which gossip claims something new. Only what they say themselves is believed.
+func (n *Node) meet() {
+	var unreached <-chan time.Time
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-n.gossip.claims:
+		case <-unreached:
+		}
+		unreached = nil
+		if n.greeter == nil || n.id.Cluster() == "" {
+			continue
+		}
+		var wg sync.WaitGroup
+		for _, m := range n.gossip.unmet() {
+			wg.Go(func() {
+				if err := n.greeter.Greet(raft.ServerID(m.ID), raft.ServerAddress(m.Raft)); err != nil {
+					n.logger.Debug("a member refuses to shake hands", "name", m.Name, "error", err)
+				}
+			})
+		}
+		wg.Wait()
+		pause := time.NewTimer(claimsPause)
+		select {
+		case <-n.ctx.Done():
+			pause.Stop()
+			return
+		case <-pause.C:
+		}
+		if len(n.gossip.unmet()) > 0 {
+			unreached = time.After(time.Second)
+		}
+	}
+}
+
 // strangers are the gossip addresses worth contacting: seeds that are not
 // known as live members, and members that were lost.
 func (n *Node) strangers() []string {
@@ -127,6 +167,9 @@ func (n *Node) strangers() []string {
 			live[p.meta.Gossip] = true
 		} else if p.meta.Gossip != "" {
 			addrs = append(addrs, p.meta.Gossip)
+			if p.met.Gossip != "" && p.met.Gossip != p.meta.Gossip {
+				addrs = append(addrs, p.met.Gossip)
+			}
 		}
 	}
 	return slices.DeleteFunc(addrs, func(a string) bool { return live[a] })

@@ -1,0 +1,133 @@
+package cluster
+
+import (
+	"maps"
+	"slices"
+)
+
+// maxHints is how many claimed addresses of a node are remembered.
+const maxHints = 4
+
+// peerInfo is the last report about a node. It stays after the node went away.
+type peerInfo struct {
+	meta  meta // what gossip says, or a caller whose certificate was not checked: a claim
+	alive bool
+	met   meta     // what the node itself said in a handshake; empty before the first one
+	at    string   // where a handshake with it succeeded last
+	hints []string // addresses that were claimed, the latest one last
+}
+
+// known is what is known of a node: its own word, and the claim of others only until there is one.
+func (p peerInfo) known() meta {
+	if p.met.ID != "" {
+		return p.met
+	}
+	return p.meta
+}
+
+// hinted is hints with another address, which replaces the oldest one if there are too many.
+func hinted(hints []string, address string) []string {
+	others := slices.DeleteFunc(slices.Clone(hints), func(h string) bool { return h == address })
+	if len(others) == maxHints {
+		others = others[1:]
+	}
+	return append(others, address)
+}
+
+// learn takes what somebody says of a node, in gossip or in a handshake.
+func (g *gossip) learn(m meta, alive bool) {
+	if m.ID == g.self().ID {
+		return
+	}
+	member, _ := g.standing(m.ID)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, known := g.peers[m.ID]
+	if !known && !member && len(g.peers) >= maxPeers {
+		return
+	}
+	p.hints = hinted(p.hints, m.Raft)
+	if m.Starts >= p.meta.Starts { // else it is of an earlier start
+		p.alive = alive || (p.alive && m.Starts == p.meta.Starts)
+		p.meta = m
+	}
+	g.peers[m.ID] = p
+	g.signal()
+	notify(g.claims)
+}
+
+// met takes what a node said of itself, at an address that this node dialed; an empty address means that it dialed
+// this node and has a certificate.
+func (g *gossip) met(m meta, at string) {
+	if m.ID == g.self().ID {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.peers[m.ID]
+	if at == "" && m.Starts < p.met.Starts {
+		return // a message that took long
+	}
+	p.met = m
+	p.hints = hinted(p.hints, m.Raft)
+	if at != "" {
+		p.at = at
+	}
+	if at != "" || m.Starts > p.meta.Starts {
+		if m.Starts != p.meta.Starts {
+			p.alive = g.lives(m)
+		}
+		p.meta = m
+	}
+	g.peers[m.ID] = p
+	g.signal()
+}
+
+// lives reports whether memberlist has a node alive, as it started last. Call it with the lock.
+func (g *gossip) lives(m meta) bool {
+	name := m.gossipName()
+	return g.members.names[name].alive || g.strangers.names[name].alive
+}
+
+// unmet lists the live members of which something is claimed that they did not say themselves.
+func (g *gossip) unmet() []meta {
+	var claims []meta
+	for _, p := range g.all() {
+		said, claimed := p.met, p.meta
+		said.Expect, said.Quorum, claimed.Expect, claimed.Quorum = 0, "", 0, ""
+		if member, _ := g.standing(claimed.ID); member && p.alive && said != claimed {
+			claims = append(claims, p.meta)
+		}
+	}
+	return claims
+}
+
+// peer is the last report about a node.
+func (g *gossip) peer(id string) (peerInfo, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p, ok := g.peers[id]
+	return p, ok
+}
+
+// all lists the nodes that were ever seen, by ID.
+func (g *gossip) all() []peerInfo {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var peers []peerInfo
+	for _, id := range slices.Sorted(maps.Keys(g.peers)) {
+		peers = append(peers, g.peers[id])
+	}
+	return peers
+}
+
+// forget drops the nodes that are neither alive nor members, such as a member that was dead when
+// it was removed: rejoin would contact them for as long as this process runs.
+func (g *gossip) forget() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	maps.DeleteFunc(g.peers, func(id string, p peerInfo) bool {
+		member, _ := g.standing(id)
+		return !p.alive && !member
+	})
+}

@@ -1,0 +1,135 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/hashicorp/raft"
+)
+
+// A right address costs nothing, whatever comes after it, and a wrong one before it a moment.
+func TestRaceOfAddresses(t *testing.T) {
+	t.Parallel()
+	const (
+		right = iota
+		refused
+		silent
+	)
+	for name, c := range map[string]struct {
+		addresses []int
+		takes     time.Duration
+		tried     int
+	}{
+		"right first":         {[]int{right, silent, refused}, 0, 1},
+		"refused first":       {[]int{refused, right}, 0, 2},
+		"silent first":        {[]int{silent, right}, headStart, 2},
+		"two wrong":           {[]int{silent, refused, right}, 2 * headStart, 3},
+		"none":                {[]int{refused, refused}, 0, 2},
+		"nothing but silence": {[]int{silent, silent}, 5 * time.Second, 2},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			began, tried := time.Now(), 0
+			conn, err := race(ctx, make([]string, len(c.addresses)), func(ctx context.Context, i int) (net.Conn, error) {
+				tried++
+				switch c.addresses[i] {
+				case right:
+					a, _ := net.Pipe()
+					return a, nil
+				case silent:
+					<-ctx.Done()
+				}
+				return nil, errors.New("no")
+			})
+			if (err == nil) != slices.Contains(c.addresses, right) || (conn != nil) != (err == nil) {
+				t.Errorf("%s: %v, %v", name, conn, err)
+			}
+			if took := time.Since(began); took != c.takes || tried != c.tried {
+				t.Errorf("%s: %d addresses were tried in %v, want %d in %v", name, tried, took, c.tried, c.takes)
+			}
+		})
+	}
+}
+
+// What gossip or a caller says of a member changes nothing of what the member said itself. The next handshake ends it.
+func TestForgedClaimsAreHints(t *testing.T) {
+	t.Parallel()
+	n, id := withNonvoter(t, newRemovals())
+	p, _ := n.gossip.peer(id)
+	honest := p.meta
+	n.gossip.met(honest, "at:1")
+	forged := honest
+	forged.Starts, forged.Raft, forged.API, forged.Gossip, forged.Commands = 1<<62, "forged:1", "forged:2", "forged:3", 99
+	n.gossip.learn(forged, true)
+	if reply := n.judge(hello{From: forged, To: n.ID()}, ""); reply.err() != nil {
+		t.Fatal(reply.err())
+	}
+	addresses, certain := n.where(id)
+	if !slices.Equal(addresses, []string{"at:1", honest.Raft, "forged:1"}) || certain != 2 {
+		t.Errorf("where() = %v, %d", addresses, certain)
+	}
+	if address, err := n.ServerAddr(raft.ServerID(id)); err != nil || HostPort(address) != "at:1" {
+		t.Errorf("ServerAddr() = %v, %v", address, err)
+	}
+	m, err := n.Member(id)
+	if err != nil || m.API != honest.API || m.Gossip != honest.Gossip || m.Commands != honest.Commands {
+		t.Errorf("Member() = %+v, %v, want what %+v said", m, err, honest)
+	}
+	if unmet := n.gossip.unmet(); len(unmet) != 1 {
+		t.Errorf("%d claims are to be checked, want 1", len(unmet))
+	}
+	n.gossip.met(honest, "at:1")
+	if unmet := n.gossip.unmet(); len(unmet) != 0 {
+		t.Errorf("claims %v are to be checked after a handshake", unmet)
+	}
+	moved := honest
+	moved.Starts, moved.API = honest.Starts+1, "moved:2"
+	n.gossip.learn(moved, true)
+	if p, _ := n.gossip.peer(id); p.meta != moved {
+		t.Errorf("the next start is not heard: %+v", p.meta)
+	}
+}
+
+// A stranger who lets a forged start of a member leave does not make the member look dead.
+func TestForgedStartLeaves(t *testing.T) {
+	t.Parallel()
+	n, id := withNonvoter(t, newRemovals())
+	p, _ := n.gossip.peer(id)
+	honest, forged := p.meta, p.meta
+	forged.Starts++
+	node := func(m meta) *memberlist.Node { return &memberlist.Node{Name: m.gossipName(), Meta: m.encode()} }
+	for _, m := range []meta{honest, forged} {
+		if err := n.gossip.NotifyAlive(node(m)); err != nil {
+			t.Fatal(err)
+		}
+		n.gossip.NotifyJoin(node(m))
+		n.gossip.met(honest, honest.Raft)
+		n.gossip.learn(m, true)
+	}
+	n.gossip.NotifyLeave(node(forged))
+	if p, _ := n.gossip.peer(id); !p.alive || p.meta != honest {
+		t.Errorf("the member looks dead: %+v", p)
+	}
+	n.gossip.NotifyLeave(node(honest))
+	if p, _ := n.gossip.peer(id); p.alive {
+		t.Error("the member looks alive after it left")
+	}
+}
+
+func TestHintsAreBounded(t *testing.T) {
+	t.Parallel()
+	var hints []string
+	for _, address := range []string{"a", "b", "c", "d", "b", "e"} {
+		hints = hinted(hints, address)
+	}
+	if !slices.Equal(hints, []string{"c", "d", "b", "e"}) {
+		t.Errorf("hints %v", hints)
+	}
+}

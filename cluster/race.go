@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"time"
+)
+
+// headStart is how long an address has to itself before the next one is tried too.
+const headStart = 250 * time.Millisecond
+
+// race tries addresses in their order, the next one when those before have failed or have had their head start, and
+// returns the first connection. So a wrong address costs a moment at most, and a right one before it nothing.
+func race(ctx context.Context, addresses []string, try func(ctx context.Context, i int) (net.Conn, error)) (net.Conn, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	type result struct {
+		conn net.Conn
+		err  error
+	}
+	results := make(chan result) // without a buffer, so that no late connection is lost
+	tried, failed := 0, 0
+	next := func() {
+		i := tried
+		tried++
+		go func() {
+			conn, err := try(ctx, i)
+			select {
+			case results <- result{conn, err}:
+			case <-ctx.Done():
+				if err == nil {
+					_ = conn.Close()
+				}
+			}
+		}()
+	}
+	var errs []error
+	for failed < len(addresses) {
+		if tried == failed {
+			next()
+		}
+		head := time.NewTimer(headStart)
+		select {
+		case r := <-results:
+			head.Stop()
+			if r.err == nil {
+				return r.conn, nil
+			}
+			errs = append(errs, r.err)
+			failed++
+		case <-head.C:
+			if tried < len(addresses) {
+				next()
+			}
+		case <-ctx.Done():
+			head.Stop()
+			return nil, errors.Join(append(errs, ctx.Err())...)
+		}
+	}
+	return nil, errors.Join(errs...)
+}

@@ -1,0 +1,147 @@
+package cluster
+
+import (
+	"errors"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/trust"
+)
+
+// secrets are those of these tests, the same in each.
+var secrets = []trust.Secret{trust.NewSecret(), trust.NewSecret()}
+
+// keyed returns keys of the secrets with these numbers; nil of none.
+func keyed(t *testing.T, numbers ...int) *trust.Keys {
+	t.Helper()
+	if len(numbers) == 0 {
+		return nil
+	}
+	var of []trust.Secret
+	for _, n := range numbers {
+		of = append(of, secrets[n])
+	}
+	keys, err := trust.NewKeys(of...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+// layered is a stream layer with keys. It keeps what its node would learn.
+type layered struct {
+	*streamLayer
+	self     meta
+	verified chan string
+	foreign  chan error
+}
+
+func layer(t *testing.T, keys *trust.Keys) layered {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := layered{self: someMeta(), verified: make(chan string, 8), foreign: make(chan error, 8)}
+	node := agreeing(l.self)
+	agree := node.judge
+	node.judge = func(h hello, verified string) handshakeReply {
+		l.verified <- verified
+		return agree(h, verified)
+	}
+	node.foreign = func(_ net.Addr, err error) {
+		if err := misunderstanding(err); err != nil {
+			l.foreign <- err
+		}
+	}
+	l.streamLayer = newStreamLayer(listener, keys, node, slog.New(slog.DiscardHandler))
+	t.Cleanup(func() { _ = l.Close() })
+	return l
+}
+
+func TestSecretsOnTheRaftPort(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		dialer, acceptor []int
+		hears            error // at the acceptor
+	}{
+		"one secret":        {dialer: []int{0}, acceptor: []int{0}},
+		"open":              {},
+		"dialer has a new":  {dialer: []int{1, 0}, acceptor: []int{0}},
+		"acceptor has two":  {dialer: []int{1}, acceptor: []int{0, 1}},
+		"other secrets":     {dialer: []int{0}, acceptor: []int{1}, hears: errOtherKeys},
+		"dialer is open":    {acceptor: []int{0}, hears: errOpenPeer},
+		"dialer is secured": {dialer: []int{0}, hears: errSecuredPeer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := layer(t, keyed(t, c.dialer...)), layer(t, keyed(t, c.acceptor...))
+			conn, err := a.dial(raftAddress(b.self.ID, b.listener.Addr().String()), forTerms, 5*time.Second)
+			if (err == nil) != (c.hears == nil) {
+				t.Fatalf("dial() = %v", err)
+			}
+			if c.hears != nil {
+				select {
+				case got := <-b.foreign:
+					if !errors.Is(got, c.hears) {
+						t.Errorf("the acceptor hears %v, want %v", got, c.hears)
+					}
+				case <-time.After(5 * time.Second):
+					t.Error("the acceptor says nothing of its peer")
+				}
+				return
+			}
+			defer conn.Close()
+			want := ""
+			if c.dialer != nil {
+				want = a.self.ID
+			}
+			if got := <-b.verified; got != want {
+				t.Errorf("verified ID %q, want %q", got, want)
+			}
+		})
+	}
+}
+
+// A member cannot pass for another one with its own certificate, neither as caller nor where another was dialed.
+func TestCertificateIsOfTheNode(t *testing.T) {
+	t.Parallel()
+	n := ofCluster(t)
+	n.cfg.Keys = keyed(t, 0)
+	h := hello{From: sameCluster(n), To: n.ID()}
+	if reply := n.judge(h, someMeta().ID); reply.Refused == accepted {
+		t.Error("another member's certificate was taken")
+	}
+	if reply := n.judge(h, ""); reply.Refused == accepted {
+		t.Error("a caller without certificate was taken")
+	}
+	if reply := n.judge(h, h.From.ID); reply.Refused != accepted {
+		t.Errorf("judge() = %+v", reply)
+	}
+	a, b := layer(t, n.cfg.Keys), layer(t, n.cfg.Keys)
+	if conn, err := a.dial(raftAddress(someMeta().ID, b.listener.Addr().String()), forTerms, time.Second); err == nil {
+		_ = conn.Close()
+		t.Error("the acceptor passed for another member")
+	}
+}
+
+// Refusals go to anything that dials.
+func TestRefusalsNameNoIDs(t *testing.T) {
+	t.Parallel()
+	n := ofCluster(t)
+	other := someMeta()
+	for _, h := range []hello{{From: someMeta(), To: n.ID()}, {From: sameCluster(n), To: other.ID}} {
+		reply := n.judge(h, "")
+		if reply.Refused == accepted || reply.From != (meta{}) {
+			t.Errorf("judge() = %+v", reply)
+		}
+		for _, id := range []string{n.ID(), n.ClusterID()} {
+			if strings.Contains(reply.Detail, id) || strings.Contains(reply.err().Error(), id) {
+				t.Errorf("%q names %s", reply.Detail, id)
+			}
+		}
+	}
+}
