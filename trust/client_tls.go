@@ -24,6 +24,10 @@ type ServerTLS struct {
 // operator's own certificate, else one of the signing secret for the hosts.
 func (s ServerTLS) Config() *tls.Config {
 	foreign := &hostLeaves{hosts: s.Hosts, now: s.Now}
+	self := Peer{}
+	if s.MemberID != "" {
+		self = Peer{Role: RoleMember, ID: s.MemberID}
+	}
 	config := base(tls.VersionTLS12)
 	config.NextProtos = s.Protocols
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -31,8 +35,8 @@ func (s ServerTLS) Config() *tls.Config {
 		answer.NextProtos = s.Protocols
 		if s.Keys != nil {
 			if a := s.Keys.set.Load().chosen(hello.ServerName); a != nil {
-				s.Keys.bind(hello.Conn, a.fingerprint)
-				a.serve(answer, s.MemberID)
+				answer.ClientAuth = tls.RequestClientCert
+				s.Keys.answer(answer, a, hello.Conn, self, func(Peer) error { return nil })
 				return answer, nil
 			}
 		}
@@ -45,29 +49,10 @@ func (s ServerTLS) Config() *tls.Config {
 		}
 		set := s.Keys.set.Load()
 		a := set.authorities[set.signing]
-		s.Keys.bind(hello.Conn, a.fingerprint)
 		answer.Certificates = []tls.Certificate{*foreign.of(a)}
 		return answer, nil
 	}
 	return config
-}
-
-// serve completes config for a client with the authority's pin. Its certificate is optional.
-func (a *Authority) serve(config *tls.Config, id string) {
-	self := Peer{}
-	if id != "" {
-		self = Peer{Role: RoleMember, ID: id}
-	}
-	config.Certificates = []tls.Certificate{*a.leaf(self, x509.ExtKeyUsageServerAuth)}
-	config.ClientAuth = tls.RequestClientCert
-	config.ClientCAs = a.pool
-	config.VerifyConnection = func(state tls.ConnectionState) error {
-		if len(state.PeerCertificates) == 0 {
-			return nil
-		}
-		_, err := verify(state.PeerCertificates, []*Authority{a}, x509.ExtKeyUsageClientAuth)
-		return err
-	}
 }
 
 // hostLeaves keeps the present certificate for clients that judge hosts and times.

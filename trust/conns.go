@@ -6,13 +6,14 @@ import (
 	"sync"
 )
 
-// tracker knows the connections that a secret verified.
+// tracker knows the connections whose peer proved itself with a secret.
 type tracker struct {
 	mu    sync.Mutex
 	conns map[*Conn]string // the fingerprint by connection, guarded by mu
 }
 
-// Conn is a connection below TLS. It is closed when the secret that verified its handshake leaves the Keys.
+// Conn is a connection below TLS. It is closed when the secret that its peer proved itself with leaves the Keys. A
+// client without a certificate has judged the server itself, and its connection stays.
 type Conn struct {
 	net.Conn
 	tracker *tracker
@@ -20,7 +21,7 @@ type Conn struct {
 }
 
 // Track returns conn, to be handed to tls.Server or tls.Client with a configuration of the same Keys. The handshake
-// tells it which secret it was verified with.
+// ties it to a secret.
 func (k *Keys) Track(conn net.Conn) *Conn { return &Conn{Conn: conn, tracker: &k.conns} }
 
 // Listener returns a listener whose connections are tracked. TLS goes on top of it, with nothing between.

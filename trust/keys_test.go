@@ -2,6 +2,7 @@ package trust
 
 import (
 	"context"
+	"crypto/tls"
 	"net"
 	"os"
 	"path/filepath"
@@ -150,9 +151,21 @@ func TestReloadClosesConnections(t *testing.T) {
 					conns[i] = append(conns[i], secured)
 				}
 			}
+			token, err := ClientTLS{CA: older.Authority().PEM()}.Config()
+			if err != nil {
+				t.Fatal(err)
+			}
+			anyone, err := tls.Dial("tcp", api.addr, token)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = anyone.Close() }()
 			write(t, path, newer)
 			if _, err := k.Reload(); err != nil {
 				t.Fatal(err)
+			}
+			if err := echo(anyone); err != nil {
+				t.Errorf("the connection without a client certificate: %v", err)
 			}
 			for i := range conns[0] {
 				ended(t, conns[0][i])

@@ -44,26 +44,37 @@ func (k *Keys) MemberServer(self string) *tls.Config {
 		if a == nil {
 			a = set.authorities[set.signing]
 		}
-		k.bind(hello.Conn, a.fingerprint)
-		return a.memberServer(self), nil
+		answer := base(tls.VersionTLS13)
+		answer.ClientAuth = tls.RequireAnyClientCert
+		k.answer(answer, a, hello.Conn, Peer{Role: RoleMember, ID: self}, func(client Peer) error {
+			if client.Role != RoleMember {
+				return errNotMember
+			}
+			return nil
+		})
+		return answer, nil
 	}
 	return config
 }
 
-// memberServer returns the configuration for a client that knows the authority.
-func (a *Authority) memberServer(self string) *tls.Config {
-	config := base(tls.VersionTLS13)
-	config.Certificates = []tls.Certificate{*a.leaf(Peer{Role: RoleMember, ID: self}, x509.ExtKeyUsageServerAuth)}
-	config.ClientAuth = tls.RequireAnyClientCert
+// answer completes config for a client on conn that knows the authority. A certificate of the client must be the
+// authority's and pass check, and ties conn to its secret.
+func (k *Keys) answer(config *tls.Config, a *Authority, conn net.Conn, self Peer, check func(client Peer) error) {
+	config.Certificates = []tls.Certificate{*a.leaf(self, x509.ExtKeyUsageServerAuth)}
 	config.ClientCAs = a.pool // tells the client which of its certificates to send
 	config.VerifyConnection = func(state tls.ConnectionState) error {
-		peer, err := verify(state.PeerCertificates, []*Authority{a}, x509.ExtKeyUsageClientAuth)
-		if err == nil && peer.Role != RoleMember {
-			err = errNotMember
+		if len(state.PeerCertificates) == 0 {
+			return nil // config.ClientAuth says whether there may be none
+		}
+		client, err := verify(state.PeerCertificates, []*Authority{a}, x509.ExtKeyUsageClientAuth)
+		if err == nil {
+			err = check(client)
+		}
+		if err == nil {
+			k.bind(conn, a.fingerprint)
 		}
 		return err
 	}
-	return config
 }
 
 // MemberClient returns the configuration for one connection to the Raft or API port of the member with the ID peer,
