@@ -129,6 +129,10 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 	cd internal/tools && go mod tidy -diff
 	cd bench && go mod tidy -diff
 
+.PHONY: vulncheck
+vulncheck: bin/.tools ## Look up the dependencies in the vulnerability database
+	@internal/tools/vulncheck.sh
+
 .PHONY: ci
 ci: ## Run what CI runs
 	.ci/run
