@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"time"
@@ -17,7 +18,7 @@ const maxHeaderBytes = 12 << 10
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	hosts := s.hosts()
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b, s.budget}, Conn: s.inner, Hosts: hosts, Gate: &s.gate, Logger: s.logger,
+		Backend: webBackend{b, s.budget}, Conn: s.inner, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Logger: s.logger,
 		Served: func(method string, err error, took time.Duration) {
 			s.metrics.requests.of(protocolHTTP, method).served(err, took)
 		},
@@ -26,7 +27,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", s.readsMetrics(promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, b.Failure())
 	})
@@ -40,11 +41,15 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
+		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // what strangers send
 	}, nil
 }
 
-// hosts returns the names by which a browser may reach this process.
+// hosts returns the names by which a browser may reach this process; nil where a page of another site lacks a token.
 func (s *Server) hosts() *web.Hosts {
+	if s.auth != nil {
+		return nil
+	}
 	name, _ := os.Hostname()
 	return web.NewHosts(s.ports.Host, name)
 }

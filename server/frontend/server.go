@@ -124,13 +124,13 @@ func (s *Server) Open(b Behind) (err error) {
 	s.open(func() error { return s.grpc.Serve(&apiListener{s.bounded(s.ports.API, protocolGRPC), s.budget}) })
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
-			Backend: redisBackend{b.Issuer, b.Process, s}, Logger: s.logger,
+			Backend: redisBackend{b.Issuer, b.Process, s}, Logger: s.logger, Authenticate: s.byToken(),
 			Meter: func(command string) redis.Meter { return s.metrics.requests.of(protocolRedis, command) },
 		})
-		s.open(func() error { return s.redis.Serve(s.ports.Redis) })
+		s.open(func() error { return s.redis.Serve(s.secured(s.ports.Redis)) })
 	}
 	s.open(func() error {
-		if err := s.http.Serve(s.bounded(s.ports.HTTP, protocolHTTP)); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.secured(s.bounded(s.ports.HTTP, protocolHTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil

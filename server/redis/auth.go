@@ -37,7 +37,8 @@ func (c *conn) context() context.Context {
 		return *call
 	}
 	if c.callOf != call || c.calledAs != c.caller {
-		c.callOf, c.calledAs, c.callContext = call, c.caller, trust.WithPrincipal(*call, c.caller)
+		c.callOf, c.calledAs = call, c.caller
+		c.callContext = trust.WithAddress(trust.WithPrincipal(*call, c.caller), c.net.RemoteAddr().String())
 	}
 	return c.callContext
 }

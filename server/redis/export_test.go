@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // Unread is how many bytes of answers wait for their clients, with the IDs that
@@ -67,3 +69,6 @@ func Feed(b []byte, size int) string {
 	}
 	return out.String()
 }
+
+// Commands is the names of the commands that are served, in order.
+func Commands() []string { return slices.Sorted(maps.Keys(commands)) }

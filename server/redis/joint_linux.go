@@ -5,6 +5,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/share"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // joint is the connections of a loop that wait for numbers which are not in memory, and whose
@@ -27,7 +28,7 @@ type grant struct {
 
 func (j *joint) add(c *conn) {
 	own := &c.pending.groups[0]
-	if line, idle := j.Join(share.Key{Sequence: own.key}, own.count, c); idle {
+	if line, idle := j.Join(share.Key{Sequence: own.key, Principal: c.caller}, own.count, c); idle {
 		j.idle = append(j.idle, line)
 	}
 }
@@ -54,7 +55,11 @@ func (l *loop) call(g *grant, count uint64) {
 		l.mu.Unlock()
 		l.wake()
 	}()
-	g.first, g.increment, g.err = l.s.cfg.Backend.Next(*l.s.call.Load(), g.line.Key.Sequence, count)
+	ctx := *l.s.call.Load()
+	if caller, ok := g.line.Key.Principal.(*trust.Principal); ok && caller != nil {
+		ctx = trust.WithPrincipal(ctx, caller)
+	}
+	g.first, g.increment, g.err = l.s.cfg.Backend.Next(ctx, g.line.Key.Sequence, count)
 }
 
 func (l *loop) answer(g *grant) {

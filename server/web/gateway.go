@@ -20,6 +20,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // maxTimeout is the longest that a call may ask for: the port cuts answers off after 30 s.
@@ -103,7 +104,7 @@ func note(next runtime.HandlerFunc) runtime.HandlerFunc {
 
 func (h *handler) call(w http.ResponseWriter, r *http.Request) (method string, err error) {
 	c := &call{method: other}
-	ctx, cancel := context.WithTimeout(context.WithValue(r.Context(), callKey{}, c), timeout(r.Header))
+	ctx, cancel := context.WithTimeout(context.WithValue(trust.WithAddress(r.Context(), r.RemoteAddr), callKey{}, c), timeout(r.Header))
 	defer cancel()
 	inner, err := sanitize(ctx, c, r)
 	if err != nil {

@@ -1,0 +1,62 @@
+package frontend
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+
+	"github.com/snowraft/snowraft/server/web"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// secured returns a port as clients speak to it: with TLS, unless they may do without. The API port does so by its
+// handshaker, since members always speak TLS.
+func (s *Server) secured(l net.Listener, protocols ...string) net.Listener {
+	if s.tls == nil || s.plain {
+		return l
+	}
+	if s.auth != nil && s.auth.Keys != nil {
+		l = s.auth.Keys.Listener(l)
+	}
+	return tls.NewListener(l, s.tls(protocols...))
+}
+
+// byToken returns how Redis clients become principals; nil in an open cluster.
+func (s *Server) byToken() func(ctx context.Context, token string) (*trust.Principal, error) {
+	if s.auth == nil {
+		return nil
+	}
+	return s.auth.Tokens.Authenticate
+}
+
+// byRequest returns how HTTP requests become principals; nil in an open cluster.
+func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Principal, error) {
+	if s.auth == nil {
+		return nil
+	}
+	return func(r *http.Request, token string) (*trust.Principal, error) {
+		if token == "" || r.Header["Authorization"] != nil {
+			p, err := s.auth.Request(r)
+			return p, wire.Status(err)
+		}
+		p, err := s.auth.Caller(r.Context(), r.TLS, token)
+		return p, wire.Status(err)
+	}
+}
+
+// readsMetrics lets requests pass whose callers may read metrics.
+func (s *Server) readsMetrics(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		p, err := s.auth.Request(r)
+		if err == nil {
+			err = p.Authorize(trust.RightReadMetrics, "")
+		}
+		if err != nil {
+			web.Refuse(w, wire.Status(err))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,309 @@
+package redis_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/redis"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// tokens is a trust.Table in memory.
+type tokens struct {
+	mu       sync.Mutex
+	revision uint64
+	records  map[uint64]*trust.Record
+	texts    map[trust.Scope]string
+}
+
+// newTokens has a token with each of the scopes alone.
+func newTokens(scopes ...trust.Scope) *tokens {
+	ts := &tokens{records: map[uint64]*trust.Record{0: {Scopes: []trust.Scope{"metrics:read"}}}, texts: map[trust.Scope]string{}}
+	for i, scope := range scopes {
+		token := trust.Token{ID: uint64(i) + 1, Secret: trust.NewTokenSecret()}
+		ts.records[token.ID] = &trust.Record{ID: token.ID, Name: fmt.Sprint("t", i), Hash: trust.HashTokenSecret(token.Secret), Scopes: []trust.Scope{scope}}
+		ts.texts[scope] = token.Text()
+	}
+	return ts
+}
+
+func (ts *tokens) change(f func()) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	f()
+	ts.revision++
+}
+
+func (ts *tokens) TokenRevision() uint64 {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	return ts.revision
+}
+
+func (ts *tokens) Token(id uint64) (*trust.Record, bool) {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	r, ok := ts.records[id]
+	return r, ok
+}
+
+func (ts *tokens) Anonymous() *trust.Record {
+	r, _ := ts.Token(0)
+	return r
+}
+
+func (*tokens) AwaitApplied(context.Context, uint64) error { return nil }
+func (*tokens) NowMillis() int64                           { return 1 }
+
+// judging is a Backend that judges its callers, as that of a member.
+type judging struct{ *fake }
+
+func judge(ctx context.Context, right, resource string) error {
+	err := trust.PrincipalOf(ctx).Authorize(right, resource)
+	if denied, ok := errors.AsType[*trust.Denied](err); ok && denied.Unauthenticated {
+		return rpc.NewError(rpc.Unauthenticated, denied.Detail)
+	} else if ok {
+		return rpc.NewError(rpc.PermissionDenied, denied.Detail)
+	}
+	return nil
+}
+
+func (j judging) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+	if err := judge(ctx, trust.RightNextNumbers, sequence); err != nil {
+		return 0, 0, err
+	}
+	return j.fake.Next(ctx, sequence, count)
+}
+
+func (j judging) TryNext(ctx context.Context, sequence string, count uint64) (first, increment int64, ok bool) {
+	if judge(ctx, trust.RightNextNumbers, sequence) != nil {
+		return 0, 0, false
+	}
+	return j.fake.TryNext(ctx, sequence, count)
+}
+
+func (j judging) Last(ctx context.Context, sequence string) (int64, bool, error) {
+	if err := judge(ctx, trust.RightReadSequence, sequence); err != nil {
+		return 0, false, err
+	}
+	return j.fake.Last(ctx, sequence)
+}
+
+func (j judging) Exists(ctx context.Context, sequence string) (bool, error) {
+	if err := judge(ctx, trust.RightReadSequence, sequence); err != nil {
+		return false, err
+	}
+	return j.fake.Exists(ctx, sequence)
+}
+
+func (j judging) Create(ctx context.Context, sequence string) (bool, error) {
+	if err := judge(ctx, trust.RightAdminSequence, sequence); err != nil {
+		return false, err
+	}
+	return j.fake.Create(ctx, sequence)
+}
+
+func (j judging) Ids(ctx context.Context, dst []uint64, layout string, count uint32) ([]uint64, error) {
+	if layout == "" {
+		layout = "default"
+	}
+	if err := judge(ctx, trust.RightIssueIDs, layout); err != nil {
+		return dst, err
+	}
+	return j.fake.Ids(ctx, dst, layout, count)
+}
+
+var scopes = []trust.Scope{
+	"ids:issue:default", "ids:issue:*", "seq:next:orders/*", "seq:next:other", "seq:read:orders/*", "seq:admin:*", "worker:lease:*",
+	"metrics:read", "cluster:read", "cluster:admin", "tokens:admin", "tokens:verify",
+}
+
+func startJudging(t *testing.T, ts *tokens) string {
+	t.Helper()
+	f := &fake{}
+	f.add("orders/a", 1, 1, -1, true)
+	f.add("orders/b", 1, 1, -1, false)
+	_, addr := start(t, redis.Config{Backend: judging{f}, Authenticate: trust.NewAuthorizer(ts).Authenticate})
+	return addr
+}
+
+// Every command with no token, a wrong one, and one of each scope.
+func TestRights(t *testing.T) {
+	t.Parallel()
+	ts := newTokens(scopes...)
+	addr := startJudging(t, ts)
+	const always = "always"
+	for name, tc := range map[string]struct {
+		sent string
+		// by names what lets a caller in: a right, any token, or nothing.
+		by string
+	}{
+		"incr": {"INCR orders/a", trust.RightNextNumbers}, "incrby": {"INCRBY orders/b 2", trust.RightNextNumbers},
+		"get": {"GET orders/a", trust.RightReadSequence}, "exists": {"EXISTS orders/a", trust.RightReadSequence},
+		"snowraft.id": {"SNOWRAFT.ID", trust.RightIssueIDs},
+		"ping":        {"PING", trust.RightAny}, "echo": {"ECHO x", trust.RightAny}, "select": {"SELECT 0", trust.RightAny},
+		"client": {"CLIENT ID", trust.RightAny}, "command": {"COMMAND COUNT", trust.RightAny}, "config": {"CONFIG GET save", trust.RightAny},
+		"info": {"INFO", trust.RightAny}, "time": {"TIME", trust.RightAny}, "unknown": {"SET a 1", trust.RightAny}, "none": {"FOO", trust.RightAny},
+		"hello": {"HELLO 2", always}, "reset": {"RESET", always}, "quit": {"QUIT", always}, "auth": {"AUTH wrong", always},
+	} {
+		for _, scope := range append([]trust.Scope{"no token", "wrong token"}, scopes...) {
+			c := dial(t, addr)
+			r := c.reader()
+			switch scope {
+			case "no token":
+			case "wrong token":
+				c.send("AUTH " + ts.texts["cluster:read"] + "x\r\n")
+				if got := r.line(); !strings.HasPrefix(got, "-WRONGPASS ") {
+					t.Errorf("AUTH: got %q", got)
+				}
+			default:
+				c.send("AUTH " + ts.texts[scope] + "\r\n")
+				if got := r.line(); got != "+OK" {
+					t.Errorf("AUTH: got %q", got)
+				}
+			}
+			c.send(tc.sent + "\r\n")
+			got := r.line()
+			_ = c.Close()
+			right, resource, _ := strings.Cut(string(scope), ":")
+			action, _, _ := strings.Cut(resource, ":")
+			right += ":" + action
+			want := ""
+			switch {
+			case tc.by == always:
+			case strings.HasSuffix(string(scope), " token"):
+				want = "-NOAUTH "
+			case tc.by != trust.RightAny && (right != tc.by || scope == "seq:next:other"):
+				want = "-NOPERM "
+			}
+			refused := strings.HasPrefix(got, "-NOAUTH ") || strings.HasPrefix(got, "-NOPERM ")
+			if want != "" && !strings.HasPrefix(got, want) || want == "" && refused {
+				t.Errorf("%s with %s: got %q, expected %q", name, scope, got, want)
+			}
+			if strings.Contains(got, "snowraft_") {
+				t.Errorf("%s: %q has a token", name, got)
+			}
+		}
+	}
+}
+
+// Each command that is served is in the table above.
+func TestRightsAreComplete(t *testing.T) {
+	t.Parallel()
+	named := []string{"auth", "client", "command", "config", "echo", "exists", "get", "hello", "incr", "incrby", "info", "ping",
+		"quit", "reset", "select", "snowraft.id", "time"}
+	if got := redis.Commands(); !slices.Equal(got, named) {
+		t.Errorf("commands are %q: add them to TestRights", got)
+	}
+}
+
+func TestAuth(t *testing.T) {
+	t.Parallel()
+	ts := newTokens("seq:next:*", "seq:read:*")
+	addr := startJudging(t, ts)
+	next, read := ts.texts["seq:next:*"], ts.texts["seq:read:*"]
+	for _, tc := range []struct{ sent, want string }{
+		{"AUTH " + next, "+OK"},
+		{"AUTH default " + next, "+OK"},
+		{"AUTH anyone " + next, "+OK"},
+		{"AUTH a b " + next, "-ERR syntax error"},
+		{"AUTH", "-ERR wrong number of arguments for 'auth' command"},
+		{"AUTH \"\"", "-" + wrongPass},
+		{"AUTH default \"\"", "-" + wrongPass},
+		{"AUTH secret", "-" + wrongPass},
+		{"AUTH " + next[:len(next)-1], "-" + wrongPass},
+		{"HELLO 2 AUTH default secret", "-" + wrongPass},
+		{"HELLO 3 AUTH default " + next, "-NOPROTO unsupported protocol version"},
+		{"HELLO 2 AUTH default " + next, "*14"},
+		{"AUTH " + next + "\r\nINCR orders/a", "+OK :1"},
+		{"AUTH " + read + "\r\nINCR orders/a", "+OK -NOPERM"},
+		{"HELLO 3\r\nAUTH " + next + "\r\nINCR orders/a", "-NOPROTO unsupported protocol version +OK :2"},
+		{"AUTH " + next + "\r\nINCR orders/a\r\nAUTH " + read + "\r\nINCR orders/a", "+OK :3 +OK -NOPERM"},
+		{"AUTH " + next + "\r\nAUTH secret\r\nINCR orders/a", "+OK -" + wrongPass + " :4"}, // as in Redis
+		{"AUTH " + next + "\r\nRESET\r\nINCR orders/a", "+OK +RESET -NOAUTH"},
+		{"AUTH " + next + "\r\nINCR new", "+OK -NOPERM"}, // creates no sequence
+	} {
+		var got []string
+		for line := range strings.Lines(all(t, addr, tc.sent+"\r\n")) {
+			if strings.HasPrefix(line, "-NO") && !strings.HasPrefix(line, "-NOPROTO") {
+				line, _, _ = strings.Cut(line, " ")
+			}
+			got = append(got, strings.TrimSuffix(line, "\r\n"))
+		}
+		if text := strings.Join(got, " "); text != tc.want && !(tc.want == "*14" && strings.HasPrefix(text, "*14 ")) {
+			t.Errorf("%q: got %q, expected %q", tc.sent, text, tc.want)
+		}
+	}
+}
+
+// A connection loses the rights of its token with the token, and has those that the anonymous record has.
+func TestRevocation(t *testing.T) {
+	t.Parallel()
+	ts := newTokens("seq:next:*")
+	addr := startJudging(t, ts)
+	c := dial(t, addr)
+	r := c.reader()
+	ask := func(sent, want string) {
+		t.Helper()
+		c.send(sent + "\r\n")
+		if got := r.line(); !strings.HasPrefix(got, want) {
+			t.Errorf("%s: got %q, expected %q", sent, got, want)
+		}
+	}
+	ask("AUTH "+ts.texts["seq:next:*"], "+OK")
+	ask("INCR orders/a", ":1")
+	ask("PING", "+PONG")
+	ts.change(func() { delete(ts.records, 1) })
+	ask("INCR orders/a", "-NOAUTH")
+	ask("INCR orders/b", "-NOAUTH")
+	ask("PING", "-NOAUTH")
+	ask("RESET", "+RESET")
+	ts.change(func() { ts.records[0] = &trust.Record{Scopes: []trust.Scope{"seq:next:orders/b"}} })
+	ask("INCR orders/b", ":1")
+	ask("INCR orders/a", "-NOAUTH")
+}
+
+// Numbers that one caller may take are not shared with another who may not.
+func TestCallersDoNotShareCalls(t *testing.T) {
+	t.Parallel()
+	ts := newTokens("seq:next:*", "seq:read:*")
+	addr := startJudging(t, ts)
+	var clients sync.WaitGroup
+	for i := range 40 {
+		scope, want := trust.Scope("seq:next:*"), ":"
+		if i%2 == 1 {
+			scope, want = "seq:read:*", "-NOPERM"
+		}
+		clients.Go(func() {
+			c := dial(t, addr)
+			r := c.reader()
+			c.send("AUTH " + ts.texts[scope] + "\r\n")
+			_, _ = r.ReadString('\n')
+			for range 50 {
+				c.send("INCR orders/a\r\n")
+				if got, err := r.ReadString('\n'); err != nil || !strings.HasPrefix(got, want) {
+					t.Errorf("with %s: got %q, %v", scope, got, err)
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// A token is taken by an open cluster too, for clients that have it before the cluster is secured.
+func TestTokenInOpenCluster(t *testing.T) {
+	t.Parallel()
+	_, addr := start(t, redis.Config{Backend: &fake{}})
+	text := trust.Token{ID: 7, Secret: trust.NewTokenSecret()}.Text()
+	if got := all(t, addr, "AUTH "+text+"\r\nAUTH me "+text+"\r\n"); got != "+OK\r\n+OK\r\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+const wrongPass = "WRONGPASS invalid username-password pair or user is disabled."

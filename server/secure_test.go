@@ -1,0 +1,208 @@
+package server_test
+
+import (
+	"bufio"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// startPorts starts a secured member with all ports.
+func startPorts(t *testing.T, clientTLS bool) *secured {
+	t.Helper()
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &secured{t: t, keys: keys, log: &lockedBuilder{}}
+	s.nodes = startCluster(t, 1, func(cfg *server.Config) {
+		cfg.Keys, cfg.ClientTLS, cfg.RedisAddr = keys, clientTLS, "127.0.0.1:0"
+	})
+	return s
+}
+
+// pinned returns what a client with a token and its pin trusts.
+func (s *secured) pinned(text string) *tls.Config {
+	s.t.Helper()
+	token, err := trust.ParseToken(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	token.Pin = s.keys.Authorities()[0].Pin()
+	config, err := trust.ClientTLS{Token: token.Text()}.Config()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return config
+}
+
+func ask(t *testing.T, client *http.Client, method, url, token string) (status int, body string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, url, err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
+}
+
+// paths asks each kind of path with and without a token for IDs and orders.
+func (s *secured) paths(client *http.Client, scheme, token string) {
+	s.t.Helper()
+	base := scheme + "://" + s.nodes[0].server.HTTPAddr()
+	for _, tc := range []struct {
+		method, path string
+		none, with   int
+	}{
+		{"GET", "/id", 401, 200},
+		{"POST", "/seq/orders", 401, 200},
+		{"POST", "/seq/invoices", 401, 403},
+		{"GET", "/api/segment/get/orders", 401, 200},
+		{"GET", "/api/segment/get/invoices", 401, 403},
+		{"GET", "/api/snowflake/get/x", 401, 200},
+		{"POST", "/v1/ids:generate", 401, 200},
+		{"GET", "/v1/sequences/orders", 401, 200},
+		{"GET", "/v1/sequences/invoices", 401, 403},
+		{"GET", "/v1/members", 401, 200},
+		{"GET", "/v1/status", 401, 403},
+		{"GET", "/metrics", 200, 403},
+		{"GET", "/healthz", 200, 200},
+		{"GET", "/readyz", 200, 200},
+		{"GET", "/docs", 200, 200},
+		{"GET", "/openapi.json", 200, 200},
+	} {
+		if status, body := ask(s.t, client, tc.method, base+tc.path, ""); status != tc.none {
+			s.t.Errorf("%s %s without a token: %d %.200s", tc.method, tc.path, status, body)
+		}
+		if status, body := ask(s.t, client, tc.method, base+tc.path, token); status != tc.with {
+			s.t.Errorf("%s %s with a token: %d %.200s", tc.method, tc.path, status, body)
+		}
+	}
+	if status, body := ask(s.t, client, "GET", base+"/tinyid/id/nextIdSimple?bizType=orders&token="+token, ""); status != 200 || body == "" {
+		s.t.Errorf("tinyid: %d %q", status, body)
+	}
+	if status, body := ask(s.t, client, "GET", base+"/tinyid/id/nextId?bizType=orders&token=x", ""); status != 200 || !strings.Contains(body, `"code":5`) {
+		s.t.Errorf("tinyid: %d %q", status, body)
+	}
+}
+
+// redis sends lines and returns the answers.
+func redisSays(t *testing.T, c net.Conn, lines ...string) []string {
+	t.Helper()
+	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(c, strings.Join(lines, "\r\n")+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	var answers []string
+	for r := bufio.NewReader(c); len(answers) < len(lines); {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("after %q: %v", answers, err)
+		}
+		answers = append(answers, strings.TrimSuffix(line, "\r\n"))
+	}
+	return answers
+}
+
+func (s *secured) orders() (token string) {
+	s.t.Helper()
+	token, _ = s.token("orders", "ids:issue:default", "seq:next:orders", "seq:read:orders")
+	_, err := snowraftv1.NewSequenceServiceClient(s.admin(s.nodes[0])).CreateSequence(s.t.Context(),
+		&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders"}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return token
+}
+
+func TestPortsWithTLS(t *testing.T) {
+	t.Parallel()
+	s := startPorts(t, true)
+	n := s.nodes[0]
+	token := s.orders()
+	config := s.pinned(token)
+
+	s.paths(&http.Client{Transport: &http.Transport{TLSClientConfig: config}}, "https", token)
+	foreign := &tls.Config{RootCAs: x509.NewCertPool()} // which judges host and time
+	foreign.RootCAs.AddCert(s.keys.Authorities()[0].Certificate())
+	s.paths(&http.Client{Transport: &http.Transport{TLSClientConfig: foreign}}, "https", token)
+	if status, body := ask(t, http.DefaultClient, "GET", "http://"+n.server.HTTPAddr()+"/id", token); status != 400 || !strings.Contains(body, "HTTPS") {
+		t.Errorf("HTTP without TLS: %d %s", status, body)
+	}
+
+	c, err := tls.Dial("tcp", n.server.RedisAddr(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got := redisSays(t, c, "INCR orders", "AUTH "+token, "INCR invoices"); !strings.HasPrefix(got[0], "-NOAUTH ") || got[1] != "+OK" || !strings.HasPrefix(got[2], "-NOPERM ") {
+		t.Errorf("Redis: %q", got)
+	}
+	if got := redisSays(t, c, "INCR orders"); !strings.HasPrefix(got[0], ":") {
+		t.Errorf("Redis: %q", got)
+	}
+	plain, err := net.Dial("tcp", n.server.RedisAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Close()
+	if got := redisSays(t, plain, "PING"); !strings.HasPrefix(got[0], "-ERR this port speaks TLS only") {
+		t.Errorf("Redis without TLS: %q", got)
+	}
+
+	if _, err := n.ids.GenerateIds(as(t.Context(), token), &snowraftv1.GenerateIdsRequest{}, grpc.WaitForReady(false)); err == nil {
+		t.Error("gRPC without TLS is served")
+	}
+	conn, err := grpc.NewClient("passthrough:///"+n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(config)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	ids := snowraftv1.NewIdServiceClient(conn)
+	_, err = ids.GenerateIds(as(t.Context(), token), &snowraftv1.GenerateIdsRequest{})
+	wantReason(t, "gRPC over TLS", err, "")
+	_, err = ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{})
+	wantReason(t, "gRPC over TLS without a token", err, rpc.Unauthenticated)
+}
+
+// Behind a mesh or proxy, clients speak without TLS, and tokens count all the same.
+func TestPortsWithoutClientTLS(t *testing.T) {
+	t.Parallel()
+	s := startPorts(t, false)
+	token := s.orders()
+	s.paths(http.DefaultClient, "http", token)
+	c, err := net.Dial("tcp", s.nodes[0].server.RedisAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got := redisSays(t, c, "INCR orders", "AUTH "+token, "PING"); !strings.HasPrefix(got[0], "-NOAUTH ") || got[1] != "+OK" || got[2] != "+PONG" {
+		t.Errorf("Redis: %q", got)
+	}
+}
