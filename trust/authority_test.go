@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 )
 
@@ -57,5 +58,32 @@ func TestAuthorityCertificate(t *testing.T) {
 	}
 	if other := NewSecret().Authority(); other.Pin() == a.Pin() || other.fingerprint == a.fingerprint {
 		t.Error("two secrets derive one authority")
+	}
+}
+
+// Hosts are what an operator says, and no certificate can hold all of it.
+func TestHostLeafOmitsWhatIsNoHost(t *testing.T) {
+	t.Parallel()
+	leaf := fixed(1).Authority().hostLeaf([]string{"", "a.example", "日本.example", "a b", "fe80::1%eth0", "2001:db8::1", "host:80", "localhost"}, judged).Leaf
+	if want := []string{"localhost", "a.example"}; !slices.Equal(leaf.DNSNames, want) {
+		t.Errorf("names %q, want %q", leaf.DNSNames, want)
+	}
+	if got := fmt.Sprint(leaf.IPAddresses); got != "[127.0.0.1 ::1 2001:db8::1]" {
+		t.Errorf("addresses %s", got)
+	}
+}
+
+// A member is only who its certificate says, whatever characters its ID has.
+func TestLeafNamesItsPeer(t *testing.T) {
+	t.Parallel()
+	a := fixed(1).Authority()
+	for _, want := range []Peer{
+		{Role: RoleMember, ID: "01890000-0000-7000-8000-000000000001"}, {Role: RoleMember, ID: "a/b"}, {Role: RoleMember, ID: "../admin"},
+		{Role: RoleMember, ID: "%2Fadmin"}, {Role: RoleMember, ID: "a?b#c"}, {Role: RoleMember, ID: "é あ"}, {Role: RoleMember, ID: "//admin"},
+		{Role: RoleAdmin}, {Role: RoleNone},
+	} {
+		if got := named(a.leaf(want, x509.ExtKeyUsageClientAuth).Leaf); got != want {
+			t.Errorf("the certificate of %+v names %+v", want, got)
+		}
 	}
 }

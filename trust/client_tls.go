@@ -14,7 +14,7 @@ type ServerTLS struct {
 	Keys      *Keys            // nil if the process has no secret
 	MemberID  string           // node ID; empty for a process that is not a member
 	Hosts     []string         // names and addresses by which clients reach the process
-	Now       func() time.Time // observed clock; may jump
+	Now       func() time.Time // observed clock, which may jump; required with Keys
 	Own       *OwnCertificate  // for clients that send no pin; nil without
 	Protocols []string         // ALPN, in order of preference
 }

@@ -33,13 +33,16 @@ type Peer struct {
 	Fingerprint string // secret that proved it
 }
 
-// uri returns the name that the leaf of a peer has.
-func (p Peer) uri() *url.URL {
-	path := adminPath
-	if p.Role == RoleMember {
-		path = memberPath + p.ID
+// path returns the path of the name that the leaf of a peer has, empty without a role.
+func (p Peer) path() string {
+	switch p.Role {
+	case RoleMember:
+		return memberPath + p.ID
+	case RoleAdmin:
+		return adminPath
+	default:
+		return ""
 	}
-	return &url.URL{Scheme: uriScheme, Path: path}
 }
 
 // named returns the role and ID of a leaf, RoleNone if its names are not those of exactly one peer.
@@ -59,19 +62,19 @@ func named(leaf *x509.Certificate) Peer {
 
 // leaf returns the authority's certificate for a peer as client or server.
 func (a *Authority) leaf(p Peer, usage x509.ExtKeyUsage) *tls.Certificate {
-	uri, kind := p.uri(), "client "
+	path, kind := p.path(), "client "
 	if usage == x509.ExtKeyUsageServerAuth {
 		kind = "server "
 	}
-	return a.cached(kind+uri.Path, func() *x509.Certificate {
+	return a.cached(kind+path, func() *x509.Certificate {
 		template := &x509.Certificate{
 			Subject:     pkix.Name{Organization: []string{organization}},
 			NotBefore:   beginning,
 			NotAfter:    ending,
 			ExtKeyUsage: []x509.ExtKeyUsage{usage},
 		}
-		if p.Role != RoleNone {
-			template.URIs = []*url.URL{uri}
+		if path != "" {
+			template.URIs = []*url.URL{{Scheme: uriScheme, Path: path}}
 		}
 		return template
 	})
@@ -81,6 +84,9 @@ const (
 	hostLeafLead = 24 * time.Hour // start before the observed clock, since clocks of clients differ
 	hostLeafLife = 90 * 24 * time.Hour
 )
+
+// hostCharacters are those of names in a certificate. Other names of hosts, which clients cannot verify, are omitted.
+const hostCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_*"
 
 // hostLeaf returns the authority's certificate for clients that judge hosts and times. It begins a day before now.
 func (a *Authority) hostLeaf(hosts []string, now time.Time) *tls.Certificate {
@@ -96,7 +102,7 @@ func (a *Authority) hostLeaf(hosts []string, now time.Time) *tls.Certificate {
 	for _, host := range hosts {
 		if ip := net.ParseIP(host); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
-		} else if host != "" && host != "localhost" {
+		} else if strings.Trim(host, hostCharacters) == "" && host != "" && host != "localhost" {
 			template.DNSNames = append(template.DNSNames, host)
 		}
 	}

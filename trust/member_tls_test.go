@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -156,7 +157,7 @@ func forge(a *Authority, p Peer) *tls.Certificate {
 	key := a.key
 	template := &x509.Certificate{SerialNumber: authoritySerial, NotBefore: beginning, NotAfter: ending,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}}
-	template.URIs = append(template.URIs, p.uri())
+	template.URIs = append(template.URIs, &url.URL{Scheme: uriScheme, Path: p.path()})
 	parent := *a.cert
 	parent.PublicKey = key.Public()
 	der, err := x509.CreateCertificate(nil, template, &parent, key.Public(), key)
