@@ -13,12 +13,16 @@ import (
 type BlockGranter interface {
 	// AllocateBlock grants the next numbers of a sequence. The block may have fewer
 	// than were asked for, at the end of the numbers or if that was too much, and more when it
-	// answers others too.
-	AllocateBlock(ctx context.Context, sequence string, count uint64) (Block, error)
+	// answers others too. Only who has the key can return it.
+	AllocateBlock(ctx context.Context, sequence string, count uint64, key ReturnKey) (Block, error)
 	// ReturnBlock returns the unused numbers at the end of a block, if no other
-	// was granted since.
-	ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error
+	// was granted since and the key is that of its AllocateBlock; otherwise [ErrNotLastBlock].
+	ReturnBlock(ctx context.Context, sequence string, token, unused uint64, key ReturnKey) error
 }
+
+// ReturnKey is the secret by which a process returns its blocks. It is drawn at random when the process starts, and
+// leaves it in these two calls only.
+type ReturnKey [16]byte
 
 // Block is the numbers that one grant holds.
 type Block struct {

@@ -27,6 +27,7 @@ type blocks struct {
 	token      uint64
 	granted    uint64 // index of the first number that was not granted
 	last       uint64 // index of the first number of the last block
+	key        allocator.ReturnKey
 	grants     []grant
 	returns    []uint64 // how many numbers each return returned
 	asked      []request
@@ -86,7 +87,7 @@ func (c *blocks) other(count uint64) (token uint64) {
 	return token
 }
 
-func (c *blocks) AllocateBlock(ctx context.Context, _ string, count uint64) (b allocator.Block, err error) {
+func (c *blocks) AllocateBlock(ctx context.Context, _ string, count uint64, key allocator.ReturnKey) (b allocator.Block, err error) {
 	c.mu.Lock()
 	delay := c.delay
 	c.asked = append(c.asked, request{count, time.Now()})
@@ -128,7 +129,7 @@ func (c *blocks) AllocateBlock(ctx context.Context, _ string, count uint64) (b a
 		},
 		Duration: c.duration, MinCount: c.min, MaxCount: c.max,
 	}
-	c.last, c.granted = c.granted, c.granted+count
+	c.last, c.granted, c.key = c.granted, c.granted+count, key
 	if c.forge != nil {
 		b = c.forge(b)
 	}
@@ -139,7 +140,7 @@ func (c *blocks) AllocateBlock(ctx context.Context, _ string, count uint64) (b a
 	return b, err
 }
 
-func (c *blocks) ReturnBlock(_ context.Context, _ string, token, unused uint64) error {
+func (c *blocks) ReturnBlock(_ context.Context, _ string, token, unused uint64, key allocator.ReturnKey) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.before != nil {
@@ -147,7 +148,7 @@ func (c *blocks) ReturnBlock(_ context.Context, _ string, token, unused uint64) 
 			return err
 		}
 	}
-	if token != c.token || unused > c.granted-c.last {
+	if token != c.token || unused > c.granted-c.last || key != c.key {
 		return allocator.ErrNotLastBlock
 	}
 	c.granted -= unused
@@ -174,7 +175,7 @@ func runSequence(t *testing.T, configure func(*sequenceRig), test func(*sequence
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &sequenceRig{T: t, blocks: newBlocks(), clock: newHand()}
-		r.cfg = allocator.SequenceConfig{Name: "orders", Granter: r.blocks, Clock: r.clock.read}
+		r.cfg = allocator.SequenceConfig{Name: "orders", Granter: r.blocks, Key: allocator.ReturnKey{1}, Clock: r.clock.read}
 		if configure != nil {
 			configure(r)
 		}

@@ -53,7 +53,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	s.mu.Unlock()
 
 	call, cancel := context.WithTimeout(ctx, callTimeout)
-	block, err := s.cfg.Granter.AllocateBlock(call, s.cfg.Name, count)
+	block, err := s.cfg.Granter.AllocateBlock(call, s.cfg.Name, count, s.cfg.Key)
 	cancel()
 
 	s.mu.Lock()

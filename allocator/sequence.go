@@ -15,6 +15,7 @@ import (
 type SequenceConfig struct {
 	Name    string       // of the sequence
 	Granter BlockGranter // source of blocks
+	Key     ReturnKey    // of the process
 	Clock   clock.Source // shows whether a block's period has ended, and paces requests for blocks
 	// Revision grows when anything changed that may make a cached block outdated;
 	// nil: never. It is read by every call.

@@ -17,7 +17,7 @@ import (
 // endless grants any block at once, of as many numbers as a benchmark uses up.
 type endless struct{ token, next atomic.Uint64 }
 
-func (e *endless) AllocateBlock(_ context.Context, _ string, count uint64) (allocator.Block, error) {
+func (e *endless) AllocateBlock(_ context.Context, _ string, count uint64, _ allocator.ReturnKey) (allocator.Block, error) {
 	count = max(count, 1_000_000)
 	return allocator.Block{
 		Token:    e.token.Add(1),
@@ -26,7 +26,9 @@ func (e *endless) AllocateBlock(_ context.Context, _ string, count uint64) (allo
 	}, nil
 }
 
-func (*endless) ReturnBlock(context.Context, string, uint64, uint64) error { return nil }
+func (*endless) ReturnBlock(context.Context, string, uint64, uint64, allocator.ReturnKey) error {
+	return nil
+}
 
 func openEndless(tb testing.TB, change func(*allocator.SequenceConfig)) *allocator.Sequence {
 	tb.Helper()
@@ -76,8 +78,8 @@ func BenchmarkSequence(b *testing.B) {
 // periodic is endless with a period that does not end.
 type periodic struct{ endless }
 
-func (p *periodic) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
-	b, err := p.endless.AllocateBlock(ctx, name, count)
+func (p *periodic) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
+	b, err := p.endless.AllocateBlock(ctx, name, count, key)
 	b.Period, b.PeriodEnd = 29991231, time.Date(3000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMilli()
 	return b, err
 }

@@ -114,5 +114,5 @@ func (s *Sequence) giveBack(ctx context.Context, token, unused uint64) error {
 	}
 	call, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	return s.cfg.Granter.ReturnBlock(call, s.cfg.Name, token, unused)
+	return s.cfg.Granter.ReturnBlock(call, s.cfg.Name, token, unused, s.cfg.Key)
 }

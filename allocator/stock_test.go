@@ -99,12 +99,12 @@ func TestJoinsAreExact(t *testing.T) {
 // alone grants blocks of 100 numbers with a gap after each, or that continue each other.
 type alone struct{ token, gap uint64 }
 
-func (a *alone) AllocateBlock(context.Context, string, uint64) (Block, error) {
+func (a *alone) AllocateBlock(context.Context, string, uint64, ReturnKey) (Block, error) {
 	a.token++
 	return Block{Token: a.token, Numbers: Numbers{First: int64(a.token * (100 + a.gap)), Count: 100, Increment: 1, Generation: 1}}, nil
 }
 
-func (*alone) ReturnBlock(context.Context, string, uint64, uint64) error { return nil }
+func (*alone) ReturnBlock(context.Context, string, uint64, uint64, ReturnKey) error { return nil }
 
 // Whoever looked at a block before it was put aside gets nothing from it afterwards.
 func TestBlocksAreClosedWhenPutAside(t *testing.T) {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"sync/atomic"
@@ -80,9 +81,13 @@ func newBlocks(members snowraftv1.SequenceServiceClient, timeout time.Duration, 
 		period, err := sequence.ParsePeriod(resp.GetSequence().GetPeriod())
 		return blocksState{resp.GetSequence().GetGeneration(), int32(period)}, err
 	})
+	var key allocator.ReturnKey
+	if _, err := rand.Read(key[:]); err != nil {
+		return nil, err
+	}
 	b := &Blocks{watch: w, timeout: timeout}
 	b.numbers = allocator.OpenSequence(allocator.SequenceConfig{
-		Name: name, Granter: granter, Clock: clock.System(), Revision: &w.revision, Current: w.current, FirstBlock: uint64(o.first),
+		Name: name, Granter: granter, Key: key, Clock: clock.System(), Revision: &w.revision, Current: w.current, FirstBlock: uint64(o.first),
 	})
 	w.gone = func() { b.numbers.DropBefore(granter.greatest.Load() + 1) }
 	return b, nil
@@ -140,8 +145,8 @@ type blocksGranter struct {
 }
 
 // AllocateBlock implements allocator.BlockGranter.
-func (g *blocksGranter) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
-	b, err := g.MemberGranter.AllocateBlock(ctx, sequence, count)
+func (g *blocksGranter) AllocateBlock(ctx context.Context, sequence string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
+	b, err := g.MemberGranter.AllocateBlock(ctx, sequence, count, key)
 	if err == nil {
 		g.greatest.Store(max(g.greatest.Load(), b.Token)) // blocks are asked for one after another
 	}

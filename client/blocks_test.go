@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"sync"
@@ -30,6 +31,7 @@ type ward struct {
 	looks      int
 	blocks     int
 	returned   uint64
+	key        []byte // of the last block
 }
 
 func (w *ward) state() error {
@@ -61,6 +63,7 @@ func (w *ward) AllocateBlock(_ context.Context, req *snowraftv1.AllocateBlockReq
 	}
 	w.token++
 	w.blocks++
+	w.key = req.GetReturnKey()
 	b := &snowraftv1.Block{
 		Token: w.token, First: w.next, Count: req.GetCount(), Increment: 1, Generation: w.generation, BlockDurationMs: 1000, MinBlock: 100, MaxBlock: max(1000, w.max),
 	}
@@ -71,7 +74,7 @@ func (w *ward) AllocateBlock(_ context.Context, req *snowraftv1.AllocateBlockReq
 func (w *ward) ReturnBlock(_ context.Context, req *snowraftv1.ReturnBlockRequest, _ ...grpc.CallOption) (*snowraftv1.ReturnBlockResponse, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if req.GetToken() == w.token {
+	if req.GetToken() == w.token && len(w.key) == 16 && bytes.Equal(req.GetReturnKey(), w.key) {
 		w.returned += req.GetUnused()
 	}
 	return &snowraftv1.ReturnBlockResponse{}, w.down

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"math/big"
 
 	"google.golang.org/protobuf/proto"
@@ -31,6 +32,7 @@ type auditNumber struct {
 // auditBlock is the last block, if it can be returned.
 type auditBlock struct {
 	token   uint64
+	keyHash []byte
 	numbers []auditNumber
 }
 
@@ -192,6 +194,12 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 		}
 		return nil
 	}
+	if len(c.GetRequestId()) > 0 && len(c.GetReturnKeyHash()) > 0 {
+		if reason != invalidArgument {
+			return violated("rules", "a block that is answered again, and can be returned: %v, %+v", reason, b)
+		}
+		return nil
+	}
 	if was, ok := q.answers[string(c.GetRequestId())]; ok && observed-was.AtMillis <= answerMillis {
 		was.Repeated, was.Token = true, index
 		// The block may have been short, and the bounds been moved since.
@@ -227,7 +235,7 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 	if reason == 0 && b.Period < q.period {
 		return violated("period", "%+v, after %d", b, q.period)
 	}
-	p.last = auditBlock{token: index}
+	p.last = auditBlock{token: index, keyHash: c.GetReturnKeyHash()}
 	n := big.NewInt(b.First)
 	for range b.Count {
 		number := auditNumber{b.Period, n.Int64()}
@@ -245,7 +253,10 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 		p.next = new(n.Int64())
 	}
 	if id := string(c.GetRequestId()); id != "" {
-		p.answers[id], p.last = b, auditBlock{}
+		p.answers[id] = b
+	}
+	if len(c.GetReturnKeyHash()) == 0 {
+		p.last = auditBlock{}
 	}
 	*q = p
 	return nil
@@ -261,7 +272,7 @@ func (q *auditSequence) giveBack(term uint64, c *commandv1.ReturnBlock, r Result
 	}
 	size := uint64(len(q.last.numbers))
 	claim := c.GetToken() == q.last.token && size > 0 && c.GetUnused() > 0 && c.GetUnused() <= size &&
-		(c.GetTerm() == 0 || c.GetTerm() == term)
+		(c.GetTerm() == 0 || c.GetTerm() == term) && bytes.Equal(c.GetReturnKeyHash(), q.last.keyHash)
 	switch {
 	case reason == 0 && !claim:
 		return violated("owner", "%v was taken, the last block is %+v", c, q.last)

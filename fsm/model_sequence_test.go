@@ -35,7 +35,8 @@ type held struct {
 	era  int // how often numbers of the name were allowed to repeat before it was granted
 	term uint64
 	BlockGrant
-	used uint64
+	keyHash []byte
+	used    uint64
 }
 
 // given is a number that was issued.
@@ -103,30 +104,43 @@ func (w *world) allocate(p *process) {
 	}
 	c := &commandv1.AllocateBlock{
 		Name: q.Spec.GetName(), Count: []uint64{1, 2, 3, 8, 50}[w.choose("count", 5)], Generation: q.Generation,
-		Period: w.period(p, q.Spec.GetReset_()), Whole: w.choose("whole", 4) == 0,
+		Period: w.period(p, q.Spec.GetReset_()), Whole: w.choose("whole", 4) == 0, ReturnKeyHash: p.keyHash(),
+	}
+	if w.choose("keyless", 6) == 0 {
+		c.ReturnKeyHash = nil
 	}
 	cmd := &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: c}}
 	p.repeat = nil
 	if w.choose("ID", 4) == 0 {
 		w.requests++
 		c.RequestId, p.repeat = fmt.Append(nil, "request-", w.requests), cmd
+		if w.choose("both", 8) > 0 {
+			c.ReturnKeyHash = nil
+		}
 	}
 	w.ask(p, nil, cmd)
 }
 
-// giveBack returns what the process did not issue, or claims that of another block.
+// keyHash is that of the process's blocks.
+func (p *process) keyHash() []byte { return append([]byte("key"), p.nonceHash()[:hashBytes-3]...) }
+
+// giveBack returns what the process did not issue, or claims that of another block: its token is easy to guess, and
+// its key is not.
 func (w *world) giveBack(p *process) {
 	b := p.block
 	if b == nil {
 		return
 	}
 	p.block = nil
-	c := &commandv1.ReturnBlock{Name: b.name, Token: b.Token, Unused: b.Count - b.used}
+	c := &commandv1.ReturnBlock{Name: b.name, Token: b.Token, Unused: b.Count - b.used, ReturnKeyHash: b.keyHash}
 	if w.choose("strict", 2) == 0 {
 		c.Term = b.term
 	}
 	if !w.noForge && w.choose("forge", 6) == 0 {
 		c.Token, c.Unused = uint64(w.choose("token", int(w.index+1))), uint64(w.choose("unused", 9))
+		if w.choose("guess", 2) == 0 && w.lastBlock[b.name] != 0 {
+			c.Token = w.lastBlock[b.name]
+		}
 	}
 	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: c}})
 }
@@ -167,7 +181,7 @@ func (w *world) administer(p *process) {
 // takeBlock is how a process takes the answer to a request for a block.
 func (w *world) takeBlock(p *process, a reply) {
 	if c := a.to.cmd.GetAllocateBlock(); c != nil && a.result.Err == nil {
-		p.block, p.repeat = &held{name: c.GetName(), era: a.era, term: a.term, BlockGrant: a.result.Block}, nil
+		p.block, p.repeat = &held{name: c.GetName(), era: a.era, term: a.term, BlockGrant: a.result.Block, keyHash: c.GetReturnKeyHash()}, nil
 	}
 }
 
@@ -184,6 +198,9 @@ func (w *world) countEras(cmd *commandv1.Command, r Result) int {
 		w.eras[c.GetSpec().GetName()]++
 	}
 	c := cmd.GetAllocateBlock()
+	if c != nil {
+		w.lastBlock[c.GetName()] = r.Index
+	}
 	id := string(c.GetRequestId())
 	if era, ok := w.eraOf[id]; ok && r.Block.Repeated {
 		return era

@@ -113,12 +113,13 @@ type world struct {
 	issued    map[string]map[uint64]bool // by layout
 	given     map[given]bool
 	log       []*raft.Log
-	era       int            // of the block that was granted last
-	requests  int            // how many IDs were used
-	drawn     uint64         // how many IDs of extensions were
-	eras      map[string]int // by sequence
-	eraOf     map[string]int // by request ID
-	check     struct {       // the last checkpoint that the leader knows
+	era       int               // of the block that was granted last
+	requests  int               // how many IDs were used
+	drawn     uint64            // how many IDs of extensions were
+	eras      map[string]int    // by sequence
+	eraOf     map[string]int    // by request ID
+	lastBlock map[string]uint64 // by sequence: the token, which is easy to guess
+	check     struct {          // the last checkpoint that the leader knows
 		index  uint64
 		digest []byte
 	}
@@ -127,7 +128,7 @@ type world struct {
 func newWorld(s source, a adversary, replicas int) *world {
 	w := &world{
 		source: s, adversary: a, term: 1, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(),
-		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{},
+		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{}, lastBlock: map[string]uint64{},
 	}
 	for range replicas {
 		w.machines = append(w.machines, New(Options{}))

@@ -21,6 +21,10 @@ func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
 		incarnation: m.GetIncarnation(), generation: m.GetGeneration(), period: m.GetPeriod(),
 		base: m.GetBase(), granted: m.GetGranted(), lastFrom: m.GetLastFrom(), lastToken: m.GetLastToken(),
 	}
+	var keyed bool
+	if q.lastKeyHash, keyed = hashOf(m.GetLastKeyHash()); keyed != (q.lastToken != 0) {
+		return corrupt("sequence %q has a block of token %d with a key hash of %d bytes", name, q.lastToken, len(m.GetLastKeyHash()))
+	}
 	if (m.Low == nil) != (m.High == nil) {
 		return corrupt("sequence %q has one end of a hull", name)
 	}

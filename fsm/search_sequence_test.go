@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
@@ -101,6 +102,9 @@ func seqActions() []seqAction {
 		add(fmt.Sprint("return block ", i), func(n *seqNode) *commandv1.Command {
 			return giveBack("s", n.blocks[i].token, n.blocks[i].count)
 		})
+		add(fmt.Sprint("return another's block ", i), func(n *seqNode) *commandv1.Command {
+			return withKey(giveBack("s", n.blocks[i].token, n.blocks[i].count), nonceHash('x'))
+		})
 	}
 	return all
 }
@@ -179,7 +183,7 @@ func (n *seqNode) take(b BlockGrant) error {
 
 func (n *seqNode) giveBack(c *commandv1.ReturnBlock) error {
 	block := &n.blocks[0]
-	if !block.last || c.GetToken() != block.token || c.GetUnused() > block.count {
+	if !block.last || !bytes.Equal(c.GetReturnKeyHash(), returnKeyHash) || c.GetToken() != block.token || c.GetUnused() > block.count {
 		return violated("owner", "%v was taken, the last block is %+v", c, *block)
 	}
 	all, _ := block.mask(block.count)

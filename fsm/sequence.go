@@ -55,6 +55,7 @@ type sequence struct {
 	// The last block has the indexes [lastFrom, granted), if lastToken is not 0. Then
 	// everything else in used is behind its first number, see giveBack.
 	lastFrom, lastToken uint64
+	lastKeyHash         [hashBytes]byte // zeros if lastToken is 0
 
 	used   hull
 	period int32
@@ -97,17 +98,21 @@ func (q *sequence) startPeriod(period int32) {
 
 // moveTo makes n the next number.
 func (q *sequence) moveTo(n int64) {
-	q.base, q.granted, q.lastFrom, q.lastToken = n, 0, 0, 0
+	q.base, q.granted, q.lastFrom = n, 0, 0
+	q.keep()
 }
 
+// keep makes the last block one that can't be returned.
+func (q *sequence) keep() { q.lastToken, q.lastKeyHash = 0, [hashBytes]byte{} }
+
 // grant grants the next count numbers, at most as many as remain. The block can be
-// returned under its token, if that is not 0.
-func (q *sequence) grant(count, token uint64) {
+// returned under its token with the key of the hash, if the token is not 0.
+func (q *sequence) grant(count, token uint64, keyHash [hashBytes]byte) {
 	first, _ := q.next()
-	if !q.used.behind(first, q.spec.increment) {
-		token = 0 // forced to repeat numbers: no record tells what else was granted here
+	q.lastFrom, q.lastToken, q.lastKeyHash = q.granted, token, keyHash
+	if token == 0 || !q.used.behind(first, q.spec.increment) {
+		q.keep() // forced to repeat numbers: no record tells what else was granted here
 	}
-	q.lastFrom, q.lastToken = q.granted, token
 	q.granted += count
 	last, _ := q.last()
 	q.used = q.used.add(first).add(last)
@@ -119,7 +124,7 @@ func (q *sequence) grant(count, token uint64) {
 func (q *sequence) giveBack(unused uint64) {
 	first := numberAt(q.base, q.lastFrom, q.spec.increment)
 	q.granted -= unused
-	q.lastToken = 0
+	q.keep()
 	switch {
 	case q.granted > q.lastFrom:
 		last, _ := q.last()

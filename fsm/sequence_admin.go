@@ -134,7 +134,8 @@ func (s *State) updateSequence(e entry) Result {
 // granted anything begins at the new start.
 func (q *sequence) updated(spec *sequenceSpec, next *int64) *sequence {
 	u := *q
-	u.spec, u.lastToken = spec, 0
+	u.spec = spec
+	u.keep()
 	following, ok := q.next()
 	switch {
 	case next != nil:

@@ -85,15 +85,18 @@ func remove(name string) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_DeleteSequence{DeleteSequence: &commandv1.DeleteSequence{Name: name}}}
 }
 
+// returnKeyHash is that of the blocks that tests allocate and return.
+var returnKeyHash = nonceHash('r')
+
 func allocate(name string, generation, count uint64, period int32) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
-		Name: name, Generation: generation, Count: count, Period: period,
+		Name: name, Generation: generation, Count: count, Period: period, ReturnKeyHash: returnKeyHash,
 	}}}
 }
 
 // withID gives an allocation a request ID.
 func withID(cmd *commandv1.Command, id string) *commandv1.Command {
-	cmd.GetAllocateBlock().RequestId = []byte(id)
+	cmd.GetAllocateBlock().RequestId, cmd.GetAllocateBlock().ReturnKeyHash = []byte(id), nil
 	return cmd
 }
 
@@ -105,8 +108,18 @@ func whole(cmd *commandv1.Command) *commandv1.Command {
 
 func giveBack(name string, token, unused uint64) *commandv1.Command {
 	return &commandv1.Command{Body: &commandv1.Command_ReturnBlock{
-		ReturnBlock: &commandv1.ReturnBlock{Name: name, Token: token, Unused: unused},
+		ReturnBlock: &commandv1.ReturnBlock{Name: name, Token: token, Unused: unused, ReturnKeyHash: returnKeyHash},
 	}}
+}
+
+// withKey gives an allocation or a return another key.
+func withKey(cmd *commandv1.Command, hash []byte) *commandv1.Command {
+	if c := cmd.GetAllocateBlock(); c != nil {
+		c.ReturnKeyHash = hash
+	} else {
+		cmd.GetReturnBlock().ReturnKeyHash = hash
+	}
+	return cmd
 }
 
 // newSequenceLog accepts the commands of sequences.

@@ -32,6 +32,7 @@ func TestDigestCoversSequences(t *testing.T) {
 		"granted":      func(q *sequence) { q.granted++ },
 		"last from":    func(q *sequence) { q.lastFrom++ },
 		"last token":   func(q *sequence) { q.lastToken++ },
+		"last key":     func(q *sequence) { q.lastKeyHash[0]++ },
 		"low":          func(q *sequence) { q.used.low++ },
 		"high":         func(q *sequence) { q.used.high++ },
 		"hull":         func(q *sequence) { q.used.some = false },
@@ -109,6 +110,9 @@ func TestSnapshotRefusesSequencesThatNoStateWrites(t *testing.T) {
 			q.Base = math.MaxInt64 - 198
 			q.High = new(int64(math.MaxInt64))
 		}),
+		"a block without a key":    sequence(invoices, func(q *commandv1.SnapshotSequence) { q.LastKeyHash = nil }),
+		"a short key":              sequence(invoices, func(q *commandv1.SnapshotSequence) { q.LastKeyHash = q.GetLastKeyHash()[1:] }),
+		"a key without a block":    sequence(unused, func(q *commandv1.SnapshotSequence) { q.LastKeyHash = returnKeyHash }),
 		"a block beyond":           sequence(orders, func(q *commandv1.SnapshotSequence) { q.LastFrom = 201 }),
 		"an empty block":           sequence(invoices, func(q *commandv1.SnapshotSequence) { q.LastFrom = 10 }),
 		"one end":                  sequence(unused, func(q *commandv1.SnapshotSequence) { q.Low = new(int64(1)) }),

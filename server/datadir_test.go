@@ -238,9 +238,9 @@ func (a *account) live(n *node, tag string) {
 			a.Requests = append(a.Requests, [2][]byte{bytesOf(t, req), bytesOf(t, resp)})
 		}
 	}
-	block, err := n.sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: "relaxed-" + tag, Count: 1000})
+	block, err := n.sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: "relaxed-" + tag, Count: 1000, ReturnKey: nonce})
 	must(err)
-	must(second(n.sequences.ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: "relaxed-" + tag, Token: block.GetBlock().GetToken(), Unused: 900})))
+	must(second(n.sequences.ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: "relaxed-" + tag, Token: block.GetBlock().GetToken(), Unused: 900, ReturnKey: nonce})))
 	must(second(n.sequences.UpdateSequence(ctx, &snowraftv1.UpdateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "relaxed-" + tag, Description: tag}})))
 	must(second(n.sequences.SetNext(ctx, &snowraftv1.SetNextRequest{Sequence: "strict-" + tag, Next: 5000})))
 	must(second(n.sequences.DeleteSequence(ctx, &snowraftv1.DeleteSequenceRequest{Name: "deleted-" + tag})))

@@ -227,6 +227,50 @@ func TestRefusalsOfSequences(t *testing.T) {
 	}
 }
 
+// The token of a block is a place in the log, which is easy to guess.
+func TestBlocksAreReturnedByTheirKeyOnly(t *testing.T) {
+	t.Parallel()
+	n := leader(t, startCluster(t, 1))
+	n.createSequence(relaxed("s"))
+	key, other := []byte("key of the block"), []byte("key of a strange")
+	allocate := func(key []byte, id string) (*snowraftv1.Block, error) {
+		resp, err := n.sequences.AllocateBlock(t.Context(), &snowraftv1.AllocateBlockRequest{Sequence: "s", Count: 100, ReturnKey: key, RequestId: id})
+		return resp.GetBlock(), err
+	}
+	giveBack := func(b *snowraftv1.Block, key []byte) error {
+		return second(n.sequences.ReturnBlock(t.Context(), &snowraftv1.ReturnBlockRequest{Sequence: "s", Token: b.GetToken(), Unused: 50, ReturnKey: key}))
+	}
+	for _, c := range []struct {
+		key []byte
+		id  string
+	}{{key[1:], ""}, {append(key[:16:16], 0), ""}, {key, "r"}} {
+		if _, err := allocate(c.key, c.id); reason(err) != rpc.InvalidArgument {
+			t.Errorf("key of %d bytes, request ID %q: %v", len(c.key), c.id, err)
+		}
+	}
+	block, err := allocate(key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, keys := range map[string][][]byte{rpc.InvalidArgument: {nil, key[1:]}, rpc.NotLastBlock: {other}} {
+		for _, k := range keys {
+			if err := giveBack(block, k); reason(err) != want {
+				t.Errorf("returned with %q: %v, want %s", k, err, want)
+			}
+		}
+	}
+	if err := giveBack(block, key); err != nil {
+		t.Errorf("returned with its key: %v", err)
+	}
+	keyless, err := allocate(nil, "")
+	if err != nil || keyless.GetFirst() != block.GetFirst()+50 {
+		t.Errorf("the next block: %v, %v", keyless, err)
+	}
+	if err := giveBack(keyless, key); reason(err) != rpc.NotLastBlock {
+		t.Errorf("returned a block without a key: %v", err)
+	}
+}
+
 // A relaxed sequence that needs a block waits for a leader, and says so if there is none.
 func TestRelaxedNumbersWaitForTheNextLeader(t *testing.T) {
 	t.Parallel()

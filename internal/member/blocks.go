@@ -17,17 +17,28 @@ import (
 // AllocateBlock grants the next numbers of a relaxed sequence; only the leader can. Whoever asks for
 // more than the sequence's blocks have, or one call may want, gets a block of that size: nobody uses a
 // sequence up in one call.
-func (m *Member) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
-	return m.AllocateBlockOnce(ctx, name, count, "")
+func (m *Member) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
+	return m.allocateRelaxed(ctx, name, count, blockOf{keyHash: hashOf(key)})
 }
 
-// AllocateBlockOnce is AllocateBlock, with the same answer when it is repeated with the same
-// request ID, if that is not empty; then asking for too many is refused.
+// AllocateBlockOnce is AllocateBlock of a block that can't be returned, with the same answer when it is repeated with
+// the same request ID, if that is not empty; then asking for too many is refused.
 func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint64, requestID string) (allocator.Block, error) {
+	return m.allocateRelaxed(ctx, name, count, blockOf{requestID: requestID})
+}
+
+// blockOf is what a block belongs to: a process that may return it, or a request that may be repeated; neither for
+// a block that is just granted.
+type blockOf struct {
+	keyHash   []byte
+	requestID string
+}
+
+func (m *Member) allocateRelaxed(ctx context.Context, name string, count uint64, of blockOf) (allocator.Block, error) {
 	if count == 0 {
 		return allocator.Block{}, fmt.Errorf("%w: a block of 0 numbers, expected at least 1", allocator.ErrInvalidArgument)
 	}
-	block, _, err := m.allocateBlock(ctx, name, count, requestID, func(d *definition) error {
+	block, _, err := m.allocateBlock(ctx, name, count, of, func(d *definition) error {
 		if d.strict {
 			return ErrStrict
 		}
@@ -46,7 +57,7 @@ type grantedBlock struct {
 // allocateBlock proposes a block. The sequence may change between looking at it and the commit:
 // then the state machine refuses, and it is looked at again. prepare, which may refuse, is called
 // after each look and before the proposal.
-func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, requestID string, prepare func(*definition) error) (allocator.Block, grantedBlock, error) {
+func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, of blockOf, prepare func(*definition) error) (allocator.Block, grantedBlock, error) {
 	for look := 1; ; look++ {
 		s, err := m.Sequence(ctx, name)
 		if err != nil {
@@ -60,18 +71,18 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 			return allocator.Block{}, grantedBlock{}, err
 		}
 		most := max(s.Spec.GetMaxBlock(), limits.Count)
-		if count > most && requestID != "" {
+		if count > most && of.requestID != "" {
 			return allocator.Block{}, grantedBlock{}, fmt.Errorf("%w: a block of %d numbers, expected at most %d", allocator.ErrInvalidArgument, count, most)
 		}
 		now := m.clock.Now().Wall
-		if d.reset != sequence.ResetNone || requestID != "" { // its period, or the time of the remembered answer, lasts
+		if d.reset != sequence.ResetNone || of.requestID != "" { // its period, or the time of the remembered answer, lasts
 			if now, err = m.comparedNow(); err != nil {
 				return allocator.Block{}, grantedBlock{}, err
 			}
 		}
 		result, err := m.propose(ctx, now, &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
 			Name: name, Count: min(count, most), Generation: s.Generation, Period: d.period(now),
-			RequestId: []byte(requestID), Whole: requestID != "",
+			RequestId: []byte(of.requestID), Whole: of.requestID != "", ReturnKeyHash: of.keyHash,
 		}}})
 		if lookAgain(err, look) {
 			continue
@@ -89,9 +100,9 @@ func (m *Member) allocateBlock(ctx context.Context, name string, count uint64, r
 	}
 }
 
-// ReturnBlock gives the unused end of a relaxed sequence's block back, if it is the last; only
-// the leader can.
-func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
+// ReturnBlock gives the unused end of a relaxed sequence's block back, if it is the last and was allocated with that
+// key; only the leader can.
+func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uint64, key allocator.ReturnKey) error {
 	c, err := m.Counter(ctx, name)
 	if err != nil {
 		return err
@@ -99,13 +110,13 @@ func (m *Member) ReturnBlock(ctx context.Context, name string, token, unused uin
 	if c.Strict() {
 		return ErrStrict
 	}
-	return m.returnBlock(ctx, name, token, unused, 0)
+	return m.returnBlock(ctx, name, token, unused, 0, key)
 }
 
 // returnBlock proposes a return that has an effect only in a leader term, if that is not 0.
-func (m *Member) returnBlock(ctx context.Context, name string, token, unused, term uint64) error {
+func (m *Member) returnBlock(ctx context.Context, name string, token, unused, term uint64, key allocator.ReturnKey) error {
 	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{
-		Name: name, Token: token, Unused: unused, Term: term,
+		Name: name, Token: token, Unused: unused, Term: term, ReturnKeyHash: hashOf(key),
 	}}})
 	if refusedFor(err, commandv1.Refusal_REFUSAL_NOT_LAST_BLOCK) {
 		return allocator.ErrNotLastBlock

@@ -9,6 +9,7 @@ import (
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
+	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
@@ -43,8 +44,11 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 		"observe": func(m *Member) error { _, err := m.ObserveClock(t.Context(), false); return err },
 		"reset":   func(m *Member) error { _, err := m.ObserveClock(t.Context(), true); return err },
 		"create":  func(m *Member) error { _, err := m.CreateSequence(t.Context(), daily, false); return err },
-		"period":  func(m *Member) error { _, err := m.AllocateBlock(t.Context(), "daily", 1); return err },
-		"answer":  func(m *Member) error { _, err := m.AllocateBlockOnce(t.Context(), "plain", 1, "r"); return err },
+		"period": func(m *Member) error {
+			_, err := m.AllocateBlock(t.Context(), "daily", 1, allocator.ReturnKey{})
+			return err
+		},
+		"answer": func(m *Member) error { _, err := m.AllocateBlockOnce(t.Context(), "plain", 1, "r"); return err },
 	}
 	fresh, wrong := stranger(m, 0), stranger(m, 36*time.Hour)
 	for name, do := range lasting {
@@ -52,7 +56,7 @@ func TestLastingTimesNeedAComparedClock(t *testing.T) {
 			t.Errorf("%s before the comparison: %v, want an ErrNoLeader that says what to do", name, err)
 		}
 	}
-	if _, err := wrong.AllocateBlock(t.Context(), "plain", 1); err != nil {
+	if _, err := wrong.AllocateBlock(t.Context(), "plain", 1, allocator.ReturnKey{}); err != nil {
 		t.Errorf("a block without a period: %v", err)
 	}
 	for _, m := range []*Member{fresh, wrong} {

@@ -74,7 +74,7 @@ func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.
 		first = max(s.Spec.GetMinBlock(), min(usual, s.Spec.GetMaxBlock()))
 	}
 	return allocator.OpenSequence(allocator.SequenceConfig{
-		Name: name, Granter: g, Clock: m.clock.Now,
+		Name: name, Granter: g, Key: m.key, Clock: m.clock.Now,
 		Revision:   m.fsm.SequenceRevision(),
 		Current:    func() (uint64, int32, bool) { return m.fsm.SequenceStamp(name) },
 		FirstBlock: first,

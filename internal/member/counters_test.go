@@ -140,11 +140,11 @@ func TestBlocksOfStrictSequencesAreTheLeaders(t *testing.T) {
 	if _, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.AllocateBlock(t.Context(), "s", 1); !errors.Is(err, ErrStrict) {
+	if _, err := m.AllocateBlock(t.Context(), "s", 1, allocator.ReturnKey{}); !errors.Is(err, ErrStrict) {
 		t.Errorf("a block: %v", err)
 	}
 	for token := range uint64(50) {
-		if err := m.ReturnBlock(t.Context(), "s", token, 1); !errors.Is(err, ErrStrict) {
+		if err := m.ReturnBlock(t.Context(), "s", token, 1, allocator.ReturnKey{}); !errors.Is(err, ErrStrict) {
 			t.Fatalf("returned: %v", err)
 		}
 	}
@@ -161,7 +161,7 @@ func TestBlocksAreBounded(t *testing.T) {
 		}
 		want := max(most, limits.Count)
 		for _, count := range []uint64{want + 1, 1 << 63, math.MaxUint64} {
-			if b, err := m.AllocateBlock(t.Context(), name, count); err != nil || b.Count != want {
+			if b, err := m.AllocateBlock(t.Context(), name, count, allocator.ReturnKey{}); err != nil || b.Count != want {
 				t.Errorf("%s, asked for %d: %d, %v", name, count, b.Count, err)
 			}
 			if b, err := m.AllocateBlockOnce(t.Context(), name, count, "r"); !errors.Is(err, allocator.ErrInvalidArgument) {
@@ -171,7 +171,7 @@ func TestBlocksAreBounded(t *testing.T) {
 		if b, err := m.AllocateBlockOnce(t.Context(), name, want, "r"); err != nil || b.Count != want {
 			t.Errorf("%s, asked for %d once: %d, %v", name, want, b.Count, err)
 		}
-		if _, err := m.AllocateBlock(t.Context(), name, 0); !errors.Is(err, allocator.ErrInvalidArgument) {
+		if _, err := m.AllocateBlock(t.Context(), name, 0, allocator.ReturnKey{}); !errors.Is(err, allocator.ErrInvalidArgument) {
 			t.Error(err)
 		}
 	}

@@ -54,18 +54,18 @@ func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseReq
 // an election is under way.
 var ErrNoLeader = errors.New("no leader: election in progress, quorum lost, or this member has not joined a cluster")
 
-func (g leaderGranter) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
+func (g leaderGranter) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Block{}, err
 	}
-	return l.AllocateBlock(ctx, name, count)
+	return l.AllocateBlock(ctx, name, count, key)
 }
 
-func (g leaderGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
+func (g leaderGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64, key allocator.ReturnKey) error {
 	l, err := g.m.leader()
 	if err != nil {
 		return err
 	}
-	return l.ReturnBlock(ctx, name, token, unused)
+	return l.ReturnBlock(ctx, name, token, unused, key)
 }

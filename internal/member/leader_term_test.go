@@ -89,7 +89,7 @@ func TestReturnOfAnEarlierTerm(t *testing.T) {
 	createStrict(t, m, "s")
 	past := newLeaderTerm(m)
 	past.term--
-	granted, err := past.sequence("s").AllocateBlock(t.Context(), "s", 10)
+	granted, err := past.sequence("s").AllocateBlock(t.Context(), "s", 10, allocator.ReturnKey{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestReturnOfAnEarlierTerm(t *testing.T) {
 	if err != nil || !ok || last != granted.First+9 {
 		t.Fatalf("LastAtLeader() = %d, %v, %v, want %d", last, ok, err, granted.First+9)
 	}
-	if err := past.sequence("s").ReturnBlock(t.Context(), "s", granted.Token, 10); !errors.Is(err, allocator.ErrNotLastBlock) {
+	if err := past.sequence("s").ReturnBlock(t.Context(), "s", granted.Token, 10, allocator.ReturnKey{}); !errors.Is(err, allocator.ErrNotLastBlock) {
 		t.Errorf("ReturnBlock() = %v, want ErrNotLastBlock", err)
 	}
 	if n, err := m.NextAtLeader(t.Context(), "s", 1, ""); err != nil || n.First <= last {

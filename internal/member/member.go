@@ -54,6 +54,7 @@ type Member struct {
 	node   *cluster.Node
 	clock  *clock.Watch
 	nonce  allocator.Nonce
+	key    allocator.ReturnKey // of this member's blocks
 	halt   haltLatch
 	opened chan struct{} // closed once node is set
 
@@ -80,8 +81,10 @@ func Open(cfg Config) (*Member, error) {
 	m := &Member{cfg: cfg, logger: cfg.Logger, opened: make(chan struct{}), asking: make(chan struct{}, maxAsking)}
 	m.byName.Store(&map[string]*allocator.Issuer{})
 	m.counters.byName = make(map[string]*counter)
-	if _, err := rand.Read(m.nonce[:]); err != nil {
-		return nil, err
+	for _, secret := range [][]byte{m.nonce[:], m.key[:]} {
+		if _, err := rand.Read(secret); err != nil {
+			return nil, err
+		}
 	}
 	m.fsm = fsm.New(fsm.Options{Supported: cfg.Supported, Halt: m.halt.set})
 	m.clock = clock.NewWatch(cfg.Clock, m.fsm.Observed(), clockLimits(m.fsm.ConfigValue()))

@@ -74,7 +74,7 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	// What is left in memory comes before the numbers of this request, so it can't be issued
 	// after them; if it can't be returned either, it is skipped.
 	_ = s.numbers.Return(ctx)
-	block, granted, err := s.lt.m.allocateBlock(ctx, s.name, count, requestID, s.look)
+	block, granted, err := s.lt.m.allocateBlock(ctx, s.name, count, blockOf{requestID: requestID}, s.look)
 	if err != nil {
 		return Numbering{}, err
 	}
@@ -118,13 +118,13 @@ func (s *strictSequence) look(*definition) error {
 }
 
 // AllocateBlock implements allocator.BlockGranter.
-func (s *strictSequence) AllocateBlock(ctx context.Context, _ string, count uint64) (allocator.Block, error) {
-	block, _, err := s.lt.m.allocateBlock(ctx, s.name, count, "", s.look)
+func (s *strictSequence) AllocateBlock(ctx context.Context, _ string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
+	block, _, err := s.lt.m.allocateBlock(ctx, s.name, count, blockOf{keyHash: hashOf(key)}, s.look)
 	return block, err
 }
 
 // ReturnBlock implements allocator.BlockGranter.
-func (s *strictSequence) ReturnBlock(ctx context.Context, _ string, token, unused uint64) error {
+func (s *strictSequence) ReturnBlock(ctx context.Context, _ string, token, unused uint64, key allocator.ReturnKey) error {
 	// A later term counts all of the block as issued, and this one may end before the log has the command.
-	return s.lt.m.returnBlock(ctx, s.name, token, unused, s.lt.term)
+	return s.lt.m.returnBlock(ctx, s.name, token, unused, s.lt.term, key)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // AllocateBlock implements allocator.BlockGranter.
-func (g MemberGranter) AllocateBlock(ctx context.Context, name string, count uint64) (allocator.Block, error) {
-	resp, err := g.Sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: name, Count: count})
+func (g MemberGranter) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
+	resp, err := g.Sequences.AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: name, Count: count, ReturnKey: key[:]})
 	if err != nil {
 		return allocator.Block{}, named(err)
 	}
@@ -33,8 +33,8 @@ func (g MemberGranter) AllocateBlock(ctx context.Context, name string, count uin
 }
 
 // ReturnBlock implements allocator.BlockGranter.
-func (g MemberGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64) error {
-	_, err := g.Sequences.ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: name, Token: token, Unused: unused})
+func (g MemberGranter) ReturnBlock(ctx context.Context, name string, token, unused uint64, key allocator.ReturnKey) error {
+	_, err := g.Sequences.ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: name, Token: token, Unused: unused, ReturnKey: key[:]})
 	return named(err)
 }
 

@@ -153,7 +153,7 @@ var reasons = []Reason{
 		"`AllocateBlock`, `ReturnBlock`: the leader issues the numbers of a strict sequence, and grants no blocks of it.",
 		"Request numbers with `NextNumbers`."},
 	{NotLastBlock, codes.FailedPrecondition, RepeatNo, 0, "",
-		"`ReturnBlock`: another block was granted since.",
+		"`ReturnBlock`: another block was granted since, this block was returned, or the return key is not that of the block.",
 		"Do nothing: the end of the block is a gap."},
 
 	{Unauthenticated, codes.Unauthenticated, RepeatNo, 0, "NOAUTH",

@@ -127,15 +127,15 @@ func (a *apiPort) ReleaseWorker(ctx context.Context, r allocator.ReleaseRequest)
 	return err
 }
 
-func (a *apiPort) AllocateBlock(ctx context.Context, sequence string, count uint64) (allocator.Block, error) {
+func (a *apiPort) AllocateBlock(ctx context.Context, sequence string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	return call(ctx, a, func(ctx context.Context, m *member.Member) (allocator.Block, error) {
-		return m.AllocateBlock(ctx, sequence, count)
+		return m.AllocateBlock(ctx, sequence, count, key)
 	})
 }
 
-func (a *apiPort) ReturnBlock(ctx context.Context, sequence string, token, unused uint64) error {
+func (a *apiPort) ReturnBlock(ctx context.Context, sequence string, token, unused uint64, key allocator.ReturnKey) error {
 	_, err := call(ctx, a, func(ctx context.Context, m *member.Member) (struct{}, error) {
-		return struct{}{}, m.ReturnBlock(ctx, sequence, token, unused)
+		return struct{}{}, m.ReturnBlock(ctx, sequence, token, unused, key)
 	})
 	return err
 }

@@ -1,6 +1,8 @@
 package check
 
 import (
+	"bytes"
+
 	"github.com/hashicorp/raft"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
@@ -29,15 +31,23 @@ func (w *world) mustDo(now int64, cmd *commandv1.Command) fsm.Result {
 	return r
 }
 
+// worldKey is the hash of the return key of a block; the block of a request with an ID has none.
+func worldKey(request string) []byte {
+	if request != "" {
+		return nil
+	}
+	return bytes.Repeat([]byte("k"), 32)
+}
+
 func (w *world) allocate(generation, count uint64, period int32, request string) fsm.Result {
 	return w.do(worldEpoch, &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
-		Name: "s", Count: count, Generation: generation, Period: period, RequestId: []byte(request),
+		Name: "s", Count: count, Generation: generation, Period: period, RequestId: []byte(request), ReturnKeyHash: worldKey(request),
 	}}})
 }
 
 func (w *world) giveBack(token, unused uint64) fsm.Result {
 	return w.do(worldEpoch, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{
-		Name: "s", Token: token, Unused: unused,
+		Name: "s", Token: token, Unused: unused, ReturnKeyHash: worldKey(""),
 	}}})
 }
 

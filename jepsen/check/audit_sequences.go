@@ -1,6 +1,7 @@
 package check
 
 import (
+	"bytes"
 	"math/bits"
 	"slices"
 
@@ -45,6 +46,7 @@ type lastBlock struct {
 	first     int64
 	count     uint64
 	increment int64
+	keyHash   []byte
 }
 
 func newSequenceModel(v *Verdict) *sequenceModel {
@@ -130,8 +132,8 @@ func (m *sequenceModel) allocate(e *raftlog.Applied, c *commandv1.AllocateBlock)
 	if other, overlaps := q.add(block, b.Increment); overlaps {
 		wrong("numbers between %d and %d were granted already in this period", other.low, other.high)
 	}
-	q.last = lastBlock{e.Index, b.First, b.Count, b.Increment}
-	if len(c.GetRequestId()) > 0 {
+	q.last = lastBlock{e.Index, b.First, b.Count, b.Increment, c.GetReturnKeyHash()}
+	if len(c.GetRequestId()) > 0 || len(c.GetReturnKeyHash()) == 0 {
 		q.last = lastBlock{}
 	}
 }
@@ -185,7 +187,8 @@ func apart(low, high, step int64) bool { return uint64(high)-uint64(low) == uint
 // giveBack checks that the numbers are the end of the last block, and notes that they are free.
 func (m *sequenceModel) giveBack(e *raftlog.Applied, c *commandv1.ReturnBlock) {
 	q := m.byName[c.GetName()]
-	if q == nil || q.last.token == 0 || q.last.token != c.GetToken() || c.GetUnused() == 0 || c.GetUnused() > q.last.count {
+	claimed := q != nil && q.last.token != 0 && q.last.token == c.GetToken() && bytes.Equal(q.last.keyHash, c.GetReturnKeyHash())
+	if !claimed || c.GetUnused() == 0 || c.GetUnused() > q.last.count {
 		m.v.fail("index %d takes %d numbers of sequence %q back under token %d, which are not the end of its last block", e.Index,
 			c.GetUnused(), c.GetName(), c.GetToken())
 		return

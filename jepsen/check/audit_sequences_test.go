@@ -16,12 +16,12 @@ func TestBlocksThatBreakARule(t *testing.T) {
 	type add func(cmd *commandv1.Command, block fsm.BlockGrant)
 	allocate := func(b fsm.BlockGrant, request string) (*commandv1.Command, fsm.BlockGrant) {
 		return &commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
-			Name: "s", Count: 10, RequestId: []byte(request),
+			Name: "s", Count: 10, RequestId: []byte(request), ReturnKeyHash: worldKey(request),
 		}}}, b
 	}
 	giveBack := func(token, unused uint64) (*commandv1.Command, fsm.BlockGrant) {
 		return &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{
-			Name: "s", Token: token, Unused: unused,
+			Name: "s", Token: token, Unused: unused, ReturnKeyHash: worldKey(""),
 		}}}, fsm.BlockGrant{}
 	}
 	update := func(force bool) (*commandv1.Command, fsm.BlockGrant) {
@@ -58,6 +58,11 @@ func TestBlocksThatBreakARule(t *testing.T) {
 		"returned twice":    {func(a add) { a(giveBack(2, 1)); a(giveBack(2, 1)) }, "not the end of its last block"},
 		"too much returned": {func(a add) { a(giveBack(2, 11)) }, "not the end of its last block"},
 		"another returned":  {func(a add) { a(giveBack(1, 1)) }, "not the end of its last block"},
+		"another's key": {func(a add) {
+			cmd, none := giveBack(2, 1)
+			cmd.GetReturnBlock().ReturnKeyHash = worldNonce(1)
+			a(cmd, none)
+		}, "not the end of its last block"},
 		"an answer repeated": {func(a add) {
 			g := granted
 			g.First = 120

@@ -53,9 +53,15 @@ func TestGrants(t *testing.T) {
 			Layout: "tiny", Token: 2, NonceHash: nonce, UntilTick: until, WindowMs: 1000, ExtensionId: id,
 		}}}
 	}
+	key := func(request string) []byte {
+		if request != "" {
+			return nil
+		}
+		return nonce
+	}
 	allocate := func(request string) *commandv1.Command {
 		return &commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{
-			Name: "s", Count: 10, Generation: 10, RequestId: []byte(request),
+			Name: "s", Count: 10, Generation: 10, RequestId: []byte(request), ReturnKeyHash: key(request),
 		}}}
 	}
 	logs := commands(t,
@@ -72,7 +78,7 @@ func TestGrants(t *testing.T) {
 		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_RaiseVersion{RaiseVersion: &commandv1.RaiseVersion{Version: 2}}},       // 9
 		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: spec}}}, // 10
 		allocate(""), // 11
-		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{Name: "s", Token: 11, Unused: 4}}}, // 12
+		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_ReturnBlock{ReturnBlock: &commandv1.ReturnBlock{Name: "s", Token: 11, Unused: 4, ReturnKeyHash: nonce}}}, // 12
 		allocate("id"), // 13
 		allocate("id"), // 14
 		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_Checkpoint{Checkpoint: &commandv1.Checkpoint{}}},                               // 15

@@ -4,6 +4,7 @@ package workload
 
 import (
 	"context"
+	cryptorand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
 	"sync"
@@ -128,6 +129,11 @@ func (c *client) end(ctx context.Context, key string, blocks *product.Blocks) {
 // may be returned: its operation is of the beginning only, as others get the end then.
 func (c numberer) block(ctx context.Context, key, id string) {
 	count := 10 + rand.Uint32N(90)
+	var secret []byte // of this block
+	if id == "" {
+		secret = make([]byte, 16)
+		_, _ = cryptorand.Read(secret) // never fails
+	}
 	var granted *snowraftv1.Block
 	var unused uint32
 	var op history.Op
@@ -139,7 +145,7 @@ func (c numberer) block(ctx context.Context, key, id string) {
 		}
 		op, _ = c.call(ctx, m, history.Op{Do: history.DoBlock, Key: key, Count: count, RequestID: id},
 			func(ctx context.Context, op *history.Op, opts ...grpc.CallOption) error {
-				resp, err := c.of[m].AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: key, Count: uint64(count), RequestId: id}, opts...)
+				resp, err := c.of[m].AllocateBlock(ctx, &snowraftv1.AllocateBlockRequest{Sequence: key, Count: uint64(count), RequestId: id, ReturnKey: secret}, opts...)
 				if err != nil {
 					return err
 				}
@@ -160,7 +166,7 @@ func (c numberer) block(ctx context.Context, key, id string) {
 	}
 	_, _ = c.call(ctx, m, history.Op{Do: history.DoReturn, Key: key, Count: unused}, // it is written down
 		func(ctx context.Context, _ *history.Op, opts ...grpc.CallOption) error {
-			_, err := c.of[m].ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: key, Token: granted.GetToken(), Unused: uint64(unused)}, opts...)
+			_, err := c.of[m].ReturnBlock(ctx, &snowraftv1.ReturnBlockRequest{Sequence: key, Token: granted.GetToken(), Unused: uint64(unused), ReturnKey: secret}, opts...)
 			return err
 		})
 }

@@ -2,9 +2,11 @@ package api
 
 import (
 	"context"
+	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -141,15 +143,41 @@ func (q sequences) AllocateBlock(ctx context.Context, req *snowraftv1.AllocateBl
 	if err := issue.CheckRequestID(req.GetRequestId()); err != nil {
 		return nil, err
 	}
-	block, err := q.Member.AllocateBlockOnce(ctx, req.GetSequence(), req.GetCount(), req.GetRequestId())
+	block, err := q.allocate(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	return &snowraftv1.AllocateBlockResponse{Block: rpc.Block(block)}, nil
 }
 
+func (q sequences) allocate(ctx context.Context, req *snowraftv1.AllocateBlockRequest) (allocator.Block, error) {
+	if len(req.GetReturnKey()) == 0 {
+		return q.Member.AllocateBlockOnce(ctx, req.GetSequence(), req.GetCount(), req.GetRequestId())
+	}
+	if req.GetRequestId() != "" {
+		return allocator.Block{}, wire.Invalid("return_key: cannot be combined with request_id, because such a block cannot be returned")
+	}
+	key, err := returnKeyOf(req.GetReturnKey())
+	if err != nil {
+		return allocator.Block{}, err
+	}
+	return q.Member.AllocateBlock(ctx, req.GetSequence(), req.GetCount(), key)
+}
+
+func returnKeyOf(b []byte) (key allocator.ReturnKey, err error) {
+	if len(b) != len(key) {
+		return key, wire.Invalid(fmt.Sprintf("return_key of %d bytes: expected %d random bytes", len(b), len(key)))
+	}
+	copy(key[:], b)
+	return key, nil
+}
+
 func (q sequences) ReturnBlock(ctx context.Context, req *snowraftv1.ReturnBlockRequest) (*snowraftv1.ReturnBlockResponse, error) {
-	if err := q.Member.ReturnBlock(ctx, req.GetSequence(), req.GetToken(), req.GetUnused()); err != nil {
+	key, err := returnKeyOf(req.GetReturnKey())
+	if err != nil {
+		return nil, err
+	}
+	if err := q.Member.ReturnBlock(ctx, req.GetSequence(), req.GetToken(), req.GetUnused(), key); err != nil {
 		return nil, err
 	}
 	return &snowraftv1.ReturnBlockResponse{}, nil

@@ -386,7 +386,7 @@ const (
 	Refusal_REFUSAL_GENERATION_MISMATCH Refusal = 13
 	// Numbers that were granted before would be granted again; only when forced.
 	Refusal_REFUSAL_WOULD_REPEAT Refusal = 14
-	// Another block was granted since, or this one was returned already.
+	// Another block was granted since, this one was returned already, or the return key is another.
 	Refusal_REFUSAL_NOT_LAST_BLOCK Refusal = 15
 	// There is no room now; time makes some.
 	Refusal_REFUSAL_OVERLOADED Refusal = 16
@@ -2037,7 +2037,9 @@ type AllocateBlock struct {
 	// When not empty: a repetition gets the same block, which can't be returned.
 	RequestId []byte `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Refuse rather than grant fewer.
-	Whole         bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
+	Whole bool `protobuf:"varint,6,opt,name=whole,proto3" json:"whole,omitempty"`
+	// The SHA-256 of the key that ReturnBlock has to know, 32 bytes; empty if the block is not going to be returned.
+	ReturnKeyHash []byte `protobuf:"bytes,7,opt,name=return_key_hash,json=returnKeyHash,proto3" json:"return_key_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2114,6 +2116,13 @@ func (x *AllocateBlock) GetWhole() bool {
 	return false
 }
 
+func (x *AllocateBlock) GetReturnKeyHash() []byte {
+	if x != nil {
+		return x.ReturnKeyHash
+	}
+	return nil
+}
+
 // ReturnBlock gives the end of a sequence's last block back.
 type ReturnBlock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2124,7 +2133,9 @@ type ReturnBlock struct {
 	Unused uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
 	// The leader term in which the block was granted and the log must have this command: later leaders
 	// count all of the block as issued. 0 for a block of a relaxed sequence.
-	Term          uint64 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
+	Term uint64 `protobuf:"varint,4,opt,name=term,proto3" json:"term,omitempty"`
+	// The SHA-256 of the key that the block was asked for with.
+	ReturnKeyHash []byte `protobuf:"bytes,5,opt,name=return_key_hash,json=returnKeyHash,proto3" json:"return_key_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2185,6 +2196,13 @@ func (x *ReturnBlock) GetTerm() uint64 {
 		return x.Term
 	}
 	return 0
+}
+
+func (x *ReturnBlock) GetReturnKeyHash() []byte {
+	if x != nil {
+		return x.ReturnKeyHash
+	}
+	return nil
 }
 
 // CreateToken adds an API token, whose ID is the index of the command. Repeating it changes nothing.
@@ -2543,7 +2561,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x02 \x01(\x04R\n" +
-	"generation\"\xa6\x01\n" +
+	"generation\"\xce\x01\n" +
 	"\rAllocateBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x1e\n" +
@@ -2553,12 +2571,14 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x06period\x18\x04 \x01(\x05R\x06period\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x05 \x01(\fR\trequestId\x12\x14\n" +
-	"\x05whole\x18\x06 \x01(\bR\x05whole\"c\n" +
+	"\x05whole\x18\x06 \x01(\bR\x05whole\x12&\n" +
+	"\x0freturn_key_hash\x18\a \x01(\fR\rreturnKeyHash\"\x8b\x01\n" +
 	"\vReturnBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
 	"\x06unused\x18\x03 \x01(\x04R\x06unused\x12\x12\n" +
-	"\x04term\x18\x04 \x01(\x04R\x04term\"\x9b\x01\n" +
+	"\x04term\x18\x04 \x01(\x04R\x04term\x12&\n" +
+	"\x0freturn_key_hash\x18\x05 \x01(\fR\rreturnKeyHash\"\x9b\x01\n" +
 	"\vCreateToken\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04hash\x18\x02 \x01(\fR\x04hash\x12\x16\n" +

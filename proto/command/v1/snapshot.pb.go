@@ -736,8 +736,10 @@ type SnapshotSequence struct {
 	LastFrom  uint64 `protobuf:"varint,9,opt,name=last_from,json=lastFrom,proto3" json:"last_from,omitempty"`
 	LastToken uint64 `protobuf:"varint,10,opt,name=last_token,json=lastToken,proto3" json:"last_token,omitempty"`
 	// The lowest and the highest number ever granted in the period; absent before the first.
-	Low           *int64 `protobuf:"varint,11,opt,name=low,proto3,oneof" json:"low,omitempty"`
-	High          *int64 `protobuf:"varint,12,opt,name=high,proto3,oneof" json:"high,omitempty"`
+	Low  *int64 `protobuf:"varint,11,opt,name=low,proto3,oneof" json:"low,omitempty"`
+	High *int64 `protobuf:"varint,12,opt,name=high,proto3,oneof" json:"high,omitempty"`
+	// The return_key_hash of the last block; empty when it can't be returned.
+	LastKeyHash   []byte `protobuf:"bytes,13,opt,name=last_key_hash,json=lastKeyHash,proto3" json:"last_key_hash,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -854,6 +856,13 @@ func (x *SnapshotSequence) GetHigh() int64 {
 		return *x.High
 	}
 	return 0
+}
+
+func (x *SnapshotSequence) GetLastKeyHash() []byte {
+	if x != nil {
+		return x.LastKeyHash
+	}
+	return nil
 }
 
 // SnapshotAnswer is how a request with an ID was answered, oldest first.
@@ -1086,7 +1095,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\rexpires_at_ms\x18\b \x01(\x03R\vexpiresAtMs\x12\x12\n" +
 	"\x04rate\x18\t \x01(\x04R\x04rate\x12\x14\n" +
 	"\x05burst\x18\n" +
-	" \x01(\x04R\x05burst\"\x83\x03\n" +
+	" \x01(\x04R\x05burst\"\xa7\x03\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -1103,7 +1112,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"last_token\x18\n" +
 	" \x01(\x04R\tlastToken\x12\x15\n" +
 	"\x03low\x18\v \x01(\x03H\x00R\x03low\x88\x01\x01\x12\x17\n" +
-	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01B\x06\n" +
+	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01\x12\"\n" +
+	"\rlast_key_hash\x18\r \x01(\fR\vlastKeyHashB\x06\n" +
 	"\x04_lowB\a\n" +
 	"\x05_high\"\x91\x02\n" +
 	"\x0eSnapshotAnswer\x12\x1a\n" +

@@ -1280,7 +1280,10 @@ type AllocateBlockRequest struct {
 	Count uint64 `protobuf:"varint,2,opt,name=count,proto3" json:"count,omitempty"`
 	// When not empty, 1 to 64 bytes: a repetition of the request within 10 minutes gets the same
 	// block. Such a block is no longer than count, is granted whole or not at all, and can't be returned.
-	RequestId     string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,3,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// A secret of the process, 16 random bytes, that ReturnBlock takes; not with request_id. The cluster keeps its SHA-256
+	// only. A block without a key can't be returned.
+	ReturnKey     []byte `protobuf:"bytes,4,opt,name=return_key,json=returnKey,proto3" json:"return_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1334,6 +1337,13 @@ func (x *AllocateBlockRequest) GetRequestId() string {
 		return x.RequestId
 	}
 	return ""
+}
+
+func (x *AllocateBlockRequest) GetReturnKey() []byte {
+	if x != nil {
+		return x.ReturnKey
+	}
+	return nil
 }
 
 type AllocateBlockResponse struct {
@@ -1507,7 +1517,9 @@ type ReturnBlockRequest struct {
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	Token    uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
 	// How many numbers at the block's end were not issued.
-	Unused        uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
+	Unused uint64 `protobuf:"varint,3,opt,name=unused,proto3" json:"unused,omitempty"`
+	// The return_key of the request for the block.
+	ReturnKey     []byte `protobuf:"bytes,4,opt,name=return_key,json=returnKey,proto3" json:"return_key,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1561,6 +1573,13 @@ func (x *ReturnBlockRequest) GetUnused() uint64 {
 		return x.Unused
 	}
 	return 0
+}
+
+func (x *ReturnBlockRequest) GetReturnKey() []byte {
+	if x != nil {
+		return x.ReturnKey
+	}
+	return nil
 }
 
 type ReturnBlockResponse struct {
@@ -1698,12 +1717,14 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\"3\n" +
 	"\x0fGetLastResponse\x12\x17\n" +
 	"\x04last\x18\x01 \x01(\x03H\x00R\x04last\x88\x01\x01B\a\n" +
-	"\x05_last\"g\n" +
+	"\x05_last\"\x86\x01\n" +
 	"\x14AllocateBlockRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\x04R\x05count\x12\x1d\n" +
 	"\n" +
-	"request_id\x18\x03 \x01(\tR\trequestId\"A\n" +
+	"request_id\x18\x03 \x01(\tR\trequestId\x12\x1d\n" +
+	"\n" +
+	"return_key\x18\x04 \x01(\fR\treturnKey\"A\n" +
 	"\x15AllocateBlockResponse\x12(\n" +
 	"\x05block\x18\x01 \x01(\v2\x12.snowraft.v1.BlockR\x05block\"\xb0\x02\n" +
 	"\x05Block\x12\x14\n" +
@@ -1719,11 +1740,13 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x11block_duration_ms\x18\b \x01(\x03R\x0fblockDurationMs\x12\x1b\n" +
 	"\tmin_block\x18\t \x01(\x04R\bminBlock\x12\x1b\n" +
 	"\tmax_block\x18\n" +
-	" \x01(\x04R\bmaxBlock\"^\n" +
+	" \x01(\x04R\bmaxBlock\"}\n" +
 	"\x12ReturnBlockRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
-	"\x06unused\x18\x03 \x01(\x04R\x06unused\"\x15\n" +
+	"\x06unused\x18\x03 \x01(\x04R\x06unused\x12\x1d\n" +
+	"\n" +
+	"return_key\x18\x04 \x01(\fR\treturnKey\"\x15\n" +
 	"\x13ReturnBlockResponse*b\n" +
 	"\fSequenceMode\x12\x1d\n" +
 	"\x19SEQUENCE_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
