@@ -28,6 +28,7 @@ var sections = []struct{ dir, title string }{
 	{"cluster", "The node"},
 	{"cluster/screen", "Hostile bytes"},
 	{"internal/places", "Connections"},
+	{"trust", "Trust"},
 	{"cluster/storage", "Disk"},
 	{"internal/route", "Calls of the leader"},
 	{"server", "Requests between members"},
