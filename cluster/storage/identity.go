@@ -99,6 +99,15 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 	return id, nil
 }
 
+// Used reports whether a member has started with the directory before. It opens and locks nothing.
+func Used(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, identityFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 func (id *Identity) path() string { return filepath.Join(id.dir, identityFile) }
 
 // Node returns the node's ID, a UUID.

@@ -115,6 +115,9 @@ func (m *Member) args() []string {
 		"--api-addr", m.Address(PortAPI), "--http-addr", m.Address(PortHTTP), "--raft-addr", m.Address(PortRaft),
 		"--gossip-addr", m.Address(PortGossip), "--redis-addr", m.Address(PortRedis),
 	}
+	if !slices.Contains(m.lab.cfg.Flags, "--secret-file") {
+		args = append(args, "--insecure")
+	}
 	if m.alone {
 		return args
 	}

@@ -30,15 +30,15 @@ type Access struct {
 
 // AddAccessFlags adds the flags of an Access to a client command.
 func AddAccessFlags(cmd *cobra.Command) {
-	AddTokenFlags(cmd, "Connection")
+	AddTokenFlags(cmd, "Connection", "API token; prefer the variable, because other users see command lines")
 	AddSetting(cmd, "Connection", secretFlag, FileValue(new(string)), "secret file of the cluster, which makes this command an admin")
 	instead(cmd, secretFlag, tokenFlag)
 	instead(cmd, tokenFlag, secretFlag)
 }
 
 // AddTokenFlags adds the flags of an Access by token.
-func AddTokenFlags(cmd *cobra.Command, group string) {
-	AddSetting(cmd, group, tokenFlag, tokenValue(), "API token; prefer the variable, because other users see command lines")
+func AddTokenFlags(cmd *cobra.Command, group, help string) {
+	AddSetting(cmd, group, tokenFlag, tokenValue(), help)
 	AddSetting(cmd, group, caFlag, FileValue(new(string)), "PEM file with CAs to verify members by, instead of the pin in the token")
 }
 
@@ -67,7 +67,7 @@ func (a Access) TLS() (t trust.ClientTLS, err error) {
 	}
 	if a.SecretFile != "" {
 		if t.Keys, err = trust.OpenKeys(a.SecretFile); err != nil {
-			return t, Usagef("--%s: %v", secretFlag, err)
+			return t, Usagef("%v", err)
 		}
 	}
 	return t, nil

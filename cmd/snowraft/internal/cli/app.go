@@ -23,6 +23,8 @@ type App struct {
 	// Signals starts to deliver SIGINT and SIGTERM; commands that don't ask for
 	// them are ended by them, as any program is.
 	Signals func() (arrived <-chan os.Signal, stop func())
+	// Hangups starts to deliver SIGHUP, for processes that read files again; it ends others.
+	Hangups func() (arrived <-chan os.Signal, stop func())
 	Version string // of this program
 	// JSONErrors makes Exit print errors as JSON.
 	JSONErrors bool
@@ -36,6 +38,7 @@ func System(version string) *App {
 		Env:     os.Getenv,
 		Now:     time.Now,
 		Signals: processSignals,
+		Hangups: hangups,
 		Version: version,
 	}
 }
@@ -71,5 +74,11 @@ func (a *App) Interruptible(ctx context.Context) (context.Context, <-chan os.Sig
 func processSignals() (<-chan os.Signal, func()) {
 	arrived := make(chan os.Signal, 2) // the first asks to stop, the second to stop at once
 	signal.Notify(arrived, os.Interrupt, syscall.SIGTERM)
+	return arrived, func() { signal.Stop(arrived) }
+}
+
+func hangups() (<-chan os.Signal, func()) {
+	arrived := make(chan os.Signal, 1)
+	signal.Notify(arrived, syscall.SIGHUP)
 	return arrived, func() { signal.Stop(arrived) }
 }

@@ -41,13 +41,14 @@ var listeners = []struct {
 // config is a member's configuration with what the command itself needs.
 type config struct {
 	server.Config
+	guard
 	configPath          string
 	logLevel, logFormat string
 }
 
 // memberDefaults is what a member is without any setting.
 func memberDefaults() server.Config {
-	return server.Config{Lanes: 1}
+	return server.Config{Lanes: 1, ClientTLS: true}
 }
 
 func addFlags(cmd *cobra.Command, c *config) {
@@ -57,11 +58,13 @@ func addFlags(cmd *cobra.Command, c *config) {
 
 	cli.AddSetting(cmd, "Member", "name", cli.TextValue(&c.Name, "NAME"), "human-readable name of this member (default: hostname)")
 	cli.AddSetting(cmd, "Member", "data-dir", cli.TextValue(&c.DataDir, "DIR"), "directory for identity, log and snapshots; created if missing")
-	cli.AddSetting(cmd, "Member", configFlag, cli.TextValue(&c.configPath, "FILE"), "YAML file with settings; its keys are the names of these flags")
+	cli.AddSetting(cmd, "Member", configFlag, cli.FileValue(&c.configPath), "YAML file with settings; its keys are the names of these flags")
 
 	addNetworkFlags(cmd, &c.Config, false)
 	cli.AddSetting(cmd, "Network", "advertise-host", cli.HostValue(&c.AdvertiseHost),
 		"host name or IP address that others reach this member at; addresses that are not set then listen on all interfaces")
+
+	addGuardFlags(cmd, c)
 
 	cli.AddSetting(cmd, "Cluster", "join", cli.AddressesValue(&c.Join, "10.0.0.1:7703,10.0.0.2:7703"), "gossip addresses of other members")
 	cli.AddSetting(cmd, "Cluster", "bootstrap-expect", oddValue(&c.BootstrapExpect),

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // readyPoll is how often a starting member is asked whether it is ready.
@@ -80,7 +81,21 @@ func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string) error {
 
 // serve runs a member until a signal arrives or the member ends by itself.
 func (h *Host) serve(ctx context.Context, cfg config) error {
+	if err := cfg.openGuard(); err != nil {
+		return err
+	}
+	warn, err := cfg.admit()
+	if err != nil {
+		return err
+	}
 	return h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
+		if warn {
+			cfg.Logger.Warn("member open to anyone on the network; set --secret-file, or --insecure to allow that")
+		}
+		h.watch(ctx, &cfg)
+		if cfg.audit != nil {
+			cfg.AuditLog = trust.NewAuditLog(cfg.audit, cfg.Logger)
+		}
 		m, err := h.open(ctx, cfg.Config)
 		if err != nil {
 			return started{}, err

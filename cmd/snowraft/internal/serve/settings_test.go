@@ -55,6 +55,12 @@ var settings = []struct {
 	{"gossip-addr", [3]string{"a:1", "b:1", "c:1"}, func(c config) any { return c.GossipAddr }, [4]any{"127.0.0.1:7703", "a:1", "b:1", "c:1"}},
 	{"redis-addr", [3]string{"a:1", "b:1", ""}, func(c config) any { return c.RedisAddr }, [4]any{"", "a:1", "b:1", ""}},
 	{"advertise-host", [3]string{"a", "10.0.0.1", "::1"}, func(c config) any { return c.AdvertiseHost }, [4]any{"", "a", "10.0.0.1", "::1"}},
+	{"secret-file", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.secretFile }, [4]any{"", "/a", "/b", "/c"}},
+	{"audit-log", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.auditLog }, [4]any{"", "/a", "/b", "/c"}},
+	{"client-tls", [3]string{"false", "true", "false"}, func(c config) any { return c.ClientTLS }, [4]any{true, false, true, false}},
+	{"tls-cert", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.certFile }, [4]any{"", "/a", "/b", "/c"}},
+	{"tls-key", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.keyFile }, [4]any{"", "/a", "/b", "/c"}},
+	{"insecure", [3]string{"true", "false", "true"}, func(c config) any { return c.insecure }, [4]any{false, true, false, true}},
 	{"join", [3]string{"a:1", "a:1,b:2", "c:3, d:4"}, func(c config) any { return c.Join }, [4]any{[]string(nil), []string{"a:1"}, []string{"a:1", "b:2"}, []string{"c:3", "d:4"}}},
 	{"bootstrap-expect", [3]string{"0", "3", "5"}, func(c config) any { return c.BootstrapExpect }, [4]any{1, 0, 3, 5}},
 	{"nonvoter", [3]string{"true", "false", "true"}, func(c config) any { return c.Nonvoter }, [4]any{false, true, false, true}},
@@ -159,7 +165,7 @@ func TestServePassesItsConfigOn(t *testing.T) {
 		got = cfg
 		return nil, errors.New("the data directory is not writable")
 	}
-	code := a.run(t.Context(), "serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3", "--redis-addr", ":0", "--initial-redis-create", "off")
+	code := a.run(t.Context(), "serve", "--name", "a", "--lanes", "4", "--bootstrap-expect", "3", "--redis-addr", ":0", "--insecure", "--initial-redis-create", "off")
 	if want := "snowraft: the data directory is not writable\n"; code != cli.ExitFailed || a.Err.String() != want {
 		t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)
 	}

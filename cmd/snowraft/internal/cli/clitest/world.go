@@ -15,10 +15,13 @@ type World struct {
 	Out, Err Buffer
 	Environ  map[string]string
 	Sent     chan os.Signal
+	HungUp   chan os.Signal
 }
 
 // New returns a world whose environment is empty and whose clock stands at 0.
-func New() *World { return &World{Environ: map[string]string{}, Sent: make(chan os.Signal, 2)} }
+func New() *World {
+	return &World{Environ: map[string]string{}, Sent: make(chan os.Signal, 2), HungUp: make(chan os.Signal, 1)}
+}
 
 // App returns an app of a version in this world.
 func (w *World) App(version string) *cli.App {
@@ -28,6 +31,7 @@ func (w *World) App(version string) *cli.App {
 		Env:     func(name string) string { return w.Environ[name] },
 		Now:     func() time.Time { return time.Unix(0, 0) },
 		Signals: func() (<-chan os.Signal, func()) { return w.Sent, func() {} },
+		Hangups: func() (<-chan os.Signal, func()) { return w.HungUp, func() {} },
 		Version: version,
 	}
 }

@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// The flags of a guard.
+const (
+	secretFlag   = "secret-file"
+	insecureFlag = "insecure"
+	tlsFlag      = "client-tls"
+	certFlag     = "tls-cert"
+	keyFlag      = "tls-key"
+	auditFlag    = "audit-log"
+)
+
+// guard is the settings that decide who gets into a process.
+type guard struct {
+	secretFile, auditLog string // of members
+	certFile, keyFile    string
+	insecure             bool
+
+	audit *auditFile // nil: the log
+}
+
+const security = "Security" // group of the flags
+
+func addGuardFlags(cmd *cobra.Command, c *config) {
+	cli.AddSetting(cmd, security, secretFlag, cli.FileValue(&c.secretFile), "file with the cluster's secret, the same on all members (see \"snowraft secret create\"); without it, anyone who reaches a port can do anything")
+	cli.AddSetting(cmd, security, tlsFlag, cli.SwitchValue(&c.ClientTLS), "speak TLS with clients of a secured member; false leaves that to a proxy or a mesh")
+	cmd.Flags().Lookup(tlsFlag).NoOptDefVal = "true"
+	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see, instead of one by the cluster's CA")
+	cli.AddSetting(cmd, security, auditFlag, cli.FileValue(&c.auditLog), "file that gets a JSON line per administrative call (default: the log)")
+	addInsecureFlag(cmd, &c.guard)
+}
+
+func addCertificateFlags(cmd *cobra.Command, g *guard, help string) {
+	cli.AddSetting(cmd, security, certFlag, cli.FileValue(&g.certFile), help+"; reloaded when it changes")
+	cli.AddSetting(cmd, security, keyFlag, cli.FileValue(&g.keyFile), "PEM file with the private key of --"+certFlag)
+}
+
+func addInsecureFlag(cmd *cobra.Command, g *guard) {
+	cli.AddSetting(cmd, security, insecureFlag, cli.SwitchValue(&g.insecure), "let anyone in who reaches a port, on other addresses than loopback too")
+	cmd.Flags().Lookup(insecureFlag).NoOptDefVal = "true"
+}
+
+// pair checks that a certificate comes with its key.
+func (g *guard) pair() error {
+	switch {
+	case g.certFile != "" && g.keyFile == "":
+		return cli.Usagef("--%s: cannot be used without --%s", certFlag, keyFlag)
+	case g.certFile == "" && g.keyFile != "":
+		return cli.Usagef("--%s: cannot be used without --%s", keyFlag, certFlag)
+	default:
+		return nil
+	}
+}
+
+// checkGuard checks the settings of a member's guard together.
+func (c *config) checkGuard() error {
+	switch {
+	case c.secretFile != "" && c.insecure:
+		return cli.Usagef("--%s cannot be combined with --%s", insecureFlag, secretFlag)
+	case c.secretFile == "" && c.certFile != "":
+		return cli.Usagef("--%s: cannot be used without --%s", certFlag, secretFlag)
+	case c.secretFile == "" && !c.ClientTLS:
+		return cli.Usagef("--%s \"false\": cannot be used without --%s", tlsFlag, secretFlag)
+	case !c.ClientTLS && c.certFile != "":
+		return cli.Usagef("--%s \"false\" cannot be combined with --%s", tlsFlag, certFlag)
+	default:
+		return c.pair()
+	}
+}
+
+// openGuard opens the files of the guard.
+func (c *config) openGuard() (err error) {
+	if err := c.checkGuard(); err != nil {
+		return err
+	}
+	if c.secretFile != "" {
+		if c.Keys, err = trust.OpenKeys(c.secretFile); err != nil {
+			return cli.Usagef("%v", err)
+		}
+	}
+	if c.auditLog != "" {
+		if c.audit, err = openAudit(c.auditLog); err != nil {
+			return err
+		}
+	}
+	c.OwnCertificate, err = c.certificate()
+	return err
+}
+
+// certificate reads the operator's own certificate, if there is one.
+func (g *guard) certificate() (*trust.OwnCertificate, error) {
+	if g.certFile == "" {
+		return nil, nil
+	}
+	own, err := trust.LoadOwnCertificate(g.certFile, g.keyFile)
+	if err != nil {
+		return nil, cli.Usagef("--%s: %v", certFlag, err)
+	}
+	return own, nil
+}
+
+// exposed returns the flag and the address of the first listener that other hosts reach; empty if there is none. A
+// gateway leaves the addresses that it lacks empty.
+func exposed(c *server.Config) (flag, address string) {
+	for _, l := range listeners {
+		if address := *l.field(c); address != "" && !isLoopback(address) {
+			return l.flag, address
+		}
+	}
+	return "", ""
+}
+
+// isLoopback reports whether only programs on this host reach an address.
+func isLoopback(address string) bool {
+	host, _, _ := net.SplitHostPort(address) // its flag has checked it
+	return host == "localhost" || net.ParseIP(host).IsLoopback()
+}
+
+// admit refuses to start a new member that anyone on the network could command. A member that has run before only
+// gets a warning, so that an upgrade does not stop it.
+func (c *config) admit() (warning bool, err error) {
+	flag, address := exposed(&c.Config)
+	if c.Keys != nil || c.insecure || flag == "" {
+		return false, nil
+	}
+	used, err := storage.Used(c.DataDir)
+	if err != nil || used {
+		return used, err
+	}
+	return false, cli.Usagef("--%s %q: anyone on the network could command this member; set --%s, or --%s to allow that", flag, address, secretFlag, insecureFlag)
+}

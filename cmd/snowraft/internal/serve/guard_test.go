@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// write writes a file of the test and returns its path.
+func write(t *testing.T, dir, name, content string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A new member that other hosts reach starts only with a secret, or with a word that it is to be open.
+func TestServeRefusesToBeOpenToTheNetwork(t *testing.T) {
+	t.Parallel()
+	secret := write(t, t.TempDir(), "secret", trust.NewSecret().Line()+"\n")
+	for line, want := range map[string]struct {
+		used  bool
+		code  int
+		says  string
+		lacks string
+	}{
+		"":                             {false, cli.ExitDone, "", "open to anyone"},
+		"--api-addr localhost:7700":    {false, cli.ExitDone, "", "open to anyone"},
+		"--http-addr [::1]:7701":       {false, cli.ExitDone, "", "open to anyone"},
+		"--api-addr 10.0.0.1:7700":     {false, cli.ExitUsage, `--api-addr "10.0.0.1:7700"`, "member started"},
+		"--redis-addr :7704":           {false, cli.ExitUsage, `--redis-addr ":7704"`, "member started"},
+		"--gossip-addr 0.0.0.0:7703":   {false, cli.ExitUsage, `--gossip-addr "0.0.0.0:7703"`, "member started"},
+		"--advertise-host 10.0.0.1":    {false, cli.ExitUsage, "set --secret-file, or --insecure", "member started"},
+		"--api-addr :1 --insecure":     {false, cli.ExitDone, "", "open to anyone"},
+		"--api-addr :1 --secret-file ": {false, cli.ExitDone, "member secured", "open to anyone"},
+		"--advertise-host 10.0.0.2":    {true, cli.ExitDone, "member open to anyone on the network", ""},
+	} {
+		dir := t.TempDir()
+		if want.used {
+			write(t, dir, "member.json", "{}")
+		}
+		args := append(strings.Fields(line), "--data-dir", dir)
+		if strings.HasSuffix(line, " ") {
+			args = append(strings.Fields(line), secret, "--data-dir", dir)
+		}
+		s := serve(t.Context(), newFakeMember(), args...)
+		if want.code == cli.ExitDone {
+			<-s.opened
+			s.Sent <- interrupt
+		}
+		code := <-s.code
+		if log := s.Err.String(); code != want.code || !strings.Contains(log, want.says) || want.lacks != "" && strings.Contains(log, want.lacks) {
+			t.Errorf("serve %s: exit code %d, %s", line, code, log)
+		}
+	}
+}
+
+// The files are read again when they change, and at SIGHUP; the log names secrets by fingerprints.
+func TestServeFollowsItsFiles(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	first, second := trust.NewSecret(), trust.NewSecret()
+	path := write(t, dir, "secret", first.Line()+"\n")
+	audit := filepath.Join(dir, "audit.log")
+	s := serve(t.Context(), newFakeMember(), "--secret-file", path, "--audit-log", audit, "--data-dir", dir)
+	<-s.opened
+	until(t, s, "member secured", first.Fingerprint())
+	write(t, dir, "secret", "nothing of that kind\n")
+	s.HungUp <- syscall.SIGHUP
+	until(t, s, "secret file not reloaded; keeping the secrets")
+	write(t, dir, "secret", first.Line()+"\n"+second.Line()+"\n")
+	s.HungUp <- syscall.SIGHUP
+	until(t, s, "secret file reloaded", second.Fingerprint())
+	if err := os.Rename(audit, audit+".1"); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(patience); ; {
+		if _, err := os.Stat(audit); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+		s.HungUp <- syscall.SIGHUP // whichever file follows it
+	}
+	s.Sent <- interrupt
+	<-s.code
+	for _, hidden := range []trust.Secret{first, second} {
+		if strings.Contains(s.Err.String(), hidden.Line()[20:]) {
+			t.Error("the log has a secret")
+		}
+	}
+}
+
+const patience = 20 * time.Second
+
+// until waits for a line of the log with all of the words.
+func until(t *testing.T, s *serving, words ...string) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); <-tick.C {
+		for line := range strings.Lines(s.Err.String()) {
+			all := true
+			for _, w := range words {
+				all = all && strings.Contains(line, w)
+			}
+			if all {
+				return
+			}
+		}
+	}
+	t.Fatalf("the log has no line with %q:\n%s", words, s.Err.String())
+}

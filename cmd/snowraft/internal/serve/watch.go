@@ -1,0 +1,105 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// watch follows the files of a guard until ctx ends: every two seconds, and at SIGHUP.
+func (h *Host) watch(ctx context.Context, c *config) {
+	log := c.Logger
+	if c.Keys != nil {
+		log.Info("member secured", "secrets", c.Keys.Fingerprints(), "client_tls", c.ClientTLS)
+		h.follow(ctx, c.Keys, func(err error) {
+			if err != nil {
+				log.Error("secret file not reloaded; keeping the secrets", "error", err)
+				return
+			}
+			log.Info("secret file reloaded", "secrets", c.Keys.Fingerprints())
+		})
+	}
+	if own := c.OwnCertificate; own != nil {
+		judge := func() {
+			if until := own.NotAfter(); h.Now().After(until) {
+				log.Warn("own certificate expired; clients may refuse it", "until", until.UTC().Format(time.RFC3339))
+			} else {
+				log.Info("own certificate loaded", "until", until.UTC().Format(time.RFC3339))
+			}
+		}
+		judge()
+		h.follow(ctx, own, func(err error) {
+			if err != nil {
+				log.Error("own certificate not reloaded; keeping the last one", "error", err)
+				return
+			}
+			judge()
+		})
+	}
+	if c.audit != nil {
+		h.follow(ctx, c.audit, func(err error) {
+			if err != nil {
+				log.Error("audit log not reopened; keeping the open file", "error", err)
+			}
+		})
+	}
+}
+
+func (h *Host) follow(ctx context.Context, r trust.Reloader, report func(error)) {
+	now, stop := h.Hangups()
+	go func() {
+		defer stop()
+		trust.Watch(ctx, r, trust.WatchInterval, now, report)
+	}()
+}
+
+// auditFile is the file of an audit log. Tools that rotate logs may move it away: Reload begins another one.
+type auditFile struct {
+	path string
+	mu   sync.Mutex
+	file *os.File
+}
+
+func openAudit(path string) (*auditFile, error) {
+	a := &auditFile{path: path}
+	if _, err := a.Reload(); err != nil {
+		return nil, cli.Usagef("--%s %q: %v; choose a file in a directory that is writable", auditFlag, path, cli.Innermost(err))
+	}
+	return a, nil
+}
+
+// Write implements io.Writer.
+func (a *auditFile) Write(line []byte) (int, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.file.Write(line)
+}
+
+// Reload opens the file unless it is the open one, and reports whether it did.
+func (a *auditFile) Reload() (changed bool, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.file != nil {
+		open, err := a.file.Stat()
+		if err != nil {
+			return false, fmt.Errorf("audit log: %w", err)
+		}
+		if there, err := os.Stat(a.path); err == nil && os.SameFile(open, there) {
+			return false, nil
+		}
+	}
+	file, err := os.OpenFile(a.path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return false, err
+	}
+	if a.file != nil {
+		err = a.file.Close()
+	}
+	a.file = file
+	return true, err
+}
