@@ -2,7 +2,6 @@ package places
 
 import (
 	"net"
-	"sync/atomic"
 )
 
 // listener gives each connection a place, which it has until it is closed.
@@ -12,8 +11,8 @@ type listener struct {
 	refused func(net.Addr)
 }
 
-// Listen returns a listener that closes connections for which there is no place, and calls refused for each. One that
-// has sent nothing yet makes way for another.
+// Listen returns a listener that closes connections for which there is no place, and calls refused for each. Its
+// connections are [*Conn]s that make way for others until [Place.Spoke].
 func Listen(l net.Listener, p *Places, refused func(net.Addr)) net.Listener {
 	return &listener{l, p, refused}
 }
@@ -27,7 +26,7 @@ func (l *listener) Accept() (net.Conn, error) {
 		}
 		place, ok := l.places.Take(nc.RemoteAddr(), func() { _ = nc.Close() })
 		if ok {
-			return &conn{Conn: Conn{nc, place}}, nil
+			return &Conn{nc, place}, nil
 		}
 		_ = nc.Close()
 		l.refused(nc.RemoteAddr())
@@ -46,24 +45,9 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// conn is a connection whose place can be taken away until something was read.
-type conn struct {
-	Conn
-	spoke atomic.Bool
-}
-
-// Read implements net.Conn.
-func (c *conn) Read(b []byte) (int, error) {
-	n, err := c.Conn.Conn.Read(b)
-	if n > 0 && !c.spoke.Load() && !c.spoke.Swap(true) {
-		c.Place.Spoke()
-	}
-	return n, err
-}
-
 // CloseWrite ends what is sent, where the connection can: net/http does so to let an answer arrive before the end.
-func (c *conn) CloseWrite() error {
-	if half, ok := c.Conn.Conn.(interface{ CloseWrite() error }); ok {
+func (c *Conn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil

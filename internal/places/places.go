@@ -1,5 +1,5 @@
 // Package places bounds connections: all of a port, and those from one address, so that a host does not take the
-// places of all others. A connection that has said nothing yet makes way for another where a port is full.
+// places of all others. Where a port is full, a connection that has not shown yet what it is good for makes way for another.
 package places
 
 import (
@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"sync"
+	"sync/atomic"
 )
 
 // Places are those of one kind of connections.
@@ -30,6 +31,7 @@ type Place struct {
 	origin netip.Prefix
 	evict  func()
 	silent *list.Element // nil once it has spoken, and if it can't be evicted
+	spoken atomic.Bool   // whether Spoke was called
 	free   bool
 }
 
@@ -68,8 +70,11 @@ func (p *Places) makeWay(from netip.Prefix, full bool) bool {
 	return false
 }
 
-// Spoke keeps the place until Release.
+// Spoke keeps the place until Release. It may be called again, for next to nothing.
 func (place *Place) Spoke() {
+	if place.spoken.Load() || place.spoken.Swap(true) {
+		return
+	}
 	p := place.of
 	p.mu.Lock()
 	defer p.mu.Unlock()

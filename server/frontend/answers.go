@@ -46,6 +46,13 @@ func accountOf(ctx context.Context) *account {
 	return nil
 }
 
+// speak keeps the place of the connection that a call came on.
+func speak(ctx context.Context) {
+	if a := accountOf(ctx); a != nil {
+		a.conn.speak()
+	}
+}
+
 // reserve takes memory for the answer to a request; nil if the answer is small.
 func reserve(ctx context.Context, req any) (*lease, error) {
 	size := weight(req)

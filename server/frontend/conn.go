@@ -4,6 +4,8 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"github.com/snowraft/snowraft/internal/places"
 )
 
 // maxReadAhead is how much is read of a client while it does not take what is sent. Without a bound, calls that it
@@ -23,6 +25,9 @@ func (l *apiListener) Accept() (net.Conn, error) {
 		return nil, err
 	}
 	c := &apiConn{Conn: nc}
+	if placed, ok := nc.(*places.Conn); ok {
+		c.place = placed.Place
+	}
 	c.resumed.L = &c.mu
 	c.account = l.budget.account(c)
 	return c, nil
@@ -32,7 +37,8 @@ func (l *apiListener) Accept() (net.Conn, error) {
 type apiConn struct {
 	net.Conn
 	account *account
-	sent    atomic.Int64 // bytes that the system took
+	place   *places.Place // nil without a limit
+	sent    atomic.Int64  // bytes that the system took
 	writing atomic.Bool
 
 	ahead, seen int64 // bytes read since sent was seen; the reader's
@@ -47,6 +53,13 @@ type apiConn struct {
 type apiAddr struct {
 	net.Addr
 	account *account
+}
+
+// speak keeps the connection's place, as a caller has shown that it may be here.
+func (c *apiConn) speak() {
+	if c.place != nil {
+		c.place.Spoke()
+	}
 }
 
 // RemoteAddr implements net.Conn.

@@ -35,7 +35,8 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		answer(w, s.Ready())
 	})
 	return &http.Server{
-		Handler:           beside(mux, clients, hosts),
+		Handler:           s.spoken(beside(mux, clients, hosts)),
+		ConnContext:       withPlace,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 
+	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/server/web"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -36,14 +37,51 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 	if s.auth == nil {
 		return nil
 	}
-	return func(r *http.Request, token string) (*trust.Principal, error) {
+	return func(r *http.Request, token string) (p *trust.Principal, err error) {
 		if token == "" || r.Header["Authorization"] != nil {
-			p, err := s.auth.Request(r)
-			return p, wire.Status(err)
+			p, err = s.auth.Request(r)
+		} else {
+			p, err = s.auth.Caller(r.Context(), r.TLS, token)
 		}
-		p, err := s.auth.Caller(r.Context(), r.TLS, token)
+		if err == nil && !p.IsAnonymous() {
+			keepPlace(r.Context())
+		}
 		return p, wire.Status(err)
 	}
+}
+
+type placeKey struct{}
+
+// withPlace lets the requests of a connection find its place.
+func withPlace(ctx context.Context, c net.Conn) context.Context {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	if tracked, ok := c.(*trust.Conn); ok {
+		c = tracked.Conn
+	}
+	if placed, ok := c.(*places.Conn); ok {
+		return context.WithValue(ctx, placeKey{}, placed.Place)
+	}
+	return ctx
+}
+
+// keepPlace keeps the place of a request's connection, as its caller has shown that it may be here.
+func keepPlace(ctx context.Context) {
+	if place, ok := ctx.Value(placeKey{}).(*places.Place); ok {
+		place.Spoke()
+	}
+}
+
+// spoken keeps the places of connections with requests, where every caller may be here.
+func (s *Server) spoken(next http.Handler) http.Handler {
+	if s.auth != nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		keepPlace(r.Context())
+		next.ServeHTTP(w, r)
+	})
 }
 
 // readsMetrics lets requests pass whose callers may read metrics.

@@ -58,6 +58,7 @@ type Server struct {
 	redis   *redis.Server // nil when it is off
 	gate    gate
 	budget  *budget
+	streams atomic.Int64 // over gRPC, open now
 	metrics *metrics
 	handle  grpc.UnaryServerInterceptor           // serves calls, inside of what all calls have
 	auth    *Auth                                 // nil: an open cluster

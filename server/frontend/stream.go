@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
@@ -17,6 +18,11 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 			err = s.panicked(info.FullMethod, r)
 		}
 	}()
+	if s.streams.Add(1) > maxStreams {
+		s.streams.Add(-1)
+		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d streams are open at this %s; try again later, or try another member", maxStreams, s.what))
+	}
+	defer s.streams.Add(-1)
 	rule := rpc.RuleOf(info.FullMethod)
 	ctx, err := s.admit(ss.Context(), rule, info.FullMethod, nil)
 	if err != nil {
