@@ -67,6 +67,7 @@ type Lab struct {
 	latest    map[string]history.Status // by member
 	memberIDs map[string]string         // the ID that each member last reported, by name
 	guests    []*Guest
+	outsider  *network.Host
 }
 
 // Open makes the hosts and their disks. Nothing is started. The sandbox of this process
@@ -107,8 +108,11 @@ func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
 	return l, nil
 }
 
-// firstStray is the last part of the first stray's address.
-const firstStray = 150
+// The last parts of the first stray's address, and of the outsider's.
+const (
+	firstStray = 150
+	outsider   = 199
+)
 
 func (l *Lab) disks() string { return filepath.Join(l.cfg.Dir, "disks") }
 
@@ -204,6 +208,16 @@ func (l *Lab) Close() error {
 		errs = append(errs, l.Archive.Close())
 	}
 	return errors.Join(append(errs, os.RemoveAll(l.disks()))...)
+}
+
+// Outsider is a host on which nothing of the cluster runs, nor a client of it.
+func (l *Lab) Outsider(ctx context.Context) (_ *network.Host, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.outsider == nil {
+		l.outsider, err = l.Net.AddHost(ctx, "outsider", outsider)
+	}
+	return l.outsider, err
 }
 
 // Upgrade is another build of the members' program.

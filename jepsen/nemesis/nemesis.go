@@ -22,6 +22,7 @@ const (
 	Process = "process"
 	Clock   = "clock"
 	Disk    = "disk"
+	Hostile = "hostile"
 )
 
 // Kind is one kind of fault.
@@ -73,7 +74,7 @@ type Made struct {
 
 // Kinds are all kinds of faults.
 func Kinds() []Kind {
-	return slices.Concat(networkKinds(), processKinds(), clockKinds(), diskKinds(), dataKinds(), guestKinds())
+	return slices.Concat(networkKinds(), processKinds(), clockKinds(), diskKinds(), dataKinds(), guestKinds(), hostileKinds())
 }
 
 // Choose returns the kinds of these names, which are of kinds or families, separated by
