@@ -63,8 +63,13 @@ chaos: ## Run members under chaos for 10 minutes (root; CHAOSFLAGS: --seed 2)
 	go run ./jepsen run --workload all --nemesis all --duration 10m $(CHAOSFLAGS)
 
 .PHONY: chaos-smoke
-chaos-smoke: ## The same for 90 seconds
+chaos-smoke: ## The same for 90 seconds, and what hostile traffic costs for 40
 	go run ./jepsen run --workload all --nemesis all --duration 90s $(CHAOSFLAGS)
+	go run ./jepsen siege --duration 40s
+
+.PHONY: chaos-siege
+chaos-siege: ## Measure for 10 minutes what hostile traffic costs clients (root)
+	go run ./jepsen siege
 
 .PHONY: chaos-mutants
 chaos-mutants: ## Plant bugs in members and check that runs under chaos catch them (root)

@@ -49,7 +49,7 @@ Exit codes: 0 PASS, 1 FAIL, 2 INVALID (the run shows nothing), 3 no run could be
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	c.AddCommand(runCommand(), checkCommand(), scheduleCommand(), listCommand(), mutantsCommand(), scenarioCommand(), generatorCommand(), hostileCommand())
+	c.AddCommand(runCommand(), checkCommand(), scheduleCommand(), listCommand(), mutantsCommand(), scenarioCommand(), generatorCommand(), hostileCommand(), siegeCommand())
 	return c
 }
 

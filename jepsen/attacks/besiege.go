@@ -45,7 +45,7 @@ func (s Siege) Lay(ctx context.Context) uint64 {
 	var acts atomic.Uint64
 	var wg sync.WaitGroup
 	for i := range strangers {
-		r := rand.New(rand.NewPCG(s.Seed, uint64(i))) //nolint:gosec // a small number
+		r := rand.New(rand.NewPCG(s.Seed, uint64(i)))
 		wg.Go(func() {
 			tick := time.NewTicker(act)
 			defer tick.Stop()
