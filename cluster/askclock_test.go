@@ -27,7 +27,7 @@ func gossiping(t *testing.T, number int, ahead time.Duration, standing func(stri
 		r.Wall += ahead.Milliseconds()
 		return r
 	}, nil, clock.Limits{MaxOffset: time.Second})
-	n.gossip = newGossip(&n.cfg, n.meta, standing)
+	n.gossip = newGossip(&n.cfg, n.meta, standing, newForeign(slog.New(slog.DiscardHandler)))
 	if err := n.gossip.open(&n.cfg); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func waiting(id string, expect int) *Node {
 		BootstrapExpect: expect, RaftAddress: id + ":1",
 		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler),
 	}}
-	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return true, true })
+	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return true, true }, newForeign(slog.New(slog.DiscardHandler)))
 	return n
 }
 

@@ -1,8 +1,10 @@
 package cluster
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -33,9 +36,11 @@ type gossip struct {
 	screen *screened              // nil until open
 	watch  *clock.Watch
 	logger *slog.Logger
+	keys   *trust.Keys // nil in an open cluster
 	self   func() meta
 
 	standing func(id string) (member, voter bool) // in the Raft configuration
+	foreign  *foreign
 
 	mu    sync.Mutex
 	peers map[string]peerInfo // by node ID, this node excluded
@@ -49,10 +54,10 @@ type gossip struct {
 	claims  chan struct{} // has room for one: there may be a claim to check, see unmet
 }
 
-func newGossip(cfg *Config, self func() meta, standing func(string) (member, voter bool)) *gossip {
+func newGossip(cfg *Config, self func() meta, standing func(string) (member, voter bool), foreign *foreign) *gossip {
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
-		watch: cfg.Watch, logger: cfg.Logger, self: self, standing: standing,
+		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, self: self, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
@@ -64,7 +69,7 @@ func (g *gossip) open(cfg *Config) error {
 	mc := memberlist.DefaultLANConfig()
 	mc.Name = g.self().gossipName()
 	mc.Label = gossipLabel
-	g.screen = newScreened(cfg.Gossip, cfg.Logger)
+	g.screen = newScreened(cfg.Gossip, newKeyring(cfg.Keys), g.misheard, cfg.Logger)
 	mc.Transport = g.screen
 	mc.GossipToTheDeadTime = nameKept
 	mc.TCPTimeout = gossipTimeout
@@ -90,8 +95,37 @@ func (g *gossip) open(cfg *Config) error {
 	return nil
 }
 
-// join contacts another member; it fails with ErrOtherCluster or ErrMemberUnreachable.
+// join contacts another member; it fails with ErrOtherCluster, ErrMemberUnreachable, or a reason of misunderstanding.
+// A node that hears nobody else does not know which of its secrets the others encrypt with, and tries one by one.
 func (g *gossip) join(addr string) error {
+	err := g.contact(addr)
+	if g.keys == nil || !errors.Is(err, errOtherKeys) || g.list.NumMembers() > 1 {
+		return err
+	}
+	first := g.keys.Signing().Fingerprint()
+	for _, fingerprint := range g.keys.Fingerprints() {
+		if fingerprint == first || !g.keys.Sign(fingerprint) {
+			continue
+		}
+		if err := g.contact(addr); !errors.Is(err, errOtherKeys) {
+			return err
+		}
+	}
+	g.keys.Sign(first)
+	return err
+}
+
+// misheard takes what this node could not read. A join says so.
+func (g *gossip) misheard(from net.Addr, err error, answer bool) {
+	g.foreign.note(from, err)
+	if problem := misunderstanding(err); problem != nil && answer {
+		g.mu.Lock()
+		g.veto = problem
+		g.mu.Unlock()
+	}
+}
+
+func (g *gossip) contact(addr string) error {
 	g.mu.Lock()
 	g.veto = nil
 	g.mu.Unlock()

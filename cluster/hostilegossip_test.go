@@ -37,7 +37,7 @@ func besiege(t *testing.T) besieged {
 	own := meta{ID: uuid.NewString(), Name: "a", Starts: 1, Raft: "127.0.0.1:1", Gossip: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 	cfg := &Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}), Logger: logger, Gossip: transport, GossipHost: "127.0.0.1", GossipPort: port}
 	cfg.Timing = cfg.Timing.withDefaults()
-	g := newGossip(cfg, func() meta { return own }, func(string) (bool, bool) { return false, false })
+	g := newGossip(cfg, func() meta { return own }, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
 	if err := g.open(cfg); err != nil {
 		t.Fatal(err)
 	}

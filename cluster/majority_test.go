@@ -67,7 +67,7 @@ func ofCluster(t *testing.T) *Node {
 	n := &Node{logger: slog.New(slog.DiscardHandler)}
 	n.id = storage.NewIdentity(uuid.NewString(), uuid.NewString(), 1)
 	n.cfg = Config{Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger}
-	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return false, false })
+	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
 	if v := n.judge(hello{From: sameCluster(n), To: n.ID()}, ""); v.err() != nil {
 		t.Fatalf("one of its own is refused: %+v", v)
 	}

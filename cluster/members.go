@@ -25,6 +25,8 @@ type Member struct {
 	// ClockOffset is how far its clock is ahead of this node's.
 	ClockOffset time.Duration
 	Version     string
+	// Secrets are the fingerprints of the cluster secrets that it knows, in the order of its file; none in an open cluster.
+	Secrets []string
 	// Commands is the newest command version it supports; 0 when not known.
 	Commands uint32
 }
@@ -52,10 +54,12 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	if m.ID == own.ID {
 		m.Address = own.Raft
 		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, true
+		m.Secrets = own.fingerprints()
 	} else if p, ok := n.gossip.peer(m.ID); ok {
 		known := p.known()
 		m.Address = known.Raft // it may have moved
 		m.Name, m.Gossip, m.API, m.Version, m.Alive = known.Name, known.Gossip, known.API, known.Version, p.alive
+		m.Secrets = p.meta.fingerprints()
 		if p.met.ID != "" || n.greeter == nil { // a version that was never supported would halt the member
 			m.Commands = known.Commands
 		}

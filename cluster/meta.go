@@ -21,6 +21,8 @@ type meta struct {
 	Version string `json:"v,omitempty"`
 	// Commands is the newest fsm_version that the node supports.
 	Commands uint32 `json:"f"`
+	// Keys are the fingerprints of the secrets that the node knows, with commas between; empty if it is open.
+	Keys string `json:"k,omitempty"`
 	// Expect and Quorum are for bootstrap: how many nodes this one waits for,
 	// and a digest of the set of nodes that it would start a cluster with.
 	Expect int    `json:"e,omitempty"`
@@ -29,8 +31,14 @@ type meta struct {
 	Nonvoter bool `json:"o,omitempty"`
 }
 
-// maxMeta is what memberlist has room for.
-const maxMeta = 512
+const (
+	// maxMeta is what memberlist has room for.
+	maxMeta = 512
+	// roomForMeta is what a node's metadata grows by after its start: with a cluster and a quorum, and with more secrets.
+	roomForMeta = 120
+	// maxKeys is how many secrets a file holds.
+	maxKeys = 4
+)
 
 func (m meta) encode() []byte {
 	raw, err := json.Marshal(m)
@@ -51,6 +59,9 @@ func decodeMeta(raw []byte) (meta, error) {
 	}
 	if uuid.Validate(m.ID) != nil || (m.Cluster != "" && uuid.Validate(m.Cluster) != nil) {
 		return m, fmt.Errorf("metadata: bad ID %q or cluster ID %q", m.ID, m.Cluster)
+	}
+	if len(m.fingerprints()) > maxKeys {
+		return m, fmt.Errorf("metadata: %d secrets", len(m.fingerprints()))
 	}
 	if m.Raft == "" || !utf8.Valid(raw) {
 		return m, fmt.Errorf("metadata: no Raft address")

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -80,10 +81,10 @@ func Open(cfg Config) (_ *Node, err error) {
 	if n.id, err = storage.OpenIdentity(cfg.DataDir); err != nil {
 		return nil, err
 	}
-	if len(n.meta().encode()) > maxMeta-100 {
-		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", len(n.meta().encode()), maxMeta-100)
+	if size, most := len(n.meta().encode()), maxMeta-roomForMeta; size > most {
+		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", size, most)
 	}
-	n.gossip = newGossip(&n.cfg, n.meta, n.standing)
+	n.gossip = newGossip(&n.cfg, n.meta, n.standing, n.foreign)
 	if cfg.Storage != nil {
 		n.store, err = storage.Guard(*cfg.Storage, n.id, n.Fail)
 	} else {
@@ -186,6 +187,7 @@ func (n *Node) start() {
 	n.wg.Go(n.watch)
 	n.wg.Go(n.rejoin)
 	n.wg.Go(n.meet)
+	n.wg.Go(n.rotate)
 	n.wg.Go(n.bootstrap)
 }
 
@@ -196,6 +198,9 @@ func (n *Node) meta() meta {
 		ID:     n.id.Node(), Name: n.cfg.Name, Cluster: n.id.Cluster(), Starts: n.id.Starts(),
 		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, Version: n.cfg.Version, Commands: n.cfg.Commands,
 		Expect: n.cfg.BootstrapExpect, Nonvoter: n.cfg.Nonvoter,
+	}
+	if n.cfg.Keys != nil {
+		m.Keys = strings.Join(n.cfg.Keys.Fingerprints(), ",")
 	}
 	if q := n.quorum.Load(); q != nil {
 		m.Quorum = *q

@@ -73,7 +73,7 @@ func (g *gossip) met(m meta, at string) {
 	if at != "" {
 		p.at = at
 	}
-	if at != "" || m.Starts > p.meta.Starts {
+	if at != "" || m.Starts >= p.meta.Starts {
 		if m.Starts != p.meta.Starts {
 			p.alive = g.lives(m)
 		}

@@ -1,8 +1,6 @@
 package cluster
 
 import (
-	"bufio"
-	"bytes"
 	"log/slog"
 	"net"
 	"sync"
@@ -23,8 +21,17 @@ const (
 // screened is a gossip transport on which only what has the form of members' messages reaches memberlist: what
 // it would allocate, decompress or index for other bytes could end the process. Datagrams and streams that others
 // open are looked at, and so are the answers on streams that this node opens, to whatever address gossip named.
+//
+// With keys, it also seals all that leaves and opens all that comes, before anything else looks at it. A recorded
+// datagram can be played back: it is stale gossip then, which memberlist ignores by its incarnations, and clocks are
+// asked for with a random number. Requests on streams are bound to nothing but are stale gossip too; answers are bound
+// to their request.
 type screened struct {
 	memberlist.NodeAwareTransport
+	keys *keyring
+	// misheard is called for what cannot be read; answer: on a stream that this node opened.
+	misheard func(from net.Addr, err error, answer bool)
+
 	logger  *slog.Logger
 	places  *places.Places
 	packets chan *memberlist.Packet
@@ -34,9 +41,9 @@ type screened struct {
 	wg      sync.WaitGroup
 }
 
-func newScreened(inner memberlist.NodeAwareTransport, logger *slog.Logger) *screened {
+func newScreened(inner memberlist.NodeAwareTransport, keys *keyring, misheard func(net.Addr, error, bool), logger *slog.Logger) *screened {
 	s := &screened{
-		NodeAwareTransport: inner, logger: logger, places: places.New(maxStreams, maxStreamsFrom),
+		NodeAwareTransport: inner, keys: keys, misheard: misheard, logger: logger, places: places.New(maxStreams, maxStreamsFrom),
 		packets: make(chan *memberlist.Packet), streams: make(chan net.Conn), closed: make(chan struct{}),
 	}
 	s.wg.Go(s.runPackets)
@@ -56,7 +63,25 @@ func (s *screened) DialAddressTimeout(addr memberlist.Address, timeout time.Dura
 	if err != nil {
 		return nil, err
 	}
-	return &answeredConn{Conn: conn}, nil
+	return newAnsweredConn(conn, s.keys.present(), func(err error) { s.misheard(conn.RemoteAddr(), err, true) }), nil
+}
+
+// WriteToAddress implements memberlist.NodeAwareTransport.
+func (s *screened) WriteToAddress(b []byte, addr memberlist.Address) (time.Time, error) {
+	if sign := s.keys.present().sign; sign != nil {
+		b = screen.Seal(sign, gossipLabel, b)
+	}
+	return s.NodeAwareTransport.WriteToAddress(b, addr)
+}
+
+// WriteTo implements memberlist.Transport.
+func (s *screened) WriteTo(b []byte, addr string) (time.Time, error) {
+	return s.WriteToAddress(b, memberlist.Address{Addr: addr})
+}
+
+// DialTimeout implements memberlist.Transport.
+func (s *screened) DialTimeout(addr string, timeout time.Duration) (net.Conn, error) {
+	return s.DialAddressTimeout(memberlist.Address{Addr: addr}, timeout)
 }
 
 // Shutdown implements memberlist.Transport.
@@ -94,7 +119,10 @@ func (s *screened) runPackets() {
 		case <-s.closed:
 			return
 		case p := <-s.NodeAwareTransport.PacketCh():
-			raw, err := screen.Packet(p.Buf, gossipLabel)
+			raw, err := screen.Unseal(s.keys.present().all, gossipLabel, p.Buf)
+			if err == nil {
+				raw, err = screen.Packet(raw, gossipLabel)
+			}
 			if err != nil {
 				s.refused(p.From, err)
 				continue
@@ -120,7 +148,7 @@ func (s *screened) runStreams() {
 				_ = conn.Close()
 				continue
 			}
-			s.wg.Go(func() { s.look(&requestedConn{Conn: places.Conn{Conn: conn, Place: place}}) })
+			s.wg.Go(func() { s.look(&requestedConn{Conn: places.Conn{Conn: conn, Place: place}, ring: s.keys.present()}) })
 		}
 	}
 }
@@ -150,43 +178,5 @@ func (s *screened) look(conn *requestedConn) {
 
 func (s *screened) refused(from net.Addr, err error) {
 	s.logger.Debug("gossip message rejected", "address", from, "error", err)
-}
-
-// requestedConn is a stream that another opened.
-type requestedConn struct {
-	places.Conn
-	said bytes.Reader // the whole request; nothing follows it
-}
-
-func (c *requestedConn) hear() error {
-	if err := c.SetReadDeadline(time.Now().Add(gossipTimeout)); err != nil {
-		return err
-	}
-	said, err := screen.Request(bufio.NewReader(c.Conn), gossipLabel, maxPeers)
-	if err != nil {
-		return err
-	}
-	c.said.Reset(said)
-	return c.SetReadDeadline(time.Time{})
-}
-
-// Read implements net.Conn.
-func (c *requestedConn) Read(b []byte) (int, error) { return c.said.Read(b) }
-
-// answeredConn is a stream that this node opened. Its first Read waits for the whole answer.
-type answeredConn struct {
-	net.Conn
-	said *bytes.Reader // nil before the answer; nothing follows it
-}
-
-// Read implements net.Conn.
-func (c *answeredConn) Read(b []byte) (int, error) {
-	if c.said == nil {
-		said, err := screen.Answer(bufio.NewReader(c.Conn), maxPeers)
-		if err != nil {
-			return 0, err
-		}
-		c.said = bytes.NewReader(said)
-	}
-	return c.said.Read(b)
+	s.misheard(from, err, false)
 }

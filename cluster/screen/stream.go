@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// maxState bounds what one gossip stream says: a thousand nodes fit.
-const maxState = 1 << 20
+// MaxState bounds what one gossip stream says: a thousand nodes fit.
+const MaxState = 1 << 20
 
 // maxError bounds what a stranger reports as an error, which goes into the log.
 const maxError = 1 << 10
@@ -14,7 +14,7 @@ const maxError = 1 << 10
 // Request takes what a stranger says first on a gossip stream, behind the label: a ping or an exchange of the
 // states of at most so many nodes. It returns the label and the whole message.
 func Request(from io.Reader, label string, nodes int) ([]byte, error) {
-	s := &scanner{from: from, limit: maxState}
+	s := &scanner{from: from, limit: MaxState}
 	head := LabelHead(label)
 	got, err := s.take(len(head))
 	if err != nil {
@@ -28,7 +28,7 @@ func Request(from io.Reader, label string, nodes int) ([]byte, error) {
 
 // Answer takes what a stranger answers on a gossip stream to a ping or an exchange of states. Answers carry no label.
 func Answer(from io.Reader, nodes int) ([]byte, error) {
-	s := &scanner{from: from, limit: maxState}
+	s := &scanner{from: from, limit: MaxState}
 	return s.stream(map[byte]rule{
 		kindAck: datagrams[kindAck], kindPushPull: pushPull(nodes), kindError: object(fields{"Error": text(maxError)}),
 	})

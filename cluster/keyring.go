@@ -1,0 +1,62 @@
+package cluster
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"sync/atomic"
+
+	"github.com/snowraft/snowraft/trust"
+)
+
+// keyring holds the ciphers of the gossip keys of the present secrets.
+type keyring struct {
+	keys *trust.Keys
+	now  atomic.Pointer[ring]
+}
+
+type ring struct {
+	sign    cipher.AEAD
+	all     []cipher.AEAD
+	changed <-chan struct{} // closed when the keys have changed
+}
+
+// newKeyring returns nil without keys.
+func newKeyring(keys *trust.Keys) *keyring {
+	if keys == nil {
+		return nil
+	}
+	return &keyring{keys: keys}
+}
+
+// present returns the ciphers; those of an open member are none.
+func (k *keyring) present() ring {
+	if k == nil {
+		return ring{}
+	}
+	if r := k.now.Load(); r != nil {
+		select {
+		case <-r.changed:
+		default:
+			return *r
+		}
+	}
+	r := &ring{changed: k.keys.Changed()} // before the secrets, so that no change is missed
+	for _, secret := range k.keys.All() {
+		r.all = append(r.all, sealing(secret))
+	}
+	r.sign = sealing(k.keys.Signing())
+	k.now.Store(r)
+	return *r
+}
+
+func sealing(secret trust.Secret) cipher.AEAD {
+	block, err := aes.NewCipher(secret.GossipKey())
+	if err != nil {
+		panic(err) // a key has 32 bytes
+	}
+	gcm, err := cipher.NewGCM(block)
+	if err != nil {
+		panic(err) // AES has the block size of GCM
+	}
+	return gcm
+}

@@ -1,0 +1,90 @@
+package cluster
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// choose returns the fingerprint of the secret that a member signs and encrypts with: the first one in its file that
+// all servers report knowing. While some have reported nothing, the present one stays if all others know it. So the
+// order in which hosts get a new file does not matter.
+func choose(own []string, present string, reports [][]string, complete bool) string {
+	common := func(fingerprint string) bool {
+		return !slices.ContainsFunc(reports, func(known []string) bool { return !slices.Contains(known, fingerprint) })
+	}
+	if !complete && slices.Contains(own, present) && common(present) {
+		return present
+	}
+	if i := slices.IndexFunc(own, common); i >= 0 {
+		return own[i]
+	}
+	if slices.Contains(own, present) {
+		return present
+	}
+	return own[0]
+}
+
+// rotate reports to the others which secrets this node knows, and signs with the one that all know.
+func (n *Node) rotate() {
+	if n.cfg.Keys == nil {
+		return
+	}
+	tick := time.NewTicker(min(time.Second, n.cfg.Timing.GossipProbe))
+	defer tick.Stop()
+	reported := n.cfg.Keys.Fingerprints()
+	for {
+		changed := n.cfg.Keys.Changed()
+		if own := n.cfg.Keys.Fingerprints(); !slices.Equal(own, reported) {
+			n.logger.Info("secrets changed", "fingerprints", own)
+			n.gossip.announce()
+			reported = own
+		}
+		n.sign()
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-changed:
+		case <-tick.C:
+		}
+	}
+}
+
+// sign chooses the secret that this node signs with.
+func (n *Node) sign() {
+	var reports [][]string
+	servers := n.servers()
+	complete := len(servers) > 0
+	heard := func(p peerInfo) { reports = append(reports, p.meta.fingerprints()) }
+	for _, s := range servers {
+		p, known := n.gossip.peer(string(s.ID))
+		switch {
+		case s.ID == raft.ServerID(n.ID()):
+		case known && p.meta.Keys != "":
+			heard(p)
+		default:
+			complete = false
+		}
+	}
+	if len(servers) == 0 { // nodes that wait for a cluster
+		for _, p := range n.gossip.all() {
+			if p.alive && p.meta.Keys != "" {
+				heard(p)
+			}
+		}
+	}
+	present := n.cfg.Keys.Signing().Fingerprint()
+	if chosen := choose(n.cfg.Keys.Fingerprints(), present, reports, complete); chosen != present && n.cfg.Keys.Sign(chosen) {
+		n.logger.Info("signing with another secret", "fingerprint", chosen)
+	}
+}
+
+// fingerprints lists the secrets that a node says it knows.
+func (m meta) fingerprints() []string {
+	if m.Keys == "" {
+		return nil
+	}
+	return strings.Split(m.Keys, ",")
+}

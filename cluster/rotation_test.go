@@ -1,0 +1,327 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/memberlist"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/logging"
+	"github.com/snowraft/snowraft/trust"
+)
+
+func TestChoiceOfTheSecret(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		own      string
+		present  string
+		reports  []string
+		complete bool
+		want     string
+	}{
+		"all have the new one":                     {"new old", "old", []string{"new old", "old new"}, true, "new"},
+		"order of another's file":                  {"old new", "old", []string{"new old", "new old"}, true, "old"},
+		"one has not got it":                       {"new old", "old", []string{"new old", "old"}, true, "old"},
+		"one started with the new one":             {"new old", "new", []string{"old", "old"}, true, "old"},
+		"one has not reported":                     {"new old", "old", []string{"new old"}, false, "old"},
+		"one has not reported, another has not it": {"new old", "new", []string{"old"}, false, "old"},
+		"nothing in common":                        {"new", "new", []string{"old"}, true, "new"},
+		"present one gone":                         {"new", "old", []string{"old"}, true, "new"},
+		"alone":                                    {"new old", "old", nil, false, "old"},
+		"way back":                                 {"old new", "new", []string{"old new", "old new"}, true, "old"},
+		"old one taken away elsewhere":             {"old new", "old", []string{"new", "old new"}, true, "new"},
+	} {
+		var reports [][]string
+		for _, r := range c.reports {
+			reports = append(reports, strings.Fields(r))
+		}
+		if got := choose(strings.Fields(c.own), c.present, reports, c.complete); got != c.want {
+			t.Errorf("%s: choose() = %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// host is a member with its secret file and its log.
+type host struct {
+	*Node
+	file string
+	keys *trust.Keys
+	log  *logged
+}
+
+// logged is a log to search.
+type logged struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *logged) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *logged) lines(with string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), with)
+}
+
+// put writes a host's secret file and reloads it.
+func (h *host) put(t *testing.T, numbers ...int) {
+	t.Helper()
+	var lines strings.Builder
+	for _, n := range numbers {
+		lines.WriteString(secrets[n].Line() + "\n")
+	}
+	if err := os.WriteFile(h.file, []byte(lines.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if h.keys == nil {
+		return
+	}
+	if _, err := h.keys.Reload(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts a host over TCP and UDP; without secrets it is open.
+func start(t *testing.T, name string, expect int, join []string, numbers ...int) *host {
+	t.Helper()
+	h := &host{file: filepath.Join(t.TempDir(), "secret"), log: new(logged)}
+	if len(numbers) > 0 {
+		h.put(t, numbers...)
+		var err error
+		if h.keys, err = trust.OpenKeys(h.file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := raft.NewInmemStore()
+	h.Node = openAlone(t, mem, mem, func(c *Config) {
+		c.Name, c.Transport, c.RaftListener, c.RaftAddress = name, nil, listener, listener.Addr().String()
+		c.BootstrapExpect, c.Join, c.Keys = expect, join, h.keys
+		c.Logger = slog.New(slog.NewTextHandler(h.log, nil))
+		c.Timing = Timing{Heartbeat: 300 * time.Millisecond, GossipProbe: 200 * time.Millisecond, Reconcile: 100 * time.Millisecond, Stabilization: 100 * time.Millisecond, Rejoin: 200 * time.Millisecond}
+	})
+	t.Cleanup(func() { _ = h.Close(context.Background()) })
+	return h
+}
+
+// eventually fails the test unless something becomes true.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !is(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+// trio starts a cluster of three, the first of which is the last to start.
+func trio(t *testing.T, numbers ...int) []*host {
+	t.Helper()
+	first := start(t, "a", 3, nil, numbers...)
+	hosts := []*host{first}
+	for _, name := range []string{"b", "c"} {
+		hosts = append(hosts, start(t, name, 3, []string{first.meta().Gossip}, numbers...))
+	}
+	together(t, hosts)
+	return hosts
+}
+
+// together waits until all know each other, and one leads all.
+func together(t *testing.T, hosts []*host) {
+	t.Helper()
+	eventually(t, "all are members and see each other", func() bool {
+		return !slices.ContainsFunc(hosts, func(h *host) bool {
+			_, leads := h.Leader()
+			alive := 0
+			for _, m := range h.Members() {
+				if m.Alive {
+					alive++
+				}
+			}
+			return !leads || alive != len(hosts)
+		})
+	})
+}
+
+func leaderOf(t *testing.T, hosts []*host) *host {
+	t.Helper()
+	var leader *host
+	eventually(t, "somebody leads", func() bool {
+		i := slices.IndexFunc(hosts, func(h *host) bool { return h.IsLeader() })
+		if i >= 0 {
+			leader = hosts[i]
+		}
+		return i >= 0
+	})
+	return leader
+}
+
+// The file changes on the hosts in any order, there and back, and nobody loses sight of anybody.
+func TestRotationLosesNoContact(t *testing.T) {
+	t.Parallel()
+	hosts := trio(t, 0)
+	stop := make(chan struct{})
+	var watching sync.WaitGroup
+	for _, h := range hosts {
+		watching.Go(func() {
+			for {
+				for _, m := range h.Members() {
+					if !m.Alive {
+						t.Errorf("%s lost sight of %s", h.cfg.Name, m.Name)
+						return
+					}
+				}
+				signs := h.keys.Signing().Fingerprint()
+				for _, other := range hosts {
+					if !slices.Contains(other.keys.Fingerprints(), signs) {
+						t.Errorf("%s signs with %s, which %s does not know", h.cfg.Name, signs, other.cfg.Name)
+						return
+					}
+				}
+				select {
+				case <-stop:
+					return
+				case <-time.After(5 * time.Millisecond):
+				}
+			}
+		})
+	}
+	signing := func(number int) func() bool {
+		return func() bool {
+			return !slices.ContainsFunc(hosts, func(h *host) bool { return !h.keys.Signing().Equal(secrets[number]) })
+		}
+	}
+	for _, step := range []struct {
+		orders [3]int
+		files  []int
+		signs  int
+	}{
+		{[3]int{2, 0, 1}, []int{1, 0}, 1},
+		{[3]int{1, 2, 0}, []int{1}, 1},
+		{[3]int{0, 2, 1}, []int{1, 0}, 1},
+		{[3]int{2, 1, 0}, []int{0, 1}, 0},
+		{[3]int{1, 0, 2}, []int{0}, 0},
+	} {
+		for _, i := range step.orders {
+			hosts[i].put(t, step.files...)
+			if _, err := leaderOf(t, hosts).Propose(t.Context(), []byte("x")); err != nil && !errors.Is(err, ErrNotLeader) {
+				t.Errorf("Propose() = %v while the files become %v", err, step.files)
+			}
+			eventually(t, "all hear what "+hosts[i].cfg.Name+" knows", func() bool {
+				return !slices.ContainsFunc(hosts, func(h *host) bool {
+					m, err := h.Member(hosts[i].ID())
+					return err != nil || !slices.Equal(m.Secrets, hosts[i].keys.Fingerprints())
+				})
+			})
+		}
+		eventually(t, fmt.Sprintf("all sign with %d", step.signs), signing(step.signs))
+	}
+	close(stop)
+	watching.Wait()
+	together(t, hosts)
+}
+
+// A member whose file has more secrets than the cluster's finds out which one the others use.
+func TestJoinWithAnotherOrder(t *testing.T) {
+	t.Parallel()
+	hosts := trio(t, 0)
+	d := start(t, "d", 0, []string{hosts[1].meta().Gossip}, 1, 0)
+	together(t, append(hosts, d))
+	eventually(t, "d signs as the others do", func() bool { return d.keys.Signing().Equal(secrets[0]) })
+}
+
+// One that the others cannot understand changes nothing, and both sides' logs say why.
+func TestForeignSecretIsExplained(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		cluster, stranger []int
+		here, there       error // what the cluster and the stranger say
+	}{
+		"other secret":     {[]int{0}, []int{1}, errOtherKeys, errOtherKeys},
+		"open stranger":    {[]int{0}, nil, errOpenPeer, errSecuredPeer},
+		"secured stranger": {nil, []int{0}, errSecuredPeer, errOpenPeer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := start(t, "a", 1, nil, c.cluster...)
+			untilLeader(t, a.Node)
+			d := start(t, "d", 0, []string{a.meta().Gossip}, c.stranger...)
+			for who, said := range map[*host]error{a: c.here, d: c.there} {
+				eventually(t, who.cfg.Name+" says "+said.Error(), func() bool {
+					return slices.ContainsFunc(who.ForeignPeers(), func(p ForeignPeer) bool { return p.Address == "127.0.0.1" && p.Problem == said.Error() })
+				})
+			}
+			if err := d.gossip.join(a.meta().Gossip); !errors.Is(err, c.there) {
+				t.Errorf("join() = %v, want %v", err, c.there)
+			}
+			for _, h := range []*host{a, d} {
+				if lines := h.log.lines("peer cannot be understood"); lines != 1 {
+					t.Errorf("%s logged %d lines about the other, want 1:\n%s", h.cfg.Name, lines, h.log.b.String())
+				}
+			}
+			if len(a.Members()) != 1 || d.ClusterID() != "" {
+				t.Error("the stranger joined")
+			}
+		})
+	}
+}
+
+// Nothing that members say to each other can be read on the way, and no stranger's datagram is answered.
+func TestSecuredGossipIsSealed(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var sent [][]byte
+	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tap := &tapped{NetTransport: transport, sent: func(b []byte) {
+		mu.Lock()
+		defer mu.Unlock()
+		sent = append(sent, bytes.Clone(b))
+	}}
+	keys := keyed(t, 0)
+	s := newScreened(tap, newKeyring(keys), func(net.Addr, error, bool) {}, slog.New(slog.DiscardHandler))
+	defer func() {
+		_ = s.Shutdown()
+		s.wait()
+	}()
+	secretive := append(labeled(nil), "marked words"...)
+	if _, err := s.WriteTo(secretive, "127.0.0.1:9"); err != nil {
+		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if len(sent) != 1 || bytes.Contains(sent[0], []byte("marked")) {
+		t.Errorf("sent in clear: %q", sent)
+	}
+}
+
+type tapped struct {
+	*memberlist.NetTransport
+	sent func([]byte)
+}
+
+func (t *tapped) WriteToAddress(b []byte, a memberlist.Address) (time.Time, error) {
+	t.sent(b)
+	return t.NetTransport.WriteToAddress(b, a)
+}
