@@ -30,7 +30,7 @@ func (r *restore) addToken(m *commandv1.SnapshotToken) error {
 		if made.Name != "" || len(m.GetHash()) != 0 || made.ExpiresAtMillis != 0 {
 			return corrupt("anonymous callers with a name, a hash or an expiry")
 		}
-		made.Name = anonymousName
+		made.Name = AnonymousToken
 		s.tokens.anonymous = made
 		return nil
 	}

@@ -14,8 +14,8 @@ import (
 // maxTokens is how many API tokens a cluster can have.
 const maxTokens = 10_000
 
-// anonymousName is what records show for callers without a token; no token has it.
-const anonymousName = "anonymous"
+// AnonymousToken is the name that records show for callers without a token; no token has it.
+const AnonymousToken = "anonymous"
 
 // TokenRecord is an API token, or, with the ID 0, what anonymous callers may do. It is never changed, only
 // replaced, and readers must not change it either.
@@ -36,7 +36,7 @@ type TokenRecord struct {
 
 // newAnonymous returns what anonymous callers may do in a new cluster.
 func newAnonymous() *TokenRecord {
-	return &TokenRecord{Name: anonymousName, Scopes: []string{"metrics:read"}}
+	return &TokenRecord{Name: AnonymousToken, Scopes: []string{"metrics:read"}}
 }
 
 // tokens are all API tokens, and what anonymous callers may do. It is copied, never changed in place, so that
@@ -115,7 +115,7 @@ func CheckTokenName(name string) error {
 	switch {
 	case strings.Contains(name, "/"):
 		return fmt.Errorf("token name %q: must not contain \"/\"; choose another name", name)
-	case name == anonymousName:
+	case name == AnonymousToken:
 		return fmt.Errorf("token name %q: stands for callers without a token; choose another name", name)
 	}
 	return names.Check("token name", name)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/tls"
 	"time"
 
@@ -40,4 +41,20 @@ func (s *Server) serverTLS(protocols []string) trust.ServerTLS {
 		Now:       func() time.Time { return time.UnixMilli(s.member.State().Observed().Load()) },
 		Protocols: protocols,
 	}
+}
+
+// pin returns what a new token ends with, so that clients know the cluster; empty in an open one.
+func (s *Server) pin() string {
+	if s.cfg.Keys == nil {
+		return ""
+	}
+	return s.cfg.Keys.Signing().Authority().Pin()
+}
+
+// verify returns how the texts of tokens are verified; nil in an open cluster.
+func verify(auth *frontend.Auth) func(context.Context, string) (*trust.Principal, error) {
+	if auth == nil {
+		return nil
+	}
+	return auth.Tokens.Authenticate
 }

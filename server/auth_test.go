@@ -2,6 +2,9 @@ package server_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -194,5 +197,142 @@ func TestUnknownMethodIsDenied(t *testing.T) {
 	err := s.nodes[0].conn.Invoke(t.Context(), "/snowraft.v1.IdService/Unknown", &snowraftv1.GetStatusRequest{}, &snowraftv1.GetStatusResponse{})
 	if status.Code(err) != codes.Unimplemented {
 		t.Errorf("an unknown method: %v", err)
+	}
+}
+
+func TestTokenService(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 3)
+	for _, n := range s.nodes {
+		service := snowraftv1.NewTokenServiceClient(s.admin(n))
+		made, err := service.CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{
+			Name: "billing", Scopes: []string{"ids:issue:default"}, Rate: 5,
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		token, err := trust.ParseToken(made.GetText())
+		if err != nil || token.ID != made.GetToken().GetId() || token.Pin != s.keys.Signing().Authority().Pin() || made.GetToken().GetBurst() != 5 {
+			t.Errorf("CreateToken() = %v, %v", made.GetToken(), err)
+		}
+		for _, other := range s.nodes { // at once, also where the replica may be behind
+			_, err := other.ids.GenerateIds(as(t.Context(), made.GetText()), &snowraftv1.GenerateIdsRequest{})
+			wantReason(t, "GenerateIds", err, "")
+		}
+		for range 2 { // the first leaves a debt
+			_, err = n.ids.GenerateIds(as(t.Context(), made.GetText()), &snowraftv1.GenerateIdsRequest{Count: 100})
+		}
+		wantReason(t, "more than the rate", err, rpc.RateLimited)
+		if e := rpc.FromError(err); e.RetryAfter <= 0 || e.Code != codes.ResourceExhausted {
+			t.Errorf("RATE_LIMITED with %v after %v", e.Code, e.RetryAfter)
+		}
+
+		got, err := service.GetToken(t.Context(), &snowraftv1.GetTokenRequest{Token: "billing"})
+		if err != nil || got.GetToken().GetId() != token.ID {
+			t.Errorf("GetToken() = %v, %v", got, err)
+		}
+		verified, err := service.VerifyToken(t.Context(), &snowraftv1.VerifyTokenRequest{Text: made.GetText()})
+		if err != nil || verified.GetToken().GetId() != token.ID {
+			t.Errorf("VerifyToken() = %v, %v", verified, err)
+		}
+		updated, err := service.UpdateToken(t.Context(), &snowraftv1.UpdateTokenRequest{
+			Token: "billing", Changes: &snowraftv1.Token{Scopes: []string{"seq:read:*"}}, ExpectedGeneration: new(got.GetToken().GetGeneration()),
+		})
+		if err != nil || updated.GetToken().GetRate() != 5 {
+			t.Errorf("UpdateToken() = %v, %v", updated, err)
+		}
+		_, err = n.ids.GenerateIds(as(t.Context(), made.GetText()), &snowraftv1.GenerateIdsRequest{})
+		wantReason(t, "without the scope", err, rpc.PermissionDenied)
+		_, err = n.sequences.ListSequences(as(t.Context(), made.GetText()), &snowraftv1.ListSequencesRequest{})
+		wantReason(t, "ListSequences", err, "")
+
+		if _, err = service.DeleteToken(t.Context(), &snowraftv1.DeleteTokenRequest{Token: "billing"}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = n.sequences.ListSequences(as(t.Context(), made.GetText()), &snowraftv1.ListSequencesRequest{})
+		wantReason(t, "after DeleteToken", err, rpc.Unauthenticated)
+		verified, err = service.VerifyToken(t.Context(), &snowraftv1.VerifyTokenRequest{Text: made.GetText()})
+		if err != nil || verified.GetToken() != nil {
+			t.Errorf("VerifyToken() of a deleted token = %v, %v", verified, err)
+		}
+		_, err = service.GetToken(t.Context(), &snowraftv1.GetTokenRequest{Token: "billing"})
+		wantReason(t, "GetToken", err, rpc.UnknownToken)
+	}
+	service := snowraftv1.NewTokenServiceClient(s.admin(s.nodes[0]))
+	for _, wrong := range []*snowraftv1.Token{
+		{Name: "17", Scopes: []string{"cluster:read"}}, {Name: "a", Scopes: []string{"ids:issue"}}, {Name: "a", Scopes: []string{"cluster:read:x"}},
+		{Name: "anonymous", Scopes: []string{"cluster:read"}}, {Name: "a/b"}, {Name: "a", Burst: 5},
+	} {
+		_, err := service.CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{Token: wrong})
+		wantReason(t, wrong.String(), err, rpc.InvalidArgument)
+	}
+	list, err := service.ListTokens(t.Context(), &snowraftv1.ListTokensRequest{})
+	if err != nil || len(list.GetTokens()) != 1 || list.GetTokens()[0].GetName() != "anonymous" {
+		t.Errorf("ListTokens() = %v, %v", list, err)
+	}
+}
+
+// The member that takes a call and the leader write a line each, with the same index, and no secret.
+func TestAuditLog(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 3)
+	taker := s.nodes[0]
+	if taker.leads() {
+		taker = s.nodes[1]
+	}
+	text, _ := s.token("orders", "seq:admin:orders/*")
+	made, err := snowraftv1.NewTokenServiceClient(s.admin(taker)).CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{Name: "marked", Scopes: []string{"cluster:read"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, format := range []string{"{seq:01}", "{seq:02}"} {
+		sequence := &snowraftv1.Sequence{Name: "orders/eu", Format: format}
+		if format == "{seq:01}" {
+			_, err = taker.sequences.CreateSequence(as(t.Context(), text), &snowraftv1.CreateSequenceRequest{Sequence: sequence})
+		} else {
+			_, err = taker.sequences.UpdateSequence(as(t.Context(), text), &snowraftv1.UpdateSequenceRequest{Sequence: sequence})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, err = taker.cluster.Leave(as(t.Context(), text), &snowraftv1.LeaveRequest{})
+	wantReason(t, "Leave", err, rpc.PermissionDenied)
+
+	found := make(map[string][]trust.AuditLine)
+	for line := range strings.Lines(s.log.String()) {
+		var l trust.AuditLine
+		if err := json.Unmarshal([]byte(line), &l); err != nil {
+			t.Fatal(err)
+		}
+		_, method, _ := strings.Cut(l.Method, "/")
+		found[method] = append(found[method], l)
+	}
+	for method, want := range map[string]trust.AuditLine{
+		"CreateToken":    {Actor: "admin", Resource: "marked", Outcome: trust.AuditDone},
+		"CreateSequence": {Actor: "token ", Resource: "orders/eu", Outcome: trust.AuditDone},
+		"UpdateSequence": {Actor: "token ", Resource: "orders/eu", Outcome: trust.AuditDone, Before: json.RawMessage("{seq:01}")},
+		"Leave":          {Actor: "token ", Outcome: trust.AuditRefused, Reason: rpc.PermissionDenied},
+	} {
+		lines := found[method]
+		if want.Outcome == trust.AuditDone && (len(lines) != 2 || lines[0].Index == 0 || lines[0].Index != lines[1].Index || len(lines[0].After) == 0) ||
+			want.Outcome == trust.AuditRefused && len(lines) != 1 {
+			t.Errorf("%s: %+v", method, lines)
+		}
+		for _, l := range lines {
+			if !strings.HasPrefix(l.Actor, want.Actor) || l.Resource != want.Resource || l.Outcome != want.Outcome || l.Reason != want.Reason ||
+				!strings.Contains(string(l.Before), string(want.Before)) || l.Address == "" || l.Time.IsZero() {
+				t.Errorf("%s: %+v, want %+v", method, l, want)
+			}
+		}
+	}
+	token, err := trust.ParseToken(made.GetText())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{made.GetText(), text, fmt.Sprintf("%x", token.Secret), base64.StdEncoding.EncodeToString(token.Secret[:])} {
+		if strings.Contains(s.log.String(), secret) {
+			t.Errorf("the audit log has a secret")
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"strconv"
 	"sync"
 	"time"
 
@@ -122,7 +123,17 @@ func (p *peers) Invoke(ctx context.Context, to cluster.Member, method string, re
 	if err != nil {
 		return err
 	}
-	return conn.Invoke(ctx, method, req, reply)
+	if !rpc.RuleOf(method).Audited() {
+		return conn.Invoke(ctx, method, req, reply)
+	}
+	var trailer metadata.MD
+	err = conn.Invoke(ctx, method, req, reply, grpc.Trailer(&trailer))
+	if index := trailer.Get(rpc.AuditIndex); len(index) == 1 {
+		if n, parsed := strconv.ParseUint(index[0], 10, 64); parsed == nil {
+			trust.NoteIndex(ctx, n)
+		}
+	}
+	return err
 }
 
 // NextAtLeader implements route.Peers.

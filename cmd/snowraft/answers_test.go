@@ -50,6 +50,15 @@ func TestAnswers(t *testing.T) {
 			Config: &snowraftv1.Config{WaitThresholdMs: proto.Int64(2000), MaxClockOffsetMs: proto.Int64(1000)}, ExpectedGeneration: proto.Uint64(7),
 		}},
 		{"config set --redis-create strict", &snowraftv1.UpdateConfigRequest{Config: &snowraftv1.Config{RedisCreate: snowraftv1.AutoCreate_AUTO_CREATE_STRICT.Enum()}}},
+		{"token create billing --scope seq:next:orders/* --scope seq:read:orders/* --rate 1000 --burst 5000 --expires 2026-11-23T00:00:00Z", &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{
+			Name: "billing", Scopes: []string{"seq:next:orders/*", "seq:read:orders/*"}, Rate: 1000, Burst: 5000, ExpiresAtMs: 1795392000000,
+		}}},
+		{"token list", &snowraftv1.ListTokensRequest{PageSize: 1000}},
+		{"token show billing", &snowraftv1.GetTokenRequest{Token: "billing"}},
+		{"token update 18 --expires never --rate 0", &snowraftv1.UpdateTokenRequest{
+			Token: "18", Changes: &snowraftv1.Token{}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"expires_at_ms", "rate"}},
+		}},
+		{"token delete billing --if-generation 40", &snowraftv1.DeleteTokenRequest{Token: "billing", ExpectedGeneration: proto.Uint64(40)}},
 		{"clock reset", &snowraftv1.ResetObservedClockRequest{}},
 		{"seq create orders", &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders"}}},
 		{"seq create invoices --start -5 --increment 2 --min -9 --max 9000000000000000000 --mode strict --block-duration 1m --min-block 1 --max-block 2 --reset daily --time-zone Asia/Tokyo --format {seq:base62} --description text --force",

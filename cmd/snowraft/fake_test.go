@@ -24,6 +24,7 @@ type fakeAPI struct {
 	snowraftv1.UnimplementedWorkerServiceServer
 	snowraftv1.UnimplementedClusterServiceServer
 	snowraftv1.UnimplementedSequenceServiceServer
+	snowraftv1.UnimplementedTokenServiceServer
 
 	address    string
 	stop       func()
@@ -64,6 +65,7 @@ func newFakeAPI(t *testing.T, opts ...grpc.ServerOption) *fakeAPI {
 	snowraftv1.RegisterWorkerServiceServer(s, f)
 	snowraftv1.RegisterClusterServiceServer(s, f)
 	snowraftv1.RegisterSequenceServiceServer(s, f)
+	snowraftv1.RegisterTokenServiceServer(s, f)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	f.stop = sync.OnceFunc(func() {

@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/snowflake"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // VersionError says that a command must wait until every member knows it.
@@ -46,6 +47,7 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	if !ok {
 		return fsm.Result{}, fmt.Errorf("the state machine answered with %T", answer)
 	}
+	trust.NoteIndex(ctx, result.Index)
 	return result, result.Failure()
 }
 

@@ -76,5 +76,7 @@ const (
 	ForwardedInto = "snowraft-cluster-id"   // the cluster that the call is meant for
 	// ForwardedFor is the caller as trust.Principal.Forwarded returns it; absent if the member itself is the caller.
 	ForwardedFor = "snowraft-forwarded-for"
-	Via          = "snowraft-via" // the IDs of the gateways that the call came through
+	// AuditIndex is the Raft index of an audited call's command, in the trailer of its answer to the member that forwarded it.
+	AuditIndex = "snowraft-index"
+	Via        = "snowraft-via" // the IDs of the gateways that the call came through
 )

@@ -30,6 +30,7 @@ func TestEveryMethodHasRule(t *testing.T) {
 		{"snowraft.v1.LayoutService", len(snowraftv1.LayoutService_ServiceDesc.Methods)},
 		{"snowraft.v1.WorkerService", len(snowraftv1.WorkerService_ServiceDesc.Methods)},
 		{"snowraft.v1.ClusterService", len(snowraftv1.ClusterService_ServiceDesc.Methods)},
+		{"snowraft.v1.TokenService", len(snowraftv1.TokenService_ServiceDesc.Methods)},
 		{"snowraft.peer.v1.PeerService", len(peerv1.PeerService_ServiceDesc.Methods)},
 	}
 	found := make(map[string]int)
@@ -52,9 +53,9 @@ func TestEveryMethodHasRule(t *testing.T) {
 }
 
 var (
-	rights = []string{"any", "member", "ids:issue", "seq:next", "seq:read", "seq:admin", "worker:lease", "cluster:read", "cluster:admin"}
+	rights = []string{"any", "member", "ids:issue", "seq:next", "seq:read", "seq:admin", "worker:lease", "cluster:read", "cluster:admin", "tokens:admin", "tokens:verify"}
 	// audited are the rights of administrative calls.
-	audited = []string{"seq:admin", "cluster:admin"}
+	audited = []string{"seq:admin", "cluster:admin", "tokens:admin"}
 )
 
 // check returns the mistake of a rule; empty if there is none.
@@ -172,9 +173,10 @@ func TestChangesRefuseUnknownFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Issuing IDs changes nothing that the cluster keeps, and members only read from each other.
+		// Issuing IDs and verifying tokens change nothing that the cluster keeps, and members only read from each other.
 		binding, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
-		reads := binding.GetGet() != "" || strings.HasPrefix(r.Method, "/snowraft.v1.IdService/") || strings.HasPrefix(r.Method, "/snowraft.peer.v1.")
+		reads := binding.GetGet() != "" || strings.HasPrefix(r.Method, "/snowraft.v1.IdService/") || strings.HasPrefix(r.Method, "/snowraft.peer.v1.") ||
+			r.Method == snowraftv1.TokenService_VerifyToken_FullMethodName
 		if r.GetChanges() == reads {
 			t.Errorf("%s: HTTP binding %v, changes: %v", r.Method, binding, r.GetChanges())
 		}

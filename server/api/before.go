@@ -1,6 +1,8 @@
 package api
 
 import (
+	"strconv"
+
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/fsm"
@@ -23,8 +25,27 @@ func (s *Services) Before(req any) proto.Message {
 		return ConfigMessage(s.Member.State().ConfigValue())
 	case *snowraftv1.RemoveMemberRequest:
 		return s.memberBefore(req.GetMember())
+	case *snowraftv1.UpdateTokenRequest:
+		return s.tokenBefore(req.GetToken())
+	case *snowraftv1.DeleteTokenRequest:
+		return s.tokenBefore(req.GetToken())
 	}
 	return nil
+}
+
+func (s *Services) tokenBefore(token string) (m proto.Message) {
+	s.Member.State().View(func(state *fsm.State) {
+		found, ok := state.TokenNamed(token)
+		if id, err := strconv.ParseUint(token, 10, 64); err == nil {
+			found, ok = state.Token(id)
+		} else if token == fsm.AnonymousToken {
+			found, ok = state.Token(0)
+		}
+		if ok {
+			m = tokenMessage(found)
+		}
+	})
+	return m
 }
 
 func (s *Services) sequenceBefore(name string) (m proto.Message) {

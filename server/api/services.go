@@ -14,6 +14,7 @@ import (
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Config is what the services need.
@@ -25,6 +26,10 @@ type Config struct {
 	Name    string // of the member
 	Version string // of the program
 	Ready   func() error
+	// Verify returns the principal of a token's text; nil in an open cluster.
+	Verify func(ctx context.Context, text string) (*trust.Principal, error)
+	// Pin returns what clients verify the cluster by; empty in an open cluster.
+	Pin     func() string
 	Secured bool   // each call has a principal, and counts as forwarded only if a member's certificate says so
 	Left    func() // called when the member has left its cluster on request
 }
@@ -50,6 +55,7 @@ func (s *Services) Register(g grpc.ServiceRegistrar) error {
 	snowraftv1.RegisterWorkerServiceServer(g, workers{Services: s})
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{Services: s})
 	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Issuer: s.Issuer}, Services: s})
+	snowraftv1.RegisterTokenServiceServer(g, tokens{Services: s})
 	peerv1.RegisterPeerServiceServer(g, &peerService{Services: s})
 	return nil
 }

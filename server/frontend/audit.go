@@ -3,7 +3,10 @@ package frontend
 import (
 	"context"
 	"encoding/json"
+	"strconv"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -23,6 +26,9 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 		line.Before = inJSON(s.before(req))
 	}
 	resp, err := serve(trust.WithIndex(ctx, &line.Index))
+	if line.Index != 0 && trust.RelayOf(ctx) != "" {
+		_ = grpc.SetTrailer(ctx, metadata.Pairs(rpc.AuditIndex, strconv.FormatUint(line.Index, 10)))
+	}
 	if err == nil {
 		line.Outcome, line.After = trust.AuditDone, inJSON(resp)
 		s.auditLog.Write(line)

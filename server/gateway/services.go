@@ -33,6 +33,7 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 	for _, desc := range []grpc.ServiceDesc{
 		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
 		snowraftv1.WorkerService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
+		snowraftv1.TokenService_ServiceDesc,
 	} {
 		desc.Methods = slices.Clone(desc.Methods) // those of the package stay as they are
 		for i, m := range desc.Methods {

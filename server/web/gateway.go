@@ -69,6 +69,7 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 		register(g.mux, conn, snowraftv1.NewWorkerServiceClient, snowraftv1.RegisterWorkerServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewClusterServiceClient, snowraftv1.RegisterClusterServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, snowraftv1.RegisterSequenceServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewTokenServiceClient, snowraftv1.RegisterTokenServiceHandlerClient),
 	); err != nil {
 		return nil, err
 	}

@@ -26,6 +26,7 @@ type Remote struct {
 	Workers   snowraftv1.WorkerServiceClient
 	Sequences snowraftv1.SequenceServiceClient
 	Cluster   snowraftv1.ClusterServiceClient
+	Tokens    snowraftv1.TokenServiceClient
 	Addresses []string
 	Timeout   time.Duration // of one call, however many members it tries
 	client    *client.Client
@@ -45,6 +46,7 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 	return &Remote{
 		IDs: snowraftv1.NewIdServiceClient(to), Layouts: snowraftv1.NewLayoutServiceClient(to), Workers: snowraftv1.NewWorkerServiceClient(to),
 		Sequences: snowraftv1.NewSequenceServiceClient(to), Cluster: snowraftv1.NewClusterServiceClient(to),
+		Tokens:    snowraftv1.NewTokenServiceClient(to),
 		Addresses: addresses, Timeout: timeout, client: c,
 	}, nil
 }

@@ -1,0 +1,120 @@
+// Package token has the commands of API tokens.
+package token
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// New returns the command token.
+func New(a *cli.App) *cobra.Command {
+	return cli.Group(&cobra.Command{
+		Use:   "token",
+		Short: "Manage the API tokens of applications",
+		Long: `Manage the API tokens of applications. In a cluster with a secret, an application may do
+what the scopes of its token say. The record "anonymous" is for callers without a token.
+
+A scope is a right, and for some rights a name, which may end in *:
+  ids:issue:LAYOUT     issue IDs and UUIDs
+  seq:next:SEQUENCE    issue numbers
+  seq:read:SEQUENCE    show a sequence and its last number; seq:read:* also lists all
+  seq:admin:SEQUENCE   create, change and delete sequences
+  worker:lease:LAYOUT  lease workers, for embedded generators
+  metrics:read         read /metrics
+  cluster:read         show the status, the configuration and workers
+  cluster:admin        change members, the leader, the configuration and layouts
+  tokens:verify        verify the tokens of others, for gateways
+  tokens:admin         manage tokens, and so do everything`,
+		Example: `  snowraft token create billing --scope seq:next:orders --secret-file secret
+  snowraft token list
+  snowraft token delete billing`,
+	}, newCreate(a), newList(a), newShow(a), newUpdate(a), newDelete(a))
+}
+
+// record shows everything about a token.
+func record(t *snowraftv1.Token) cli.Block {
+	return cli.Record(
+		"ID", t.GetId(),
+		"Name", t.GetName(),
+		"Scopes", strings.Join(t.GetScopes(), " "),
+		"Expires at", cli.StampKnown(t.GetExpiresAtMs()),
+		"Rate", rate(t),
+		"Created", cli.StampKnown(t.GetCreatedAtMs()),
+		"Generation", t.GetGeneration(),
+	)
+}
+
+// rate returns the rate of a token; empty if it has none.
+func rate(t *snowraftv1.Token) string {
+	if t.GetRate() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d per second, %d at once, per member", t.GetRate(), t.GetBurst())
+}
+
+// oldScopes is what a change means to members that were not reached.
+const oldScopes = "until they learn of the change, they may judge by the token as it was"
+
+func newShow(a *cli.App) *cobra.Command {
+	return a.Client(&cobra.Command{
+		Use:   "show NAME|ID",
+		Short: "Show a token",
+		Long:  `Show a token, or the record "anonymous". The text of a token is not kept.`,
+		Example: `  snowraft token show billing
+  snowraft token show anonymous -o json`,
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Tokens.GetToken(ctx, &snowraftv1.GetTokenRequest{Token: args[0]})
+		if err != nil {
+			return err
+		}
+		return out.Answer(resp, record(resp.GetToken()))
+	})
+}
+
+func newList(a *cli.App) *cobra.Command {
+	return a.Client(&cobra.Command{
+		Use:   "list",
+		Short: "List the tokens",
+		Long:  `List the tokens by ID, after the record "anonymous", as the answering member knows them.`,
+		Example: `  snowraft token list
+  snowraft token list -o json`,
+	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		tokens, err := cli.List(func(page string) ([]*snowraftv1.Token, string, error) {
+			resp, err := r.Tokens.ListTokens(ctx, &snowraftv1.ListTokensRequest{PageSize: cli.PageSize, PageToken: page})
+			return resp.GetTokens(), resp.GetNextPageToken(), err
+		})
+		if err != nil {
+			return err
+		}
+		heading := []string{"ID", "NAME", "SCOPES", "EXPIRES AT", "RATE"}
+		return out.Answer(&snowraftv1.ListTokensResponse{Tokens: tokens}, cli.Table(tokens, heading, func(t *snowraftv1.Token) []any {
+			return []any{t.GetId(), t.GetName(), strings.Join(t.GetScopes(), " "), cli.StampKnown(t.GetExpiresAtMs()), rate(t)}
+		}))
+	})
+}
+
+func newDelete(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "delete NAME|ID",
+		Short: "Revoke a token permanently",
+		Long: `Revoke a token permanently. No number that the token asks for commits afterwards. The
+command waits until all live members know the revocation and issue nothing to the token.`,
+		Example: `  snowraft token delete billing
+  snowraft token delete 17 --if-generation 40`,
+	}
+	generation := cli.AddGenerationFlag(cmd, "token")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		resp, err := r.Tokens.DeleteToken(ctx, &snowraftv1.DeleteTokenRequest{Token: args[0], ExpectedGeneration: generation()})
+		if err != nil {
+			return err
+		}
+		a.WarnUnreached(resp.GetUnreachedMembers(), "until they learn of the revocation, they may issue to the token from memory")
+		return out.Answer(resp, cli.Line("deleted token %q", args[0]))
+	})
+}

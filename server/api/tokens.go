@@ -1,0 +1,196 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/member"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// tokens is the TokenService of a member.
+type tokens struct {
+	snowraftv1.UnimplementedTokenServiceServer
+	*Services
+}
+
+// CreateToken implements snowraftv1.TokenServiceServer, as all of these. Nothing but the response has the secret.
+func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequest) (*snowraftv1.CreateTokenResponse, error) {
+	m := req.GetToken()
+	if _, err := strconv.ParseUint(m.GetName(), 10, 64); err == nil {
+		return nil, wire.Invalid(fmt.Sprintf("token name %q: must not be a number; choose another name", m.GetName()))
+	}
+	grants := fsm.TokenRecord{}
+	if err := applyToken(&grants, m, tokenFields); err != nil {
+		return nil, err
+	}
+	secret := trust.NewTokenSecret()
+	made, err := t.Member.CreateToken(ctx, member.TokenSpec{
+		Name: m.GetName(), Hash: trust.HashTokenSecret(secret), Scopes: grants.Scopes,
+		ExpiresAtMillis: grants.ExpiresAtMillis, Rate: grants.Rate, Burst: grants.Burst,
+	})
+	if err != nil {
+		return nil, err
+	}
+	text := trust.Token{ID: made.Token.ID, Secret: secret, Pin: t.Pin()}.Text()
+	return &snowraftv1.CreateTokenResponse{Token: tokenMessage(made.Token), Text: text}, nil
+}
+
+func (t tokens) GetToken(ctx context.Context, req *snowraftv1.GetTokenRequest) (*snowraftv1.GetTokenResponse, error) {
+	found, err := t.find(ctx, req.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.GetTokenResponse{Token: tokenMessage(found)}, nil
+}
+
+// find returns a token by its ID or name, as the leader knows it.
+func (t tokens) find(ctx context.Context, token string) (*fsm.TokenRecord, error) {
+	if id, err := strconv.ParseUint(token, 10, 64); err == nil {
+		return t.Member.TokenAtLeader(ctx, id)
+	}
+	if token == fsm.AnonymousToken {
+		return t.Member.TokenAtLeader(ctx, 0)
+	}
+	return t.Member.TokenNamedAtLeader(ctx, token)
+}
+
+func (t tokens) ListTokens(_ context.Context, req *snowraftv1.ListTokensRequest) (*snowraftv1.ListTokensResponse, error) {
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	var found []*fsm.TokenRecord
+	after := uint64(0)
+	if page := req.GetPageToken(); page != "" {
+		if after, err = strconv.ParseUint(page, 10, 64); err != nil {
+			return nil, wire.Invalid(fmt.Sprintf("page_token %q: expected a next_page_token of ListTokens", page))
+		}
+	} else {
+		found = append(found, t.Member.State().Anonymous())
+	}
+	t.Member.State().View(func(s *fsm.State) { found = append(found, s.Tokens(after, size+1-len(found))...) })
+	resp := &snowraftv1.ListTokensResponse{}
+	for i, r := range found {
+		if i == size {
+			resp.NextPageToken = strconv.FormatUint(found[i-1].ID, 10)
+			break
+		}
+		resp.Tokens = append(resp.Tokens, tokenMessage(r))
+	}
+	return resp, nil
+}
+
+func (t tokens) UpdateToken(ctx context.Context, req *snowraftv1.UpdateTokenRequest) (*snowraftv1.UpdateTokenResponse, error) {
+	fields, err := changedTokenFields(req)
+	if err != nil {
+		return nil, err
+	}
+	found, err := t.find(ctx, req.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	updated, err := t.Member.UpdateToken(ctx, found.ID, req.ExpectedGeneration, func(r *fsm.TokenRecord) error {
+		return applyToken(r, req.GetChanges(), fields)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.UpdateTokenResponse{Token: tokenMessage(updated.Token), UnreachedMembers: t.spread(ctx, updated.Index)}, nil
+}
+
+func (t tokens) DeleteToken(ctx context.Context, req *snowraftv1.DeleteTokenRequest) (*snowraftv1.DeleteTokenResponse, error) {
+	found, err := t.find(ctx, req.GetToken())
+	if err != nil {
+		return nil, err
+	}
+	index, err := t.Member.DeleteToken(ctx, found.ID, req.ExpectedGeneration)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.DeleteTokenResponse{UnreachedMembers: t.spread(ctx, index)}, nil
+}
+
+func (t tokens) VerifyToken(ctx context.Context, req *snowraftv1.VerifyTokenRequest) (*snowraftv1.VerifyTokenResponse, error) {
+	if t.Verify == nil {
+		return nil, wire.Invalid("the cluster has no secret: it allows every call, and verifies no tokens")
+	}
+	p, err := t.Verify(ctx, req.GetText())
+	if _, denied := errors.AsType[*trust.Denied](err); denied {
+		return &snowraftv1.VerifyTokenResponse{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var found *fsm.TokenRecord
+	t.Member.State().View(func(s *fsm.State) { found, _ = s.Token(p.TokenID()) })
+	if found == nil { // deleted meanwhile
+		return &snowraftv1.VerifyTokenResponse{}, nil
+	}
+	return &snowraftv1.VerifyTokenResponse{Token: tokenMessage(found)}, nil
+}
+
+// tokenFields are the fields of a token that its administrator decides about.
+var tokenFields = []string{"scopes", "expires_at_ms", "rate", "burst"}
+
+// changedTokenFields returns the fields that an update is about.
+func changedTokenFields(req *snowraftv1.UpdateTokenRequest) ([]string, error) {
+	if req.GetChanges() == nil {
+		return nil, wire.Invalid("changes: missing")
+	}
+	if req.UpdateMask != nil {
+		return req.GetUpdateMask().GetPaths(), checkPaths(req.GetUpdateMask().GetPaths(), tokenFields)
+	}
+	m := req.GetChanges().ProtoReflect()
+	return slices.DeleteFunc(slices.Clone(tokenFields), func(name string) bool {
+		return !m.Has(m.Descriptor().Fields().ByName(protoreflect.Name(name)))
+	}), nil
+}
+
+// applyToken takes fields over from a message. A rate without a burst allows at once what it allows in a second.
+func applyToken(r *fsm.TokenRecord, m *snowraftv1.Token, fields []string) error {
+	for _, field := range fields {
+		switch field {
+		case "scopes":
+			r.Scopes = nil
+			for _, text := range m.GetScopes() {
+				scope, err := trust.ParseScope(text)
+				if err != nil {
+					return wire.Invalid(err.Error())
+				}
+				r.Scopes = append(r.Scopes, string(scope))
+			}
+		case "expires_at_ms":
+			r.ExpiresAtMillis = m.GetExpiresAtMs()
+		case "rate":
+			if r.Burst == r.Rate { // as it is without one of its own
+				r.Burst = m.GetRate()
+			}
+			r.Rate = m.GetRate()
+		case "burst":
+			r.Burst = m.GetBurst()
+		}
+	}
+	switch {
+	case r.Rate == 0 && r.Burst != 0 && slices.Contains(fields, "burst"):
+		return wire.Invalid("burst: expected together with a rate")
+	case r.Rate == 0 || r.Burst == 0:
+		r.Burst = r.Rate
+	}
+	return nil
+}
+
+func tokenMessage(r *fsm.TokenRecord) *snowraftv1.Token {
+	return &snowraftv1.Token{
+		Id: r.ID, Name: r.Name, Scopes: r.Scopes, ExpiresAtMs: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst,
+		CreatedAtMs: r.CreatedMillis, Generation: r.Generation,
+	}
+}
