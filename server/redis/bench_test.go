@@ -2,6 +2,7 @@ package redis_test
 
 import (
 	"io"
+	"net"
 	"strconv"
 	"strings"
 	"testing"
@@ -12,12 +13,26 @@ import (
 // BenchmarkIncr is one client on loopback, a backend in memory, pipelines of some
 // length: the cost of an INCR but for what the cluster does.
 func BenchmarkIncr(b *testing.B) {
+	benchIncr(b, func(b *testing.B, cfg redis.Config) net.Conn {
+		_, addr := start(b, cfg)
+		return dial(b, addr)
+	})
+}
+
+// BenchmarkIncrTLS measures the same over TLS, where a goroutine serves each connection.
+func BenchmarkIncrTLS(b *testing.B) {
+	benchIncr(b, func(b *testing.B, cfg redis.Config) net.Conn {
+		addr, config := startTLS(b, cfg)
+		return dialTLS(b, addr, config)
+	})
+}
+
+func benchIncr(b *testing.B, connect func(*testing.B, redis.Config) net.Conn) {
 	for _, length := range []int{1, 16} {
 		b.Run(strconv.Itoa(length), func(b *testing.B) {
 			f := &fake{}
 			f.add("orders", 100_000_000, 1, -1, true) // so that all answers are as long
-			_, addr := start(b, redis.Config{Backend: f})
-			c := dial(b, addr)
+			c := connect(b, redis.Config{Backend: f})
 			in := []byte(strings.Repeat("*2\r\n$4\r\nINCR\r\n$6\r\norders\r\n", length))
 			out := make([]byte, length*len(":100000000\r\n"))
 			b.ReportAllocs()

@@ -14,7 +14,7 @@ import (
 )
 
 // secured returns configurations for a server and its client.
-func secured(t *testing.T) (server, client *tls.Config) {
+func secured(t testing.TB) (server, client *tls.Config) {
 	t.Helper()
 	keys, err := trust.NewKeys(trust.NewSecret())
 	if err != nil {
@@ -27,7 +27,7 @@ func secured(t *testing.T) (server, client *tls.Config) {
 	return trust.ServerTLS{Keys: keys, MemberID: "m1", Now: time.Now}.Config(), client
 }
 
-func startTLS(t *testing.T, cfg redis.Config) (addr string, client *tls.Config) {
+func startTLS(t testing.TB, cfg redis.Config) (addr string, client *tls.Config) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -38,7 +38,7 @@ func startTLS(t *testing.T, cfg redis.Config) (addr string, client *tls.Config) 
 	return l.Addr().String(), client
 }
 
-func dialTLS(t *testing.T, addr string, config *tls.Config) *client {
+func dialTLS(t testing.TB, addr string, config *tls.Config) *client {
 	t.Helper()
 	c := dial(t, addr)
 	c.Conn = tls.Client(c.Conn, config)
