@@ -33,6 +33,8 @@ var sections = []struct{ dir, title string }{
 	{"internal/route", "Calls of the leader"},
 	{"server", "Requests between members"},
 	{"server/frontend", "Ports of clients"},
+	{"server/redis", "The Redis protocol"},
+	{"server/web", "HTTP"},
 	{"client", "The Go client"},
 }
 
