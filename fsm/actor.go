@@ -32,6 +32,23 @@ func (s *State) checkActor(a *commandv1.Actor) *Refused {
 	return nil
 }
 
+// holdingOf returns who a worker is acquired for, and the number up to which the workers of a layout are theirs.
+// Members get any worker, and so does everyone in a cluster without a secret, where nobody can tell who is a member.
+func (s *State) holdingOf(e entry, l *layout) (by holding, end uint64, refused *Refused) {
+	holder, a := e.cmd.GetAcquireWorker().GetHolder(), e.cmd.GetActor()
+	switch a.GetKind() {
+	case commandv1.ActorKind_ACTOR_KIND_TOKEN:
+		r, _, _ := s.tokens.find(a.GetToken()) // it was checked
+		return holding{r.ID, r.Name + "/" + holder}, l.workers.common, nil
+	case commandv1.ActorKind_ACTOR_KIND_ANONYMOUS:
+		return holding{}, 0, unauthenticated("a worker needs a holder that has a token; send one")
+	case commandv1.ActorKind_ACTOR_KIND_ADMIN:
+		return holding{0, holder}, l.workers.common, nil
+	default:
+		return holding{0, holder}, l.workers.size, nil
+	}
+}
+
 func unauthenticated(format string, args ...any) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_UNAUTHENTICATED, format, args...)
 }

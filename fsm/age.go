@@ -1,75 +1,90 @@
 package fsm
 
-// The heap of workers.byAge. It is container/heap, written out so that a change of
+// The heaps of workers.byAge. They are container/heap, written out so that a change of
 // one worker's high-water costs no interface call; each worker knows its place.
 
+// ages is a binary heap of used workers, the one with the lowest high-water on top, by number among equals.
+type ages []int
+
+// agesOf returns the heap that a worker belongs to.
+func (w *workers) agesOf(number int) *ages {
+	if uint64(number) < w.common {
+		return &w.byAge[0]
+	}
+	return &w.byAge[1]
+}
+
 func (w *workers) pushAge(number int) {
-	w.byAge = append(w.byAge, number)
-	w.used[number].place = len(w.byAge) - 1
-	w.raiseAge(len(w.byAge) - 1)
+	h := w.agesOf(number)
+	*h = append(*h, number)
+	w.used[number].place = len(*h) - 1
+	w.raiseAge(*h, len(*h)-1)
 }
 
-// fixAge restores the order after the worker at a place changed.
-func (w *workers) fixAge(place int) {
-	if !w.sinkAge(place) {
-		w.raiseAge(place)
+// fixAge restores the order after a worker changed.
+func (w *workers) fixAge(number int) {
+	h, place := *w.agesOf(number), w.used[number].place
+	if !w.sinkAge(h, place) {
+		w.raiseAge(h, place)
 	}
 }
 
-// buildAge makes the heap of all used workers.
+// buildAge makes the heaps of all used workers.
 func (w *workers) buildAge() {
-	w.byAge = make([]int, len(w.used))
+	w.byAge = [2]ages{make(ages, 0, min(w.common, uint64(len(w.used))))}
 	for number := range w.used {
-		w.byAge[number] = number
-		w.used[number].place = number
+		h := w.agesOf(number)
+		w.used[number].place = len(*h)
+		*h = append(*h, number)
 	}
-	for place := len(w.byAge)/2 - 1; place >= 0; place-- {
-		w.sinkAge(place)
+	for _, h := range w.byAge {
+		for place := len(h)/2 - 1; place >= 0; place-- {
+			w.sinkAge(h, place)
+		}
 	}
 }
 
-func (w *workers) raiseAge(place int) {
+func (w *workers) raiseAge(h ages, place int) {
 	for place > 0 {
 		parent := (place - 1) / 2
-		if !w.olderAt(place, parent) {
+		if !w.older(h[place], h[parent]) {
 			return
 		}
-		w.swapAge(place, parent)
+		w.swapAge(h, place, parent)
 		place = parent
 	}
 }
 
 // sinkAge moves the worker at a place down and reports whether it moved.
-func (w *workers) sinkAge(place int) bool {
+func (w *workers) sinkAge(h ages, place int) bool {
 	start := place
 	for {
 		child := 2*place + 1
-		if child >= len(w.byAge) {
+		if child >= len(h) {
 			break
 		}
-		if right := child + 1; right < len(w.byAge) && w.olderAt(right, child) {
+		if right := child + 1; right < len(h) && w.older(h[right], h[child]) {
 			child = right
 		}
-		if !w.olderAt(child, place) {
+		if !w.older(h[child], h[place]) {
 			break
 		}
-		w.swapAge(place, child)
+		w.swapAge(h, place, child)
 		place = child
 	}
 	return place > start
 }
 
-// olderAt reports whether the worker at place a comes before the one at place b.
-func (w *workers) olderAt(a, b int) bool {
-	m, n := w.byAge[a], w.byAge[b]
+// older reports whether the worker m comes before the worker n.
+func (w *workers) older(m, n int) bool {
 	if w.used[m].highWater != w.used[n].highWater {
 		return w.used[m].highWater < w.used[n].highWater
 	}
 	return m < n
 }
 
-func (w *workers) swapAge(a, b int) {
-	w.byAge[a], w.byAge[b] = w.byAge[b], w.byAge[a]
-	w.used[w.byAge[a]].place = a
-	w.used[w.byAge[b]].place = b
+func (w *workers) swapAge(h ages, a, b int) {
+	h[a], h[b] = h[b], h[a]
+	w.used[h[a]].place = a
+	w.used[h[b]].place = b
 }

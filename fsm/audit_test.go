@@ -15,6 +15,7 @@ import (
 type audit struct {
 	layouts   map[string]*auditLayout
 	sequences map[string]*auditSequence
+	tokens    map[uint64]*auditToken
 }
 
 type auditLayout struct {
@@ -28,7 +29,8 @@ type auditWorker struct {
 	used       bool
 	high, from int64
 	token      uint64
-	holder     string
+	holder     string // as it is shown
+	owner      uint64 // the token that it was acquired with
 	nonce      []byte
 	released   bool
 	extension  uint64 // ID of the last one under the token
@@ -46,7 +48,7 @@ type owner struct {
 }
 
 func newAudit() audit {
-	a := audit{layouts: map[string]*auditLayout{}, sequences: newAuditSequences()}
+	a := audit{layouts: map[string]*auditLayout{}, sequences: newAuditSequences(), tokens: map[uint64]*auditToken{}}
 	for _, spec := range modelSpecs {
 		l := snowflake.MustNew(spec)
 		a.layouts[spec.Name] = &auditLayout{
@@ -60,9 +62,17 @@ func newAudit() audit {
 // check compares the result of one command with what the rules say, given what
 // config and observed clock were before it.
 func (a *audit) check(index, term uint64, cmd *commandv1.Command, config *commandv1.Config, observed int64, r Result) error {
+	if done, err := a.checkActor(cmd, observed, r); done {
+		return err
+	}
+	if mine, err := a.checkTokens(index, cmd, r); mine {
+		return err
+	}
 	switch body := cmd.GetBody().(type) {
 	case *commandv1.Command_AcquireWorker:
-		return a.layouts[body.AcquireWorker.GetLayout()].acquire(index, cmd.GetClockAtMs(), body.AcquireWorker, config, observed, r)
+		by := auditHolder{}
+		by.shown, by.owner, by.most = a.shown(cmd)
+		return a.layouts[body.AcquireWorker.GetLayout()].acquire(index, cmd.GetClockAtMs(), by, body.AcquireWorker, config, observed, r)
 	case *commandv1.Command_ExtendWindow:
 		return a.layouts[body.ExtendWindow.GetLayout()].extend(cmd.GetClockAtMs(), body.ExtendWindow, config, r)
 	case *commandv1.Command_ReleaseWorker:
@@ -110,8 +120,15 @@ func (l *auditLayout) covering(end int64) int64 {
 	return min(tick, int64(l.layout.Ticks()))
 }
 
-func (l *auditLayout) acquire(index uint64, now int64, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64, r Result) error {
-	worker, from, until, reason, retry := l.expect(now, c, config, observed)
+// auditHolder is who acquires a worker, and how many workers it may choose from.
+type auditHolder struct {
+	shown string
+	owner uint64
+	most  int
+}
+
+func (l *auditLayout) acquire(index uint64, now int64, by auditHolder, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64, r Result) error {
+	worker, from, until, reason, retry := l.expect(now, by, c, config, observed)
 	if got := reasonOf(r); got != reason {
 		return violated("rules", "acquire at %d gave %v (%v), expected %v", now, got, r.Err, reason)
 	}
@@ -132,13 +149,13 @@ func (l *auditLayout) acquire(index uint64, now int64, c *commandv1.AcquireWorke
 		return violated("rules", "acquire by %s at tick %d gave %+v, expected %+v", c.GetHolder(), l.layout.TickAt(now), g, want)
 	}
 	l.workers[worker] = auditWorker{
-		used: true, high: until, from: from, token: index, holder: c.GetHolder(), nonce: c.GetNonceHash(),
+		used: true, high: until, from: from, token: index, holder: by.shown, owner: by.owner, nonce: c.GetNonceHash(),
 	}
 	return nil
 }
 
 // expect is the rule of AcquireWorker.
-func (l *auditLayout) expect(now int64, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64) (worker uint64, from, until int64, reason commandv1.Refusal, retry int64) {
+func (l *auditLayout) expect(now int64, by auditHolder, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64) (worker uint64, from, until int64, reason commandv1.Refusal, retry int64) {
 	tick, ticks := l.layout.TickAt(now), int64(l.layout.Ticks())
 	behind := observed-now > config.GetWaitThresholdMs() && config.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE
 	switch {
@@ -150,13 +167,13 @@ func (l *auditLayout) expect(now int64, c *commandv1.AcquireWorker, config *comm
 		return 0, 0, 0, commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, 0
 	}
 	horizon := l.covering(now + config.GetMaxWindowMs())
-	best, ok := l.best(c.GetHolder(), tick)
+	best, ok := l.best(by, tick)
 	if !ok {
-		best, ok = l.best(c.GetHolder(), min(l.layout.TickAt(now+config.GetWaitThresholdMs()), horizon-1))
+		best, ok = l.best(by, min(l.layout.TickAt(now+config.GetWaitThresholdMs()), horizon-1))
 	}
 	if !ok {
 		soonest := l.workers[0].high
-		for _, k := range l.workers {
+		for _, k := range l.workers[:by.most] {
 			soonest = min(soonest, k.high)
 		}
 		if soonest == ticks {
@@ -170,10 +187,10 @@ func (l *auditLayout) expect(now int64, c *commandv1.AcquireWorker, config *comm
 }
 
 // best is the candidate to grant to a holder.
-func (l *auditLayout) best(holder string, limit int64) (best int, ok bool) {
+func (l *auditLayout) best(by auditHolder, limit int64) (best int, ok bool) {
 	last, first := -1, -1 // of the holder's: the one it had last, and the free one it had first
 	for i, k := range l.workers {
-		if !k.used || k.holder != holder {
+		if !k.used || k.holder != by.shown || k.owner != by.owner {
 			continue
 		}
 		if last < 0 || k.token > l.workers[last].token {
@@ -190,7 +207,7 @@ func (l *auditLayout) best(holder string, limit int64) (best int, ok bool) {
 		return first, true
 	}
 	best = -1
-	for i, k := range l.workers {
+	for i, k := range l.workers[:by.most] {
 		switch {
 		case !k.used:
 			return i, true
@@ -315,7 +332,7 @@ func (a *audit) compare(info LayoutInfo, records []WorkerRecord) error {
 	for _, rec := range records {
 		k := l.workers[rec.Worker]
 		want := WorkerRecord{GrantRecord{
-			Worker: rec.Worker, Token: k.token, Holder: k.holder, NonceHash: [hashBytes]byte(k.nonce), From: k.from, Until: k.high,
+			Worker: rec.Worker, Token: k.token, Holder: k.holder, Owner: k.owner, NonceHash: [hashBytes]byte(k.nonce), From: k.from, Until: k.high,
 		}, k.released}
 		if rec != want {
 			return violated("high-water", "%+v, expected %+v", rec, want)

@@ -40,7 +40,7 @@ func (s *State) WhoIs(layout string, worker uint64, tick int64) (GrantRecord, bo
 func (w *workers) record(number int) GrantRecord {
 	k := &w.used[number]
 	return GrantRecord{
-		Worker: uint64(number), Token: k.token, Holder: k.holder, NonceHash: k.nonceHash, From: k.from, Until: k.highWater,
+		Worker: uint64(number), Token: k.token, Holder: k.holder, Owner: k.owner, NonceHash: k.nonceHash, From: k.from, Until: k.highWater,
 	}
 }
 

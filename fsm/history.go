@@ -9,7 +9,8 @@ const maxHistory = 10_000
 type GrantRecord struct {
 	Worker        uint64
 	Token         uint64
-	Holder        string
+	Holder        string // as it is shown: with the token's name for an application
+	Owner         uint64 // ID of the API token that it was acquired with; 0 if without one
 	NonceHash     [hashBytes]byte
 	From, Until   int64
 	GrantedMillis int64 // Unix ms on the proposer's clock; 0 if the history does not reach back that far

@@ -2,6 +2,7 @@ package fsm
 
 import (
 	"crypto/sha256"
+	"strings"
 
 	"github.com/snowraft/snowraft/internal/names"
 )
@@ -12,6 +13,18 @@ const hashBytes = sha256.Size
 
 // CheckHolder returns why AcquireWorker would refuse the name of a holder, or nil.
 func CheckHolder(name string) error { return names.Check("holder name", name) }
+
+// checkHolding checks the name of a holder as it is shown, with the name of the token that owns it.
+func checkHolding(owner uint64, shown string) error {
+	if owner == 0 {
+		return CheckHolder(shown)
+	}
+	token, holder, _ := strings.Cut(shown, "/")
+	if err := CheckTokenName(token); err != nil {
+		return err
+	}
+	return CheckHolder(holder)
+}
 
 // CheckSequenceName returns why CreateSequence would refuse the name of a sequence, or nil.
 func CheckSequenceName(name string) error { return names.Check("sequence name", name) }

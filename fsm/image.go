@@ -92,7 +92,7 @@ func (l *layoutImage) walkWorkers(visit func(*commandv1.SnapshotRecord)) {
 	for number := range l.workers {
 		k := &l.workers[number]
 		message.Worker, message.HighWater, message.FromTick, message.Token = uint64(number), k.highWater, k.from, k.token
-		message.Holder, message.NonceHash, message.Released = k.holder, k.nonceHash[:], k.released
+		message.Holder, message.Owner, message.NonceHash, message.Released = k.holder, k.owner, k.nonceHash[:], k.released
 		message.ExtensionId, message.ExtendedFromTick = k.extension.id, k.extension.from
 		visit(record)
 	}
@@ -103,7 +103,7 @@ func (l *layoutImage) walkGrants(visit func(*commandv1.SnapshotRecord)) {
 	record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Grant{Grant: message}}
 	for i := range l.history.entries {
 		g := l.history.at(i)
-		message.Worker, message.Token, message.Holder, message.NonceHash = g.Worker, g.Token, g.Holder, g.NonceHash[:]
+		message.Worker, message.Token, message.Holder, message.Owner, message.NonceHash = g.Worker, g.Token, g.Holder, g.Owner, g.NonceHash[:]
 		message.FromTick, message.UntilTick, message.GrantedAtMs = g.From, g.Until, g.GrantedMillis
 		visit(record)
 	}

@@ -32,7 +32,7 @@ func newLayout(l *snowflake.Layout, created int64) *layout {
 		layout:  l,
 		created: created,
 		ticks:   int64(l.Ticks()),
-		workers: workers{size: l.Workers(), held: map[string]span{}},
+		workers: newWorkers(l.Workers()),
 	}
 }
 

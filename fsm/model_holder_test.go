@@ -83,7 +83,7 @@ func (w *world) forge(token *uint64, nonce *[]byte, until *int64) {
 
 // ask leaves a request in the log's inbox. What the process asked before, it gives up.
 func (w *world) ask(p *process, l *lane, cmd *commandv1.Command) {
-	cmd.Version, cmd.ClockAtMs = MinVersion(cmd), w.clock(p)
+	cmd.Version, cmd.ClockAtMs, cmd.Actor = MinVersion(cmd), w.clock(p), w.actor(p)
 	data, err := Encode(cmd)
 	if err != nil {
 		panic(err)

@@ -62,6 +62,9 @@ type process struct {
 	asked  *proposal // the request whose answer it waits for
 	block  *held
 	repeat *commandv1.Command // the last request with an ID, while it was not answered
+
+	application string // whose token it has; empty for a member
+	token       uint64 // that it has, which may be revoked
 }
 
 func (p *process) nonceHash() []byte {
@@ -119,6 +122,7 @@ type world struct {
 	eras      map[string]int    // by sequence
 	eraOf     map[string]int    // by request ID
 	lastBlock map[string]uint64 // by sequence: the token, which is easy to guess
+	tokens    map[string]uint64 // by application: the ID of its last token
 	check     struct {          // the last checkpoint that the leader knows
 		index  uint64
 		digest []byte
@@ -128,15 +132,16 @@ type world struct {
 func newWorld(s source, a adversary, replicas int) *world {
 	w := &world{
 		source: s, adversary: a, term: 1, now: modelEpoch + 8*modelUnit, issued: map[string]map[uint64]bool{}, audit: newAudit(),
-		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{}, lastBlock: map[string]uint64{},
+		given: map[given]bool{}, eras: map[string]int{}, eraOf: map[string]int{}, lastBlock: map[string]uint64{}, tokens: map[string]uint64{},
 	}
 	for range replicas {
 		w.machines = append(w.machines, New(Options{}))
 	}
 	// The last one has the first one's name: a process that is started anew while
-	// the old one is still alive.
-	for i, name := range []string{"a/0", "b/0", "c/0", "a/0"} {
-		w.processes = append(w.processes, &process{name: name, number: uint64(i), starts: 1})
+	// the old one is still alive. The applications between take names of others.
+	for i, p := range []process{{name: "a/0"}, {name: "b/0", application: "a"}, {name: "a/0", application: "b"}, {name: "a/0"}} {
+		p.number, p.starts = uint64(i), 1
+		w.processes = append(w.processes, &p)
 	}
 	return w
 }
@@ -151,6 +156,9 @@ func (w *world) run(steps int) error {
 		}
 	}
 	if err := w.setConfig(); err != nil {
+		return err
+	}
+	if err := w.makeTokens(); err != nil {
 		return err
 	}
 	for range steps {
@@ -204,7 +212,7 @@ func (w *world) step() error {
 
 // operate proposes what leaders and operators do.
 func (w *world) operate(p *process) error {
-	switch w.choose("operate", 6) {
+	switch w.choose("operate", 8) {
 	case 0:
 		return w.setConfig()
 	case 1:
@@ -213,6 +221,8 @@ func (w *world) operate(p *process) error {
 		}})
 	case 2:
 		return w.checkpoint()
+	case 5, 6:
+		return w.revoke(w.processes[1+w.choose("application", 2)])
 	case 3:
 		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_RemoveMember{
 			RemoveMember: &commandv1.RemoveMember{Id: fmt.Sprint("member-", w.choose("member", 5))},
@@ -328,6 +338,9 @@ func (w *world) checkState() (err error) {
 		}
 		if err == nil {
 			err = w.audit.compareSequences(s)
+		}
+		if err == nil {
+			err = w.audit.compareTokens(s)
 		}
 	})
 	return err

@@ -228,6 +228,8 @@ func TestDigestCoversEverything(t *testing.T) {
 		"from":       func(s *State) { s.layouts["tiny"].workers.used[0].from++ },
 		"token":      func(s *State) { s.layouts["tiny"].workers.used[0].token++ },
 		"holder":     func(s *State) { s.layouts["tiny"].workers.used[0].holder += "x" },
+		"owner":      func(s *State) { s.layouts["tiny"].workers.used[0].owner++ },
+		"past owner": func(s *State) { s.layouts["tiny"].history.entries[0].Owner++ },
 		"nonce":      func(s *State) { s.layouts["tiny"].workers.used[0].nonceHash[0]++ },
 		"released":   func(s *State) { s.layouts["tiny"].workers.used[1].released = true },
 		"grant":      func(s *State) { s.layouts["tiny"].history.entries[0].GrantedMillis++ },

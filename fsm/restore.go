@@ -145,7 +145,7 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	}
 	w.used = append(w.used, worker{
 		highWater: m.GetHighWater(), from: m.GetFromTick(), token: m.GetToken(),
-		nonceHash: nonceHash, holder: m.GetHolder(), released: m.GetReleased(), extension: last,
+		nonceHash: nonceHash, holder: m.GetHolder(), owner: m.GetOwner(), released: m.GetReleased(), extension: last,
 	})
 	return nil
 }
@@ -163,7 +163,7 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 		return corrupt("a grant under token %d is out of order, or one too many", m.GetToken())
 	}
 	h.add(GrantRecord{
-		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), NonceHash: nonceHash,
+		Worker: m.GetWorker(), Token: m.GetToken(), Holder: m.GetHolder(), Owner: m.GetOwner(), NonceHash: nonceHash,
 		From: m.GetFromTick(), Until: m.GetUntilTick(), GrantedMillis: m.GetGrantedAtMs(),
 	})
 	return nil
@@ -172,12 +172,17 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 // checkHolding checks who a worker or a grant belongs to.
 func (r *restore) checkHolding(m interface {
 	GetToken() uint64
+	GetWorker() uint64
 	GetHolder() string
+	GetOwner() uint64
 	GetNonceHash() []byte
 },
 ) (nonceHash [hashBytes]byte, err error) {
-	if err := CheckHolder(m.GetHolder()); err != nil {
+	if err := checkHolding(m.GetOwner(), m.GetHolder()); err != nil {
 		return nonceHash, corrupt("%v", err)
+	}
+	if m.GetOwner() != 0 && m.GetWorker() >= r.layout.workers.common {
+		return nonceHash, corrupt("worker %d is token %d's, and only members get it", m.GetWorker(), m.GetOwner())
 	}
 	nonceHash, ok := hashOf(m.GetNonceHash())
 	if !ok || m.GetToken() == 0 {

@@ -209,7 +209,9 @@ func cloneState(s *State) *State {
 	for name, l := range s.layouts {
 		one := *l
 		one.workers.used = slices.Clone(l.workers.used)
-		one.workers.byAge = slices.Clone(l.workers.byAge)
+		for i, h := range l.workers.byAge {
+			one.workers.byAge[i] = slices.Clone(h)
+		}
 		one.workers.held = maps.Clone(l.workers.held)
 		one.history = l.history.clone()
 		next.layouts[name] = &one

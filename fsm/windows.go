@@ -28,6 +28,10 @@ func (s *State) acquireWorker(e entry) Result {
 		return halted(haltAt(e.index, adviseRejoin,
 			fmt.Errorf("layout %q has a grant of index %d already, and indexes must grow", l.name, last)))
 	}
+	by, end, refused := s.holdingOf(e, l)
+	if refused != nil {
+		return Result{Err: refused}
+	}
 	nowTick := l.layout.TickAt(e.now)
 	if nowTick >= l.ticks {
 		return Result{Err: l.full()}
@@ -35,20 +39,20 @@ func (s *State) acquireWorker(e entry) Result {
 	longest := s.Config().GetMaxWindowMs()
 	horizon := l.endAfter(e.now, longest)
 
-	number, ok := l.workers.pick(c.GetHolder(), nowTick)
+	number, ok := l.workers.pick(by, end, nowTick)
 	if !ok {
 		soon := l.layout.TickAt(plus(e.now, s.Config().GetWaitThresholdMs()))
-		number, ok = l.workers.pick(c.GetHolder(), min(soon, horizon-1)) // below horizon, so that the window is not empty
+		number, ok = l.workers.pick(by, end, min(soon, horizon-1)) // below horizon, so that the window is not empty
 	}
 	if !ok {
-		return Result{Err: l.exhausted(e.now)}
+		return Result{Err: l.exhausted(e.now, end)}
 	}
 	from := max(l.workers.highWater(number), nowTick)
 	until := min(l.endAfter(max(e.now, l.layout.MillisAt(from)), min(c.GetWindowMs(), longest)), horizon)
 
-	l.workers.grant(number, c.GetHolder(), nonceHash, e.index, from, until)
+	l.workers.grant(number, by, nonceHash, e.index, from, until)
 	l.history.add(GrantRecord{
-		Worker: uint64(number), Token: e.index, Holder: c.GetHolder(), NonceHash: nonceHash,
+		Worker: uint64(number), Token: e.index, Holder: by.holder, Owner: by.owner, NonceHash: nonceHash,
 		From: from, Until: until, GrantedMillis: e.now,
 	})
 	return Result{Grant: l.workers.granted(number)}
@@ -180,16 +184,24 @@ func (l *layout) full() *Refused {
 		"layout %q: all %d ticks are used; use another layout", l.name, l.ticks)
 }
 
-// exhausted refuses because no worker is free.
-func (l *layout) exhausted(now int64) *Refused {
-	soonest := l.workers.soonest()
+// exhausted refuses because no worker below the number end is free.
+func (l *layout) exhausted(now int64, end uint64) *Refused {
+	soonest := l.workers.soonest(end)
 	if soonest >= l.ticks {
 		return l.full()
 	}
 	free := l.layout.MillisAt(soonest)
 	refused := refuse(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED,
-		"layout %q: all %d workers are held; try again in %d ms, when the first may be free",
-		l.name, l.workers.size, minus(free, now))
+		"layout %q: all %d workers%s are held; try again in %d ms, when the first may be free",
+		l.name, end, l.besides(end), minus(free, now))
 	refused.RetryAtMillis = free
 	return refused
+}
+
+// besides says what the workers below the number end are, if not all.
+func (l *layout) besides(end uint64) string {
+	if end == l.workers.size {
+		return ""
+	}
+	return fmt.Sprintf(" but the %d that only members get", l.workers.size-end)
 }

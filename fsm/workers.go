@@ -6,11 +6,12 @@ type worker struct {
 	from      int64 // the tick at which the acquisition of token began
 	token     uint64
 	nonceHash [hashBytes]byte
-	holder    string
-	released  bool // the holder released it: its token is good for nothing any more
+	holder    string // as it is shown: with the token's name for an application
+	owner     uint64 // ID of the API token that it was acquired with; 0 if without one
+	released  bool   // the holder released it: its token is good for nothing any more
 	extension extension
 
-	place        int // in workers.byAge
+	place        int // in its heap of workers.byAge
 	newer, older int // the neighbours among the workers that the same holder had last; none at the ends
 }
 
@@ -35,18 +36,35 @@ const none = -1
 // Workers that were never granted need no memory: they are taken in ascending order,
 // so they are the ones from len(used) on, and their high-water is 0.
 type workers struct {
-	size uint64 // the layout has the workers [0, size)
-	used []worker
+	size   uint64 // the layout has the workers [0, size)
+	common uint64 // only members get those from here on
+	used   []worker
 
-	// byAge is a binary heap of all used workers, the one with the lowest
-	// high-water on top, by number among equals.
-	byAge []int
+	// byAge are heaps of all used workers: the common ones, and the members'.
+	byAge [2]ages
 
 	// held has for each holder the workers that it was granted and nobody else since,
 	// linked by worker.older in descending order of their tokens. Without the order a
 	// restored replica could not tell which worker is next once the newest went to
 	// another holder.
-	held map[string]span
+	held map[holding]span
+}
+
+// holding is who a worker belongs to. Applications with different tokens do not share workers, whatever names they
+// give themselves, nor does one share those of a member.
+type holding struct {
+	owner  uint64
+	holder string
+}
+
+func (k *worker) holding() holding { return holding{k.owner, k.holder} }
+
+// membersOnly is the most workers of a layout that only members get: enough for the voters of a cluster, so that
+// applications that take all workers do not end the issuing of members.
+const membersOnly = 16
+
+func newWorkers(size uint64) workers {
+	return workers{size: size, common: size - min(membersOnly, size/4), held: map[holding]span{}}
 }
 
 // span is the ends of a list of workers: those with the newest and the oldest token.
@@ -57,12 +75,12 @@ type span struct{ newest, oldest int }
 // the same name, or have been a long window when the holder began to crash.
 const ownLooks = 16
 
-// pick chooses the worker to grant to a holder: among those whose high-water is at
+// pick chooses the worker to grant to a holder: among those below the number end whose high-water is at
 // most limit, the one that this holder had last; else another of its own, so that a
 // process that crashes in a loop does not use up the layout; else one that was never
 // used, the lowest number first; else the one with the lowest high-water. It is O(log n).
-func (w *workers) pick(holder string, limit int64) (number int, ok bool) {
-	if own, had := w.held[holder]; had {
+func (w *workers) pick(by holding, end uint64, limit int64) (number int, ok bool) {
+	if own, had := w.held[by]; had {
 		if w.used[own.newest].highWater <= limit {
 			return own.newest, true
 		}
@@ -72,13 +90,23 @@ func (w *workers) pick(holder string, limit int64) (number int, ok bool) {
 			}
 		}
 	}
-	if uint64(len(w.used)) < w.size {
+	if uint64(len(w.used)) < end {
 		return len(w.used), true
 	}
-	if n := w.byAge[0]; w.used[n].highWater <= limit {
+	if n := w.oldest(end); w.used[n].highWater <= limit {
 		return n, true
 	}
 	return 0, false
+}
+
+// oldest returns the worker with the lowest high-water below the number end, which is common or size. All of them
+// were used.
+func (w *workers) oldest(end uint64) int {
+	n := w.byAge[0][0]
+	if end > w.common && len(w.byAge[1]) > 0 && w.older(w.byAge[1][0], n) {
+		n = w.byAge[1][0]
+	}
+	return n
 }
 
 // highWater returns a worker's high-water, 0 for one that was never used.
@@ -89,17 +117,17 @@ func (w *workers) highWater(number int) int64 {
 	return w.used[number].highWater
 }
 
-// soonest returns the lowest high-water: the tick from which on a worker is free.
-func (w *workers) soonest() int64 {
-	if uint64(len(w.used)) < w.size {
+// soonest returns the lowest high-water below the number end: the tick from which on such a worker is free.
+func (w *workers) soonest(end uint64) int64 {
+	if uint64(len(w.used)) < end {
 		return 0
 	}
-	return w.used[w.byAge[0]].highWater
+	return w.used[w.oldest(end)].highWater
 }
 
 // grant gives a worker that pick returned to a holder. from must not be below its
 // high-water, until must be above from, and token above every earlier one.
-func (w *workers) grant(number int, holder string, nonceHash [hashBytes]byte, token uint64, from, until int64) {
+func (w *workers) grant(number int, by holding, nonceHash [hashBytes]byte, token uint64, from, until int64) {
 	if number == len(w.used) {
 		w.used = append(w.used, worker{newer: none, older: none})
 		w.pushAge(number)
@@ -107,7 +135,7 @@ func (w *workers) grant(number int, holder string, nonceHash [hashBytes]byte, to
 		w.forget(number)
 	}
 	k := &w.used[number]
-	k.holder, k.nonceHash, k.token, k.from, k.released, k.extension = holder, nonceHash, token, from, false, extension{}
+	k.owner, k.holder, k.nonceHash, k.token, k.from, k.released, k.extension = by.owner, by.holder, nonceHash, token, from, false, extension{}
 	w.remember(number)
 	w.setHighWater(number, until)
 }
@@ -128,14 +156,14 @@ func (w *workers) release(number int, next int64) {
 
 func (w *workers) setHighWater(number int, tick int64) {
 	w.used[number].highWater = tick
-	w.fixAge(w.used[number].place)
+	w.fixAge(number)
 }
 
 // remember puts a worker, whose token is the newest, at the head of its holder's.
 func (w *workers) remember(number int) {
 	k := &w.used[number]
 	k.newer, k.older = none, none
-	own, had := w.held[k.holder]
+	own, had := w.held[k.holding()]
 	if had {
 		k.older = own.newest
 		w.used[own.newest].newer = number
@@ -143,13 +171,13 @@ func (w *workers) remember(number int) {
 		own.oldest = number
 	}
 	own.newest = number
-	w.held[k.holder] = own
+	w.held[k.holding()] = own
 }
 
 // forget takes a worker out of its holder's.
 func (w *workers) forget(number int) {
 	k := &w.used[number]
-	own := w.held[k.holder]
+	own := w.held[k.holding()]
 	if k.older != none {
 		w.used[k.older].newer = k.newer
 	} else {
@@ -161,8 +189,8 @@ func (w *workers) forget(number int) {
 		own.newest = k.older
 	}
 	if own.newest == none {
-		delete(w.held, k.holder)
+		delete(w.held, k.holding())
 	} else {
-		w.held[k.holder] = own
+		w.held[k.holding()] = own
 	}
 }

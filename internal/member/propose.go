@@ -30,7 +30,7 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	if err := m.ahead(m.clock.Now()); err != nil {
 		return fsm.Result{}, err // any command of this leader could poison the state
 	}
-	cmd.ClockAtMs, cmd.Actor = now, actorOf(ctx)
+	cmd.ClockAtMs, cmd.Actor = now, actorOf(ctx, cmd)
 	cmd.Version = max(cmd.GetVersion(), fsm.MinVersion(cmd))
 	if err := m.allow(ctx, cmd.GetVersion()); err != nil {
 		return fsm.Result{}, err

@@ -81,3 +81,30 @@ func TestRevokedCallersProposeInVain(t *testing.T) {
 		t.Errorf("after the revocation: %+v, %v", n, err)
 	}
 }
+
+// What members and callers in an open cluster take in great number carries no actor, which would only make the log longer.
+func TestActorsOfCommands(t *testing.T) {
+	block := &commandv1.Command{Body: &commandv1.Command_AllocateBlock{}}
+	creation := &commandv1.Command{Body: &commandv1.Command_CreateSequence{}}
+	for _, c := range []struct {
+		kind commandv1.ActorKind
+		cmd  *commandv1.Command
+		want bool
+	}{
+		{commandv1.ActorKind_ACTOR_KIND_MEMBER, block, false},
+		{commandv1.ActorKind_ACTOR_KIND_OPEN, block, false},
+		{commandv1.ActorKind_ACTOR_KIND_TOKEN, block, true},
+		{commandv1.ActorKind_ACTOR_KIND_ADMIN, block, true},
+		{commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, block, true},
+		{commandv1.ActorKind_ACTOR_KIND_MEMBER, creation, true},
+		{commandv1.ActorKind_ACTOR_KIND_OPEN, creation, true},
+	} {
+		a := actorOf(WithActor(t.Context(), Actor{Kind: c.kind, Name: "node-1"}), c.cmd)
+		if (a != nil) != c.want || a != nil && (a.GetKind() != c.kind || a.GetName() != "node-1") {
+			t.Errorf("%v of %v: %v, want %v", c.cmd, c.kind, a, c.want)
+		}
+	}
+	if a := actorOf(t.Context(), creation); a != nil {
+		t.Errorf("this member itself: %v", a)
+	}
+}

@@ -362,8 +362,11 @@ type SnapshotWorker struct {
 	// The ID of the last extension under the token, and the end that it moved; 0 if there is none.
 	ExtensionId      uint64 `protobuf:"fixed64,8,opt,name=extension_id,json=extensionId,proto3" json:"extension_id,omitempty"`
 	ExtendedFromTick int64  `protobuf:"varint,9,opt,name=extended_from_tick,json=extendedFromTick,proto3" json:"extended_from_tick,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// The ID of the API token of the application that holds the worker, whose holder is shown as "token/holder"; 0 for any
+	// other holder.
+	Owner         uint64 `protobuf:"varint,10,opt,name=owner,proto3" json:"owner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotWorker) Reset() {
@@ -459,16 +462,25 @@ func (x *SnapshotWorker) GetExtendedFromTick() int64 {
 	return 0
 }
 
+func (x *SnapshotWorker) GetOwner() uint64 {
+	if x != nil {
+		return x.Owner
+	}
+	return 0
+}
+
 // SnapshotGrant is one entry of the grant history, oldest first.
 type SnapshotGrant struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Worker        uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Token         uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
-	Holder        string                 `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
-	NonceHash     []byte                 `protobuf:"bytes,4,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
-	FromTick      int64                  `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
-	UntilTick     int64                  `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
-	GrantedAtMs   int64                  `protobuf:"varint,7,opt,name=granted_at_ms,json=grantedAtMs,proto3" json:"granted_at_ms,omitempty"`
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Worker      uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	Token       uint64                 `protobuf:"varint,2,opt,name=token,proto3" json:"token,omitempty"`
+	Holder      string                 `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
+	NonceHash   []byte                 `protobuf:"bytes,4,opt,name=nonce_hash,json=nonceHash,proto3" json:"nonce_hash,omitempty"`
+	FromTick    int64                  `protobuf:"varint,5,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	UntilTick   int64                  `protobuf:"varint,6,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
+	GrantedAtMs int64                  `protobuf:"varint,7,opt,name=granted_at_ms,json=grantedAtMs,proto3" json:"granted_at_ms,omitempty"`
+	// As in SnapshotWorker.
+	Owner         uint64 `protobuf:"varint,8,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -548,6 +560,13 @@ func (x *SnapshotGrant) GetUntilTick() int64 {
 func (x *SnapshotGrant) GetGrantedAtMs() int64 {
 	if x != nil {
 		return x.GrantedAtMs
+	}
+	return 0
+}
+
+func (x *SnapshotGrant) GetOwner() uint64 {
+	if x != nil {
+		return x.Owner
 	}
 	return 0
 }
@@ -1057,7 +1076,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x11checkpoint_digest\x18\x05 \x01(\fR\x10checkpointDigest\"`\n" +
 	"\x0eSnapshotLayout\x12*\n" +
 	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\"\n" +
-	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\x9e\x02\n" +
+	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\xb4\x02\n" +
 	"\x0eSnapshotWorker\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x1d\n" +
 	"\n" +
@@ -1069,7 +1088,9 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"nonce_hash\x18\x06 \x01(\fR\tnonceHash\x12\x1a\n" +
 	"\breleased\x18\a \x01(\bR\breleased\x12!\n" +
 	"\fextension_id\x18\b \x01(\x06R\vextensionId\x12,\n" +
-	"\x12extended_from_tick\x18\t \x01(\x03R\x10extendedFromTick\"\xd4\x01\n" +
+	"\x12extended_from_tick\x18\t \x01(\x03R\x10extendedFromTick\x12\x14\n" +
+	"\x05owner\x18\n" +
+	" \x01(\x04R\x05owner\"\xea\x01\n" +
 	"\rSnapshotGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x14\n" +
 	"\x05token\x18\x02 \x01(\x04R\x05token\x12\x16\n" +
@@ -1079,7 +1100,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\tfrom_tick\x18\x05 \x01(\x03R\bfromTick\x12\x1d\n" +
 	"\n" +
 	"until_tick\x18\x06 \x01(\x03R\tuntilTick\x12\"\n" +
-	"\rgranted_at_ms\x18\a \x01(\x03R\vgrantedAtMs\"'\n" +
+	"\rgranted_at_ms\x18\a \x01(\x03R\vgrantedAtMs\x12\x14\n" +
+	"\x05owner\x18\b \x01(\x04R\x05owner\"'\n" +
 	"\x15SnapshotRemovedMember\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"\x8d\x02\n" +
 	"\rSnapshotToken\x12\x0e\n" +

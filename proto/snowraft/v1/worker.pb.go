@@ -656,7 +656,8 @@ func (x *ListWorkersRequest) GetPageToken() string {
 type WorkerGrant struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	Holder string                 `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
+	// The holder's name; of an application with a token, "TOKEN/NAME" with the name of the token.
+	Holder string `protobuf:"bytes,2,opt,name=holder,proto3" json:"holder,omitempty"`
 	// The fencing token. It is no secret: a claim needs the holder's nonce too, which no answer shows.
 	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The windows [from_tick, until_tick) granted under this token, in ticks and in Unix milliseconds.

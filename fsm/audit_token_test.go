@@ -1,0 +1,98 @@
+package fsm
+
+import (
+	"slices"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// auditToken is what the audit knows of a token.
+type auditToken struct {
+	name     string
+	changed  uint64
+	narrowed uint64
+	scopes   []string
+	expires  int64
+}
+
+// checkActor reports whether a command has to be refused because its actor lost what it was judged by.
+func (a *audit) checkActor(cmd *commandv1.Command, observed int64, r Result) (done bool, err error) {
+	actor := cmd.GetActor()
+	if actor.GetKind() != commandv1.ActorKind_ACTOR_KIND_TOKEN {
+		return false, nil
+	}
+	token := a.tokens[actor.GetToken()]
+	lost := token == nil || token.expires != 0 && token.expires <= observed || token.narrowed > actor.GetJudgedAt()
+	if lost != (reasonOf(r) == unauthenticatedReason) {
+		return true, violated("revoked", "%v of a token that is %+v gave %v", cmd, token, r.Err)
+	}
+	return lost, nil
+}
+
+// checkTokens is check for the commands of tokens, which nothing but an outdated generation refuses.
+func (a *audit) checkTokens(index uint64, cmd *commandv1.Command, r Result) (mine bool, err error) {
+	want := commandv1.Refusal(0)
+	switch body := cmd.GetBody().(type) {
+	case *commandv1.Command_CreateToken:
+		c := body.CreateToken
+		for id, t := range a.tokens {
+			if t.name == c.GetName() { // again: all have the same secret
+				if r.Err != nil || r.Token.ID != id {
+					return true, violated("rules", "%v again gave %+v, %v", c, r.Token, r.Err)
+				}
+				return true, nil
+			}
+		}
+		a.tokens[index] = &auditToken{c.GetName(), index, index, c.GetScopes(), c.GetExpiresAtMs()}
+	case *commandv1.Command_UpdateToken:
+		c := body.UpdateToken
+		switch t := a.tokens[c.GetId()]; {
+		case t == nil:
+			want = unknownTokenReason
+		case t.changed != c.GetGeneration():
+			want = mismatchedGen
+		default:
+			for _, s := range t.scopes {
+				if !slices.Contains(c.GetScopes(), s) {
+					t.narrowed = index
+				}
+			}
+			t.changed, t.scopes, t.expires = index, c.GetScopes(), c.GetExpiresAtMs()
+		}
+	case *commandv1.Command_DeleteToken:
+		if a.tokens[body.DeleteToken.GetId()] == nil {
+			want = unknownTokenReason
+		}
+		delete(a.tokens, body.DeleteToken.GetId())
+	default:
+		return false, nil
+	}
+	if got := reasonOf(r); got != want {
+		return true, violated("rules", "%v gave %v, expected %v", cmd, r.Err, want)
+	}
+	return true, nil
+}
+
+// compareTokens compares a replica's tokens with the audit's.
+func (a *audit) compareTokens(s *State) error {
+	for _, r := range s.Tokens(0, maxTokens) {
+		t := a.tokens[r.ID]
+		if t == nil || t.name != r.Name || t.changed != r.Generation || t.expires != r.ExpiresAtMillis || !slices.Equal(t.scopes, r.Scopes) {
+			return violated("token", "%+v, expected %+v", r, t)
+		}
+	}
+	if n := len(s.Tokens(0, maxTokens)); n != len(a.tokens) {
+		return violated("token", "%d of them, expected %d", n, len(a.tokens))
+	}
+	return nil
+}
+
+// shown is how the holder of an acquisition is shown, the token that owns it, and how many workers it may choose from.
+func (a *audit) shown(cmd *commandv1.Command) (holder string, owner uint64, most int) {
+	workers := len(a.layouts[cmd.GetAcquireWorker().GetLayout()].workers)
+	holder = cmd.GetAcquireWorker().GetHolder()
+	if t := a.tokens[cmd.GetActor().GetToken()]; t != nil {
+		return t.name + "/" + holder, cmd.GetActor().GetToken(), workers - min(16, workers/4)
+	}
+	return holder, 0, workers
+}

@@ -1,0 +1,77 @@
+package fsm
+
+import (
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// What an administrator of a walk does with the tokens of its applications: some lose theirs, or a scope of it, while
+// their requests are on the way.
+
+// modelScopes are what tokens allow: the state machine sees only which of them are there.
+var modelScopes = [][]string{{"a", "b"}, {"a", "b"}, {"b", "a", "c"}, {"a"}, {}}
+
+// tokens gives the applications their tokens.
+func (w *world) makeTokens() error {
+	for _, p := range w.processes {
+		if p.application != "" && w.tokens[p.application] == 0 {
+			if err := w.makeToken(p.application); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range w.processes {
+		p.token = w.tokens[p.application]
+	}
+	return nil
+}
+
+func (w *world) makeToken(application string) error {
+	r, err := w.administrate(createToken(application, "a", "b"))
+	if err == nil && r.Token != nil {
+		w.tokens[application] = r.Token.ID
+	}
+	return err
+}
+
+// administrate commits a command at once.
+func (w *world) administrate(cmd *commandv1.Command) (Result, error) {
+	cmd.Version, cmd.ClockAtMs = MinVersion(cmd), w.now
+	data, err := Encode(cmd)
+	if err != nil {
+		return Result{}, violated("encode", "%v", err)
+	}
+	return w.commit(data, cmd)
+}
+
+// revoke changes, deletes or replaces the token of an application.
+func (w *world) revoke(p *process) error {
+	id := w.tokens[p.application]
+	if id == 0 {
+		return nil
+	}
+	r, ok := w.machines[w.choose("replica", len(w.machines))].Token(id)
+	switch {
+	case !ok:
+		return w.makeToken(p.application)
+	case w.choose("delete", 3) == 0:
+		_, err := w.administrate(deleteToken(id))
+		return err
+	}
+	cmd := updateToken(id, r.Generation, modelScopes[w.choose("scopes", len(modelScopes))]...)
+	if w.choose("expires", 2) == 0 {
+		cmd.GetUpdateToken().ExpiresAtMs = w.now + int64(w.choose("expiry", 20))*modelUnit
+	}
+	_, err := w.administrate(cmd)
+	return err
+}
+
+// actor is who asks: a member, or an application by the token that it knows of.
+func (w *world) actor(p *process) *commandv1.Actor {
+	if p.application == "" {
+		return nil
+	}
+	if w.choose("new token", 4) == 0 {
+		p.token = w.tokens[p.application]
+	}
+	return &commandv1.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_TOKEN, Token: p.token, JudgedAt: w.index}
+}
