@@ -32,16 +32,12 @@ type besieged struct {
 }
 
 // besiege starts a cluster with a strict sequence, and learns of its members what everybody can.
-func besiege(t *testing.T, size int, flags ...string) besieged {
+func besiege(t *testing.T, size int, flags ...string) *besieged {
 	t.Helper()
-	b := besieged{members: startCluster(t, size, flags...)}
-	lead := leader(t, b.members)
-	_, err := lead.numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "strict"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := &besieged{members: startCluster(t, size, flags...)}
+	b.prepare(t)
 	until(t, "all members gossip", func() bool {
-		heard, err := attacks.Overhear(t.Context(), lead.gossip)
+		heard, err := attacks.Overhear(t.Context(), b.members[0].gossip)
 		if err != nil {
 			return false
 		}
@@ -55,14 +51,23 @@ func besiege(t *testing.T, size int, flags ...string) besieged {
 		}
 		return len(b.known) == size
 	})
-	for _, m := range b.members {
-		b.had = append(b.had, m.memory())
-	}
 	return b
 }
 
+// prepare creates what well asks for, and notes what memory the members have.
+func (b *besieged) prepare(t *testing.T) {
+	t.Helper()
+	_, err := leader(t, b.members).numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "strict"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range b.members {
+		b.had = append(b.had, m.memory())
+	}
+}
+
 // well fails the test unless all members issue IDs and strict numbers, and have used little memory.
-func (b besieged) well(t *testing.T) {
+func (b *besieged) well(t *testing.T) {
 	t.Helper()
 	for i, m := range b.members {
 		if !m.running() {
@@ -83,7 +88,7 @@ func (b besieged) well(t *testing.T) {
 }
 
 // staysWell is well again and again for a while.
-func (b besieged) staysWell(t *testing.T, d time.Duration) {
+func (b *besieged) staysWell(t *testing.T, d time.Duration) {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < d && !t.Failed(); pass(t, 500*time.Millisecond) {
 		b.well(t)

@@ -67,7 +67,7 @@ func forge(ctx context.Context, gossip string, as Meta, lies Lies) error {
 	}
 	cfg.Transport, cfg.AdvertisePort = transport, transport.GetAutoBindPort()
 	f.meta.Gossip = net.JoinHostPort("127.0.0.1", strconv.Itoa(cfg.AdvertisePort))
-	cfg.Delegate, cfg.Ping = f, f
+	cfg.Delegate, cfg.Ping, cfg.TCPTimeout = f, f, patience/2
 	list, err := memberlist.Create(cfg)
 	if err != nil {
 		return errors.Join(err, transport.Shutdown())
