@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"errors"
 	"log/slog"
 	"net"
 	"sync"
@@ -32,13 +33,14 @@ type screened struct {
 	// misheard is called for what cannot be read; answer: on a stream that this node opened.
 	misheard func(from net.Addr, err error, answer bool)
 
-	logger  *slog.Logger
-	places  *places.Places
-	packets chan *memberlist.Packet
-	streams chan net.Conn
-	closed  chan struct{}
-	once    sync.Once
-	wg      sync.WaitGroup
+	indirect bucket // of indirect pings
+	logger   *slog.Logger
+	places   *places.Places
+	packets  chan *memberlist.Packet
+	streams  chan net.Conn
+	closed   chan struct{}
+	once     sync.Once
+	wg       sync.WaitGroup
 }
 
 func newScreened(inner memberlist.NodeAwareTransport, keys *keyring, misheard func(net.Addr, error, bool), logger *slog.Logger) *screened {
@@ -49,6 +51,29 @@ func newScreened(inner memberlist.NodeAwareTransport, keys *keyring, misheard fu
 	s.wg.Go(s.runPackets)
 	s.wg.Go(s.runStreams)
 	return s
+}
+
+// maxIndirect is how many indirect pings are taken per second: a member asks three others when a probe fails.
+const maxIndirect = 100
+
+var errTooMany = errors.New("too many indirect pings")
+
+// bucket allows maxIndirect per second. One goroutine uses it.
+type bucket struct {
+	used int
+	full time.Time // when it is full again
+}
+
+// spend takes n, or nothing and returns false.
+func (b *bucket) spend(n int, now time.Time) bool {
+	if n == 0 {
+		return true
+	}
+	if now.After(b.full) {
+		b.used, b.full = 0, now.Add(time.Second)
+	}
+	b.used += n
+	return b.used <= maxIndirect
 }
 
 // PacketCh implements memberlist.Transport.
@@ -122,6 +147,9 @@ func (s *screened) runPackets() {
 			raw, err := screen.Unseal(s.keys.present().all, gossipLabel, p.Buf)
 			if err == nil {
 				raw, err = screen.Packet(raw, gossipLabel)
+			}
+			if err == nil && !s.indirect.spend(screen.IndirectPings(raw, gossipLabel), time.Now()) {
+				err = errTooMany
 			}
 			if err != nil {
 				s.refused(p.From, err)

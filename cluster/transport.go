@@ -105,13 +105,12 @@ func (s *streamLayer) run() {
 				s.answerTerms(secured, askers)
 				return
 			}
-			established, ok := peers.Take(conn.RemoteAddr(), nil)
+			placed, ok := seated(screen.RaftRequests(secured, large), peers)
 			if !ok {
 				s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
 				_ = secured.Close()
 				return
 			}
-			placed := &places.Conn{Conn: screen.RaftRequests(secured, large), Place: established}
 			select {
 			case s.conns <- placed:
 			case <-s.ctx.Done():
@@ -156,7 +155,7 @@ func (s *streamLayer) shake(conn net.Conn) (net.Conn, purpose, error) {
 
 // answerTerms answers on a connection in a goroutine of its own.
 func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
-	place, ok := askers.Take(conn.RemoteAddr(), nil)
+	placed, ok := seated(conn, askers)
 	if !ok {
 		_ = conn.Close()
 		return
@@ -164,15 +163,14 @@ func (s *streamLayer) answerTerms(conn net.Conn, askers *places.Places) {
 	done := make(chan struct{})
 	s.wg.Go(func() {
 		defer close(done)
-		answerTerms(conn, s.term)
-		place.Release()
+		answerTerms(placed, s.term)
 	})
 	s.wg.Go(func() {
 		select {
 		case <-s.ctx.Done():
 		case <-done:
 		}
-		_ = conn.Close()
+		_ = placed.Close()
 	})
 }
 

@@ -2,10 +2,14 @@ package screen
 
 import (
 	"bufio"
+	"math"
 	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/places"
 )
 
 const (
@@ -16,11 +20,45 @@ const (
 	piece = 256 << 10 // bytes
 )
 
-// Large are the places for large messages that a node receives at the same time.
-type Large chan struct{}
+// Large are the places for large messages that a node receives at the same time. A message has one until it was read,
+// or its connection is closed.
+type Large struct {
+	all  chan struct{}
+	from *places.Places
+}
 
-// NewLarge returns a few places. A message has one until it was read, or its connection is closed.
-func NewLarge() Large { return make(Large, 8) }
+const (
+	maxLarge     = 8
+	maxLargeFrom = 4 // from one address
+)
+
+// NewLarge returns a few places.
+func NewLarge() *Large {
+	return &Large{all: make(chan struct{}, maxLarge), from: places.New(math.MaxInt, maxLargeFrom)}
+}
+
+// Taken returns how many places are taken.
+func (l *Large) Taken() int { return len(l.all) }
+
+// take waits for a place, unless the address has its share.
+func (l *Large) take(addr net.Addr) (release func(), err error) {
+	place, ok := l.from.Take(addr, nil)
+	if !ok {
+		return nil, refuse("more than %d large messages at a time from one address", maxLargeFrom)
+	}
+	timeout := time.NewTimer(progress)
+	defer timeout.Stop()
+	select {
+	case l.all <- struct{}{}:
+		return sync.OnceFunc(func() {
+			<-l.all
+			place.Release()
+		}), nil
+	case <-timeout.C:
+		place.Release()
+		return nil, os.ErrDeadlineExceeded
+	}
+}
 
 // conn is a connection of raft's on which only what has the form of its messages can be read.
 type conn struct {
@@ -28,8 +66,8 @@ type conn struct {
 	from  *bufio.Reader
 	next  func(*scanner) (follow int64, err error)
 	limit int
-	large Large       // nil for answers, whose reader also sets deadlines
-	holds atomic.Bool // a place among the large
+	large *Large                 // nil for answers, whose reader also sets deadlines
+	held  atomic.Pointer[func()] // returns its place among the large
 
 	scan   scanner
 	ready  []byte // of a message that was taken, and not read yet
@@ -37,7 +75,7 @@ type conn struct {
 }
 
 // RaftRequests are the requests on a connection that another node opened.
-func RaftRequests(c net.Conn, large Large) net.Conn {
+func RaftRequests(c net.Conn, large *Large) net.Conn {
 	return &conn{Conn: c, from: bufio.NewReader(c), next: request, limit: maxRequest, large: large}
 }
 
@@ -112,20 +150,16 @@ func (c *conn) rest() error {
 
 // hold takes a place among the large messages.
 func (c *conn) hold() error {
-	timeout := time.NewTimer(progress)
-	defer timeout.Stop()
-	select {
-	case c.large <- struct{}{}:
-		c.holds.Store(true)
-		return nil
-	case <-timeout.C:
-		return os.ErrDeadlineExceeded
+	release, err := c.large.take(c.RemoteAddr())
+	if err == nil {
+		c.held.Store(&release)
 	}
+	return err
 }
 
 func (c *conn) release() {
-	if c.holds.CompareAndSwap(true, false) {
-		<-c.large
+	if release := c.held.Swap(nil); release != nil {
+		(*release)()
 	}
 }
 

@@ -137,6 +137,30 @@ func TestPackets(t *testing.T) {
 	}
 }
 
+func TestIndirectPingsAreCounted(t *testing.T) {
+	t.Parallel()
+	indirect := said(1, fields{"SeqNo": 1, "Target": []byte{127, 0, 0, 1}, "Port": 7, "Node": "a/1"})
+	for name, c := range map[string]struct {
+		raw  []byte
+		want int
+	}{
+		"one":          {indirect, 1},
+		"with CRC":     {checked(indirect), 1},
+		"compound":     {compound(indirect, ping(), indirect), 2},
+		"compound CRC": {checked(compound(indirect, indirect)), 2},
+		"other":        {ping(), 0},
+		"others":       {checked(compound(ping(), alive(6))), 0},
+	} {
+		raw, err := screen.Packet(labeled(c.raw), label)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := screen.IndirectPings(raw, label); got != c.want {
+			t.Errorf("%s: IndirectPings() = %d, want %d", name, got, c.want)
+		}
+	}
+}
+
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	short := someNode()
@@ -242,6 +266,7 @@ func FuzzPacket(f *testing.F) {
 		if err != nil {
 			return
 		}
+		_ = screen.IndirectPings(got, label) // does not panic over what passed
 		body := got[len(screen.LabelHead(label)):]
 		if body[0] != 4 {
 			return

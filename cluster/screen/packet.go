@@ -38,6 +38,26 @@ func Packet(raw []byte, label string) ([]byte, error) {
 	return bytes.Clone(raw), nil
 }
 
+// IndirectPings returns how many requests to ping another node are in a datagram that Packet took. memberlist has a
+// goroutine and a timer for each.
+func IndirectPings(raw []byte, label string) int {
+	body := bytes.TrimPrefix(raw, LabelHead(label))
+	if len(body) >= 5 && body[0] == kindChecked {
+		body = body[5:]
+	}
+	if body[0] != kindCompound {
+		body = append([]byte{kindCompound, 1, byte(len(body) >> 8), byte(len(body))}, body...) //nolint:gosec // of at most 2 KiB
+	}
+	n := 0
+	_ = compoundOf(body[1:], func(part []byte) error {
+		if part[0] == kindIndirectPing {
+			n++
+		}
+		return nil
+	})
+	return n
+}
+
 // LabelHead is what a datagram or a stream with the label begins with.
 func LabelHead(label string) []byte {
 	head := []byte{kindLabel, byte(len(label))} //nolint:gosec // a label of ours
@@ -45,7 +65,9 @@ func LabelHead(label string) []byte {
 }
 
 // compound takes messages behind their number and their lengths; none of them is compound.
-func compound(raw []byte) error {
+func compound(raw []byte) error { return compoundOf(raw, message) }
+
+func compoundOf(raw []byte, take func([]byte) error) error {
 	parts := int(raw[0])
 	if len(raw) < 1+2*parts {
 		return refuse("a cut compound of %d", parts)
@@ -56,7 +78,7 @@ func compound(raw []byte) error {
 		if n > len(rest) {
 			return refuse("a cut compound of %d", parts)
 		}
-		if err := message(rest[:n]); err != nil {
+		if err := take(rest[:n]); err != nil {
 			return err
 		}
 		rest = rest[n:]

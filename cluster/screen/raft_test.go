@@ -19,7 +19,7 @@ import (
 // layer is a raft.StreamLayer whose connections are screened.
 type layer struct {
 	net.Listener
-	large screen.Large
+	large *screen.Large
 }
 
 func (l layer) Accept() (net.Conn, error) {
@@ -145,6 +145,7 @@ type readOnly struct {
 func (r readOnly) Read(b []byte) (int, error)    { return r.from.Read(b) }
 func (readOnly) SetReadDeadline(time.Time) error { return nil }
 func (readOnly) Close() error                    { return nil }
+func (readOnly) RemoteAddr() net.Addr            { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1)} }
 
 func request(kind byte, f fields) []byte {
 	f["ProtocolVersion"] = 3
@@ -212,18 +213,35 @@ func TestLargeMessagesHavePlaces(t *testing.T) {
 	raw := request(0, fields{"Entries": []fields{{"Data": make([]byte, screen.MaxCommand)}, {"Data": make([]byte, screen.MaxCommand)}}})
 	large := screen.NewLarge()
 	conn := screen.RaftRequests(readOnly{from: bytes.NewReader(append(raw, request(1, fields{})...))}, large)
-	if _, err := io.ReadFull(conn, make([]byte, len(raw))); err != nil || len(large) != 1 {
-		t.Fatalf("%d places are taken, want 1: %v", len(large), err)
+	if _, err := io.ReadFull(conn, make([]byte, len(raw))); err != nil || large.Taken() != 1 {
+		t.Fatalf("%d places are taken, want 1: %v", large.Taken(), err)
 	}
-	if _, err := conn.Read(make([]byte, 1)); err != nil || len(large) != 0 {
-		t.Errorf("%d places are taken behind the message: %v", len(large), err)
+	if _, err := conn.Read(make([]byte, 1)); err != nil || large.Taken() != 0 {
+		t.Errorf("%d places are taken behind the message: %v", large.Taken(), err)
 	}
 	conn = screen.RaftRequests(readOnly{from: bytes.NewReader(raw)}, large)
-	if _, err := conn.Read(make([]byte, 1)); err != nil || len(large) != 1 {
-		t.Fatalf("%d places are taken, want 1: %v", len(large), err)
+	if _, err := conn.Read(make([]byte, 1)); err != nil || large.Taken() != 1 {
+		t.Fatalf("%d places are taken, want 1: %v", large.Taken(), err)
 	}
-	if err := errors.Join(conn.Close(), conn.Close()); err != nil || len(large) != 0 {
-		t.Errorf("%d places are taken after the end: %v", len(large), err)
+	if err := errors.Join(conn.Close(), conn.Close()); err != nil || large.Taken() != 0 {
+		t.Errorf("%d places are taken after the end: %v", large.Taken(), err)
+	}
+}
+
+// One address holds at most half of the places.
+func TestLargeMessagesOfOneAddress(t *testing.T) {
+	t.Parallel()
+	raw := request(0, fields{"Entries": []fields{{"Data": make([]byte, screen.MaxCommand)}, {"Data": make([]byte, screen.MaxCommand)}}})
+	large := screen.NewLarge()
+	for i := range 6 {
+		conn := screen.RaftRequests(readOnly{from: bytes.NewReader(raw)}, large)
+		if _, err := conn.Read(make([]byte, 1)); (err == nil) != (i < 4) {
+			t.Errorf("large message %d: %v", i+1, err)
+		}
+		defer conn.Close()
+	}
+	if large.Taken() != 4 {
+		t.Errorf("%d places are taken, want 4", large.Taken())
 	}
 }
 

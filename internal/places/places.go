@@ -88,6 +88,16 @@ func (p *Places) spoke(place *Place) {
 	}
 }
 
+// Heard makes the place the last one to be taken away, if it can be.
+func (place *Place) Heard() {
+	p := place.of
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if place.silent != nil {
+		p.silent.MoveToBack(place.silent)
+	}
+}
+
 // Release returns the place. It may be called again.
 func (place *Place) Release() {
 	p := place.of
