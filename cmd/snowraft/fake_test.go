@@ -192,6 +192,8 @@ func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 		ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
 		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2,
 		Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Config: fakeConfig,
+		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}, SigningFingerprint: "0123456789abcdef",
+		ForeignPeers: []*snowraftv1.ForeignPeer{{Address: "10.0.0.9", Problem: "the peer does not encrypt", HeardAtMs: 1767225600123}},
 		Lanes: []*snowraftv1.Lane{
 			{Layout: "default", Worker: 5, Token: 42, FromTick: 56729538000, UntilTick: 56729540000, ServeUntilAtMs: 1792419540000, ExhaustsAtMs: 3934712855552},
 			{Layout: "orders", Lane: 1, Problem: "all workers are held"},
@@ -200,8 +202,9 @@ func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 }
 
 var fakeMembers = []*snowraftv1.Member{
-	{Id: "n-1", Name: "a", RaftAddress: "10.0.0.1:7702", ApiAddress: "10.0.0.1:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: true, Alive: true, Version: "v1.2.3"},
-	{Id: "n-2", Name: "b", RaftAddress: "10.0.0.2:7702", ApiAddress: "10.0.0.2:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER, ClockOffsetMs: -3, Version: "v1.2.2"},
+	{Id: "n-1", Name: "a", RaftAddress: "10.0.0.1:7702", ApiAddress: "10.0.0.1:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: true, Alive: true, Version: "v1.2.3",
+		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}},
+	{Id: "n-2", Name: "b", RaftAddress: "10.0.0.2:7702", ApiAddress: "10.0.0.2:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER, ClockOffsetMs: -3, Version: "v1.2.2", SecretFingerprints: []string{"0123456789abcdef"}},
 }
 
 func (f *fakeAPI) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {

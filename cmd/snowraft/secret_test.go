@@ -60,8 +60,26 @@ const secretFile = "testdata/secret-file"
 func TestGoldenSecret(t *testing.T) {
 	t.Parallel()
 	text := ""
-	for _, line := range [][]string{{"list"}, {"list", "-o", "json"}, {"ca"}, {"ca", "-o", "json"}} {
-		text += "$ snowraft secret " + strings.Join(line, " ") + "\n" + succeeds(t, append([]string{"secret"}, append(line, "--secret-file", secretFile)...)...)
+	for _, line := range []string{"list", "list -o json", "ca", "ca -o json"} {
+		args := strings.Fields("secret " + line + " --secret-file " + secretFile)
+		text += "$ snowraft " + strings.Join(args, " ") + "\n" + succeeds(t, args...)
 	}
 	golden(t, "secret", text)
+}
+
+// The members that the list names are told apart by what they report, whether the file has it or not.
+func TestSecretListAsksMembers(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	if got, want := succeeds(t, "secret", "list", "--addr", f.address), `FINGERPRINT       IN FILE  KNOWN BY  NOT KNOWN BY
+fc8921786d643a5a  no       a         b
+0123456789abcdef  no       a, b      -
+`; got != want {
+		t.Errorf("secret list prints\n%swant\n%s", got, want)
+	}
+	if got, want := succeeds(t, "secret", "list", "--addr", f.address, "-o", "json"),
+		`{"secrets":[{"fingerprint":"fc8921786d643a5a","pin":"","inFile":false,"knownBy":["a"],"notKnownBy":["b"]},`+
+			`{"fingerprint":"0123456789abcdef","pin":"","inFile":false,"knownBy":["a","b"]}]}`+"\n"; got != want {
+		t.Errorf("secret list prints %s, want %s", got, want)
+	}
 }

@@ -36,6 +36,12 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	if err := c.Ready(); err != nil {
 		resp.Problem = err.Error()
 	}
+	if c.Keys != nil {
+		resp.SecretFingerprints, resp.SigningFingerprint = c.Keys.Fingerprints(), c.Keys.Signing().Fingerprint()
+	}
+	for _, p := range node.ForeignPeers() {
+		resp.ForeignPeers = append(resp.ForeignPeers, &snowraftv1.ForeignPeer{Address: p.Address, Problem: p.Problem, HeardAtMs: p.At.UnixMilli()})
+	}
 	for _, l := range m.Lanes() {
 		exhausts := int64(0)
 		if layout, ok := m.State().Layout(l.Layout); ok {
@@ -146,6 +152,7 @@ func memberMessage(m cluster.Member) *snowraftv1.Member {
 	return &snowraftv1.Member{
 		Id: m.ID, Name: m.Name, RaftAddress: m.Address, GossipAddress: m.Gossip, ApiAddress: m.API, Role: role(m.Voter),
 		Leader: m.Leader, Alive: m.Alive, ClockOffsetMs: m.ClockOffset.Milliseconds(), Version: m.Version,
+		SecretFingerprints: m.Secrets,
 	}
 }
 

@@ -36,7 +36,7 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 // admit refuses calls that a member of another cluster forwards: its leader's address may
 // have become this member's.
 func (s *Services) admit(ctx context.Context) error {
-	if s.Secured && trust.RelayOf(ctx) == "" {
+	if s.Keys != nil && trust.RelayOf(ctx) == "" {
 		return nil
 	}
 	if into := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedInto); len(into) > 0 && into[0] != s.Member.Node().ClusterID() {
@@ -48,7 +48,7 @@ func (s *Services) admit(ctx context.Context) error {
 // judge returns the context of a call that changes the state: with its actor, whom the state machine judges again. The
 // caller is judged by what this member had applied before, so that no revocation is missed.
 func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.Context, error) {
-	if !s.Secured || !rule.GetChanges() {
+	if s.Keys == nil || !rule.GetChanges() {
 		return ctx, nil
 	}
 	p, judgedAt := trust.PrincipalOf(ctx), s.Member.State().Applied()
@@ -69,7 +69,7 @@ func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.
 
 // forwarded reports whether another member sends this call.
 func (s *Services) forwarded(ctx context.Context) bool {
-	if s.Secured {
+	if s.Keys != nil {
 		return trust.RelayOf(ctx) != ""
 	}
 	return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0

@@ -29,9 +29,9 @@ type Config struct {
 	// Verify returns the principal of a token's text; nil in an open cluster.
 	Verify func(ctx context.Context, text string) (*trust.Principal, error)
 	// Pin returns what clients verify the cluster by; empty in an open cluster.
-	Pin     func() string
-	Secured bool   // each call has a principal, and counts as forwarded only if a member's certificate says so
-	Left    func() // called when the member has left its cluster on request
+	Pin  func() string
+	Keys *trust.Keys // nil in an open cluster; else calls have principals, and are forwarded if a member's certificate says so
+	Left func()      // called when the member has left its cluster on request
 }
 
 // Invoker calls the services of other members.

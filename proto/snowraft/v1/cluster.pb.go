@@ -361,8 +361,14 @@ type GetStatusResponse struct {
 	FsmVersionSupported uint32     `protobuf:"varint,15,opt,name=fsm_version_supported,json=fsmVersionSupported,proto3" json:"fsm_version_supported,omitempty"`
 	Role                MemberRole `protobuf:"varint,16,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
 	// Why this member refuses to issue now; empty when it issues.
-	Problem       string  `protobuf:"bytes,17,opt,name=problem,proto3" json:"problem,omitempty"`
-	Config        *Config `protobuf:"bytes,18,opt,name=config,proto3" json:"config,omitempty"`
+	Problem string  `protobuf:"bytes,17,opt,name=problem,proto3" json:"problem,omitempty"`
+	Config  *Config `protobuf:"bytes,18,opt,name=config,proto3" json:"config,omitempty"`
+	// Fingerprints of the cluster secrets that this member knows, in the order of its file; empty in an open cluster.
+	SecretFingerprints []string `protobuf:"bytes,19,rep,name=secret_fingerprints,json=secretFingerprints,proto3" json:"secret_fingerprints,omitempty"`
+	// The secret that this member signs and encrypts with: the first one that all members report knowing.
+	SigningFingerprint string `protobuf:"bytes,20,opt,name=signing_fingerprint,json=signingFingerprint,proto3" json:"signing_fingerprint,omitempty"`
+	// Peers heard in the last minute that this member cannot understand.
+	ForeignPeers  []*ForeignPeer `protobuf:"bytes,21,rep,name=foreign_peers,json=foreignPeers,proto3" json:"foreign_peers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -523,6 +529,91 @@ func (x *GetStatusResponse) GetConfig() *Config {
 	return nil
 }
 
+func (x *GetStatusResponse) GetSecretFingerprints() []string {
+	if x != nil {
+		return x.SecretFingerprints
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetSigningFingerprint() string {
+	if x != nil {
+		return x.SigningFingerprint
+	}
+	return ""
+}
+
+func (x *GetStatusResponse) GetForeignPeers() []*ForeignPeer {
+	if x != nil {
+		return x.ForeignPeers
+	}
+	return nil
+}
+
+// ForeignPeer is a peer that the member cannot understand: one of the two is open, or their secrets differ.
+type ForeignPeer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Host, without a port.
+	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
+	// The problem, and what to do.
+	Problem string `protobuf:"bytes,2,opt,name=problem,proto3" json:"problem,omitempty"`
+	// Unix milliseconds.
+	HeardAtMs     int64 `protobuf:"varint,3,opt,name=heard_at_ms,json=heardAtMs,proto3" json:"heard_at_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ForeignPeer) Reset() {
+	*x = ForeignPeer{}
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ForeignPeer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ForeignPeer) ProtoMessage() {}
+
+func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ForeignPeer.ProtoReflect.Descriptor instead.
+func (*ForeignPeer) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *ForeignPeer) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
+}
+
+func (x *ForeignPeer) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
+}
+
+func (x *ForeignPeer) GetHeardAtMs() int64 {
+	if x != nil {
+		return x.HeardAtMs
+	}
+	return 0
+}
+
 type Member struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -540,13 +631,16 @@ type Member struct {
 	// How far its clock is from that of the member that was asked.
 	ClockOffsetMs int64  `protobuf:"varint,9,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
 	Version       string `protobuf:"bytes,10,opt,name=version,proto3" json:"version,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	// Fingerprints of the cluster secrets that the member knows, in the order of its file; empty as gossip_address is, and
+	// in an open cluster.
+	SecretFingerprints []string `protobuf:"bytes,11,rep,name=secret_fingerprints,json=secretFingerprints,proto3" json:"secret_fingerprints,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -558,7 +652,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -571,7 +665,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Member) GetId() string {
@@ -644,6 +738,13 @@ func (x *Member) GetVersion() string {
 	return ""
 }
 
+func (x *Member) GetSecretFingerprints() []string {
+	if x != nil {
+		return x.SecretFingerprints
+	}
+	return nil
+}
+
 type ListMembersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -652,7 +753,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -664,7 +765,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -677,7 +778,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 type ListMembersResponse struct {
@@ -689,7 +790,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +802,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +815,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -734,7 +835,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -746,7 +847,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -759,7 +860,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *AddMemberRequest) GetGossipAddress() string {
@@ -778,7 +879,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -790,7 +891,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -803,7 +904,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AddMemberResponse) GetMember() *Member {
@@ -825,7 +926,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -837,7 +938,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -850,7 +951,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RemoveMemberRequest) GetMember() string {
@@ -876,7 +977,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +989,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +1002,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RemoveMemberResponse) GetMember() *Member {
@@ -921,7 +1022,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -933,7 +1034,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -946,7 +1047,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TransferLeadershipRequest) GetMember() string {
@@ -966,7 +1067,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -978,7 +1079,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -991,7 +1092,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TransferLeadershipResponse) GetLeaderId() string {
@@ -1016,7 +1117,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1028,7 +1129,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1041,7 +1142,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 type LeaveResponse struct {
@@ -1052,7 +1153,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1064,7 +1165,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1077,7 +1178,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 // Config is the configuration that all members share. Responses have all fields.
@@ -1101,7 +1202,7 @@ type Config struct {
 
 func (x *Config) Reset() {
 	*x = Config{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1113,7 +1214,7 @@ func (x *Config) String() string {
 func (*Config) ProtoMessage() {}
 
 func (x *Config) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1126,7 +1227,7 @@ func (x *Config) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Config.ProtoReflect.Descriptor instead.
 func (*Config) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Config) GetMaxWindowMs() int64 {
@@ -1179,7 +1280,7 @@ type GetConfigRequest struct {
 
 func (x *GetConfigRequest) Reset() {
 	*x = GetConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1191,7 +1292,7 @@ func (x *GetConfigRequest) String() string {
 func (*GetConfigRequest) ProtoMessage() {}
 
 func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1204,7 +1305,7 @@ func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigRequest.ProtoReflect.Descriptor instead.
 func (*GetConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 type GetConfigResponse struct {
@@ -1216,7 +1317,7 @@ type GetConfigResponse struct {
 
 func (x *GetConfigResponse) Reset() {
 	*x = GetConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1228,7 +1329,7 @@ func (x *GetConfigResponse) String() string {
 func (*GetConfigResponse) ProtoMessage() {}
 
 func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1241,7 +1342,7 @@ func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigResponse.ProtoReflect.Descriptor instead.
 func (*GetConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *GetConfigResponse) GetConfig() *Config {
@@ -1265,7 +1366,7 @@ type UpdateConfigRequest struct {
 
 func (x *UpdateConfigRequest) Reset() {
 	*x = UpdateConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1277,7 +1378,7 @@ func (x *UpdateConfigRequest) String() string {
 func (*UpdateConfigRequest) ProtoMessage() {}
 
 func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1290,7 +1391,7 @@ func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UpdateConfigRequest) GetConfig() *Config {
@@ -1325,7 +1426,7 @@ type UpdateConfigResponse struct {
 
 func (x *UpdateConfigResponse) Reset() {
 	*x = UpdateConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1337,7 +1438,7 @@ func (x *UpdateConfigResponse) String() string {
 func (*UpdateConfigResponse) ProtoMessage() {}
 
 func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1350,7 +1451,7 @@ func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UpdateConfigResponse) GetConfig() *Config {
@@ -1375,7 +1476,7 @@ type ResetObservedClockRequest struct {
 
 func (x *ResetObservedClockRequest) Reset() {
 	*x = ResetObservedClockRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1387,7 +1488,7 @@ func (x *ResetObservedClockRequest) String() string {
 func (*ResetObservedClockRequest) ProtoMessage() {}
 
 func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1400,7 +1501,7 @@ func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockRequest.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 type ResetObservedClockResponse struct {
@@ -1412,7 +1513,7 @@ type ResetObservedClockResponse struct {
 
 func (x *ResetObservedClockResponse) Reset() {
 	*x = ResetObservedClockResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1424,7 +1525,7 @@ func (x *ResetObservedClockResponse) String() string {
 func (*ResetObservedClockResponse) ProtoMessage() {}
 
 func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1437,7 +1538,7 @@ func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockResponse.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ResetObservedClockResponse) GetObservedClockAtMs() int64 {
@@ -1465,7 +1566,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
 	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\x12\x12\n" +
 	"\x04idle\x18\n" +
-	" \x01(\bR\x04idle\"\x82\x05\n" +
+	" \x01(\bR\x04idle\"\xa3\x06\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -1488,7 +1589,14 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x15fsm_version_supported\x18\x0f \x01(\rR\x13fsmVersionSupported\x12+\n" +
 	"\x04role\x18\x10 \x01(\x0e2\x17.snowraft.v1.MemberRoleR\x04role\x12\x18\n" +
 	"\aproblem\x18\x11 \x01(\tR\aproblem\x12+\n" +
-	"\x06config\x18\x12 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\xb4\x02\n" +
+	"\x06config\x18\x12 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\x12/\n" +
+	"\x13secret_fingerprints\x18\x13 \x03(\tR\x12secretFingerprints\x12/\n" +
+	"\x13signing_fingerprint\x18\x14 \x01(\tR\x12signingFingerprint\x12=\n" +
+	"\rforeign_peers\x18\x15 \x03(\v2\x18.snowraft.v1.ForeignPeerR\fforeignPeers\"a\n" +
+	"\vForeignPeer\x12\x18\n" +
+	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x18\n" +
+	"\aproblem\x18\x02 \x01(\tR\aproblem\x12\x1e\n" +
+	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\xe5\x02\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
@@ -1501,7 +1609,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x05alive\x18\b \x01(\bR\x05alive\x12&\n" +
 	"\x0fclock_offset_ms\x18\t \x01(\x03R\rclockOffsetMs\x12\x18\n" +
 	"\aversion\x18\n" +
-	" \x01(\tR\aversion\"\x14\n" +
+	" \x01(\tR\aversion\x12/\n" +
+	"\x13secret_fingerprints\x18\v \x03(\tR\x12secretFingerprints\"\x14\n" +
 	"\x12ListMembersRequest\"D\n" +
 	"\x13ListMembersResponse\x12-\n" +
 	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\"9\n" +
@@ -1593,7 +1702,7 @@ func file_snowraft_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
+var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
 var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(MemberRole)(0),                    // 0: snowraft.v1.MemberRole
 	(RollbackPolicy)(0),                // 1: snowraft.v1.RollbackPolicy
@@ -1601,63 +1710,65 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*GetStatusRequest)(nil),           // 3: snowraft.v1.GetStatusRequest
 	(*Lane)(nil),                       // 4: snowraft.v1.Lane
 	(*GetStatusResponse)(nil),          // 5: snowraft.v1.GetStatusResponse
-	(*Member)(nil),                     // 6: snowraft.v1.Member
-	(*ListMembersRequest)(nil),         // 7: snowraft.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),        // 8: snowraft.v1.ListMembersResponse
-	(*AddMemberRequest)(nil),           // 9: snowraft.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 10: snowraft.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 11: snowraft.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 12: snowraft.v1.RemoveMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 13: snowraft.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 14: snowraft.v1.TransferLeadershipResponse
-	(*LeaveRequest)(nil),               // 15: snowraft.v1.LeaveRequest
-	(*LeaveResponse)(nil),              // 16: snowraft.v1.LeaveResponse
-	(*Config)(nil),                     // 17: snowraft.v1.Config
-	(*GetConfigRequest)(nil),           // 18: snowraft.v1.GetConfigRequest
-	(*GetConfigResponse)(nil),          // 19: snowraft.v1.GetConfigResponse
-	(*UpdateConfigRequest)(nil),        // 20: snowraft.v1.UpdateConfigRequest
-	(*UpdateConfigResponse)(nil),       // 21: snowraft.v1.UpdateConfigResponse
-	(*ResetObservedClockRequest)(nil),  // 22: snowraft.v1.ResetObservedClockRequest
-	(*ResetObservedClockResponse)(nil), // 23: snowraft.v1.ResetObservedClockResponse
-	(*fieldmaskpb.FieldMask)(nil),      // 24: google.protobuf.FieldMask
+	(*ForeignPeer)(nil),                // 6: snowraft.v1.ForeignPeer
+	(*Member)(nil),                     // 7: snowraft.v1.Member
+	(*ListMembersRequest)(nil),         // 8: snowraft.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),        // 9: snowraft.v1.ListMembersResponse
+	(*AddMemberRequest)(nil),           // 10: snowraft.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 11: snowraft.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 12: snowraft.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 13: snowraft.v1.RemoveMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 14: snowraft.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 15: snowraft.v1.TransferLeadershipResponse
+	(*LeaveRequest)(nil),               // 16: snowraft.v1.LeaveRequest
+	(*LeaveResponse)(nil),              // 17: snowraft.v1.LeaveResponse
+	(*Config)(nil),                     // 18: snowraft.v1.Config
+	(*GetConfigRequest)(nil),           // 19: snowraft.v1.GetConfigRequest
+	(*GetConfigResponse)(nil),          // 20: snowraft.v1.GetConfigResponse
+	(*UpdateConfigRequest)(nil),        // 21: snowraft.v1.UpdateConfigRequest
+	(*UpdateConfigResponse)(nil),       // 22: snowraft.v1.UpdateConfigResponse
+	(*ResetObservedClockRequest)(nil),  // 23: snowraft.v1.ResetObservedClockRequest
+	(*ResetObservedClockResponse)(nil), // 24: snowraft.v1.ResetObservedClockResponse
+	(*fieldmaskpb.FieldMask)(nil),      // 25: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
 	0,  // 1: snowraft.v1.GetStatusResponse.role:type_name -> snowraft.v1.MemberRole
-	17, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
-	0,  // 3: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	6,  // 4: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	6,  // 5: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	6,  // 6: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	1,  // 7: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 8: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	17, // 9: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	17, // 10: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	24, // 11: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	17, // 12: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 13: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	7,  // 14: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	9,  // 15: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	11, // 16: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	13, // 17: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	15, // 18: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	18, // 19: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	20, // 20: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	22, // 21: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 22: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	8,  // 23: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	10, // 24: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	12, // 25: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	14, // 26: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	16, // 27: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	19, // 28: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	21, // 29: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	23, // 30: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	22, // [22:31] is the sub-list for method output_type
-	13, // [13:22] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	18, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
+	6,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
+	0,  // 4: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
+	7,  // 5: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	7,  // 6: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	7,  // 7: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	1,  // 8: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 9: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	18, // 10: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	18, // 11: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	25, // 12: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	18, // 13: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 14: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	8,  // 15: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	10, // 16: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	12, // 17: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	14, // 18: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	16, // 19: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	19, // 20: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	21, // 21: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	23, // 22: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 23: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	9,  // 24: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	11, // 25: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	13, // 26: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	15, // 27: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	17, // 28: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	20, // 29: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	22, // 30: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	24, // 31: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	23, // [23:32] is the sub-list for method output_type
+	14, // [14:23] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -1666,15 +1777,15 @@ func file_snowraft_v1_cluster_proto_init() {
 		return
 	}
 	file_snowraft_v1_rule_proto_init()
-	file_snowraft_v1_cluster_proto_msgTypes[14].OneofWrappers = []any{}
-	file_snowraft_v1_cluster_proto_msgTypes[17].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[15].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[18].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_cluster_proto_rawDesc), len(file_snowraft_v1_cluster_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   21,
+			NumMessages:   22,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

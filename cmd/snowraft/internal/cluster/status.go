@@ -4,6 +4,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +29,11 @@ With several addresses, the command shows the first member that answers.`,
 		if err != nil {
 			return err
 		}
-		return out.Answer(resp, statusRecord(resp), laneTable(resp.GetLanes()))
+		blocks := []cli.Block{statusRecord(resp), laneTable(resp.GetLanes())}
+		if peers := resp.GetForeignPeers(); len(peers) > 0 {
+			blocks = append(blocks, foreignTable(peers))
+		}
+		return out.Answer(resp, blocks...)
 	})
 }
 
@@ -39,6 +44,10 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 	}
 	if s.GetProblem() != "" {
 		issues = "no: " + s.GetProblem()
+	}
+	secrets := ""
+	if prints := s.GetSecretFingerprints(); len(prints) > 0 {
+		secrets = fmt.Sprintf("%s, signs with %s", strings.Join(prints, ", "), s.GetSigningFingerprint())
 	}
 	c := s.GetConfig()
 	return cli.Record(
@@ -54,6 +63,7 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Rollback", fmt.Sprintf("%s, waits up to %s", cli.Word(c.GetRollback()), cli.Milliseconds(c.GetWaitThresholdMs())),
 		"Clock offset", "up to "+cli.Milliseconds(c.GetMaxClockOffsetMs()),
 		"Version", fmt.Sprintf("%s, commands %d of %d", s.GetVersion(), s.GetFsmVersion(), s.GetFsmVersionSupported()),
+		"Secrets", secrets,
 	)
 }
 
@@ -68,5 +78,12 @@ func laneTable(lanes []*snowraftv1.Lane) cli.Block {
 			until = "idle"
 		}
 		return []any{l.GetLayout(), l.GetLane(), worker, window, until, cli.StampKnown(l.GetExhaustsAtMs()), l.GetProblem()}
+	})
+}
+
+// foreignTable lists the peers that the member cannot understand.
+func foreignTable(peers []*snowraftv1.ForeignPeer) cli.Block {
+	return cli.Table(peers, []string{"FOREIGN PEER", "HEARD AT", "PROBLEM"}, func(p *snowraftv1.ForeignPeer) []any {
+		return []any{p.GetAddress(), cli.StampKnown(p.GetHeardAtMs()), p.GetProblem()}
 	})
 }

@@ -27,9 +27,13 @@ certificates contain nothing secret.`,
 		Example: `  snowraft secret ca --secret-file secret > ca.pem
   curl --cacert ca.pem https://localhost:7701/healthz`,
 	}
-	open := addFile(cmd)
+	path := ""
+	cli.AddSetting(cmd, "Secret", fileFlag, cli.FileValue(&path), "secret file of the cluster")
 	return a.Command(cmd, func(_ context.Context, p *cli.Printer, _ []string) error {
-		keys, err := open()
+		if path == "" {
+			return cli.Usagef("missing --%s; set the flag or %s", fileFlag, cli.EnvName(fileFlag))
+		}
+		keys, err := open(path)
 		if err != nil {
 			return err
 		}

@@ -1,40 +1,97 @@
 package secret
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Known is one secret of the file.
+// Known is a secret of the file or of the members.
 type Known struct {
-	Fingerprint string `json:"fingerprint"`
-	Pin         string `json:"pin"`
+	Fingerprint string   `json:"fingerprint"`
+	Pin         string   `json:"pin"` // empty if the file lacks the secret
+	InFile      bool     `json:"inFile"`
+	KnownBy     []string `json:"knownBy,omitempty"`    // names of members
+	NotKnownBy  []string `json:"notKnownBy,omitempty"` // as far as they were heard
 }
 
 func newList(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the secrets of a secret file",
-		Long: `List the secrets of a secret file in its order, by fingerprint. Fingerprints contain
-nothing secret; members show theirs in logs and in their status.`,
+		Short: "List secrets, and which members know them",
+		Long: `List the secrets of a secret file in its order, by fingerprint. With --addr, also list
+which members know each secret, and secrets that only members know. Members sign and
+encrypt with the first secret of their file that all members know.
+
+Fingerprints contain nothing secret. A secret that every member knows may replace an
+older one; remove the older line from the files then.`,
 		Example: `  snowraft secret list --secret-file secret
-  snowraft secret list --secret-file secret -o json`,
+  snowraft secret list --secret-file secret --addr 10.0.0.1:7700,10.0.0.2:7700`,
 	}
-	open := addFile(cmd)
-	return a.Command(cmd, func(_ context.Context, p *cli.Printer, _ []string) error {
-		keys, err := open()
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, p *cli.Printer, _ []string) error {
+		file, ask := cli.AccessOf(cmd.Flags()).SecretFile, cmd.Flags().Changed(cli.AddrFlag)
+		if file == "" && !ask {
+			return cli.Usagef("missing --%s; set the flag or %s, or --%s", fileFlag, cli.EnvName(fileFlag), cli.AddrFlag)
+		}
+		var secrets []*Known
+		if file != "" {
+			keys, err := open(file)
+			if err != nil {
+				return err
+			}
+			secrets = cli.Map(func(a *trust.Authority) *Known {
+				return &Known{Fingerprint: a.Fingerprint(), Pin: a.Pin(), InFile: true}
+			}, keys.Authorities())
+		}
+		if !ask {
+			return p.Answer(document{secrets}, cli.Table(secrets, []string{"FINGERPRINT", "PIN"}, func(k *Known) []any {
+				return []any{k.Fingerprint, k.Pin}
+			}))
+		}
+		resp, err := r.Cluster.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 		if err != nil {
 			return err
 		}
-		doc := struct {
-			Secrets []Known `json:"secrets"`
-		}{cli.Map(func(a *trust.Authority) Known { return Known{Fingerprint: a.Fingerprint(), Pin: a.Pin()} }, keys.Authorities())}
-		return p.Answer(doc, cli.Table(doc.Secrets, []string{"FINGERPRINT", "PIN"}, func(k Known) []any {
-			return []any{k.Fingerprint, k.Pin}
+		secrets = join(secrets, resp.GetMembers())
+		return p.Answer(document{secrets}, cli.Table(secrets, []string{"FINGERPRINT", "IN FILE", "KNOWN BY", "NOT KNOWN BY"}, func(k *Known) []any {
+			in := "no"
+			if k.InFile {
+				in = "yes"
+			}
+			return []any{k.Fingerprint, in, strings.Join(k.KnownBy, ", "), strings.Join(k.NotKnownBy, ", ")}
 		}))
 	})
+}
+
+type document struct {
+	Secrets []*Known `json:"secrets"`
+}
+
+// join adds to the secrets of the file those of members, and to each secret who knows it.
+func join(secrets []*Known, members []*snowraftv1.Member) []*Known {
+	for _, m := range members {
+		for _, fingerprint := range m.GetSecretFingerprints() {
+			if !slices.ContainsFunc(secrets, func(k *Known) bool { return k.Fingerprint == fingerprint }) {
+				secrets = append(secrets, &Known{Fingerprint: fingerprint})
+			}
+		}
+	}
+	for _, k := range secrets {
+		for _, m := range members {
+			name := cmp.Or(m.GetName(), m.GetId())
+			if slices.Contains(m.GetSecretFingerprints(), k.Fingerprint) {
+				k.KnownBy = append(k.KnownBy, name)
+			} else {
+				k.NotKnownBy = append(k.NotKnownBy, name)
+			}
+		}
+	}
+	return secrets
 }

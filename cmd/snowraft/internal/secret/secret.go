@@ -24,18 +24,11 @@ the file is part of the cluster and its admin, so keep the file as you keep pass
 
 const fileFlag = "secret-file"
 
-// addFile adds the flag that names the secret file.
-func addFile(cmd *cobra.Command) (open func() (*trust.Keys, error)) {
-	path := ""
-	cli.AddSetting(cmd, "Secret", fileFlag, cli.FileValue(&path), "secret file of the cluster")
-	return func() (*trust.Keys, error) {
-		if path == "" {
-			return nil, cli.Usagef("missing --%s; set the flag or %s", fileFlag, cli.EnvName(fileFlag))
-		}
-		keys, err := trust.OpenKeys(path)
-		if err != nil {
-			return nil, cli.Usagef("--%s: %v", fileFlag, err)
-		}
-		return keys, nil
+// open returns the secrets of the file.
+func open(path string) (*trust.Keys, error) {
+	keys, err := trust.OpenKeys(path)
+	if err != nil {
+		return nil, cli.Usagef("%v", err)
 	}
+	return keys, nil
 }
