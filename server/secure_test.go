@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -204,5 +207,77 @@ func TestPortsWithoutClientTLS(t *testing.T) {
 	defer c.Close()
 	if got := redisSays(t, c, "INCR orders", "AUTH "+token, "PING"); !strings.HasPrefix(got[0], "-NOAUTH ") || got[1] != "+OK" || got[2] != "+PONG" {
 		t.Errorf("Redis: %q", got)
+	}
+}
+
+// When a secret leaves the file, the connections whose certificates it issued end, and those of clients with a token stay.
+func TestReloadEndsConnections(t *testing.T) {
+	t.Parallel()
+	retiring, staying := trust.NewSecret(), trust.NewSecret()
+	file := filepath.Join(t.TempDir(), "secret")
+	write := func(secrets ...trust.Secret) {
+		t.Helper()
+		var text string
+		for _, secret := range secrets {
+			text += secret.Line() + "\n"
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(retiring, staying)
+	keys, err := trust.OpenKeys(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &secured{t: t, keys: keys, log: &lockedBuilder{}}
+	s.nodes = startCluster(t, 1, func(cfg *server.Config) { cfg.Keys, cfg.ClientTLS, cfg.RedisAddr = keys, true, "127.0.0.1:0" })
+	n := s.nodes[0]
+	token := s.orders()
+	redis, err := tls.Dial("tcp", n.server.RedisAddr(), s.pinned(token)) // of the first secret, which retires
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer redis.Close()
+	if got := redisSays(t, redis, "AUTH "+token); got[0] != "+OK" {
+		t.Fatalf("%q", got)
+	}
+	dial := func(secret trust.Secret) *tls.Conn {
+		t.Helper()
+		alone, err := trust.NewKeys(secret)
+		if err != nil {
+			t.Fatal(err)
+		}
+		config, err := trust.ClientTLS{Keys: alone}.Config()
+		if err != nil {
+			t.Fatal(err)
+		}
+		config.NextProtos = []string{"h2"}
+		c, err := tls.Dial("tcp", n.server.APIAddr(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		if _, err := io.ReadFull(c, make([]byte, 9)); err != nil { // the server's settings: it has verified the certificate
+			t.Fatal(err)
+		}
+		return c
+	}
+	ending, lasting := dial(retiring), dial(staying)
+	write(staying)
+	if changed, err := keys.Reload(); err != nil || !changed {
+		t.Fatal(changed, err)
+	}
+	if err := errors.Join(ending.SetReadDeadline(time.Now().Add(10*time.Second)), lasting.SetReadDeadline(time.Now().Add(300*time.Millisecond))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, ending); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("the connection with a certificate of the secret that left is open")
+	}
+	if _, err := io.Copy(io.Discard, lasting); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection with a certificate of the other secret ended: %v", err)
+	}
+	if got := redisSays(t, redis, "INCR orders"); !strings.HasPrefix(got[0], ":") {
+		t.Errorf("the connection with a token: %q", got)
 	}
 }

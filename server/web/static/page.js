@@ -35,8 +35,11 @@ function example(doc, schema) {
 
 const quote = (s) => "'" + s.replaceAll("'", "'\\''") + "'";
 
+// token is what the reader entered, and is kept nowhere else.
+const token = () => document.getElementById('token').value.trim();
+
 function curl(method, url, body) {
-  return 'curl' + (method === 'GET' ? '' : ' -X ' + method) + ' ' + (/[?&'{}]/.test(url) ? quote(url) : url) + (body ? ' \\\n  -d ' + quote(body) : '');
+  return 'curl' + (method === 'GET' ? '' : ' -X ' + method) + (token() ? ' -H "Authorization: Bearer $SNOWRAFT_TOKEN"' : '') + ' ' + (/[?&'{}]/.test(url) ? quote(url) : url) + (body ? ' \\\n  -d ' + quote(body) : '');
 }
 
 // form lets a reader send the request.
@@ -55,13 +58,15 @@ function form(doc, path, method, parameters) {
     }
     return url + (query.size ? '?' + query : '');
   };
-  const show = () => { command.textContent = curl(method, location.host + request(), body && body.value); };
+  const show = () => { command.textContent = curl(method, (location.protocol === 'https:' ? 'https:' + '//' : '') + location.host + request(), body && body.value); };
   const send = async () => {
     if (method !== 'GET' && !confirm(method + ' ' + request() + '\nThis is a live cluster. Send it?')) return;
     answer.hidden = false;
     answer.textContent = '…';
     try {
-      const response = await fetch(request(), { method, body: body ? body.value : undefined, headers: body ? { 'Content-Type': 'application/json' } : {} });
+      const headers = body ? { 'Content-Type': 'application/json' } : {};
+      if (token()) headers.Authorization = 'Bearer ' + token();
+      const response = await fetch(request(), { method, body: body ? body.value : undefined, headers });
       const raw = await response.text();
       let pretty = raw;
       try { pretty = JSON.stringify(JSON.parse(raw), null, 2); } catch { /* no JSON: as it is */ }
@@ -72,6 +77,7 @@ function form(doc, path, method, parameters) {
   };
   const f = el('form', {}, ...inputs.map(([p, input]) => el('label', {}, p.name + ' ', input)), body, el('button', { type: 'submit' }, 'Try it'));
   f.addEventListener('input', show);
+  document.getElementById('token').addEventListener('input', show);
   f.addEventListener('submit', (event) => { event.preventDefault(); send(); });
   show();
   return [command, f, answer];
