@@ -49,6 +49,16 @@ func (p *Principal) Spend(n uint64) error {
 	return nil
 }
 
+// Charge takes n numbers whatever the rate, for what was granted already: later requests wait.
+func (p *Principal) Charge(n uint64) {
+	if p == nil || p.source == nil {
+		return
+	}
+	if now, err := p.source.present(); err == nil && now.record.Rate != 0 {
+		p.bucket.charge(n, now.record.Rate, now.record.Burst)
+	}
+}
+
 // Refund returns n numbers of a Spend that were not issued.
 func (p *Principal) Refund(n uint64) {
 	if p == nil || p.source == nil {
@@ -56,6 +66,18 @@ func (p *Principal) Refund(n uint64) {
 	}
 	if now, err := p.source.present(); err == nil && now.record.Rate != 0 {
 		p.bucket.at.Add(-cost(n, now.record.Rate))
+	}
+}
+
+// charge takes n numbers even if the bucket does not have them.
+func (b *bucket) charge(n, rate, burst uint64) {
+	burst = cmp.Or(burst, rate)
+	now := int64(time.Since(b.began))
+	for {
+		at := b.at.Load()
+		if b.at.CompareAndSwap(at, max(at, now-cost(burst, rate))+cost(n, rate)) {
+			return
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -23,6 +24,9 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 		return nil, err
 	}
 	rule := rpc.RuleOf(info.FullMethod)
+	if info.FullMethod == snowraftv1.SequenceService_AllocateBlock_FullMethodName && s.Keys != nil && !s.forwarded(ctx) {
+		return s.allocate(ctx, rule, req.(proto.Message), handler)
+	}
 	if s.forwarded(ctx) || !rule.AtLeader() {
 		ctx, err := s.judge(ctx, rule, req)
 		if err != nil {
@@ -31,6 +35,21 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 		return handler(ctx, req)
 	}
 	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), handler)
+}
+
+// allocate serves a call for a block within the rate of its caller, who pays for what was granted.
+func (s *Services) allocate(ctx context.Context, rule *rpc.Rule, req proto.Message, handler grpc.UnaryHandler) (any, error) {
+	p := trust.PrincipalOf(ctx)
+	if err := p.Spend(1); err != nil {
+		return nil, err
+	}
+	reply, err := s.atLeader(ctx, rule.Method, req, handler)
+	if err != nil {
+		p.Refund(1)
+		return nil, err
+	}
+	p.Charge(max(reply.(*snowraftv1.AllocateBlockResponse).GetBlock().GetCount(), 1) - 1)
+	return reply, nil
 }
 
 // admit refuses calls that a member of another cluster forwards: its leader's address may
@@ -48,7 +67,7 @@ func (s *Services) admit(ctx context.Context) error {
 // judge returns the context of a call that changes the state: with its actor, whom the state machine judges again. The
 // caller is judged by what this member had applied before, so that no revocation is missed.
 func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.Context, error) {
-	if s.Keys == nil || !rule.GetChanges() {
+	if s.Keys == nil || rule == nil || !rule.GetChanges() {
 		return ctx, nil
 	}
 	p, judgedAt := trust.PrincipalOf(ctx), s.Member.State().Applied()

@@ -1,0 +1,271 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// caller is one who calls every method.
+type caller struct {
+	name  string
+	conn  *grpc.ClientConn
+	text  string   // token
+	scope []string // of a valid token; nil otherwise
+	// all: may do everything, with or without the calls between members.
+	all, members bool
+	known        bool // has a valid token or certificate
+}
+
+// wants returns the reason with which a call is to be refused; empty if it is allowed. It states the meaning of scopes once
+// more, and plainly.
+func (c caller) wants(right, resource string) string {
+	switch {
+	case c.all && (right != "member" || c.members):
+		return ""
+	case !c.known:
+		return rpc.Unauthenticated
+	case right == "any":
+		return ""
+	}
+	for _, scope := range c.scope {
+		if resource == "" && scope == right || resource != "" && (scope == right+":*" || scope == right+":"+resource || scope == right+":"+resource[:1]+"*") {
+			return ""
+		}
+	}
+	return rpc.PermissionDenied
+}
+
+// requestOf returns a request of a method for a resource, which changes nothing: one that would has a field that no member knows.
+func requestOf(t *testing.T, rule *rpc.Rule, resource string) proto.Message {
+	t.Helper()
+	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(strings.ReplaceAll(rule.Method[1:], "/", ".")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	kind, err := protoregistry.GlobalTypes.FindMessageByName(found.(protoreflect.MethodDescriptor).Input().FullName())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := kind.New()
+	if rule.GetResource() != "" {
+		at, names := m, strings.Split(rule.GetResource(), ".")
+		for _, name := range names[:len(names)-1] {
+			at = at.Mutable(at.Descriptor().Fields().ByName(protoreflect.Name(name))).Message()
+		}
+		at.Set(at.Descriptor().Fields().ByName(protoreflect.Name(names[len(names)-1])), protoreflect.ValueOfString(resource))
+	}
+	if rule.GetChanges() {
+		m.SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, 9999, protowire.VarintType), 1))
+	}
+	return m.Interface()
+}
+
+// invoke makes a call, also a stream's first one.
+func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) error {
+	ctx, cancel := context.WithTimeout(as(ctx, c.text), 20*time.Second)
+	defer cancel()
+	if rule.Method != snowraftv1.IdService_StreamIds_FullMethodName {
+		return c.conn.Invoke(ctx, rule.Method, req, rule.Reply())
+	}
+	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, rule.Method)
+	if err != nil {
+		return err
+	}
+	_ = stream.SendMsg(req) // RecvMsg says why it failed
+	return stream.RecvMsg(rule.Reply())
+}
+
+// Every method, with every kind of caller: the table is made of the rules.
+func TestEveryMethodJudgesEveryCaller(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	n := s.nodes[0]
+	rights := []string{trust.RightReadMetrics, trust.RightReadCluster, trust.RightAdminCluster, trust.RightAdminTokens, trust.RightVerifyTokens}
+	named := []string{trust.RightIssueIDs, trust.RightNextNumbers, trust.RightReadSequence, trust.RightAdminSequence, trust.RightLeaseWorker}
+
+	valid, id := s.token("revoked", "ids:issue:*", "tokens:admin")
+	if _, err := n.server.Member().DeleteToken(t.Context(), id, nil); err != nil {
+		t.Fatal(err)
+	}
+	expired := s.tokenUntil("expired", 1, "ids:issue:*", "tokens:admin")
+	other, _ := s.token("other", "ids:issue:*", "tokens:admin")
+	peer := s.keys.MemberClient("11111111-1111-1111-1111-111111111111", n.server.MemberID())
+	peer.NextProtos = []string{"h2"}
+	memberConn, err := grpc.NewClient("passthrough:///"+n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(peer)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = memberConn.Close() }()
+	callers := []caller{
+		{name: "nobody", conn: n.conn},
+		{name: "malformed", conn: n.conn, text: "hunter2"},
+		{name: "wrong secret", conn: n.conn, text: trust.Token{ID: id + 1, Secret: trust.NewTokenSecret()}.Text()},
+		{name: "wrong checksum", conn: n.conn, text: other[:len(other)-1] + "7a"[:1]},
+		{name: "revoked", conn: n.conn, text: valid},
+		{name: "expired", conn: n.conn, text: expired},
+		{name: "admin", conn: s.admin(n), all: true, known: true},
+		{name: "member", conn: memberConn, all: true, members: true, known: true},
+	}
+	for _, right := range rights {
+		text, _ := s.token(right, right)
+		callers = append(callers, caller{name: right, conn: n.conn, text: text, known: true, scope: []string{right}})
+	}
+	for _, right := range named {
+		for _, name := range []string{"default", "d*", "*", "other"} {
+			scope := right + ":" + name
+			text, _ := s.token(scope, scope)
+			callers = append(callers, caller{name: scope, conn: n.conn, text: text, known: true, scope: []string{scope}})
+		}
+	}
+
+	calls := 0
+	for rule := range rpc.Rules() {
+		resource := ""
+		if slices.Contains(named, rule.GetRight()) {
+			if resource = "*"; rule.GetResource() != "" {
+				resource = "default"
+			}
+		}
+		req := requestOf(t, rule, "default")
+		for _, c := range callers {
+			calls++
+			got := rpc.FromError(c.invoke(t.Context(), rule, req))
+			want := c.wants(rule.GetRight(), resource)
+			refused := got.Reason == rpc.Unauthenticated || got.Reason == rpc.PermissionDenied
+			if want == "" && (refused || got.Code == codes.Unimplemented || got.Code == codes.Unavailable) || want != "" && got.Reason != want {
+				t.Errorf("%s by %s: %s %s, want reason %q", rule.Method, c.name, got.Code, got.Message, want)
+			}
+			if want == rpc.PermissionDenied && rule.GetRight() != trust.RightMember && !strings.Contains(got.Message, rule.GetRight()) {
+				t.Errorf("%s by %s: %q does not name the scope %s", rule.Method, c.name, got.Message, rule.GetRight())
+			}
+		}
+	}
+	if calls < 30*len(callers) {
+		t.Errorf("%d calls", calls)
+	}
+}
+
+// tokenUntil is token with an expiry, in Unix ms.
+func (s *secured) tokenUntil(name string, expires int64, scopes ...string) (text string) {
+	s.t.Helper()
+	secret := trust.NewTokenSecret()
+	made, err := s.leader().server.Member().CreateToken(s.t.Context(), member.TokenSpec{
+		Name: name, Hash: trust.HashTokenSecret(secret), Scopes: scopes, ExpiresAtMillis: expires,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return trust.Token{ID: made.Token.ID, Secret: secret}.Text()
+}
+
+// The scopes of callers without a token are those of the record "anonymous".
+func TestAnonymousCallersHaveScopes(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	n := s.nodes[0]
+	_, err := n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{})
+	wantReason(t, "at first", err, rpc.Unauthenticated)
+	_, err = snowraftv1.NewTokenServiceClient(s.admin(n)).UpdateToken(t.Context(), &snowraftv1.UpdateTokenRequest{
+		Token: "anonymous", Changes: &snowraftv1.Token{Scopes: []string{"ids:issue:default", "worker:lease:default"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{})
+	wantReason(t, "with the scope", err, "")
+	_, err = n.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Layout: "other"})
+	wantReason(t, "of another layout", err, rpc.Unauthenticated)
+	_, err = n.ids.GenerateIds(as(t.Context(), "hunter2"), &snowraftv1.GenerateIdsRequest{})
+	wantReason(t, "with a token that is not valid", err, rpc.Unauthenticated)
+}
+
+func TestHealthIsOpenAndReflectionIsNot(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	n := s.nodes[0]
+	for _, text := range []string{"", "hunter2"} {
+		if health, err := grpc_health_v1.NewHealthClient(n.conn).Check(as(t.Context(), text), nil); err != nil || health.GetStatus() != grpc_health_v1.HealthCheckResponse_SERVING {
+			t.Errorf("Check() = %v, %v", health, err)
+		}
+	}
+	text, _ := s.token("read", "metrics:read")
+	for token, want := range map[string]codes.Code{"": codes.Unauthenticated, text: codes.OK} {
+		stream, err := n.conn.NewStream(as(t.Context(), token), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = stream.SendMsg(&snowraftv1.GetStatusRequest{})
+		if err := stream.RecvMsg(&snowraftv1.GetStatusResponse{}); status.Code(err) != want && (want != codes.OK || status.Code(err) == codes.Unauthenticated) {
+			t.Errorf("reflection with token %v: %v", token != "", err)
+		}
+	}
+}
+
+// Every operation of the HTTP API refuses callers without the right of its method.
+func TestEveryPathJudgesCallers(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	n := s.nodes[0]
+	var document struct {
+		Paths map[string]map[string]struct {
+			Right string `json:"x-right"`
+		}
+	}
+	if err := json.Unmarshal([]byte(snowraftv1.OpenAPI), &document); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := s.token("scrape", trust.RightReadMetrics)
+	paths := 0
+	for pattern, methods := range document.Paths {
+		path := regexp.MustCompile(`\{[^}]*id\}`).ReplaceAllString(pattern, "1")
+		path = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "default")
+		for method, operation := range methods {
+			paths++
+			for token, want := range map[string]int{"": http.StatusUnauthorized, "hunter2": http.StatusUnauthorized, text: http.StatusForbidden} {
+				req, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method), "http://"+n.server.HTTPAddr()+path, strings.NewReader("{}"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if token != "" {
+					req.Header.Set("Authorization", "Bearer "+token)
+				}
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				_ = resp.Body.Close()
+				if operation.Right == trust.RightAny && token == text {
+					if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
+						t.Errorf("%s %s with a valid token: %s", method, path, resp.Status)
+					}
+				} else if resp.StatusCode != want {
+					t.Errorf("%s %s: %s, want %d", method, path, resp.Status, want)
+				}
+			}
+		}
+	}
+	if paths < 30 {
+		t.Errorf("%d paths", paths)
+	}
+}
