@@ -1,0 +1,274 @@
+//go:build process
+
+package processtest
+
+import (
+	"bytes"
+	"crypto/rand"
+	"crypto/tls"
+	"encoding/base32"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// marked are secrets by what they are.
+type marked map[string][]byte
+
+// forms are the ways in which a secret could be written down.
+func forms(secret []byte) map[string][]byte {
+	return map[string][]byte{
+		"raw":        secret,
+		"hex":        []byte(hex.EncodeToString(secret)),
+		"base32":     []byte(strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret))),
+		"base64":     []byte(base64.RawStdEncoding.EncodeToString(secret)),
+		"base64 URL": []byte(base64.RawURLEncoding.EncodeToString(secret)),
+		"numbers":    []byte(strings.Trim(fmt.Sprintf("%d", secret), "[]")),
+	}
+}
+
+// search fails the test if a secret is in what came out of somewhere.
+func (all marked) search(t *testing.T, where string, out []byte) {
+	t.Helper()
+	for what, secret := range all {
+		for form, text := range forms(secret) {
+			if bytes.Contains(out, text) {
+				t.Errorf("%s has %s as %s", where, what, form)
+			}
+		}
+	}
+}
+
+func random(t *testing.T, n int) []byte {
+	t.Helper()
+	b := make([]byte, n)
+	if _, err := rand.Read(b); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// secretive is a secured cluster that logs all it can, and what came out of it.
+type secretive struct {
+	members []*member
+	secrets marked
+	out     map[string][]byte
+	token   trust.Token
+	config  *tls.Config
+}
+
+func (s *secretive) add(where string, out []byte) { s.out[where] = append(s.out[where], out...) }
+
+// TestSecretsStayInside does all that takes a secret, right and wrong, and searches what came out.
+func TestSecretsStayInside(t *testing.T) {
+	t.Parallel()
+	flags := secretFile(t)
+	members := newCluster(t, 3, append(flags, "--log-level", "debug")...)
+	redis := members[0].listenRedis()
+	for _, m := range members {
+		m.start()
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	s := &secretive{members: members, secrets: make(marked), out: make(map[string][]byte)}
+	secrets, err := trust.ReadSecrets(flags[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.secrets["the gossip key"] = secrets[0].GossipKey()
+	line := strings.TrimPrefix(secrets[0].Line(), "snowraft-secret-1:")
+	raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.secrets["the secret"] = raw[:32]
+
+	s.tokens(t, flags)
+	s.holders(t)
+	s.web(t)
+	s.redis(t, redis)
+	s.look(t, flags)
+	for _, m := range members {
+		m.stop()
+		s.add("the log of "+m.name, []byte(m.stderr.String()+m.stdout.String()))
+		s.files(t, m)
+	}
+	if len(s.out["the log of m1"]) < 1000 || !bytes.Contains(s.out["the log of m1"], []byte("DEBUG")) {
+		t.Error("m1 logged too little")
+	}
+	for where, out := range s.out {
+		s.secrets.search(t, where, out)
+	}
+}
+
+// tokens makes a token, and uses a wrong one.
+func (s *secretive) tokens(t *testing.T, flags []string) {
+	t.Helper()
+	m := s.members[0]
+	stdout, stderr, code := command(t, at(m), append([]string{"token", "create", "all", "--scope", "tokens:admin", "--scope", "seq:next:*", "--scope", "seq:admin:*"}, flags...)...)
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	var err error
+	if s.token, err = trust.ParseToken(lines[len(lines)-1]); err != nil {
+		t.Fatal(err)
+	}
+	s.secrets["the token"] = s.token.Secret[:]
+	if s.config, err = (trust.ClientTLS{Token: s.token.Text()}).Config(); err != nil {
+		t.Fatal(err)
+	}
+	wrong := trust.Token{ID: s.token.ID, Secret: [32]byte(random(t, 32)), Pin: s.token.Pin}
+	s.secrets["the wrong token"] = wrong.Secret[:]
+	for _, text := range []string{s.token.Text(), wrong.Text(), wrong.Text()[:40]} {
+		env := append(at(m), "SNOWRAFT_TOKEN="+text)
+		for _, args := range [][]string{{"token", "list"}, {"seq", "create", "orders", "--mode", "relaxed"}, {"id"}, {"status"}} {
+			stdout, stderr, _ := command(t, env, args...)
+			s.add("snowraft "+args[0], []byte(stdout+stderr))
+			stdout, stderr, _ = command(t, at(m), append(args, "--token", text)...)
+			s.add("snowraft "+args[0]+" --token", []byte(stdout+stderr))
+		}
+	}
+	s.secrets["half of the wrong token"] = []byte(wrong.Text()[14:40])
+}
+
+// holders acquires a worker and allocates a block, with keys that are right and wrong.
+func (s *secretive) holders(t *testing.T) {
+	t.Helper()
+	m := s.members[1]
+	nonce, key := random(t, 16), random(t, 16)
+	s.secrets["the nonce"], s.secrets["the return key"] = nonce, key
+	worker, err := m.workers.AcquireWorker(t.Context(), &snowraftv1.AcquireWorkerRequest{
+		Layout: "default", Holder: "h", Nonce: nonce, ClockAtMs: time.Now().UnixMilli(), WindowMs: 5000,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range [][]byte{nonce, random(t, 16)} {
+		_, err := m.workers.ExtendWindow(t.Context(), &snowraftv1.ExtendWindowRequest{
+			Layout: "default", Worker: worker.GetGrant().GetWorker(), Token: worker.GetGrant().GetToken(), Nonce: n,
+			UntilTick: worker.GetGrant().GetUntilTick(), ClockAtMs: time.Now().UnixMilli(), WindowMs: 5000, ExtensionId: 7,
+		})
+		s.add("an extension", fmt.Append(nil, err))
+	}
+	block, err := m.numbers.AllocateBlock(t.Context(), &snowraftv1.AllocateBlockRequest{Sequence: "orders", Count: 100, ReturnKey: key})
+	if err != nil {
+		t.Error(err)
+	}
+	s.add("a block", fmt.Append(nil, block))
+	_, err = m.numbers.ReturnBlock(t.Context(), &snowraftv1.ReturnBlockRequest{Sequence: "orders", Token: block.GetBlock().GetToken(), Unused: 1, ReturnKey: key})
+	if err != nil {
+		t.Error(err)
+	}
+	list, err := m.workers.ListWorkers(t.Context(), &snowraftv1.ListWorkersRequest{})
+	s.add("the workers", fmt.Append(nil, list, err))
+}
+
+// web brings the token over HTTP, in each way that it is taken.
+func (s *secretive) web(t *testing.T) {
+	t.Helper()
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: s.config}}
+	address := "https://" + s.members[0].http
+	for _, c := range []struct{ method, path, token string }{
+		{http.MethodPost, "/v1/sequences:next", s.token.Text()},
+		{http.MethodPost, "/v1/sequences:next", s.token.Text() + "x"},
+		{http.MethodGet, "/tinyid/id/nextIdSimple?bizType=orders&token=" + s.token.Text(), ""},
+		{http.MethodGet, "/v1/status?token=" + s.token.Text(), ""},
+		{http.MethodGet, "/metrics", ""},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), c.method, address+c.path, strings.NewReader(`{"sequence":"orders","count":1}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.token != "" {
+			req.Header.Set("Authorization", "Bearer "+c.token)
+		}
+		resp, err := client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.token == s.token.Text() && resp.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s: %s", c.path, resp.Status, body)
+		}
+		path, _, _ := strings.Cut(c.path, "?")
+		s.add("the answer to "+path, fmt.Appendf(body, "%v", resp.Header))
+	}
+}
+
+// redis brings the token over the Redis protocol.
+func (s *secretive) redis(t *testing.T, address string) {
+	t.Helper()
+	conn, err := tls.Dial("tcp", address, s.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	for _, c := range []string{"AUTH wrong", "AUTH " + s.token.Text(), "HELLO 2 AUTH default " + s.token.Text(), "INCR orders", "CLIENT LIST", "INFO", "QUIT"} {
+		if _, err := fmt.Fprintf(conn, "%s\r\n", c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers, err := io.ReadAll(conn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(answers, []byte("+OK")) {
+		t.Errorf("the token was not taken: %q", answers)
+	}
+	s.add("Redis", answers)
+}
+
+// look asks for all that the cluster shows of itself.
+func (s *secretive) look(t *testing.T, flags []string) {
+	t.Helper()
+	for _, args := range [][]string{{"status"}, {"token", "list"}, {"worker", "list"}, {"member", "list"}, {"config", "show"}, {"secret", "list"}, {"secret", "ca"}} {
+		stdout, stderr, _ := command(t, at(s.members[2]), append(args, flags...)...)
+		s.add("snowraft "+strings.Join(args, " "), []byte(stdout+stderr))
+	}
+	conn, err := grpc.NewClient("passthrough:///"+s.members[2].api, grpc.WithTransportCredentials(credentials.NewTLS(s.config)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	status, err := snowraftv1.NewClusterServiceClient(conn).GetStatus(t.Context(), &snowraftv1.GetStatusRequest{})
+	s.add("a refusal", fmt.Append(nil, status, err))
+}
+
+// files collects the data directory of a member that has stopped.
+func (s *secretive) files(t *testing.T, m *member) {
+	t.Helper()
+	found := 0
+	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		found++
+		s.add(m.name+"/"+d.Name(), raw)
+		return err
+	})
+	if err != nil || found < 2 {
+		t.Errorf("%d files of %s: %v", found, m.name, err)
+	}
+}
