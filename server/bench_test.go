@@ -14,7 +14,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/member"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // byTurns runs the same work on a bare server and on a member in turns, so that what else the
@@ -147,4 +150,41 @@ func newPipeline(b *testing.B, address, method, path string) func() {
 			b.Fatal(err)
 		}
 	}
+}
+
+// BenchmarkTokens compares unary calls with a token of a member that judges it with those of a member of an open cluster.
+func BenchmarkTokens(b *testing.B) {
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		b.Fatal(err)
+	}
+	open, judges := startCluster(b, 1)[0], startCluster(b, 1, func(cfg *server.Config) { cfg.Keys = keys })[0]
+	secret := trust.NewTokenSecret()
+	made, err := judges.server.Member().CreateToken(b.Context(), member.TokenSpec{
+		Name: "bench", Hash: trust.HashTokenSecret(secret), Scopes: []string{"seq:next:orders/*", "ids:issue:default"},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	token := trust.Token{ID: made.Token.ID, Secret: secret}.Text()
+	const callers, calls = 64, 32
+	many := func(address, token string) func() {
+		client := snowraftv1.NewIdServiceClient(dial(b, address))
+		ctx := as(b.Context(), token)
+		return func() {
+			var wg sync.WaitGroup
+			for range callers {
+				wg.Go(func() {
+					for range calls {
+						if _, err := client.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1}); err != nil {
+							b.Error(err)
+							return
+						}
+					}
+				})
+			}
+			wg.Wait()
+		}
+	}
+	byTurns(b, callers*calls, many(open.server.APIAddr(), token), many(judges.server.APIAddr(), token))
 }
