@@ -10,13 +10,14 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 )
 
 // sessions is how many commands each page has at least: a page whose sessions
 // are not found any more is not checked any more.
 var sessions = map[string]int{
-	"README.md": 12, "docs/grpc.md": 8, "docs/http.md": 15, "docs/json.md": 12, "docs/redis.md": 6, "docs/sequences.md": 25, "docs/uuids.md": 3,
+	"README.md": 12, "docs/grpc.md": 8, "docs/http.md": 15, "docs/json.md": 12, "docs/redis.md": 6, "docs/security.md": 10, "docs/sequences.md": 25, "docs/uuids.md": 3,
 }
 
 // TestDocumentedSessions holds the documentation to what a new cluster answers.
@@ -106,6 +107,11 @@ func newReader(t *testing.T, root string) *reader {
 		written := strconv.Itoa(7700 + i)
 		r.toMember[written], r.toText[actual] = actual, written
 	}
+	for i := range 24 { // of members that a page starts itself
+		_, actual, _ := strings.Cut(freeAddress(t), ":")
+		written := strconv.Itoa(7710 + i)
+		r.toMember[written], r.toText[actual] = actual, written
+	}
 	// Programs of the pages are built with this module as it is.
 	work := fmt.Sprintf("go %s\n\nuse %q\n", goVersion(t, root), root)
 	if err := os.WriteFile(filepath.Join(r.dir, "go.work"), []byte(work), 0o600); err != nil {
@@ -146,9 +152,11 @@ func (r *reader) run(t *testing.T, line string) string {
 	cmd.Dir = r.dir
 	path := "PATH=" + filepath.Dir(program) + string(os.PathListSeparator) + os.Getenv("PATH")
 	cmd.Env = append(os.Environ(), path, at(r.member)[0])
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	output, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Errorf("%s: %v", line, err)
 	}
+	t.Cleanup(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }) // what goes on in the background
 	return replacePorts(string(output), r.toText)
 }
