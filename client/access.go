@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -35,8 +36,8 @@ func WithToken(text string) Option { return func(o *options) { o.token = text } 
 func WithCA(pem []byte) Option { return func(o *options) { o.ca = pem } }
 
 // WithTransportCredentials secures the connections in a way of your own, with a certificate that has to be valid
-// for the host in a member's address. It cannot be combined with [WithCA], and a token's pin is not judged.
-// Without a token, a CA and credentials, the connections are plain TCP.
+// for the host in a member's address. It cannot be combined with [WithCA], and a token's pin is not judged. Without
+// a token, a CA and credentials, the connections are plain TCP.
 func WithTransportCredentials(c credentials.TransportCredentials) Option {
 	return func(o *options) { o.credentials, o.given = c, true }
 }
@@ -60,18 +61,25 @@ func (a *access) resolve() error {
 			return fmt.Errorf("client: %w", err)
 		case config != nil:
 			a.credentials = credentials.NewTLS(config)
+			if config.ServerName != "" { // pins, which have to arrive in the place of the host
+				a.calls = append(a.calls, grpc.WithAuthority(config.ServerName))
+			}
 		case a.token != "":
 			a.credentials = thisHost{insecure.NewCredentials()}
 		default:
 			a.credentials = insecure.NewCredentials()
 		}
 	}
-	a.calls = []grpc.DialOption{grpc.WithTransportCredentials(a.credentials)}
+	a.calls = append(a.calls, grpc.WithTransportCredentials(a.credentials))
 	if a.token != "" {
-		header := map[string]string{"authorization": "Bearer " + a.token}
-		a.calls = append(a.calls, grpc.WithPerRPCCredentials(bearer{header, a.plain()}))
+		a.calls = append(a.calls, grpc.WithPerRPCCredentials(bearer{authorization(a.token), a.plain()}))
 	}
 	return nil
+}
+
+// authorization returns the metadata of a token.
+func authorization(token string) map[string]string {
+	return map[string]string{"authorization": "Bearer " + token}
 }
 
 // plain reports whether connections are plain TCP.
@@ -105,8 +113,15 @@ type bearer struct {
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.
-func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
-	return b.header, nil
+func (b bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	switch token, other := rpc.Bearer(ctx); {
+	case !other:
+		return b.header, nil
+	case token == "":
+		return nil, nil
+	default:
+		return authorization(token), nil
+	}
 }
 
 // RequireTransportSecurity implements credentials.PerRPCCredentials: gRPC refuses to send the token in clear

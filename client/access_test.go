@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -27,6 +28,7 @@ type secured struct {
 	ca    *trust.Authority
 	token trust.Token
 	sent  atomic.Pointer[[]string] // authorization of the last call
+	named atomic.Pointer[string]   // server's name on its connection
 }
 
 func startSecured(t *testing.T, opts ...grpc.ServerOption) *secured {
@@ -45,6 +47,11 @@ func startSecured(t *testing.T, opts ...grpc.ServerOption) *secured {
 	s.does(func(ctx context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
 		sent := metadata.ValueFromIncomingContext(ctx, "authorization")
 		s.sent.Store(&sent)
+		if p, ok := peer.FromContext(ctx); ok {
+			if info, ok := p.AuthInfo.(credentials.TLSInfo); ok {
+				s.named.Store(&info.State.ServerName)
+			}
+		}
 		if len(sent) != 1 || !strings.HasPrefix(sent[0], "Bearer "+s.text("")) {
 			return nil, &rpc.Error{Code: codes.Unauthenticated, Message: "no token"}
 		}
@@ -82,6 +89,9 @@ func TestTokenWithPinIsAllThatClientsNeed(t *testing.T) {
 	} {
 		if _, err := s.of.client(s.of.addrs(), options...).NextID(within(t, patience)); err != nil {
 			t.Errorf("%s: %v", name, err)
+		}
+		if own := strings.HasPrefix(name, "credentials"); !own && !strings.Contains(*s.named.Load(), s.ca.Pin()) {
+			t.Errorf("%s: the server was called %q, want its pin among others", name, *s.named.Load())
 		}
 	}
 	for name, options := range map[string][]Option{

@@ -30,9 +30,9 @@ type callers struct {
 }
 
 // startCallers starts callers of a client that knows one of the members, and learns the others.
-func startCallers(t *testing.T, members []*member, n int) *callers {
+func startCallers(t *testing.T, members []*member, n int, options ...client.Option) *callers {
 	t.Helper()
-	c, err := client.New([]string{members[0].api})
+	c, err := client.New([]string{members[0].api}, options...)
 	if err != nil {
 		t.Fatal(err)
 	}

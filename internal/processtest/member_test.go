@@ -6,14 +6,17 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/credentials/insecure"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -25,7 +28,8 @@ type member struct {
 	t                       *testing.T
 	name, dir               string
 	api, http, raft, gossip string
-	flags                   []string // beside those of name, directory and ports
+	flags                   []string               // beside those of name, directory and ports
+	secret                  atomic.Pointer[string] // path of the secret file; nil for an open member
 
 	conn    *grpc.ClientConn
 	ids     snowraftv1.IdServiceClient
@@ -41,11 +45,14 @@ func newMember(t *testing.T, name string, flags ...string) *member {
 		t: t, name: name, dir: filepath.Join(t.TempDir(), name), flags: flags,
 		api: freeAddress(t), http: freeAddress(t), raft: freeAddress(t), gossip: freeAddress(t),
 	}
+	if i := slices.Index(flags, "--secret-file"); i >= 0 {
+		m.secret.Store(&flags[i+1])
+	}
 	// A restarted member is found again at once, not after gRPC's minutes.
 	reconnect := backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 100 * time.Millisecond}
 	var err error
 	m.conn, err = grpc.NewClient("passthrough:///"+m.api,
-		grpc.WithTransportCredentials(admin(t, flags)),
+		grpc.WithTransportCredentials(adminCredentials{insecure.NewCredentials(), m}),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))
 	if err != nil {
 		t.Fatal(err)

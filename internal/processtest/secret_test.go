@@ -3,14 +3,17 @@
 package processtest
 
 import (
+	"context"
+	"net"
 	"os"
 	"path/filepath"
-	"slices"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/snowraft/snowraft/client"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -24,20 +27,82 @@ func secretFile(t *testing.T) (flags []string) {
 	return []string{"--secret-file", path}
 }
 
-// admin returns the credentials by which a test may do everything at members with these flags.
-func admin(t *testing.T, flags []string) credentials.TransportCredentials {
-	t.Helper()
-	i := slices.Index(flags, "--secret-file")
-	if i < 0 {
-		return insecure.NewCredentials()
+// adminCredentials is how a test reaches a member: as an admin if the member has a secret file when it connects.
+type adminCredentials struct {
+	credentials.TransportCredentials // for plain TCP
+	m                                *member
+}
+
+func (a adminCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	path := a.m.secret.Load()
+	if path == nil {
+		return a.TransportCredentials.ClientHandshake(ctx, authority, raw)
 	}
-	keys, err := trust.OpenKeys(flags[i+1])
+	keys, err := trust.OpenKeys(*path)
 	if err != nil {
-		t.Fatal(err)
+		return nil, nil, err
 	}
 	config, err := trust.ClientTLS{Keys: keys}.Config()
 	if err != nil {
+		return nil, nil, err
+	}
+	return credentials.NewTLS(config).ClientHandshake(ctx, config.ServerName, raw)
+}
+
+func (a adminCredentials) Clone() credentials.TransportCredentials { return a }
+
+// secured gives a member a secret file of its own, as on another host, and returns the member.
+func (m *member) secured(secrets ...trust.Secret) *member {
+	m.t.Helper()
+	path := filepath.Join(m.t.TempDir(), "secret")
+	m.secret.Store(&path)
+	m.writeSecrets(secrets...)
+	m.flags = append(m.flags, "--secret-file", path)
+	return m
+}
+
+// writeSecrets replaces the member's secret file.
+func (m *member) writeSecrets(secrets ...trust.Secret) {
+	m.t.Helper()
+	var lines strings.Builder
+	for _, s := range secrets {
+		lines.WriteString(s.Line() + "\n")
+	}
+	path := *m.secret.Load()
+	next := path + ".next"
+	if err := os.WriteFile(next, []byte(lines.String()), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.Rename(next, path); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
+// firstToken creates a token by the command line with the member's secret file, and returns its text.
+func (m *member) firstToken(name string, scopes ...string) string {
+	m.t.Helper()
+	args := []string{"token", "create", name, "--secret-file", *m.secret.Load()}
+	for _, s := range scopes {
+		args = append(args, "--scope", s)
+	}
+	return answer[snowraftv1.CreateTokenResponse](m.t, at(m), args...).GetText()
+}
+
+// apis are the API addresses of members.
+func apis(members []*member) (addresses []string) {
+	for _, m := range members {
+		addresses = append(addresses, m.api)
+	}
+	return addresses
+}
+
+// dialCluster returns a client that is closed at the end of the test.
+func dialCluster(t *testing.T, members []*member, options ...client.Option) *client.Client {
+	t.Helper()
+	c, err := client.New(apis(members), options...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return credentials.NewTLS(config)
+	t.Cleanup(func() { _ = c.Close() })
+	return c
 }

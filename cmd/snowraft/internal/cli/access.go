@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
 	"github.com/snowraft/snowraft/client"
@@ -101,7 +102,8 @@ func (a Access) Options() ([]client.Option, error) {
 	case err != nil:
 		return nil, err
 	case t.Keys != nil:
-		options = append(options, client.WithTransportCredentials(credentials.NewTLS(config)))
+		options = append(options, client.WithTransportCredentials(credentials.NewTLS(config)),
+			client.WithDialOptions(grpc.WithAuthority(config.ServerName)))
 	case t.CA != nil:
 		options = append(options, client.WithCA(t.CA))
 	}
