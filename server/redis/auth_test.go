@@ -260,13 +260,13 @@ func TestRevocation(t *testing.T) {
 	ask("INCR orders/a", ":1")
 	ask("PING", "+PONG")
 	ts.change(func() { delete(ts.records, 1) })
-	ask("INCR orders/a", "-NOAUTH")
+	ask("INCR orders/a", "-NOAUTH Authentication required. The token is no longer valid: ")
 	ask("INCR orders/b", "-NOAUTH")
 	ask("PING", "-NOAUTH")
 	ask("RESET", "+RESET")
 	ts.change(func() { ts.records[0] = &trust.Record{Scopes: []trust.Scope{"seq:next:orders/b"}} })
 	ask("INCR orders/b", ":1")
-	ask("INCR orders/a", "-NOAUTH")
+	ask("INCR orders/a", "-NOAUTH Authentication required. Send AUTH with an API token.")
 }
 
 // Numbers that one caller may take are not shared with another who may not.

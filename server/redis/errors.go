@@ -22,12 +22,17 @@ const (
 	noPermission = "NOPERM"
 )
 
-// errorText is a Backend's error as Redis would tell it.
-func errorText(err error) string {
+// errorText returns an error as Redis words it.
+func (c *conn) errorText(err error) string {
 	e := rpc.FromError(err)
 	message := cmp.Or(e.Message, "the member gave no reason")
-	if r, ok := rpc.ReasonOf(e.Reason); ok && (r.Redis == noAuth || r.Redis == noPermission) {
-		return r.Redis + " " + message
+	switch r, _ := rpc.ReasonOf(e.Reason); {
+	case r.Redis == noAuth && c.caller.IsAnonymous():
+		return noAuth + " Authentication required. Send AUTH with an API token."
+	case r.Redis == noAuth:
+		return noAuth + " Authentication required. The token is no longer valid: " + message
+	case r.Redis == noPermission:
+		return noPermission + " " + message
 	}
 	passes, uncertain := judge(err)
 	if uncertain {
@@ -90,7 +95,7 @@ var errClient = rpc.NewError(rpc.InvalidArgument, "")
 // fail answers with a Backend's error.
 func (c *conn) fail(err error) {
 	c.why = err
-	c.say(errorText(err))
+	c.say(c.errorText(err))
 }
 
 // say answers with an error that is not counted as one.

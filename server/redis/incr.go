@@ -197,7 +197,7 @@ func (c *conn) next(key string, count uint64) (first, increment int64, err error
 // not exist, the Backend says.
 func (c *conn) incrError(g *group, count uint64, err error) string {
 	if !exhausted(err) {
-		return errorText(err)
+		return c.errorText(err)
 	}
 	if g.last == nil {
 		g.last = new(int64)
@@ -210,7 +210,7 @@ func (c *conn) incrError(g *group, count uint64, err error) string {
 	if *g.last > math.MaxInt64-int64(count) { //nolint:gosec // at most limits.Count
 		return "ERR increment or decrement would overflow"
 	}
-	return errorText(err)
+	return c.errorText(err)
 }
 
 func (c *conn) get(args [][]byte) {
