@@ -59,12 +59,13 @@ root: ## Run the tests that need root: networks, disks and clocks that fail
 	@internal/tools/tagged-tests.sh root $(TESTFLAGS)
 
 .PHONY: chaos
-chaos: ## Run members under chaos for 10 minutes (root; CHAOSFLAGS: --seed 2)
+chaos: ## Run members under chaos for 10 minutes (root; CHAOSFLAGS: --seed 2, --secure)
 	go run ./jepsen run --workload all --nemesis all --duration 10m $(CHAOSFLAGS)
 
 .PHONY: chaos-smoke
-chaos-smoke: ## The same for 90 seconds, and what hostile traffic costs for 40
+chaos-smoke: ## The same for 90 seconds, the worst for secured members for 30, and the cost of hostile traffic for 40
 	go run ./jepsen run --workload all --nemesis all --duration 90s $(CHAOSFLAGS)
+	go run ./jepsen run --secure --workload ids,strict,redis --nemesis hostile,kill,clock-decade --duration 30s
 	go run ./jepsen siege --duration 40s
 
 .PHONY: chaos-siege

@@ -29,6 +29,7 @@ type runFlags struct {
 	members                         int
 	rate                            float64
 	mutants                         []string
+	secured                         bool
 	shrinks                         bool
 	programs                        string // where they are built already
 	unjudged                        bool   // for "jepsen mutants", which judges
@@ -81,7 +82,7 @@ const (
 )
 
 // planned are the flags that stand in a schedule.
-var planned = []string{"workload", "nemesis", "duration", "seed", "members", "rate", "mutants"}
+var planned = []string{"workload", "nemesis", "duration", "seed", "members", "rate", "mutants", "secure"}
 
 // planFlags adds them.
 func (f *runFlags) planFlags(c *cobra.Command) {
@@ -91,6 +92,7 @@ func (f *runFlags) planFlags(c *cobra.Command) {
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "what chance begins with: the same seed gives the same schedule")
 	c.Flags().IntVar(&f.members, "members", 3, "how many members: 3 or 5; rings and bridges need 5")
 	c.Flags().Float64Var(&f.rate, "rate", schedule.DefaultRate, "requests a second of each workload, roughly")
+	c.Flags().BoolVar(&f.secured, "secure", false, "give members a secret, and all clients tokens")
 	c.Flags().StringSliceVar(&f.mutants, "mutants", nil, "deliberate `BUGS` to plant in the members")
 }
 
@@ -111,7 +113,7 @@ func (f *runFlags) plan() (schedule.Plan, error) {
 		return schedule.Plan{}, err
 	}
 	p := schedule.Plan{Header: schedule.Header{
-		Seed: f.seed, Members: f.members, Duration: schedule.Duration(f.duration), Rate: f.rate, Mutants: f.mutants,
+		Seed: f.seed, Members: f.members, Duration: schedule.Duration(f.duration), Rate: f.rate, Mutants: f.mutants, Secured: f.secured,
 	}}
 	for _, w := range loads {
 		p.Workloads = append(p.Workloads, w.Name)

@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
-	"google.golang.org/grpc/credentials/insecure"
 )
 
 const (
@@ -28,12 +27,11 @@ const (
 // network was cut.
 func (l *Lab) Connect(m *Member) (*grpc.ClientConn, error) {
 	reconnect := backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond}
-	return grpc.NewClient("passthrough:///"+m.Address(PortAPI),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
+	return grpc.NewClient("passthrough:///"+m.Address(PortAPI), append(l.Credentials(),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return l.dial(ctx, address, &net.Dialer{Timeout: dialWithin, Control: dieSoon})
 		}),
-		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: reconnect, MinConnectTimeout: time.Second}))...)
 }
 
 // dieSoon makes a connection end when nothing of it is acknowledged any more.

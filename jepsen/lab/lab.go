@@ -49,7 +49,9 @@ type Config struct {
 	Flags []string
 	// Interposed puts a file system that can be made to fail in front of each disk.
 	Interposed bool
-	Journal    *history.Journal
+	// Secured gives all members a secret, and clients tokens.
+	Secured bool
+	Journal *history.Journal
 }
 
 // Lab is the data centre. Its methods may be called from any goroutine.
@@ -68,6 +70,7 @@ type Lab struct {
 	memberIDs map[string]string         // the ID that each member last reported, by name
 	guests    []*Guest
 	outsider  *network.Host
+	access    *access // nil of an open cluster
 }
 
 // Open makes the hosts and their disks. Nothing is started. The sandbox of this process
@@ -81,6 +84,11 @@ func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
 	}()
 	for _, dir := range []string{l.disks(), l.logs()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	if cfg.Secured {
+		if err := l.secure(); err != nil {
 			return nil, err
 		}
 	}

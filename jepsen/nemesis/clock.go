@@ -24,6 +24,11 @@ func clockKinds() []Kind {
 			Begin: bump,
 		},
 		{
+			Name: "clock-decade", Family: Clock, About: "the clock of one member jumps by ten years, and back",
+			Draw:  drawClock([]string{decade, "-" + decade}, Leader, Follower),
+			Begin: bump,
+		},
+		{
 			Name: "clock-strobe", Family: Clock, About: "the clock of a member jumps there and back many times a second",
 			Draw:  drawClock(append(bumps(""), bumps("-")...), Leader, Follower),
 			Begin: strobe,
@@ -46,6 +51,9 @@ func clockKinds() []Kind {
 		},
 	}
 }
+
+// decade is ten years: what certificates and windows outlast nowhere else.
+const decade = "87600h"
 
 // bumps are by how much clocks jump.
 func bumps(sign string) []string {

@@ -83,7 +83,7 @@ func TestSchedulesLeaveOutWhatCannotBe(t *testing.T) {
 
 func TestChoose(t *testing.T) {
 	t.Parallel()
-	for names, want := range map[string]int{"all": len(nemesis.Kinds()), "none": 0, "kill": 1, "kill,clock": 1 + 6} {
+	for names, want := range map[string]int{"all": len(nemesis.Kinds()), "none": 0, "kill": 1, "kill,clock": 1 + 7} {
 		if got, err := nemesis.Choose(names); err != nil || len(got) != want {
 			t.Errorf("%s: %d kinds, %v", names, len(got), err)
 		}

@@ -43,7 +43,7 @@ func besiege(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	if err != nil {
 		return Made{}, err
 	}
-	siege := attacks.Siege{Seed: e.Seed, Captured: network.Capture(ctx, lab.PortGossip, captureFor)}
+	siege := attacks.Siege{Seed: e.Seed, Captured: network.Capture(ctx, lab.PortGossip, captureFor), Secured: w.Lab.Powerless() != "", Token: w.Lab.Powerless()}
 	for _, m := range hit {
 		siege.Targets = append(siege.Targets, attacks.Target{
 			API: m.Address(lab.PortAPI), HTTP: m.Address(lab.PortHTTP), Raft: m.Address(lab.PortRaft),

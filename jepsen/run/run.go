@@ -115,7 +115,7 @@ func (r *run) rate() float64 { return cmp.Or(r.Plan.Rate, schedule.DefaultRate) 
 // open makes the lab.
 func (r *run) open(ctx context.Context) (err error) {
 	cfg := lab.Config{
-		Dir: r.Dir, Binary: program(r.Programs), Upgrade: nextProgram(r.Programs), Members: r.Plan.Members, Journal: r.journal,
+		Dir: r.Dir, Binary: program(r.Programs), Upgrade: nextProgram(r.Programs), Members: r.Plan.Members, Journal: r.journal, Secured: r.Plan.Secured,
 		Flags: []string{
 			"--initial-max-window", r.maxWindow().String(), "--initial-wait-threshold", r.waitThreshold().String(), "--initial-max-clock-offset", maxOffset.String(),
 			"--initial-redis-create", "strict",
@@ -160,6 +160,9 @@ func (r *run) do(ctx context.Context) error {
 	faults := &nemesis.World{Lab: r.lab}
 	if err := faults.UntilWell(ctx, r.lab.Founders()...); err != nil {
 		return fmt.Errorf("the cluster does not come up, see %s: %w", filepath.Join(r.Dir, "logs"), err)
+	}
+	if err := r.lab.Authorize(ctx); err != nil {
+		return fmt.Errorf("tokens: %w", err)
 	}
 	calm := make(chan struct{})
 	r.world = &workload.World{Lab: r.lab, Journal: r.journal, Dir: r.Dir, Rate: r.rate(), Self: r.Self, Calm: calm}

@@ -23,6 +23,8 @@ type Header struct {
 	Workloads []string `json:"workloads"`
 	// Rate is how many requests a second each workload makes, roughly; 0 is [DefaultRate].
 	Rate float64 `json:"rate,omitempty"`
+	// Secured says that members have a secret, and clients tokens.
+	Secured bool `json:"secured,omitempty"`
 	// Flags are added to "snowraft serve" of each member, Mutants are bugs to plant in them.
 	Flags   []string `json:"flags,omitempty"`
 	Mutants []string `json:"mutants,omitempty"`

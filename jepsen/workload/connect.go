@@ -44,8 +44,16 @@ func (s *stubs[T]) close() {
 // product returns the product's own client of the cluster. Whom it asks is its affair, so
 // that operations through it are of no member.
 func (w *World) product() (*product.Client, error) {
-	return product.New(w.addresses(), product.WithTimeout(callTimeout),
-		product.WithDialOptions(grpc.WithContextDialer(w.Lab.Dial)))
+	return product.New(w.addresses(), append(authorized(w.Lab.Token()), product.WithTimeout(callTimeout),
+		product.WithDialOptions(grpc.WithContextDialer(w.Lab.Dial)))...)
+}
+
+// authorized is the option of a client with a token, if there is one.
+func authorized(token string) []product.Option {
+	if token == "" {
+		return nil
+	}
+	return []product.Option{product.WithToken(token)}
 }
 
 // addresses are where the founders' API is reached.

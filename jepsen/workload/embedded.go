@@ -131,7 +131,7 @@ func (h *host) start(ctx context.Context) error {
 	}
 	defer write.Close() //nolint:errcheck // the process has its own
 	g := Generator{
-		Dir: h.w.Dir, File: h.w.IDFile(h.layout), Members: h.w.addresses(), Layout: h.layout, Holder: h.guest.Name, Rate: h.rate,
+		Dir: h.w.Dir, File: h.w.IDFile(h.layout), Members: h.w.addresses(), Layout: h.layout, Token: h.w.Lab.Token(), Holder: h.guest.Name, Rate: h.rate,
 		Client: h.client, Session: h.w.NextSession(),
 	}
 	log, err := os.OpenFile(filepath.Join(h.w.Dir, "logs", fmt.Sprintf("%s.%d.log", h.guest.Name, g.Session)), os.O_WRONLY|os.O_CREATE, 0o644)

@@ -30,6 +30,7 @@ type Generator struct {
 	Layout  string   `json:"layout"`
 	Holder  string   `json:"holder"`
 	Rate    float64  `json:"rate"` // calls a second
+	Token   string   `json:"token,omitempty"`
 	// Start, Client and Session are those of its operations, whose IDs follow LastOp.
 	Start   uint32 `json:"start"`
 	Client  uint32 `json:"client"`
@@ -45,7 +46,7 @@ func (g Generator) Run(ctx context.Context, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	c, err := product.New(g.Members, product.WithTimeout(callTimeout))
+	c, err := product.New(g.Members, append(authorized(g.Token), product.WithTimeout(callTimeout))...)
 	if err != nil {
 		return errors.Join(err, ids.Close())
 	}

@@ -188,7 +188,16 @@ func (c *redisClient) dial(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if conn, err = c.w.Lab.Encrypt(ctx, conn); err != nil {
+		return err
+	}
 	c.conn = newRESP(conn)
+	if token := c.w.Lab.Token(); token != "" {
+		if err := c.conn.authenticate(ctx, token); err != nil {
+			c.drop()
+			return err
+		}
+	}
 	return nil
 }
 

@@ -79,3 +79,15 @@ func (r *resp) line() (string, error) {
 	}
 	return strings.TrimSuffix(line, "\r\n"), nil
 }
+
+// authenticate sends a token and reads the answer.
+func (r *resp) authenticate(ctx context.Context, token string) error {
+	if err := r.send(ctx, [][]string{{"AUTH", token}}); err != nil {
+		return err
+	}
+	line, err := r.line()
+	if err == nil && line != "+OK" {
+		err = fmt.Errorf("%w: %s", errRefused, strings.TrimPrefix(line, "-"))
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+//go:build linux
+
+package lab
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// access is how this process proves to members of a secured cluster what it may do.
+type access struct {
+	file  string // of the secret
+	admin *tls.Config
+	// Clients have a token with all rights that workloads need, strangers one without any; empty until they were made.
+	token, powerless string
+	client           *tls.Config
+}
+
+// secure makes a secret for the members.
+func (l *Lab) secure() error {
+	path, err := filepath.Abs(filepath.Join(l.cfg.Dir, "secret"))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(path, []byte(trust.NewSecret().Line()+"\n"), 0o600); err != nil {
+		return err
+	}
+	keys, err := trust.OpenKeys(path)
+	if err != nil {
+		return err
+	}
+	config, err := trust.ClientTLS{Keys: keys}.Config()
+	if err != nil {
+		return err
+	}
+	l.access = &access{file: path, admin: config}
+	l.cfg.Flags = append(l.cfg.Flags, "--secret-file", path)
+	return nil
+}
+
+// Authorize makes the tokens of clients and strangers, if the cluster is secured. Connections that are made later use
+// the token.
+func (l *Lab) Authorize(ctx context.Context) error {
+	if l.access == nil {
+		return nil
+	}
+	conn, err := l.Connect(l.Founders()[0])
+	if err != nil {
+		return err
+	}
+	defer conn.Close() //nolint:errcheck // nothing is under way
+	create := func(name string, scopes ...string) (string, error) {
+		resp, err := snowraftv1.NewTokenServiceClient(conn).CreateToken(ctx, &snowraftv1.CreateTokenRequest{
+			Token: &snowraftv1.Token{Name: name, Scopes: scopes},
+		}, grpc.WaitForReady(true))
+		return resp.GetText(), err
+	}
+	token, err := create("clients", "ids:issue:*", "seq:next:*", "seq:read:*", "seq:admin:*", "worker:lease:*", "cluster:read", "cluster:admin")
+	if err != nil {
+		return err
+	}
+	powerless, err := create("powerless")
+	if err != nil {
+		return err
+	}
+	client, err := trust.ClientTLS{Token: token}.Config()
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.access.token, l.access.powerless, l.access.client = token, powerless, client
+	return nil
+}
+
+// Token is the token of clients, and Powerless one that may do nothing; both are empty unless the cluster is secured.
+func (l *Lab) Token() string { return l.tokens().token }
+
+// Powerless returns a valid token that may do nothing.
+func (l *Lab) Powerless() string { return l.tokens().powerless }
+
+func (l *Lab) tokens() access {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.access == nil {
+		return access{}
+	}
+	return *l.access
+}
+
+// Credentials are what a gRPC client proves itself by.
+func (l *Lab) Credentials() []grpc.DialOption {
+	a := l.tokens()
+	switch {
+	case a.client != nil:
+		return []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(a.client)), grpc.WithPerRPCCredentials(bearer(a.token))}
+	case a.admin != nil:
+		return []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(a.admin))}
+	default:
+		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
+	}
+}
+
+// Encrypt speaks TLS on a connection that Dial made, if the cluster is secured.
+func (l *Lab) Encrypt(ctx context.Context, conn net.Conn) (net.Conn, error) {
+	a := l.tokens()
+	if a.client == nil {
+		return conn, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	over := tls.Client(conn, a.client)
+	if err := over.HandshakeContext(ctx); err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return over, nil
+}
+
+// bearer is a token that goes with each call.
+type bearer string
+
+// GetRequestMetadata implements credentials.PerRPCCredentials.
+func (b bearer) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(b)}, nil
+}
+
+// RequireTransportSecurity implements credentials.PerRPCCredentials.
+func (bearer) RequireTransportSecurity() bool { return true }
