@@ -32,12 +32,17 @@ type testGateway struct {
 // openGateway starts a gateway in front of these addresses.
 func openGateway(t testing.TB, members ...string) *testGateway {
 	t.Helper()
+	return openGatewayWith(t, gateway.Config{Members: members})
+}
+
+// openGatewayWith starts a gateway with more than the addresses of members.
+func openGatewayWith(t testing.TB, cfg gateway.Config) *testGateway {
+	t.Helper()
 	g := &testGateway{t: t}
 	var err error
-	g.Gateway, err = gateway.Open(t.Context(), gateway.Config{
-		Name: "g", Members: members, APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RedisAddr: "127.0.0.1:0",
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Version: "test",
-	})
+	cfg.Name, cfg.Version, cfg.Logger = "g", "test", slog.New(slog.NewTextHandler(t.Output(), nil))
+	cfg.APIAddr, cfg.HTTPAddr, cfg.RedisAddr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	g.Gateway, err = gateway.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,12 @@ func ask(t *testing.T, client *http.Client, method, url, token string) (status i
 // paths asks each kind of path with and without a token for IDs and orders.
 func (s *secured) paths(client *http.Client, scheme, token string) {
 	s.t.Helper()
-	base := scheme + "://" + s.nodes[0].server.HTTPAddr()
+	s.pathsAt(client, scheme+"://"+s.nodes[0].server.HTTPAddr(), token)
+}
+
+// pathsAt asks at another process.
+func (s *secured) pathsAt(client *http.Client, base, token string) {
+	s.t.Helper()
 	for _, tc := range []struct {
 		method, path string
 		none, with   int

@@ -40,7 +40,7 @@ func connectionOf(ctx context.Context) connection {
 // handshaker secures the connections of the API port. It implements credentials.TransportCredentials.
 type handshaker struct {
 	auth *Auth
-	tls  *tls.Config
+	tls  *tls.Config // nil: plain text only
 	// plain: clients may speak without TLS, while members speak with it.
 	plain bool
 }
@@ -50,6 +50,9 @@ func (h *handshaker) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthIn
 	info := connection{CommonAuthInfo: credentials.CommonAuthInfo{SecurityLevel: credentials.NoSecurity}}
 	if raw.RemoteAddr().Network() == (pipeAddr{}).Network() {
 		info.inner = true
+		return raw, info, nil
+	}
+	if h.tls == nil {
 		return raw, info, nil
 	}
 	if h.plain {

@@ -34,8 +34,8 @@ const (
 func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 	s.handle = handle
 	var secure []grpc.ServerOption
-	if s.tls != nil {
-		secure = append(secure, grpc.Creds(&handshaker{auth: s.auth, tls: s.tls("h2"), plain: s.plain}))
+	if s.tls != nil || s.auth != nil {
+		secure = append(secure, grpc.Creds(&handshaker{auth: s.auth, tls: s.apiTLS(), plain: s.plain}))
 	}
 	return grpc.NewServer(append(secure,
 		grpc.MaxRecvMsgSize(limits.RequestBytes),

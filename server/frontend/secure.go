@@ -24,6 +24,14 @@ func (s *Server) secured(l net.Listener, protocols ...string) net.Listener {
 	return tls.NewListener(l, s.tls(protocols...))
 }
 
+// apiTLS returns the configuration of the API port; nil for plain text.
+func (s *Server) apiTLS() *tls.Config {
+	if s.tls == nil {
+		return nil
+	}
+	return s.tls("h2")
+}
+
 // byToken returns how Redis clients become principals; nil in an open cluster.
 func (s *Server) byToken() func(ctx context.Context, token string) (*trust.Principal, error) {
 	if s.auth == nil {

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/snowraft/snowraft/internal/names/nfc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Config describes a gateway.
@@ -21,6 +22,16 @@ type Config struct {
 	HTTPAddr string
 	// RedisAddr is where Redis clients connect; empty: nowhere.
 	RedisAddr string
+
+	// Token is the gateway's own, by which it asks members what callers may do and fetches IDs ahead; empty in
+	// front of an open cluster, where anyone may do anything.
+	Token string
+	// CA is PEM to verify members by; nil: the pin in the token.
+	CA []byte
+	// OwnCertificate is what clients see; nil: clients speak plain TCP.
+	OwnCertificate *trust.OwnCertificate
+	// AuditLog gets the administrative calls; nil: the log if there is a token, else nothing.
+	AuditLog *trust.AuditLog
 
 	Logger  *slog.Logger
 	Version string

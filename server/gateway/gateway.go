@@ -52,9 +52,18 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	}
 	g := &Gateway{cfg: cfg, clock: clock.System()}
 	g.began = g.clock().Mono
-	asked, m := newAsked(), &members{id: uuid.NewString(), name: cfg.Name}
-	g.client, err = client.New(cfg.Members, client.WithTimeout(limits.CallTimeout), client.WithHooks(client.Hooks{Try: asked.try}),
-		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(m.sign)))
+	asked, m := newAsked(), &members{id: uuid.NewString(), name: cfg.Name, secured: cfg.Token != ""}
+	options := []client.Option{
+		client.WithTimeout(limits.CallTimeout), client.WithHooks(client.Hooks{Try: asked.try}),
+		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(m.sign)),
+	}
+	if cfg.Token != "" {
+		options = append(options, client.WithToken(cfg.Token))
+	}
+	if cfg.CA != nil {
+		options = append(options, client.WithCA(cfg.CA))
+	}
+	g.client, err = client.New(cfg.Members, options...)
 	if err != nil {
 		ports.Close()
 		return nil, err
@@ -65,10 +74,11 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	})
 	g.endpoints = frontend.New(frontend.Config{
 		What: "gateway", Version: cfg.Version, Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
+		Auth: g.auth(m), Audit: g.auditLog(),
 	})
 	issuer := g.Issuer(g.source)
 	err = g.endpoints.Open(frontend.Behind{
-		Issuer: issuer, Process: process{m, g}, Services: services{issuer, m}.register, Serve: m.serve,
+		Issuer: issuer, Process: process{m, g}, Services: services{issuer, m}.register, Serve: m.serve, TLS: g.tls(),
 	})
 	if err != nil {
 		ports.Close()

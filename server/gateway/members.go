@@ -15,13 +15,16 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // members is how a gateway asks members.
 type members struct {
 	id   string // of the gateway; differs between starts
 	name string // of the gateway
-	conn grpc.ClientConnInterface
+	// secured: calls go with the token of their caller, and not with the gateway's own.
+	secured bool
+	conn    grpc.ClientConnInterface
 }
 
 // serve is the interceptor of calls to the gateway.
@@ -52,9 +55,12 @@ func (m *members) sign(ctx context.Context, method string, req, reply any, cc *g
 	return invoke(metadata.AppendToOutgoingContext(ctx, rpc.Via, m.id), method, req, reply, cc, opts...)
 }
 
-// ask makes a call to a member. Of the caller's metadata it takes along only through which
-// gateways it came.
+// ask makes a call to a member on behalf of a caller. Of the caller's metadata it takes along only through which
+// gateways it came, and the token.
 func (m *members) ask(ctx context.Context, method string, req, reply any) error {
+	if m.secured {
+		ctx = rpc.WithBearer(ctx, trust.PrincipalOf(ctx).Bearer())
+	}
 	if via := metadata.ValueFromIncomingContext(ctx, rpc.Via); len(via) > 0 {
 		ctx = metadata.NewOutgoingContext(ctx, metadata.MD{rpc.Via: via})
 	}

@@ -19,6 +19,7 @@ const membersFlag = "members"
 type gatewayConfig struct {
 	config
 	members []string
+	access  cli.Access
 }
 
 // NewGateway returns the command gateway.
@@ -41,7 +42,7 @@ Every flag has an environment variable and a key in the --config file (see
 "snowraft help serve"). A gateway does not read SNOWRAFT_ADDR, which is for client
 commands.`,
 		Example: `  snowraft gateway --members a.example.net:7700,b.example.net:7700
-  snowraft gateway --members 10.0.0.1:7700 --api-addr :7700 --http-addr :7701 --redis-addr :7704
+  snowraft gateway --members 10.0.0.1:7700 --api-addr :7700 --http-addr :7701 --insecure
   SNOWRAFT_MEMBERS=10.0.0.1:7700 snowraft gateway --redis-addr 127.0.0.1:6379`,
 		Args: cli.Args,
 	}
@@ -50,6 +51,7 @@ commands.`,
 		if err := h.loadSettings(cmd.Flags(), &cfg.configPath); err != nil {
 			return err
 		}
+		cfg.access = cli.AccessOf(cmd.Flags())
 		if err := cfg.finish(); err != nil {
 			return err
 		}
@@ -65,6 +67,9 @@ func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 	cli.AddSetting(cmd, "Gateway", "name", cli.TextValue(&c.Name, "NAME"), "human-readable name of this gateway (default: hostname)")
 	cli.AddSetting(cmd, "Gateway", configFlag, cli.FileValue(&c.configPath), "YAML file with settings; its keys are the names of these flags")
 	addNetworkFlags(cmd, &c.Config, true)
+	cli.AddTokenFlags(cmd, security, "API token of this gateway, with the scope tokens:verify; prefer the variable, because other users see command lines")
+	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see; without it, clients speak plain TCP")
+	addInsecureFlag(cmd, &c.guard)
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
 		cli.AddSetting(cmd, "Logging", name, v, help)
 	})
@@ -83,13 +88,28 @@ func (c *gatewayConfig) finish() error {
 	if slices.Contains(c.members, c.APIAddr) {
 		return cli.Usagef("--api-addr %q: already used by a member in --%s; choose another address", c.APIAddr, membersFlag)
 	}
+	if err := c.pair(); err != nil {
+		return err
+	}
+	if flag, address := exposed(&c.Config); flag != "" && c.certFile == "" && !c.insecure {
+		return cli.Usagef("--%s %q: tokens and answers would cross the network in clear text; set --%s, or --%s to allow that", flag, address, certFlag, insecureFlag)
+	}
 	return c.distinct()
 }
 
 // gateway runs a gateway until a signal arrives or it can't go on.
 func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
+	to, err := cfg.access.TLS()
+	if err != nil {
+		return err
+	}
+	if cfg.OwnCertificate, err = cfg.certificate(); err != nil {
+		return err
+	}
 	return h.run(ctx, "gateway", &cfg.config, func(ctx context.Context) (started, error) {
+		h.watch(ctx, &cfg.config)
 		g, err := h.openGateway(ctx, gateway.Config{
+			Token: to.Token, CA: to.CA, OwnCertificate: cfg.OwnCertificate,
 			Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
 			RedisAddr: cfg.RedisAddr, Logger: cfg.Logger, Version: cfg.Version,
 		})

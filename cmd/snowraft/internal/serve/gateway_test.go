@@ -26,7 +26,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 	a.Environ["SNOWRAFT_ADDR"] = "127.0.0.1:7700" // of the gateway itself, for client commands
 	a.Environ["SNOWRAFT_REDIS_ADDR"] = ":7704"
 	file := filepath.Join(t.TempDir(), "g.yaml")
-	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\ninsecure: true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code := make(chan int, 1)

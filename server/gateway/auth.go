@@ -1,0 +1,60 @@
+package gateway
+
+import (
+	"context"
+	"crypto/tls"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// auth returns how this gateway knows its callers; nil in front of an open cluster.
+func (g *Gateway) auth(m *members) *frontend.Auth {
+	if g.cfg.Token == "" {
+		return nil
+	}
+	return &frontend.Auth{Tokens: trust.NewRemote(m.verify)}
+}
+
+// auditLog returns the log of administrative calls; nil for none.
+func (g *Gateway) auditLog() *trust.AuditLog {
+	if g.cfg.AuditLog == nil && g.cfg.Token != "" {
+		return trust.NewAuditLog(nil, g.cfg.Logger)
+	}
+	return g.cfg.AuditLog
+}
+
+// tls returns the configurations of the ports, by their protocols; nil without a certificate.
+func (g *Gateway) tls() func(protocols ...string) *tls.Config {
+	if g.cfg.OwnCertificate == nil {
+		return nil
+	}
+	return func(protocols ...string) *tls.Config {
+		return trust.ServerTLS{Own: g.cfg.OwnCertificate, Protocols: protocols}.Config()
+	}
+}
+
+// verify asks a member about the text of a caller's token, with this gateway's own token.
+func (m *members) verify(ctx context.Context, text string) (*trust.Record, error) {
+	resp := new(snowraftv1.VerifyTokenResponse)
+	err := m.conn.Invoke(ctx, snowraftv1.TokenService_VerifyToken_FullMethodName, &snowraftv1.VerifyTokenRequest{Text: text}, resp)
+	if err != nil {
+		switch e := rpc.FromError(err); e.Reason {
+		case rpc.Unauthenticated, rpc.PermissionDenied:
+			return nil, rpc.NewError(rpc.Internal, "the gateway's own token was refused: "+e.Message)
+		default:
+			return nil, reasoned(err)
+		}
+	}
+	t := resp.GetToken()
+	if t == nil {
+		return nil, nil
+	}
+	scopes := make([]trust.Scope, len(t.GetScopes()))
+	for i, s := range t.GetScopes() {
+		scopes[i] = trust.Scope(s)
+	}
+	return &trust.Record{ID: t.GetId(), Name: t.GetName(), Scopes: scopes, ExpiresAtMillis: t.GetExpiresAtMs(), Rate: t.GetRate(), Burst: t.GetBurst()}, nil
+}

@@ -1,0 +1,81 @@
+package server_test
+
+import (
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/gateway"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// withPin returns the text of a token as members print it.
+func (s *secured) withPin(text string) string {
+	s.t.Helper()
+	token, err := trust.ParseToken(text)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	token.Pin = s.keys.Signing().Authority().Pin()
+	return token.Text()
+}
+
+// Callers of a gateway may do what their own tokens say, over every protocol, and the gateway's own token gives them
+// nothing.
+func TestGatewayOfSecuredCluster(t *testing.T) {
+	t.Parallel()
+	s := startPorts(t, true)
+	token := s.orders()
+	own, _ := s.token("gateway", "tokens:verify", "ids:issue:default", "cluster:admin", "seq:next:*")
+	g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})
+	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+	s.pathsAt(http.DefaultClient, "http://"+g.HTTPAddr(), token)
+
+	with := func(token string) metadata.MD { return metadata.Pairs("authorization", "Bearer "+token) }
+	ctx := metadata.NewOutgoingContext(t.Context(), with(token))
+	for range 100 { // from the buffer too
+		if _, err := g.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := g.ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{}); status.Code(err) != codes.Unauthenticated {
+			t.Fatalf("an ID without a token: %v", err)
+		}
+	}
+	if _, err := g.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); err != nil {
+		t.Error(err)
+	}
+	_, err := g.cluster.TransferLeadership(ctx, &snowraftv1.TransferLeadershipRequest{})
+	if status.Code(err) != codes.PermissionDenied {
+		t.Errorf("an administrative call with the right of the gateway only: %v", err)
+	}
+	conn, err := net.Dial("tcp", g.RedisAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	got := redisSays(t, conn, "INCR orders", "AUTH "+token, "INCR orders", "INCR invoices")
+	if !strings.HasPrefix(got[0], "-NOAUTH") || got[1] != "+OK" || !strings.HasPrefix(got[2], ":") || !strings.HasPrefix(got[3], "-NOPERM") {
+		t.Errorf("Redis answers %q", got)
+	}
+}
+
+// A gateway whose own token may not ask about others lets nobody in, and says why.
+func TestGatewayWithoutRightToVerify(t *testing.T) {
+	t.Parallel()
+	s := startPorts(t, true)
+	token := s.orders()
+	own, _ := s.token("gateway", "ids:issue:default")
+	g := openGatewayWith(t, gateway.Config{Members: []string{s.nodes[0].server.APIAddr()}, Token: s.withPin(own)})
+	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+	code, body := ask(t, http.DefaultClient, http.MethodGet, "http://"+g.HTTPAddr()+"/id", token)
+	if !slices.Contains([]int{500, 503}, code) || !strings.Contains(body, "gateway's own token") {
+		t.Errorf("%d %s", code, body)
+	}
+}

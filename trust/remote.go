@@ -1,0 +1,182 @@
+package trust
+
+import (
+	"context"
+	"crypto/sha256"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// verdictLife is for how long a member's word on a token counts.
+	verdictLife = 30 * time.Second
+	// refusalLife is for how long its word counts that there is no such token.
+	refusalLife = time.Second
+	// verdictWait bounds a question to members that no caller's context bounds.
+	verdictWait = 5 * time.Second
+	// maxVerdicts bounds the tokens that are remembered, and maxAsked the questions at once: anyone can present texts.
+	maxVerdicts = 10_000
+	maxAsked    = 256
+)
+
+// Verifier asks a member about the text of a token, empty for callers without one. The record is nil if the token is not
+// valid.
+type Verifier func(ctx context.Context, text string) (*Record, error)
+
+// Remote authenticates the callers of a gateway, which has no replica, by asking members. It is safe for concurrent use.
+type Remote struct {
+	ask   Verifier
+	asked chan struct{} // a place for each question
+
+	mu       sync.Mutex
+	verdicts map[[sha256.Size]byte]*verdict // by the hash of the text
+}
+
+// NewRemote returns a Remote.
+func NewRemote(ask Verifier) *Remote {
+	return &Remote{ask: ask, asked: make(chan struct{}, maxAsked), verdicts: make(map[[sha256.Size]byte]*verdict)}
+}
+
+// verdict is what members said of a token, and its principal.
+type verdict struct {
+	Principal
+	remote *Remote
+	text   string
+	word   atomic.Pointer[word]
+	asking chan struct{} // holds one while a member is asked
+}
+
+// word is the answer of a member. It is never changed.
+type word struct {
+	state *state // its record is nil if the token is not valid
+	err   error  // no member answered
+	until time.Time
+}
+
+func (w *word) fresh() bool { return w != nil && time.Now().Before(w.until) }
+
+func (w *word) judge() (*state, error) {
+	switch {
+	case w.err != nil:
+		return nil, w.err
+	case w.state.record == nil:
+		return nil, &Denied{Unauthenticated: true, Detail: "unknown token, or one that has expired"}
+	default:
+		return w.state, nil
+	}
+}
+
+// Authenticate returns the principal of a token, given its text; of an empty text, the anonymous one. The error is a
+// [*Denied], that of ctx, or that of the question to the members.
+func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, error) {
+	kind, id := kindAnonymous, uint64(0)
+	if text != "" {
+		token, err := ParseToken(text)
+		if err != nil {
+			return nil, &Denied{Unauthenticated: true, Detail: err.Error()}
+		}
+		kind, id = kindToken, token.ID
+	}
+	v := r.verdict(text, kind, id)
+	if _, err := v.renewed(ctx); err != nil {
+		return nil, err
+	}
+	return &v.Principal, nil
+}
+
+// Forwarded implements what members need: nothing is forwarded to a gateway.
+func (r *Remote) Forwarded(context.Context, string) (*Principal, error) {
+	return nil, &Denied{Unauthenticated: true, Detail: "this process is no member"}
+}
+
+// verdict returns the verdict on a text, a new one without a word if there is none.
+func (r *Remote) verdict(text string, kind kind, id uint64) *verdict {
+	key := sha256.Sum256([]byte(text))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v, ok := r.verdicts[key]
+	if ok {
+		return v
+	}
+	if len(r.verdicts) >= maxVerdicts {
+		r.forget()
+	}
+	v = &verdict{remote: r, text: text, asking: make(chan struct{}, 1)}
+	v.kind, v.id, v.source = kind, id, v
+	v.bucket.fill()
+	r.verdicts[key] = v
+	return v
+}
+
+// forget drops verdicts that are out of date, and another one if all are in use. Requires r.mu.
+func (r *Remote) forget() {
+	for key, v := range r.verdicts {
+		if !v.word.Load().fresh() {
+			delete(r.verdicts, key)
+		}
+	}
+	for key := range r.verdicts {
+		if len(r.verdicts) < maxVerdicts {
+			return
+		}
+		delete(r.verdicts, key)
+	}
+}
+
+// present implements records, for principals that connections keep.
+func (v *verdict) present() (*state, error) {
+	if w := v.word.Load(); w.fresh() {
+		return w.judge()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), verdictWait)
+	defer cancel()
+	return v.renewed(ctx)
+}
+
+// renewed asks unless there is a fresh word. One caller asks for all.
+func (v *verdict) renewed(ctx context.Context) (*state, error) {
+	if w := v.word.Load(); w.fresh() {
+		return w.judge()
+	}
+	select {
+	case v.asking <- struct{}{}:
+		defer func() { <-v.asking }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if w := v.word.Load(); w.fresh() {
+		return w.judge()
+	}
+	select {
+	case v.remote.asked <- struct{}{}:
+		defer func() { <-v.remote.asked }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	record, err := v.remote.ask(ctx, v.text)
+	if err != nil && ctx.Err() != nil {
+		return nil, err // the caller's end says nothing to others
+	}
+	w := &word{err: err, until: time.Now().Add(verdictLife)}
+	if err != nil || record == nil {
+		w.until = time.Now().Add(refusalLife)
+	}
+	if err == nil {
+		w.state = newState(0, record)
+	}
+	v.word.Store(w)
+	return w.judge()
+}
+
+// Bearer returns the text of the token that the caller presented to this gateway; empty for callers without one, and
+// outside of gateways.
+func (p *Principal) Bearer() string {
+	if p == nil {
+		return ""
+	}
+	if v, ok := p.source.(*verdict); ok {
+		return v.text
+	}
+	return ""
+}

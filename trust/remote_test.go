@@ -1,0 +1,98 @@
+package trust
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// A gateway asks once in 30 s for each token, whoever comes; then a revocation counts, also for a principal that a
+// connection keeps.
+func TestRemoteAsksOnceAndThenAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int64
+		record := atomic.Pointer[Record]{}
+		record.Store(&Record{ID: 7, Name: "app", Scopes: []Scope{"ids:issue:default"}})
+		r := NewRemote(func(context.Context, string) (*Record, error) {
+			asked.Add(1)
+			time.Sleep(time.Millisecond)
+			return record.Load(), nil
+		})
+		text := Token{ID: 7, Secret: NewTokenSecret()}.Text()
+		var wg sync.WaitGroup
+		for range 100 {
+			wg.Go(func() {
+				if p, err := r.Authenticate(t.Context(), text); err != nil || p.Authorize("ids:issue", "default") != nil || p.Authorize("ids:issue", "other") == nil {
+					t.Errorf("%v", err)
+				}
+			})
+		}
+		wg.Wait()
+		p, err := r.Authenticate(t.Context(), text)
+		if err != nil || asked.Load() != 1 || p.Bearer() != text || p.Actor() != "token 7 (app)" {
+			t.Fatalf("%v after %d questions: %v", p.Actor(), asked.Load(), err)
+		}
+		record.Store(nil)
+		time.Sleep(verdictLife - time.Second)
+		if err := p.Authorize("ids:issue", "default"); err != nil || asked.Load() != 1 {
+			t.Errorf("%d questions: %v", asked.Load(), err)
+		}
+		time.Sleep(time.Second)
+		denied, ok := errors.AsType[*Denied](p.Authorize("ids:issue", "default"))
+		if !ok || !denied.Unauthenticated || asked.Load() != 2 {
+			t.Errorf("%d questions: %v", asked.Load(), denied)
+		}
+	})
+}
+
+// While no member answers, what is known counts until it is out of date, and then nothing does.
+func TestRemoteFailsClosed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		down := errors.New("no member answers")
+		var err error
+		r := NewRemote(func(context.Context, string) (*Record, error) {
+			if err != nil {
+				return nil, err
+			}
+			return &Record{Scopes: []Scope{"metrics:read"}}, nil
+		})
+		p, first := r.Authenticate(t.Context(), "")
+		if first != nil || !p.IsAnonymous() || p.Bearer() != "" {
+			t.Fatal(first)
+		}
+		err = down
+		if e := p.Authorize("metrics:read", ""); e != nil {
+			t.Error(e)
+		}
+		time.Sleep(verdictLife)
+		if e := p.Authorize("metrics:read", ""); !errors.Is(e, down) {
+			t.Errorf("the error is %v, want %v", e, down)
+		}
+		if _, e := r.Authenticate(t.Context(), "nothing"); e == nil || errors.Is(e, down) {
+			t.Errorf("a text that is no token: %v", e)
+		}
+		if _, e := r.Forwarded(t.Context(), "admin"); e == nil {
+			t.Error("a gateway took a forwarded call")
+		}
+	})
+}
+
+// The memory for verdicts has a bound, whatever is presented.
+func TestRemoteForgets(t *testing.T) {
+	t.Parallel()
+	r := NewRemote(func(context.Context, string) (*Record, error) { return nil, nil })
+	for i := range maxVerdicts + 100 {
+		if _, err := r.Authenticate(t.Context(), Token{ID: uint64(i) + 1}.Text()); err == nil {
+			t.Fatal("a token that no member knows was taken")
+		}
+	}
+	if n := len(r.verdicts); n > maxVerdicts {
+		t.Errorf("%d verdicts", n)
+	}
+}
