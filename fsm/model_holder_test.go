@@ -40,6 +40,9 @@ func (w *world) extend(p *process) {
 	}
 	if !w.noForge {
 		w.forge(&c.Token, &c.NonceHash, &c.UntilTick)
+		if other := w.victim(p); other != nil {
+			c.Layout, c.Worker, c.Token, c.UntilTick, c.NonceHash = other.layout, other.grant.Worker, other.grant.Token, other.grant.Until, p.nonceHash()
+		}
 		if w.choose("clone", 16) == 0 { // a copy of the process, which draws another ID
 			c.ExtensionId += 1 << 40
 		}
@@ -65,8 +68,24 @@ func (w *world) release(p *process) {
 	}
 	if !w.noForge {
 		w.forge(&c.Token, &c.NonceHash, &c.UntilTick)
+		if other := w.victim(p); other != nil {
+			c.Layout, c.Worker, c.Token, c.UntilTick, c.NonceHash = other.layout, other.grant.Worker, other.grant.Token, other.grant.Until, p.nonceHash()
+			c.NextTick = other.grant.From
+		}
 	}
 	w.ask(p, l, &commandv1.Command{Body: &commandv1.Command_ReleaseWorker{ReleaseWorker: c}})
+}
+
+// victim returns the lane of another process, now and then: ListWorkers shows all of it to everyone, but the nonce.
+func (w *world) victim(p *process) *lane {
+	if w.choose("steal", 16) > 0 {
+		return nil
+	}
+	other := w.processes[w.choose("victim", len(w.processes))]
+	if other == p {
+		return nil
+	}
+	return other.lane
 }
 
 // forge makes one claim in eight untrue.

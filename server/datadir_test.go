@@ -35,6 +35,7 @@ type account struct {
 
 	Config, Layouts, Sequences []byte            // GetConfigResponse, ListLayoutsResponse, ListSequencesResponse
 	Grants                     map[string][]byte // WhoIsResponse by ID; without its state
+	State                      replicated
 }
 
 // A release opens the data directory of every earlier one: testdata has one of each, with a snapshot and a log behind it,
@@ -56,6 +57,7 @@ func TestOpensStoredDataDirectories(t *testing.T) {
 			if n.server.MemberID() != a.MemberID || n.server.ClusterID() != a.ClusterID {
 				t.Errorf("member %s of cluster %s, want %s of %s", n.server.MemberID(), n.server.ClusterID(), a.MemberID, a.ClusterID)
 			}
+			a.State.same(t, replicatedBy(n, a.State.Removed))
 			now := &account{Grants: make(map[string][]byte)}
 			now.look(n, a.IDs)
 			same(t, "configuration", a.Config, now.Config, &snowraftv1.GetConfigResponse{})
@@ -185,6 +187,7 @@ func storeDataDir(t *testing.T, path string) {
 	}
 	a.live(n, "log")
 	a.look(n, a.IDs)
+	a.State = replicatedBy(n, a.State.Removed)
 	n.crash()
 	a.ClockAtMs = time.Now().UnixMilli()
 	facts, err := json.MarshalIndent(a, "", " ")
@@ -253,4 +256,5 @@ func (a *account) live(n *node, tag string) {
 		t.Fatalf("INCR: %s", got)
 	}
 	a.Numbers["key-"+tag] = []int64{1}
+	a.State.Removed = append(a.State.Removed, rule(n, layout.GetName(), tag))
 }

@@ -1,0 +1,104 @@
+package fsm
+
+import (
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// auditHolder is who acquires a worker, and how many workers it may choose from.
+type auditHolder struct {
+	shown string
+	owner uint64
+	most  int
+}
+
+func (l *auditLayout) acquire(index uint64, now int64, by auditHolder, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64, r Result) error {
+	worker, from, until, reason, retry := l.expect(now, by, c, config, observed)
+	if got := reasonOf(r); got != reason {
+		return violated("rules", "acquire at %d gave %v (%v), expected %v", now, got, r.Err, reason)
+	}
+	if reason != 0 {
+		if r.Err.RetryAtMillis != retry {
+			return violated("rules", "%v: retry at %d, expected %d", reason, r.Err.RetryAtMillis, retry)
+		}
+		return nil
+	}
+	g := r.Grant
+	if g.Worker >= uint64(len(l.workers)) || g.From < 0 || g.From >= g.Until || uint64(g.Until) > l.layout.Ticks() {
+		return violated("range", "%+v", g)
+	}
+	if err := l.take(g.Worker, g.From, g.Until, owner{g.Token, string(c.GetNonceHash())}); err != nil {
+		return err
+	}
+	if want := (Grant{worker, index, from, until}); g != want {
+		return violated("rules", "acquire by %s at tick %d gave %+v, expected %+v", c.GetHolder(), l.layout.TickAt(now), g, want)
+	}
+	l.workers[worker] = auditWorker{
+		used: true, high: until, from: from, token: index, holder: by.shown, owner: by.owner, nonce: c.GetNonceHash(),
+	}
+	return nil
+}
+
+// expect is the rule of AcquireWorker.
+func (l *auditLayout) expect(now int64, by auditHolder, c *commandv1.AcquireWorker, config *commandv1.Config, observed int64) (worker uint64, from, until int64, reason commandv1.Refusal, retry int64) {
+	tick, ticks := l.layout.TickAt(now), int64(l.layout.Ticks())
+	behind := observed-now > config.GetWaitThresholdMs() && config.GetRollback() == commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE
+	switch {
+	case behind:
+		return 0, 0, 0, commandv1.Refusal_REFUSAL_CLOCK_BEHIND, observed - config.GetWaitThresholdMs()
+	case tick < 0:
+		return 0, 0, 0, commandv1.Refusal_REFUSAL_CLOCK_BEHIND, modelEpoch
+	case tick >= ticks:
+		return 0, 0, 0, commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, 0
+	}
+	horizon := l.covering(now + config.GetMaxWindowMs())
+	best, ok := l.best(by, tick)
+	if !ok {
+		best, ok = l.best(by, min(l.layout.TickAt(now+config.GetWaitThresholdMs()), horizon-1))
+	}
+	if !ok {
+		soonest := l.workers[0].high
+		for _, k := range l.workers[:by.most] {
+			soonest = min(soonest, k.high)
+		}
+		if soonest == ticks {
+			return 0, 0, 0, commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, 0
+		}
+		return 0, 0, 0, commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED, l.layout.MillisAt(soonest)
+	}
+	from = max(tick, l.workers[best].high)
+	until = min(l.covering(max(now, l.layout.MillisAt(from))+min(c.GetWindowMs(), config.GetMaxWindowMs())), horizon)
+	return uint64(best), from, until, 0, 0
+}
+
+// best is the candidate to grant to a holder.
+func (l *auditLayout) best(by auditHolder, limit int64) (best int, ok bool) {
+	last, first := -1, -1 // of the holder's: the one it had last, and the free one it had first
+	for i, k := range l.workers {
+		if !k.used || k.holder != by.shown || k.owner != by.owner {
+			continue
+		}
+		if last < 0 || k.token > l.workers[last].token {
+			last = i
+		}
+		if k.high <= limit && (first < 0 || k.token < l.workers[first].token) {
+			first = i
+		}
+	}
+	if last >= 0 && l.workers[last].high <= limit {
+		return last, true
+	}
+	if first >= 0 { // the model has too few workers for the bound of looks to matter
+		return first, true
+	}
+	best = -1
+	for i, k := range l.workers[:by.most] {
+		switch {
+		case !k.used:
+			return i, true
+		case k.high <= limit && (best < 0 || k.high < l.workers[best].high):
+			best = i
+		}
+	}
+	// A worker that was never used comes before a used one of any number.
+	return best, best >= 0
+}

@@ -1,0 +1,58 @@
+package fsm
+
+import (
+	"fmt"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// operate proposes what leaders and operators do.
+func (w *world) operate(p *process) error {
+	switch w.choose("operate", 8) {
+	case 0:
+		return w.setConfig()
+	case 1:
+		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_ObserveClock{
+			ObserveClock: &commandv1.ObserveClock{Force: w.choose("force", 4) == 0},
+		}})
+	case 2:
+		return w.checkpoint()
+	case 5, 6:
+		return w.revoke(w.processes[1+w.choose("application", 2)])
+	case 3:
+		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_RemoveMember{
+			RemoveMember: &commandv1.RemoveMember{Id: fmt.Sprint("member-", w.choose("member", 5))},
+		}})
+	case 4: // the same layout again
+		return w.propose(&commandv1.Command{ClockAtMs: w.clock(p), Body: &commandv1.Command_CreateLayout{
+			CreateLayout: &commandv1.CreateLayout{Spec: LayoutSpec(modelSpecs[0])},
+		}})
+	}
+	return w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}})
+}
+
+func (w *world) setConfig() error {
+	return w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{
+		Config: &commandv1.Config{
+			MaxWindowMs:      []int64{1000, 2000}[w.choose("max window", 2)],
+			WaitThresholdMs:  []int64{1, 250, 1000}[w.choose("threshold", 3)],
+			MaxClockOffsetMs: 500,
+			Rollback:         commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
+			RedisCreate:      commandv1.AutoCreate(1 + w.choose("create", 3)),
+		},
+		Generation: []uint64{w.machines[0].ConfigValue().GetGeneration(), 0}[w.choose("generation", 2)],
+	}}})
+}
+
+func (w *world) checkpoint() error {
+	c := &commandv1.Checkpoint{Index: w.check.index, Digest: w.check.digest}
+	err := w.propose(&commandv1.Command{ClockAtMs: w.now, Body: &commandv1.Command_Checkpoint{Checkpoint: c}})
+	if err == nil {
+		leader := w.machines[w.choose("leader", len(w.machines))]
+		leader.View(func(s *State) {
+			index, digest := s.LastCheckpoint()
+			w.check.index, w.check.digest = index, digest[:]
+		})
+	}
+	return err
+}
