@@ -35,6 +35,7 @@ const (
 // siegeFlags are the flags of the measurement.
 type siegeFlags struct {
 	duration time.Duration
+	secured  bool
 	out      string
 }
 
@@ -57,6 +58,7 @@ below 80 % of the rate without.`,
 		},
 	}
 	c.Flags().DurationVar(&f.duration, "duration", 10*time.Minute, "how long to measure")
+	c.Flags().BoolVar(&f.secured, "secure", false, "give members a secret, and clients a token")
 	c.Flags().StringVar(&f.out, "out", "", "the `DIR` that the run goes to, which must not exist (default the first free one of jepsen-runs/siege, siege.1, ...)")
 	return c
 }
@@ -84,7 +86,7 @@ func (f *siegeFlags) measure(ctx context.Context, out io.Writer) error {
 	defer release()
 	s := siege{rounds: max(1, int(f.duration/(2*siegePhase)))}
 	err = run.Do(ctx, run.Options{
-		Dir: dir, Programs: programs(dir), Plan: schedule.Plan{Header: schedule.Header{Members: 3, Duration: schedule.Duration(f.duration)}},
+		Dir: dir, Programs: programs(dir), Plan: schedule.Plan{Header: schedule.Header{Members: 3, Secured: f.secured, Duration: schedule.Duration(f.duration)}},
 		Script: &run.Script{Play: s.play}, Progress: io.Discard,
 	})
 	if err != nil {

@@ -1,0 +1,82 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/jepsen/attacks"
+	"github.com/snowraft/snowraft/trust"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// mostLeased is how many of the 1,024 workers of the default layout tokens get at most.
+const mostLeased = 1024 - 16
+
+// Nobody makes layouts or takes workers without the right, and who may take workers leaves some to members.
+func TestAttackWithoutRights(t *testing.T) {
+	t.Parallel()
+	b := &besieged{members: startCluster(t, 1, secretFile(t)...)}
+	b.prepare(t)
+	m := b.members[0]
+	stranger, err := grpc.NewClient("passthrough:///"+m.api, attacks.OverTLS())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	lessee := b.holder(t, "lessee", "worker:lease:default")
+	defer lessee.Close()
+	for name, conn := range map[string]*grpc.ClientConn{"a stranger": stranger, "a token without the right": lessee} {
+		if n, err := attacks.MakeLayouts(t.Context(), conn, 999); n > 0 || err != nil {
+			t.Errorf("%s made %d layouts, %v", name, n, err)
+		}
+		if n, err := attacks.ReturnBlocks(t.Context(), conn, "strict", m.status().GetCommitIndex(), 1); n > 0 || err != nil {
+			t.Errorf("%s returned %d blocks, %v", name, n, err)
+		}
+		_, err := attacks.StealWorkers(t.Context(), conn, "default", 1)
+		if code := status.Code(err); code != codes.Unauthenticated && code != codes.PermissionDenied {
+			t.Errorf("%s was shown the workers: %v", name, err)
+		}
+	}
+	if n, err := attacks.TakeWorkers(t.Context(), stranger, "default", 20); n > 0 || err != nil {
+		t.Errorf("a stranger took %d workers, %v", n, err)
+	}
+	n, err := attacks.TakeWorkers(t.Context(), lessee, "default", 1100)
+	if n == 0 || n > mostLeased || err != nil {
+		t.Errorf("a token took %d workers, %v", n, err)
+	}
+	newcomer(t, "late", b.members, m.flags[:2]...).start().untilIssues()
+	b.well(t)
+}
+
+// holder connects with a new token.
+func (b *besieged) holder(t *testing.T, name string, scopes ...string) *grpc.ClientConn {
+	t.Helper()
+	m := b.members[0]
+	resp, err := snowraftv1.NewTokenServiceClient(m.conn).CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{
+		Token: &snowraftv1.Token{Name: name, Scopes: scopes},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := trust.ClientTLS{Token: resp.GetText()}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := grpc.NewClient("passthrough:///"+m.api, grpc.WithTransportCredentials(credentials.NewTLS(config)),
+		grpc.WithUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoker grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			return invoker(metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+resp.GetText()), method, req, reply, cc, opts...)
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
