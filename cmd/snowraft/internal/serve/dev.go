@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -25,6 +26,7 @@ const (
 // devConfig is the settings of dev.
 type devConfig struct {
 	dataDir             string
+	secure              bool
 	portBase            int
 	logLevel, logFormat string
 }
@@ -43,15 +45,21 @@ further member are 10 higher.
 The cluster of dev lets INCR of the Redis protocol create sequences, which a cluster
 of "snowraft serve" rejects by default (see "snowraft config set --help").
 
+With --secure, the members share a secret that dev draws, all ports speak TLS, and dev
+prints a token for applications and the path of the secret file, which makes a command
+an admin.
+
 On exit, dev deletes the data, unless --data-dir names a directory to keep it in.`,
 		Example: `  snowraft dev
   snowraft dev --port-base 7800
+  snowraft dev --secure
   snowraft dev --data-dir ./try-snowraft`,
 		Args: cli.Args,
 	}
 	cmd.Flags().SortFlags = false
 	cli.AddFlag(cmd, "", "data-dir", "", cli.TextValue(&cfg.dataDir, "DIR"), "directory to keep the data in, and to resume from")
 	cli.AddFlag(cmd, "", "port-base", "", cli.IntValue(&cfg.portBase, 1, highestPortBase), "first port of the first member, for its API; HTTP, Raft, gossip and Redis follow")
+	cli.AddFlag(cmd, "", "secure", "", cli.SwitchValue(&cfg.secure), "secure the cluster with a secret, and print a token").NoOptDefVal = "true"
 	addLogFlags(&cfg.logLevel, &cfg.logFormat, func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "", name, "", v, help) })
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return h.dev(cmd.Context(), cfg) }
 	return cmd
@@ -72,6 +80,11 @@ func (h *Host) dev(ctx context.Context, cfg devConfig) (err error) {
 		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
 	f := &fleet{host: h, cfg: cfg, dir: dir}
+	if cfg.secure {
+		if err := f.secure(); err != nil {
+			return err
+		}
+	}
 	f.hush(true)
 	defer func() { err = errors.Join(err, closeInOrder(again, f.close)) }()
 	start := h.Now()
@@ -99,6 +112,8 @@ type fleet struct {
 	dir     string
 	members []devMember
 	level   slog.LevelVar // what the members log now
+	secured *secured      // nil for open members
+	access  cli.Access
 }
 
 type devMember struct {
@@ -135,6 +150,12 @@ func (f *fleet) start(ctx context.Context) error {
 			}
 		}
 		c.Logger, c.Version = logger, f.host.Version
+		if f.secured != nil {
+			var err error
+			if c.Keys, err = trust.OpenKeys(f.secured.secret); err != nil {
+				return err
+			}
+		}
 		m, err := f.host.open(ctx, c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
@@ -147,6 +168,9 @@ func (f *fleet) start(ctx context.Context) error {
 		if err := waitReady(ctx, m, nil); err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
+	}
+	if f.secured != nil {
+		return f.firstToken(ctx)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type devID struct {
 func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error {
 	var ids []devID
 	for _, m := range f.members {
-		issued, err := someIDs(ctx, m, cli.Access{}, 2)
+		issued, err := someIDs(ctx, m, f.access, 2)
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
@@ -41,6 +41,14 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 	if f.cfg.portBase != cli.APIPort {
 		addr = " --addr " + first.APIAddr()
 	}
+	curl, redis, hints := "curl", "redis-cli -p "+redisPort, ""
+	if s := f.secured; s != nil {
+		hints = s.hints()
+		curl = "curl --cacert " + s.ca + " -H \"authorization: Bearer $SNOWRAFT_TOKEN\""
+		redis = "redis-cli --tls --cacert " + s.ca + " -p " + redisPort
+		data += "; the secret is in " + s.secret
+	}
+	scheme := map[bool]string{false: " http://", true: " https://"}[f.secured != nil]
 	out := h.Printer(cli.OutputText)
 	return out.Answer(nil,
 		cli.Line("A Snowraft cluster of three members, ready after %.1f s", took.Seconds()),
@@ -50,17 +58,17 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 		cli.Table(ids, []string{"ID", "TIME", "WORKER", "SEQUENCE", "ISSUED BY"}, func(i devID) []any {
 			return []any{i.ID, cli.Stamp(i.TickAtMS), i.Worker, i.Sequence, i.from}
 		}),
-		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+`
+		cli.Line("%s", out.Style.Bold("Try in a second terminal:")+hints+`
   snowraft id -n 5`+addr+`
   snowraft decode `+cli.Decimal(ids[0].ID)+`
   snowraft whois `+cli.Decimal(ids[0].ID)+addr+`
   snowraft seq create orders`+addr+`
   snowraft seq next orders -n 3`+addr+`
-  curl -X POST http://`+first.HTTPAddr()+`/seq/orders
-  redis-cli -p `+redisPort+` INCR visits
+  `+curl+` -X POST`+scheme+first.HTTPAddr()+`/seq/orders
+  `+redis+` INCR visits
   snowraft status`+addr+`
   snowraft member list`+addr+`
-  curl http://`+first.HTTPAddr()+`/metrics`),
+  `+curl+scheme+first.HTTPAddr()+`/metrics`),
 		cli.Line("In this cluster, INCR creates the sequence of an unknown key. By default, a cluster rejects that."),
 		cli.Line("Data in %s. Press Ctrl-C to stop.", data),
 	)
