@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -227,6 +228,17 @@ func TestAuditLog(t *testing.T) {
 	_, err = taker.cluster.Leave(as(t.Context(), text), &snowraftv1.LeaveRequest{})
 	wantReason(t, "Leave", err, rpc.PermissionDenied)
 
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+taker.server.HTTPAddr()+"/v1/leader:transfer", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+text)
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+
 	found := make(map[string][]trust.AuditLine)
 	for line := range strings.Lines(s.log.String()) {
 		var l trust.AuditLine
@@ -241,6 +253,8 @@ func TestAuditLog(t *testing.T) {
 		"CreateSequence": {Actor: "token ", Resource: "orders/eu", Outcome: trust.AuditDone},
 		"UpdateSequence": {Actor: "token ", Resource: "orders/eu", Outcome: trust.AuditDone, Before: json.RawMessage("{seq:01}")},
 		"Leave":          {Actor: "token ", Outcome: trust.AuditRefused, Reason: rpc.PermissionDenied},
+		// over HTTP
+		"TransferLeadership": {Actor: "token ", Outcome: trust.AuditRefused, Reason: rpc.PermissionDenied},
 	} {
 		lines := found[method]
 		if want.Outcome == trust.AuditDone && (len(lines) != 2 || lines[0].Index == 0 || lines[0].Index != lines[1].Index || len(lines[0].After) == 0) ||
@@ -249,7 +263,7 @@ func TestAuditLog(t *testing.T) {
 		}
 		for _, l := range lines {
 			if !strings.HasPrefix(l.Actor, want.Actor) || l.Resource != want.Resource || l.Outcome != want.Outcome || l.Reason != want.Reason ||
-				!strings.Contains(string(l.Before), string(want.Before)) || l.Address == "" || l.Time.IsZero() {
+				!strings.Contains(string(l.Before), string(want.Before)) || !strings.HasPrefix(l.Address, "127.0.0.1:") || l.Time.IsZero() {
 				t.Errorf("%s: %+v, want %+v", method, l, want)
 			}
 		}

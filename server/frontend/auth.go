@@ -95,8 +95,8 @@ func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
 	p, err := conn.principal, error(nil)
 	switch {
 	case p.IsMember():
-		if by := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy); len(by) > 0 {
-			ctx = trust.WithRelay(ctx, by[0])
+		if len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0 {
+			ctx = trust.WithRelay(ctx, p.MemberID())
 		}
 		if as := metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor); len(as) > 0 {
 			p, err = s.auth.Tokens.Forwarded(ctx, as[0])

@@ -196,7 +196,7 @@ func (h *handler) authenticate(r *http.Request, token string) (*http.Request, er
 	if err != nil {
 		return r, err
 	}
-	return r.WithContext(trust.WithPrincipal(r.Context(), p)), nil
+	return r.WithContext(trust.WithAddress(trust.WithPrincipal(r.Context(), p), r.RemoteAddr)), nil
 }
 
 // denied reports whether a caller may not do what it asked for.

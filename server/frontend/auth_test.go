@@ -1,0 +1,62 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/trust"
+)
+
+func TestBearer(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		values []string
+		want   string
+		ok     bool
+	}{
+		"none":         {nil, "", true},
+		"a token":      {[]string{"Bearer snowraft_1_x"}, "snowraft_1_x", true},
+		"lower case":   {[]string{"bearer x"}, "x", true},
+		"no token":     {[]string{"Bearer "}, "", false},
+		"no scheme":    {[]string{"snowraft_1_x"}, "", false},
+		"another":      {[]string{"Basic eDp5"}, "", false},
+		"empty":        {[]string{""}, "", false},
+		"two of them":  {[]string{"Bearer a", "Bearer b"}, "", false},
+		"scheme alone": {[]string{"Bearer"}, "", false},
+	} {
+		got, err := bearer(c.values)
+		denied, _ := errors.AsType[*trust.Denied](err)
+		if got != c.want || (err == nil) != c.ok || err != nil && (denied == nil || !denied.Unauthenticated) {
+			t.Errorf("%s: bearer() = %q, %v", name, got, err)
+		}
+	}
+}
+
+// A caller crosses while its call is in progress, and not by a mark that somebody guesses later.
+func TestCallerCrosses(t *testing.T) {
+	t.Parallel()
+	var c crossing
+	ctx, done := c.leave(trust.WithAddress(trust.WithPrincipal(t.Context(), trust.Admin()), "10.0.0.1:4711"))
+	sent, _ := metadata.FromOutgoingContext(ctx)
+	arrived := c.arrive(metadata.NewIncomingContext(t.Context(), sent))
+	if p := trust.PrincipalOf(arrived); p != trust.Admin() || trust.AddressOf(arrived) != "10.0.0.1:4711" {
+		t.Errorf("%s from %s arrived", p.Actor(), trust.AddressOf(arrived))
+	}
+	done()
+	for _, md := range []metadata.MD{sent, nil, metadata.Pairs(crossed, "x"), metadata.Pairs(crossed, "0")} {
+		if p := trust.PrincipalOf(c.arrive(metadata.NewIncomingContext(context.Background(), md))); p != nil {
+			t.Errorf("%s arrived by %v", p.Actor(), md)
+		}
+	}
+}
+
+func TestNilAuthIsOpen(t *testing.T) {
+	t.Parallel()
+	var a *Auth
+	if p, err := a.Caller(t.Context(), nil, "anything"); p != trust.Open() || err != nil {
+		t.Errorf("Caller() = %s, %v", p.Actor(), err)
+	}
+}
