@@ -103,6 +103,11 @@ func TestSecretsStayInside(t *testing.T) {
 	s.web(t)
 	s.redis(t, redis)
 	s.look(t, flags)
+	longLog(t, leader(t, members), 5000)
+	until(t, "m1 has a snapshot", func() bool {
+		found, err := filepath.Glob(filepath.Join(members[0].dir, "snapshots", "*-*", "state.bin"))
+		return err == nil && len(found) > 0 && !strings.Contains(found[0], ".tmp")
+	})
 	for _, m := range members {
 		m.stop()
 		s.add("the log of "+m.name, []byte(m.stderr.String()+m.stdout.String()))
@@ -110,6 +115,9 @@ func TestSecretsStayInside(t *testing.T) {
 	}
 	if len(s.out["the log of m1"]) < 1000 || !bytes.Contains(s.out["the log of m1"], []byte("DEBUG")) {
 		t.Error("m1 logged too little")
+	}
+	if len(s.out["m1/state.bin"]) == 0 {
+		t.Error("no snapshot was searched")
 	}
 	for where, out := range s.out {
 		s.secrets.search(t, where, out)

@@ -95,7 +95,7 @@ func Choose(names string) ([]Kind, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no nemesis %q: choose of %s; a family of network, process, clock and disk; all or none", name, Names())
+			return nil, fmt.Errorf("there is no nemesis %q: choose of %s; a family of network, process, clock, disk and hostile; all or none", name, Names())
 		}
 	}
 	return chosen, nil
