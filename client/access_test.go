@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
@@ -53,7 +52,7 @@ func startSecured(t *testing.T, opts ...grpc.ServerOption) *secured {
 			}
 		}
 		if len(sent) != 1 || !strings.HasPrefix(sent[0], "Bearer "+s.text("")) {
-			return nil, &rpc.Error{Code: codes.Unauthenticated, Message: "no token"}
+			return nil, rpc.NewError(rpc.Unauthenticated, "no token")
 		}
 		return s.issue(req), nil
 	})
@@ -122,7 +121,7 @@ func TestRefusedTokenIsFinal(t *testing.T) {
 	s := startSecured(t)
 	c := s.of.client(s.of.addrs(), WithCA(s.pem(t)))
 	_, err := c.NextID(within(t, patience))
-	if failed, ok := errors.AsType[*Error](err); !ok || failed.code != codes.Unauthenticated || failed.Repeatable() || s.asked.Load() != 1 {
+	if failed, ok := errors.AsType[*Error](err); !ok || !errors.Is(err, ErrUnauthenticated) || failed.Repeatable() || s.asked.Load() != 1 {
 		t.Errorf("%d calls: %v", s.asked.Load(), err)
 	}
 }

@@ -37,6 +37,13 @@ var (
 	// ErrInvalidArgument: the request can never succeed.
 	ErrInvalidArgument error = condition(rpc.InvalidArgument)
 
+	// ErrUnauthenticated: the client has no token, or one that is not valid.
+	ErrUnauthenticated error = condition(rpc.Unauthenticated)
+	// ErrPermissionDenied: the client's token lacks a scope, which the error names.
+	ErrPermissionDenied error = condition(rpc.PermissionDenied)
+	// ErrRateLimited: the client's token may not have as much per second. RetryAfter of the [Error] says when it may.
+	ErrRateLimited error = condition(rpc.RateLimited)
+
 	// ErrClockBehind: a clock is behind by more than the wait threshold, until it has caught up.
 	ErrClockBehind error = condition(rpc.ClockBehind)
 	// ErrClockSkew: a clock is ahead of the majority's by more than allowed.

@@ -101,5 +101,6 @@ func unready(ctx context.Context, reason error) error {
 
 // lasting reports whether a problem does not end by waiting.
 func lasting(err error) bool {
-	return errors.Is(err, ErrClosed) || errors.Is(err, ErrUnknownLayout) || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrInvalidArgument)
+	return errors.Is(err, ErrClosed) || errors.Is(err, ErrUnknownLayout) || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrInvalidArgument) ||
+		errors.Is(err, ErrUnauthenticated) || errors.Is(err, ErrPermissionDenied)
 }
