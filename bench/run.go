@@ -40,7 +40,11 @@ func loadTurn(callers []load.Caller) turn {
 
 // overOne returns clients that share one connection.
 func overOne(address string, clients int, started *closers, caller func(*grpc.ClientConn) load.Caller) ([]load.Caller, error) {
-	conn, err := load.Dial(address, load.Access{})
+	return overOneWith(address, clients, started, load.Access{}, caller)
+}
+
+func overOneWith(address string, clients int, started *closers, access load.Access, caller func(*grpc.ClientConn) load.Caller) ([]load.Caller, error) {
+	conn, err := load.Dial(address, access)
 	if err != nil {
 		return nil, err
 	}

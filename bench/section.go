@@ -19,6 +19,7 @@ func sections() []section {
 	return append([]section{
 		inProcess(),
 		unary(),
+		security(),
 		profile(),
 		collector(),
 		batches(),

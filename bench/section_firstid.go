@@ -42,10 +42,10 @@ func firstID() section {
 
 // clientTurn returns a turn that makes one client after the other, and times it until it
 // has its first ID.
-func clientTurn(addresses []string) turn {
+func clientTurn(addresses []string, options ...client.Option) turn {
 	first := func(ctx context.Context) (took time.Duration, err error) {
 		elapsed := stopwatch()
-		c, err := client.New(addresses)
+		c, err := client.New(addresses, options...)
 		if err != nil {
 			return 0, err
 		}

@@ -63,7 +63,11 @@ func coalesced(c *client.Client, callers int) []load.Caller {
 
 // oneByOne are callers that make a call of GenerateIds for each ID, over one connection.
 func oneByOne(address string, callers int, started *closers) ([]load.Caller, error) {
-	return overOne(address, callers, started, func(conn *grpc.ClientConn) load.Caller {
+	return oneByOneWith(address, callers, started, load.Access{})
+}
+
+func oneByOneWith(address string, callers int, started *closers, access load.Access) ([]load.Caller, error) {
+	return overOneWith(address, callers, started, access, func(conn *grpc.ClientConn) load.Caller {
 		return &load.IDs{Client: snowraftv1.NewIdServiceClient(conn), Request: &snowraftv1.GenerateIdsRequest{Count: 1}, Timeout: callTimeout}
 	})
 }

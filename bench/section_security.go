@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/load"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// security compares an open member with secured ones: what a token costs, what TLS does, and both.
+func security() section {
+	const (
+		clients = 64
+		open    = "`GenerateIds`, an open member"
+		token   = "with a token, in clear text"
+		tls     = "over TLS, with the certificate of an admin"
+		both    = "over TLS, with a token"
+		incr    = "`INCR`, an open member"
+		sealed  = "`INCR` over TLS, with a token"
+		first   = "the first ID of a new client, over TLS with a token"
+	)
+	return section{name: "security", title: "Tokens and TLS", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		bare, err := e.startCluster(ctx, 1, &started)
+		if err != nil {
+			return nil, err
+		}
+		secured, err := e.startSecured(ctx, &started)
+		if err != nil {
+			return nil, err
+		}
+		meshed, err := e.startSecured(ctx, &started, "--client-tls=false")
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range []*guarded{{member: bare[0]}, secured, meshed} {
+			if err := m.sequences(ctx); err != nil {
+				return nil, err
+			}
+		}
+		ids := func(name, against string, m *guarded, a load.Access) (contender, error) {
+			callers, err := oneByOneWith(m.api, clients, &started, a)
+			return contender{name: name, against: against, turn: loadTurn(callers)}, err
+		}
+		redis := func(name, against string, m *guarded, a load.Access) contender {
+			callers := make([]load.Caller, clients)
+			for i := range callers {
+				c := load.NewRedis(m.redis, relaxedName, 1, callTimeout, a)
+				started.add(func() error { c.Close(); return nil })
+				callers[i] = c
+			}
+			return contender{name: name, against: against, turn: loadTurn(callers)}
+		}
+		c := comparison{
+			heading: "64 callers, one call each at a time",
+			columns: []column{
+				{"calls a second", calls, false, amount}, {"of the open member's", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"longest of a round", longest, false, nanoseconds},
+			},
+			targets: []target{
+				{text: "with a token, at least 0.98 of the open member's rate", of: token, figure: calls, ratio: true, atLeast: 0.98, format: ratio},
+				{text: "over TLS, at least 0.94 of the open member's rate", of: tls, figure: calls, ratio: true, atLeast: 0.94, format: ratio},
+				{text: "under 10 ms, the p99 of the first ID over TLS", of: first, figure: p99, atMost: 10e6, format: nanoseconds},
+			},
+		}
+		for _, of := range []struct {
+			name, against string
+			m             *guarded
+			a             load.Access
+		}{
+			{open, "", &guarded{member: bare[0]}, load.Access{}}, {token, open, meshed, meshed.byToken(false)},
+			{tls, open, secured, secured.admin}, {both, open, secured, secured.byToken(true)},
+		} {
+			one, err := ids(of.name, of.against, of.m, of.a)
+			if err != nil {
+				return nil, err
+			}
+			c.contenders = append(c.contenders, one)
+		}
+		c.contenders = append(c.contenders,
+			redis(incr, "", &guarded{member: bare[0]}, load.Access{}), redis(sealed, incr, secured, secured.byToken(true)),
+			contender{name: first, turn: clientTurn([]string{secured.api}, client.WithToken(secured.text))})
+		return c.measure(ctx, e)
+	}}
+}
+
+// relaxedName is the sequence of the Redis clients of security.
+const relaxedName = "bench"
+
+// guarded is a member with a secret, and what gets into it; the zero value but for the member is an open one.
+type guarded struct {
+	*member
+	admin load.Access
+	text  string // of a token for IDs and numbers
+}
+
+// byToken is the access of an application.
+func (g *guarded) byToken(overTLS bool) load.Access {
+	a := load.Access{Token: g.text}
+	if overTLS {
+		a.TLS = g.admin.TLS.Clone()
+		a.TLS.GetClientCertificate = nil
+	}
+	return a
+}
+
+// startSecured starts a member of its own with a secret, and makes a token.
+func (e *env) startSecured(ctx context.Context, started *closers, flags ...string) (*guarded, error) {
+	dir, err := e.temp("secret")
+	if err != nil {
+		return nil, err
+	}
+	secret := trust.NewSecret()
+	path := filepath.Join(dir, "secret")
+	if err := os.WriteFile(path, []byte(secret.Line()+"\n"), 0o600); err != nil {
+		return nil, err
+	}
+	keys, err := trust.NewKeys(secret)
+	if err != nil {
+		return nil, err
+	}
+	g := &guarded{}
+	if g.admin.TLS, err = (trust.ClientTLS{Keys: keys}).Config(); err != nil {
+		return nil, err
+	}
+	if g.member, err = e.newMember(ctx, "secured", nil); err != nil {
+		return nil, err
+	}
+	g.args = append(append(g.args, "--bootstrap-expect", "1", "--secret-file", path), flags...)
+	if err := g.launch(e, started); err != nil {
+		return nil, err
+	}
+	return g, g.await(ctx, g.token)
+}
+
+// token makes the token, which succeeds once the member has a leader.
+func (g *guarded) token(ctx context.Context) error {
+	conn, err := load.Dial(g.api, g.admin)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	resp, err := snowraftv1.NewTokenServiceClient(conn).CreateToken(ctx, &snowraftv1.CreateTokenRequest{
+		Token: &snowraftv1.Token{Name: "bench", Scopes: []string{"ids:issue:*", "seq:next:*"}},
+	})
+	g.text = resp.GetText()
+	return errors.Join(err, conn.Close())
+}
+
+// sequences creates what the Redis clients need.
+func (g *guarded) sequences(ctx context.Context) error {
+	conn, err := load.Dial(g.api, g.admin)
+	if err != nil {
+		return err
+	}
+	_, err = snowraftv1.NewSequenceServiceClient(conn).CreateSequence(ctx, &snowraftv1.CreateSequenceRequest{
+		Sequence: &snowraftv1.Sequence{Name: relaxedName, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED},
+	})
+	return errors.Join(err, conn.Close())
+}
