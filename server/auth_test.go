@@ -239,6 +239,10 @@ func TestAuditLog(t *testing.T) {
 	}
 	_ = resp.Body.Close()
 
+	if _, err := snowraftv1.NewTokenServiceClient(s.admin(taker)).ListTokens(t.Context(), &snowraftv1.ListTokensRequest{}); err != nil {
+		t.Fatal(err)
+	}
+
 	found := make(map[string][]trust.AuditLine)
 	for line := range strings.Lines(s.log.String()) {
 		var l trust.AuditLine
@@ -267,6 +271,9 @@ func TestAuditLog(t *testing.T) {
 				t.Errorf("%s: %+v, want %+v", method, l, want)
 			}
 		}
+	}
+	if lines := found["ListTokens"]; len(lines) != 1 || lines[0].After != nil {
+		t.Errorf("ListTokens: %+v, want a line without what was read", lines)
 	}
 	token, err := trust.ParseToken(made.GetText())
 	if err != nil {

@@ -30,7 +30,9 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 		_ = grpc.SetTrailer(ctx, metadata.Pairs(rpc.AuditIndex, strconv.FormatUint(line.Index, 10)))
 	}
 	if err == nil {
-		line.Outcome, line.After = trust.AuditDone, inJSON(resp)
+		if line.Outcome = trust.AuditDone; rule.GetChanges() { // what was read is still there
+			line.After = inJSON(resp)
+		}
 		s.auditLog.Write(line)
 	} else {
 		s.auditFailure(line, err)
