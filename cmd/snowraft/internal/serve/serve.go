@@ -30,6 +30,9 @@ keeps its data in ./snowraft-data. For a cluster of three, start three members w
 --bootstrap-expect 3 that --join each other, in any order. A member whose data
 directory has data of a cluster rejoins that cluster.
 
+A new member that listens on other addresses than loopback needs a --secret-file, the
+same on all members, or --insecure.
+
 Every flag has an environment variable, SNOWRAFT_ and its name in capitals with
 underscores (SNOWRAFT_DATA_DIR), and a key of the same name in the YAML file of
 --config (data-dir: /var/lib/snowraft). Precedence: flag, environment variable,
@@ -41,7 +44,7 @@ at once. A stopped member stays in its cluster; to take it out, use "snowraft me
 leave".`,
 		Example: `  snowraft serve
   snowraft serve --name a --data-dir /var/lib/snowraft --advertise-host a.example.net \
-    --bootstrap-expect 3 --join b.example.net:7703,c.example.net:7703
+    --secret-file /etc/snowraft/secret --bootstrap-expect 3 --join b.example.net:7703,c.example.net:7703
   SNOWRAFT_LOG_FORMAT=json snowraft serve --config /etc/snowraft.yaml`,
 		Args: cli.Args,
 	}
