@@ -139,7 +139,7 @@ func (w *world) giveBack(p *process) {
 	if !w.noForge && w.choose("forge", 6) == 0 {
 		c.Token, c.Unused = uint64(w.choose("token", int(w.index+1))), uint64(w.choose("unused", 9))
 		if w.choose("guess", 2) == 0 && w.lastBlock[b.name] != 0 {
-			c.Token = w.lastBlock[b.name]
+			c.Token, c.Unused, c.Term = w.lastBlock[b.name], 1, 0
 		}
 	}
 	w.ask(p, nil, &commandv1.Command{Body: &commandv1.Command_ReturnBlock{ReturnBlock: c}})
