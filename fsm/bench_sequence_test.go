@@ -57,7 +57,7 @@ func BenchmarkAllocateBlock(b *testing.B) {
 			for i := 0; b.Loop(); i++ {
 				index++
 				n := i * 7919 % manySequences
-				cmd := at(epoch, allocate(fmt.Sprintf("shop/%d/orders", n), uint64(n+2), 1000, 0))
+				cmd := at(epoch, allocate(fmt.Sprintf("shop/%d/orders", n), uint64(n+1), 1000, 0))
 				if id {
 					withID(cmd, fmt.Sprint("request-", i))
 				}
