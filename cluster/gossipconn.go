@@ -29,6 +29,7 @@ func (c *requestedConn) hear() error {
 		c.explain(err)
 		return err
 	}
+	c.Place.Spoke() // memberlist answers at once, and closes
 	c.said.Reset(said)
 	return c.SetReadDeadline(time.Time{})
 }
@@ -42,7 +43,12 @@ func (c *requestedConn) request() ([]byte, error) {
 		return screen.Request(buffered, gossipLabel, maxPeers)
 	}
 	unsealer := screen.NewUnsealer(buffered, c.ring.all, gossipLabel, nil)
-	said, err := screen.Request(unsealer, gossipLabel, maxPeers)
+	opened := bufio.NewReader(unsealer)
+	if _, err := opened.Peek(1); err != nil {
+		return nil, err
+	}
+	c.Place.Heard() // a recorded request opens as well, so this does not keep the place
+	said, err := screen.Request(opened, gossipLabel, maxPeers)
 	if key, first := unsealer.Key(); key != nil {
 		c.to = screen.NewSealer(c.Conn.Conn, key, gossipLabel, first) // a key that the caller has
 	}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // besieged is the gossip of a member, over TCP and UDP, for strangers to attack.
@@ -28,6 +29,11 @@ type besieged struct {
 
 func besiege(t *testing.T) besieged {
 	t.Helper()
+	return besiegeWith(t, nil)
+}
+
+func besiegeWith(t *testing.T, keys *trust.Keys) besieged {
+	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
 	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(logger, "gossip")})
 	if err != nil {
@@ -35,7 +41,7 @@ func besiege(t *testing.T) besieged {
 	}
 	port := transport.GetAutoBindPort()
 	own := meta{ID: uuid.NewString(), Name: "a", Starts: 1, Raft: "127.0.0.1:1", Gossip: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
-	cfg := &Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}), Logger: logger, Gossip: transport, GossipHost: "127.0.0.1", GossipPort: port}
+	cfg := &Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}), Logger: logger, Gossip: transport, GossipHost: "127.0.0.1", GossipPort: port, Keys: keys}
 	cfg.Timing = cfg.Timing.withDefaults()
 	g := newGossip(cfg, func() meta { return own }, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
 	if err := g.open(cfg); err != nil {
@@ -84,6 +90,17 @@ func (b besieged) dial(t *testing.T) net.Conn {
 		t.Fatal(err)
 	}
 	_ = conn.SetDeadline(time.Now().Add(10 * time.Second))
+	return conn
+}
+
+// dialFrom dials from an address of this host, and skips the test where there is no such address.
+func (b besieged) dialFrom(t *testing.T, ip net.IP) net.Conn {
+	t.Helper()
+	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: ip}}
+	conn, err := from.DialContext(t.Context(), "tcp", b.addr)
+	if err != nil {
+		t.Skip(err)
+	}
 	return conn
 }
 
@@ -232,11 +249,7 @@ func TestGossipSilentConnectionsOfOneAddress(t *testing.T) {
 	for range 2 * maxStreams {
 		defer b.dial(t).Close()
 	}
-	from := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
-	conn, err := from.DialContext(t.Context(), "tcp", b.addr)
-	if err != nil {
-		t.Skip(err) // no such address on this system
-	}
+	conn := b.dialFrom(t, net.IPv4(127, 0, 0, 2))
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(gossipTimeout / 2))
 	if _, err := conn.Write(labeled(pushPull(1, honestState(someMeta())))); err != nil {
@@ -244,6 +257,29 @@ func TestGossipSilentConnectionsOfOneAddress(t *testing.T) {
 	}
 	if _, err := conn.Read(make([]byte, 1)); err != nil {
 		t.Errorf("no answer to another address: %v", err)
+	}
+}
+
+// TestGossipSilentConnectionsOfManyAddresses: silent streams take all places, and make way for a stream that speaks.
+func TestGossipSilentConnectionsOfManyAddresses(t *testing.T) {
+	const addresses = 2 * maxStreams / maxStreamsFrom
+	for name, keys := range map[string]*trust.Keys{"open": nil, "secured": keyed(t, 0)} {
+		b := besiegeWith(t, keys)
+		for i := range addresses {
+			for range maxStreamsFrom {
+				defer b.dialFrom(t, net.IPv4(127, 0, 1, byte(i+1))).Close()
+			}
+		}
+		conn := b.dialFrom(t, net.IPv4(127, 0, 0, 1))
+		defer conn.Close()
+		answered := newAnsweredConn(conn, newKeyring(keys).present(), func(error) {})
+		_ = conn.SetDeadline(time.Now().Add(gossipTimeout / 2))
+		if _, err := answered.Write(labeled(pushPull(1, honestState(someMeta())))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := answered.Read(make([]byte, 1)); err != nil {
+			t.Errorf("%s: no answer while %d silent streams are open: %v", name, addresses*maxStreamsFrom, err)
+		}
 	}
 }
 

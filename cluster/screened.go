@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// maxStreams bounds the gossip streams that others opened, maxStreamsFrom those from one address.
+	// maxStreams bounds the gossip streams that others opened, maxStreamsFrom those from one address. A stream that has
+	// not carried a member's request yet makes way for another.
 	maxStreams     = 64
 	maxStreamsFrom = 16
 )
@@ -171,7 +172,7 @@ func (s *screened) runStreams() {
 		case <-s.closed:
 			return
 		case conn := <-s.NodeAwareTransport.StreamCh():
-			place, ok := s.places.Take(conn.RemoteAddr(), nil)
+			place, ok := s.places.Take(conn.RemoteAddr(), func() { _ = conn.Close() })
 			if !ok {
 				_ = conn.Close()
 				continue
