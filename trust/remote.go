@@ -76,7 +76,8 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 		if err != nil {
 			return nil, &Denied{Unauthenticated: true, Detail: err.Error()}
 		}
-		kind, id = kindToken, token.ID
+		// The pin is no part of the secret: with it, one token would be many principals, each with a rate of its own.
+		kind, id, text = kindToken, token.ID, unpinned(text)
 	}
 	v := r.verdict(text, kind, id)
 	if _, err := v.renewed(ctx); err != nil {

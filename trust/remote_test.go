@@ -50,6 +50,23 @@ func TestRemoteAsksOnceAndThenAgain(t *testing.T) {
 	})
 }
 
+// A token is one principal with one rate, whatever pin its text ends with.
+func TestRemoteLooksAtNoPin(t *testing.T) {
+	t.Parallel()
+	r := NewRemote(func(context.Context, string) (*Record, error) {
+		return &Record{ID: 7, Scopes: []Scope{"ids:issue:*"}, Rate: 1, Burst: 1}, nil
+	})
+	token := Token{ID: 7, Secret: NewTokenSecret()}
+	first, err := r.Authenticate(t.Context(), token.Text())
+	if err != nil {
+		t.Fatal(err)
+	}
+	token.Pin = NewSecret().Authority().Pin()
+	if p, err := r.Authenticate(t.Context(), token.Text()); err != nil || p != first {
+		t.Errorf("with a pin, the token is %v, another principal: %v", p.Actor(), err)
+	}
+}
+
 // While no member answers, what is known counts until it is out of date, and then nothing does.
 func TestRemoteFailsClosed(t *testing.T) {
 	t.Parallel()
