@@ -1,10 +1,10 @@
 package cluster
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"log/slog"
-	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -23,12 +23,15 @@ var (
 )
 
 const (
-	// maxForeign bounds the hosts that are remembered.
+	// maxForeign bounds the problems that are remembered of streams, and those of datagrams.
 	maxForeign = 32
-	// foreignKept is for how long after it was heard last.
+	// foreignKept is for how long a problem is listed after it was heard last.
 	foreignKept = time.Minute
-	// foreignLogged is how long after a line in the log the next one about the same host follows.
+	// foreignLogged is how long after a line in the log the next one about the same host and problem follows.
 	foreignLogged = 10 * time.Minute
+	// maxForeignLines bounds the lines in the log per foreignWindow about streams, and those about datagrams.
+	maxForeignLines = 10
+	foreignWindow   = time.Minute
 )
 
 // ForeignPeer is a peer that this member cannot understand: one of the two is open, or their secrets differ.
@@ -38,21 +41,33 @@ type ForeignPeer struct {
 	At      time.Time
 }
 
-// foreign remembers the peers that this member cannot understand, and logs each now and then.
+// foreign remembers the peers that this member cannot understand, and logs each now and then. The source of a datagram can
+// be forged, so peers heard only by datagrams have their own room and their own lines in the log, and take none from peers
+// heard on a stream.
 type foreign struct {
 	logger *slog.Logger
 
 	mu    sync.Mutex
-	heard map[string]heardForeign // by host
+	heard map[foreignKey]heardForeign
+	lines map[bool]foreignLines // by heardForeign.stream
 }
 
+// foreignKey is a host and its problem: several members with different problems may share a host.
+type foreignKey struct{ host, problem string }
+
 type heardForeign struct {
-	ForeignPeer
-	logged time.Time
+	at, logged time.Time // logged: zero if never
+	stream     bool      // heard on a stream
+}
+
+// foreignLines counts the lines in the log since a time.
+type foreignLines struct {
+	since time.Time
+	count int
 }
 
 func newForeign(logger *slog.Logger) *foreign {
-	return &foreign{logger: logger, heard: make(map[string]heardForeign)}
+	return &foreign{logger: logger, heard: make(map[foreignKey]heardForeign), lines: make(map[bool]foreignLines)}
 }
 
 // note takes an error of a connection or of a message from an address.
@@ -65,23 +80,54 @@ func (f *foreign) note(from net.Addr, err error) {
 	if splitErr != nil {
 		host = from.String()
 	}
-	now := time.Now()
+	_, datagram := from.(*net.UDPAddr)
+	key, now := foreignKey{host, problem.Error()}, time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	h, known := f.heard[host]
-	if !known && len(f.heard) >= maxForeign {
-		f.expire(now)
-		if len(f.heard) >= maxForeign {
-			return
-		}
+	h, known := f.heard[key]
+	if !known || !datagram && !h.stream {
+		h.stream = !datagram
+		f.makeRoom(h.stream)
 	}
-	again := h.Problem != problem.Error() || now.Sub(h.logged) >= foreignLogged
-	h.ForeignPeer = ForeignPeer{Address: host, Problem: problem.Error(), At: now}
-	if again {
+	h.at = now
+	if (h.logged.IsZero() || now.Sub(h.logged) >= foreignLogged) && f.line(h.stream, now) {
 		h.logged = now
 		f.logger.Warn("peer cannot be understood", "address", from, "reason", problem)
 	}
-	f.heard[host] = h
+	f.heard[key] = h
+}
+
+// makeRoom forgets the peer that was heard least lately if there are too many of a kind. Requires f.mu.
+func (f *foreign) makeRoom(stream bool) {
+	var count int
+	var oldest foreignKey
+	var at time.Time
+	for key, h := range f.heard {
+		if h.stream != stream {
+			continue
+		}
+		if count == 0 || h.at.Before(at) {
+			oldest, at = key, h.at
+		}
+		count++
+	}
+	if count >= maxForeign {
+		delete(f.heard, oldest)
+	}
+}
+
+// line reports whether a line may be logged now, and counts it. Requires f.mu.
+func (f *foreign) line(stream bool, now time.Time) bool {
+	l := f.lines[stream]
+	if l.count == 0 || now.Sub(l.since) >= foreignWindow {
+		l = foreignLines{since: now}
+	}
+	if l.count >= maxForeignLines {
+		return false
+	}
+	l.count++
+	f.lines[stream] = l
+	return true
 }
 
 // misunderstanding is what an error says about the other side's secret; nil if nothing.
@@ -99,21 +145,20 @@ func misunderstanding(err error) error {
 	return nil
 }
 
-// expire forgets those that were not heard lately and need no more silence in the log. Call it with the lock.
-func (f *foreign) expire(now time.Time) {
-	maps.DeleteFunc(f.heard, func(_ string, h heardForeign) bool { return now.Sub(h.At) > foreignLogged })
-}
-
 // ForeignPeers lists the peers that were heard in the last minute and that this member cannot understand.
-func (n *Node) ForeignPeers() []ForeignPeer {
-	f := n.foreign
+func (n *Node) ForeignPeers() []ForeignPeer { return n.foreign.list() }
+
+func (f *foreign) list() []ForeignPeer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var peers []ForeignPeer
-	for _, host := range slices.Sorted(maps.Keys(f.heard)) {
-		if h := f.heard[host]; time.Since(h.At) <= foreignKept {
-			peers = append(peers, h.ForeignPeer)
+	for key, h := range f.heard {
+		if time.Since(h.at) <= foreignKept {
+			peers = append(peers, ForeignPeer{Address: key.host, Problem: key.problem, At: h.at})
 		}
 	}
+	slices.SortFunc(peers, func(a, b ForeignPeer) int {
+		return cmp.Or(strings.Compare(a.Address, b.Address), strings.Compare(a.Problem, b.Problem))
+	})
 	return peers
 }

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"log/slog"
+	"net"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster/screen"
+)
+
+func heardForeignPeers(t *testing.T, test func(f *foreign, log *logged)) {
+	t.Helper()
+	synctest.Test(t, func(*testing.T) {
+		log := new(logged)
+		test(newForeign(slog.New(slog.NewTextHandler(log, nil))), log)
+	})
+}
+
+func lists(f *foreign, host string) bool {
+	return slices.ContainsFunc(f.list(), func(p ForeignPeer) bool { return p.Address == host })
+}
+
+// TestForeignPeersOfOneHost: two peers with different problems, heard in turns, have a line each per ten minutes.
+func TestForeignPeersOfOneHost(t *testing.T) {
+	t.Parallel()
+	heardForeignPeers(t, func(f *foreign, log *logged) {
+		from := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7703}
+		for range 590 {
+			f.note(from, screen.ErrUnsealed)
+			f.note(from, screen.ErrOtherKey)
+			f.note(&net.UDPAddr{IP: from.IP, Port: 7703}, screen.ErrOtherKey)
+			<-time.After(time.Second)
+		}
+		if n := log.lines("\n"); n != 2 {
+			t.Errorf("%d lines in 590 s, want 2", n)
+		}
+		if n := len(f.list()); n != 2 {
+			t.Errorf("%d peers are listed, want 2", n)
+		}
+		<-time.After(10 * time.Second)
+		f.note(from, screen.ErrUnsealed)
+		if n := log.lines("\n"); n != 3 {
+			t.Errorf("%d lines after 600 s, want 3", n)
+		}
+		<-time.After(foreignKept + time.Second)
+		if peers := f.list(); len(peers) > 0 {
+			t.Errorf("silent peers are listed: %v", peers)
+		}
+	})
+}
+
+// TestForeignPeerBehindForgedSources: datagrams with forged sources neither fill the log nor hide a real peer.
+func TestForeignPeerBehindForgedSources(t *testing.T) {
+	t.Parallel()
+	heardForeignPeers(t, func(f *foreign, log *logged) {
+		forge := func(i int) {
+			f.note(&net.UDPAddr{IP: net.IPv4(198, 51, byte(i>>8), byte(i)), Port: 1}, screen.ErrUnsealed)
+		}
+		for i := range 10_000 {
+			forge(i)
+		}
+		f.note(&net.UDPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7703}, screen.ErrOtherKey)
+		if !lists(f, "192.0.2.1") {
+			t.Error("a peer heard by a datagram is not listed at once")
+		}
+		f.note(&net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7703}, screen.ErrOtherKey)
+		for i := range 10_000 {
+			forge(i)
+			<-time.After(time.Millisecond)
+		}
+		if log.lines("192.0.2.1") != 1 || !lists(f, "192.0.2.1") {
+			t.Errorf("%d lines about the peer, listed: %t", log.lines("192.0.2.1"), lists(f, "192.0.2.1"))
+		}
+		if n := log.lines("\n"); n > maxForeignLines+1 {
+			t.Errorf("%d lines in 10 s", n)
+		}
+		if n := len(f.heard); n > maxForeign+1 {
+			t.Errorf("%d peers are remembered", n)
+		}
+	})
+}
+
+// TestManyForeignPeers: hosts that open streams are bounded too, and the one heard last is listed.
+func TestManyForeignPeers(t *testing.T) {
+	t.Parallel()
+	heardForeignPeers(t, func(f *foreign, log *logged) {
+		peer := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7703}
+		for i := range 600 {
+			f.note(&net.TCPAddr{IP: net.IPv4(198, 51, byte(i>>8), byte(i)), Port: 1}, screen.ErrUnsealed)
+			if i%20 == 0 {
+				f.note(peer, screen.ErrOtherKey)
+			}
+			<-time.After(time.Second)
+		}
+		if !lists(f, "192.0.2.1") || len(f.heard) > maxForeign {
+			t.Errorf("of %d peers: %v", len(f.heard), f.list())
+		}
+		if n := log.lines("\n"); n > 10*maxForeignLines || log.lines("192.0.2.1") != 1 {
+			t.Errorf("%d lines in 600 s, %d of them about the real peer", n, log.lines("192.0.2.1"))
+		}
+	})
+}
