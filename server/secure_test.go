@@ -199,6 +199,25 @@ func TestPortsWithTLS(t *testing.T) {
 	wantReason(t, "gRPC over TLS without a token", err, rpc.Unauthenticated)
 }
 
+// Probes and clients with the CA reach a member that waits for others and observes no clock yet.
+func TestCertificateWithoutLeader(t *testing.T) {
+	t.Parallel()
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNode(t, "m1", func(cfg *server.Config) { cfg.Keys, cfg.ClientTLS, cfg.BootstrapExpect = keys, true, 3 }).start()
+	if observed := n.server.Member().State().Observed().Load(); observed != 0 {
+		t.Fatalf("observes %d", observed)
+	}
+	foreign := &tls.Config{RootCAs: x509.NewCertPool()}
+	foreign.RootCAs.AddCert(keys.Authorities()[0].Certificate())
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: foreign}}
+	if status, body := ask(t, client, "GET", "https://"+n.server.HTTPAddr()+"/readyz", ""); status != 503 {
+		t.Errorf("/readyz: %d %s", status, body)
+	}
+}
+
 // Behind a mesh or proxy, clients speak without TLS, and tokens count all the same.
 func TestPortsWithoutClientTLS(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ type ServerTLS struct {
 	Keys      *Keys            // nil if the process has no secret
 	MemberID  string           // node ID; empty for a process that is not a member
 	Hosts     []string         // names and addresses by which clients reach the process
-	Now       func() time.Time // observed clock, which may jump; required with Keys
+	Now       func() time.Time // observed clock, which may jump, 0 before there is a cluster; required with Keys
 	Own       *OwnCertificate  // for clients that send no pin; nil without
 	Protocols []string         // ALPN, in order of preference
 }
@@ -23,7 +23,7 @@ type ServerTLS struct {
 // first one that the member knows, and may prove itself to be a member or an administrator. Another client gets the
 // operator's own certificate, else one of the signing secret for the hosts.
 func (s ServerTLS) Config() *tls.Config {
-	foreign := &hostLeaves{hosts: s.Hosts, now: s.Now}
+	foreign := &hostLeaves{hosts: s.Hosts, observed: s.Now, own: time.Now}
 	self := Peer{}
 	if s.MemberID != "" {
 		self = Peer{Role: RoleMember, ID: s.MemberID}
@@ -57,8 +57,8 @@ func (s ServerTLS) Config() *tls.Config {
 
 // hostLeaves keeps the present certificate for clients that judge hosts and times.
 type hostLeaves struct {
-	hosts []string
-	now   func() time.Time
+	hosts         []string
+	observed, own func() time.Time
 
 	mu     sync.Mutex
 	issuer *Authority       // of leaf, guarded by mu
@@ -75,6 +75,16 @@ func (h *hostLeaves) of(a *Authority) *tls.Certificate {
 		h.issuer, h.leaf = a, a.hostLeaf(h.hosts, now)
 	}
 	return h.leaf
+}
+
+// now returns the observed clock, or the process's own clock if the observed clock is further behind it than a certificate
+// lives: a member that has not joined a cluster yet observes 1970, and probes and clients with a CA reach it too.
+func (h *hostLeaves) now() time.Time {
+	observed, own := h.observed(), h.own()
+	if own.Sub(observed) > hostLeafLife {
+		return own
+	}
+	return observed
 }
 
 // AdminCertificate returns the certificate by which a command line with the secret file is an administrator. It is of

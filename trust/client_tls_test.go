@@ -59,7 +59,7 @@ func TestHostCertificateFollowsClock(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
-	leaves := &hostLeaves{now: func() time.Time { return now }}
+	leaves := &hostLeaves{observed: func() time.Time { return now }, own: func() time.Time { return time.Time{} }}
 	a := k.Authorities()[0]
 	leaf := leaves.of(a)
 	for _, step := range []struct {
@@ -90,6 +90,32 @@ func TestHostCertificateFollowsClock(t *testing.T) {
 	}
 	if other := fixed(2).Authority(); ordinaryVerify(other, leaves.of(other), now) != nil {
 		t.Error("another authority's certificate is not minted")
+	}
+}
+
+// A member that has no leader yet, or has not had one for long, shows a certificate that its own clock calls valid.
+func TestHostCertificateFollowsOwnClockWithoutCluster(t *testing.T) {
+	t.Parallel()
+	a := keysOf(t, fixed(1)).Authorities()[0]
+	own := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
+	observed := time.UnixMilli(0)
+	leaves := &hostLeaves{observed: func() time.Time { return observed }, own: func() time.Time { return own }}
+	for _, step := range []struct {
+		name     string
+		observed time.Time
+		valid    time.Time
+	}{
+		{"before bootstrap", time.UnixMilli(0), own},
+		{"after a year without a leader", own.AddDate(-1, 0, 0), own},
+		{"more than the life behind", own.Add(-hostLeafLife - time.Second), own},
+		{"the life behind", own.Add(-hostLeafLife), own.Add(-hostLeafLife)},
+		{"with a leader", own.Add(-time.Minute), own},
+		{"ahead", own.AddDate(3, 0, 0), own.AddDate(3, 0, 0)},
+	} {
+		observed = step.observed
+		if err := ordinaryVerify(a, leaves.of(a), step.valid); err != nil {
+			t.Errorf("%s: %v", step.name, err)
+		}
 	}
 }
 
