@@ -46,10 +46,18 @@ func accountOf(ctx context.Context) *account {
 	return nil
 }
 
+// connOf returns the connection that a call came on; nil for calls from inside of the process.
+func connOf(ctx context.Context) *apiConn {
+	if a := accountOf(ctx); a != nil {
+		return a.conn
+	}
+	return nil
+}
+
 // speak keeps the place of the connection that a call came on.
 func speak(ctx context.Context) {
-	if a := accountOf(ctx); a != nil {
-		a.conn.speak()
+	if c := connOf(ctx); c != nil {
+		c.speak()
 	}
 }
 

@@ -116,7 +116,7 @@ func (s *Server) authenticate(ctx context.Context) (context.Context, error) {
 // admit returns the context of a call over gRPC with its principal, or why the call is refused: every method is, unless its
 // rule gives the caller the right. A stream has no request yet; each of its messages is judged.
 func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req any) (context.Context, error) {
-	if strings.HasPrefix(method, "/grpc.health.v1.Health/") {
+	if isHealth(method) {
 		return ctx, nil
 	}
 	if s.auth == nil {

@@ -12,10 +12,11 @@ import (
 // cancels would leave their answers behind.
 const maxReadAhead = 256 << 10
 
-// apiListener is the API port, on which the memory of answers is counted for each connection.
+// apiListener is the API port, on which the memory of answers and the watches are counted for each connection.
 type apiListener struct {
 	net.Listener
 	budget *budget
+	all    *watches
 }
 
 // Accept implements net.Listener.
@@ -24,7 +25,7 @@ func (l *apiListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &apiConn{Conn: nc}
+	c := &apiConn{Conn: nc, of: l.all}
 	if placed, ok := nc.(*places.Conn); ok {
 		c.place = placed.Place
 	}
@@ -38,7 +39,9 @@ type apiConn struct {
 	net.Conn
 	account *account
 	place   *places.Place // nil without a limit
-	sent    atomic.Int64  // bytes that the system took
+	of      *watches
+	spoken  atomic.Bool  // by a caller that may be here
+	sent    atomic.Int64 // bytes that the system took
 	writing atomic.Bool
 
 	ahead, seen int64 // bytes read since sent was seen; the reader's
@@ -47,6 +50,8 @@ type apiConn struct {
 	mu      sync.Mutex
 	resumed sync.Cond
 	closed  bool
+
+	watches, strange int // open, and those of them that count as strangers'; guarded by of.mu
 }
 
 // apiAddr is the address of a client, by which a call finds its connection.
@@ -57,6 +62,10 @@ type apiAddr struct {
 
 // speak keeps the connection's place, as a caller has shown that it may be here.
 func (c *apiConn) speak() {
+	if !c.spoken.Load() {
+		c.spoken.Store(true)
+		c.of.known(c)
+	}
 	if c.place != nil {
 		c.place.Spoke()
 	}

@@ -17,7 +17,7 @@ import (
 
 const (
 	maxConcurrentStreams = 1000
-	// maxStreams is the most streams of the process, such as watches of the health.
+	// maxStreams is the most streams of the process, without watches of the health.
 	maxStreams = 50_000
 	// maxHeaderList is the most bytes of a call's headers.
 	maxHeaderList = 16 << 10

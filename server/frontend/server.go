@@ -58,7 +58,8 @@ type Server struct {
 	redis   *redis.Server // nil when it is off
 	gate    gate
 	budget  *budget
-	streams atomic.Int64 // over gRPC, open now
+	streams atomic.Int64 // over gRPC, open now; without watches of the health
+	watches watches
 	metrics *metrics
 	handle  grpc.UnaryServerInterceptor           // serves calls, inside of what all calls have
 	auth    *Auth                                 // nil: an open cluster
@@ -122,7 +123,9 @@ func (s *Server) Open(b Behind) (err error) {
 		return err
 	}
 	s.open(func() error { return s.grpc.Serve(s.inner.listener) })
-	s.open(func() error { return s.grpc.Serve(&apiListener{s.bounded(s.ports.API, protocolGRPC), s.budget}) })
+	s.open(func() error {
+		return s.grpc.Serve(&apiListener{s.bounded(s.ports.API, protocolGRPC), s.budget, &s.watches})
+	})
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{
 			Backend: redisBackend{b.Issuer, b.Process, s}, Logger: s.logger, Authenticate: s.byToken(),

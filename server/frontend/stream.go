@@ -18,11 +18,15 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 			err = s.panicked(info.FullMethod, r)
 		}
 	}()
-	if s.streams.Add(1) > maxStreams {
-		s.streams.Add(-1)
-		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d streams are open at this %s; try again later, or try another member", maxStreams, s.what))
+	begin := s.occupy
+	if isHealth(info.FullMethod) {
+		begin = s.watch
 	}
-	defer s.streams.Add(-1)
+	end, err := begin(ss.Context())
+	if err != nil {
+		return wire.Status(err)
+	}
+	defer end()
 	rule := rpc.RuleOf(info.FullMethod)
 	ctx, err := s.admit(ss.Context(), rule, info.FullMethod, nil)
 	if err != nil {
@@ -40,6 +44,15 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	counted := &countedStream{ServerStream: ss, method: s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
 	defer func() { counted.answered(err) }()
 	return wire.Status(handler(srv, counted))
+}
+
+// occupy takes a place for a stream of a caller.
+func (s *Server) occupy(context.Context) (end func(), err error) {
+	if s.streams.Add(1) > maxStreams {
+		s.streams.Add(-1)
+		return nil, rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d streams are open at this %s; try again later, or try another member", maxStreams, s.what))
+	}
+	return func() { s.streams.Add(-1) }, nil
 }
 
 // judgedStream judges each message of a caller by the rule of the method.

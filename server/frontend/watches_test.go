@@ -1,0 +1,171 @@
+package frontend
+
+import (
+	"context"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// echo answers each message of StreamIds, and GetStatus.
+type echo struct {
+	snowraftv1.UnimplementedIdServiceServer
+	statusOnly
+}
+
+func (echo) StreamIds(stream grpc.BidiStreamingServer[snowraftv1.StreamIdsRequest, snowraftv1.StreamIdsResponse]) error {
+	for {
+		if _, err := stream.Recv(); err != nil {
+			return err
+		}
+		if err := stream.Send(&snowraftv1.StreamIdsResponse{}); err != nil {
+			return err
+		}
+	}
+}
+
+// serveEcho returns a server and a function that makes a connection to it.
+func serveEcho(t *testing.T, auth *Auth) (s *Server, connect func() *grpc.ClientConn) {
+	t.Helper()
+	s = New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Ready: func() error { return nil }})
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		return handler(ctx, req)
+	})
+	grpc_health_v1.RegisterHealthServer(g, newHealthService(s))
+	snowraftv1.RegisterIdServiceServer(g, echo{})
+	snowraftv1.RegisterClusterServiceServer(g, echo{})
+	go func() { _ = g.Serve(&apiListener{l, s.budget, &s.watches}) }()
+	t.Cleanup(g.Stop)
+	return s, func() *grpc.ClientConn {
+		conn, err := grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return conn
+	}
+}
+
+// watch returns once a watch has its first answer, or why it was refused.
+func watch(ctx context.Context, conn *grpc.ClientConn) error {
+	stream, err := grpc_health_v1.NewHealthClient(conn).Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	return err
+}
+
+func withGood(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer good")
+}
+
+// converse returns once a stream of a caller has an answer.
+func converse(ctx context.Context, conn *grpc.ClientConn) error {
+	stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(ctx)
+	if err == nil {
+		err = stream.Send(&snowraftv1.StreamIdsRequest{})
+	}
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	return err
+}
+
+// Strangers' watches have few places, which are none of those that callers have.
+func TestStrangersWatchesTakeNoPlaceOfCallers(t *testing.T) {
+	t.Parallel()
+	s, connect := serveEcho(t, secret())
+	flood, stop := context.WithCancel(t.Context())
+	defer stop()
+	open := 0
+	for range maxStrangeWatches/maxWatchesOf + 2 {
+		conn := connect()
+		for range maxWatchesOf + 1 {
+			if err := watch(flood, conn); err == nil {
+				open++
+			} else if rpc.FromError(err).Reason != rpc.Overloaded {
+				t.Fatal(err)
+			}
+		}
+	}
+	if open != maxStrangeWatches {
+		t.Errorf("strangers have %d watches open", open)
+	}
+	if n := s.streams.Load(); n != 0 {
+		t.Errorf("watches count as %d streams of callers", n)
+	}
+	caller := connect()
+	if err := watch(withGood(flood), caller); err != nil {
+		t.Errorf("a watch with a token: %v", err)
+	}
+	if err := converse(withGood(flood), caller); err != nil {
+		t.Errorf("a stream with a token: %v", err)
+	}
+	stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for range 1000 {
+		if watch(t.Context(), connect()) == nil {
+			return
+		}
+		<-again.C
+	}
+	t.Error("the places of watches that ended are not free")
+}
+
+// Watches that began before the first call are a caller's from then on.
+func TestWatchesBecomeCallers(t *testing.T) {
+	t.Parallel()
+	s, connect := serveEcho(t, secret())
+	conn := connect()
+	strange := func() int {
+		s.watches.mu.Lock()
+		defer s.watches.mu.Unlock()
+		return s.watches.strange
+	}
+	for range 3 {
+		if err := watch(t.Context(), conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := strange(); n != 3 {
+		t.Errorf("%d strangers' watches, expected 3", n)
+	}
+	if _, err := snowraftv1.NewClusterServiceClient(conn).GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if n := strange(); n != 0 {
+		t.Errorf("%d strangers' watches after a call with a token", n)
+	}
+}
+
+// Where no tokens are, nobody is a stranger, and a connection has few watches all the same.
+func TestWatchesOfOpenProcess(t *testing.T) {
+	t.Parallel()
+	s, connect := serveEcho(t, nil)
+	conn := connect()
+	for range maxWatchesOf {
+		if err := watch(t.Context(), conn); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := watch(t.Context(), conn); rpc.FromError(err).Reason != rpc.Overloaded {
+		t.Errorf("one watch more: %v", err)
+	}
+	if s.watches.all != maxWatchesOf || s.watches.strange != 0 {
+		t.Errorf("%d watches, %d of strangers", s.watches.all, s.watches.strange)
+	}
+}
