@@ -55,6 +55,8 @@ func securedRig(t *testing.T) *rig {
 			switch token {
 			case "":
 				return trust.Member("nobody"), nil
+			case "none":
+				return nil, nil
 			case "good":
 				return trust.Admin(), nil
 			}
@@ -109,6 +111,16 @@ func TestTokens(t *testing.T) {
 				t.Errorf("%s %s took nothing", tc.method, tc.path)
 			}
 		}
+	}
+}
+
+// A request for no numbers needs the right to them too.
+func TestTinyidJudgesEmptyBatch(t *testing.T) {
+	t.Parallel()
+	r := securedRig(t)
+	want(t, r.ask("GET", "/tinyid/id/nextId?bizType=a&batchSize=0&token=good", ""), 200, `{"data":[],"code":200,"message":""}`)
+	for _, size := range []string{"0", "-1"} {
+		want(t, r.ask("GET", "/tinyid/id/nextId?bizType=a&token=none&batchSize="+size, ""), 200, `{"data":null,"code":5,"message":"token is error"}`)
 	}
 }
 
