@@ -43,9 +43,9 @@ func (b *besieged) everything(ctx context.Context, t *testing.T, i int, m *membe
 	for name, attack := range map[string]func() error{
 		"overhear": func() error { _, err := attacks.Overhear(ctx, m.gossip); return err },
 		"forged nodes": func() error {
-			return attacks.ForgeNodes(ctx, m.gossip, 1, attacks.Lies{Ahead: time.Hour, Index: 1 << 40, Term: 2})
+			return attacks.ForgeNodes(ctx, m.gossip, 1, time.Hour)
 		},
-		"impersonate": func() error { return attacks.Impersonate(ctx, m.gossip, others, attacks.Lies{Ahead: time.Hour}) },
+		"impersonate": func() error { return attacks.Impersonate(ctx, m.gossip, others, time.Hour) },
 		"raft":        func() error { return attacks.Raft(ctx, m.raft, b.known[i]) },
 		"moved":       func() error { return attacks.MoveByHandshake(ctx, m.raft, b.known[i], others) },
 	} {

@@ -95,6 +95,16 @@ func (b *besieged) staysWell(t *testing.T, d time.Duration) {
 	}
 }
 
+// clocksAgree fails the test if a member takes its clock for one that is off.
+func (b *besieged) clocksAgree(t *testing.T) {
+	t.Helper()
+	for _, m := range b.members {
+		if off := m.status().GetClockOffsetMs(); max(off, -off) > time.Minute.Milliseconds() {
+			t.Errorf("%s takes its clock to be %d ms ahead of the majority's", m.name, off)
+		}
+	}
+}
+
 // made fails the test if an attack could not be made. A member that does not let it in is how it should be.
 func made(t *testing.T, err error) {
 	t.Helper()

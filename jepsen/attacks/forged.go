@@ -8,29 +8,24 @@ import (
 	"log"
 	"net"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 )
 
-// Lies is what a forged node says of its clock and its log.
-type Lies struct {
-	Ahead time.Duration // of the clock
-	Index uint64
-	Term  uint64
-}
-
-// forged is a node that gossips as members do, and has no Raft.
+// forged is a node that gossips as members do, and has no Raft. It answers questions for its clock.
 type forged struct {
-	meta Meta
-	lies Lies
+	meta  Meta
+	ahead time.Duration // of the clock that it tells
+	list  chan *memberlist.Memberlist
 }
 
-// ForgeNodes gossips as so many nodes that have no cluster yet, until ctx ends: they claim that their logs
-// are complete. On their Raft ports they agree to any handshake and swallow what comes.
-func ForgeNodes(ctx context.Context, gossip string, nodes int, lies Lies) error {
+// ForgeNodes gossips as the given number of nodes that have no cluster yet, until ctx ends: they tell clocks that are
+// ahead. On their Raft ports they agree to any handshake and swallow what comes.
+func ForgeNodes(ctx context.Context, gossip string, nodes int, ahead time.Duration) error {
 	for range nodes {
-		if err := forge(ctx, gossip, stranger(), lies); err != nil {
+		if err := forge(ctx, gossip, stranger(), ahead); err != nil {
 			return err
 		}
 	}
@@ -38,17 +33,17 @@ func ForgeNodes(ctx context.Context, gossip string, nodes int, lies Lies) error 
 }
 
 // Impersonate gossips as these members, started once more, until ctx ends.
-func Impersonate(ctx context.Context, gossip string, members []Meta, lies Lies) error {
+func Impersonate(ctx context.Context, gossip string, members []Meta, ahead time.Duration) error {
 	for _, m := range members {
 		m.Starts++
-		if err := forge(ctx, gossip, m, lies); err != nil {
+		if err := forge(ctx, gossip, m, ahead); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func forge(ctx context.Context, gossip string, as Meta, lies Lies) error {
+func forge(ctx context.Context, gossip string, as Meta, ahead time.Duration) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -57,7 +52,7 @@ func forge(ctx context.Context, gossip string, as Meta, lies Lies) error {
 	go agree(listener)
 	as.Raft, as.API = listener.Addr().String(), listener.Addr().String()
 
-	f := &forged{meta: as, lies: lies}
+	f := &forged{meta: as, ahead: ahead, list: make(chan *memberlist.Memberlist, 1)}
 	cfg := memberlist.DefaultLANConfig()
 	cfg.Name, cfg.Label, cfg.LogOutput, cfg.EnableCompression = as.gossipName(), label, io.Discard, false
 	cfg.BindAddr, cfg.BindPort, cfg.AdvertiseAddr = "127.0.0.1", 0, "127.0.0.1"
@@ -67,11 +62,12 @@ func forge(ctx context.Context, gossip string, as Meta, lies Lies) error {
 	}
 	cfg.Transport, cfg.AdvertisePort = transport, transport.GetAutoBindPort()
 	f.meta.Gossip = net.JoinHostPort("127.0.0.1", strconv.Itoa(cfg.AdvertisePort))
-	cfg.Delegate, cfg.Ping, cfg.TCPTimeout = f, f, patience/2
+	cfg.Delegate, cfg.TCPTimeout = f, patience/2
 	list, err := memberlist.Create(cfg)
 	if err != nil {
 		return errors.Join(err, transport.Shutdown())
 	}
+	f.list <- list
 	context.AfterFunc(ctx, func() { _ = list.Shutdown() })
 	if _, err := list.Join([]string{gossip}); err != nil {
 		return errors.Join(ErrShut, err)
@@ -100,17 +96,24 @@ func agree(l net.Listener) {
 // The rest implements memberlist's delegates.
 
 // NodeMeta implements memberlist.Delegate.
-func (f *forged) NodeMeta(int) []byte                                        { return f.meta.encode() }
-func (f *forged) NotifyMsg([]byte)                                           {}
-func (f *forged) GetBroadcasts(int, int) [][]byte                            { return nil }
-func (f *forged) LocalState(bool) []byte                                     { return nil }
-func (f *forged) MergeRemoteState([]byte, bool)                              {}
-func (f *forged) NotifyPingComplete(*memberlist.Node, time.Duration, []byte) {}
+func (f *forged) NodeMeta(int) []byte             { return f.meta.encode() }
+func (f *forged) GetBroadcasts(int, int) [][]byte { return nil }
+func (f *forged) LocalState(bool) []byte          { return nil }
+func (f *forged) MergeRemoteState([]byte, bool)   {}
 
-// AckPayload implements memberlist.PingDelegate: a clock, and how far the log goes.
-func (f *forged) AckPayload() []byte {
-	b := binary.BigEndian.AppendUint64(nil, uint64(time.Now().Add(f.lies.Ahead).UnixMilli()))
-	b = binary.BigEndian.AppendUint64(b, f.lies.Index)
-	b = binary.BigEndian.AppendUint64(b, f.lies.Term)
-	return binary.BigEndian.AppendUint32(b, 0)
+// NotifyMsg implements memberlist.Delegate: it answers a question for the clock.
+func (f *forged) NotifyMsg(question []byte) {
+	const head = 1 + 8 // a kind and a number; the asker's ID follows
+	if len(question) <= head || question[0] != 'q' {
+		return
+	}
+	list := <-f.list
+	f.list <- list
+	answer := append([]byte{'a'}, question[1:head]...)
+	answer = binary.BigEndian.AppendUint64(answer, uint64(time.Now().Add(f.ahead).UnixMilli()))
+	for _, n := range list.Members() {
+		if strings.HasPrefix(n.Name, string(question[head:])+"/") {
+			_ = list.SendToAddress(n.FullAddress(), answer)
+		}
+	}
 }
