@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/trust"
@@ -25,20 +24,15 @@ func (h *Host) watch(ctx context.Context, c *config) {
 		})
 	}
 	if own := c.OwnCertificate; own != nil {
-		judge := func() {
-			if until := own.NotAfter(); h.Now().After(until) {
-				log.Warn("own certificate expired; clients may refuse it", "until", until.UTC().Format(time.RFC3339))
-			} else {
-				log.Info("own certificate loaded", "until", until.UTC().Format(time.RFC3339))
-			}
-		}
-		judge()
+		e := expiry{own, h.Now, log}
+		e.loaded()
+		go e.watch(ctx)
 		h.follow(ctx, own, func(err error) {
 			if err != nil {
 				log.Error("own certificate not reloaded; keeping the last one", "error", err)
 				return
 			}
-			judge()
+			e.loaded()
 		})
 	}
 	if c.audit != nil {

@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// fixedEnd is a certificate that ends at a time.
+type fixedEnd struct{ end time.Time }
+
+func (f *fixedEnd) NotAfter() time.Time { return f.end }
+
+// The log warns of an own certificate from 14 days before its end on, once per day, until another one is loaded.
+func TestOwnCertificateExpiryIsJudgedDaily(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const day = 24 * time.Hour
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var log bytes.Buffer
+		own := &fixedEnd{time.Now().Add(20*day + time.Hour)}
+		e := expiry{own, time.Now, slog.New(slog.NewTextHandler(&log, nil))}
+		e.loaded()
+		go e.watch(ctx)
+		after := func(days int) (expires, expired int) {
+			log.Reset()
+			<-time.After(time.Duration(days) * day)
+			synctest.Wait()
+			return strings.Count(log.String(), "own certificate expires soon"), strings.Count(log.String(), "own certificate expired")
+		}
+		if text := log.String(); !strings.Contains(text, "level=INFO msg=\"own certificate loaded\"") {
+			t.Errorf("at the start: %s", text)
+		}
+		if expires, expired := after(6); expires != 0 || expired != 0 {
+			t.Errorf("more than 14 days before the end: %d and %d warnings", expires, expired)
+		}
+		if expires, expired := after(14); expires != 14 || expired != 0 {
+			t.Errorf("in the 14 days before the end: %d and %d warnings", expires, expired)
+		}
+		if expires, expired := after(3); expires != 0 || expired != 3 {
+			t.Errorf("in three days after the end: %d and %d warnings", expires, expired)
+		}
+		own.end = time.Now().Add(90 * day)
+		e.loaded()
+		if expires, expired := after(30); expires != 0 || expired != 0 {
+			t.Errorf("after a new certificate: %d and %d warnings", expires, expired)
+		}
+		own.end = time.Now().Add(day)
+		log.Reset()
+		e.loaded()
+		if text := log.String(); !strings.Contains(text, "level=WARN msg=\"own certificate expires soon") {
+			t.Errorf("one that ends tomorrow: %s", text)
+		}
+	})
+}
