@@ -69,6 +69,7 @@ func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 	addNetworkFlags(cmd, &c.Config, true)
 	cli.AddTokenFlags(cmd, security, "API token of this gateway, with the scope tokens:verify; prefer the variable, because other users see command lines")
 	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see; without it, clients speak plain TCP")
+	addAuditFlag(cmd, &c.guard)
 	addInsecureFlag(cmd, &c.guard)
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
 		cli.AddSetting(cmd, "Logging", name, v, help)
@@ -106,10 +107,13 @@ func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
 	if cfg.OwnCertificate, err = cfg.certificate(); err != nil {
 		return err
 	}
+	if err := cfg.openAudit(); err != nil {
+		return err
+	}
 	return h.run(ctx, "gateway", &cfg.config, func(ctx context.Context) (started, error) {
 		h.watch(ctx, &cfg.config)
 		g, err := h.openGateway(ctx, gateway.Config{
-			Token: to.Token, CA: to.CA, OwnCertificate: cfg.OwnCertificate,
+			Token: to.Token, CA: to.CA, OwnCertificate: cfg.OwnCertificate, AuditLog: cfg.auditTo(cfg.Logger),
 			Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
 			RedisAddr: cfg.RedisAddr, Logger: cfg.Logger, Version: cfg.Version,
 		})

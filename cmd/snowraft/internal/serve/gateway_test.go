@@ -12,6 +12,7 @@ import (
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/server/gateway"
+	"github.com/snowraft/snowraft/trust"
 )
 
 func TestGatewayUntilSignal(t *testing.T) {
@@ -70,6 +71,27 @@ func TestServersCollectSeldom(t *testing.T) {
 				t.Errorf("%s with %q set: %v, expected %v", line, c.variable, a.percents, c.want)
 			}
 		}
+	}
+}
+
+// The administrative calls of a gateway go to a file, if one is named.
+func TestGatewayAuditsToItsFile(t *testing.T) {
+	t.Parallel()
+	a, g := newTestApp(), newFakeMember()
+	a.openGateway = func(_ context.Context, cfg gateway.Config) (process, error) {
+		cfg.AuditLog.Write(trust.AuditLine{Method: "an.administrative/Call"})
+		g.end(nil)
+		return g, nil
+	}
+	path := filepath.Join(t.TempDir(), "audit.log")
+	if code := a.run(t.Context(), "gateway", "--members", "a:1", "--audit-log", path); code != cli.ExitDone {
+		t.Errorf("exit code %d: %s", code, a.Err.String())
+	}
+	if lines, err := os.ReadFile(path); err != nil || !strings.Contains(string(lines), "an.administrative/Call") {
+		t.Errorf("%s: %v", lines, err)
+	}
+	if code := newTestApp().run(t.Context(), "gateway", "--members", "a:1", "--audit-log", t.TempDir()); code != cli.ExitUsage {
+		t.Errorf("a directory as the file: exit code %d", code)
 	}
 }
 

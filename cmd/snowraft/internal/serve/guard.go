@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"log/slog"
 	"net"
 
 	"github.com/spf13/cobra"
@@ -23,9 +24,10 @@ const (
 
 // guard is the settings that decide who gets into a process.
 type guard struct {
-	secretFile, auditLog string // of members
-	certFile, keyFile    string
-	insecure             bool
+	secretFile        string // of members
+	auditLog          string
+	certFile, keyFile string
+	insecure          bool
 
 	audit *auditFile // nil: the log
 }
@@ -37,8 +39,12 @@ func addGuardFlags(cmd *cobra.Command, c *config) {
 	cli.AddSetting(cmd, security, tlsFlag, cli.SwitchValue(&c.ClientTLS), "speak TLS with clients of a secured member; false leaves that to a proxy or a mesh")
 	cmd.Flags().Lookup(tlsFlag).NoOptDefVal = "true"
 	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see, instead of one by the cluster's CA")
-	cli.AddSetting(cmd, security, auditFlag, cli.FileValue(&c.auditLog), "file that gets a JSON line per administrative call (default: the log)")
+	addAuditFlag(cmd, &c.guard)
 	addInsecureFlag(cmd, &c.guard)
+}
+
+func addAuditFlag(cmd *cobra.Command, g *guard) {
+	cli.AddSetting(cmd, security, auditFlag, cli.FileValue(&g.auditLog), "file that gets a JSON line per administrative call (default: the log)")
 }
 
 func addCertificateFlags(cmd *cobra.Command, g *guard, help string) {
@@ -89,13 +95,27 @@ func (c *config) openGuard() (err error) {
 			return cli.Usagef("%v", err)
 		}
 	}
-	if c.auditLog != "" {
-		if c.audit, err = openAudit(c.auditLog); err != nil {
-			return err
-		}
+	if err = c.openAudit(); err != nil {
+		return err
 	}
 	c.OwnCertificate, err = c.certificate()
 	return err
+}
+
+// openAudit opens the file of the audit log, if there is one.
+func (g *guard) openAudit() (err error) {
+	if g.auditLog != "" {
+		g.audit, err = newAuditFile(g.auditLog)
+	}
+	return err
+}
+
+// auditTo returns the audit log in the file; nil without a file.
+func (g *guard) auditTo(logger *slog.Logger) *trust.AuditLog {
+	if g.audit == nil {
+		return nil
+	}
+	return trust.NewAuditLog(g.audit, logger)
 }
 
 // certificate reads the operator's own certificate, if there is one.

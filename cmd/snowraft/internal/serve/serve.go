@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
-	"github.com/snowraft/snowraft/trust"
 )
 
 // readyPoll is how often a starting member is asked whether it is ready.
@@ -96,9 +95,7 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 			cfg.Logger.Warn("member open to anyone on the network; set --secret-file, or --insecure to allow that")
 		}
 		h.watch(ctx, &cfg)
-		if cfg.audit != nil {
-			cfg.AuditLog = trust.NewAuditLog(cfg.audit, cfg.Logger)
-		}
+		cfg.AuditLog = cfg.auditTo(cfg.Logger)
 		m, err := h.open(ctx, cfg.Config)
 		if err != nil {
 			return started{}, err

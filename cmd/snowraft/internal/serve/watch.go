@@ -59,7 +59,7 @@ type auditFile struct {
 	file *os.File
 }
 
-func openAudit(path string) (*auditFile, error) {
+func newAuditFile(path string) (*auditFile, error) {
 	a := &auditFile{path: path}
 	if _, err := a.Reload(); err != nil {
 		return nil, cli.Usagef("--%s %q: %v; choose a file in a directory that is writable", auditFlag, path, cli.Innermost(err))
