@@ -37,12 +37,13 @@ func (l *apiListener) Accept() (net.Conn, error) {
 // apiConn is a connection to the API. One goroutine reads from it, and one writes to it.
 type apiConn struct {
 	net.Conn
-	account *account
-	place   *places.Place // nil without a limit
-	of      *watches
-	spoken  atomic.Bool  // by a caller that may be here
-	sent    atomic.Int64 // bytes that the system took
-	writing atomic.Bool
+	account  *account
+	place    *places.Place // nil without a limit
+	of       *watches
+	spoken   atomic.Bool  // by a caller that may be here
+	sent     atomic.Int64 // bytes that the system took
+	writing  atomic.Bool
+	silences atomic.Int64 // calls that ended for their silence
 
 	ahead, seen int64 // bytes read since sent was seen; the reader's
 

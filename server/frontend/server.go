@@ -60,6 +60,7 @@ type Server struct {
 	budget  *budget
 	streams atomic.Int64 // over gRPC, open now; without watches of the health
 	watches watches
+	silence silence
 	metrics *metrics
 	handle  grpc.UnaryServerInterceptor           // serves calls, inside of what all calls have
 	auth    *Auth                                 // nil: an open cluster

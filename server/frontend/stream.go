@@ -35,7 +35,11 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if s.auth != nil {
 		ss = &judgedStream{ServerStream: ss, ctx: ctx, server: s, rule: rule}
 	}
-	leased := &leasedStream{ServerStream: ss}
+	silent := silentOf(ctx)
+	if c := connOf(ctx); c != nil && c.spoken.Load() {
+		silent.heard()
+	}
+	leased := &leasedStream{ServerStream: ss, silent: silent}
 	defer leased.end()
 	ss = leased
 	if rule == nil { // watches of the health, reflection
@@ -77,7 +81,8 @@ func (s *judgedStream) RecvMsg(m any) error {
 // leasedStream takes memory for its answers, each of which is sent before the next request is received.
 type leasedStream struct {
 	grpc.ServerStream
-	lease *lease // for the answer to come; nil if it is small
+	lease  *lease  // for the answer to come; nil if it is small
+	silent *silent // until the first message
 }
 
 // end returns the memory for an answer that was not sent.
@@ -91,6 +96,8 @@ func (s *leasedStream) end() {
 func (s *leasedStream) RecvMsg(m any) error {
 	s.end()
 	err := s.ServerStream.RecvMsg(m)
+	s.silent.heard()
+	s.silent = nil
 	if err == nil {
 		s.lease, err = reserve(s.Context(), m)
 	}

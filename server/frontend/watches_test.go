@@ -36,11 +36,17 @@ func (echo) StreamIds(stream grpc.BidiStreamingServer[snowraftv1.StreamIdsReques
 // serveEcho returns a server and a function that makes a connection to it.
 func serveEcho(t *testing.T, auth *Auth) (s *Server, connect func() *grpc.ClientConn) {
 	t.Helper()
-	s = New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Ready: func() error { return nil }})
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serveEchoOn(t, auth, l)
+}
+
+func serveEchoOn(t *testing.T, auth *Auth, l net.Listener, options ...grpc.DialOption) (s *Server, connect func() *grpc.ClientConn) {
+	t.Helper()
+	s = New(Config{What: "member", State: prometheus.NewGauge(prometheus.GaugeOpts{Name: "none"}), Auth: auth, Ready: func() error { return nil }})
+	options = append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		return handler(ctx, req)
 	})
@@ -50,7 +56,7 @@ func serveEcho(t *testing.T, auth *Auth) (s *Server, connect func() *grpc.Client
 	go func() { _ = g.Serve(&apiListener{l, s.budget, &s.watches}) }()
 	t.Cleanup(g.Stop)
 	return s, func() *grpc.ClientConn {
-		conn, err := grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		conn, err := grpc.NewClient("passthrough:///"+l.Addr().String(), options...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,171 @@
+package frontend
+
+import (
+	"context"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// silently begins a call and sends no message. The channel is closed when the server ends it.
+func silently(ctx context.Context, t *testing.T, conn *grpc.ClientConn, method string) <-chan struct{} {
+	t.Helper()
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, method)
+	ended := make(chan struct{})
+	if err != nil { // the server closed the connection
+		close(ended)
+		return ended
+	}
+	go func() {
+		defer close(ended)
+		_ = stream.RecvMsg(&snowraftv1.GetStatusResponse{})
+	}()
+	return ended
+}
+
+// However many calls strangers begin, few of them are open, and callers who begin many at once lose none.
+func TestSilentCallsMakeWay(t *testing.T) {
+	t.Parallel()
+	s, connect := serveEcho(t, secret())
+	flood, stop := context.WithCancel(t.Context())
+	defer stop()
+	var open atomic.Int64
+	least := make(chan struct{})
+	const begun = 2 * maxSilent
+	for range begun / 500 {
+		conn := connect()
+		for range 500 {
+			open.Add(1)
+			ended := silently(flood, t, conn, snowraftv1.IdService_GenerateIds_FullMethodName)
+			go func() {
+				<-ended
+				if open.Add(-1) == maxSilent {
+					close(least)
+				}
+			}()
+		}
+	}
+	select {
+	case <-least:
+	case <-time.After(silenceLimit / 2):
+		t.Fatalf("%d silent calls are open, expected at most %d", open.Load(), maxSilent)
+	}
+
+	client := snowraftv1.NewClusterServiceClient(connect())
+	var wg sync.WaitGroup
+	for range maxConcurrentStreams {
+		wg.Go(func() {
+			if _, err := client.GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+
+	stop()
+	again := time.NewTicker(10 * time.Millisecond)
+	defer again.Stop()
+	for range 500 {
+		s.silence.mu.Lock()
+		left := s.silence.calls.Len()
+		s.silence.mu.Unlock()
+		if left == 0 {
+			return
+		}
+		<-again.C
+	}
+	t.Error("calls that are over count as silent")
+}
+
+// remote is a connection through memory that passes for one over the network.
+type remote struct{ net.Conn }
+
+func (remote) RemoteAddr() net.Addr { return &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 1} }
+
+// remoteListener accepts remote connections.
+type remoteListener struct{ *pipeListener }
+
+func (l remoteListener) Accept() (net.Conn, error) {
+	c, err := l.pipeListener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return remote{c}, nil
+}
+
+// A call whose message does not come ends, unless its caller is known, and so does a connection with many such calls.
+func TestSilentCallsEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+		_, connect := serveEchoOn(t, secret(), remoteListener{pipes}, grpc.WithContextDialer(pipes.dial))
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		const ids = snowraftv1.IdService_StreamIds_FullMethodName
+		stranger, flooding := connect(), connect()
+		calls := []struct {
+			what string
+			over <-chan struct{}
+			ends bool
+		}{
+			{"a stream of IDs", silently(ctx, t, stranger, ids), true},
+			{"a unary call", silently(ctx, t, stranger, snowraftv1.IdService_GenerateIds_FullMethodName), true},
+			{"a watch", silently(ctx, t, stranger, grpc_health_v1.Health_Watch_FullMethodName), true},
+			{"a watch with its message", watching(ctx, t, stranger), false},
+			{"a stream of IDs with a token", silently(withGood(ctx), t, connect(), ids), false},
+			{"a watch beside very many silent calls", watching(ctx, t, flooding), true},
+		}
+		for range maxSilences {
+			silently(ctx, t, flooding, ids)
+		}
+		<-time.After(silenceLimit - time.Second)
+		synctest.Wait()
+		for _, call := range calls {
+			if isOver(call.over) {
+				t.Errorf("%s ended early", call.what)
+			}
+		}
+		<-time.After(2 * time.Second)
+		synctest.Wait()
+		for _, call := range calls {
+			if isOver(call.over) != call.ends {
+				t.Errorf("%s ended: %v", call.what, !call.ends)
+			}
+		}
+	})
+}
+
+// watching begins a watch that has its first answer. The channel is closed when the server ends it.
+func watching(ctx context.Context, t *testing.T, conn *grpc.ClientConn) <-chan struct{} {
+	t.Helper()
+	stream, err := grpc_health_v1.NewHealthClient(conn).Watch(ctx, &grpc_health_v1.HealthCheckRequest{})
+	if err == nil {
+		_, err = stream.Recv()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = stream.Recv()
+	}()
+	return ended
+}
+
+func isOver(ended <-chan struct{}) bool {
+	select {
+	case <-ended:
+		return true
+	default:
+		return false
+	}
+}
