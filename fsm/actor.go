@@ -49,6 +49,19 @@ func (s *State) holdingOf(e entry, l *layout) (by holding, end uint64, refused *
 	}
 }
 
+// askerOf returns whom the answers of requests with an ID belong to: the ID of an API token, 0 without one. Anonymous
+// callers cannot be told apart, so each could fetch what another got.
+func askerOf(a *commandv1.Actor) (owner uint64, refused *Refused) {
+	switch a.GetKind() {
+	case commandv1.ActorKind_ACTOR_KIND_TOKEN:
+		return a.GetToken(), nil
+	case commandv1.ActorKind_ACTOR_KIND_ANONYMOUS:
+		return 0, unauthenticated("a request with an ID needs a caller that has a token; send one, or leave the ID out")
+	default:
+		return 0, nil
+	}
+}
+
 func unauthenticated(format string, args ...any) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_UNAUTHENTICATED, format, args...)
 }

@@ -9,6 +9,9 @@ import (
 const (
 	maxAnswers   = 1 << 18
 	answerMillis = 600_000 // how long an answer is remembered, on the observed clock
+
+	// tokenPart is the part of all answers, as a divisor, that one API token gets, so that it leaves room for others.
+	tokenPart = 8
 )
 
 // answer is the block that a request with an ID got. Never changed.
@@ -19,6 +22,7 @@ type answer struct {
 }
 
 type answerKey struct {
+	owner       uint64 // ID of the API token that asked; 0 if without one. Others neither see nor take its request IDs
 	incarnation uint64 // of the sequence: the answers of a deleted one are out of reach
 	request     string
 }
@@ -28,6 +32,12 @@ type answerKey struct {
 // the clock is there.
 func (a *answer) expired(observed int64) bool {
 	return minus(observed, a.block.AtMillis) > answerMillis
+}
+
+// current reports whether an answer counts against its token's part: it is neither expired nor from a time that the
+// observed clock will not reach for as long, because an operator lowered it since.
+func (a *answer) current(observed int64) bool {
+	return !a.expired(observed) && minus(a.block.AtMillis, observed) <= answerMillis
 }
 
 // answers are the answers of requests with an ID, oldest first, at most maxAnswers
@@ -41,17 +51,20 @@ type answers struct {
 	gone  int
 	place map[answerKey]uint64 // the newest of each key: its place in the queue since the beginning
 	first uint64               // the place of queue[0]
+	own   map[uint64][]uint64  // the places of each token's, in ascending order
 	limit int
 }
 
-func newAnswers() answers { return answers{place: map[answerKey]uint64{}, limit: maxAnswers} }
+func newAnswers() answers {
+	return answers{place: map[answerKey]uint64{}, own: map[uint64][]uint64{}, limit: maxAnswers}
+}
 
 // kept returns the answers that are remembered. It is not changed later.
 func (t *answers) kept() []answer { return t.queue[t.gone:len(t.queue):len(t.queue)] }
 
 // find returns the answer that a request got, if it counts.
-func (t *answers) find(incarnation uint64, request []byte, observed int64) (*answer, bool) {
-	place, ok := t.place[answerKey{incarnation, string(request)}]
+func (t *answers) find(key answerKey, observed int64) (*answer, bool) {
+	place, ok := t.place[key]
 	if !ok {
 		return nil, false
 	}
@@ -59,8 +72,16 @@ func (t *answers) find(incarnation uint64, request []byte, observed int64) (*ans
 	return a, !a.expired(observed)
 }
 
-// room refuses if there is no room for one more.
-func (t *answers) room(observed int64) *Refused {
+// room refuses if there is no room for one more of an owner.
+func (t *answers) room(owner uint64, observed int64) *Refused {
+	if own, part := t.own[owner], t.limit/tokenPart; len(own) >= part && owner != 0 {
+		if a := &t.queue[own[len(own)-part]-t.first]; a.current(observed) {
+			free := a.block.AtMillis + answerMillis + 1
+			return refuse(commandv1.Refusal_REFUSAL_OVERLOADED,
+				"the answers of %d requests with an ID of token %d are remembered, which is the limit for one token: try again in %d ms, or without an ID",
+				part, owner, minus(free, observed)).retryAt(free)
+		}
+	}
 	if len(t.queue)-t.gone < t.limit || t.droppable(observed) {
 		return nil
 	}
@@ -81,6 +102,11 @@ func (t *answers) droppable(observed int64) bool {
 func (t *answers) add(a answer, observed int64) {
 	for t.gone < len(t.queue) && t.droppable(observed) {
 		oldest := t.queue[t.gone].answerKey
+		if own := t.own[oldest.owner]; len(own) > 1 {
+			t.own[oldest.owner] = own[1:]
+		} else {
+			delete(t.own, oldest.owner)
+		}
 		if t.place[oldest] == t.first+uint64(t.gone) {
 			delete(t.place, oldest)
 		}
@@ -94,6 +120,10 @@ func (t *answers) add(a answer, observed int64) {
 
 // append remembers an answer after all others.
 func (t *answers) append(a answer) {
-	t.place[a.answerKey] = t.first + uint64(len(t.queue))
+	place := t.first + uint64(len(t.queue))
+	t.place[a.answerKey] = place
+	if a.owner != 0 {
+		t.own[a.owner] = append(t.own[a.owner], place)
+	}
 	t.queue = append(t.queue, a)
 }

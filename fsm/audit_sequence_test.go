@@ -21,7 +21,7 @@ type auditSequence struct {
 	forced     bool   // ever
 	granted    map[auditNumber]bool
 	last       auditBlock
-	answers    map[string]BlockGrant
+	answers    map[answerKey]BlockGrant
 }
 
 type auditNumber struct {
@@ -54,7 +54,7 @@ func (a *audit) checkSequences(index, term uint64, cmd *commandv1.Command, confi
 	case *commandv1.Command_DeleteSequence:
 		return true, a.sequences[body.DeleteSequence.GetName()].remove(index, body.DeleteSequence, r)
 	case *commandv1.Command_AllocateBlock:
-		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, body.AllocateBlock, observed, cmd.GetClockAtMs(), r)
+		return true, a.sequences[body.AllocateBlock.GetName()].allocate(index, cmd.GetActor().GetToken(), body.AllocateBlock, observed, cmd.GetClockAtMs(), r)
 	case *commandv1.Command_ReturnBlock:
 		return true, a.sequences[body.ReturnBlock.GetName()].giveBack(term, body.ReturnBlock, r)
 	}
@@ -118,7 +118,7 @@ func (q *auditSequence) create(index uint64, c *commandv1.CreateSequence, config
 	if r.Sequence.Period < q.latest() {
 		return violated("period", "created in %d, there are numbers of %d", r.Sequence.Period, q.latest())
 	}
-	q.live, q.answers = true, map[string]BlockGrant{}
+	q.live, q.answers = true, map[answerKey]BlockGrant{}
 	q.adopt(index, r.Sequence)
 	if q.next == nil || *q.next != spec.GetStart() || !proto.Equal(q.spec, spec) {
 		return violated("rules", "%+v does not begin at the start of %v", r.Sequence, spec)
@@ -186,7 +186,7 @@ func (q *auditSequence) left() *big.Int {
 	return bigCapacity(*q.next, q.spec.GetIncrement(), q.spec.GetMin(), q.spec.GetMax())
 }
 
-func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, observed, now int64, r Result) error {
+func (q *auditSequence) allocate(index, owner uint64, c *commandv1.AllocateBlock, observed, now int64, r Result) error {
 	reason, b := reasonOf(r), r.Block
 	if !q.live {
 		if reason != unknownSeq {
@@ -200,7 +200,7 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 		}
 		return nil
 	}
-	if was, ok := q.answers[string(c.GetRequestId())]; ok && observed-was.AtMillis <= answerMillis {
+	if was, ok := q.answers[answerKey{owner, 0, string(c.GetRequestId())}]; ok && observed-was.AtMillis <= answerMillis {
 		was.Repeated, was.Token = true, index
 		// The block may have been short, and the bounds been moved since.
 		if reason == idReused && was.Count < c.GetCount() || reason == 0 && b == was {
@@ -253,7 +253,7 @@ func (q *auditSequence) allocate(index uint64, c *commandv1.AllocateBlock, obser
 		p.next = new(n.Int64())
 	}
 	if id := string(c.GetRequestId()); id != "" {
-		p.answers[id] = b
+		p.answers[answerKey{owner, 0, id}] = b
 	}
 	if len(c.GetReturnKeyHash()) == 0 {
 		p.last = auditBlock{}

@@ -37,8 +37,14 @@ func (s *State) allocateBlock(e entry) Result {
 	if refused := checkAllocate(c); refused != nil {
 		return Result{Err: refused}
 	}
-	if id := c.GetRequestId(); len(id) > 0 {
-		if a, ok := s.answers.find(old.incarnation, id, s.observed); ok {
+	requested, key := len(c.GetRequestId()) > 0, answerKey{}
+	if requested {
+		owner, refused := askerOf(e.cmd.GetActor())
+		if refused != nil {
+			return Result{Err: refused}
+		}
+		key = answerKey{owner, old.incarnation, string(c.GetRequestId())}
+		if a, ok := s.answers.find(key, s.observed); ok {
 			return old.repeat(e.index, c, a.block)
 		}
 	}
@@ -60,9 +66,8 @@ func (s *State) allocateBlock(e entry) Result {
 		return Result{Err: q.exhausted()}
 	}
 	first, _ := q.next()
-	requested := len(c.GetRequestId()) > 0
 	if requested {
-		if refused := s.answers.room(s.observed); refused != nil {
+		if refused := s.answers.room(key.owner, s.observed); refused != nil {
 			return Result{Err: refused}
 		}
 	}
@@ -79,7 +84,7 @@ func (s *State) allocateBlock(e entry) Result {
 		First: first, Count: count, Increment: q.spec.increment, Generation: q.generation, Period: q.period, AtMillis: at,
 	}
 	if requested {
-		s.answers.add(answer{answerKey{q.incarnation, string(c.GetRequestId())}, q.name, grant}, s.observed)
+		s.answers.add(answer{key, q.name, grant}, s.observed)
 	}
 	grant.Token = e.index
 	s.sequences.put(&q)

@@ -29,6 +29,7 @@ func (im image) walkAnswers(visit func(*commandv1.SnapshotRecord)) {
 	for i := range im.answers {
 		a := &im.answers[i]
 		message.Sequence, message.Incarnation, message.RequestId = a.sequence, a.incarnation, []byte(a.request)
+		message.Owner = a.owner
 		message.First, message.Count, message.Increment = a.block.First, a.block.Count, a.block.Increment
 		message.Period, message.IssuedAtMs, message.Generation = a.block.Period, a.block.AtMillis, a.block.Generation
 		visit(record)

@@ -107,7 +107,7 @@ func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {
 	if q, ok := r.state.sequences.live.Get(m.GetSequence()); ok && (q.incarnation < m.GetIncarnation() || q.generation < m.GetGeneration()) {
 		return corrupt("an answer of sequence %q that is newer than it", q.name)
 	}
-	t.append(answer{answerKey{m.GetIncarnation(), string(m.GetRequestId())}, m.GetSequence(), BlockGrant{
+	t.append(answer{answerKey{m.GetOwner(), m.GetIncarnation(), string(m.GetRequestId())}, m.GetSequence(), BlockGrant{
 		First: m.GetFirst(), Count: m.GetCount(), Increment: m.GetIncrement(),
 		Generation: m.GetGeneration(), Period: m.GetPeriod(), AtMillis: m.GetIssuedAtMs(),
 	}})

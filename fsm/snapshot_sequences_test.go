@@ -64,6 +64,7 @@ func TestDigestCoversSequences(t *testing.T) {
 	for name, edit := range map[string]func(*answer){
 		"sequence":    func(a *answer) { a.sequence += "x" },
 		"incarnation": func(a *answer) { a.incarnation++ },
+		"owner":       func(a *answer) { a.owner++ },
 		"request":     func(a *answer) { a.request += "x" },
 		"first":       func(a *answer) { a.block.First++ },
 		"count":       func(a *answer) { a.block.Count++ },

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -79,6 +80,30 @@ func TestTokenService(t *testing.T) {
 	list, err := service.ListTokens(t.Context(), &snowraftv1.ListTokensRequest{})
 	if err != nil || len(list.GetTokens()) != 1 || list.GetTokens()[0].GetName() != "anonymous" {
 		t.Errorf("ListTokens() = %v, %v", list, err)
+	}
+}
+
+// A worker counts against the rate of a token like one number.
+func TestWorkersCountAgainstRates(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	n := s.nodes[0]
+	made, err := snowraftv1.NewTokenServiceClient(s.admin(n)).CreateToken(t.Context(), &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{
+		Name: "app", Scopes: []string{"worker:lease:*"}, Rate: 1, Burst: 3,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, workers := as(t.Context(), made.GetText()), snowraftv1.NewWorkerServiceClient(n.conn)
+	acquire := &snowraftv1.AcquireWorkerRequest{Holder: "h", Nonce: make([]byte, 16), WindowMs: 1000}
+	granted := 0
+	for ; err == nil && granted < 100; granted++ {
+		acquire.ClockAtMs = time.Now().UnixMilli()
+		_, err = workers.AcquireWorker(ctx, acquire)
+	}
+	wantReason(t, "AcquireWorker", err, rpc.RateLimited)
+	if granted < 3 {
+		t.Errorf("refused after %d workers, and the burst is 3", granted)
 	}
 }
 

@@ -82,7 +82,7 @@ var reasons = []Reason{
 		"This process is shutting down.",
 		"Try another member at once. For `Leave`, wait until the process has exited."},
 	{Overloaded, codes.ResourceExhausted, RepeatYes, time.Second, "ERR max number of clients reached",
-		"This member has too many calls, connections or unread answers now, or the cluster remembers 262,144 request IDs.",
+		"This member has too many calls, connections or unread answers now, or the cluster remembers 262,144 request IDs, 32,768 of one API token.",
 		"Try again later, or try another member. Find the clients that keep so many calls open, or do not read their answers. With a request ID: wait as long as the `RetryInfo` says, or send none."},
 	{LimitReached, codes.ResourceExhausted, RepeatNo, 0, redisErr,
 		"The cluster has 1,000 layouts, 1,000,000 sequences, deleted ones included, or 10,000 tokens: no more can be created.",

@@ -24,7 +24,7 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 		return nil, err
 	}
 	rule := rpc.RuleOf(info.FullMethod)
-	if info.FullMethod == snowraftv1.SequenceService_AllocateBlock_FullMethodName && s.Keys != nil && !s.forwarded(ctx) {
+	if takes(info.FullMethod) && s.Keys != nil && !s.forwarded(ctx) {
 		return s.allocate(ctx, rule, req.(proto.Message), handler)
 	}
 	if s.forwarded(ctx) || !rule.AtLeader() {
@@ -37,7 +37,13 @@ func (s *Services) Serve(ctx context.Context, req any, info *grpc.UnaryServerInf
 	return s.atLeader(ctx, info.FullMethod, req.(proto.Message), handler)
 }
 
-// allocate serves a call for a block within the rate of its caller, who pays for what was granted.
+// takes reports whether a method grants numbers or a worker, which count for the rate of its caller.
+func takes(method string) bool {
+	return method == snowraftv1.SequenceService_AllocateBlock_FullMethodName || method == snowraftv1.WorkerService_AcquireWorker_FullMethodName
+}
+
+// allocate serves a call for a block or a worker within the rate of its caller, who pays for what was granted; a worker
+// counts like one number.
 func (s *Services) allocate(ctx context.Context, rule *rpc.Rule, req proto.Message, handler grpc.UnaryHandler) (any, error) {
 	p := trust.PrincipalOf(ctx)
 	if err := p.Spend(1); err != nil {
@@ -48,7 +54,9 @@ func (s *Services) allocate(ctx context.Context, rule *rpc.Rule, req proto.Messa
 		p.Refund(1)
 		return nil, err
 	}
-	p.Charge(max(reply.(*snowraftv1.AllocateBlockResponse).GetBlock().GetCount(), 1) - 1)
+	if block, ok := reply.(*snowraftv1.AllocateBlockResponse); ok {
+		p.Charge(max(block.GetBlock().GetCount(), 1) - 1)
+	}
 	return reply, nil
 }
 

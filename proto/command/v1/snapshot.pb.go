@@ -897,7 +897,9 @@ type SnapshotAnswer struct {
 	// When it was given, by the leader's clock or, if that is later, the observed one; Unix milliseconds.
 	IssuedAtMs int64 `protobuf:"varint,8,opt,name=issued_at_ms,json=issuedAtMs,proto3" json:"issued_at_ms,omitempty"`
 	// The generation that the sequence had then.
-	Generation    uint64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation uint64 `protobuf:"varint,9,opt,name=generation,proto3" json:"generation,omitempty"`
+	// ID of the API token that asked; 0 if without one.
+	Owner         uint64 `protobuf:"varint,10,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -991,6 +993,13 @@ func (x *SnapshotAnswer) GetIssuedAtMs() int64 {
 func (x *SnapshotAnswer) GetGeneration() uint64 {
 	if x != nil {
 		return x.Generation
+	}
+	return 0
+}
+
+func (x *SnapshotAnswer) GetOwner() uint64 {
+	if x != nil {
+		return x.Owner
 	}
 	return 0
 }
@@ -1137,7 +1146,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01\x12\"\n" +
 	"\rlast_key_hash\x18\r \x01(\fR\vlastKeyHashB\x06\n" +
 	"\x04_lowB\a\n" +
-	"\x05_high\"\x91\x02\n" +
+	"\x05_high\"\xa7\x02\n" +
 	"\x0eSnapshotAnswer\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x1d\n" +
@@ -1151,7 +1160,9 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"issuedAtMs\x12\x1e\n" +
 	"\n" +
 	"generation\x18\t \x01(\x04R\n" +
-	"generation\"?\n" +
+	"generation\x12\x14\n" +
+	"\x05owner\x18\n" +
+	" \x01(\x04R\x05owner\"?\n" +
 	"\vSnapshotEnd\x12\x18\n" +
 	"\arecords\x18\x01 \x01(\x04R\arecords\x12\x16\n" +
 	"\x06digest\x18\x02 \x01(\fR\x06digestB9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"

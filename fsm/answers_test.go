@@ -1,0 +1,123 @@
+package fsm
+
+import (
+	"fmt"
+	"testing"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// TestAnswersBelongToTokens: whoever guesses the request ID of another application, or of a member, does not get its
+// numbers, and does not take the ID from it.
+func TestAnswersBelongToTokens(t *testing.T) {
+	l := newSequenceLog(t, plain("s"))
+	billing, shop := l.token("billing"), l.token("shop")
+	generation := l.seq("s").Generation
+	ask := func(id uint64) BlockGrant {
+		cmd := withID(allocate("s", generation, 1, 0), "order-1")
+		if id != 0 {
+			cmd = by(id, l.index, cmd)
+		}
+		return l.must(cmd).Block
+	}
+	for i, id := range []uint64{billing, shop, 0} {
+		if b := ask(id); b.Repeated || b.First != int64(i)+1 {
+			t.Errorf("token %d got %+v, expected a number of its own", id, b)
+		}
+	}
+	l.survives()
+	for i, id := range []uint64{billing, shop, 0} {
+		if b := ask(id); !b.Repeated || b.First != int64(i)+1 {
+			t.Errorf("token %d got %+v, expected %d again", id, b, i+1)
+		}
+	}
+	for i, kind := range []commandv1.ActorKind{commandv1.ActorKind_ACTOR_KIND_ADMIN, commandv1.ActorKind_ACTOR_KIND_OPEN, commandv1.ActorKind_ACTOR_KIND_MEMBER} {
+		if b := l.must(asKind(kind, withID(allocate("s", generation, 1, 0), "order-1"))).Block; !b.Repeated || b.First != 3 {
+			t.Errorf("caller %d without a token got %+v, expected 3 again", i, b)
+		}
+	}
+	l.refused(unauthenticatedReason, by(0, l.index, withID(allocate("s", generation, 1, 0), "order-1")))
+	l.must(by(0, l.index, allocate("s", generation, 1, 0)))
+	// The token that replaces another is another.
+	l.must(deleteToken(shop))
+	if b := ask(l.token("shop")); b.Repeated {
+		t.Errorf("the new token got %+v of the deleted one", b)
+	}
+	l.survives()
+}
+
+// TestTokensLeaveRoomForAnswers: a token that sends new request IDs without end is refused, and others are not.
+func TestTokensLeaveRoomForAnswers(t *testing.T) {
+	l := newSequenceLog(t, plain("s"))
+	l.must(at(epoch, observe(false)))
+	const part = 3
+	survives := func() {
+		l.survives()
+		l.answers.limit = part * tokenPart
+	}
+	survives()
+	greedy, other := l.token("greedy"), l.token("other")
+	generation, requests := l.seq("s").Generation, 0
+	ask := func(id uint64) *commandv1.Command {
+		requests++
+		cmd := withID(allocate("s", generation, 1, 0), fmt.Sprint(requests))
+		if id != 0 {
+			cmd = by(id, l.index, cmd)
+		}
+		return cmd
+	}
+	first := ask(greedy)
+	l.must(first)
+	for i := range int64(part - 1) {
+		l.must(at(epoch+(i+1)*1000, observe(false)))
+		l.must(ask(greedy))
+	}
+	survives()
+	refused := l.refused(overloaded, ask(greedy))
+	if refused.RetryAtMillis != epoch+answerMillis+1 {
+		t.Errorf("retry at %d", refused.RetryAtMillis-epoch)
+	}
+	if !l.must(first).Block.Repeated {
+		t.Error("a token without room does not get its answers again")
+	}
+	l.must(by(greedy, l.index, allocate("s", generation, 1, 0)))
+	for range part {
+		l.must(ask(other))
+	}
+	for range part*tokenPart - 2*part {
+		l.must(ask(0)) // without a token there is no part
+	}
+	l.refused(overloaded, ask(0))
+	l.must(at(refused.RetryAtMillis-1, observe(false)))
+	l.refused(overloaded, ask(greedy))
+	l.must(at(refused.RetryAtMillis, observe(false)))
+	l.must(ask(greedy))
+	survives()
+	l.refused(overloaded, ask(greedy))
+	// The clock was wrong: what it left must not be in the way until it is right.
+	l.must(at(epoch+3*answerMillis, observe(false)))
+	for range part {
+		l.must(at(epoch+3*answerMillis, ask(greedy)))
+	}
+	l.refused(overloaded, ask(greedy))
+	l.must(at(epoch, observe(true)))
+	survives()
+	for range part {
+		l.must(ask(greedy))
+	}
+	survives()
+	l.refused(overloaded, ask(greedy))
+	l.must(at(l.observed+answerMillis, observe(false)))
+	for range 100 {
+		l.must(at(l.observed+answerMillis/part+1, observe(false)))
+		l.must(ask(greedy))
+		if own, kept := len(l.answers.own[greedy]), len(l.answers.kept()); own > kept || kept > part*tokenPart {
+			t.Fatalf("%d answers, %d of them the token's", kept, own)
+		}
+	}
+	l.must(at(l.observed+3*answerMillis, observe(false)))
+	l.must(ask(0))
+	if own, kept := len(l.answers.own), len(l.answers.kept()); own != 0 || kept != 1 {
+		t.Errorf("%d answers, %d tokens with some", kept, own)
+	}
+}
