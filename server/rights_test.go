@@ -2,10 +2,6 @@ package server_test
 
 import (
 	"context"
-	"encoding/json"
-	"net/http"
-	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -96,20 +92,43 @@ func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) e
 	return stream.RecvMsg(rule.Reply())
 }
 
+// callers returns callers without a token, with tokens that are not valid, and with each scope alone: those that take a
+// resource once with each of the resources.
+func (s *secured) callers(resources ...string) []caller {
+	s.t.Helper()
+	conn := s.nodes[0].conn
+	revoked, id := s.token("revoked", "ids:issue:*", "tokens:admin")
+	if _, err := s.nodes[0].server.Member().DeleteToken(s.t.Context(), id, nil); err != nil {
+		s.t.Fatal(err)
+	}
+	expired := s.tokenUntil("expired", 1, "ids:issue:*", "tokens:admin")
+	other, _ := s.token("other", "ids:issue:*", "tokens:admin")
+	all := []caller{
+		{name: "nobody", conn: conn},
+		{name: "malformed", conn: conn, text: "hunter2"},
+		{name: "wrong secret", conn: conn, text: trust.Token{ID: id + 1, Secret: trust.NewTokenSecret()}.Text()},
+		{name: "wrong checksum", conn: conn, text: other[:len(other)-1] + "7a"[:1]},
+		{name: "revoked", conn: conn, text: revoked},
+		{name: "expired", conn: conn, text: expired},
+	}
+	scopes := []string{trust.RightReadMetrics, trust.RightReadCluster, trust.RightAdminCluster, trust.RightAdminTokens, trust.RightVerifyTokens}
+	for _, right := range []string{trust.RightIssueIDs, trust.RightNextNumbers, trust.RightReadSequence, trust.RightAdminSequence, trust.RightLeaseWorker} {
+		for _, name := range resources {
+			scopes = append(scopes, right+":"+name)
+		}
+	}
+	for _, scope := range scopes {
+		text, _ := s.token(scope, scope)
+		all = append(all, caller{name: scope, conn: conn, text: text, known: true, scope: []string{scope}})
+	}
+	return all
+}
+
 // Every method, with every kind of caller: the table is made of the rules.
 func TestEveryMethodJudgesEveryCaller(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 1)
 	n := s.nodes[0]
-	rights := []string{trust.RightReadMetrics, trust.RightReadCluster, trust.RightAdminCluster, trust.RightAdminTokens, trust.RightVerifyTokens}
-	named := []string{trust.RightIssueIDs, trust.RightNextNumbers, trust.RightReadSequence, trust.RightAdminSequence, trust.RightLeaseWorker}
-
-	valid, id := s.token("revoked", "ids:issue:*", "tokens:admin")
-	if _, err := n.server.Member().DeleteToken(t.Context(), id, nil); err != nil {
-		t.Fatal(err)
-	}
-	expired := s.tokenUntil("expired", 1, "ids:issue:*", "tokens:admin")
-	other, _ := s.token("other", "ids:issue:*", "tokens:admin")
 	peer := s.keys.MemberClient("11111111-1111-1111-1111-111111111111", n.server.MemberID())
 	peer.NextProtos = []string{"h2"}
 	memberConn, err := grpc.NewClient("passthrough:///"+n.server.APIAddr(), grpc.WithTransportCredentials(credentials.NewTLS(peer)))
@@ -117,32 +136,13 @@ func TestEveryMethodJudgesEveryCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = memberConn.Close() }()
-	callers := []caller{
-		{name: "nobody", conn: n.conn},
-		{name: "malformed", conn: n.conn, text: "hunter2"},
-		{name: "wrong secret", conn: n.conn, text: trust.Token{ID: id + 1, Secret: trust.NewTokenSecret()}.Text()},
-		{name: "wrong checksum", conn: n.conn, text: other[:len(other)-1] + "7a"[:1]},
-		{name: "revoked", conn: n.conn, text: valid},
-		{name: "expired", conn: n.conn, text: expired},
-		{name: "admin", conn: s.admin(n), all: true, known: true},
-		{name: "member", conn: memberConn, all: true, members: true, known: true},
-	}
-	for _, right := range rights {
-		text, _ := s.token(right, right)
-		callers = append(callers, caller{name: right, conn: n.conn, text: text, known: true, scope: []string{right}})
-	}
-	for _, right := range named {
-		for _, name := range []string{"default", "d*", "*", "other"} {
-			scope := right + ":" + name
-			text, _ := s.token(scope, scope)
-			callers = append(callers, caller{name: scope, conn: n.conn, text: text, known: true, scope: []string{scope}})
-		}
-	}
-
+	callers := append(s.callers("default", "d*", "*", "other"),
+		caller{name: "admin", conn: s.admin(n), all: true, known: true},
+		caller{name: "member", conn: memberConn, all: true, members: true, known: true})
 	calls := 0
 	for rule := range rpc.Rules() {
 		resource := ""
-		if slices.Contains(named, rule.GetRight()) {
+		if trust.TakesResource(rule.GetRight()) {
 			if resource = "*"; rule.GetResource() != "" {
 				resource = "default"
 			}
@@ -219,53 +219,5 @@ func TestHealthIsOpenAndReflectionIsNot(t *testing.T) {
 		if err := stream.RecvMsg(&snowraftv1.GetStatusResponse{}); status.Code(err) != want && (want != codes.OK || status.Code(err) == codes.Unauthenticated) {
 			t.Errorf("reflection with token %v: %v", token != "", err)
 		}
-	}
-}
-
-// Every operation of the HTTP API refuses callers without the right of its method.
-func TestEveryPathJudgesCallers(t *testing.T) {
-	t.Parallel()
-	s := startSecured(t, 1)
-	n := s.nodes[0]
-	var document struct {
-		Paths map[string]map[string]struct {
-			Right string `json:"x-right"`
-		}
-	}
-	if err := json.Unmarshal([]byte(snowraftv1.OpenAPI), &document); err != nil {
-		t.Fatal(err)
-	}
-	text, _ := s.token("scrape", trust.RightReadMetrics)
-	paths := 0
-	for pattern, methods := range document.Paths {
-		path := regexp.MustCompile(`\{[^}]*id\}`).ReplaceAllString(pattern, "1")
-		path = regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(path, "default")
-		for method, operation := range methods {
-			paths++
-			for token, want := range map[string]int{"": http.StatusUnauthorized, "hunter2": http.StatusUnauthorized, text: http.StatusForbidden} {
-				req, err := http.NewRequestWithContext(t.Context(), strings.ToUpper(method), "http://"+n.server.HTTPAddr()+path, strings.NewReader("{}"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if token != "" {
-					req.Header.Set("Authorization", "Bearer "+token)
-				}
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil {
-					t.Fatal(err)
-				}
-				_ = resp.Body.Close()
-				if operation.Right == trust.RightAny && token == text {
-					if resp.StatusCode == http.StatusUnauthorized || resp.StatusCode == http.StatusForbidden {
-						t.Errorf("%s %s with a valid token: %s", method, path, resp.Status)
-					}
-				} else if resp.StatusCode != want {
-					t.Errorf("%s %s: %s, want %d", method, path, resp.Status, want)
-				}
-			}
-		}
-	}
-	if paths < 30 {
-		t.Errorf("%d paths", paths)
 	}
 }

@@ -133,10 +133,17 @@ func startJudging(t *testing.T, ts *tokens) string {
 	return addr
 }
 
-// Every command with no token, a wrong one, and one of each scope.
+// Every command with no token, one that is wrong, expired or revoked, and one of each scope.
 func TestRights(t *testing.T) {
 	t.Parallel()
-	ts := newTokens(scopes...)
+	ts := newTokens(append([]trust.Scope{"expired token", "revoked token"}, scopes...)...)
+	ts.change(func() {
+		for _, id := range []uint64{1, 2} { // both had every right
+			ts.records[id].Scopes = []trust.Scope{"seq:next:*", "seq:read:*", "seq:admin:*", "ids:issue:*", "tokens:admin"}
+		}
+		ts.records[1].ExpiresAtMillis = ts.NowMillis()
+		delete(ts.records, 2)
+	})
 	addr := startJudging(t, ts)
 	const always = "always"
 	for name, tc := range map[string]struct {
@@ -152,13 +159,17 @@ func TestRights(t *testing.T) {
 		"info": {"INFO", trust.RightAny}, "time": {"TIME", trust.RightAny}, "unknown": {"SET a 1", trust.RightAny}, "none": {"FOO", trust.RightAny},
 		"hello": {"HELLO 2", always}, "reset": {"RESET", always}, "quit": {"QUIT", always}, "auth": {"AUTH wrong", always},
 	} {
-		for _, scope := range append([]trust.Scope{"no token", "wrong token"}, scopes...) {
+		for _, scope := range append([]trust.Scope{"no token", "wrong token", "expired token", "revoked token"}, scopes...) {
 			c := dial(t, addr)
 			r := c.reader()
 			switch scope {
 			case "no token":
-			case "wrong token":
-				c.send("AUTH " + ts.texts["cluster:read"] + "x\r\n")
+			case "wrong token", "expired token", "revoked token":
+				text := ts.texts[scope]
+				if scope == "wrong token" {
+					text = ts.texts["cluster:read"] + "x"
+				}
+				c.send("AUTH " + text + "\r\n")
 				if got := r.line(); !strings.HasPrefix(got, "-WRONGPASS ") {
 					t.Errorf("AUTH: got %q", got)
 				}
