@@ -73,6 +73,9 @@ type Config struct {
 }
 
 func (c Config) withDefaults() (Config, error) {
+	if c.Clock == nil {
+		c.Clock = clock.System()
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}

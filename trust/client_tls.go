@@ -14,7 +14,8 @@ type ServerTLS struct {
 	Keys      *Keys            // nil if the process has no secret
 	MemberID  string           // node ID; empty for a process that is not a member
 	Hosts     []string         // names and addresses by which clients reach the process
-	Now       func() time.Time // observed clock, which may jump, 0 before there is a cluster; required with Keys
+	Now       func() time.Time // observed clock, which may jump, 1970 before there is a cluster; required with Keys
+	Machine   func() time.Time // machine's clock, used while Now is far behind; nil: not used
 	Own       *OwnCertificate  // for clients that send no pin; nil without
 	Protocols []string         // ALPN, in order of preference
 }
@@ -23,7 +24,7 @@ type ServerTLS struct {
 // first one that the member knows, and may prove itself to be a member or an administrator. Another client gets the
 // operator's own certificate, else one of the signing secret for the hosts.
 func (s ServerTLS) Config() *tls.Config {
-	foreign := &hostLeaves{hosts: s.Hosts, observed: s.Now, own: time.Now}
+	foreign := &hostLeaves{hosts: s.Hosts, observed: s.Now, machine: s.Machine}
 	self := Peer{}
 	if s.MemberID != "" {
 		self = Peer{Role: RoleMember, ID: s.MemberID}
@@ -57,8 +58,8 @@ func (s ServerTLS) Config() *tls.Config {
 
 // hostLeaves keeps the present certificate for clients that judge hosts and times.
 type hostLeaves struct {
-	hosts         []string
-	observed, own func() time.Time
+	hosts             []string
+	observed, machine func() time.Time
 
 	mu     sync.Mutex
 	issuer *Authority       // of leaf, guarded by mu
@@ -77,12 +78,15 @@ func (h *hostLeaves) of(a *Authority) *tls.Certificate {
 	return h.leaf
 }
 
-// now returns the observed clock, or the process's own clock if the observed clock is further behind it than a certificate
+// now returns the observed clock, or the machine's clock if the observed clock is further behind it than a certificate
 // lives: a member that has not joined a cluster yet observes 1970, and probes and clients with a CA reach it too.
 func (h *hostLeaves) now() time.Time {
-	observed, own := h.observed(), h.own()
-	if own.Sub(observed) > hostLeafLife {
-		return own
+	observed := h.observed()
+	if h.machine == nil {
+		return observed
+	}
+	if machine := h.machine(); machine.Sub(observed) > hostLeafLife {
+		return machine
 	}
 	return observed
 }

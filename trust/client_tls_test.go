@@ -59,7 +59,7 @@ func TestHostCertificateFollowsClock(t *testing.T) {
 	t.Parallel()
 	k := keysOf(t, fixed(1))
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
-	leaves := &hostLeaves{observed: func() time.Time { return now }, own: func() time.Time { return time.Time{} }}
+	leaves := &hostLeaves{observed: func() time.Time { return now }}
 	a := k.Authorities()[0]
 	leaf := leaves.of(a)
 	for _, step := range []struct {
@@ -93,13 +93,13 @@ func TestHostCertificateFollowsClock(t *testing.T) {
 	}
 }
 
-// A member that has no leader yet, or has not had one for long, shows a certificate that its own clock calls valid.
-func TestHostCertificateFollowsOwnClockWithoutCluster(t *testing.T) {
+// A member that has no leader yet, or has not had one for long, shows a certificate that is valid by the machine's clock.
+func TestHostCertificateFollowsMachineWithoutCluster(t *testing.T) {
 	t.Parallel()
 	a := keysOf(t, fixed(1)).Authorities()[0]
 	own := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 	observed := time.UnixMilli(0)
-	leaves := &hostLeaves{observed: func() time.Time { return observed }, own: func() time.Time { return own }}
+	leaves := &hostLeaves{observed: func() time.Time { return observed }, machine: func() time.Time { return own }}
 	for _, step := range []struct {
 		name     string
 		observed time.Time

@@ -26,6 +26,7 @@ type Process interface {
 // The calls that Redis clients make by other means.
 var (
 	existsRule = rpc.RuleOf(snowraftv1.SequenceService_GetSequence_FullMethodName)
+	nextRule   = rpc.RuleOf(snowraftv1.SequenceService_NextNumbers_FullMethodName)
 	createRule = rpc.RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
 )
 
@@ -99,8 +100,11 @@ const (
 	numberBytes = 40
 )
 
-// Next issues count numbers of a sequence.
+// Next issues count numbers of a sequence. A count of 0 only judges the caller.
 func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error) {
+	if count == 0 {
+		return 0, 0, wire.Status(b.server.authorize(ctx, nextRule, &snowraftv1.NextNumbersRequest{Sequence: sequence}))
+	}
 	if err := b.budget.during(ctx, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
 		return 0, 0, err
 	}

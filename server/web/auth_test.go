@@ -55,8 +55,6 @@ func securedRig(t *testing.T) *rig {
 			switch token {
 			case "":
 				return trust.Member("nobody"), nil
-			case "none":
-				return nil, nil
 			case "good":
 				return trust.Admin(), nil
 			}
@@ -120,7 +118,7 @@ func TestTinyidJudgesEmptyBatch(t *testing.T) {
 	r := securedRig(t)
 	want(t, r.ask("GET", "/tinyid/id/nextId?bizType=a&batchSize=0&token=good", ""), 200, `{"data":[],"code":200,"message":""}`)
 	for _, size := range []string{"0", "-1"} {
-		want(t, r.ask("GET", "/tinyid/id/nextId?bizType=a&token=none&batchSize="+size, ""), 200, `{"data":null,"code":5,"message":"token is error"}`)
+		want(t, r.ask("GET", "/tinyid/id/nextId?bizType=a&batchSize="+size, ""), 200, `{"data":null,"code":5,"message":"token is error"}`)
 	}
 }
 

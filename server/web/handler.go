@@ -22,7 +22,7 @@ import (
 // Backend is what the short paths need of a member. Errors are readable with
 // rpc.FromError. Contexts come without a deadline: how long a call may take is up to it.
 type Backend interface {
-	// Next issues count numbers of a sequence: first, first + increment, ...
+	// Next issues count numbers of a sequence: first, first + increment, ... A count of 0 only judges the caller.
 	Next(ctx context.Context, sequence string, count uint64) (first, increment int64, err error)
 	// AppendNext appends the next count numbers as text, in the sequence's format
 	// if it has one, each followed by a newline. What gets too long goes to w on the
