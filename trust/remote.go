@@ -15,9 +15,8 @@ const (
 	refusalLife = time.Second
 	// verdictWait bounds a question to members that no caller's context bounds.
 	verdictWait = 5 * time.Second
-	// maxVerdicts bounds the tokens that are remembered, and maxAsked the questions at once: anyone can present texts.
-	maxVerdicts = 10_000
-	maxAsked    = 256
+	// maxAsked bounds the questions at once about texts of strangers, and those about good ones.
+	maxAsked = 256
 )
 
 // Verifier asks a member about the text of a token, empty for callers without one. The record is nil if the token is not
@@ -27,15 +26,16 @@ type Verifier func(ctx context.Context, text string) (*Record, error)
 // Remote authenticates the callers of a gateway, which has no replica, by asking members. It is safe for concurrent use.
 type Remote struct {
 	ask   Verifier
-	asked chan struct{} // a place for each question
+	asked chan struct{} // a place for each question about a stranger
+	again chan struct{} // a place for each question about a text that was good: strangers cannot delay it
 
 	mu       sync.Mutex
-	verdicts map[[sha256.Size]byte]*verdict // by the hash of the text
+	verdicts verdicts // guarded by mu
 }
 
 // NewRemote returns a Remote.
 func NewRemote(ask Verifier) *Remote {
-	return &Remote{ask: ask, asked: make(chan struct{}, maxAsked), verdicts: make(map[[sha256.Size]byte]*verdict)}
+	return &Remote{ask: ask, asked: make(chan struct{}, maxAsked), again: make(chan struct{}, maxAsked), verdicts: newVerdicts()}
 }
 
 // verdict is what members said of a token, and its principal.
@@ -43,6 +43,8 @@ type verdict struct {
 	Principal
 	remote *Remote
 	text   string
+	key    textHash
+	good   atomic.Bool // in the good half of the memory
 	word   atomic.Pointer[word]
 	asking chan struct{} // holds one while a member is asked
 }
@@ -83,6 +85,11 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 	if _, err := v.renewed(ctx); err != nil {
 		return nil, err
 	}
+	if !v.good.Load() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		v = r.verdicts.keep(v)
+	}
 	return &v.Principal, nil
 }
 
@@ -93,36 +100,17 @@ func (r *Remote) Forwarded(context.Context, string) (*Principal, error) {
 
 // verdict returns the verdict on a text, a new one without a word if there is none.
 func (r *Remote) verdict(text string, kind kind, id uint64) *verdict {
-	key := sha256.Sum256([]byte(text))
+	key := textHash(sha256.Sum256([]byte(text)))
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v, ok := r.verdicts[key]
-	if ok {
+	if v := r.verdicts.find(key); v != nil {
 		return v
 	}
-	if len(r.verdicts) >= maxVerdicts {
-		r.forget()
-	}
-	v = &verdict{remote: r, text: text, asking: make(chan struct{}, 1)}
+	v := &verdict{remote: r, text: text, key: key, asking: make(chan struct{}, 1)}
 	v.kind, v.id, v.source = kind, id, v
 	v.bucket.fill()
-	r.verdicts[key] = v
+	r.verdicts.meet(v)
 	return v
-}
-
-// forget drops verdicts that are out of date, and another one if all are in use. Requires r.mu.
-func (r *Remote) forget() {
-	for key, v := range r.verdicts {
-		if !v.word.Load().fresh() {
-			delete(r.verdicts, key)
-		}
-	}
-	for key := range r.verdicts {
-		if len(r.verdicts) < maxVerdicts {
-			return
-		}
-		delete(r.verdicts, key)
-	}
 }
 
 // present implements records, for principals that connections keep.
@@ -149,9 +137,13 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	if w := v.word.Load(); w.fresh() {
 		return w.judge()
 	}
+	places := v.remote.asked
+	if v.good.Load() {
+		places = v.remote.again
+	}
 	select {
-	case v.remote.asked <- struct{}{}:
-		defer func() { <-v.remote.asked }()
+	case places <- struct{}{}:
+		defer func() { <-places }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -167,7 +159,16 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 		w.state = newState(0, record)
 	}
 	v.word.Store(w)
+	if err == nil && record == nil {
+		v.remote.refuse(v)
+	}
 	return w.judge()
+}
+
+func (r *Remote) refuse(v *verdict) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.verdicts.refuse(v)
 }
 
 // Bearer returns the text of the token that the caller presented to this gateway; empty for callers without one, and

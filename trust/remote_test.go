@@ -100,16 +100,113 @@ func TestRemoteFailsClosed(t *testing.T) {
 	})
 }
 
-// The memory for verdicts has a bound, whatever is presented.
-func TestRemoteForgets(t *testing.T) {
+// The memory for verdicts has a bound, whatever is presented, and strangers displace no token that is good.
+func TestRemoteStrangersDisplaceNoGoodToken(t *testing.T) {
 	t.Parallel()
-	r := NewRemote(func(context.Context, string) (*Record, error) { return nil, nil })
-	for i := range maxVerdicts + 100 {
+	good := Token{ID: 7, Secret: NewTokenSecret()}.Text()
+	var asked atomic.Int64
+	r := NewRemote(func(_ context.Context, text string) (*Record, error) {
+		if text != good {
+			return nil, nil
+		}
+		asked.Add(1)
+		return &Record{ID: 7}, nil
+	})
+	first, err := r.Authenticate(t.Context(), good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2*maxVerdicts + 100 {
 		if _, err := r.Authenticate(t.Context(), Token{ID: uint64(i) + 1}.Text()); err == nil {
 			t.Fatal("a token that no member knows was taken")
 		}
 	}
-	if n := len(r.verdicts); n > maxVerdicts {
-		t.Errorf("%d verdicts", n)
+	if p, err := r.Authenticate(t.Context(), good); err != nil || p != first || asked.Load() != 1 {
+		t.Errorf("the good token is another principal: %v, after %d questions: %v", p != first, asked.Load(), err)
 	}
+	if m := &r.verdicts; len(m.strangers) > maxVerdicts || len(m.arrivals) > maxVerdicts || len(m.good) != 1 {
+		t.Errorf("%d strangers, %d arrivals, %d good", len(m.strangers), len(m.arrivals), len(m.good))
+	}
+}
+
+// However many strangers wait for an answer, a token that was good gets its own when its verdict has to be renewed.
+func TestRemoteStrangersDelayNoGoodToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		good := Token{ID: 7, Secret: NewTokenSecret()}.Text()
+		r := NewRemote(func(ctx context.Context, text string) (*Record, error) {
+			if text == good || text == "" {
+				time.Sleep(time.Millisecond)
+				return &Record{ID: 7, Scopes: []Scope{"ids:issue:default"}}, nil
+			}
+			select {
+			case <-time.After(time.Second): // as a member that waits for a later token
+				return nil, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		})
+		kept, err := r.Authenticate(t.Context(), good)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Authenticate(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(verdictLife)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		for i := range 10 * maxAsked {
+			go func() { _, _ = r.Authenticate(ctx, Token{ID: uint64(i) + 100}.Text()) }()
+		}
+		synctest.Wait()
+		began := time.Now()
+		for _, text := range []string{"", good} {
+			if _, err := r.Authenticate(t.Context(), text); err != nil {
+				t.Error(err)
+			}
+		}
+		if waited := time.Since(began); waited > 10*time.Millisecond {
+			t.Errorf("callers that were known waited for %v", waited)
+		}
+		time.Sleep(verdictLife)
+		began = time.Now()
+		if err := kept.Authorize("ids:issue", "default"); err != nil || time.Since(began) > 10*time.Millisecond {
+			t.Errorf("a connection that keeps its principal waited for %v: %v", time.Since(began), err)
+		}
+		cancel()
+		synctest.Wait()
+	})
+}
+
+// A token that was revoked is a stranger's: its refusal is remembered for a second, and it holds no place of good ones.
+func TestRemoteRevokedTokenIsStranger(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		text := Token{ID: 7, Secret: NewTokenSecret()}.Text()
+		record, asked := &Record{ID: 7}, 0
+		r := NewRemote(func(context.Context, string) (*Record, error) {
+			asked++
+			return record, nil
+		})
+		p, err := r.Authenticate(t.Context(), text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record = nil
+		time.Sleep(verdictLife)
+		for range 10 {
+			if _, err := r.Authenticate(t.Context(), text); err == nil {
+				t.Fatal("a revoked token was taken")
+			}
+		}
+		if asked != 2 || len(r.verdicts.good) != 0 || len(r.verdicts.strangers) != 1 {
+			t.Errorf("%d questions, %d good, %d strangers", asked, len(r.verdicts.good), len(r.verdicts.strangers))
+		}
+		record = &Record{ID: 7} // its expiry was moved
+		time.Sleep(refusalLife)
+		if again, err := r.Authenticate(t.Context(), text); err != nil || again != p || len(r.verdicts.good) != 1 {
+			t.Errorf("taken again as another principal: %v: %v", again != p, err)
+		}
+	})
 }

@@ -1,0 +1,69 @@
+package trust
+
+import (
+	"crypto/sha256"
+	"maps"
+)
+
+// maxVerdicts bounds each half of the memory for verdicts: anyone can present texts.
+const maxVerdicts = 10_000
+
+type textHash [sha256.Size]byte
+
+// verdicts is the memory of a Remote. The texts of strangers only ever displace each other, the oldest first. The
+// methods require the lock of the Remote.
+type verdicts struct {
+	good      map[textHash]*verdict // of texts that members took for valid when they last answered
+	strangers map[textHash]*verdict
+	arrivals  []textHash // of strangers, a ring once it is full
+	oldest    int
+}
+
+func newVerdicts() verdicts {
+	return verdicts{good: make(map[textHash]*verdict), strangers: make(map[textHash]*verdict)}
+}
+
+// find returns the verdict on a text; nil if there is none.
+func (m *verdicts) find(key textHash) *verdict {
+	if v, ok := m.good[key]; ok {
+		return v
+	}
+	return m.strangers[key]
+}
+
+// meet remembers a verdict among those of strangers.
+func (m *verdicts) meet(v *verdict) {
+	if len(m.arrivals) < maxVerdicts {
+		m.arrivals = append(m.arrivals, v.key)
+	} else {
+		delete(m.strangers, m.arrivals[m.oldest])
+		m.arrivals[m.oldest] = v.key
+		m.oldest = (m.oldest + 1) % maxVerdicts
+	}
+	m.strangers[v.key] = v
+}
+
+// keep remembers a verdict as good, and returns the one that counts for its text.
+func (m *verdicts) keep(v *verdict) *verdict {
+	if kept, ok := m.good[v.key]; ok {
+		return kept
+	}
+	if len(m.good) >= maxVerdicts {
+		maps.DeleteFunc(m.good, func(_ textHash, v *verdict) bool { return !v.word.Load().fresh() })
+	}
+	if len(m.good) < maxVerdicts {
+		delete(m.strangers, v.key)
+		m.good[v.key] = v
+		v.good.Store(true)
+	}
+	return v
+}
+
+// refuse moves a verdict that was good to those of strangers.
+func (m *verdicts) refuse(v *verdict) {
+	if m.good[v.key] == v {
+		delete(m.good, v.key)
+		v.good.Store(false)
+		m.meet(v)
+	}
+}
