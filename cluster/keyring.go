@@ -1,10 +1,10 @@
 package cluster
 
 import (
-	"crypto/aes"
 	"crypto/cipher"
 	"sync/atomic"
 
+	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -50,13 +50,9 @@ func (k *keyring) present() ring {
 }
 
 func sealing(secret trust.Secret) cipher.AEAD {
-	block, err := aes.NewCipher(secret.GossipKey())
+	key, err := screen.NewKey(secret.GossipKey())
 	if err != nil {
 		panic(err) // a key has 32 bytes
 	}
-	gcm, err := cipher.NewGCM(block)
-	if err != nil {
-		panic(err) // AES has the block size of GCM
-	}
-	return gcm
+	return key
 }

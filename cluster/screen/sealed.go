@@ -19,11 +19,13 @@ var (
 const (
 	// sealVersion is the form of what follows the head: a nonce and a sealed text, in a stream behind its length.
 	sealVersion = 1
-	nonceSize   = 12
-	tagSize     = 16
 	// frameSize is how much of a stream is sealed at a time, so that no stranger has more than that held for him.
 	frameSize = 16 << 10
 )
+
+// What is sealed is bound to its use, so that a frame opens nowhere else: a datagram to the head, which has the label and
+// the form; a frame of a stream also to its direction, its number, and, in an answer, the nonce of the request. A member
+// with a key neither sends nor takes anything that is not sealed.
 
 // sealedHead begins every sealed datagram and stream. Open members see by it what they hear.
 func sealedHead(label string) []byte { return append(LabelHead(label), kindEncrypted, sealVersion) }

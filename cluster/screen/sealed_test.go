@@ -2,8 +2,9 @@ package screen_test
 
 import (
 	"bytes"
-	"crypto/aes"
 	"crypto/cipher"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"io"
 	"testing"
@@ -13,21 +14,47 @@ import (
 )
 
 func key(b byte) cipher.AEAD {
-	block, err := aes.NewCipher(bytes.Repeat([]byte{b}, 32))
+	k, err := screen.NewKey(bytes.Repeat([]byte{b}, 32))
 	if err != nil {
 		panic(err)
 	}
-	aead, err := cipher.NewGCM(block)
-	if err != nil {
-		panic(err)
+	return k
+}
+
+// TestKeyVectors has the test vectors of C2SP's XAES-256-GCM.
+func TestKeyVectors(t *testing.T) {
+	t.Parallel()
+	nonce, plain := []byte("ABCDEFGHIJKLMNOPQRSTUVWX"), []byte("XAES-256-GCM")
+	for _, c := range []struct {
+		key   byte
+		about string
+		want  string
+	}{
+		{1, "", "ce546ef63c9cc60765923609b33a9a1974e96e52daf2fcf7075e2271"},
+		{3, "c2sp.org/XAES-256-GCM", "986ec1832593df5443a179437fd083bf3fdb41abd740a21f71eb769d"},
+	} {
+		k := key(c.key)
+		sealed := k.Seal(nil, nonce, plain, []byte(c.about))
+		if got := hex.EncodeToString(sealed); got != c.want {
+			t.Errorf("Seal() = %s, want %s", got, c.want)
+		}
+		if got, err := k.Open(nil, nonce, sealed, []byte(c.about)); err != nil || !bytes.Equal(got, plain) {
+			t.Errorf("Open() = %q, %v", got, err)
+		}
+		if k.NonceSize() != len(nonce) || k.Overhead() != len(sealed)-len(plain) {
+			t.Errorf("NonceSize() = %d, Overhead() = %d", k.NonceSize(), k.Overhead())
+		}
 	}
-	return aead
+	if _, err := screen.NewKey(nil); err == nil {
+		t.Error("a key of no bytes was taken")
+	}
 }
 
 func TestSealedDatagrams(t *testing.T) {
 	t.Parallel()
 	plain := labeled(ping())
 	sealed := screen.Seal(key(1), label, plain)
+	stream, _ := sealedStream(key(1), nil, plain)
 	changed := bytes.Clone(sealed)
 	changed[len(changed)-1] ^= 1
 	for name, c := range map[string]struct {
@@ -42,10 +69,11 @@ func TestSealedDatagrams(t *testing.T) {
 		"changed":      {changed, []cipher.AEAD{key(1)}, screen.ErrOtherKey},
 		"no key":       {sealed, nil, screen.ErrSealed},
 		"not sealed":   {plain, []cipher.AEAD{key(1)}, screen.ErrUnsealed},
-		"cut":          {sealed[:30], []cipher.AEAD{key(1)}, screen.ErrRefused},
+		"cut":          {sealed[:50], []cipher.AEAD{key(1)}, screen.ErrRefused},
 		"nothing":      {nil, []cipher.AEAD{key(1)}, screen.ErrRefused},
 		"foreign":      {[]byte("GET / HTTP/1.1"), []cipher.AEAD{key(1)}, screen.ErrRefused},
 		"too large":    {screen.Seal(key(1), label, make([]byte, 2048)), []cipher.AEAD{key(1)}, screen.ErrRefused},
+		"of a stream":  {append(bytes.Clone(stream[:14]), stream[16:]...), []cipher.AEAD{key(1)}, screen.ErrOtherKey},
 		"its own form": {screen.Seal(key(1), "other/1", plain), []cipher.AEAD{key(1)}, screen.ErrRefused},
 	} {
 		got, err := screen.Unseal(c.keys, label, c.raw)
@@ -68,6 +96,13 @@ func sealedStream(k cipher.AEAD, request []byte, parts ...[]byte) (raw, first []
 	return b.Bytes(), s.First()
 }
 
+// asStream is a sealed datagram in the form of a stream.
+func asStream(plain []byte) []byte {
+	sealed := screen.Seal(key(1), label, plain)
+	framed := binary.BigEndian.AppendUint16(bytes.Clone(sealed[:14]), uint16(len(plain)+16))
+	return append(framed, sealed[14:]...)
+}
+
 func TestSealedStreams(t *testing.T) {
 	t.Parallel()
 	long := bytes.Repeat([]byte("snow"), 50_000)
@@ -75,8 +110,8 @@ func TestSealedStreams(t *testing.T) {
 	answer, _ := sealedStream(key(1), first, long)
 	_, another := sealedStream(key(1), nil, long)
 	swapped := bytes.Clone(request)
-	const head, frame = 14, 2 + 12 + 16<<10 + 16 // the first frame has the label only
-	begin := head + 2 + 12 + len(labeled(nil)) + 16
+	const head, nonce, frame = 14, 24, 2 + 24 + 16<<10 + 16 // the first frame has the label only
+	begin := head + 2 + nonce + len(labeled(nil)) + 16
 	copy(swapped[begin:], request[begin+frame:begin+2*frame])
 	for name, c := range map[string]struct {
 		raw     []byte
@@ -90,6 +125,7 @@ func TestSealedStreams(t *testing.T) {
 		"recorded answer":          {answer, []cipher.AEAD{key(1)}, another, screen.ErrOtherKey},
 		"request as answer":        {request, []cipher.AEAD{key(1)}, first, screen.ErrOtherKey},
 		"frame at another's place": {swapped, []cipher.AEAD{key(1)}, nil, screen.ErrOtherKey},
+		"datagram":                 {asStream(labeled(ping())), []cipher.AEAD{key(1)}, nil, screen.ErrOtherKey},
 		"cut":                      {request[:len(request)-1], []cipher.AEAD{key(1)}, nil, io.ErrUnexpectedEOF},
 		"open request":             {labeled(ping()), []cipher.AEAD{key(1)}, nil, screen.ErrUnsealed},
 		"open answer":              {screen.Unsealed(), []cipher.AEAD{key(1)}, first, screen.ErrUnsealed},
@@ -104,8 +140,8 @@ func TestSealedStreams(t *testing.T) {
 		if c.want == nil && !bytes.HasSuffix(got, long) {
 			t.Errorf("%s: %d bytes", name, len(got))
 		}
-		if k, nonce := u.Key(); c.want == nil && (k == nil || c.request == nil && !bytes.Equal(nonce, first)) {
-			t.Errorf("%s: Key() = %v, %x", name, k, nonce)
+		if k, began := u.Key(); c.want == nil && (k == nil || c.request == nil && !bytes.Equal(began, first)) {
+			t.Errorf("%s: Key() = %v, %x", name, k, began)
 		}
 	}
 	if _, err := io.ReadAll(screen.NewUnsealer(bytes.NewReader(nil), []cipher.AEAD{key(1)}, label, nil)); err != nil {
