@@ -12,14 +12,15 @@ import (
 // acknowledgement of a probe is matched by a small number that recurs in every process, so that a recorded one
 // could be played back; and memberlist probes one name a second, most of which are of earlier starts after restarts.
 //
-// The question is its kind, a number of the asker's choice and the asker's ID; the answer is its
-// kind, that number and a wall clock in Unix milliseconds. Both are user messages of memberlist's.
+// The question is its kind, a number of the asker's choice and the asker's ID; the answer is its kind, that number, a wall
+// clock in Unix milliseconds and the ID of the node that answers, so that a question that was carried to another member
+// does not make that member's clock count as that of the one that was asked. Both are user messages of memberlist's.
 const (
 	clockQuestion = 'q'
 	clockAnswer   = 'a'
 
 	questionHead = 1 + 8
-	answerSize   = 1 + 8 + 8
+	answerHead   = 1 + 8 + 8
 )
 
 // clockAsked is a question under way.
@@ -72,19 +73,21 @@ func (g *gossip) NotifyMsg(message []byte) {
 		if known && open {
 			answer := append([]byte{clockAnswer}, message[1:questionHead]...)
 			answer = binary.BigEndian.AppendUint64(answer, uint64(g.watch.Now().Wall)) //nolint:gosec // the bits are what matters
-			g.tell(p.address(), answer)
+			g.tell(p.address(), append(answer, g.self().ID...))
 		}
-	case len(message) == answerSize && message[0] == clockAnswer:
+	case len(message) > answerHead && message[0] == clockAnswer:
 		number := binary.BigEndian.Uint64(message[1:])
 		g.mu.Lock()
 		q, ours := g.asked[number]
-		delete(g.asked, number)
+		if ours = ours && q.id == string(message[answerHead:]); ours {
+			delete(g.asked, number)
+		}
 		g.mu.Unlock()
 		if !ours {
 			return
 		}
 		if member, voter := g.standing(q.id); member {
-			wall := int64(binary.BigEndian.Uint64(message[questionHead:])) //nolint:gosec // likewise
+			wall := int64(binary.BigEndian.Uint64(message[questionHead:answerHead])) //nolint:gosec // likewise
 			g.watch.ObserveMember(q.id, wall, time.Duration(g.watch.Now().Mono-q.at)*time.Millisecond, voter)
 		}
 	}

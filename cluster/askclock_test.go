@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"log/slog"
 	"testing"
 	"time"
@@ -70,10 +71,11 @@ func TestAskClocks(t *testing.T) {
 func TestForeignClockMessages(t *testing.T) {
 	t.Parallel()
 	n := waiting(nodeID(1), 3)
-	answer := append([]byte{clockAnswer}, make([]byte, 16)...)
+	empty := append([]byte{clockAnswer}, make([]byte, 16)...)
+	answer, another := append(bytes.Clone(empty), nodeID(2)...), append(bytes.Clone(empty), nodeID(3)...)
 	for _, message := range [][]byte{
 		nil, {clockQuestion}, {clockAnswer}, append([]byte{clockQuestion}, make([]byte, 8)...),
-		append([]byte{clockQuestion}, "12345678nobody"...), answer, append(answer, 0), []byte("something else"),
+		append([]byte{clockQuestion}, "12345678nobody"...), empty, answer, append(bytes.Clone(answer), 0), []byte("something else"),
 	} {
 		n.gossip.NotifyMsg(message)
 	}
@@ -81,6 +83,12 @@ func TestForeignClockMessages(t *testing.T) {
 		t.Error("a clock was taken that nobody was asked for")
 	}
 	n.gossip.asked = map[uint64]clockAsked{0: {id: nodeID(2)}}
+	for _, message := range [][]byte{empty, another, append(bytes.Clone(answer), 0)} {
+		n.gossip.NotifyMsg(message)
+	}
+	if n.cfg.Watch.Settled() {
+		t.Error("a clock was taken of another node than the one asked")
+	}
 	n.gossip.NotifyMsg(answer)
 	n.gossip.NotifyMsg(answer)
 	if !n.cfg.Watch.Settled() || len(n.gossip.asked) > 0 {
@@ -94,7 +102,7 @@ func TestNonvoterClockIsShownOnly(t *testing.T) {
 		a, b := waiting(nodeID(1), 3), waiting(nodeID(2), 3)
 		a.gossip.standing = func(string) (member, voter bool) { return true, votes }
 		a.gossip.asked = map[uint64]clockAsked{0: {id: b.ID()}}
-		a.gossip.NotifyMsg(append([]byte{clockAnswer}, make([]byte, 16)...))
+		a.gossip.NotifyMsg(append(append([]byte{clockAnswer}, make([]byte, 16)...), b.ID()...))
 		if a.cfg.Watch.Settled() != votes {
 			t.Errorf("Settled() = %t after the answer of a member that votes: %t", !votes, votes)
 		}

@@ -111,6 +111,7 @@ func (f *forged) NotifyMsg(question []byte) {
 	f.list <- list
 	answer := append([]byte{'a'}, question[1:head]...)
 	answer = binary.BigEndian.AppendUint64(answer, uint64(time.Now().Add(f.ahead).UnixMilli()))
+	answer = append(answer, f.meta.ID...)
 	for _, n := range list.Members() {
 		if strings.HasPrefix(n.Name, string(question[head:])+"/") {
 			_ = list.SendToAddress(n.FullAddress(), answer)
