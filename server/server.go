@@ -70,6 +70,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	close(s.opened)
+	if tokens != nil {
+		tokens.clock = &tokenClock{cluster: s.member.State().Observed(), read: s.member.Clock().Now}
+	}
 	router := route.New(s.member, s.peers)
 	issuer := s.Issuer(issue.FromMember(s.member, router))
 	s.api = api.New(api.Config{
@@ -85,7 +88,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, errors.Join(err, s.abandon(ctx))
 	}
 	if tokens != nil {
-		go tokens.follow(s.Done())
+		go tokens.clock.follow(s.Done())
 	}
 	while, done := context.WithCancel(context.Background())
 	go s.warnInitial(while)
