@@ -1,12 +1,19 @@
 package fsm
 
-// The heaps of workers.byAge. They are container/heap, written out so that a change of
-// one worker's high-water costs no interface call; each worker knows its place.
+// The heaps of workers.byAge and workers.ofToken. They are container/heap, written out so that a change of
+// one worker's high-water costs no interface call; each worker knows its places.
 
 // ages is a binary heap of used workers, the one with the lowest high-water on top, by number among equals.
 type ages []int
 
-// agesOf returns the heap that a worker belongs to.
+// The heaps that a worker can be in: places in worker.place.
+const (
+	inLayout = iota // one of workers.byAge
+	inToken         // one of workers.ofToken
+	heaps
+)
+
+// agesOf returns the heap of the layout that a worker belongs to.
 func (w *workers) agesOf(number int) *ages {
 	if uint64(number) < w.common {
 		return &w.byAge[0]
@@ -14,49 +21,77 @@ func (w *workers) agesOf(number int) *ages {
 	return &w.byAge[1]
 }
 
-func (w *workers) pushAge(number int) {
-	h := w.agesOf(number)
-	*h = append(*h, number)
-	w.used[number].place = len(*h) - 1
-	w.raiseAge(*h, len(*h)-1)
-}
-
 // fixAge restores the order after a worker changed.
 func (w *workers) fixAge(number int) {
-	h, place := *w.agesOf(number), w.used[number].place
-	if !w.sinkAge(h, place) {
-		w.raiseAge(h, place)
+	w.fix(inLayout, *w.agesOf(number), w.used[number].place[inLayout])
+	if owner := w.used[number].owner; owner != 0 {
+		w.fix(inToken, w.ofToken[owner], w.used[number].place[inToken])
+	}
+}
+
+// own puts a worker into the heap of its owner.
+func (w *workers) own(number int) {
+	if owner := w.used[number].owner; owner != 0 {
+		h := w.ofToken[owner]
+		w.push(inToken, &h, number)
+		w.ofToken[owner] = h
+	}
+}
+
+// disown takes a worker out of the heap of its owner.
+func (w *workers) disown(number int) {
+	owner := w.used[number].owner
+	if owner == 0 {
+		return
+	}
+	h, place := w.ofToken[owner], w.used[number].place[inToken]
+	last := len(h) - 1
+	w.swapAge(inToken, h, place, last)
+	if h = h[:last]; last == 0 {
+		delete(w.ofToken, owner)
+		return
+	}
+	w.ofToken[owner] = h
+	if place < last {
+		w.fix(inToken, h, place)
 	}
 }
 
 // buildAge makes the heaps of all used workers.
 func (w *workers) buildAge() {
 	w.byAge = [2]ages{make(ages, 0, min(w.common, uint64(len(w.used))))}
+	w.ofToken = map[uint64]ages{}
 	for number := range w.used {
-		h := w.agesOf(number)
-		w.used[number].place = len(*h)
-		*h = append(*h, number)
-	}
-	for _, h := range w.byAge {
-		for place := len(h)/2 - 1; place >= 0; place-- {
-			w.sinkAge(h, place)
-		}
+		w.push(inLayout, w.agesOf(number), number)
+		w.own(number)
 	}
 }
 
-func (w *workers) raiseAge(h ages, place int) {
+func (w *workers) push(in int, h *ages, number int) {
+	*h = append(*h, number)
+	w.used[number].place[in] = len(*h) - 1
+	w.raiseAge(in, *h, len(*h)-1)
+}
+
+func (w *workers) fix(in int, h ages, place int) {
+	if !w.sinkAge(in, h, place) {
+		w.raiseAge(in, h, place)
+	}
+}
+
+func (w *workers) raiseAge(in int, h ages, place int) {
 	for place > 0 {
 		parent := (place - 1) / 2
 		if !w.older(h[place], h[parent]) {
 			return
 		}
-		w.swapAge(h, place, parent)
+		w.swapAge(in, h, place, parent)
 		place = parent
 	}
 }
 
 // sinkAge moves the worker at a place down and reports whether it moved.
-func (w *workers) sinkAge(h ages, place int) bool {
+func (w *workers) sinkAge(in int, h ages, place int) bool {
 	start := place
 	for {
 		child := 2*place + 1
@@ -69,7 +104,7 @@ func (w *workers) sinkAge(h ages, place int) bool {
 		if !w.older(h[child], h[place]) {
 			break
 		}
-		w.swapAge(h, place, child)
+		w.swapAge(in, h, place, child)
 		place = child
 	}
 	return place > start
@@ -83,8 +118,8 @@ func (w *workers) older(m, n int) bool {
 	return m < n
 }
 
-func (w *workers) swapAge(h ages, a, b int) {
+func (w *workers) swapAge(in int, h ages, a, b int) {
 	h[a], h[b] = h[b], h[a]
-	w.used[h[a]].place = a
-	w.used[h[b]].place = b
+	w.used[h[a]].place[in] = a
+	w.used[h[b]].place[in] = b
 }

@@ -56,9 +56,11 @@ func (l *auditLayout) expect(now int64, by auditHolder, c *commandv1.AcquireWork
 		best, ok = l.best(by, min(l.layout.TickAt(now+config.GetWaitThresholdMs()), horizon-1))
 	}
 	if !ok {
-		soonest := l.workers[0].high
+		soonest := ticks
 		for _, k := range l.workers[:by.most] {
-			soonest = min(soonest, k.high)
+			if l.may(by, k) {
+				soonest = min(soonest, k.high)
+			}
 		}
 		if soonest == ticks {
 			return 0, 0, 0, commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, 0
@@ -68,6 +70,17 @@ func (l *auditLayout) expect(now int64, by auditHolder, c *commandv1.AcquireWork
 	from = max(tick, l.workers[best].high)
 	until = min(l.covering(max(now, l.layout.MillisAt(from))+min(c.GetWindowMs(), config.GetMaxWindowMs())), horizon)
 	return uint64(best), from, until, 0, 0
+}
+
+// may reports whether a holder may get a worker, when it is free: a token with half of the workers gets no others.
+func (l *auditLayout) may(by auditHolder, k auditWorker) bool {
+	own := 0
+	for _, o := range l.workers {
+		if o.used && o.owner == by.owner {
+			own++
+		}
+	}
+	return by.owner == 0 || k.used && k.owner == by.owner || own < (by.most+1)/2
 }
 
 // best is the candidate to grant to a holder.
@@ -93,6 +106,7 @@ func (l *auditLayout) best(by auditHolder, limit int64) (best int, ok bool) {
 	best = -1
 	for i, k := range l.workers[:by.most] {
 		switch {
+		case !l.may(by, k):
 		case !k.used:
 			return i, true
 		case k.high <= limit && (best < 0 || k.high < l.workers[best].high):

@@ -33,7 +33,7 @@ func TestApplicationsLeaveWorkersForMembers(t *testing.T) {
 	for bits, left := range map[uint8]int{1: 0, 2: 1, 3: 2, 6: 16, 8: 16} {
 		t.Run(fmt.Sprint(1<<bits, " workers"), func(t *testing.T) {
 			l := newLog(t, withWorkers(bits))
-			id := l.token("app", "worker:lease:*")
+			id, other := l.token("app", "worker:lease:*"), l.token("other", "worker:lease:*")
 			size := 1 << bits
 			var last Grant
 			for i := range size - left {
@@ -45,7 +45,7 @@ func TestApplicationsLeaveWorkersForMembers(t *testing.T) {
 					t.Fatalf("acquisition %d got worker %d", i, last.Worker)
 				}
 			}
-			for _, cmd := range []*commandv1.Command{by(id, l.index, acquire("more", 10_000)), asKind(commandv1.ActorKind_ACTOR_KIND_ADMIN, acquire("more", 10_000))} {
+			for _, cmd := range []*commandv1.Command{by(other, l.index, acquire("more", 10_000)), asKind(commandv1.ActorKind_ACTOR_KIND_ADMIN, acquire("more", 10_000))} {
 				refused := l.refused(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED, at(epoch, cmd))
 				if refused.RetryAtMillis != epoch+10_000 || strings.Contains(refused.Detail, "but the") != (left > 0) {
 					t.Errorf("%+v", refused)

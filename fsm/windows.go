@@ -45,7 +45,7 @@ func (s *State) acquireWorker(e entry) Result {
 		number, ok = l.workers.pick(by, end, min(soon, horizon-1)) // below horizon, so that the window is not empty
 	}
 	if !ok {
-		return Result{Err: l.exhausted(e.now, end)}
+		return Result{Err: l.exhausted(e.now, by.owner, end)}
 	}
 	from := max(l.workers.highWater(number), nowTick)
 	until := min(l.endAfter(max(e.now, l.layout.MillisAt(from)), min(c.GetWindowMs(), longest)), horizon)
@@ -184,18 +184,19 @@ func (l *layout) full() *Refused {
 		"layout %q: all %d ticks are used; use another layout", l.name, l.ticks)
 }
 
-// exhausted refuses because no worker below the number end is free.
-func (l *layout) exhausted(now int64, end uint64) *Refused {
-	soonest := l.workers.soonest(end)
+// exhausted refuses because no worker below the number end is free, or none of an owner's that has its part.
+func (l *layout) exhausted(now int64, owner, end uint64) *Refused {
+	soonest := l.workers.soonest(owner, end)
 	if soonest >= l.ticks {
 		return l.full()
 	}
 	free := l.layout.MillisAt(soonest)
-	refused := refuse(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED,
-		"layout %q: all %d workers%s are held; try again in %d ms, when the first may be free",
-		l.name, end, l.besides(end), minus(free, now))
-	refused.RetryAtMillis = free
-	return refused
+	held := fmt.Sprintf("all %d workers%s are held", end, l.besides(end))
+	if l.workers.full(owner) {
+		held = fmt.Sprintf("token %d holds %d workers, which is the limit for one token", owner, l.workers.part())
+	}
+	return refuse(commandv1.Refusal_REFUSAL_WORKERS_EXHAUSTED, "layout %q: %s; try again in %d ms, when the first may be free",
+		l.name, held, minus(free, now)).retryAt(free)
 }
 
 // besides says what the workers below the number end are, if not all.

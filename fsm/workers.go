@@ -11,7 +11,7 @@ type worker struct {
 	released  bool   // the holder released it: its token is good for nothing any more
 	extension extension
 
-	place        int // in its heap of workers.byAge
+	place        [heaps]int
 	newer, older int // the neighbours among the workers that the same holder had last; none at the ends
 }
 
@@ -43,6 +43,9 @@ type workers struct {
 	// byAge are heaps of all used workers: the common ones, and the members'.
 	byAge [2]ages
 
+	// ofToken are heaps of the workers that each API token was granted and nobody else since, at most [workers.part].
+	ofToken map[uint64]ages
+
 	// held has for each holder the workers that it was granted and nobody else since,
 	// linked by worker.older in descending order of their tokens. Without the order a
 	// restored replica could not tell which worker is next once the newest went to
@@ -64,8 +67,15 @@ func (k *worker) holding() holding { return holding{k.owner, k.holder} }
 const membersOnly = 16
 
 func newWorkers(size uint64) workers {
-	return workers{size: size, common: size - min(membersOnly, size/4), held: map[holding]span{}}
+	return workers{size: size, common: size - min(membersOnly, size/4), ofToken: map[uint64]ages{}, held: map[holding]span{}}
 }
+
+// part is how many workers one API token gets: half of those that not only members get, so that an application that
+// takes all it can leaves some for others.
+func (w *workers) part() int { return int((w.common + 1) / 2) }
+
+// full reports whether an owner had as many workers last as one token gets, and so gets no others.
+func (w *workers) full(owner uint64) bool { return owner != 0 && len(w.ofToken[owner]) >= w.part() }
 
 // span is the ends of a list of workers: those with the newest and the oldest token.
 type span struct{ newest, oldest int }
@@ -89,6 +99,10 @@ func (w *workers) pick(by holding, end uint64, limit int64) (number int, ok bool
 				return n, true
 			}
 		}
+	}
+	if w.full(by.owner) {
+		n := w.ofToken[by.owner][0]
+		return n, w.used[n].highWater <= limit
 	}
 	if uint64(len(w.used)) < end {
 		return len(w.used), true
@@ -117,8 +131,12 @@ func (w *workers) highWater(number int) int64 {
 	return w.used[number].highWater
 }
 
-// soonest returns the lowest high-water below the number end: the tick from which on such a worker is free.
-func (w *workers) soonest(end uint64) int64 {
+// soonest returns the lowest high-water of the workers that pick chooses from for an owner: the tick from which on one
+// is free.
+func (w *workers) soonest(owner, end uint64) int64 {
+	if w.full(owner) {
+		return w.used[w.ofToken[owner][0]].highWater
+	}
 	if uint64(len(w.used)) < end {
 		return 0
 	}
@@ -130,13 +148,15 @@ func (w *workers) soonest(end uint64) int64 {
 func (w *workers) grant(number int, by holding, nonceHash [hashBytes]byte, token uint64, from, until int64) {
 	if number == len(w.used) {
 		w.used = append(w.used, worker{newer: none, older: none})
-		w.pushAge(number)
+		w.push(inLayout, w.agesOf(number), number)
 	} else {
 		w.forget(number)
+		w.disown(number)
 	}
 	k := &w.used[number]
 	k.owner, k.holder, k.nonceHash, k.token, k.from, k.released, k.extension = by.owner, by.holder, nonceHash, token, from, false, extension{}
 	w.remember(number)
+	w.own(number)
 	w.setHighWater(number, until)
 }
 
