@@ -178,6 +178,21 @@ func TestWrongTransportIsNamed(t *testing.T) {
 	}
 }
 
+// After a rotation of the secret, a client with the old pin or CA says what to do.
+func TestOldPinIsExplained(t *testing.T) {
+	t.Parallel()
+	s, old := startSecured(t), trust.NewSecret().Authority()
+	for name, option := range map[string]Option{
+		"the CA":  WithCA(old.PEM()),
+		"the pin": WithToken(trust.Token{ID: 7, Secret: trust.NewTokenSecret(), Pin: old.Pin()}.Text()),
+	} {
+		_, err := s.of.client(s.of.addrs(), option, WithOneShot()).NextID(within(t, patience))
+		if _, ok := errors.AsType[*trust.StrangerError](err); !ok || !strings.Contains(err.Error(), "if the secret was replaced, use its new pin, CA or secret file") {
+			t.Errorf("with %s of another secret: %v", name, err)
+		}
+	}
+}
+
 func TestAccessOptionsThatContradict(t *testing.T) {
 	t.Parallel()
 	text := trust.Token{ID: 7, Secret: trust.NewTokenSecret()}.Text()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"slices"
@@ -18,6 +19,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // connectLimit is the longest that a member may take to accept a connection.
@@ -92,6 +94,9 @@ func innermost(err error) error {
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
 		return rpc.ErrNoTLS
+	}
+	if _, ok := errors.AsType[*trust.StrangerError](err); ok {
+		return fmt.Errorf("%w; if the secret was replaced, use its new pin, CA or secret file (see \"snowraft secret list\")", err)
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		err = op.Err
