@@ -149,6 +149,15 @@ func (n *Node) termIfOpen() (term uint64, ok bool) {
 // CommitIndex and AppliedIndex are how far the log is committed and applied here.
 func (n *Node) CommitIndex() uint64 { return n.raft.CommitIndex() }
 
+// LastIndex is how far the log reaches here, whether committed or not.
+func (n *Node) LastIndex() uint64 { return n.raft.LastIndex() }
+
+// InTouch reports whether this node follows a leader that it has just heard from.
+func (n *Node) InTouch() bool {
+	_, leader := n.raft.LeaderWithID()
+	return leader != "" && time.Since(n.raft.LastContact()) < n.cfg.Timing.Heartbeat
+}
+
 // AppliedIndex is how far the log is applied here.
 func (n *Node) AppliedIndex() uint64 { return n.raft.AppliedIndex() }
 

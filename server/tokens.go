@@ -7,6 +7,13 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
+const (
+	// tokenLag is how far the observed clock may be from the clock of a member that is up to date, and tokenRoom how many
+	// commands may be on their way to it.
+	tokenLag  = 10_000 // ms
+	tokenRoom = 100_000
+)
+
 // tokenTable is the tokens of this member's replica. It implements trust.Table.
 type tokenTable struct {
 	server *Server
@@ -28,6 +35,17 @@ func (t *tokenTable) Token(id uint64) (*trust.Record, bool) {
 // Anonymous implements trust.Table.
 func (t *tokenTable) Anonymous() *trust.Record {
 	return tokenRecord(t.server.member.State().Anonymous())
+}
+
+// NeverIssued implements trust.Table. A leader knows exactly. A member that has just heard from one and has applied a recent
+// command leaves some room, since others may be on their way.
+func (t *tokenTable) NeverIssued(index uint64) bool {
+	m := t.server.member
+	if m.Node().IsLeader() {
+		return index > m.Node().LastIndex()
+	}
+	late := m.Clock().Now().Wall - m.State().Observed().Load()
+	return max(late, -late) < tokenLag && index > m.Node().LastIndex()+tokenRoom && m.Node().InTouch()
 }
 
 // AwaitApplied implements trust.Table.

@@ -3,6 +3,7 @@ package trust
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,6 +26,8 @@ type Table interface {
 	Token(id uint64) (*Record, bool)
 	// Anonymous returns the record of callers without a token.
 	Anonymous() *Record
+	// NeverIssued reports whether the process knows that no command has had an index in the log yet.
+	NeverIssued(index uint64) bool
 	// AwaitApplied returns nil once the replica has applied the log up to an index.
 	AwaitApplied(ctx context.Context, index uint64) error
 	// NowMillis is the observed clock plus the monotonic time since, in Unix ms.
@@ -115,7 +118,7 @@ func NewAuthorizer(table Table) *Authorizer {
 }
 
 // Authenticate returns the principal of a token, given its text; of an empty text, the anonymous one. The error is a
-// [*Denied], or that of ctx.
+// [*Denied], [ErrBehind], or that of ctx.
 func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal, error) {
 	if text == "" {
 		return a.anonymous, nil
@@ -207,19 +210,29 @@ func (a *Authorizer) intern(record *Record) *known {
 	return found.(*known)
 }
 
-// await returns the record of a token, nil if there is none. A replica that may be behind has a moment to catch up.
+// ErrBehind is the error of a token that a replica cannot judge, because it may have yet to learn of it.
+var ErrBehind = errors.New("this member is behind the others, and may not know the token yet; try again, or try another member")
+
+// await returns the record of a token, nil if there is none. A replica that may be behind has a moment to catch up; what it
+// cannot know by then, it does not judge.
 func (a *Authorizer) await(ctx context.Context, id uint64) (*Record, error) {
 	if record, ok := a.table.Token(id); ok {
 		return record, nil
 	}
+	if a.table.NeverIssued(id) {
+		return nil, nil
+	}
 	defer a.waiting.Add(-1)
 	if a.waiting.Add(1) > maxWaiting {
-		return nil, nil
+		return nil, ErrBehind
 	}
 	wait, cancel := context.WithTimeout(ctx, replicaWait)
 	defer cancel()
-	if a.table.AwaitApplied(wait, id) != nil && ctx.Err() != nil {
-		return nil, ctx.Err()
+	if a.table.AwaitApplied(wait, id) != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, ErrBehind
 	}
 	record, _ := a.table.Token(id)
 	return record, nil

@@ -20,6 +20,7 @@ type table struct {
 	records   map[uint64]*Record
 	anonymous *Record
 	applied   uint64
+	never     atomic.Uint64 // the least index that was never issued; 0: unknown
 	grew      chan struct{}
 }
 
@@ -45,6 +46,11 @@ func (t *table) Anonymous() *Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.anonymous
+}
+
+func (t *table) NeverIssued(index uint64) bool {
+	never := t.never.Load()
+	return never != 0 && index >= never
 }
 
 func (t *table) AwaitApplied(ctx context.Context, index uint64) error {
@@ -239,9 +245,24 @@ func TestTokenWaitsForTheReplica(t *testing.T) {
 			t.Errorf("Authenticate() = %v, want the token to be awaited", err)
 		}
 		later, _ := newToken(18)
-		began := time.Now()
-		if _, err := a.Authenticate(t.Context(), later.Text()); !unauthenticated(err) || time.Since(began) != replicaWait {
-			t.Errorf("Authenticate() = %v after %v", err, time.Since(began))
+		for name, authenticate := range map[string]func() (*Principal, error){
+			"Authenticate": func() (*Principal, error) { return a.Authenticate(t.Context(), later.Text()) },
+			"Forwarded":    func() (*Principal, error) { return a.Forwarded(t.Context(), "18") },
+		} {
+			began := time.Now()
+			if _, err := authenticate(); !errors.Is(err, ErrBehind) || time.Since(began) != replicaWait {
+				t.Errorf("%s of what the replica has not reached = %v after %v", name, err, time.Since(began))
+			}
+			tab.never.Store(18)
+			began = time.Now()
+			if _, err := authenticate(); !unauthenticated(err) || time.Since(began) != 0 {
+				t.Errorf("%s of what was never issued = %v after %v", name, err, time.Since(began))
+			}
+			tab.never.Store(0)
+		}
+		tab.put(&Record{ID: 19})
+		if _, err := a.Authenticate(t.Context(), later.Text()); !unauthenticated(err) {
+			t.Errorf("Authenticate() of what is no token = %v", err)
 		}
 	})
 }
@@ -255,7 +276,7 @@ func TestCallsThatAwaitTokensAreBounded(t *testing.T) {
 			go func() {
 				began := time.Now()
 				later, _ := newToken(18)
-				if _, err := a.Authenticate(t.Context(), later.Text()); !unauthenticated(err) {
+				if _, err := a.Authenticate(t.Context(), later.Text()); !errors.Is(err, ErrBehind) {
 					t.Errorf("Authenticate() = %v", err)
 				}
 				if time.Since(began) == 0 {

@@ -35,6 +35,7 @@ type noTable struct{}
 func (noTable) TokenRevision() uint64                      { return 0 }
 func (noTable) Token(uint64) (*trust.Record, bool)         { return nil, false }
 func (noTable) Anonymous() *trust.Record                   { return &trust.Record{} }
+func (noTable) NeverIssued(uint64) bool                    { return false }
 func (noTable) AwaitApplied(context.Context, uint64) error { return nil }
 func (noTable) NowMillis() int64                           { return 1 }
 

@@ -58,6 +58,7 @@ func (ts *tokens) Anonymous() *trust.Record {
 	return r
 }
 
+func (*tokens) NeverIssued(uint64) bool                    { return false }
 func (*tokens) AwaitApplied(context.Context, uint64) error { return nil }
 func (*tokens) NowMillis() int64                           { return 1 }
 

@@ -93,6 +93,8 @@ func classify(err error) *rpc.Error {
 		return rpc.NewError(rpc.Unauthenticated, "")
 	case errors.As(err, &denied):
 		return rpc.NewError(rpc.PermissionDenied, "")
+	case errors.Is(err, trust.ErrBehind):
+		return rpc.NewError(rpc.NoLeader, "")
 	case errors.As(err, &limited):
 		e := rpc.NewError(rpc.RateLimited, "")
 		e.RetryAfter = max(limited.RetryAfter, time.Millisecond)
