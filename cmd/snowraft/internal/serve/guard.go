@@ -35,7 +35,7 @@ type guard struct {
 const security = "Security" // group of the flags
 
 func addGuardFlags(cmd *cobra.Command, c *config) {
-	cli.AddSetting(cmd, security, secretFlag, cli.FileValue(&c.secretFile), "file with the cluster's secret, the same on all members (see \"snowraft secret create\"); without it, anyone who reaches a port can do anything")
+	cli.AddSetting(cmd, security, secretFlag, cli.FileValue(&c.secretFile), "file with the cluster's secret, the same on all members (see \"snowraft secret create\"); without the file, every process that reaches a port can do everything")
 	cli.AddSetting(cmd, security, tlsFlag, cli.SwitchValue(&c.ClientTLS), "speak TLS with clients of a secured member; false leaves that to a proxy or a mesh")
 	cmd.Flags().Lookup(tlsFlag).NoOptDefVal = "true"
 	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see, instead of one by the cluster's CA")
@@ -53,7 +53,7 @@ func addCertificateFlags(cmd *cobra.Command, g *guard, help string) {
 }
 
 func addInsecureFlag(cmd *cobra.Command, g *guard) {
-	cli.AddSetting(cmd, security, insecureFlag, cli.SwitchValue(&g.insecure), "let anyone in who reaches a port, on other addresses than loopback too")
+	cli.AddSetting(cmd, security, insecureFlag, cli.SwitchValue(&g.insecure), "serve every process that reaches a port, even on other addresses than loopback")
 	cmd.Flags().Lookup(insecureFlag).NoOptDefVal = "true"
 }
 
@@ -147,7 +147,7 @@ func isLoopback(address string) bool {
 	return host == "localhost" || net.ParseIP(host).IsLoopback()
 }
 
-// admit refuses to start a new member that anyone on the network could command. A member that has run before only
+// admit refuses to start a new member that every process on the network could command. A member that has run before only
 // gets a warning, so that an upgrade does not stop it.
 func (c *config) admit() (warning bool, err error) {
 	flag, address := exposed(&c.Config)
@@ -158,5 +158,5 @@ func (c *config) admit() (warning bool, err error) {
 	if err != nil || used {
 		return used, err
 	}
-	return false, cli.Usagef("--%s %q: anyone on the network could command this member; set --%s, or --%s to allow that", flag, address, secretFlag, insecureFlag)
+	return false, cli.Usagef("--%s %q: every process on the network could command this member; set --%s, or --%s to allow that", flag, address, secretFlag, insecureFlag)
 }

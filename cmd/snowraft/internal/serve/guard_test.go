@@ -41,7 +41,7 @@ func TestServeRefusesToBeOpenToTheNetwork(t *testing.T) {
 		"--advertise-host 10.0.0.1":    {false, cli.ExitUsage, "set --secret-file, or --insecure", "member started"},
 		"--api-addr :1 --insecure":     {false, cli.ExitDone, "", "open to anyone"},
 		"--api-addr :1 --secret-file ": {false, cli.ExitDone, "member secured", "open to anyone"},
-		"--advertise-host 10.0.0.2":    {true, cli.ExitDone, "member open to anyone on the network", ""},
+		"--advertise-host 10.0.0.2":    {true, cli.ExitDone, "member open to every process on the network", ""},
 	} {
 		dir := t.TempDir()
 		if want.used {

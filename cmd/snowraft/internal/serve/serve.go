@@ -92,7 +92,7 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 	}
 	return h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
 		if warn {
-			cfg.Logger.Warn("member open to anyone on the network; set --secret-file, or --insecure to allow that")
+			cfg.Logger.Warn("member open to every process on the network; set --secret-file, or --insecure to allow that")
 		}
 		h.watch(ctx, &cfg)
 		cfg.AuditLog = cfg.auditTo(cfg.Logger)
