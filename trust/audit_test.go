@@ -62,3 +62,17 @@ func TestAuditLineGoesToTheLogIfTheFileFails(t *testing.T) {
 		}
 	}
 }
+
+// Programs that read the audit log rely on these names.
+func TestAuditLineHasItsFields(t *testing.T) {
+	t.Parallel()
+	raw := json.RawMessage(`{}`)
+	line, err := json.Marshal(AuditLine{
+		Actor: "admin", Address: "a", Method: "m", Resource: "r", Before: raw, After: raw, Index: 1, Outcome: AuditDone, Reason: "w", Suppressed: 2,
+	})
+	want := `{"time":"0001-01-01T00:00:00Z","actor":"admin","address":"a","method":"m","resource":"r","before":{},"after":{},` +
+		`"index":1,"outcome":"done","reason":"w","suppressed":2}`
+	if err != nil || string(line) != want {
+		t.Errorf("a line is %s, %v, want %s", line, err, want)
+	}
+}
