@@ -27,7 +27,7 @@ const (
 	maxForeign = 32
 	// foreignKept is for how long a problem is listed after it was heard last.
 	foreignKept = time.Minute
-	// foreignLogged is how long after a line in the log the next one about the same host and problem follows.
+	// foreignLogged is the least time between a line in the log and the next one about the same host and problem follows.
 	foreignLogged = 10 * time.Minute
 	// maxForeignLines bounds the lines in the log per foreignWindow about streams, and those about datagrams.
 	maxForeignLines = 10

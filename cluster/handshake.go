@@ -57,7 +57,7 @@ const (
 	handshakeError refusal = "error"
 )
 
-// greet runs the dialer's side and returns what the acceptor said of itself.
+// greet runs the dialer's side and returns the acceptor's claims.
 func greet(conn io.ReadWriter, h hello) (meta, error) {
 	if err := writeFrame(conn, h); err != nil {
 		return meta{}, fmt.Errorf("handshake: %w", err)

@@ -32,11 +32,11 @@ type meta struct {
 }
 
 const (
-	// maxMeta is what memberlist has room for.
+	// maxMeta is memberlist's limit.
 	maxMeta = 512
 	// roomForMeta is what a node's metadata grows by after its start: with a cluster and a quorum, and with more secrets.
 	roomForMeta = 120
-	// maxKeys is how many secrets a file holds.
+	// maxKeys is the most secrets that a file holds.
 	maxKeys = 4
 )
 

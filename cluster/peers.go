@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// maxHints is how many claimed addresses of a node are remembered.
+// maxHints is the number of claimed addresses that are remembered of a node.
 const maxHints = 4
 
 // peerInfo is the last report about a node. It stays after the node went away.
@@ -34,7 +34,7 @@ func hinted(hints []string, address string) []string {
 	return append(others, address)
 }
 
-// learn takes what somebody says of a node, in gossip or in a handshake.
+// learn takes a claim about a node, from gossip or a handshake.
 func (g *gossip) learn(m meta, alive bool) {
 	if m.ID == g.self().ID {
 		return

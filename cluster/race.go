@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// headStart is how long an address has to itself before the next one is tried too.
+// headStart is the time after which the next address is tried too.
 const headStart = 250 * time.Millisecond
 
 // race tries addresses in their order, the next one when those before have failed or have had their head start, and

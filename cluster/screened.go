@@ -54,7 +54,7 @@ func newScreened(inner memberlist.NodeAwareTransport, keys *keyring, misheard fu
 	return s
 }
 
-// maxIndirect is how many indirect pings are taken per second: a member asks three others when a probe fails.
+// maxIndirect is the rate of indirect pings that are taken, per second: a member asks three others when a probe fails.
 const maxIndirect = 100
 
 var errTooMany = errors.New("too many indirect pings")

@@ -11,7 +11,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// maxTokens is how many API tokens a cluster can have.
+// maxTokens is the most API tokens that a cluster can have.
 const maxTokens = 10_000
 
 // AnonymousToken is the name that records show for callers without a token; no token has it.
@@ -24,11 +24,11 @@ type TokenRecord struct {
 	Generation uint64 // the log index of the last change; 0 for anonymous callers until one
 	Name       string
 	Hash       [hashBytes]byte // of the token's secret
-	// Scopes are what the token allows. The state machine does not read them.
+	// Scopes are the rights of the token. The state machine does not read them.
 	Scopes          []string
 	CreatedMillis   int64 // Unix ms on the proposer's clock
 	ExpiresAtMillis int64 // Unix ms on the observed clock; 0 for never
-	// Rate is how many IDs and numbers each member issues per second, and Burst how many at once; both 0 for no limit.
+	// Rate is the IDs and numbers that each member issues per second, and Burst those at once; both 0 for no limit.
 	Rate, Burst uint64
 
 	narrowed uint64 // the log index of the last change that took a scope away; the ID if none did

@@ -53,7 +53,7 @@ type workers struct {
 	held map[holding]span
 }
 
-// holding is who a worker belongs to. Applications with different tokens do not share workers, whatever names they
+// holding is the owner of a worker. Applications with different tokens do not share workers, whatever names they
 // give themselves, nor does one share those of a member.
 type holding struct {
 	owner  uint64

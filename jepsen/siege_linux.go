@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	// siegePhase is how long calm and hostile traffic last in turns.
+	// siegePhase is the length of a turn of calm or hostile traffic.
 	siegePhase = 10 * time.Second
 	// siegeClients are the clients of each member, one call after the other.
 	siegeClients = 4
@@ -117,7 +117,7 @@ func (s *siege) play(ctx context.Context, w *workload.World) error {
 		if err != nil {
 			return err
 		}
-		defer conn.Close() //nolint:errcheck // nothing is under way
+		defer conn.Close() //nolint:errcheck // no call is open
 		conns[m] = conn
 	}
 	calling, stop := context.WithCancel(ctx)

@@ -60,7 +60,7 @@ type Config struct {
 	Keys *trust.Keys
 	// ClientTLS makes a secured member speak TLS with its clients too.
 	ClientTLS bool
-	// OwnCertificate is what clients without a pin see; nil: a certificate by the cluster's CA.
+	// OwnCertificate is for clients without a pin; nil: a certificate by the cluster's CA.
 	OwnCertificate *trust.OwnCertificate
 	// AuditLog gets the administrative calls; nil: the log if the cluster is secured, else nothing.
 	AuditLog *trust.AuditLog

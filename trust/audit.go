@@ -36,7 +36,7 @@ type AuditLine struct {
 	Index    uint64          `json:"index,omitempty"` // of the command in the Raft log
 	Outcome  string          `json:"outcome"`
 	Reason   string          `json:"reason,omitempty"`
-	// Suppressed is how many refusals before have no line.
+	// Suppressed is the number of refusals before it that have no line.
 	Suppressed uint64 `json:"suppressed,omitempty"`
 }
 

@@ -60,7 +60,7 @@ type known struct {
 	Principal
 	table Table
 	state atomic.Pointer[state]
-	// text is what was verified last, without its pin; nil if nothing was.
+	// text was verified last, without its pin; nil for none.
 	text atomic.Pointer[string]
 }
 

@@ -71,7 +71,7 @@ func newKeySet(secrets []Secret, old *keySet) *keySet {
 	return set
 }
 
-// Reload reads the file again and reports whether the secrets changed. The secret that signs goes on to sign while
+// Reload reads the file again and reports whether the secrets changed. The secret that signs continues to sign while
 // the file has it, else the first one does. Connections whose secret is gone are closed. After an error, the keys
 // are what they were.
 func (k *Keys) Reload() (changed bool, err error) {

@@ -38,7 +38,7 @@ func NewRemote(ask Verifier) *Remote {
 	return &Remote{ask: ask, asked: make(chan struct{}, maxAsked), again: make(chan struct{}, maxAsked), verdicts: newVerdicts()}
 }
 
-// verdict is what members said of a token, and its principal.
+// verdict is the members' answer about a token, and its principal.
 type verdict struct {
 	Principal
 	remote *Remote

@@ -19,7 +19,7 @@ var (
 const (
 	// sealVersion is the form of what follows the head: a nonce and a sealed text, in a stream behind its length.
 	sealVersion = 1
-	// frameSize is how much of a stream is sealed at a time, so that no stranger has more than that held for him.
+	// frameSize is the most of a stream that is sealed at a time: no more is held for a stranger.
 	frameSize = 16 << 10
 )
 

@@ -27,7 +27,7 @@ func (m *Member) AllocateBlockOnce(ctx context.Context, name string, count uint6
 	return m.allocateRelaxed(ctx, name, count, blockOf{requestID: requestID})
 }
 
-// blockOf is what a block belongs to: a process that may return it, or a request that may be repeated; neither for
+// blockOf is the owner of a block: a process that may return it, or a request that may be repeated; neither for
 // a block that is just granted.
 type blockOf struct {
 	keyHash   []byte

@@ -8,7 +8,7 @@ import "slices"
 // call has one principal.
 type Key struct {
 	Sequence  string
-	Principal any // comparable; nil where callers are not told apart
+	Principal any // comparable; nil where all callers are alike
 }
 
 // Lines are callers that wait for numbers, in a line for each key. One goroutine at a time

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/go-msgpack/v2/codec"
 )
 
-// label is what members' gossip begins with.
+// label is the beginning of members' gossip.
 const label = "snowraft/1"
 
 func labeled(said []byte) []byte {

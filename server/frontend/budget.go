@@ -18,7 +18,7 @@ const (
 	maxAnswersOfOne = maxAnswers / 2
 	// freeBytes is the size up to which an answer does not count.
 	freeBytes = 64 << 10
-	// budgetWait is how long a call waits for memory for its answer. After it, connections whose clients
+	// budgetWait is the time that a call waits for memory for its answer. After it, connections whose clients
 	// took less than freeBytes meanwhile are closed.
 	budgetWait = 5 * time.Second
 )

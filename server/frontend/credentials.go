@@ -16,7 +16,7 @@ import (
 // recordHandshake is the first byte of a TLS connection. HTTP/2 without TLS begins with a letter.
 const recordHandshake = 0x16
 
-// connection is what gRPC knows of a connection.
+// connection is gRPC's knowledge of a connection.
 type connection struct {
 	credentials.CommonAuthInfo
 	// inner: through memory, from this process's HTTP port.

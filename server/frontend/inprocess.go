@@ -22,7 +22,7 @@ const (
 	// placeWait is how long one more waits for a place among them: an ordinary call
 	// gets it in milliseconds.
 	placeWait = time.Second
-	// jsonFactor is how much more memory an answer takes as JSON.
+	// jsonFactor is the memory of an answer as JSON, as a multiple of that of the message.
 	jsonFactor = 2
 )
 

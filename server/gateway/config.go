@@ -28,7 +28,7 @@ type Config struct {
 	Token string
 	// CA is PEM to verify members by; nil: the pin in the token.
 	CA []byte
-	// OwnCertificate is what clients see; nil: clients speak plain TCP.
+	// OwnCertificate is for clients; nil: clients speak plain TCP.
 	OwnCertificate *trust.OwnCertificate
 	// AuditLog gets the administrative calls; nil: the log if there is a token, else nothing.
 	AuditLog *trust.AuditLog

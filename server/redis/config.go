@@ -25,7 +25,7 @@ type Config struct {
 	// MaxClients is how many connections there may be; 0 is 10,000. One too many
 	// is told so, and closed.
 	MaxClients int
-	// MaxClientsFrom is how many there may be from one address; 0 is half of all.
+	// MaxClientsFrom is the most clients from one address; 0 is half of all.
 	MaxClientsFrom int
 }
 
