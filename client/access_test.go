@@ -187,7 +187,7 @@ func TestOldPinIsExplained(t *testing.T) {
 		"the pin": WithToken(trust.Token{ID: 7, Secret: trust.NewTokenSecret(), Pin: old.Pin()}.Text()),
 	} {
 		_, err := s.of.client(s.of.addrs(), option, WithOneShot()).NextID(within(t, patience))
-		if _, ok := errors.AsType[*trust.StrangerError](err); !ok || !strings.Contains(err.Error(), "if the secret was replaced, use its new pin, CA or secret file") {
+		if !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "another cluster secret") || !strings.Contains(err.Error(), "if the secret was replaced, use its new pin, CA or secret file") {
 			t.Errorf("with %s of another secret: %v", name, err)
 		}
 	}
