@@ -1,0 +1,171 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// errRevoked marks the refusals that a caller with a revoked token expects.
+var errRevoked = errors.New("refused")
+
+// Within a second after a token was deleted, a connected follower issues nothing more for it from its memory, over any
+// protocol, also on connections that were authenticated before.
+func TestRevocationStopsIssuing(t *testing.T) {
+	t.Parallel()
+	secret := trust.NewSecret()
+	members := newCluster(t, 3)
+	redisAddr := make(map[*member]string)
+	for _, m := range members {
+		redisAddr[m] = m.listenRedis()
+		m.secured(secret).start()
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	lead := leader(t, members)
+	follower := others(members, lead)[0]
+	token := lead.firstToken("app", "ids:issue:default")
+	callers := map[string]func() error{
+		"a gRPC stream": streamCaller(t, follower, token),
+		"HTTP":          httpCaller(t, follower, token),
+		"Redis":         redisCaller(t, redisAddr[follower], token),
+	}
+	for what, call := range callers {
+		if err := call(); err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	ended := make(map[string]time.Time) // of the last call that was answered
+	for what, call := range callers {
+		wg.Go(func() {
+			answered := 0
+			for last := time.Now(); ; answered++ {
+				began := time.Now()
+				err := call()
+				if err == nil && began.Sub(last) < patience {
+					last = time.Now()
+					continue
+				}
+				if !errors.Is(err, errRevoked) || answered < 10 {
+					t.Errorf("%s, after %d answers: %v", what, answered, err)
+				}
+				mu.Lock()
+				ended[what] = last
+				mu.Unlock()
+				return
+			}
+		})
+	}
+	pass(t, time.Second)
+	if _, stderr, code := command(t, at(lead), "token", "delete", "app", "--secret-file", *lead.secret.Load()); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	deleted := time.Now()
+	wg.Wait()
+	for what, last := range ended {
+		late := last.Sub(deleted)
+		if late > time.Second {
+			t.Errorf("%s: the follower issued for %v after the token was deleted", what, late)
+		}
+		t.Logf("%s: the last ID came %v after the command returned", what, late.Round(time.Microsecond))
+	}
+}
+
+// clientTLS verifies members by the pin of a token.
+func clientTLS(t *testing.T, token string) *tls.Config {
+	t.Helper()
+	config, err := trust.ClientTLS{Token: token}.Config()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return config
+}
+
+// streamCaller opens a stream of IDs.
+func streamCaller(t *testing.T, m *member, token string) func() error {
+	t.Helper()
+	conn, err := grpc.NewClient("passthrough:///"+m.api, grpc.WithTransportCredentials(credentials.NewTLS(clientTLS(t, token))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
+	stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() error {
+		_ = stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}}) // its error is told by Recv
+		_, err := stream.Recv()
+		if status.Code(err) == codes.Unauthenticated {
+			return fmt.Errorf("%w: %w", errRevoked, err)
+		}
+		return err
+	}
+}
+
+// httpCaller keeps a connection.
+func httpCaller(t *testing.T, m *member, token string) func() error {
+	t.Helper()
+	transport := &http.Transport{TLSClientConfig: clientTLS(t, token)}
+	t.Cleanup(transport.CloseIdleConnections)
+	return func() error {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+m.http+"/v1/ids:generate", strings.NewReader("{}"))
+		if err != nil {
+			return err
+		}
+		req.Header.Set("Authorization", "Bearer "+token)
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(resp.Body)
+		_ = resp.Body.Close()
+		switch {
+		case resp.StatusCode == http.StatusUnauthorized:
+			return fmt.Errorf("%w: %s", errRevoked, text)
+		case resp.StatusCode != http.StatusOK:
+			return fmt.Errorf("%s: %s", resp.Status, text)
+		}
+		return err
+	}
+}
+
+// redisCaller authenticates one connection and keeps it.
+func redisCaller(t *testing.T, address, token string) func() error {
+	t.Helper()
+	c := redis.NewClient(&redis.Options{Addr: address, Password: token, TLSConfig: clientTLS(t, token), PoolSize: 1, MaxRetries: -1})
+	conn := c.Conn()
+	t.Cleanup(func() { _, _ = conn.Close(), c.Close() })
+	return func() error {
+		ctx, cancel := context.WithTimeout(t.Context(), callTimeout)
+		defer cancel()
+		err := conn.Do(ctx, "SNOWRAFT.ID").Err()
+		if err != nil && strings.HasPrefix(err.Error(), "NOAUTH ") {
+			return fmt.Errorf("%w: %w", errRevoked, err)
+		}
+		return err
+	}
+}
