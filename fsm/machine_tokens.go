@@ -13,3 +13,6 @@ func (m *Machine) Token(id uint64) (*TokenRecord, bool) {
 
 // Anonymous returns what callers without a token may do. It takes no lock.
 func (m *Machine) Anonymous() *TokenRecord { return m.tokens.Load().anonymous }
+
+// TokenCount returns how many tokens there are, without the anonymous one. It takes no lock.
+func (m *Machine) TokenCount() int { return len(m.tokens.Load().byID) }

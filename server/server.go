@@ -89,6 +89,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	if tokens != nil {
 		go tokens.clock.follow(s.Done())
+		go tokens.review(s.Done())
 	}
 	while, done := context.WithCancel(context.Background())
 	go s.warnInitial(while)

@@ -2,6 +2,9 @@ package server
 
 import (
 	"context"
+	"log/slog"
+	"slices"
+	"time"
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/trust"
@@ -55,6 +58,25 @@ func (t *tokenTable) AwaitApplied(ctx context.Context, index uint64) error {
 
 // NowMillis implements trust.Table.
 func (t *tokenTable) NowMillis() int64 { return t.clock.now() }
+
+// review waits until the member has caught up, and logs what tokens there are: somebody may have made them while the
+// cluster was open.
+func (t *tokenTable) review(done <-chan struct{}) {
+	for t.server.member.Ready() != nil {
+		select {
+		case <-time.After(time.Second):
+		case <-done:
+			return
+		}
+	}
+	state := t.server.member.State()
+	scopes := state.Anonymous().Scopes
+	level, text := slog.LevelInfo, "cluster secured"
+	if slices.ContainsFunc(scopes, func(scope string) bool { return scope != trust.RightReadMetrics }) {
+		level, text = slog.LevelWarn, "cluster secured, but callers without a token may do more than read metrics; see \"snowraft token show anonymous\""
+	}
+	t.server.logger.Log(context.Background(), level, text, "tokens", state.TokenCount(), "anonymous", scopes)
+}
 
 func tokenRecord(r *fsm.TokenRecord) *trust.Record {
 	scopes := make([]trust.Scope, len(r.Scopes))

@@ -41,6 +41,7 @@ const (
 	RateLimited      = "RATE_LIMITED"
 	UnknownToken     = "UNKNOWN_TOKEN"
 	TokenExists      = "TOKEN_EXISTS"
+	ClusterOpen      = "CLUSTER_OPEN"
 
 	UnknownMember     = "UNKNOWN_MEMBER"
 	NamesIncomplete   = "NAMES_INCOMPLETE"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -24,6 +25,9 @@ type tokens struct {
 
 // CreateToken implements snowraftv1.TokenServiceServer, as all of these. Nothing but the response has the secret.
 func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequest) (*snowraftv1.CreateTokenResponse, error) {
+	if err := t.changeable(); err != nil {
+		return nil, err
+	}
 	m := req.GetToken()
 	if _, err := strconv.ParseUint(m.GetName(), 10, 64); err == nil {
 		return nil, wire.Invalid(fmt.Sprintf("token name %q: must not be a number; choose another name", m.GetName()))
@@ -42,6 +46,14 @@ func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequ
 	}
 	text := trust.Token{ID: made.Token.ID, Secret: secret, Pin: t.Pin()}.Text()
 	return &snowraftv1.CreateTokenResponse{Token: tokenMessage(made.Token), Text: text}, nil
+}
+
+// changeable refuses changes in an open cluster: whoever made a token there would have it when the cluster is secured.
+func (t tokens) changeable() error {
+	if t.Keys == nil {
+		return rpc.NewError(rpc.ClusterOpen, "the cluster is open: start its members with --secret-file, then change tokens")
+	}
+	return nil
 }
 
 func (t tokens) GetToken(ctx context.Context, req *snowraftv1.GetTokenRequest) (*snowraftv1.GetTokenResponse, error) {
@@ -90,6 +102,9 @@ func (t tokens) ListTokens(_ context.Context, req *snowraftv1.ListTokensRequest)
 }
 
 func (t tokens) UpdateToken(ctx context.Context, req *snowraftv1.UpdateTokenRequest) (*snowraftv1.UpdateTokenResponse, error) {
+	if err := t.changeable(); err != nil {
+		return nil, err
+	}
 	fields, err := changedTokenFields(req)
 	if err != nil {
 		return nil, err
@@ -108,6 +123,9 @@ func (t tokens) UpdateToken(ctx context.Context, req *snowraftv1.UpdateTokenRequ
 }
 
 func (t tokens) DeleteToken(ctx context.Context, req *snowraftv1.DeleteTokenRequest) (*snowraftv1.DeleteTokenResponse, error) {
+	if err := t.changeable(); err != nil {
+		return nil, err
+	}
 	found, err := t.find(ctx, req.GetToken())
 	if err != nil {
 		return nil, err

@@ -31,8 +31,8 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// TokenService manages the API tokens of applications. Members of a cluster without a secret keep tokens and do not ask
-// for them.
+// TokenService manages the API tokens of applications. A cluster without a secret does not ask for tokens, and refuses to
+// change them.
 type TokenServiceClient interface {
 	// CreateToken adds a token. Only the response has its text.
 	CreateToken(ctx context.Context, in *CreateTokenRequest, opts ...grpc.CallOption) (*CreateTokenResponse, error)
@@ -121,8 +121,8 @@ func (c *tokenServiceClient) VerifyToken(ctx context.Context, in *VerifyTokenReq
 // All implementations must embed UnimplementedTokenServiceServer
 // for forward compatibility.
 //
-// TokenService manages the API tokens of applications. Members of a cluster without a secret keep tokens and do not ask
-// for them.
+// TokenService manages the API tokens of applications. A cluster without a secret does not ask for tokens, and refuses to
+// change them.
 type TokenServiceServer interface {
 	// CreateToken adds a token. Only the response has its text.
 	CreateToken(context.Context, *CreateTokenRequest) (*CreateTokenResponse, error)
