@@ -107,7 +107,7 @@ var reasons = []Reason{
 		"A clock is ahead of the majority's by more than allowed. Metadata: `ahead_ms`, `limit_ms`.",
 		"Try another member, and [correct the clock](runbook.md#clock-trouble)."},
 	{WorkersExhausted, codes.ResourceExhausted, RepeatYes, 0, redisLoading,
-		"Every worker of the layout is held, but for those that only members get: a quarter of them, and at most 16. Or an API token holds half of the others, which is its limit. Metadata: `layout`, `retry_at_ms`.",
+		"Every worker of the layout is held, except those that only members get: a quarter of them, and at most 16. Or an API token holds half of the others, which is its limit. Metadata: `layout`, `retry_at_ms`.",
 		"Try another member, which may hold a worker, or wait as long as the `RetryInfo` says; a holder that extends its window makes that longer. [Add workers, or remove holders](runbook.md#workers-exhausted)."},
 	{WindowMismatch, codes.Aborted, RepeatNo, 0, "",
 		"`ExtendWindow`, `ReleaseWorker`: the worker is not held under this token and window.",

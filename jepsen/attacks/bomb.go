@@ -15,7 +15,7 @@ func NestedCompression(ctx context.Context, gossip string) error {
 	return Datagrams(ctx, gossip, labeled(compressed(outer.Bytes())))
 }
 
-// compressed is what memberlist sends with compression on, around data that is compressed already.
+// compressed is memberlist's message with compression on, around data that is compressed already.
 func compressed(buf []byte) []byte {
 	return append([]byte{9}, packed(struct {
 		Algo int

@@ -17,7 +17,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// deaf is a connection that reads nothing any more.
+// deaf is a connection that no longer reads.
 type deaf struct {
 	net.Conn
 	from chan struct{} // closed when it begins

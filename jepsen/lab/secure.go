@@ -60,7 +60,7 @@ func (l *Lab) Authorize(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // nothing is under way
+	defer conn.Close() //nolint:errcheck // no call is open
 	create := func(name string, scopes ...string) (string, error) {
 		resp, err := snowraftv1.NewTokenServiceClient(conn).CreateToken(ctx, &snowraftv1.CreateTokenRequest{
 			Token: &snowraftv1.Token{Name: name, Scopes: scopes},
@@ -100,7 +100,7 @@ func (l *Lab) tokens() access {
 	return *l.access
 }
 
-// Credentials are what a gRPC client proves itself by.
+// Credentials are the proofs of a gRPC client.
 func (l *Lab) Credentials() []grpc.DialOption {
 	a := l.tokens()
 	switch {

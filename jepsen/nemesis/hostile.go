@@ -30,7 +30,7 @@ func hostileKinds() []Kind {
 	}}
 }
 
-// captureFor is how long the stranger listens to members' gossip first.
+// captureFor is the time that the stranger listens to members' gossip first.
 const captureFor = time.Second
 
 // besiege starts a process on a host of its own that attacks until it is stopped.
