@@ -78,6 +78,9 @@ func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	flags := secretFile(t)
 	members := newCluster(t, 3, append(flags, "--log-level", "debug")...)
+	for _, m := range members {
+		m.flags = append(m.flags, "--audit-log", filepath.Join(filepath.Dir(m.dir), "audit.log"))
+	}
 	redis := members[0].listenRedis()
 	for _, m := range members {
 		m.start()
@@ -112,6 +115,14 @@ func TestSecretsStayInside(t *testing.T) {
 		m.stop()
 		s.add("the log of "+m.name, []byte(m.stderr.String()+m.stdout.String()))
 		s.files(t, m)
+		audit, err := os.ReadFile(filepath.Join(filepath.Dir(m.dir), "audit.log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.add("audit logs", audit)
+	}
+	if !bytes.Contains(s.out["audit logs"], []byte("CreateToken")) {
+		t.Error("no creation of a token was audited")
 	}
 	if len(s.out["the log of m1"]) < 1000 || !bytes.Contains(s.out["the log of m1"], []byte("DEBUG")) {
 		t.Error("m1 logged too little")
