@@ -4,7 +4,11 @@ package processtest
 
 import (
 	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hkdf"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"encoding/base32"
 	"encoding/base64"
@@ -12,6 +16,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math/big"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -100,6 +105,7 @@ func TestSecretsStayInside(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.secrets["the secret"] = raw[:32]
+	s.secrets["the key of the CA"] = authorityKey(t, raw[:32], secrets[0].Authority())
 
 	s.tokens(t, flags)
 	s.holders(t)
@@ -133,6 +139,24 @@ func TestSecretsStayInside(t *testing.T) {
 	for where, out := range s.out {
 		s.secrets.search(t, where, out)
 	}
+}
+
+// authorityKey derives the private key of the CA, which no function of the program returns.
+func authorityKey(t *testing.T, secret []byte, a *trust.Authority) []byte {
+	t.Helper()
+	wide, err := hkdf.Key(sha256.New, secret, nil, "snowraft authority key", 48)
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := big.NewInt(1)
+	d := new(big.Int).SetBytes(wide)
+	d.Mod(d, new(big.Int).Sub(elliptic.P256().Params().N, one))
+	raw := d.Add(d, one).FillBytes(make([]byte, 32))
+	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
+	if err != nil || !key.PublicKey.Equal(a.Certificate().PublicKey) {
+		t.Fatalf("derived the key of another CA: %v", err)
+	}
+	return raw
 }
 
 // tokens makes a token, and uses a wrong one.
