@@ -3,18 +3,26 @@ package trust
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 )
 
-// Refusals that the audit log has lines for: so many at once, and per second. Later lines count those without one.
 const (
+	// Calls that were not done have so many lines at once, and per second: those refused together, the others for each
+	// actor. Later lines count those without one.
 	auditBurst = 100
 	auditRate  = 10
+	// maxAuditText bounds what callers name, maxAuditState what was before and after, each in bytes, and maxAuditActors
+	// the actors whose rates are remembered.
+	maxAuditText   = 256
+	maxAuditState  = 8 << 10
+	maxAuditActors = 1000
 )
 
 // The outcomes of an audited call.
@@ -36,7 +44,7 @@ type AuditLine struct {
 	Index    uint64          `json:"index,omitempty"` // of the command in the Raft log
 	Outcome  string          `json:"outcome"`
 	Reason   string          `json:"reason,omitempty"`
-	// Suppressed is the number of refusals before it that have no line.
+	// Suppressed is the number of calls before it, refused or failed, that have no line.
 	Suppressed uint64 `json:"suppressed,omitempty"`
 }
 
@@ -46,13 +54,14 @@ type AuditLog struct {
 	logger *slog.Logger
 
 	refusals   bucket
-	mu         sync.Mutex // one line after another
+	mu         sync.Mutex         // one line after another
+	failures   map[string]*bucket // by actor
 	suppressed uint64
 }
 
 // NewAuditLog returns the audit log of a member: lines in a file, or in the log if file is nil.
 func NewAuditLog(file io.Writer, logger *slog.Logger) *AuditLog {
-	a := &AuditLog{file: file, logger: logger}
+	a := &AuditLog{file: file, logger: logger, failures: make(map[string]*bucket)}
 	a.refusals.fill()
 	return a
 }
@@ -63,9 +72,11 @@ func (a *AuditLog) Write(line AuditLine) {
 		return
 	}
 	line.Time = time.Now().UTC()
+	line.Resource, line.Reason = clip(line.Resource), clip(line.Reason)
+	line.Before, line.After = clipState(line.Before), clipState(line.After)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if line.Outcome == AuditRefused && a.refusals.take(1, auditRate, auditBurst) > 0 {
+	if b := a.bucket(line); b != nil && b.take(1, auditRate, auditBurst) > 0 {
 		a.suppressed++
 		return
 	}
@@ -81,6 +92,49 @@ func (a *AuditLog) Write(line AuditLine) {
 		a.logger.Error("audit log not written; line follows", "error", err)
 	}
 	a.logger.LogAttrs(context.Background(), slog.LevelInfo, "call audited", line.attrs()...)
+}
+
+// bucket returns what bounds the rate of a line; nil for none. Requires a.mu.
+func (a *AuditLog) bucket(line AuditLine) *bucket {
+	switch line.Outcome {
+	case AuditRefused:
+		return &a.refusals
+	case AuditFailed:
+		b := a.failures[line.Actor]
+		if b == nil {
+			if len(a.failures) >= maxAuditActors {
+				clear(a.failures)
+			}
+			b = &bucket{}
+			b.fill()
+			a.failures[line.Actor] = b
+		}
+		return b
+	default:
+		return nil
+	}
+}
+
+// clip returns the beginning of a text, as valid text that JSON does not make much longer.
+func clip(text string) string {
+	clean := strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, text[:min(len(text), maxAuditText)])
+	if len(text) <= maxAuditText && len(clean) <= maxAuditText {
+		return clean
+	}
+	return strings.ToValidUTF8(clean[:min(len(clean), maxAuditText)], "") + "..."
+}
+
+// clipState returns a JSON value, or one that says how long it is instead.
+func clipState(state json.RawMessage) json.RawMessage {
+	if len(state) <= maxAuditState {
+		return state
+	}
+	return fmt.Appendf(nil, `{"clipped":%d}`, len(state))
 }
 
 // attrs returns the line for the log, which has a time of its own.

@@ -46,6 +46,39 @@ func TestAuditLogLimitsRefusals(t *testing.T) {
 	})
 }
 
+func TestAuditLogLimitsFailuresOfAnActor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var file strings.Builder
+		log := NewAuditLog(&file, slog.New(slog.DiscardHandler))
+		for range auditBurst + 50 {
+			log.Write(AuditLine{Actor: "token 17 (billing)", Outcome: AuditFailed})
+		}
+		log.Write(AuditLine{Actor: "admin", Outcome: AuditFailed})
+		got := lines(t, file.String())
+		if len(got) != auditBurst+1 || got[auditBurst].Actor != "admin" || got[auditBurst].Suppressed != 50 {
+			t.Errorf("%d lines, the last %+v", len(got), got[len(got)-1])
+		}
+	})
+}
+
+func TestAuditLinesAreShort(t *testing.T) {
+	t.Parallel()
+	var file strings.Builder
+	log := NewAuditLog(&file, slog.New(slog.DiscardHandler))
+	for _, text := range []string{strings.Repeat("\x01", 60_000), strings.Repeat("é", 60_000), strings.Repeat("\xff", 60_000), "orders/eu"} {
+		file.Reset()
+		log.Write(AuditLine{Actor: "admin", Outcome: AuditDone, Resource: text, Reason: text, Before: json.RawMessage(`"` + strings.Repeat("b", maxAuditState) + `"`), After: json.RawMessage(`{"a":1}`)})
+		got := lines(t, file.String())[0]
+		if len(file.String()) > 2000 || string(got.Before) != `{"clipped":8194}` || string(got.After) != `{"a":1}` {
+			t.Errorf("%d bytes: %s", len(file.String()), &file)
+		}
+		if len(text) < maxAuditText && (got.Resource != text || got.Reason != text) {
+			t.Errorf("line %+v, want %q whole", got, text)
+		}
+	}
+}
+
 type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, errors.New("disk full") }
