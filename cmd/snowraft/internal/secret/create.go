@@ -26,9 +26,9 @@ func newCreate(a *cli.App) *cobra.Command {
 		Use:   "create",
 		Short: "Create a cluster secret",
 		Long: `Create a cluster secret: one line for the secret file of every member. The line goes
-to standard output, or to a new file that only its owner can read.`,
-		Example: `  snowraft secret create --out secret
-  snowraft secret create > secret`,
+to standard output, or with --out to a new file that only its owner can read. A
+redirection may make a file that others can read.`,
+		Example: `  snowraft secret create --out secret`,
 	}
 	cli.AddFlag(cmd, "", "out", "", cli.TextValue(&out, "FILE"), "new file for the secret, with mode 0600; an existing file is not overwritten")
 	return a.Command(cmd, func(_ context.Context, p *cli.Printer, _ []string) error {
