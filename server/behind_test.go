@@ -19,20 +19,20 @@ func TestTokenBeyondTheReplica(t *testing.T) {
 		follower = s.nodes[1]
 	}
 	last := lead.server.Member().Node().LastIndex()
-	ask := func(n *node, id uint64) (error, time.Duration) {
+	ask := func(n *node, id uint64) (time.Duration, error) {
 		began := time.Now()
 		text := trust.Token{ID: id, Secret: trust.NewTokenSecret()}.Text()
 		_, err := n.ids.GenerateIds(as(t.Context(), text), &snowraftv1.GenerateIdsRequest{})
-		return err, time.Since(began)
+		return time.Since(began), err
 	}
-	err, _ := ask(follower, last+50_000)
+	_, err := ask(follower, last+50_000)
 	wantReason(t, "a follower, an ID that it may have yet to reach", err, rpc.NoLeader)
-	err, took := ask(lead, last+50_000)
+	took, err := ask(lead, last+50_000)
 	wantReason(t, "the leader, an ID beyond its log", err, rpc.Unauthenticated)
 	if took >= time.Second {
 		t.Errorf("the leader took %v to refuse what it knows not to exist", took)
 	}
-	err, _ = ask(follower, 1)
+	_, err = ask(follower, 1)
 	wantReason(t, "a follower, an ID that it has passed", err, rpc.Unauthenticated)
 
 	// Without a majority, nobody knows.
@@ -42,6 +42,6 @@ func TestTokenBeyondTheReplica(t *testing.T) {
 		}
 	}
 	until(t, "the follower is out of touch", func() bool { return !follower.server.Member().Node().InTouch() })
-	err, _ = ask(follower, 1<<40)
+	_, err = ask(follower, 1<<40)
 	wantReason(t, "a follower that is cut off", err, rpc.NoLeader)
 }

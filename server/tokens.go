@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -71,11 +70,12 @@ func (t *tokenTable) review(done <-chan struct{}) {
 	}
 	state := t.server.member.State()
 	scopes := state.Anonymous().Scopes
-	level, text := slog.LevelInfo, "cluster secured"
+	about := []any{"tokens", state.TokenCount(), "anonymous", scopes}
 	if slices.ContainsFunc(scopes, func(scope string) bool { return scope != trust.RightReadMetrics }) {
-		level, text = slog.LevelWarn, "cluster secured, but callers without a token may do more than read metrics; see \"snowraft token show anonymous\""
+		t.server.logger.Warn("cluster secured, but callers without a token may do more than read metrics; see \"snowraft token show anonymous\"", about...)
+		return
 	}
-	t.server.logger.Log(context.Background(), level, text, "tokens", state.TokenCount(), "anonymous", scopes)
+	t.server.logger.Info("cluster secured", about...)
 }
 
 func tokenRecord(r *fsm.TokenRecord) *trust.Record {
