@@ -54,6 +54,8 @@ type Config struct {
 
 	// Keys are the cluster's secrets, of which those of the peers must have one; nil in an open cluster.
 	Keys *trust.Keys
+	// Insecure lets a node start without Keys although it had Keys at an earlier start.
+	Insecure bool
 
 	// Watch judges this node's clock.
 	Watch *clock.Watch

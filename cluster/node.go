@@ -81,6 +81,9 @@ func Open(cfg Config) (_ *Node, err error) {
 	if n.id, err = storage.OpenIdentity(cfg.DataDir); err != nil {
 		return nil, err
 	}
+	if err := n.checkSecured(); err != nil {
+		return nil, err
+	}
 	if size, most := len(n.meta().encode()), maxMeta-roomForMeta; size > most {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", size, most)
 	}
@@ -101,6 +104,22 @@ func Open(cfg Config) (_ *Node, err error) {
 	}
 	n.start()
 	return n, nil
+}
+
+// checkSecured refuses to start a node without a secret if it has had one: a forgotten setting would let every process that
+// reaches a port command the node.
+func (n *Node) checkSecured() error {
+	switch {
+	case n.cfg.Keys != nil:
+		return n.id.Secure()
+	case !n.id.Secured():
+		return nil
+	case !n.cfg.Insecure:
+		return ErrSecured
+	default:
+		n.logger.Warn("secured data directory opened without a secret; every process that reaches a port can command the member", "data_dir", n.cfg.DataDir)
+		return nil
+	}
 }
 
 func (n *Node) openRaft() error {

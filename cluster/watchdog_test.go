@@ -50,6 +50,15 @@ func (s *stallingLog) StoreLog(l *raft.Log) error { return s.StoreLogs([]*raft.L
 // openAlone opens a node that starts a cluster alone, on this disk.
 func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change ...func(*Config)) *Node {
 	t.Helper()
+	n, err := tryAlone(t, logs, stable, change...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func tryAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change ...func(*Config)) (*Node, error) {
+	t.Helper()
 	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
 	if err != nil {
 		t.Fatal(err)
@@ -67,11 +76,7 @@ func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change
 	for _, c := range change {
 		c(&cfg)
 	}
-	n, err := Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return n
+	return Open(cfg)
 }
 
 func untilLeader(t *testing.T, n *Node) {

@@ -58,11 +58,13 @@ type Config struct {
 
 	// Keys are the secrets of a secured cluster; nil: the cluster is open, and anyone may do anything.
 	Keys *trust.Keys
+	// Insecure lets a member start without Keys although it had Keys at an earlier start.
+	Insecure bool
 	// ClientTLS makes a secured member speak TLS with its clients too.
 	ClientTLS bool
 	// OwnCertificate is for clients without a pin; nil: a certificate by the cluster's CA.
 	OwnCertificate *trust.OwnCertificate
-	// AuditLog gets the administrative calls; nil: the log if the cluster is secured, else nothing.
+	// AuditLog gets the administrative calls; nil: the log.
 	AuditLog *trust.AuditLog
 
 	Logger  *slog.Logger

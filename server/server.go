@@ -60,7 +60,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			RaftListener: p.raft, RaftAddress: p.Advertised(p.raft), APIAddress: p.Advertised(p.API),
 			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossip.GetAutoBindPort(),
 			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect, Nonvoter: cfg.Nonvoter,
-			Version: cfg.Version, Keys: cfg.Keys, Timing: cfg.Timing,
+			Version: cfg.Version, Keys: cfg.Keys, Insecure: cfg.Insecure, Timing: cfg.Timing,
 		},
 		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes,
 		Leader: s.peers.leader, Logger: logger,

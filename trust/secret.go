@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 )
 
@@ -120,6 +121,12 @@ func ReadSecrets(path string) ([]Secret, error) {
 		return nil, fmt.Errorf("secret file %q: %w", path, err)
 	}
 	return secrets, nil
+}
+
+// ReadableByOthers reports whether users other than the owner and the group of a file can read it; false on Windows.
+func ReadableByOthers(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o004 != 0
 }
 
 // readFile returns what is in a small file.

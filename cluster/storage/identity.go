@@ -37,13 +37,15 @@ type identityData struct {
 	Starts uint64 `json:"starts"`
 	// Term and Log say that the store held a term above 0 or a vote, and log
 	// entries, once: a store without them has lost them.
-	Term bool   `json:"term,omitempty"`
-	Log  bool   `json:"log,omitempty"`
-	Sum  uint32 `json:"sum"`
+	Term bool `json:"term,omitempty"`
+	Log  bool `json:"log,omitempty"`
+	// Secured says that the node has run with a cluster secret.
+	Secured bool   `json:"secured,omitempty"`
+	Sum     uint32 `json:"sum"`
 }
 
 func (d identityData) sum() uint32 {
-	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s\n%d\n%t %t", d.MemberID, d.ClusterID, d.Starts, d.Term, d.Log), castagnoli)
+	return crc32.Checksum(fmt.Appendf(nil, "%s\n%s\n%d\n%t %t %t", d.MemberID, d.ClusterID, d.Starts, d.Term, d.Log, d.Secured), castagnoli)
 }
 
 // NewIdentity returns an identity that is kept in memory only.
@@ -166,6 +168,18 @@ func (id *Identity) sawTerm() error {
 
 func (id *Identity) sawLog() error {
 	return id.remember(func(d *identityData) *bool { return &d.Log })
+}
+
+// Secured reports whether the node has ever run with a cluster secret.
+func (id *Identity) Secured() bool {
+	id.mu.Lock()
+	defer id.mu.Unlock()
+	return id.data.Secured
+}
+
+// Secure remembers, durably, that the node runs with a cluster secret.
+func (id *Identity) Secure() error {
+	return id.remember(func(d *identityData) *bool { return &d.Secured })
 }
 
 func (id *Identity) remember(field func(*identityData) *bool) error {

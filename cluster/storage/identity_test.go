@@ -48,6 +48,37 @@ func TestIdentityLastsAsLongAsItsDirectory(t *testing.T) {
 	}
 }
 
+func TestIdentityRemembersItsSecret(t *testing.T) {
+	dir := t.TempDir()
+	for start, want := range []bool{false, true, true} {
+		id := mustOpen(t, dir)
+		if id.Secured() != want {
+			t.Errorf("start %d: Secured() = %v, want %v", start, id.Secured(), want)
+		}
+		if start == 0 {
+			if err := id.Secure(); err != nil || !id.Secured() {
+				t.Errorf("Secure() = %v, Secured() = %v", err, id.Secured())
+			}
+		}
+		if err := id.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, identityFile)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, other := range []string{`"secured": false`, `"Secured_": true`} {
+		if err := os.WriteFile(path, bytes.Replace(raw, []byte(`"secured": true`), []byte(other), 1), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := OpenIdentity(dir); err == nil {
+			t.Errorf("an identity with %s was opened", other)
+		}
+	}
+}
+
 func TestIdentityDamageIsDetected(t *testing.T) {
 	dir := t.TempDir()
 	if err := mustOpen(t, dir).Close(); err != nil {

@@ -59,10 +59,18 @@ const secretFile = "testdata/secret-file"
 
 func TestGoldenSecret(t *testing.T) {
 	t.Parallel()
+	content, err := os.ReadFile(secretFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "secret") // readable by this user only
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	text := ""
 	for _, line := range []string{"list", "list -o json", "ca", "ca -o json"} {
-		args := strings.Fields("secret " + line + " --secret-file " + secretFile)
-		text += "$ snowraft " + strings.Join(args, " ") + "\n" + succeeds(t, args...)
+		line = "secret " + line + " --secret-file "
+		text += "$ snowraft " + line + secretFile + "\n" + succeeds(t, strings.Fields(line+path)...)
 	}
 	golden(t, "secret", text)
 }

@@ -7,9 +7,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/snowraft/snowraft/trust"
 )
 
 // fails starts a member that must not start, and returns what it says.
@@ -69,6 +72,27 @@ func TestDataDirectoryInUse(t *testing.T) {
 		t.Errorf("it says %s", text)
 	}
 	first.untilIssues()
+}
+
+// A secured member that is started without its secret by mistake does not start; on purpose, it does.
+func TestSecuredDirectoryWithoutSecret(t *testing.T) {
+	t.Parallel()
+	m := newMember(t, "m1")
+	m.secured(trust.NewSecret()).start()
+	m.untilIssues()
+	m.stop()
+	m.flags = m.flags[:slices.Index(m.flags, "--secret-file")]
+	m.secret.Store(nil)
+	const want = "snowraft: the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member\n"
+	if text := fails(t, m, 2); text != want {
+		t.Errorf("stderr is %q, want %q", text, want)
+	}
+	m.start("--insecure")
+	m.untilIssues()
+	m.stop()
+	if log := m.stderr.String(); !strings.Contains(log, "level=WARN msg=\"secured data directory opened without a secret;") {
+		t.Errorf("no warning: %s", m.stderr.tail(20))
+	}
 }
 
 func TestWrongCommandLine(t *testing.T) {

@@ -75,7 +75,7 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
 		ctx, _, stop := a.Interruptible(ctx)
 		defer stop()
-		cfg.access = cli.AccessOf(cmd.Flags())
+		cfg.access = a.Access(cmd.Flags())
 		clients, err := target.open(ctx, cfg, args)
 		if err != nil {
 			return err

@@ -43,6 +43,20 @@ func AddTokenFlags(cmd *cobra.Command, group, help string) {
 	AddSetting(cmd, group, caFlag, FileValue(new(string)), "PEM file with CAs to verify members by, instead of the pin in the token")
 }
 
+// Access returns what the flags of a command say, and warns of a secret file that is not kept secret.
+func (a *App) Access(flags *pflag.FlagSet) Access {
+	access := AccessOf(flags)
+	a.CheckSecretFile(access.SecretFile)
+	return access
+}
+
+// CheckSecretFile warns if other users can read a secret file; the path may be empty.
+func (a *App) CheckSecretFile(path string) {
+	if path != "" && trust.ReadableByOthers(path) {
+		a.Warn("other users of this host can read the secret file %q; set its mode to 600", path)
+	}
+}
+
 // AccessOf returns what the flags of a command say.
 func AccessOf(flags *pflag.FlagSet) (a Access) {
 	a.CAFile = flags.Lookup(caFlag).Value.String()

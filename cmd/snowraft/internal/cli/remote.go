@@ -64,7 +64,7 @@ func (a *App) Client(cmd *cobra.Command, work func(ctx context.Context, r *Remot
 		"longest time of a call, over all members that it tries")
 	AddAccessFlags(cmd)
 	return a.Command(cmd, func(ctx context.Context, out *Printer, args []string) error {
-		r, err := Dial(addresses, timeout, AccessOf(cmd.Flags()))
+		r, err := Dial(addresses, timeout, a.Access(cmd.Flags()))
 		if err != nil {
 			return err
 		}

@@ -33,6 +33,7 @@ certificates contain nothing secret.`,
 		if path == "" {
 			return cli.Usagef("missing --%s; set the flag or %s", fileFlag, cli.EnvName(fileFlag))
 		}
+		a.CheckSecretFile(path)
 		keys, err := open(path)
 		if err != nil {
 			return err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -157,6 +158,9 @@ func (f *fleet) start(ctx context.Context) error {
 			}
 		}
 		m, err := f.host.open(ctx, c)
+		if errors.Is(err, cluster.ErrSecured) {
+			return cli.Usagef("--data-dir %q: the data belongs to a secured cluster; set --secure", f.dir)
+		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}

@@ -70,7 +70,7 @@ func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 	cli.AddTokenFlags(cmd, security, "API token of this gateway, with the scope tokens:verify; prefer the variable, because other users see command lines")
 	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see; without it, clients speak plain TCP")
 	addAuditFlag(cmd, &c.guard)
-	addInsecureFlag(cmd, &c.guard)
+	addInsecureFlag(cmd, &c.config)
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
 		cli.AddSetting(cmd, "Logging", name, v, help)
 	})
@@ -92,7 +92,7 @@ func (c *gatewayConfig) finish() error {
 	if err := c.pair(); err != nil {
 		return err
 	}
-	if flag, address := exposed(&c.Config); flag != "" && c.certFile == "" && !c.insecure {
+	if flag, address := exposed(&c.Config); flag != "" && c.certFile == "" && !c.Insecure {
 		return cli.Usagef("--%s %q: tokens and answers would cross the network in clear text; set --%s, or --%s to allow that", flag, address, certFlag, insecureFlag)
 	}
 	return c.distinct()

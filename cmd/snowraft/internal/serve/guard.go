@@ -27,7 +27,6 @@ type guard struct {
 	secretFile        string // of members
 	auditLog          string
 	certFile, keyFile string
-	insecure          bool
 
 	audit *auditFile // nil: the log
 }
@@ -40,7 +39,7 @@ func addGuardFlags(cmd *cobra.Command, c *config) {
 	cmd.Flags().Lookup(tlsFlag).NoOptDefVal = "true"
 	addCertificateFlags(cmd, &c.guard, "PEM file with the certificate that clients see, instead of one by the cluster's CA")
 	addAuditFlag(cmd, &c.guard)
-	addInsecureFlag(cmd, &c.guard)
+	addInsecureFlag(cmd, c)
 }
 
 func addAuditFlag(cmd *cobra.Command, g *guard) {
@@ -52,8 +51,8 @@ func addCertificateFlags(cmd *cobra.Command, g *guard, help string) {
 	cli.AddSetting(cmd, security, keyFlag, cli.FileValue(&g.keyFile), "PEM file with the private key of --"+certFlag)
 }
 
-func addInsecureFlag(cmd *cobra.Command, g *guard) {
-	cli.AddSetting(cmd, security, insecureFlag, cli.SwitchValue(&g.insecure), "serve every process that reaches a port, even on other addresses than loopback")
+func addInsecureFlag(cmd *cobra.Command, c *config) {
+	cli.AddSetting(cmd, security, insecureFlag, cli.SwitchValue(&c.Insecure), "serve every process that reaches a port, even on other addresses than loopback")
 	cmd.Flags().Lookup(insecureFlag).NoOptDefVal = "true"
 }
 
@@ -72,7 +71,7 @@ func (g *guard) pair() error {
 // checkGuard checks the settings of a member's guard together.
 func (c *config) checkGuard() error {
 	switch {
-	case c.secretFile != "" && c.insecure:
+	case c.secretFile != "" && c.Insecure:
 		return cli.Usagef("--%s cannot be combined with --%s", insecureFlag, secretFlag)
 	case c.secretFile == "" && c.certFile != "":
 		return cli.Usagef("--%s: cannot be used without --%s", certFlag, secretFlag)
@@ -151,7 +150,7 @@ func isLoopback(address string) bool {
 // gets a warning, so that an upgrade does not stop it.
 func (c *config) admit() (warning bool, err error) {
 	flag, address := exposed(&c.Config)
-	if c.Keys != nil || c.insecure || flag == "" {
+	if c.Keys != nil || c.Insecure || flag == "" {
 		return false, nil
 	}
 	used, err := storage.Used(c.DataDir)

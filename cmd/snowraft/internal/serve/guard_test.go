@@ -1,14 +1,18 @@
 package serve
 
 import (
+	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -59,6 +63,50 @@ func TestServeRefusesToBeOpenToTheNetwork(t *testing.T) {
 		code := <-s.code
 		if log := s.Err.String(); code != want.code || !strings.Contains(log, want.says) || want.lacks != "" && strings.Contains(log, want.lacks) {
 			t.Errorf("serve %s: exit code %d, %s", line, code, log)
+		}
+	}
+}
+
+// A start without the secret that the data directory had is an error in the settings.
+func TestServeRefusesASecuredDirectory(t *testing.T) {
+	t.Parallel()
+	for command, want := range map[string]string{
+		"serve":               "the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member",
+		"serve --api-addr :1": "the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member",
+		"dev":                 "",
+	} {
+		dir := t.TempDir()
+		args := strings.Fields(command + " --data-dir " + dir)
+		if want == "" {
+			args = []string{"dev", "--port-base", strconv.Itoa(freeBase(t)), "--data-dir", dir}
+			want = "--data-dir \"" + dir + "\": the data belongs to a secured cluster; set --secure"
+		} else {
+			write(t, dir, "member.json", "{}")
+		}
+		a := newTestApp()
+		a.open = func(context.Context, server.Config) (member, error) {
+			return nil, cluster.ErrSecured
+		}
+		if code := a.run(t.Context(), args...); code != cli.ExitUsage || a.Err.String() != "snowraft: "+want+"\n" {
+			t.Errorf("%s: exit code %d, %s", command, code, a.Err.String())
+		}
+	}
+}
+
+// Other users of the host can read the secret file: the log says so.
+func TestServeWarnsOfAReadableSecretFile(t *testing.T) {
+	t.Parallel()
+	for mode, warns := range map[os.FileMode]bool{0o600: false, 0o640: false, 0o644: true} {
+		path := write(t, t.TempDir(), "secret", trust.NewSecret().Line()+"\n")
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		s := serve(t.Context(), newFakeMember(), "--secret-file", path, "--data-dir", t.TempDir())
+		<-s.opened
+		s.Sent <- interrupt
+		<-s.code
+		if log := s.Err.String(); strings.Contains(log, "secret file readable by other users of this host") != warns {
+			t.Errorf("mode %o: %s", mode, log)
 		}
 	}
 }

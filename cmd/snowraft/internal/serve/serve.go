@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 )
 
@@ -91,14 +92,16 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 		return err
 	}
 	return h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
-		if warn {
-			cfg.Logger.Warn("member open to every process on the network; set --secret-file, or --insecure to allow that")
-		}
 		h.watch(ctx, &cfg)
 		cfg.AuditLog = cfg.auditTo(cfg.Logger)
 		m, err := h.open(ctx, cfg.Config)
-		if err != nil {
+		switch {
+		case errors.Is(err, cluster.ErrSecured):
+			return started{}, cli.Usagef("%v", err)
+		case err != nil:
 			return started{}, err
+		case warn:
+			cfg.Logger.Warn("member open to every process on the network; set --secret-file, or --insecure to allow that")
 		}
 		about := []any{"name", cfg.Name, "member_id", m.MemberID(), "version", cfg.Version, "data_dir", cfg.DataDir,
 			"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}

@@ -60,7 +60,7 @@ var settings = []struct {
 	{"client-tls", [3]string{"false", "true", "false"}, func(c config) any { return c.ClientTLS }, [4]any{true, false, true, false}},
 	{"tls-cert", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.certFile }, [4]any{"", "/a", "/b", "/c"}},
 	{"tls-key", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.keyFile }, [4]any{"", "/a", "/b", "/c"}},
-	{"insecure", [3]string{"true", "false", "true"}, func(c config) any { return c.insecure }, [4]any{false, true, false, true}},
+	{"insecure", [3]string{"true", "false", "true"}, func(c config) any { return c.Insecure }, [4]any{false, true, false, true}},
 	{"join", [3]string{"a:1", "a:1,b:2", "c:3, d:4"}, func(c config) any { return c.Join }, [4]any{[]string(nil), []string{"a:1"}, []string{"a:1", "b:2"}, []string{"c:3", "d:4"}}},
 	{"bootstrap-expect", [3]string{"0", "3", "5"}, func(c config) any { return c.BootstrapExpect }, [4]any{1, 0, 3, 5}},
 	{"nonvoter", [3]string{"true", "false", "true"}, func(c config) any { return c.Nonvoter }, [4]any{false, true, false, true}},

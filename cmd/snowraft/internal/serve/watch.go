@@ -15,6 +15,9 @@ func (h *Host) watch(ctx context.Context, c *config) {
 	log := c.Logger
 	if c.Keys != nil {
 		log.Info("member secured", "secrets", c.Keys.Fingerprints(), "client_tls", c.ClientTLS)
+		if trust.ReadableByOthers(c.secretFile) {
+			log.Warn("secret file readable by other users of this host; set its mode to 600", "file", c.secretFile)
+		}
 		h.follow(ctx, c.Keys, func(err error) {
 			if err != nil {
 				log.Error("secret file not reloaded; keeping the secrets", "error", err)
