@@ -1,38 +1,64 @@
-// Package places bounds connections: all of a port, and those from one address, so that a host does not take the
-// places of all others. Where a port is full, a connection that has not shown yet what it is good for makes way for another.
+// Package places bounds connections: all of a port, those from one address and those of one token, so that neither a host nor
+// an application takes the places of all others. Where places are short, a connection that has not spoken yet makes way for
+// another, and after those the one that has been idle for longest.
 package places
 
 import (
+	"cmp"
 	"container/list"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
+)
+
+const (
+	// shares is the number of tokens that take all places together.
+	shares = 4
+	// IdleLimit is the time without a request after which a connection may make way.
+	IdleLimit = time.Minute
+	// lookInterval bounds how often the idle connections are looked for among all.
+	lookInterval = time.Second
 )
 
 // Places are those of one kind of connections.
 type Places struct {
-	all, each int
+	all, each, share int
 
 	mu     sync.Mutex
 	taken  int
 	from   map[netip.Prefix]int
-	silent list.List // of *Place that may be evicted, the oldest first
+	of     map[uint64]int // by token
+	silent list.List      // of *Place that may be evicted, the oldest first
+	served list.List      // of *Place that may be evicted when they are idle
+	idle   []*Place       // of served, the longest idle first, as of looked; or free since
+	looked time.Time
 }
 
-// New returns places for all connections, and each for those from one address.
+// New returns places for all connections, each for those from one address, and a quarter for those of one token.
 func New(all, each int) *Places {
-	return &Places{all: all, each: each, from: make(map[netip.Prefix]int)}
+	return &Places{all: all, each: each, share: max(1, all/shares), from: make(map[netip.Prefix]int), of: make(map[uint64]int)}
 }
 
 // Place is the place of one connection.
 type Place struct {
-	of     *Places
+	places *Places
 	origin netip.Prefix
-	evict  func()
-	silent *list.Element // nil once it has spoken, and if it can't be evicted
-	spoken atomic.Bool   // whether Spoke was called
+	token  uint64 // 0: none
+	evict  func() // nil if it can't be evicted
+	idler  Idler
+	in     *list.List // that it is in; nil if it keeps its place
+	at     *list.Element
+	spoken atomic.Bool
 	free   bool
+}
+
+// Idler is a connection that can say how long it has been idle.
+type Idler interface {
+	// Idle is 0 while a request is served. It is called with a lock held.
+	Idle() time.Duration
 }
 
 // Take takes a place for a connection from an address; false if there is none. The caller calls Release. If evict is not
@@ -41,66 +67,123 @@ func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
 	from := origin(addr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	full := p.taken >= p.all
-	if full || (from.IsValid() && p.from[from] >= p.each) {
-		if !p.makeWay(from, full) {
-			return nil, false
-		}
+	full, crowded := p.taken >= p.all, from.IsValid() && p.from[from] >= p.each
+	// Eviction of another address's connection does not help an address that has its share.
+	if (full || crowded) && !p.makeWay(func(other *Place) bool { return other.origin == from || !crowded }) {
+		return nil, false
 	}
-	place := &Place{of: p, origin: from, evict: evict}
+	place := &Place{places: p, origin: from, evict: evict}
 	if evict != nil {
-		place.silent = p.silent.PushBack(place)
+		place.enter(&p.silent)
 	}
 	p.taken++
 	p.from[from]++
 	return place, true
 }
 
-// makeWay evicts the connection that has been silent for longest, from the same address unless all places are taken.
-func (p *Places) makeWay(from netip.Prefix, full bool) bool {
+// makeWay evicts the connection that has been silent for longest of those that fit, or else the one that has been idle for
+// longest.
+func (p *Places) makeWay(fits func(*Place) bool) bool {
 	for e := p.silent.Front(); e != nil; e = e.Next() {
-		place := e.Value.(*Place)
-		// Eviction of another address's connection does not help an address that has its share.
-		if same := place.origin == from; same || (full && (!from.IsValid() || p.from[from] < p.each)) {
-			go place.evict()
-			p.release(place)
+		if place := e.Value.(*Place); fits(place) {
+			p.drop(place)
+			return true
+		}
+	}
+	p.look()
+	for _, place := range p.idle {
+		if !place.free && fits(place) && place.idler.Idle() >= IdleLimit {
+			p.drop(place)
 			return true
 		}
 	}
 	return false
 }
 
-// Spoke keeps the place until Release. It may be called again, for next to nothing.
-func (place *Place) Spoke() {
-	if place.spoken.Load() || place.spoken.Swap(true) {
+// look finds the idle connections, unless it did just now.
+func (p *Places) look() {
+	now := time.Now()
+	if now.Sub(p.looked) < lookInterval {
 		return
 	}
-	p := place.of
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.spoke(place)
-}
-
-func (p *Places) spoke(place *Place) {
-	if place.silent != nil {
-		p.silent.Remove(place.silent)
-		place.silent = nil
+	p.looked = now
+	type idle struct {
+		place *Place
+		lasts time.Duration
+	}
+	var found []idle
+	for e := p.served.Front(); e != nil; e = e.Next() {
+		place := e.Value.(*Place)
+		if lasts := place.idler.Idle(); lasts >= IdleLimit {
+			found = append(found, idle{place, lasts})
+		}
+	}
+	slices.SortFunc(found, func(a, b idle) int { return cmp.Compare(b.lasts, a.lasts) })
+	p.idle = make([]*Place, len(found))
+	for i, one := range found {
+		p.idle[i] = one.place
 	}
 }
 
-// Heard makes the place the last one to be taken away, if it can be.
-func (place *Place) Heard() {
-	p := place.of
+func (p *Places) drop(place *Place) {
+	go place.evict()
+	p.release(place)
+}
+
+// Spoke keeps the place until Release. It may be called again, for next to nothing.
+func (place *Place) Spoke() { place.Serve(0, nil) }
+
+// Serve keeps the place of a connection whose caller has the token with an ID; 0 is none. It returns false if the token has
+// its share of places, and changes nothing then. The place can be taken away again while the connection is idle, unless idler
+// is nil. After true it may be called again, for next to nothing and without an effect.
+func (place *Place) Serve(token uint64, idler Idler) bool {
+	if place.spoken.Load() {
+		return true
+	}
+	p := place.places
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if place.silent != nil {
-		p.silent.MoveToBack(place.silent)
+	if place.free || place.spoken.Load() {
+		return true
+	}
+	if token != 0 {
+		if p.of[token] >= p.share && !p.makeWay(func(other *Place) bool { return other.token == token }) {
+			return false
+		}
+		p.of[token]++
+	}
+	place.spoken.Store(true)
+	place.token, place.idler = token, idler
+	place.leave()
+	if idler != nil && place.evict != nil {
+		place.enter(&p.served)
+	}
+	return true
+}
+
+// enter requires that the place is in no list.
+func (place *Place) enter(l *list.List) { place.in, place.at = l, l.PushBack(place) }
+
+func (place *Place) leave() {
+	if place.in != nil {
+		place.in.Remove(place.at)
+		place.in, place.at = nil, nil
+	}
+}
+
+// Heard makes the place the last one to be taken away of those that have not spoken.
+func (place *Place) Heard() {
+	p := place.places
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if place.in == &p.silent {
+		p.silent.MoveToBack(place.at)
 	}
 }
 
 // Release returns the place. It may be called again.
 func (place *Place) Release() {
-	p := place.of
+	p := place.places
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.release(place)
@@ -111,10 +194,18 @@ func (p *Places) release(place *Place) {
 		return
 	}
 	place.free = true
-	p.spoke(place)
+	place.leave()
+	place.evict, place.idler = nil, nil // p.idle may have the place for long
 	p.taken--
-	if p.from[place.origin]--; p.from[place.origin] == 0 {
-		delete(p.from, place.origin)
+	fewer(p.from, place.origin)
+	if place.token != 0 {
+		fewer(p.of, place.token)
+	}
+}
+
+func fewer[K comparable](counts map[K]int, of K) {
+	if counts[of]--; counts[of] == 0 {
+		delete(counts, of)
 	}
 }
 

@@ -3,6 +3,8 @@ package places_test
 import (
 	"net"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/snowraft/snowraft/internal/places"
 )
@@ -105,4 +107,137 @@ func TestSpokenStays(t *testing.T) {
 	p.take(at("192.0.2.1"), func() { t.Error("it was evicted") }).Spoke()
 	p.none(at("192.0.2.1"))
 	p.none(at("192.0.2.2"))
+}
+
+// idler has been idle since a time; the zero time is busy.
+type idler struct{ since time.Time }
+
+func (i *idler) Idle() time.Duration {
+	if i.since.IsZero() {
+		return 0
+	}
+	return time.Since(i.since)
+}
+
+// crowd takes places with idlers, whose evictions it reports by name.
+type crowd struct {
+	kit
+	evicted chan string
+}
+
+func (c crowd) serve(name, ip string, token uint64, since time.Time) (*idler, bool) {
+	c.Helper()
+	i := &idler{since}
+	place := c.take(at(ip), func() { c.evicted <- name })
+	if !place.Serve(token, i) {
+		place.Release()
+		return nil, false
+	}
+	return i, true
+}
+
+func (c crowd) expect(name string) {
+	c.Helper()
+	synctest.Wait()
+	select {
+	case got := <-c.evicted:
+		if got != name {
+			c.Errorf("evicted %q, want %q", got, name)
+		}
+	default:
+		if name != "" {
+			c.Errorf("evicted nothing, want %q", name)
+		}
+	}
+}
+
+// A token has a quarter of the places. Of its own connections, one that is idle makes way for it.
+func TestPlacesOfOneToken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := crowd{kit{t, places.New(8, 8)}, make(chan string, 8)}
+		_, _ = c.serve("other", "192.0.2.1", 2, time.Now())
+		c.serve("a", "192.0.2.1", 1, time.Time{})
+		b, _ := c.serve("b", "192.0.2.2", 1, time.Time{})
+		if _, ok := c.serve("c", "192.0.2.3", 1, time.Time{}); ok {
+			t.Error("a token has 3 of 8 places")
+		}
+		if _, ok := c.serve("none", "192.0.2.3", 0, time.Time{}); !ok {
+			t.Error("a caller without a token has no place")
+		}
+		if _, ok := c.serve("d", "192.0.2.3", 3, time.Time{}); !ok {
+			t.Error("another token has no place")
+		}
+		b.since = time.Now()
+		time.Sleep(places.IdleLimit)
+		if _, ok := c.serve("e", "192.0.2.3", 1, time.Time{}); !ok {
+			t.Error("an idle connection of the token does not make way")
+		}
+		c.expect("b")
+		c.expect("")
+	})
+}
+
+func TestReleaseReturnsShareOfToken(t *testing.T) {
+	t.Parallel()
+	p := kit{t, places.New(4, 4)}
+	first, second := p.take(at("192.0.2.1"), nil), p.take(at("192.0.2.1"), nil)
+	if !first.Serve(1, nil) || second.Serve(1, nil) {
+		t.Fatal("a token does not have exactly 1 of 4 places")
+	}
+	first.Release()
+	for range 2 {
+		if !second.Serve(1, nil) {
+			t.Error("the place of the token's closed connection is taken")
+		}
+	}
+}
+
+// In full places the connection that has been idle for longest makes way, and none that is busy or was a minute ago.
+func TestIdleMakesWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := crowd{kit{t, places.New(5, 3)}, make(chan string, 8)}
+		busy, _ := c.serve("busy", "192.0.2.1", 0, time.Time{})
+		younger, _ := c.serve("younger", "192.0.2.1", 0, time.Now().Add(time.Second))
+		c.serve("older", "192.0.2.2", 0, time.Now())
+		c.take(at("192.0.2.3"), func() { t.Error("it was evicted") }).Spoke()
+		c.take(at("192.0.2.3"), func() { c.evicted <- "silent" })
+		time.Sleep(places.IdleLimit - time.Second)
+		c.take(at("192.0.2.4"), nil).Spoke()
+		c.expect("silent")
+		c.none(at("192.0.2.4"))
+		time.Sleep(time.Second)
+		c.take(at("192.0.2.4"), nil).Spoke()
+		c.expect("older")
+		c.none(at("192.0.2.4"))
+		time.Sleep(time.Second)
+		younger.since = time.Now() // has had a request since
+		c.none(at("192.0.2.4"))
+		busy.since = time.Now()
+		time.Sleep(places.IdleLimit)
+		for range 2 {
+			c.take(at("192.0.2.5"), nil).Spoke()
+		}
+		for range 2 {
+			synctest.Wait()
+			if got := <-c.evicted; got != "busy" && got != "younger" {
+				t.Errorf("evicted %q", got)
+			}
+		}
+		c.none(at("192.0.2.4"))
+	})
+}
+
+// An address that has its share evicts only idle connections of its own.
+func TestIdleMakesWayForItsAddress(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := crowd{kit{t, places.New(3, 1)}, make(chan string, 8)}
+		c.serve("older", "192.0.2.1", 0, time.Now().Add(-time.Hour))
+		c.serve("own", "192.0.2.2", 0, time.Now().Add(-time.Minute))
+		c.take(at("192.0.2.2"), nil)
+		c.expect("own")
+		c.none(at("192.0.2.2"))
+	})
 }

@@ -54,13 +54,6 @@ func connOf(ctx context.Context) *apiConn {
 	return nil
 }
 
-// speak keeps the place of the connection that a call came on.
-func speak(ctx context.Context) {
-	if c := connOf(ctx); c != nil {
-		c.speak()
-	}
-}
-
 // reserve takes memory for the answer to a request; nil if the answer is small.
 func reserve(ctx context.Context, req any) (*lease, error) {
 	size := weight(req)

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"net/http"
@@ -120,12 +121,11 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 		return ctx, nil
 	}
 	if s.auth == nil {
-		speak(ctx)
-		return ctx, nil
+		return ctx, connOf(ctx).speak(trust.Open())
 	}
 	ctx, err := s.authenticate(ctx)
 	if err == nil && !trust.PrincipalOf(ctx).IsAnonymous() {
-		speak(ctx)
+		err = speak(ctx)
 	}
 	switch {
 	case err != nil:
@@ -138,6 +138,12 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 		s.auditRefusal(ctx, rule, req, err)
 	}
 	return ctx, err
+}
+
+// speak keeps the place of the connection that a call came on, for the member or administrator at its other end if there is one:
+// a member forwards the calls of many.
+func speak(ctx context.Context) error {
+	return connOf(ctx).speak(cmp.Or(connectionOf(ctx).principal, trust.PrincipalOf(ctx)))
 }
 
 // authorize returns an error unless the caller has the right of a method.

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // maxReadAhead is how much is read of a client while it does not take what is sent. Without a bound, calls that it
@@ -25,10 +25,7 @@ func (l *apiListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &apiConn{Conn: nc, of: l.all}
-	if placed, ok := nc.(*places.Conn); ok {
-		c.place = placed.Place
-	}
+	c := &apiConn{Conn: nc, of: l.all, seat: sit(nc)}
 	c.resumed.L = &c.mu
 	c.account = l.budget.account(c)
 	return c, nil
@@ -38,7 +35,7 @@ func (l *apiListener) Accept() (net.Conn, error) {
 type apiConn struct {
 	net.Conn
 	account  *account
-	place    *places.Place // nil without a limit
+	seat     *seat
 	of       *watches
 	spoken   atomic.Bool  // by a caller that may be here
 	sent     atomic.Int64 // bytes that the system took
@@ -61,15 +58,26 @@ type apiAddr struct {
 	account *account
 }
 
-// speak keeps the connection's place, as a caller has shown that it may be here.
-func (c *apiConn) speak() {
-	if !c.spoken.Load() {
-		c.spoken.Store(true)
-		c.of.known(c)
+// sits returns the seat of a connection; nil for a call inside the process.
+func (c *apiConn) sits() *seat {
+	if c == nil {
+		return nil
 	}
-	if c.place != nil {
-		c.place.Spoke()
+	return c.seat
+}
+
+// speak keeps the connection's place for a caller that has shown that it may be here. The connection counts as one of its first
+// caller for good.
+func (c *apiConn) speak(p *trust.Principal) error {
+	if c == nil || c.spoken.Load() {
+		return nil
 	}
+	if err := c.seat.keep(p); err != nil {
+		return err
+	}
+	c.spoken.Store(true)
+	c.of.known(c)
+	return nil
 }
 
 // RemoteAddr implements net.Conn.

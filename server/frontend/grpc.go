@@ -56,7 +56,10 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	silentOf(ctx).heard()
+	seat := connOf(ctx).sits()
+	seat.enter()
 	defer func() {
+		seat.leave()
 		if r := recover(); r != nil {
 			err = s.panicked(info.FullMethod, r)
 		}

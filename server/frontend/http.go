@@ -35,8 +35,8 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		answer(w, s.Ready())
 	})
 	return &http.Server{
-		Handler:           s.spoken(beside(mux, clients, hosts)),
-		ConnContext:       withPlace,
+		Handler:           s.seated(beside(mux, clients, hosts)),
+		ConnContext:       withSeat,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,

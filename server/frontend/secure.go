@@ -6,7 +6,6 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/server/web"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -52,50 +51,20 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 			p, err = s.auth.Caller(r.Context(), r.TLS, token)
 		}
 		if err == nil && !p.IsAnonymous() {
-			keepPlace(r.Context())
+			err = seatOf(r.Context()).keep(p)
 		}
 		return p, wire.Status(err)
 	}
 }
 
-type placeKey struct{}
-
-// withPlace lets the requests of a connection find its place.
-func withPlace(ctx context.Context, c net.Conn) context.Context {
-	if secured, ok := c.(*tls.Conn); ok {
-		c = secured.NetConn()
-	}
-	if tracked, ok := c.(*trust.Conn); ok {
-		c = tracked.Conn
-	}
-	if placed, ok := c.(*places.Conn); ok {
-		return context.WithValue(ctx, placeKey{}, placed.Place)
-	}
-	return ctx
-}
-
-// keepPlace keeps the place of a request's connection, as its caller has shown that it may be here.
-func keepPlace(ctx context.Context) {
-	if place, ok := ctx.Value(placeKey{}).(*places.Place); ok {
-		place.Spoke()
-	}
-}
-
-// spoken keeps the places of connections with requests, where every caller may be here.
-func (s *Server) spoken(next http.Handler) http.Handler {
-	if s.auth != nil {
+// readsMetrics lets requests pass whose callers may read metrics.
+func (s *Server) readsMetrics(next http.Handler) http.Handler {
+	authenticate := s.byRequest()
+	if authenticate == nil {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		keepPlace(r.Context())
-		next.ServeHTTP(w, r)
-	})
-}
-
-// readsMetrics lets requests pass whose callers may read metrics.
-func (s *Server) readsMetrics(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		p, err := s.auth.Request(r)
+		p, err := authenticate(r, "")
 		if err == nil {
 			err = p.Authorize(trust.RightReadMetrics, "")
 		}

@@ -105,8 +105,8 @@ func TestStrangersMakeWayOverHTTP(t *testing.T) {
 	for name, auth := range map[string]*Auth{"open": nil, "secured": secret()} {
 		s, l := small(t, auth)
 		server := &http.Server{
-			ReadHeaderTimeout: time.Minute, ConnContext: withPlace,
-			Handler: s.spoken(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			ReadHeaderTimeout: time.Minute, ConnContext: withSeat,
+			Handler: s.seated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if by := s.byRequest(); by != nil {
 					_, _ = by(r, "")
 				}

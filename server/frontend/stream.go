@@ -18,6 +18,9 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 			err = s.panicked(info.FullMethod, r)
 		}
 	}()
+	seat := connOf(ss.Context()).sits()
+	seat.enter()
+	defer seat.leave()
 	begin := s.occupy
 	if isHealth(info.FullMethod) {
 		begin = s.watch

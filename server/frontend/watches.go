@@ -88,7 +88,7 @@ func (s *Server) watch(ctx context.Context) (end func(), err error) {
 		greeted, cancel := context.WithTimeout(ctx, greeting)
 		defer cancel()
 		if met, err := s.authenticate(greeted); err == nil && !trust.PrincipalOf(met).IsAnonymous() {
-			c.speak()
+			_ = speak(met) // else it watches as a stranger does
 		}
 	}
 	if err := s.watches.begin(c, s.auth != nil); err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/trust"
@@ -63,18 +64,34 @@ func (c *conn) login(user, token string) (ok bool) {
 		c.fail(err)
 		return false
 	}
+	if !c.speak(p.TokenID()) {
+		const text = "max number of clients with this token reached"
+		c.say("ERR " + text)
+		c.why = rpc.NewError(rpc.Overloaded, text)
+		c.closing = true
+		return false
+	}
 	c.caller = p
-	c.speak()
 	return true
 }
 
 // logout makes the caller anonymous.
 func (c *conn) logout() { c.caller = c.s.anonymous }
 
-// speak keeps the connection's place. In a secured cluster, one without a token may lose it to another.
-func (c *conn) speak() {
+// speak keeps the connection's place while it is used, unless the token has its share of places. The connection counts as one of
+// its first token for good. In a secured cluster, one without a token may lose its place to another.
+func (c *conn) speak(token uint64) bool {
 	if !c.spoke {
-		c.spoke = true
-		c.seat.Spoke()
+		c.spoke = c.seat.Serve(token, c)
 	}
+	return c.spoke
+}
+
+// Idle implements [places.Idler].
+func (c *conn) Idle() time.Duration {
+	state := c.state.Load()
+	if state&3 != waitsForCommand || c.w.blocked() {
+		return 0
+	}
+	return time.Duration(c.s.beats.Load()-state>>2) * beat
 }

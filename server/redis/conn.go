@@ -224,7 +224,7 @@ func (c *conn) answer(mayWait bool) (left int, err error) {
 			continue
 		}
 		if c.s.cfg.Authenticate == nil {
-			c.speak()
+			c.speak(0)
 		}
 		cmd := lookup(args[0])
 		if cmd != nil && cmd.waits && c.join(cmd, args) {

@@ -1,0 +1,102 @@
+package frontend
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// seat is the place of a connection to the API or HTTP port. It implements [places.Idler].
+type seat struct {
+	place    *places.Place // nil without a limit
+	began    time.Time
+	requests atomic.Int64 // being served
+	last     atomic.Int64 // the end of the last one, in ns since began
+}
+
+// sit returns the seat of a connection that was accepted just now.
+func sit(c net.Conn) *seat {
+	s := &seat{began: time.Now()}
+	if placed, ok := c.(*places.Conn); ok {
+		s.place = placed.Place
+	}
+	return s
+}
+
+// enter begins a request; leave ends it. A nil seat is that of a call inside the process.
+func (s *seat) enter() {
+	if s != nil {
+		s.requests.Add(1)
+	}
+}
+
+func (s *seat) leave() {
+	if s != nil {
+		s.last.Store(int64(time.Since(s.began)))
+		s.requests.Add(-1)
+	}
+}
+
+// Idle implements places.Idler.
+func (s *seat) Idle() time.Duration {
+	if s.requests.Load() > 0 {
+		return 0
+	}
+	return time.Since(s.began) - time.Duration(s.last.Load())
+}
+
+// keep keeps the place for a caller that may be here. The connections of a token have a share of the places; those of members
+// and administrators never make way.
+func (s *seat) keep(p *trust.Principal) error {
+	if s == nil || s.place == nil {
+		return nil
+	}
+	var idler places.Idler
+	if !p.IsMember() && !p.IsAdmin() {
+		idler = s
+	}
+	if !s.place.Serve(p.TokenID(), idler) {
+		return rpc.NewError(rpc.Overloaded, fmt.Sprintf(
+			"token %d has a quarter of this port's connections; close some, try another member, or use another token", p.TokenID()))
+	}
+	return nil
+}
+
+type seatKey struct{}
+
+// withSeat lets the HTTP requests of a connection find its seat.
+func withSeat(ctx context.Context, c net.Conn) context.Context {
+	if secured, ok := c.(*tls.Conn); ok {
+		c = secured.NetConn()
+	}
+	if tracked, ok := c.(*trust.Conn); ok {
+		c = tracked.Conn
+	}
+	return context.WithValue(ctx, seatKey{}, sit(c))
+}
+
+func seatOf(ctx context.Context) *seat {
+	s, _ := ctx.Value(seatKey{}).(*seat)
+	return s
+}
+
+// seated notes the requests of connections. In an open cluster every caller may be here.
+func (s *Server) seated(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		at := seatOf(r.Context())
+		at.enter()
+		defer at.leave()
+		if s.auth == nil {
+			_ = at.keep(trust.Open()) // which has no share
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,191 @@
+package frontend
+
+import (
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
+
+	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// oneSecret is a trust.Table in which the tokens of all IDs have one secret.
+type oneSecret struct {
+	noTable
+	secret [32]byte
+}
+
+func (o oneSecret) Token(id uint64) (*trust.Record, bool) {
+	return &trust.Record{ID: id, Name: "t", Hash: trust.HashTokenSecret(o.secret), Scopes: []trust.Scope{"cluster:read"}}, true
+}
+
+func (o oneSecret) text(id uint64) string { return trust.Token{ID: id, Secret: o.secret}.Text() }
+
+// eight returns a server and a port with eight places, two of them for each token.
+func eight(t *testing.T, table trust.Table) (*Server, net.Listener) {
+	t.Helper()
+	s, _ := small(t, &Auth{Tokens: trust.NewAuthorizer(table)})
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, places.Listen(l, places.New(8, 8), func(net.Addr) {})
+}
+
+func TestShareOfTokenOverGRPC(t *testing.T) {
+	t.Parallel()
+	tokens := oneSecret{secret: trust.NewTokenSecret()}
+	s, l := eight(t, tokens)
+	g := s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		return handler(ctx, req)
+	})
+	snowraftv1.RegisterClusterServiceServer(g, statusOnly{})
+	go func() { _ = g.Serve(&apiListener{l, s.budget, &s.watches}) }()
+	t.Cleanup(g.Stop)
+	dial := func() func(id uint64) error {
+		conn, err := grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return func(id uint64) error {
+			ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+tokens.text(id))
+			_, err := snowraftv1.NewClusterServiceClient(conn).GetStatus(ctx, &snowraftv1.GetStatusRequest{})
+			return err
+		}
+	}
+	first, second, third := dial(), dial(), dial()
+	for _, call := range []func(uint64) error{first, second, first} {
+		if err := call(17); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := third(17); rpc.FromError(err).Reason != rpc.Overloaded {
+		t.Errorf("a third of eight connections with one token: %v", err)
+	}
+	if err := third(18); err != nil {
+		t.Errorf("another token: %v", err)
+	}
+	if err := third(17); err != nil {
+		t.Errorf("on another token's connection, which a proxy may have: %v", err)
+	}
+}
+
+func TestShareOfTokenOverHTTP(t *testing.T) {
+	t.Parallel()
+	tokens := oneSecret{secret: trust.NewTokenSecret()}
+	s, l := eight(t, tokens)
+	server := &http.Server{
+		ReadHeaderTimeout: time.Minute, ConnContext: withSeat,
+		Handler: s.seated(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if _, err := s.byRequest()(r, ""); err != nil {
+				w.WriteHeader(http.StatusTooManyRequests)
+			}
+		})),
+	}
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() { _ = server.Close() })
+	for _, tc := range []struct {
+		id   uint64
+		want int
+	}{{17, 200}, {17, 200}, {17, 429}, {18, 200}} {
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+l.Addr().String(), http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+tokens.text(tc.id))
+		resp, err := transport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		_ = resp.Body.Close()
+		if resp.StatusCode != tc.want {
+			t.Errorf("token %d: %d, want %d", tc.id, resp.StatusCode, tc.want)
+		}
+	}
+}
+
+// A connection is idle from the end of its last request on. Those of members and administrators never make way.
+func TestSeatOfIdleConnection(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		all := places.New(3, 3)
+		take := func(p *trust.Principal) *seat {
+			place, ok := all.Take(nil, func() {})
+			if !ok {
+				t.Fatal("no place")
+			}
+			s := sit(&places.Conn{Place: place})
+			if err := s.keep(p); err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		free := func() bool {
+			time.Sleep(time.Second) // idle connections are not looked for more often
+			place, ok := all.Take(nil, func() {})
+			if ok {
+				place.Release()
+			}
+			return ok
+		}
+		take(trust.Member("m1"))
+		take(trust.Admin())
+		s := take(trust.Open())
+		s.enter()
+		s.enter()
+		time.Sleep(2 * places.IdleLimit)
+		s.leave()
+		if got := s.Idle(); got != 0 || free() {
+			t.Errorf("Idle() = %v during a request", got)
+		}
+		s.leave()
+		time.Sleep(places.IdleLimit - 2*time.Second)
+		if free() {
+			t.Error("it makes way before it is idle for a minute")
+		}
+		if time.Sleep(time.Second); !free() {
+			t.Error("it does not make way")
+		}
+	})
+}
+
+// A member that forwards calls of many tokens counts as none of them.
+func TestForwardedCallsHaveNoShare(t *testing.T) {
+	t.Parallel()
+	table := oneSecret{secret: trust.NewTokenSecret()}
+	p, err := trust.NewAuthorizer(table).Authenticate(t.Context(), table.text(17))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := places.New(4, 4)
+	for range 3 {
+		place, ok := all.Take(nil, func() {})
+		if !ok {
+			t.Fatal("no place")
+		}
+		c := &apiConn{seat: &seat{place: place}, of: &watches{}}
+		c.account = newBudget(1, 1).account(c)
+		ctx := peer.NewContext(t.Context(), &peer.Peer{
+			Addr: &apiAddr{&net.TCPAddr{}, c.account}, AuthInfo: connection{principal: trust.Member("m1")},
+		})
+		ctx = trust.WithPrincipal(ctx, p)
+		if err := speak(ctx); err != nil {
+			t.Error(err)
+		}
+	}
+}
