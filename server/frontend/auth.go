@@ -132,12 +132,21 @@ func (s *Server) admit(ctx context.Context, rule *rpc.Rule, method string, req a
 	case rule == nil: // reflection
 		err = trust.PrincipalOf(ctx).Authorize(trust.RightAny, "")
 	case req != nil:
-		err = s.authorize(ctx, rule, req)
+		return ctx, s.judge(ctx, rule, req)
 	}
 	if err != nil {
 		s.auditRefusal(ctx, rule, req, err)
 	}
 	return ctx, err
+}
+
+// judge returns an error unless the caller has the right of a method, and audits it.
+func (s *Server) judge(ctx context.Context, rule *rpc.Rule, req any) error {
+	err := s.authorize(ctx, rule, req)
+	if err != nil {
+		s.auditRefusal(ctx, rule, req, err)
+	}
+	return err
 }
 
 // speak keeps the place of the connection that a call came on, for the member or administrator at its other end if there is one:

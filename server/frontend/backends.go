@@ -26,6 +26,7 @@ type Process interface {
 // The calls that Redis clients make by other means.
 var (
 	existsRule = rpc.RuleOf(snowraftv1.SequenceService_GetSequence_FullMethodName)
+	issueRule  = rpc.RuleOf(snowraftv1.IdService_GenerateIds_FullMethodName)
 	nextRule   = rpc.RuleOf(snowraftv1.SequenceService_NextNumbers_FullMethodName)
 	createRule = rpc.RuleOf(snowraftv1.SequenceService_CreateSequence_FullMethodName)
 )
@@ -105,12 +106,24 @@ func (b webBackend) Next(ctx context.Context, sequence string, count uint64) (fi
 	if count == 0 {
 		return 0, 0, wire.Status(b.server.authorize(ctx, nextRule, &snowraftv1.NextNumbersRequest{Sequence: sequence}))
 	}
-	if err := b.budget.during(ctx, int64(count)*numberBytes); err != nil { //nolint:gosec // at most limits.Texts
+	size := int64(count) * numberBytes //nolint:gosec // at most limits.Texts
+	if err := b.reserve(ctx, size, nextRule, &snowraftv1.NextNumbersRequest{Sequence: sequence}); err != nil {
 		return 0, 0, err
 	}
 	ctx, cancel := bounded(ctx)
 	defer cancel()
 	return b.redisBackend.Next(ctx, sequence, count)
+}
+
+// reserve takes memory for the answer to a request, if its caller may make the call that it stands for.
+func (b webBackend) reserve(ctx context.Context, size int64, rule *rpc.Rule, req any) error {
+	if size <= freeBytes {
+		return nil
+	}
+	if err := b.server.authorize(ctx, rule, req); err != nil {
+		return wire.Status(err)
+	}
+	return b.budget.during(ctx, size)
 }
 
 // AppendNext appends count numbers as text, each with a newline, long text by pieces.
@@ -131,7 +144,7 @@ func (b webBackend) AppendNext(ctx context.Context, dst []byte, w io.Writer, seq
 
 // AppendIDs appends count IDs of a layout as text, each with a newline, long text by pieces.
 func (b webBackend) AppendIDs(ctx context.Context, dst []byte, w io.Writer, layout string, count uint32) (_ []byte, err error) {
-	if err := b.budget.during(ctx, int64(count)*idBytes); err != nil {
+	if err := b.reserve(ctx, int64(count)*idBytes, issueRule, &snowraftv1.GenerateIdsRequest{Layout: layout}); err != nil {
 		return dst, err
 	}
 	ctx, cancel := bounded(ctx)

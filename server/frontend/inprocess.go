@@ -35,7 +35,9 @@ const (
 // at once, and those that wait for something, such as a leader, would fill one that
 // all share.
 type inProcess struct {
-	budget   *budget
+	budget *budget
+	// judge returns why a caller may not make a call. It goes first, so that strangers take neither places nor memory.
+	judge    func(ctx context.Context, rule *rpc.Rule, req any) error
 	listener *pipeListener
 	crossing crossing
 
@@ -50,13 +52,16 @@ type kind struct {
 	places chan struct{}
 }
 
-func newInProcess(b *budget) *inProcess {
+func newInProcess(b *budget, judge func(ctx context.Context, rule *rpc.Rule, req any) error) *inProcess {
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	return &inProcess{budget: b, listener: l, kinds: make(map[string]*kind)}
+	return &inProcess{budget: b, judge: judge, listener: l, kinds: make(map[string]*kind)}
 }
 
 // Invoke implements grpc.ClientConnInterface.
 func (p *inProcess) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	if err := p.judge(ctx, rpc.RuleOf(method), args); err != nil {
+		return wire.Status(err)
+	}
 	k, err := p.kind(method)
 	if err != nil {
 		return err

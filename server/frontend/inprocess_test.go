@@ -9,8 +9,10 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // parking is a member whose GetConfig never answers.
@@ -27,11 +29,57 @@ func (parking) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowra
 	return &snowraftv1.GetStatusResponse{}, nil
 }
 
+func anyone(context.Context, *rpc.Rule, any) error { return nil }
+
+// Callers without the right to a call are refused at once, where legitimate ones have all places and all memory.
+func TestStrangersTakeNoPlacesOverHTTP(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := small(t, secret())
+		l, err := s.budget.account(nil).take(t.Context(), maxAnswersOfOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.keep(0)
+		half, err := s.budget.account(nil).take(t.Context(), maxAnswersOfOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer half.keep(0)
+		defer s.inner.close()
+		const method = snowraftv1.IdService_GenerateIds_FullMethodName
+		k, err := s.inner.kind(method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range maxUnderWay {
+			k.places <- struct{}{}
+		}
+		began := time.Now()
+		anonymous, _ := s.auth.Tokens.Authenticate(t.Context(), "")
+		ctx := trust.WithPrincipal(t.Context(), anonymous)
+		many := uint32(limits.Count)
+		err = s.inner.Invoke(ctx, method, &snowraftv1.GenerateIdsRequest{Count: many}, &snowraftv1.GenerateIdsResponse{})
+		if rpc.FromError(err).Reason != rpc.Unauthenticated || time.Since(began) > 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		short := webBackend{redisBackend{issuer: s.Issuer(nil), server: s}, s.budget}
+		_, err = short.AppendIDs(ctx, nil, nil, "", many)
+		if rpc.FromError(err).Reason != rpc.Unauthenticated || time.Since(began) > 0 {
+			t.Errorf("AppendIDs: %v after %v", err, time.Since(began))
+		}
+		_, _, err = short.Next(ctx, "orders", uint64(many))
+		if rpc.FromError(err).Reason != rpc.Unauthenticated || time.Since(began) > 0 {
+			t.Errorf("Next: %v after %v", err, time.Since(began))
+		}
+	})
+}
+
 // Calls that wait leave room for those that don't, and there are only so many of them.
 func TestInProcessKindsAreApart(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newInProcess(newBudget(maxAnswers, maxAnswersOfOne))
+		p := newInProcess(newBudget(maxAnswers, maxAnswersOfOne), anyone)
 		g := grpc.NewServer(grpc.MaxConcurrentStreams(maxUnderWay))
 		snowraftv1.RegisterClusterServiceServer(g, parking{})
 		go func() { _ = g.Serve(p.listener) }()

@@ -85,7 +85,7 @@ func New(cfg Config) *Server {
 		auth: cfg.Auth, auditLog: cfg.Audit,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 	}
-	s.inner = newInProcess(s.budget)
+	s.inner = newInProcess(s.budget, s.judge)
 	s.metrics = newMetrics(cfg.State, state{s})
 	return s
 }
