@@ -26,7 +26,7 @@ type RateLimited struct {
 }
 
 func (e *RateLimited) Error() string {
-	return fmt.Sprintf("the token's rate is %d numbers per second per member; try again in %v", e.Rate, e.RetryAfter.Round(time.Millisecond))
+	return fmt.Sprintf("the token allows %d numbers per second per member; slow down, or raise the rate of the token", e.Rate)
 }
 
 // Spend takes n numbers from what the caller's rate allows on this process. The error is a [*RateLimited], or a [*Denied] if

@@ -25,6 +25,9 @@ func TestRateOfToken(t *testing.T) {
 			if want == 0 && err != nil || want > 0 && (limited == nil || limited.RetryAfter != want) {
 				t.Errorf("Spend(%d) = %v, want to wait %v", n, err, want)
 			}
+			if limited != nil && limited.Error() != "the token allows 100 numbers per second per member; slow down, or raise the rate of the token" {
+				t.Errorf("Error() = %q, want no time, which clients append", limited)
+			}
 		}
 		spend(4, 0)
 		spend(6, 0)

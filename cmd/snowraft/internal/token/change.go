@@ -54,6 +54,9 @@ func (g *grants) token(a *cli.App, cmd *cobra.Command) (*snowraftv1.Token, []str
 		} else if t.ExpiresAtMs, err = cli.ParseTime(g.expires); err != nil {
 			return nil, nil, cli.Usagef("--expires %q: expected a time as RFC 3339 or Unix milliseconds, a duration such as 720h, or never", g.expires)
 		}
+		if t.GetExpiresAtMs() <= a.Now().UnixMilli() {
+			return nil, nil, cli.Usagef("--expires %q: must be in the future by this machine's clock; choose a later time", g.expires)
+		}
 	}
 	var given []string
 	for _, f := range flags {
