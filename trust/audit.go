@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode"
 )
@@ -156,16 +157,19 @@ func (l AuditLine) attrs() []slog.Attr {
 	return attrs
 }
 
+// Index is the Raft index of an audited call's command; 0 until it is known. A call whose outcome is unknown may note it later.
+type Index = atomic.Uint64
+
 type indexKey struct{}
 
-// WithIndex returns a context of an audited call, which notes the Raft index of its command in *index.
-func WithIndex(ctx context.Context, index *uint64) context.Context {
+// WithIndex returns a context of an audited call, which notes the Raft index of its command.
+func WithIndex(ctx context.Context, index *Index) context.Context {
 	return context.WithValue(ctx, indexKey{}, index)
 }
 
 // NoteIndex notes the Raft index of an audited call's command.
 func NoteIndex(ctx context.Context, index uint64) {
-	if note, ok := ctx.Value(indexKey{}).(*uint64); ok {
-		*note = index
+	if note, ok := ctx.Value(indexKey{}).(*Index); ok {
+		note.Store(index)
 	}
 }

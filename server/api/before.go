@@ -23,6 +23,14 @@ func (s *Services) Before(req any) proto.Message {
 		return s.sequenceBefore(req.GetSequence())
 	case *snowraftv1.UpdateConfigRequest:
 		return ConfigMessage(s.Member.State().ConfigValue())
+	case *snowraftv1.ResetObservedClockRequest:
+		return &snowraftv1.ResetObservedClockResponse{ObservedClockAtMs: s.Member.State().Observed().Load()}
+	case *snowraftv1.TransferLeadershipRequest:
+		if leader, ok := s.Member.Node().Leader(); ok {
+			return &snowraftv1.TransferLeadershipResponse{LeaderId: leader.ID, LeaderName: leader.Name}
+		}
+	case *snowraftv1.LeaveRequest:
+		return s.memberBefore(s.Member.Node().ID())
 	case *snowraftv1.RemoveMemberRequest:
 		return s.memberBefore(req.GetMember())
 	case *snowraftv1.UpdateTokenRequest:

@@ -25,8 +25,9 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 	if s.before != nil {
 		line.Before = inJSON(s.before(req))
 	}
-	resp, err := serve(trust.WithIndex(ctx, &line.Index))
-	if line.Index != 0 && trust.RelayOf(ctx) != "" {
+	var index trust.Index
+	resp, err := serve(trust.WithIndex(ctx, &index))
+	if line.Index = index.Load(); line.Index != 0 && s.relayed(ctx) {
 		_ = grpc.SetTrailer(ctx, metadata.Pairs(rpc.AuditIndex, strconv.FormatUint(line.Index, 10)))
 	}
 	if err == nil {
@@ -42,27 +43,42 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 
 // auditRefusal writes the line of an audited call that its caller may not make.
 func (s *Server) auditRefusal(ctx context.Context, rule *rpc.Rule, req any, err error) {
-	if s.auditLog != nil && rule.Audited() {
+	if rule.Audited() {
 		s.auditFailure(s.auditLine(ctx, rule, req), err)
 	}
 }
 
 // auditCreation writes the line of a sequence that a Redis client created on demand, or did not.
-func (s *Server) auditCreation(ctx context.Context, sequence string, err error) {
-	if s.auditLog == nil {
-		return
-	}
-	line := s.auditLine(ctx, createRule, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence}})
+func (s *Server) auditCreation(ctx context.Context, sequence string, index uint64, err error) {
+	req := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence}}
+	line := s.auditLine(ctx, createRule, req)
+	line.Index = index
 	if err != nil {
 		s.auditFailure(line, err)
 		return
 	}
 	line.Outcome = trust.AuditDone
+	if s.before != nil { // the replica has the new sequence now
+		if created, ok := s.before(req).(*snowraftv1.Sequence); ok {
+			line.After = inJSON(&snowraftv1.CreateSequenceResponse{Sequence: created})
+		}
+	}
 	s.auditLog.Write(line)
 }
 
 func (s *Server) auditLine(ctx context.Context, rule *rpc.Rule, req any) trust.AuditLine {
+	if s.auth == nil && fromHTTP(ctx) {
+		ctx = s.inner.crossing.arrive(ctx) // for the address
+	}
 	return trust.AuditLine{Actor: actor(ctx, s.auth), Address: address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
+}
+
+// relayed reports whether another member forwards a call, which wants to know the index.
+func (s *Server) relayed(ctx context.Context) bool {
+	if s.auth == nil {
+		return len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedBy)) > 0
+	}
+	return trust.RelayOf(ctx) != ""
 }
 
 func (s *Server) auditFailure(line trust.AuditLine, err error) {

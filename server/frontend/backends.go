@@ -11,6 +11,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/server/web"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Process is the member or gateway behind a Server, apart from its issuer and its services of gRPC.
@@ -82,9 +83,10 @@ func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error)
 
 // Create creates a sequence, if the cluster has an INCR do that.
 func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error) {
-	created, err := b.Process.Create(ctx, sequence)
+	var index trust.Index
+	created, err := b.Process.Create(trust.WithIndex(ctx, &index), sequence)
 	if created || err != nil {
-		b.server.auditCreation(ctx, sequence, err)
+		b.server.auditCreation(ctx, sequence, index.Load(), err)
 	}
 	return created, wire.Status(err)
 }

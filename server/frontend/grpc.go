@@ -91,7 +91,7 @@ func (s *Server) answer(ctx context.Context, rule *rpc.Rule, req any, info *grpc
 		return nil, err
 	}
 	var resp any
-	if s.auditLog != nil && rule.Audited() {
+	if rule.Audited() {
 		resp, err = s.audit(ctx, rule, req, func(ctx context.Context) (any, error) { return s.handle(ctx, req, info, handler) })
 	} else {
 		resp, err = s.handle(ctx, req, info, handler)

@@ -30,7 +30,7 @@ type Config struct {
 	CA []byte
 	// OwnCertificate is for clients; nil: clients speak plain TCP.
 	OwnCertificate *trust.OwnCertificate
-	// AuditLog gets the administrative calls; nil: the log if there is a token, else nothing.
+	// AuditLog gets the administrative calls; nil: the log.
 	AuditLog *trust.AuditLog
 
 	Logger  *slog.Logger

@@ -31,12 +31,9 @@ func (c *conn) admits(cmd *command) error {
 	return nil
 }
 
-// context returns the context of the Backend's calls for this connection, which has the caller.
+// context returns the context of the Backend's calls for this connection, which has the caller and its address.
 func (c *conn) context() context.Context {
 	call := c.s.call.Load()
-	if c.s.cfg.Authenticate == nil {
-		return *call
-	}
 	if c.callOf != call || c.calledAs != c.caller {
 		c.callOf, c.calledAs = call, c.caller
 		c.callContext = trust.WithAddress(trust.WithPrincipal(*call, c.caller), c.net.RemoteAddr().String())
