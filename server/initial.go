@@ -74,8 +74,8 @@ func (s *Server) warnInitial(ctx context.Context) {
 		current, err := s.api.ConfigAtLeader(ctx)
 		if err == nil {
 			for _, d := range differences(given, current) {
-				s.logger.Warn("initial setting ignored, because the cluster has another value; change it with \"snowraft config set\"",
-					"setting", d.setting, "given", d.given, "cluster", d.cluster)
+				s.logger.Warn("initial setting ignored, because the cluster has another value; run the command to change it",
+					"setting", d.setting, "given", d.given, "cluster", d.cluster, "command", d.command())
 			}
 			return
 		}
@@ -89,6 +89,11 @@ func (s *Server) warnInitial(ctx context.Context) {
 
 // difference is a setting that was given for a new cluster and has another value in the cluster.
 type difference struct{ setting, given, cluster string }
+
+// command returns the command that gives the cluster the value.
+func (d difference) command() string {
+	return fmt.Sprintf("snowraft config set --%s %s", d.setting, d.given)
+}
 
 // differences compares the settings that are given with those of the cluster.
 func differences(given *commandv1.Config, current *snowraftv1.Config) (all []difference) {

@@ -51,7 +51,7 @@ func TestInitialSettingsAreIgnoredWithAWarning(t *testing.T) {
 	n.cfg.MaxWindow = time.Minute
 	seen := watch(&n.cfg)
 	n.start()
-	if got, want := <-seen, "setting=max-window given=1m0s cluster=2m0s "; got != want {
+	if got, want := <-seen, "setting=max-window given=1m0s cluster=2m0s command=snowraft config set --max-window 1m0s "; got != want {
 		t.Errorf("the second start warned of %s, want %s", got, want)
 	}
 	var joined chan string
@@ -60,7 +60,7 @@ func TestInitialSettingsAreIgnoredWithAWarning(t *testing.T) {
 		joined = watch(c)
 	})
 	b.start()
-	if got, want := <-joined, "setting=rollback given=swap cluster=refuse "; got != want {
+	if got, want := <-joined, "setting=rollback given=swap cluster=refuse command=snowraft config set --rollback swap "; got != want {
 		t.Errorf("the member that joins warned of %s, want %s", got, want)
 	}
 }
