@@ -39,7 +39,7 @@ func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host 
 			Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 			Timing: cluster.Timing{
 				GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
-				Stabilization: 300 * time.Millisecond, Rejoin: time.Second,
+				PromoteAfter: 300 * time.Millisecond, Rejoin: time.Second,
 			},
 		}}
 		for _, c := range change {

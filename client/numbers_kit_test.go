@@ -37,7 +37,7 @@ func startNumberCluster(t testing.TB, size int) *numberCluster {
 			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
 			Timing: cluster.Timing{
 				GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
-				Stabilization: 300 * time.Millisecond, Rejoin: time.Second,
+				PromoteAfter: 300 * time.Millisecond, Rejoin: time.Second,
 			},
 		}
 		s := c.open(cfg)

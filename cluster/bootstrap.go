@@ -53,7 +53,7 @@ func (n *Node) bootstrap() {
 		case <-tick.C:
 		}
 	}
-	n.logger.Info("of a cluster", "cluster", n.id.Cluster())
+	n.logger.Info("cluster joined", "cluster_id", n.id.Cluster())
 	n.gossip.announce()
 }
 
@@ -131,7 +131,7 @@ func (n *Node) startCluster(start func() error) {
 		return
 	}
 	if first {
-		n.logger.Info("started a cluster", "cluster", cluster)
+		n.logger.Info("cluster started", "cluster_id", cluster)
 	}
 	n.gossip.announce()
 }

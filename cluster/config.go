@@ -15,6 +15,7 @@ import (
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -92,8 +93,8 @@ type Timing struct {
 	GossipProbe time.Duration
 	// Reconcile is the interval of the leader's look at the membership (2 s); it looks also whenever somebody comes or goes.
 	Reconcile time.Duration
-	// Stabilization is how long a new nonvoter must be well before it is promoted (3 s).
-	Stabilization time.Duration
+	// PromoteAfter is the time that a nonvoter must be healthy, as one leader sees it, before that leader promotes it (30 s).
+	PromoteAfter time.Duration
 	// Rejoin is the interval of renewed contact to lost members (10 s).
 	Rejoin time.Duration
 	// DiskStall is how long one write to the log may take before a leader gives up (10 s).
@@ -112,7 +113,7 @@ func (t Timing) withDefaults() Timing {
 	set(&t.LeaderLease, t.Heartbeat*4/5)
 	set(&t.GossipProbe, time.Second)
 	set(&t.Reconcile, 2*time.Second)
-	set(&t.Stabilization, 3*time.Second)
+	set(&t.PromoteAfter, limits.DefaultPromoteAfter)
 	set(&t.Rejoin, 10*time.Second)
 	set(&t.DiskStall, 10*time.Second)
 	if t.SnapshotThreshold == 0 {

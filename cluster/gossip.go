@@ -38,6 +38,7 @@ type gossip struct {
 	logger *slog.Logger
 	keys   *trust.Keys // nil in an open cluster
 	self   func() meta
+	began  int64 // start of this node, Unix ms
 
 	standing func(id string) (member, voter bool) // in the Raft configuration
 	foreign  *foreign
@@ -57,6 +58,7 @@ type gossip struct {
 func newGossip(cfg *Config, self func() meta, standing func(string) (member, voter bool), foreign *foreign) *gossip {
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
+		began: cfg.Watch.Now().Wall,
 		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, self: self, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
@@ -286,7 +288,7 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 		if p.met.Starts != m.Starts && g.lives(p.met) {
 			p.meta = p.met // what left was forged
 		} else {
-			p.alive = false
+			g.setAlive(&p, false)
 		}
 		g.peers[m.ID] = p
 	case ok:

@@ -88,7 +88,7 @@ func (n *Node) lead(ctx context.Context) {
 		case <-time.After(time.Second): // nobody took it
 		}
 	}
-	n.logger.Info("leading", "term", term)
+	n.logger.Info("leadership acquired", "term", term)
 	n.fitSince = nil
 	n.leads.Store(term)
 	n.leader.send()
@@ -99,7 +99,7 @@ func (n *Node) lead(ctx context.Context) {
 		if n.terms != nil {
 			n.terms.hangUp()
 		}
-		n.logger.Info("no longer leading", "term", term)
+		n.logger.Info("leadership lost", "term", term)
 	}()
 	duties := make(chan struct{})
 	go func() {

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // TestVerificationNeedsAMajorityOfVoters asks, in a cluster of up to five voters and three nonvoters, with each set of
@@ -66,7 +67,10 @@ func TestRemovalCountsVotersOnly(t *testing.T) {
 func ofCluster(t *testing.T) *Node {
 	n := &Node{logger: slog.New(slog.DiscardHandler)}
 	n.id = storage.NewIdentity(uuid.NewString(), uuid.NewString(), 1)
-	n.cfg = Config{Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger}
+	n.cfg = Config{
+		Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger,
+		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}),
+	}
 	n.gossip = newGossip(&n.cfg, n.meta, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))
 	if v := n.judge(hello{From: sameCluster(n), To: n.ID()}, ""); v.err() != nil {
 		t.Fatalf("one of its own is refused: %+v", v)

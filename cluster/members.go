@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -22,6 +23,9 @@ type Member struct {
 	Leader  bool
 	// Alive is whether gossip reaches it; always true of this node itself.
 	Alive bool
+	// NotAliveSince is the time since which gossip does not reach it, in Unix ms: at the earliest the start of this
+	// node. 0 if Alive.
+	NotAliveSince int64
 	// ClockOffset is how far its clock is ahead of this node's.
 	ClockOffset time.Duration
 	Version     string
@@ -45,6 +49,16 @@ func (n *Node) Members() []Member {
 	return members
 }
 
+// label names a node for people; see [Member.label].
+func (n *Node) label(id raft.ServerID) string {
+	s, ok := n.server(string(id))
+	if !ok {
+		p, _ := n.gossip.peer(string(id))
+		return cmp.Or(p.known().Name, string(id))
+	}
+	return n.describe(s, n.meta(), "").label()
+}
+
 // describe is what is known of a server.
 func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	m := Member{
@@ -55,10 +69,14 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Address = own.Raft
 		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, true
 		m.Secrets = own.fingerprints()
-	} else if p, ok := n.gossip.peer(m.ID); ok {
+		return m
+	}
+	m.NotAliveSince = n.gossip.began
+	if p, ok := n.gossip.peer(m.ID); ok {
 		known := p.known()
 		m.Address = known.Raft // it may have moved
-		m.Name, m.Gossip, m.API, m.Version, m.Alive = known.Name, known.Gossip, known.API, known.Version, p.alive
+		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
+		m.Alive, m.NotAliveSince = p.alive, p.lostAt
 		m.Secrets = p.meta.fingerprints()
 		if p.met.ID != "" || n.greeter == nil { // a version that was never supported would halt the member
 			m.Commands = known.Commands

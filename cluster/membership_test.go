@@ -47,7 +47,7 @@ func withNonvoter(t *testing.T, removed RemovedMembers) (leader *Node, nonvoter 
 	mem := raft.NewInmemStore()
 	n := openAlone(t, mem, mem, func(c *Config) {
 		c.Removed = removed
-		c.Timing.Reconcile, c.Timing.Stabilization = time.Hour, time.Hour
+		c.Timing.Reconcile, c.Timing.PromoteAfter = time.Hour, time.Hour
 	})
 	t.Cleanup(func() {
 		if err := n.Close(context.Background()); err != nil {
@@ -74,7 +74,7 @@ func (n *Node) acknowledges(id string, last uint64) {
 
 // due makes the promotion due. Call it while a change is in progress.
 func (n *Node) due(id string) {
-	n.cfg.Timing.Stabilization = time.Minute
+	n.cfg.Timing.PromoteAfter = time.Minute
 	n.fitSince = map[raft.ServerID]time.Time{raft.ServerID(id): time.Now().Add(-time.Hour)}
 }
 
@@ -264,7 +264,7 @@ func TestRemovedVoterIsHeardUntilItLeft(t *testing.T) {
 func TestForgedNodesGetNoVote(t *testing.T) {
 	t.Parallel()
 	mem := raft.NewInmemStore()
-	n := openAlone(t, mem, mem, func(c *Config) { c.Timing.Reconcile, c.Timing.Stabilization = time.Hour, time.Nanosecond })
+	n := openAlone(t, mem, mem, func(c *Config) { c.Timing.Reconcile, c.Timing.PromoteAfter = time.Hour, time.Nanosecond })
 	t.Cleanup(func() { _ = n.Close(context.Background()) })
 	untilLeader(t, n)
 	for range 3 {

@@ -22,7 +22,7 @@ import (
 //
 // Its goroutines: follow (leadership, and while leading: lead and what it
 // starts), bootstrap (until the node is of a cluster), watch (clock, disk,
-// lost members), and those of raft and memberlist.
+// lost members), report (the log), and those of raft and memberlist.
 type Node struct {
 	cfg     Config
 	logger  *slog.Logger
@@ -208,6 +208,7 @@ func (n *Node) start() {
 	n.wg.Go(n.meet)
 	n.wg.Go(n.rotate)
 	n.wg.Go(n.bootstrap)
+	n.wg.Go(n.report)
 }
 
 // meta is what this node tells of itself.

@@ -12,9 +12,11 @@ const maxHints = 4
 type peerInfo struct {
 	meta  meta // what gossip says, or a caller whose certificate was not checked: a claim
 	alive bool
-	met   meta     // what the node itself said in a handshake; empty before the first one
-	at    string   // where a handshake with it succeeded last
-	hints []string // addresses that were claimed, the latest one last
+	// lostAt is the time since which it is not alive, in Unix ms; 0 if alive.
+	lostAt int64
+	met    meta     // what the node itself said in a handshake; empty before the first one
+	at     string   // where a handshake with it succeeded last
+	hints  []string // addresses that were claimed, the latest one last
 }
 
 // known is what is known of a node: its own word, and the claim of others only until there is one.
@@ -48,7 +50,7 @@ func (g *gossip) learn(m meta, alive bool) {
 	}
 	p.hints = hinted(p.hints, m.Raft)
 	if m.Starts >= p.meta.Starts { // else it is of an earlier start
-		p.alive = alive || (p.alive && m.Starts == p.meta.Starts)
+		g.setAlive(&p, alive || (p.alive && m.Starts == p.meta.Starts))
 		p.meta = m
 	}
 	g.peers[m.ID] = p
@@ -64,7 +66,10 @@ func (g *gossip) met(m meta, at string) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	p := g.peers[m.ID]
+	p, known := g.peers[m.ID]
+	if !known {
+		p.lostAt = g.began // until gossip reaches it
+	}
 	if at == "" && m.Starts < p.met.Starts {
 		return // a message that took long
 	}
@@ -75,12 +80,23 @@ func (g *gossip) met(m meta, at string) {
 	}
 	if at != "" || m.Starts >= p.meta.Starts {
 		if m.Starts != p.meta.Starts {
-			p.alive = g.lives(m)
+			g.setAlive(&p, g.lives(m))
 		}
 		p.meta = m
 	}
 	g.peers[m.ID] = p
 	g.signal()
+}
+
+// setAlive notes whether a peer is alive, and since when it is not.
+func (g *gossip) setAlive(p *peerInfo, alive bool) {
+	switch {
+	case alive:
+		p.lostAt = 0
+	case p.alive || p.lostAt == 0:
+		p.lostAt = g.watch.Now().Wall
+	}
+	p.alive = alive
 }
 
 // lives reports whether memberlist has a node alive, as it started last. Call it with the lock.

@@ -9,11 +9,12 @@ import (
 const (
 	// mostBehind is how many log entries a nonvoter that is fit may lack.
 	mostBehind = 250
-	// mostSilent is the time within which a nonvoter that is fit has acknowledged entries.
-	mostSilent = 5 * time.Second
+	// mostSilent is the time within which a nonvoter that is fit has acknowledged entries. The leader sends some every
+	// 200 ms, and gossip takes longer to miss a node that crashed.
+	mostSilent = 2 * time.Second
 )
 
-// promotable returns a nonvoter that has been fit to vote for Timing.Stabilization.
+// promotable returns a nonvoter that has been fit to vote for Timing.PromoteAfter.
 func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Server, ok bool) {
 	since := make(map[raft.ServerID]time.Time)
 	for _, s := range servers {
@@ -25,7 +26,7 @@ func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Serv
 			at = now
 		}
 		since[s.ID] = at
-		if !ok && now.Sub(at) >= n.cfg.Timing.Stabilization {
+		if !ok && now.Sub(at) >= n.cfg.Timing.PromoteAfter {
 			found, ok = s, true
 		}
 	}

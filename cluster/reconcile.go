@@ -12,6 +12,9 @@ import (
 // them are off until they have asked each other.
 const handOverPause = 5 * time.Second
 
+// actorLeader is the actor of changes that the leader makes without a request.
+const actorLeader = "leader"
+
 // reconcileLoop examines the membership whenever a member came or went, and at intervals.
 func (n *Node) reconcileLoop(ctx context.Context) {
 	tick := time.NewTicker(n.cfg.Timing.Reconcile)
@@ -53,16 +56,23 @@ func (n *Node) reconcile() error {
 		}
 	}
 	if s, ok := n.promotable(servers, time.Now()); ok {
-		n.logger.Info("promoting a nonvoter", "id", s.ID)
-		return n.settle(n.raft.AddVoter(s.ID, s.Address, 0, enqueueTimeout))
+		err := n.settle(n.raft.AddVoter(s.ID, s.Address, 0, enqueueTimeout))
+		if err == nil {
+			n.logger.Info("member promoted to voter", "peer", n.label(s.ID), "peer_id", s.ID, "actor", actorLeader,
+				"healthy_for", n.cfg.Timing.PromoteAfter)
+		}
+		return err
 	}
 	for _, p := range n.gossip.all() {
 		if !p.alive || known[p.meta.ID] || len(known) >= maxMembers ||
 			p.meta.Cluster != "" && p.meta.Cluster != n.id.Cluster() || n.cfg.Removed.IsRemoved(p.meta.ID) {
 			continue
 		}
-		n.logger.Info("adding a member", "name", p.meta.Name, "id", p.meta.ID, "address", p.meta.Raft)
-		return n.settle(n.raft.AddNonvoter(raft.ServerID(p.meta.ID), raftAddress(p.meta.ID, p.meta.Raft), 0, enqueueTimeout))
+		err := n.settle(n.raft.AddNonvoter(raft.ServerID(p.meta.ID), raftAddress(p.meta.ID, p.meta.Raft), 0, enqueueTimeout))
+		if err == nil {
+			n.logger.Info("member joined as nonvoter", "peer", p.meta.Name, "peer_id", p.meta.ID, "address", p.meta.Raft, "actor", actorLeader)
+		}
+		return err
 	}
 	return nil
 }

@@ -117,7 +117,7 @@ func start(t *testing.T, name string, expect int, join []string, numbers ...int)
 		c.Name, c.Transport, c.RaftListener, c.RaftAddress = name, nil, listener, listener.Addr().String()
 		c.BootstrapExpect, c.Join, c.Keys = expect, join, h.keys
 		c.Logger = slog.New(slog.NewTextHandler(h.log, nil))
-		c.Timing = Timing{Heartbeat: 300 * time.Millisecond, GossipProbe: 200 * time.Millisecond, Reconcile: 100 * time.Millisecond, Stabilization: 100 * time.Millisecond, Rejoin: 200 * time.Millisecond}
+		c.Timing = Timing{Heartbeat: 300 * time.Millisecond, GossipProbe: 200 * time.Millisecond, Reconcile: 100 * time.Millisecond, PromoteAfter: 100 * time.Millisecond, Rejoin: 200 * time.Millisecond}
 	})
 	t.Cleanup(func() { _ = h.Close(context.Background()) })
 	return h

@@ -22,10 +22,10 @@ import (
 
 // quick makes everything that takes time take little of it.
 var quick = cluster.Timing{
-	GossipProbe:   100 * time.Millisecond,
-	Reconcile:     100 * time.Millisecond,
-	Stabilization: 300 * time.Millisecond,
-	Rejoin:        time.Second,
+	GossipProbe:  100 * time.Millisecond,
+	Reconcile:    100 * time.Millisecond,
+	PromoteAfter: 300 * time.Millisecond,
+	Rejoin:       time.Second,
 }
 
 // node is one member of a test cluster: real ports, real files, a clock that

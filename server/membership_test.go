@@ -39,7 +39,7 @@ func untilVoters(t *testing.T, n *node, want int) {
 func TestMembersJoinAsNonvotersAndArePromoted(t *testing.T) {
 	t.Parallel()
 	// Long enough to see it as a nonvoter.
-	slow := func(c *server.Config) { c.Timing.Stabilization = 4 * time.Second }
+	slow := func(c *server.Config) { c.Timing.PromoteAfter = 4 * time.Second }
 	nodes := startCluster(t, 3, slow)
 	fourth := join(t, "m4", nodes, slow)
 	until(t, "m4 is a nonvoter", func() bool { _, nonvoters := nodes[0].roles(); return nonvoters == 1 })

@@ -77,7 +77,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	issuer := s.Issuer(issue.FromMember(s.member, router))
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
-		Ready: s.Ready, Left: func() { s.Finish(nil) }, Keys: cfg.Keys, Pin: s.pin,
+		Ready: s.Ready, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,
 		Verify: verify(auth),
 	})
 	err = s.endpoints.Open(frontend.Behind{

@@ -191,7 +191,7 @@ func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 	return &snowraftv1.GetStatusResponse{
 		ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
 		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2,
-		Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Config: fakeConfig,
+		Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Config: fakeConfig, Quorum: fakeQuorum,
 		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}, SigningFingerprint: "0123456789abcdef",
 		ForeignPeers: []*snowraftv1.ForeignPeer{{Address: "10.0.0.9", Problem: "the peer does not encrypt", HeardAtMs: 1767225600123}},
 		Lanes: []*snowraftv1.Lane{
@@ -201,14 +201,16 @@ func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 	}, nil
 }
 
+var fakeQuorum = &snowraftv1.Quorum{Voters: 3, Alive: 3, MayFail: 1}
+
 var fakeMembers = []*snowraftv1.Member{
 	{Id: "n-1", Name: "a", RaftAddress: "10.0.0.1:7702", ApiAddress: "10.0.0.1:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: true, Alive: true, Version: "v1.2.3",
 		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}},
-	{Id: "n-2", Name: "b", RaftAddress: "10.0.0.2:7702", ApiAddress: "10.0.0.2:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER, ClockOffsetMs: -3, Version: "v1.2.2", SecretFingerprints: []string{"0123456789abcdef"}},
+	{Id: "n-2", Name: "b", RaftAddress: "10.0.0.2:7702", ApiAddress: "10.0.0.2:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER, ClockOffsetMs: -3, NotAliveSinceAtMs: 1767225600123, Version: "v1.2.2", SecretFingerprints: []string{"0123456789abcdef"}},
 }
 
 func (f *fakeAPI) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
-	return &snowraftv1.ListMembersResponse{Members: fakeMembers}, nil
+	return &snowraftv1.ListMembersResponse{Members: fakeMembers, Quorum: fakeQuorum}, nil
 }
 
 func (f *fakeAPI) AddMember(context.Context, *snowraftv1.AddMemberRequest) (*snowraftv1.AddMemberResponse, error) {

@@ -65,6 +65,13 @@ const (
 	MaxOffset     = time.Minute
 )
 
+// The range of the time that a nonvoter must be healthy before it becomes a voter, both ends included, and its default.
+const (
+	MinPromoteAfter     = time.Second
+	DefaultPromoteAfter = 30 * time.Second
+	MaxPromoteAfter     = 24 * time.Hour
+)
+
 // The ranges of a sequence's blocks, both ends included, and their defaults.
 const (
 	MinBlockDuration     = 100 * time.Millisecond

@@ -71,7 +71,7 @@ func (m *Member) establish(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		m.logger.Debug("configuration of the cluster", "config", c)
+		m.logger.Info("configuration initialized", "generation", c.GetGeneration(), "actor", "leader")
 	}
 	if _, ok := m.fsm.Layout(snowflake.Default().Name()); ok {
 		return nil

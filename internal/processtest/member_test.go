@@ -125,6 +125,7 @@ func (m *member) start(extra ...string) *member {
 	m.t.Helper()
 	args := []string{"serve", "--name", m.name, "--data-dir", m.dir,
 		"--api-addr", m.api, "--http-addr", m.http, "--raft-addr", m.raft, "--gossip-addr", m.gossip}
+	args = append(args, "--promote-after", "3s") // before flags of the test's own
 	args = append(append(args, m.flags...), extra...)
 	p := start(m.t, nil, args...)
 	m.process = p

@@ -29,7 +29,7 @@ type options struct {
 	maxWindow time.Duration  // 10 min
 	layout    snowflake.Spec // the default layout
 	lanes     int            // 1
-	timing    cluster.Timing // the product's
+	timing    cluster.Timing // the product's, but promotions after 3 s
 	supported []uint32       // by member: the newest fsm_version it supports; the build's
 	idle      bool           // no clients that want IDs
 	sequences []rules        // what other clients want numbers of; none
@@ -79,6 +79,9 @@ func newWorld(t *testing.T, o options) *world {
 		o.day = someDay
 	}
 	time.Sleep(time.Until(o.day)) // the bubble's time: it starts in the year 2000
+	if o.timing.PromoteAfter == 0 {
+		o.timing.PromoteAfter = 3 * time.Second
+	}
 	if o.members == 0 {
 		o.members = 3
 	}

@@ -21,6 +21,9 @@ import (
 // service managers do.
 const restartAfter = time.Second
 
+// promoteAfter is how soon new members become voters, so that runs of minutes see promotions.
+const promoteAfter = "3s"
+
 // dataDir is the data directory's name on a member's disk.
 const dataDir = "data"
 
@@ -111,7 +114,7 @@ func (m *Member) launch(ctx context.Context) error {
 // args are those of "snowraft serve"; mu is held.
 func (m *Member) args() []string {
 	args := []string{
-		"serve", "--name", m.Name, "--data-dir", m.DataDir(), "--log-format", "json",
+		"serve", "--name", m.Name, "--data-dir", m.DataDir(), "--log-format", "json", "--promote-after", promoteAfter,
 		"--api-addr", m.Address(PortAPI), "--http-addr", m.Address(PortHTTP), "--raft-addr", m.Address(PortRaft),
 		"--gossip-addr", m.Address(PortGossip), "--redis-addr", m.Address(PortRedis),
 	}

@@ -26,6 +26,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		ObservedClockAtMs: m.State().Observed().Load(), ClockAtMs: now.Wall, ClockOffsetMs: m.Clock().Offset().Milliseconds(),
 		FsmVersionSupported: node.Commands(), Config: ConfigMessage(m.State().ConfigValue()),
 	}
+	resp.Quorum = quorumMessage(node.Quorum())
 	if leader, ok := node.Leader(); ok {
 		resp.LeaderId, resp.LeaderName = leader.ID, leader.Name
 	}
@@ -59,8 +60,9 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 }
 
 func (c *clusterService) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
-	resp := &snowraftv1.ListMembersResponse{}
-	for _, m := range c.Member.Node().Members() {
+	members := c.Member.Node().Members()
+	resp := &snowraftv1.ListMembersResponse{Quorum: quorumMessage(cluster.QuorumOf(members))}
+	for _, m := range members {
 		resp.Members = append(resp.Members, memberMessage(m))
 	}
 	return resp, nil
@@ -74,6 +76,7 @@ func (c *clusterService) AddMember(ctx context.Context, req *snowraftv1.AddMembe
 	if err != nil {
 		return nil, err
 	}
+	c.noteChange(ctx, "member added", "peer", added.Name, "peer_id", added.ID)
 	return &snowraftv1.AddMemberResponse{Member: memberMessage(added)}, nil
 }
 
@@ -108,6 +111,7 @@ func (c *clusterService) RemoveMember(ctx context.Context, req *snowraftv1.Remov
 	if err := node.Remove(ctx, gone.ID, req.GetForce()); err != nil {
 		return nil, err
 	}
+	c.noteChange(ctx, "member removed", "peer", gone.Name, "peer_id", gone.ID, "force", req.GetForce())
 	return &snowraftv1.RemoveMemberResponse{Member: memberMessage(gone)}, nil
 }
 
@@ -119,6 +123,7 @@ func (c *clusterService) TransferLeadership(ctx context.Context, req *snowraftv1
 	if err != nil {
 		return nil, err
 	}
+	c.noteChange(ctx, "leadership transferred", "leader", leader.Name, "leader_id", leader.ID)
 	return &snowraftv1.TransferLeadershipResponse{LeaderId: leader.ID, LeaderName: leader.Name}, nil
 }
 
@@ -152,8 +157,12 @@ func memberMessage(m cluster.Member) *snowraftv1.Member {
 	return &snowraftv1.Member{
 		Id: m.ID, Name: m.Name, RaftAddress: m.Address, GossipAddress: m.Gossip, ApiAddress: m.API, Role: role(m.Voter),
 		Leader: m.Leader, Alive: m.Alive, ClockOffsetMs: m.ClockOffset.Milliseconds(), Version: m.Version,
-		SecretFingerprints: m.Secrets,
+		SecretFingerprints: m.Secrets, NotAliveSinceAtMs: m.NotAliveSince,
 	}
+}
+
+func quorumMessage(q cluster.Quorum) *snowraftv1.Quorum {
+	return &snowraftv1.Quorum{Voters: uint32(q.Voters), Alive: uint32(q.Alive), MayFail: uint32(q.MayFail())} //nolint:gosec // 0 to 100
 }
 
 func role(voter bool) snowraftv1.MemberRole {

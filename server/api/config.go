@@ -34,6 +34,7 @@ func (c *clusterService) UpdateConfig(ctx context.Context, req *snowraftv1.Updat
 	if err != nil {
 		return nil, err
 	}
+	c.noteChange(ctx, "configuration changed", "fields", fields, "generation", config.GetGeneration())
 	return &snowraftv1.UpdateConfigResponse{
 		Config: ConfigMessage(config), UnreachedMembers: c.spread(ctx, config.GetGeneration()),
 	}, nil

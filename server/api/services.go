@@ -4,6 +4,7 @@ package api
 
 import (
 	"context"
+	"log/slog"
 	"sync/atomic"
 
 	"google.golang.org/grpc"
@@ -29,9 +30,10 @@ type Config struct {
 	// Verify returns the principal of a token's text; nil in an open cluster.
 	Verify func(ctx context.Context, text string) (*trust.Principal, error)
 	// Pin returns what clients verify the cluster by; empty in an open cluster.
-	Pin  func() string
-	Keys *trust.Keys // nil in an open cluster; else calls have principals, and are forwarded if a member's certificate says so
-	Left func()      // called when the member has left its cluster on request
+	Pin    func() string
+	Logger *slog.Logger
+	Keys   *trust.Keys // nil in an open cluster; else calls have principals, and are forwarded if a member's certificate says so
+	Left   func()      // called when the member has left its cluster on request
 }
 
 // Invoker calls the services of other members.
@@ -58,6 +60,15 @@ func (s *Services) Register(g grpc.ServiceRegistrar) error {
 	snowraftv1.RegisterTokenServiceServer(g, tokens{Services: s})
 	peerv1.RegisterPeerServiceServer(g, &peerService{Services: s})
 	return nil
+}
+
+// noteChange logs a change of the cluster with its actor.
+func (s *Services) noteChange(ctx context.Context, done string, about ...any) {
+	actor := trust.Open()
+	if s.Keys != nil {
+		actor = trust.PrincipalOf(ctx)
+	}
+	s.Logger.Info(done, append(about, "actor", actor.Actor())...) //nolint:sloglint // constants of the callers
 }
 
 // Leaving reports whether a caller asked this member to leave.

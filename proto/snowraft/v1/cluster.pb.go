@@ -369,6 +369,7 @@ type GetStatusResponse struct {
 	SigningFingerprint string `protobuf:"bytes,20,opt,name=signing_fingerprint,json=signingFingerprint,proto3" json:"signing_fingerprint,omitempty"`
 	// Peers heard in the last minute that this member cannot understand.
 	ForeignPeers  []*ForeignPeer `protobuf:"bytes,21,rep,name=foreign_peers,json=foreignPeers,proto3" json:"foreign_peers,omitempty"`
+	Quorum        *Quorum        `protobuf:"bytes,22,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -550,6 +551,77 @@ func (x *GetStatusResponse) GetForeignPeers() []*ForeignPeer {
 	return nil
 }
 
+func (x *GetStatusResponse) GetQuorum() *Quorum {
+	if x != nil {
+		return x.Quorum
+	}
+	return nil
+}
+
+// Quorum is the state of the voters, as the member that answers sees it. All fields are 0 in a member that has not joined
+// a cluster.
+type Quorum struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Voters uint32                 `protobuf:"varint,1,opt,name=voters,proto3" json:"voters,omitempty"`
+	// Voters that gossip reaches, and the member that answers if it is a voter.
+	Alive uint32 `protobuf:"varint,2,opt,name=alive,proto3" json:"alive,omitempty"`
+	// Live voters that may fail before quorum is lost; 0 also if quorum is lost.
+	MayFail       uint32 `protobuf:"varint,3,opt,name=may_fail,json=mayFail,proto3" json:"may_fail,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Quorum) Reset() {
+	*x = Quorum{}
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Quorum) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Quorum) ProtoMessage() {}
+
+func (x *Quorum) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Quorum.ProtoReflect.Descriptor instead.
+func (*Quorum) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Quorum) GetVoters() uint32 {
+	if x != nil {
+		return x.Voters
+	}
+	return 0
+}
+
+func (x *Quorum) GetAlive() uint32 {
+	if x != nil {
+		return x.Alive
+	}
+	return 0
+}
+
+func (x *Quorum) GetMayFail() uint32 {
+	if x != nil {
+		return x.MayFail
+	}
+	return 0
+}
+
 // ForeignPeer is a peer that the member cannot understand: one of the two is open, or their secrets differ.
 type ForeignPeer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -565,7 +637,7 @@ type ForeignPeer struct {
 
 func (x *ForeignPeer) Reset() {
 	*x = ForeignPeer{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -577,7 +649,7 @@ func (x *ForeignPeer) String() string {
 func (*ForeignPeer) ProtoMessage() {}
 
 func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -590,7 +662,7 @@ func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForeignPeer.ProtoReflect.Descriptor instead.
 func (*ForeignPeer) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *ForeignPeer) GetAddress() string {
@@ -626,7 +698,7 @@ type Member struct {
 	ApiAddress string     `protobuf:"bytes,5,opt,name=api_address,json=apiAddress,proto3" json:"api_address,omitempty"`
 	Role       MemberRole `protobuf:"varint,6,opt,name=role,proto3,enum=snowraft.v1.MemberRole" json:"role,omitempty"`
 	Leader     bool       `protobuf:"varint,7,opt,name=leader,proto3" json:"leader,omitempty"`
-	// Whether gossip reaches the member.
+	// Whether gossip reaches the member; see not_alive_since_at_ms.
 	Alive bool `protobuf:"varint,8,opt,name=alive,proto3" json:"alive,omitempty"`
 	// How far its clock is from that of the member that was asked.
 	ClockOffsetMs int64  `protobuf:"varint,9,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
@@ -634,13 +706,16 @@ type Member struct {
 	// Fingerprints of the cluster secrets that the member knows, in the order of its file; empty as gossip_address is, and
 	// in an open cluster.
 	SecretFingerprints []string `protobuf:"bytes,11,rep,name=secret_fingerprints,json=secretFingerprints,proto3" json:"secret_fingerprints,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Since when gossip does not reach the member, in Unix milliseconds: at the earliest since the member that answers
+	// started. 0 if the member is alive.
+	NotAliveSinceAtMs int64 `protobuf:"varint,12,opt,name=not_alive_since_at_ms,json=notAliveSinceAtMs,proto3" json:"not_alive_since_at_ms,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -652,7 +727,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -665,7 +740,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Member) GetId() string {
@@ -745,6 +820,13 @@ func (x *Member) GetSecretFingerprints() []string {
 	return nil
 }
 
+func (x *Member) GetNotAliveSinceAtMs() int64 {
+	if x != nil {
+		return x.NotAliveSinceAtMs
+	}
+	return 0
+}
+
 type ListMembersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -753,7 +835,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -765,7 +847,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -778,19 +860,20 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 type ListMembersResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Members       []*Member              `protobuf:"bytes,1,rep,name=members,proto3" json:"members,omitempty"`
+	Quorum        *Quorum                `protobuf:"bytes,2,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -802,7 +885,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -815,12 +898,19 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
 	if x != nil {
 		return x.Members
+	}
+	return nil
+}
+
+func (x *ListMembersResponse) GetQuorum() *Quorum {
+	if x != nil {
+		return x.Quorum
 	}
 	return nil
 }
@@ -835,7 +925,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -847,7 +937,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -860,7 +950,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AddMemberRequest) GetGossipAddress() string {
@@ -879,7 +969,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -891,7 +981,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -904,7 +994,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AddMemberResponse) GetMember() *Member {
@@ -926,7 +1016,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +1028,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +1041,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RemoveMemberRequest) GetMember() string {
@@ -977,7 +1067,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1079,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1092,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RemoveMemberResponse) GetMember() *Member {
@@ -1022,7 +1112,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1034,7 +1124,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1047,7 +1137,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *TransferLeadershipRequest) GetMember() string {
@@ -1067,7 +1157,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1079,7 +1169,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1092,7 +1182,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TransferLeadershipResponse) GetLeaderId() string {
@@ -1117,7 +1207,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1129,7 +1219,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1142,7 +1232,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 type LeaveResponse struct {
@@ -1153,7 +1243,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1165,7 +1255,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1178,7 +1268,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 // Config is the configuration that all members share. Responses have all fields.
@@ -1202,7 +1292,7 @@ type Config struct {
 
 func (x *Config) Reset() {
 	*x = Config{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1214,7 +1304,7 @@ func (x *Config) String() string {
 func (*Config) ProtoMessage() {}
 
 func (x *Config) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1227,7 +1317,7 @@ func (x *Config) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Config.ProtoReflect.Descriptor instead.
 func (*Config) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Config) GetMaxWindowMs() int64 {
@@ -1280,7 +1370,7 @@ type GetConfigRequest struct {
 
 func (x *GetConfigRequest) Reset() {
 	*x = GetConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1292,7 +1382,7 @@ func (x *GetConfigRequest) String() string {
 func (*GetConfigRequest) ProtoMessage() {}
 
 func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1305,7 +1395,7 @@ func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigRequest.ProtoReflect.Descriptor instead.
 func (*GetConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 type GetConfigResponse struct {
@@ -1317,7 +1407,7 @@ type GetConfigResponse struct {
 
 func (x *GetConfigResponse) Reset() {
 	*x = GetConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1329,7 +1419,7 @@ func (x *GetConfigResponse) String() string {
 func (*GetConfigResponse) ProtoMessage() {}
 
 func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1342,7 +1432,7 @@ func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigResponse.ProtoReflect.Descriptor instead.
 func (*GetConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetConfigResponse) GetConfig() *Config {
@@ -1366,7 +1456,7 @@ type UpdateConfigRequest struct {
 
 func (x *UpdateConfigRequest) Reset() {
 	*x = UpdateConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1378,7 +1468,7 @@ func (x *UpdateConfigRequest) String() string {
 func (*UpdateConfigRequest) ProtoMessage() {}
 
 func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1391,7 +1481,7 @@ func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *UpdateConfigRequest) GetConfig() *Config {
@@ -1426,7 +1516,7 @@ type UpdateConfigResponse struct {
 
 func (x *UpdateConfigResponse) Reset() {
 	*x = UpdateConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1438,7 +1528,7 @@ func (x *UpdateConfigResponse) String() string {
 func (*UpdateConfigResponse) ProtoMessage() {}
 
 func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1451,7 +1541,7 @@ func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UpdateConfigResponse) GetConfig() *Config {
@@ -1476,7 +1566,7 @@ type ResetObservedClockRequest struct {
 
 func (x *ResetObservedClockRequest) Reset() {
 	*x = ResetObservedClockRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1488,7 +1578,7 @@ func (x *ResetObservedClockRequest) String() string {
 func (*ResetObservedClockRequest) ProtoMessage() {}
 
 func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1501,7 +1591,7 @@ func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockRequest.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 type ResetObservedClockResponse struct {
@@ -1513,7 +1603,7 @@ type ResetObservedClockResponse struct {
 
 func (x *ResetObservedClockResponse) Reset() {
 	*x = ResetObservedClockResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1525,7 +1615,7 @@ func (x *ResetObservedClockResponse) String() string {
 func (*ResetObservedClockResponse) ProtoMessage() {}
 
 func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1538,7 +1628,7 @@ func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockResponse.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ResetObservedClockResponse) GetObservedClockAtMs() int64 {
@@ -1566,7 +1656,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
 	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\x12\x12\n" +
 	"\x04idle\x18\n" +
-	" \x01(\bR\x04idle\"\xa3\x06\n" +
+	" \x01(\bR\x04idle\"\xd0\x06\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -1592,11 +1682,16 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06config\x18\x12 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\x12/\n" +
 	"\x13secret_fingerprints\x18\x13 \x03(\tR\x12secretFingerprints\x12/\n" +
 	"\x13signing_fingerprint\x18\x14 \x01(\tR\x12signingFingerprint\x12=\n" +
-	"\rforeign_peers\x18\x15 \x03(\v2\x18.snowraft.v1.ForeignPeerR\fforeignPeers\"a\n" +
+	"\rforeign_peers\x18\x15 \x03(\v2\x18.snowraft.v1.ForeignPeerR\fforeignPeers\x12+\n" +
+	"\x06quorum\x18\x16 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"Q\n" +
+	"\x06Quorum\x12\x16\n" +
+	"\x06voters\x18\x01 \x01(\rR\x06voters\x12\x14\n" +
+	"\x05alive\x18\x02 \x01(\rR\x05alive\x12\x19\n" +
+	"\bmay_fail\x18\x03 \x01(\rR\amayFail\"a\n" +
 	"\vForeignPeer\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem\x12\x1e\n" +
-	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\xe5\x02\n" +
+	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\x97\x03\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
@@ -1610,10 +1705,12 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x0fclock_offset_ms\x18\t \x01(\x03R\rclockOffsetMs\x12\x18\n" +
 	"\aversion\x18\n" +
 	" \x01(\tR\aversion\x12/\n" +
-	"\x13secret_fingerprints\x18\v \x03(\tR\x12secretFingerprints\"\x14\n" +
-	"\x12ListMembersRequest\"D\n" +
+	"\x13secret_fingerprints\x18\v \x03(\tR\x12secretFingerprints\x120\n" +
+	"\x15not_alive_since_at_ms\x18\f \x01(\x03R\x11notAliveSinceAtMs\"\x14\n" +
+	"\x12ListMembersRequest\"q\n" +
 	"\x13ListMembersResponse\x12-\n" +
-	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\"9\n" +
+	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\x12+\n" +
+	"\x06quorum\x18\x02 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"9\n" +
 	"\x10AddMemberRequest\x12%\n" +
 	"\x0egossip_address\x18\x01 \x01(\tR\rgossipAddress\"@\n" +
 	"\x11AddMemberResponse\x12+\n" +
@@ -1702,7 +1799,7 @@ func file_snowraft_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
 var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(MemberRole)(0),                    // 0: snowraft.v1.MemberRole
 	(RollbackPolicy)(0),                // 1: snowraft.v1.RollbackPolicy
@@ -1710,65 +1807,68 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*GetStatusRequest)(nil),           // 3: snowraft.v1.GetStatusRequest
 	(*Lane)(nil),                       // 4: snowraft.v1.Lane
 	(*GetStatusResponse)(nil),          // 5: snowraft.v1.GetStatusResponse
-	(*ForeignPeer)(nil),                // 6: snowraft.v1.ForeignPeer
-	(*Member)(nil),                     // 7: snowraft.v1.Member
-	(*ListMembersRequest)(nil),         // 8: snowraft.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),        // 9: snowraft.v1.ListMembersResponse
-	(*AddMemberRequest)(nil),           // 10: snowraft.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 11: snowraft.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 12: snowraft.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 13: snowraft.v1.RemoveMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 14: snowraft.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 15: snowraft.v1.TransferLeadershipResponse
-	(*LeaveRequest)(nil),               // 16: snowraft.v1.LeaveRequest
-	(*LeaveResponse)(nil),              // 17: snowraft.v1.LeaveResponse
-	(*Config)(nil),                     // 18: snowraft.v1.Config
-	(*GetConfigRequest)(nil),           // 19: snowraft.v1.GetConfigRequest
-	(*GetConfigResponse)(nil),          // 20: snowraft.v1.GetConfigResponse
-	(*UpdateConfigRequest)(nil),        // 21: snowraft.v1.UpdateConfigRequest
-	(*UpdateConfigResponse)(nil),       // 22: snowraft.v1.UpdateConfigResponse
-	(*ResetObservedClockRequest)(nil),  // 23: snowraft.v1.ResetObservedClockRequest
-	(*ResetObservedClockResponse)(nil), // 24: snowraft.v1.ResetObservedClockResponse
-	(*fieldmaskpb.FieldMask)(nil),      // 25: google.protobuf.FieldMask
+	(*Quorum)(nil),                     // 6: snowraft.v1.Quorum
+	(*ForeignPeer)(nil),                // 7: snowraft.v1.ForeignPeer
+	(*Member)(nil),                     // 8: snowraft.v1.Member
+	(*ListMembersRequest)(nil),         // 9: snowraft.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),        // 10: snowraft.v1.ListMembersResponse
+	(*AddMemberRequest)(nil),           // 11: snowraft.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 12: snowraft.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 13: snowraft.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 14: snowraft.v1.RemoveMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 15: snowraft.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 16: snowraft.v1.TransferLeadershipResponse
+	(*LeaveRequest)(nil),               // 17: snowraft.v1.LeaveRequest
+	(*LeaveResponse)(nil),              // 18: snowraft.v1.LeaveResponse
+	(*Config)(nil),                     // 19: snowraft.v1.Config
+	(*GetConfigRequest)(nil),           // 20: snowraft.v1.GetConfigRequest
+	(*GetConfigResponse)(nil),          // 21: snowraft.v1.GetConfigResponse
+	(*UpdateConfigRequest)(nil),        // 22: snowraft.v1.UpdateConfigRequest
+	(*UpdateConfigResponse)(nil),       // 23: snowraft.v1.UpdateConfigResponse
+	(*ResetObservedClockRequest)(nil),  // 24: snowraft.v1.ResetObservedClockRequest
+	(*ResetObservedClockResponse)(nil), // 25: snowraft.v1.ResetObservedClockResponse
+	(*fieldmaskpb.FieldMask)(nil),      // 26: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
 	0,  // 1: snowraft.v1.GetStatusResponse.role:type_name -> snowraft.v1.MemberRole
-	18, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
-	6,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
-	0,  // 4: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	7,  // 5: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	7,  // 6: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	7,  // 7: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	1,  // 8: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 9: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	18, // 10: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	18, // 11: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	25, // 12: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	18, // 13: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 14: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	8,  // 15: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	10, // 16: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	12, // 17: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	14, // 18: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	16, // 19: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	19, // 20: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	21, // 21: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	23, // 22: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 23: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	9,  // 24: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	11, // 25: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	13, // 26: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	15, // 27: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	17, // 28: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	20, // 29: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	22, // 30: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	24, // 31: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	23, // [23:32] is the sub-list for method output_type
-	14, // [14:23] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	19, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
+	7,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
+	6,  // 4: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
+	0,  // 5: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
+	8,  // 6: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	6,  // 7: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
+	8,  // 8: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	8,  // 9: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	1,  // 10: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 11: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	19, // 12: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	19, // 13: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	26, // 14: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 15: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 16: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	9,  // 17: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	11, // 18: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	13, // 19: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	15, // 20: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	17, // 21: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	20, // 22: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	22, // 23: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	24, // 24: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 25: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	10, // 26: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	12, // 27: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	14, // 28: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	16, // 29: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	18, // 30: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	21, // 31: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	23, // 32: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	25, // 33: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	25, // [25:34] is the sub-list for method output_type
+	16, // [16:25] is the sub-list for method input_type
+	16, // [16:16] is the sub-list for extension type_name
+	16, // [16:16] is the sub-list for extension extendee
+	0,  // [0:16] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -1777,15 +1877,15 @@ func file_snowraft_v1_cluster_proto_init() {
 		return
 	}
 	file_snowraft_v1_rule_proto_init()
-	file_snowraft_v1_cluster_proto_msgTypes[15].OneofWrappers = []any{}
-	file_snowraft_v1_cluster_proto_msgTypes[18].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[16].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_cluster_proto_rawDesc), len(file_snowraft_v1_cluster_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   22,
+			NumMessages:   23,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -55,6 +55,7 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Role", cli.Word(s.GetRole()),
 		"Cluster", s.GetClusterId(),
 		"Leader", leader,
+		"Voters", cli.Voters(s.GetQuorum()),
 		"Issues IDs", issues,
 		"Raft", fmt.Sprintf("term %d, committed %d, applied %d", s.GetTerm(), s.GetCommitIndex(), s.GetAppliedIndex()),
 		"Clock", fmt.Sprintf("%s, %s from the majority", cli.StampKnown(s.GetClockAtMs()), cli.Offset(s.GetClockOffsetMs())),

@@ -17,7 +17,7 @@ func New(a *cli.App) *cobra.Command {
 		Short: "List, add and remove members, or make one leave",
 		Long: `List, add and remove members, or make one leave. Members are the voters and nonvoters
 of the cluster. A new member joins as a nonvoter. The leader promotes it to voter once
-it has caught up, unless it was started with --nonvoter.`,
+it was healthy for --promote-after (30 s), unless it was started with --nonvoter.`,
 		Example: `  snowraft member list
   snowraft member remove c`,
 	}, newList(a), newAdd(a), newRemove(a), newLeave(a))
@@ -36,8 +36,9 @@ func newList(a *cli.App) *cobra.Command {
 	return a.Client(&cobra.Command{
 		Use:   "list",
 		Short: "List the members",
-		Long: `List the members of the cluster. ALIVE reports whether gossip of the answering member
-reaches them. CLOCK is their offset from the answering member's clock.`,
+		Long: `List the members of the cluster, and show how many voters may fail before quorum is
+lost. ALIVE reports whether gossip of the answering member reaches them, or since when
+it does not. CLOCK is their offset from the answering member's clock.`,
 		Example: `  snowraft member list
   snowraft member list -o json`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
@@ -46,8 +47,8 @@ reaches them. CLOCK is their offset from the answering member's clock.`,
 			return err
 		}
 		heading := []string{"NAME", "ROLE", "ALIVE", "API", "RAFT", "CLOCK", "VERSION", "ID"}
-		return out.Answer(resp, cli.Table(resp.GetMembers(), heading, func(m *snowraftv1.Member) []any {
-			role, alive := cli.Word(m.GetRole()), "no"
+		members := cli.Table(resp.GetMembers(), heading, func(m *snowraftv1.Member) []any {
+			role, alive := cli.Word(m.GetRole()), "no, since "+cli.StampKnown(m.GetNotAliveSinceAtMs())
 			if m.GetLeader() {
 				role += ", leader"
 			}
@@ -55,7 +56,12 @@ reaches them. CLOCK is their offset from the answering member's clock.`,
 				alive = "yes"
 			}
 			return []any{m.GetName(), role, alive, m.GetApiAddress(), m.GetRaftAddress(), cli.Offset(m.GetClockOffsetMs()), m.GetVersion(), m.GetId()}
-		}))
+		})
+		blocks := []cli.Block{members}
+		if voters := cli.Voters(resp.GetQuorum()); voters != "" {
+			blocks = append(blocks, cli.Line("Voters: %s", voters))
+		}
+		return out.Answer(resp, blocks...)
 	})
 }
 

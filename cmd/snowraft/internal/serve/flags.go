@@ -73,6 +73,9 @@ func addFlags(cmd *cobra.Command, c *config) {
 	cli.AddSetting(cmd, "Cluster", "nonvoter", cli.SwitchValue(&c.Nonvoter),
 		"join as a nonvoter: issue IDs like other members, but never count toward quorum")
 	cmd.Flags().Lookup("nonvoter").NoOptDefVal = "true"
+	c.Timing.PromoteAfter = limits.DefaultPromoteAfter
+	cli.AddSetting(cmd, "Cluster", "promote-after", cli.DurationValue(&c.Timing.PromoteAfter, limits.MinPromoteAfter, limits.MaxPromoteAfter),
+		"time that a new member must be healthy before the leader makes it a voter; only the value of the leader counts")
 
 	cli.AddSetting(cmd, "Issuing", "lanes", cli.IntValue(&c.Lanes, 1, limits.Lanes), "number of workers to hold per layout; each adds 4096 IDs per millisecond in the default layout")
 	cluster.AddConfigFlags(&c.Config, func(name string, v *cli.Value, help string) {

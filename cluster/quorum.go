@@ -1,0 +1,33 @@
+package cluster
+
+// Quorum is the state of the voters as one node sees it.
+type Quorum struct {
+	Voters int
+	Alive  int // voters that gossip reaches, and the node itself if it is one
+}
+
+// Quorum returns the state of the voters; zero before this node knows a Raft configuration.
+func (n *Node) Quorum() Quorum { return QuorumOf(n.Members()) }
+
+// QuorumOf counts the voters among members.
+func QuorumOf(members []Member) (q Quorum) {
+	for _, m := range members {
+		if !m.Voter {
+			continue
+		}
+		q.Voters++
+		if m.Alive {
+			q.Alive++
+		}
+	}
+	return q
+}
+
+// Needed returns the number of voters that make a majority.
+func (q Quorum) Needed() int { return q.Voters/2 + 1 }
+
+// MayFail returns the number of live voters that may fail before quorum is lost; 0 also if quorum is lost.
+func (q Quorum) MayFail() int { return max(q.Alive-q.Needed(), 0) }
+
+// Even reports whether the number of voters is even: one voter fewer tolerates as many failures.
+func (q Quorum) Even() bool { return q.Voters > 0 && q.Voters%2 == 0 }

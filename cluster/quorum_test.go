@@ -1,0 +1,33 @@
+package cluster
+
+import "testing"
+
+func TestQuorumCountsLiveVoters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		voters, alive, nonvoters int
+		needed, mayFail          int
+		even                     bool
+	}{
+		{voters: 1, alive: 1, needed: 1, mayFail: 0},
+		{voters: 2, alive: 2, needed: 2, mayFail: 0, even: true},
+		{voters: 3, alive: 3, nonvoters: 2, needed: 2, mayFail: 1},
+		{voters: 3, alive: 2, needed: 2, mayFail: 0},
+		{voters: 3, alive: 1, nonvoters: 5, needed: 2, mayFail: 0},
+		{voters: 4, alive: 4, needed: 3, mayFail: 1, even: true},
+		{voters: 5, alive: 5, needed: 3, mayFail: 2},
+		{nonvoters: 3, needed: 1},
+	} {
+		var members []Member
+		for i := range c.voters {
+			members = append(members, Member{Voter: true, Alive: i < c.alive})
+		}
+		for range c.nonvoters {
+			members = append(members, Member{Alive: true})
+		}
+		q := QuorumOf(members)
+		if q.Voters != c.voters || q.Alive != c.alive || q.Needed() != c.needed || q.MayFail() != c.mayFail || q.Even() != c.even {
+			t.Errorf("%+v: QuorumOf() = %+v, needed %d, may fail %d, even %t", c, q, q.Needed(), q.MayFail(), q.Even())
+		}
+	}
+}

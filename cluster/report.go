@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"cmp"
+	"log/slog"
+	"time"
+)
+
+const (
+	// reportInterval is the time between two looks at the cluster, which are made at a change of the leader too.
+	reportInterval = time.Second
+	// evenFor is how long the number of voters is even before that is logged: several promotions in a row pass even numbers.
+	evenFor = 10 * time.Second
+)
+
+// report logs the state of the cluster as this node sees it, whenever it changes.
+func (n *Node) report() {
+	tick := time.NewTicker(reportInterval)
+	defer tick.Stop()
+	r := reporter{logger: n.logger}
+	for {
+		changed := n.LeaderChanged()
+		r.look(n.sighting(), n.gossip.mono())
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		case <-changed:
+		}
+	}
+}
+
+// sighting is the state of the cluster as one node sees it.
+type sighting struct {
+	leader Member // zero if none is known
+	term   uint64
+	quorum Quorum
+}
+
+func (n *Node) sighting() (s sighting) {
+	s.leader, _ = n.Leader()
+	s.term, s.quorum = n.Term(), n.Quorum()
+	return s
+}
+
+// reporter logs what differs between two sightings.
+type reporter struct {
+	logger    *slog.Logger
+	last      sighting
+	evenSince time.Duration // on the monotonic clock; 0 if the number of voters is odd
+	toldEven  bool
+}
+
+func (r *reporter) look(s sighting, now time.Duration) {
+	if s.leader.ID != "" && (s.leader.ID != r.last.leader.ID || s.term != r.last.term) {
+		r.logger.Info("leader changed", "leader", s.leader.label(), "leader_id", s.leader.ID, "term", s.term)
+		r.last.leader, r.last.term = s.leader, s.term
+	}
+	if s.quorum.Voters == 0 {
+		return
+	}
+	if s.quorum != r.last.quorum {
+		r.quorum(s.quorum)
+		r.last.quorum = s.quorum
+	}
+	r.even(s.quorum, now)
+}
+
+// quorum logs the state of the voters, as a warning if fewer voters may fail than before and none is left that may.
+func (r *reporter) quorum(q Quorum) {
+	about := []any{"voters", q.Voters, "alive", q.Alive, "may_fail", q.MayFail()}
+	switch {
+	case q.Alive < q.Needed():
+		r.logger.Warn("voters lost; quorum needs more", append(about, "needed", q.Needed())...)
+	case q.MayFail() == 0 && q.Alive < r.last.quorum.Alive:
+		r.logger.Warn("voters changed; another failure loses quorum", about...)
+	default:
+		r.logger.Info("voters changed", about...)
+	}
+}
+
+// even logs once that the number of voters stays even.
+func (r *reporter) even(q Quorum, now time.Duration) {
+	switch {
+	case !q.Even():
+		r.evenSince, r.toldEven = 0, false
+	case r.evenSince == 0:
+		r.evenSince = now
+	case !r.toldEven && now-r.evenSince >= evenFor:
+		r.toldEven = true
+		r.logger.Warn("number of voters is even; add or remove a voter, because one fewer tolerates as many failures",
+			"voters", q.Voters, "may_fail", q.MayFail())
+	}
+}
+
+// label names a member for people: by its address if its name is not known, and by its ID if that is not known either.
+func (m Member) label() string { return cmp.Or(m.Name, m.Address, m.ID) }

@@ -1,0 +1,70 @@
+package cluster
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+)
+
+// reported returns the lines that a reporter logs at a sighting, without their times.
+func reported(r *reporter, s sighting, at time.Duration) string {
+	var buf bytes.Buffer
+	r.logger = slog.New(slog.NewTextHandler(&buf, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.Attr{}
+		}
+		return a
+	}}))
+	r.look(s, at)
+	return strings.TrimSpace(buf.String())
+}
+
+func TestReporterLogsChangesOnce(t *testing.T) {
+	t.Parallel()
+	a, b := Member{ID: "1", Name: "a"}, Member{ID: "2", Address: "h:7702"}
+	var r reporter
+	for i, c := range []struct {
+		sighting
+		at   time.Duration
+		want string
+	}{
+		{sighting{}, 1, ""},
+		{sighting{leader: a, term: 2, quorum: Quorum{3, 3}}, 2,
+			`level=INFO msg="leader changed" leader=a leader_id=1 term=2` + "\n" + `level=INFO msg="voters changed" voters=3 alive=3 may_fail=1`},
+		{sighting{leader: a, term: 2, quorum: Quorum{3, 3}}, 3, ""},
+		{sighting{term: 3, quorum: Quorum{3, 2}}, 4, `level=WARN msg="voters changed; another failure loses quorum" voters=3 alive=2 may_fail=0`},
+		{sighting{leader: b, term: 3, quorum: Quorum{3, 2}}, 5, `level=INFO msg="leader changed" leader=h:7702 leader_id=2 term=3`},
+		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}}, 6,
+			`level=INFO msg="leader changed" leader=h:7702 leader_id=2 term=4` + "\n" + `level=WARN msg="voters lost; quorum needs more" voters=3 alive=1 may_fail=0 needed=2`},
+		{sighting{leader: b, term: 4, quorum: Quorum{3, 2}}, 7, `level=INFO msg="voters changed" voters=3 alive=2 may_fail=0`},
+	} {
+		if got := reported(&r, c.sighting, c.at); got != c.want {
+			t.Errorf("sighting %d logs\n%s\nwant\n%s", i, got, c.want)
+		}
+	}
+}
+
+func TestReporterWarnsOfEvenNumberThatStays(t *testing.T) {
+	t.Parallel()
+	const even = `level=WARN msg="number of voters is even; add or remove a voter, because one fewer tolerates as many failures" voters=4 may_fail=1`
+	r := reporter{last: sighting{quorum: Quorum{4, 4}}}
+	for i, c := range []struct {
+		voters int
+		at     time.Duration
+		want   string
+	}{
+		{4, time.Second, ""},
+		{4, 9 * time.Second, ""},
+		{5, 10 * time.Second, `level=INFO msg="voters changed" voters=5 alive=5 may_fail=2`},
+		{4, 20 * time.Second, `level=INFO msg="voters changed" voters=4 alive=4 may_fail=1`},
+		{4, 29 * time.Second, ""},
+		{4, 30 * time.Second, even},
+		{4, 60 * time.Second, ""},
+	} {
+		if got := reported(&r, sighting{quorum: Quorum{c.voters, c.voters}}, c.at); got != c.want {
+			t.Errorf("sighting %d logs %q, want %q", i, got, c.want)
+		}
+	}
+}
