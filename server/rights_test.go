@@ -221,3 +221,34 @@ func TestHealthIsOpenAndReflectionIsNot(t *testing.T) {
 		}
 	}
 }
+
+// Any token lists what clients need to find members; the cluster's own addresses and its secrets take the right to the status.
+func TestListMembersShowsByRight(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 1)
+	n := s.nodes[0]
+	issues, _ := s.token("issues", "ids:issue:*")
+	reads, _ := s.token("reads", "cluster:read")
+	admin := snowraftv1.NewClusterServiceClient(s.admin(n))
+	for name, tc := range map[string]struct {
+		from  snowraftv1.ClusterServiceClient
+		text  string
+		shown bool
+	}{"issues": {n.cluster, issues, false}, "reads": {n.cluster, reads, true}, "admin": {admin, "", true}} {
+		resp, err := tc.from.ListMembers(as(t.Context(), tc.text), &snowraftv1.ListMembersRequest{})
+		if err != nil || len(resp.GetMembers()) != 1 {
+			t.Fatalf("%s: %v, %v", name, resp, err)
+		}
+		m := resp.GetMembers()[0]
+		if m.GetId() == "" || m.GetName() != n.cfg.Name || m.GetApiAddress() != n.server.APIAddr() || !m.GetLeader() || !m.GetAlive() {
+			t.Errorf("%s: clients need more than %v", name, m)
+		}
+		for field, shown := range map[string]bool{
+			"raft_address": m.GetRaftAddress() != "", "gossip_address": m.GetGossipAddress() != "", "secret_fingerprints": len(m.GetSecretFingerprints()) > 0,
+		} {
+			if shown != tc.shown {
+				t.Errorf("%s: %s is shown: %v", name, field, shown)
+			}
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 type clusterService struct {
@@ -59,11 +60,17 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	return resp, nil
 }
 
-func (c *clusterService) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
+// ListMembers shows a caller without the right to the status only what routing takes.
+func (c *clusterService) ListMembers(ctx context.Context, _ *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
+	routes := c.Keys != nil && trust.PrincipalOf(ctx).Authorize(trust.RightReadCluster, "") != nil
 	members := c.Member.Node().Members()
 	resp := &snowraftv1.ListMembersResponse{Quorum: quorumMessage(cluster.QuorumOf(members))}
 	for _, m := range members {
-		resp.Members = append(resp.Members, memberMessage(m))
+		message := memberMessage(m)
+		if routes {
+			message.RaftAddress, message.GossipAddress, message.SecretFingerprints = "", "", nil
+		}
+		resp.Members = append(resp.Members, message)
 	}
 	return resp, nil
 }

@@ -319,3 +319,16 @@ func TestTokenInOpenCluster(t *testing.T) {
 }
 
 const wrongPass = "WRONGPASS invalid username-password pair or user is disabled."
+
+// Only callers that may see the status see the cluster's ID.
+func TestInfoShowsClusterByRight(t *testing.T) {
+	t.Parallel()
+	ts := newTokens("seq:next:other", "cluster:read")
+	addr := startJudging(t, ts)
+	for scope, shown := range map[trust.Scope]bool{"seq:next:other": false, "cluster:read": true} {
+		got := all(t, addr, "AUTH "+ts.texts[scope]+"\r\nINFO snowraft\r\n")
+		if !strings.Contains(got, "member:m1\r\n") || strings.Contains(got, "cluster_id:c0ffee") != shown {
+			t.Errorf("%s got %q", scope, got)
+		}
+	}
+}

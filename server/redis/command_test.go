@@ -145,7 +145,7 @@ func TestAnswers(t *testing.T) {
 		{"INFO nosuch\r\n", "$0\r\n\r\n"},
 		{"INFO persistence CLUSTER\r\n", "$58\r\n# Persistence\r\nloading:0\r\n\r\n# Cluster\r\ncluster_enabled:0\r\n\r\n"},
 		{"INFO snowraft\r\n", "$112\r\n# Snowraft\r\nsnowraft_version:v1.2.3\r\nmember:m1\r\nmember_id:9b2d\r\n" +
-			"cluster_id:c0ffee\r\nraft_role:leader\r\nleader:m1\r\n\r\n"}, // ours
+			"raft_role:leader\r\nleader:m1\r\ncluster_id:c0ffee\r\n\r\n"}, // ours
 		{"TIME\r\n", "*2\r\n$10\r\n1760000000\r\n$6\r\n123000\r\n"},
 		{"TIME x\r\n", "-ERR wrong number of arguments for 'time' command\r\n"},
 		{"CONFIG\r\n", "-ERR wrong number of arguments for 'config' command\r\n"},

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/tidwall/redcon"
+
+	"github.com/snowraft/snowraft/trust"
 )
 
 // info answers INFO [section ...] in Redis's form, with what Redis has as far as
@@ -29,8 +31,12 @@ func (c *conn) info(args [][]byte) {
 		{"Replication", "role:master", "connected_slaves:0"},
 		{"Cluster", "cluster_enabled:0"},
 		{"Snowraft",
-			"snowraft_version:" + i.Version, "member:" + i.Member, "member_id:" + i.MemberID, "cluster_id:" + i.ClusterID,
+			"snowraft_version:" + i.Version, "member:" + i.Member, "member_id:" + i.MemberID,
 			"raft_role:" + i.Role, "leader:" + i.Leader},
+	}
+	if c.s.cfg.Authenticate == nil || c.caller.Authorize(trust.RightReadCluster, "") == nil {
+		last := len(sections) - 1
+		sections[last] = append(sections[last], "cluster_id:"+i.ClusterID)
 	}
 	wanted := make(map[string]bool)
 	for _, arg := range args[1:] {

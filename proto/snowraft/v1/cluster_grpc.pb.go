@@ -39,7 +39,8 @@ type ClusterServiceClient interface {
 	// GetStatus answers for the member that is asked, from its own replica.
 	GetStatus(ctx context.Context, in *GetStatusRequest, opts ...grpc.CallOption) (*GetStatusResponse, error)
 	// ListMembers answers with the servers of the Raft configuration and what gossip knows of them,
-	// as the member that is asked sees them.
+	// as the member that is asked sees them. In a secured cluster, callers without the scope "cluster:read" get no addresses of
+	// Raft and gossip and no fingerprints.
 	ListMembers(ctx context.Context, in *ListMembersRequest, opts ...grpc.CallOption) (*ListMembersResponse, error)
 	// AddMember makes the cluster's gossip contact a member that waits to be added.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
@@ -166,7 +167,8 @@ type ClusterServiceServer interface {
 	// GetStatus answers for the member that is asked, from its own replica.
 	GetStatus(context.Context, *GetStatusRequest) (*GetStatusResponse, error)
 	// ListMembers answers with the servers of the Raft configuration and what gossip knows of them,
-	// as the member that is asked sees them.
+	// as the member that is asked sees them. In a secured cluster, callers without the scope "cluster:read" get no addresses of
+	// Raft and gossip and no fingerprints.
 	ListMembers(context.Context, *ListMembersRequest) (*ListMembersResponse, error)
 	// AddMember makes the cluster's gossip contact a member that waits to be added.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
