@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -82,7 +83,7 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, b := layer(t, keyed(t, c.dialer...)), layer(t, keyed(t, c.acceptor...))
-			conn, err := a.dial(raftAddress(b.self.ID, b.listener.Addr().String()), forTerms, 5*time.Second)
+			conn, err := a.dial(raftAddress(b.self.ID, b.listener.Addr().String()), forTerms, patience)
 			if (err == nil) != (c.hears == nil) {
 				t.Fatalf("dial() = %v", err)
 			}
@@ -92,7 +93,7 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 					if !errors.Is(got, c.hears) {
 						t.Errorf("the acceptor hears %v, want %v", got, c.hears)
 					}
-				case <-time.After(5 * time.Second):
+				case <-time.After(patience):
 					t.Error("the acceptor says nothing of its peer")
 				}
 				return
@@ -107,6 +108,87 @@ func TestSecretsOnTheRaftPort(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A node that closes ends the connections that are not shaken yet, those that it dials and those that others do.
+func TestCloseEndsHandshakes(t *testing.T) {
+	t.Parallel()
+	for name, secrets := range map[string][]int{"open": nil, "secured": {0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 20 { // a race is seen now and then
+				closeWhileDialing(t, keyed(t, secrets...))
+				closeWhileAccepting(t, keyed(t, secrets...))
+			}
+		})
+	}
+}
+
+// closeWhileAccepting closes a layer that a silent peer has dialed.
+func closeWhileAccepting(t *testing.T, keys *trust.Keys) {
+	t.Helper()
+	b := layer(t, keys)
+	conn, err := net.Dial("tcp", b.listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if keys != nil {
+		if conn, err = keys.ConnectMember(t.Context(), conn, someMeta().ID, b.self.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_ = b.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the connection outlives its node: %v", err)
+	}
+}
+
+// closeWhileDialing closes a layer that dials a peer who says nothing.
+func closeWhileDialing(t *testing.T, keys *trust.Keys) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	silent := someMeta()
+	connected, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer close(connected)
+		conn, err := listener.Accept()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		if keys != nil {
+			secured := tls.Server(conn, keys.MemberServer(silent.ID))
+			if err := secured.Handshake(); err != nil {
+				t.Error(err)
+			}
+			conn = secured
+		}
+		connected <- struct{}{} // before a byte of the hello is read, by which the race detector would take all to be in order
+		_, _ = io.Copy(io.Discard, conn)
+	}()
+	a := layer(t, keys)
+	dialed := make(chan error, 1)
+	go func() {
+		conn, err := a.dial(raftAddress(silent.ID, listener.Addr().String()), forTerms, patience)
+		if err == nil {
+			_ = conn.Close()
+		}
+		dialed <- err
+	}()
+	<-connected
+	_ = a.Close()
+	if err := <-dialed; err == nil {
+		t.Error("a silent peer was taken for a member")
+	}
+	<-ended
 }
 
 // A member cannot pass for another one with its own certificate, neither as caller nor where another was dialed.
@@ -163,13 +245,13 @@ func TestConnectionEndsWithItsSecret(t *testing.T) {
 			}
 		}
 		a, b := layer(t, hosts[0].keys), layer(t, hosts[1].keys)
-		conn, err := a.dial(raftAddress(b.self.ID, b.listener.Addr().String()), forTerms, 5*time.Second)
+		conn, err := a.dial(raftAddress(b.self.ID, b.listener.Addr().String()), forTerms, patience)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer conn.Close()
 		hosts[of].put(t, 1, 0)
-		_ = conn.SetDeadline(time.Now().Add(5 * time.Second))
+		_ = conn.SetDeadline(time.Now().Add(patience))
 		if _, err := conn.Write(make([]byte, termQuestion)); err != nil {
 			t.Fatal(err)
 		}

@@ -121,23 +121,23 @@ func (s *streamLayer) run() {
 }
 
 // shake runs the acceptor's side of TLS and of the handshake, and returns the connection with what it is for.
-func (s *streamLayer) shake(conn net.Conn) (net.Conn, purpose, error) {
+func (s *streamLayer) shake(raw net.Conn) (net.Conn, purpose, error) {
 	shaken := make(chan struct{})
 	defer close(shaken)
-	if err := conn.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
+	if err := raw.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
 		return nil, "", err
 	}
 	go func() { // Close does not wait for a silent peer
 		select {
 		case <-s.ctx.Done():
-			_ = conn.SetDeadline(time.Unix(1, 0))
+			_ = raw.SetDeadline(time.Unix(1, 0))
 		case <-shaken:
 		}
 	}()
-	verified := ""
-	from := conn.RemoteAddr()
+	conn, verified := raw, ""
+	from := raw.RemoteAddr()
 	if s.keys != nil {
-		secured := tls.Server(s.keys.Track(conn), s.keys.MemberServer(s.self().ID))
+		secured := tls.Server(s.keys.Track(raw), s.keys.MemberServer(s.self().ID))
 		if err := secured.Handshake(); err != nil {
 			s.foreign(from, err)
 			return nil, "", err
@@ -226,19 +226,19 @@ func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout tim
 // try runs the dialer's side of TLS and of the handshake at an address.
 func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (_ net.Conn, err error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
+	raw, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
+	conn := raw
 	defer func() {
 		if err != nil {
 			_ = conn.Close()
 			err = fmt.Errorf("%s: %w", addr, err)
 		}
 	}()
-	raw := conn
 	if s.keys != nil {
 		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, id)
 		if err != nil {
