@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -24,7 +25,7 @@ func TestRaceOfAddresses(t *testing.T) {
 	for name, c := range map[string]struct {
 		addresses []int
 		takes     time.Duration
-		tried     int
+		tried     int32
 	}{
 		"right first":         {[]int{right, silent, refused}, 0, 1},
 		"refused first":       {[]int{refused, right}, 0, 2},
@@ -36,9 +37,10 @@ func TestRaceOfAddresses(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 			defer cancel()
-			began, tried := time.Now(), 0
+			began := time.Now()
+			var tried atomic.Int32
 			conn, err := race(ctx, make([]string, len(c.addresses)), func(ctx context.Context, i int) (net.Conn, error) {
-				tried++
+				tried.Add(1)
 				switch c.addresses[i] {
 				case right:
 					a, _ := net.Pipe()
@@ -51,8 +53,8 @@ func TestRaceOfAddresses(t *testing.T) {
 			if (err == nil) != slices.Contains(c.addresses, right) || (conn != nil) != (err == nil) {
 				t.Errorf("%s: %v, %v", name, conn, err)
 			}
-			if took := time.Since(began); took != c.takes || tried != c.tried {
-				t.Errorf("%s: %d addresses were tried in %v, want %d in %v", name, tried, took, c.tried, c.takes)
+			if took := time.Since(began); took != c.takes || tried.Load() != c.tried {
+				t.Errorf("%s: %d addresses were tried in %v, want %d in %v", name, tried.Load(), took, c.tried, c.takes)
 			}
 		})
 	}
