@@ -1,19 +1,26 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli/clitest"
 )
 
 // fixedEnd is a certificate that ends at a time.
-type fixedEnd struct{ end time.Time }
+type fixedEnd struct{ atomic.Pointer[time.Time] }
 
-func (f *fixedEnd) NotAfter() time.Time { return f.end }
+func (f *fixedEnd) NotAfter() time.Time { return *f.Load() }
+
+func (f *fixedEnd) in(d time.Duration) {
+	end := time.Now().Add(d)
+	f.Store(&end)
+}
 
 // The log warns of an own certificate from 14 days before its end on, once per day, until another one is loaded.
 func TestOwnCertificateExpiryIsJudgedDaily(t *testing.T) {
@@ -22,16 +29,18 @@ func TestOwnCertificateExpiryIsJudgedDaily(t *testing.T) {
 		const day = 24 * time.Hour
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		var log bytes.Buffer
-		own := &fixedEnd{time.Now().Add(20*day + time.Hour)}
+		var log clitest.Buffer
+		own := new(fixedEnd)
+		own.in(20*day + time.Hour)
 		e := expiry{own, time.Now, slog.New(slog.NewTextHandler(&log, nil))}
 		e.loaded()
 		go e.watch(ctx)
 		after := func(days int) (expires, expired int) {
-			log.Reset()
+			before := len(log.String())
 			<-time.After(time.Duration(days) * day)
 			synctest.Wait()
-			return strings.Count(log.String(), "own certificate expires soon"), strings.Count(log.String(), "own certificate expired")
+			text := log.String()[before:]
+			return strings.Count(text, "own certificate expires soon"), strings.Count(text, "own certificate expired")
 		}
 		if text := log.String(); !strings.Contains(text, "level=INFO msg=\"own certificate loaded\"") {
 			t.Errorf("at the start: %s", text)
@@ -45,15 +54,15 @@ func TestOwnCertificateExpiryIsJudgedDaily(t *testing.T) {
 		if expires, expired := after(3); expires != 0 || expired != 3 {
 			t.Errorf("in three days after the end: %d and %d warnings", expires, expired)
 		}
-		own.end = time.Now().Add(90 * day)
+		own.in(90 * day)
 		e.loaded()
 		if expires, expired := after(30); expires != 0 || expired != 0 {
 			t.Errorf("after a new certificate: %d and %d warnings", expires, expired)
 		}
-		own.end = time.Now().Add(day)
-		log.Reset()
+		own.in(day)
+		before := len(log.String())
 		e.loaded()
-		if text := log.String(); !strings.Contains(text, "level=WARN msg=\"own certificate expires soon") {
+		if text := log.String()[before:]; !strings.Contains(text, "level=WARN msg=\"own certificate expires soon") {
 			t.Errorf("one that ends tomorrow: %s", text)
 		}
 	})
