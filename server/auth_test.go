@@ -111,7 +111,8 @@ func wantReason(t *testing.T, what string, err error, want string) {
 func TestSecuredClusterJudgesCalls(t *testing.T) {
 	t.Parallel()
 	s := startSecured(t, 3)
-	issue, _ := s.token("issue", "ids:issue:default")
+	issue, id := s.token("issue", "ids:issue:default")
+	other := trust.Token{ID: id, Secret: trust.NewTokenSecret()}.Text()
 	orders, _ := s.token("orders", "seq:*", "seq:next:orders/*", "seq:admin:orders/*")
 	for _, n := range s.nodes {
 		ctx := t.Context()
@@ -119,7 +120,7 @@ func TestSecuredClusterJudgesCalls(t *testing.T) {
 		wantReason(t, "without a token", err, rpc.Unauthenticated)
 		_, err = n.ids.GenerateIds(as(ctx, issue), &snowraftv1.GenerateIdsRequest{})
 		wantReason(t, "with the scope", err, "")
-		_, err = n.ids.GenerateIds(as(ctx, issue[:len(issue)-1]+"a"), &snowraftv1.GenerateIdsRequest{})
+		_, err = n.ids.GenerateIds(as(ctx, other), &snowraftv1.GenerateIdsRequest{})
 		wantReason(t, "with another secret", err, rpc.Unauthenticated)
 		_, err = n.ids.GenerateIds(as(ctx, orders), &snowraftv1.GenerateIdsRequest{})
 		wantReason(t, "with another scope", err, rpc.PermissionDenied)
