@@ -34,55 +34,48 @@ func silently(ctx context.Context, t *testing.T, conn *grpc.ClientConn, method s
 // However many calls strangers begin, few of them are open, and callers who begin many at once lose none.
 func TestSilentCallsMakeWay(t *testing.T) {
 	t.Parallel()
-	s, connect := serveEcho(t, secret())
-	flood, stop := context.WithCancel(t.Context())
-	defer stop()
-	var open atomic.Int64
-	least := make(chan struct{})
-	const begun = 2 * maxSilent
-	for range begun / 500 {
-		conn := connect()
-		for range 500 {
-			open.Add(1)
-			ended := silently(flood, t, conn, snowraftv1.IdService_GenerateIds_FullMethodName)
-			go func() {
-				<-ended
-				if open.Add(-1) == maxSilent {
-					close(least)
-				}
-			}()
-		}
-	}
-	select {
-	case <-least:
-	case <-time.After(silenceLimit / 2):
-		t.Fatalf("%d silent calls are open, expected at most %d", open.Load(), maxSilent)
-	}
-
-	client := snowraftv1.NewClusterServiceClient(connect())
-	var wg sync.WaitGroup
-	for range maxConcurrentStreams {
-		wg.Go(func() {
-			if _, err := client.GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
-				t.Error(err)
+	synctest.Test(t, func(t *testing.T) {
+		pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+		s, connect := serveEchoOn(t, secret(), remoteListener{pipes}, grpc.WithContextDialer(pipes.dial))
+		flood, stop := context.WithCancel(t.Context())
+		defer stop()
+		var open atomic.Int64
+		const begun = 2 * maxSilent
+		for range begun / 500 {
+			conn := connect()
+			for range 500 {
+				open.Add(1)
+				ended := silently(flood, t, conn, snowraftv1.IdService_GenerateIds_FullMethodName)
+				go func() {
+					<-ended
+					open.Add(-1)
+				}()
 			}
-		})
-	}
-	wg.Wait()
-
-	stop()
-	again := time.NewTicker(10 * time.Millisecond)
-	defer again.Stop()
-	for range 500 {
-		s.silence.mu.Lock()
-		left := s.silence.calls.Len()
-		s.silence.mu.Unlock()
-		if left == 0 {
-			return
 		}
-		<-again.C
-	}
-	t.Error("calls that are over count as silent")
+		synctest.Wait() // no time passes, so that none has timed out
+		if n := open.Load(); n == 0 || n > maxSilent {
+			t.Errorf("%d silent calls are open, expected at most %d", n, maxSilent)
+		}
+
+		client := snowraftv1.NewClusterServiceClient(connect())
+		var wg sync.WaitGroup
+		for range maxConcurrentStreams {
+			wg.Go(func() {
+				if _, err := client.GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+
+		stop()
+		synctest.Wait()
+		s.silence.mu.Lock()
+		defer s.silence.mu.Unlock()
+		if left := s.silence.calls.Len(); left > 0 {
+			t.Errorf("%d calls that are over count as silent", left)
+		}
+	})
 }
 
 // remote is a connection through memory that passes for one over the network.
