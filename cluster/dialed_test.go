@@ -35,6 +35,7 @@ func agreeing(m meta) peering {
 			return handshakeReply{From: m}
 		},
 		where: func(string) ([]string, int) { return nil, 0 }, met: func(meta, string) {},
+		earlier: func(meta) (meta, []string) { return meta{}, nil }, duplicate: func(meta, meta) {},
 		refused: func(error) {}, foreign: func(net.Addr, error) {}, term: func() (uint64, bool) { return 1, true },
 	}
 }

@@ -19,6 +19,8 @@ var (
 	ErrRemoved = errors.New("this member was removed from the cluster; empty its data directory to let it join again as a new member")
 	// ErrSecured says that a node that has run with a cluster secret was started without a secret.
 	ErrSecured = errors.New("the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member")
+	// ErrDuplicate says that another process has this node's identity.
+	ErrDuplicate = errors.New("another process has the identity of this member")
 	// ErrUnknownMember says that no member has this ID or name.
 	ErrUnknownMember = errors.New("no such member")
 	// ErrQuorum says that a change of membership was refused because it would leave no working majority.

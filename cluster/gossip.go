@@ -188,12 +188,9 @@ func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 		err = g.compatible(m)
 	}
 	if err != nil {
+		first := g.first(n.Name)
 		g.mu.Lock()
-		first := !g.told[n.Name] && len(g.told) < maxPeers
-		if first {
-			g.told[n.Name] = true
-		}
-		if p, ok := g.peers[m.ID]; ok && p.meta.Starts == m.Starts {
+		if p, ok := g.peers[m.ID]; ok && p.meta.Process == m.Process {
 			delete(g.peers, m.ID) // it was none of us yet when it was heard first
 		}
 		g.mu.Unlock()
@@ -282,10 +279,10 @@ func (g *gossip) NotifyLeave(n *memberlist.Node) {
 	member, _ := g.standing(m.ID)
 	g.mu.Lock()
 	p, ok := g.peers[m.ID]
-	ok = ok && p.meta.Starts == m.Starts
+	ok = ok && p.meta.Process == m.Process
 	switch {
 	case ok && member:
-		if p.met.Starts != m.Starts && g.lives(p.met) {
+		if p.met.Process != m.Process && g.lives(p.met) {
 			p.meta = p.met // what left was forged
 		} else {
 			g.setAlive(&p, false)

@@ -54,6 +54,7 @@ const (
 	otherCluster   refusal = "other-cluster"
 	otherNode      refusal = "other-node"
 	memberRemoved  refusal = "removed"
+	duplicate      refusal = "duplicate"
 	handshakeError refusal = "error"
 )
 
@@ -79,6 +80,8 @@ func (r handshakeReply) err() error {
 		return nil
 	case memberRemoved:
 		return ErrRemoved
+	case duplicate:
+		return fmt.Errorf("%w: %s", ErrDuplicate, r.Detail)
 	case otherCluster:
 		return fmt.Errorf("%w: %s", ErrOtherCluster, r.Detail)
 	default:

@@ -40,7 +40,7 @@ func besiegeWith(t *testing.T, keys *trust.Keys) besieged {
 		t.Fatal(err)
 	}
 	port := transport.GetAutoBindPort()
-	own := meta{ID: uuid.NewString(), Name: "a", Starts: 1, Raft: "127.0.0.1:1", Gossip: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
+	own := meta{ID: uuid.NewString(), Name: "a", Starts: 1, Process: newProcess(), Raft: "127.0.0.1:1", Gossip: net.JoinHostPort("127.0.0.1", strconv.Itoa(port))}
 	cfg := &Config{Watch: clock.NewWatch(clock.System(), nil, clock.Limits{MaxOffset: time.Second}), Logger: logger, Gossip: transport, GossipHost: "127.0.0.1", GossipPort: port, Keys: keys}
 	cfg.Timing = cfg.Timing.withDefaults()
 	g := newGossip(cfg, func() meta { return own }, func(string) (bool, bool) { return false, false }, newForeign(slog.New(slog.DiscardHandler)))

@@ -65,7 +65,7 @@ func TestRemovalCountsVotersOnly(t *testing.T) {
 
 // ofCluster is as much of a node as judges others.
 func ofCluster(t *testing.T) *Node {
-	n := &Node{logger: slog.New(slog.DiscardHandler)}
+	n := &Node{logger: slog.New(slog.DiscardHandler), process: newProcess()}
 	n.id = storage.NewIdentity(uuid.NewString(), uuid.NewString(), 1)
 	n.cfg = Config{
 		Name: "a", GossipHost: "h", GossipPort: 3, RaftAddress: "h:1", APIAddress: "h:2", Removed: emptyFSM{}, Logger: n.logger,

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"unicode/utf8"
@@ -15,6 +16,8 @@ type meta struct {
 	Name    string `json:"n"`
 	Cluster string `json:"c,omitempty"` // empty: of no cluster yet
 	Starts  uint64 `json:"s"`
+	// Process differs between processes, also between those that have copies of one data directory.
+	Process string `json:"p"`
 	Raft    string `json:"r"`
 	API     string `json:"a,omitempty"`
 	Gossip  string `json:"g,omitempty"`
@@ -36,6 +39,8 @@ const (
 	maxMeta = 512
 	// roomForMeta is what a node's metadata grows by after its start: with a cluster and a quorum, and with more secrets.
 	roomForMeta = 120
+	// maxProcess is the most that is read of a process's number, in bytes.
+	maxProcess = 16
 	// maxKeys is the most secrets that a file holds.
 	maxKeys = 4
 )
@@ -63,13 +68,22 @@ func decodeMeta(raw []byte) (meta, error) {
 	if len(m.fingerprints()) > maxKeys {
 		return m, fmt.Errorf("metadata: %d secrets", len(m.fingerprints()))
 	}
+	if m.Process == "" || len(m.Process) > maxProcess {
+		return m, fmt.Errorf("metadata: bad process %q", m.Process)
+	}
 	if m.Raft == "" || !utf8.Valid(raw) {
 		return m, fmt.Errorf("metadata: no Raft address")
 	}
 	return m, nil
 }
 
-// gossipName is a node's name in gossip. It differs between starts, so that a
+// gossipName is a node's name in gossip. It differs between processes, so that a
 // node that comes back elsewhere does not have to wait until its old address
 // was declared dead.
-func (m meta) gossipName() string { return fmt.Sprintf("%s/%d", m.ID, m.Starts) }
+func (m meta) gossipName() string { return m.ID + "/" + m.Process }
+
+// newProcess draws the number of a process.
+func newProcess() string {
+	raw := uuid.New()
+	return base64.RawURLEncoding.EncodeToString(raw[:6])
+}

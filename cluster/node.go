@@ -27,6 +27,7 @@ type Node struct {
 	cfg     Config
 	logger  *slog.Logger
 	id      *storage.Identity
+	process string // as in meta
 	store   *storage.Store
 	stream  *streamLayer           // nil in simulations
 	network *raft.NetworkTransport // likewise
@@ -66,7 +67,7 @@ type Node struct {
 func Open(cfg Config) (_ *Node, err error) {
 	cfg.Timing = cfg.Timing.withDefaults()
 	n := &Node{
-		cfg: cfg, logger: cfg.Logger,
+		cfg: cfg, logger: cfg.Logger, process: newProcess(),
 		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
@@ -128,7 +129,7 @@ func (n *Node) openRaft() error {
 	n.asker, _ = trans.(TermAsker)
 	if trans == nil {
 		n.stream = newStreamLayer(n.cfg.RaftListener, n.cfg.Keys, peering{
-			self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen,
+			self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen,
 		}, n.logger)
 		n.greeter = n.stream
 		n.terms = newTerms(n.stream.dialTerms)
@@ -215,7 +216,7 @@ func (n *Node) start() {
 func (n *Node) meta() meta {
 	m := meta{
 		Gossip: net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)),
-		ID:     n.id.Node(), Name: n.cfg.Name, Cluster: n.id.Cluster(), Starts: n.id.Starts(),
+		ID:     n.id.Node(), Name: n.cfg.Name, Cluster: n.id.Cluster(), Starts: n.id.Starts(), Process: n.process,
 		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, Version: n.cfg.Version, Commands: n.cfg.Commands,
 		Expect: n.cfg.BootstrapExpect, Nonvoter: n.cfg.Nonvoter,
 	}

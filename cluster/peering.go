@@ -45,8 +45,11 @@ func (n *Node) judge(h hello, verified string) handshakeReply {
 
 // onRefused is called for peers that refuse our Raft connections.
 func (n *Node) onRefused(err error) {
-	if errors.Is(err, ErrRemoved) {
+	switch {
+	case errors.Is(err, ErrRemoved):
 		n.Fail(ErrRemoved)
+	case errors.Is(err, ErrDuplicate):
+		n.failDuplicate(err)
 	}
 }
 

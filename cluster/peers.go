@@ -39,6 +39,7 @@ func hinted(hints []string, address string) []string {
 // learn takes a claim about a node, from gossip or a handshake.
 func (g *gossip) learn(m meta, alive bool) {
 	if m.ID == g.self().ID {
+		g.heardOfSelf(m)
 		return
 	}
 	member, _ := g.standing(m.ID)
@@ -50,7 +51,7 @@ func (g *gossip) learn(m meta, alive bool) {
 	}
 	p.hints = hinted(p.hints, m.Raft)
 	if m.Starts >= p.meta.Starts { // else it is of an earlier start
-		g.setAlive(&p, alive || (p.alive && m.Starts == p.meta.Starts))
+		g.setAlive(&p, alive || (p.alive && m.Process == p.meta.Process))
 		p.meta = m
 	}
 	g.peers[m.ID] = p
@@ -79,7 +80,7 @@ func (g *gossip) met(m meta, at string) {
 		p.at = at
 	}
 	if at != "" || m.Starts >= p.meta.Starts {
-		if m.Starts != p.meta.Starts {
+		if m.Process != p.meta.Process {
 			g.setAlive(&p, g.lives(m))
 		}
 		p.meta = m
@@ -99,7 +100,7 @@ func (g *gossip) setAlive(p *peerInfo, alive bool) {
 	p.alive = alive
 }
 
-// lives reports whether memberlist has a node alive, as it started last. Call it with the lock.
+// lives reports whether memberlist has a process alive. Call it with the lock.
 func (g *gossip) lives(m meta) bool {
 	name := m.gossipName()
 	return g.members.names[name].alive || g.strangers.names[name].alive

@@ -91,8 +91,8 @@ func TestForgedClaimsAreHints(t *testing.T) {
 	if unmet := n.gossip.unmet(); len(unmet) != 0 {
 		t.Errorf("claims %v are to be checked after a handshake", unmet)
 	}
-	moved := honest
-	moved.Starts, moved.API = honest.Starts+1, "moved:2"
+	moved := honest.started()
+	moved.API = "moved:2"
 	n.gossip.learn(moved, true)
 	if p, _ := n.gossip.peer(id); p.meta != moved {
 		t.Errorf("the next start is not heard: %+v", p.meta)
@@ -104,8 +104,7 @@ func TestForgedStartLeaves(t *testing.T) {
 	t.Parallel()
 	n, id := withNonvoter(t, newRemovals())
 	p, _ := n.gossip.peer(id)
-	honest, forged := p.meta, p.meta
-	forged.Starts++
+	honest, forged := p.meta, p.meta.started()
 	node := func(m meta) *memberlist.Node { return &memberlist.Node{Name: m.gossipName(), Meta: m.encode()} }
 	for _, m := range []meta{honest, forged} {
 		if err := n.gossip.NotifyAlive(node(m)); err != nil {

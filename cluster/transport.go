@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -55,11 +56,14 @@ type peering struct {
 	self  func() meta
 	judge func(h hello, verified string) handshakeReply // verified is the ID in the caller's certificate; empty without one
 	// where lists the addresses at which a node may be, the most certain ones first, and how many are more than hints.
-	where   func(id string) (addresses []string, certain int)
-	met     func(m meta, at string)        // called with what a node said of itself at an address that was dialed
-	refused func(error)                    // called when a peer refuses us
-	foreign func(from net.Addr, err error) // called for connections on which TLS fails
-	term    func() (term uint64, ok bool)  // the current one, once there is one
+	where func(id string) (addresses []string, certain int)
+	met   func(m meta, at string) // called with what a node said of itself at an address that was dialed
+	// earlier returns the process that was met as this node before, and where it may be; none if that is m.
+	earlier   func(m meta) (earlier meta, addresses []string)
+	duplicate func(m, earlier meta)          // called when both of these processes of one node live
+	refused   func(error)                    // called when a peer refuses us
+	foreign   func(from net.Addr, err error) // called for connections on which TLS fails
+	term      func() (term uint64, ok bool)  // the current one, once there is one
 }
 
 func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog.Logger) *streamLayer {
@@ -145,7 +149,7 @@ func (s *streamLayer) shake(raw net.Conn) (net.Conn, purpose, error) {
 		verified = s.keys.PeerOf(secured.ConnectionState()).ID
 		conn = secured
 	}
-	what, err := receive(conn, func(h hello) handshakeReply { return s.judge(h, verified) })
+	what, err := receive(conn, func(h hello) handshakeReply { return s.receptive(h, verified) })
 	if err != nil {
 		s.foreign(from, err)
 		return nil, "", err
@@ -223,12 +227,25 @@ func (s *streamLayer) dial(address raft.ServerAddress, what purpose, timeout tim
 	return conn, nil
 }
 
-// try runs the dialer's side of TLS and of the handshake at an address.
-func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (_ net.Conn, err error) {
+// try connects to a node at an address, unless another process of the node lives that was met before.
+func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (net.Conn, error) {
+	conn, from, err := s.greet(ctx, id, addr, what)
+	if err != nil {
+		return nil, err
+	}
+	if _, duplicated := s.duplicated(ctx, from, addr); duplicated {
+		return nil, errors.Join(fmt.Errorf("%s: an earlier process of this member is alive", addr), conn.Close())
+	}
+	s.met(from, addr)
+	return conn, nil
+}
+
+// greet runs the dialer's side of TLS and of the handshake at an address, and returns what the node says of itself.
+func (s *streamLayer) greet(ctx context.Context, id, addr string, what purpose) (_ net.Conn, from meta, err error) {
 	var d net.Dialer
 	raw, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, err
+		return nil, meta{}, err
 	}
 	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -243,25 +260,23 @@ func (s *streamLayer) try(ctx context.Context, id, addr string, what purpose) (_
 		secured, err := s.keys.ConnectMember(ctx, raw, s.self().ID, id)
 		if err != nil {
 			s.foreign(raw.RemoteAddr(), err)
-			return nil, err
+			return nil, meta{}, err
 		}
 		conn = secured
 	}
-	from, err := greet(conn, hello{From: s.self(), To: id, For: what})
-	if err != nil {
+	if from, err = greet(conn, hello{From: s.self(), To: id, For: what}); err != nil {
 		if trust.Refused(err) {
 			s.foreign(raw.RemoteAddr(), err)
 		}
-		return nil, err
+		return nil, meta{}, err
 	}
 	if from.ID != id {
-		return nil, fmt.Errorf("the member at this address has the ID %q", from.ID)
+		return nil, meta{}, fmt.Errorf("the member at this address has the ID %q", from.ID)
 	}
 	if !stop() {
-		return nil, ctx.Err()
+		return nil, meta{}, ctx.Err()
 	}
-	s.met(from, addr)
-	return conn, conn.SetDeadline(time.Time{})
+	return conn, from, conn.SetDeadline(time.Time{})
 }
 
 // Greet implements Greeter.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net"
@@ -24,8 +25,10 @@ type forged struct {
 // ForgeNodes gossips as the given number of nodes that have no cluster yet, until ctx ends: they tell clocks that are
 // ahead. On their Raft ports they agree to any handshake and swallow what comes.
 func ForgeNodes(ctx context.Context, gossip string, nodes int, ahead time.Duration) error {
-	for range nodes {
-		if err := forge(ctx, gossip, stranger(), ahead); err != nil {
+	for i := range nodes {
+		as := stranger()
+		as.Name = fmt.Sprintf("stranger-%d", i) // a name that is taken gets nobody in
+		if err := forge(ctx, gossip, as, ahead); err != nil {
 			return err
 		}
 	}
@@ -35,8 +38,7 @@ func ForgeNodes(ctx context.Context, gossip string, nodes int, ahead time.Durati
 // Impersonate gossips as these members, started once more, until ctx ends.
 func Impersonate(ctx context.Context, gossip string, members []Meta, ahead time.Duration) error {
 	for _, m := range members {
-		m.Starts++
-		if err := forge(ctx, gossip, m, ahead); err != nil {
+		if err := forge(ctx, gossip, m.restarted(), ahead); err != nil {
 			return err
 		}
 	}

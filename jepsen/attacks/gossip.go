@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net"
 	"time"
 
@@ -25,6 +24,7 @@ type Meta struct {
 	Name     string `json:"n"`
 	Cluster  string `json:"c,omitempty"`
 	Starts   uint64 `json:"s"`
+	Process  string `json:"p"`
 	Raft     string `json:"r"`
 	API      string `json:"a,omitempty"`
 	Gossip   string `json:"g,omitempty"`
@@ -41,11 +41,21 @@ func (m Meta) encode() []byte {
 	return raw
 }
 
-func (m Meta) gossipName() string { return fmt.Sprintf("%s/%d", m.ID, m.Starts) }
+func (m Meta) gossipName() string { return m.ID + "/" + m.Process }
+
+// restarted is what a node says after another start.
+func (m Meta) restarted() Meta {
+	m.Starts++
+	m.Process = process()
+	return m
+}
+
+// process draws the number of a process.
+func process() string { return uuid.NewString()[:8] }
 
 // stranger is a node that is of no cluster, as one that has just started.
 func stranger() Meta {
-	return Meta{ID: uuid.NewString(), Name: "stranger", Starts: 1, Raft: "127.0.0.1:9", API: "127.0.0.1:9", Gossip: "127.0.0.1:9", Commands: 1}
+	return Meta{ID: uuid.NewString(), Name: "stranger", Starts: 1, Process: process(), Raft: "127.0.0.1:9", API: "127.0.0.1:9", Gossip: "127.0.0.1:9", Commands: 1}
 }
 
 // state is one node in memberlist's exchange of states.
@@ -160,7 +170,7 @@ func Overhear(ctx context.Context, gossip string) ([]Meta, error) {
 func MoveByGossip(ctx context.Context, gossip string, members []Meta) error {
 	var states []state
 	for _, m := range members {
-		m.Starts++
+		m = m.restarted()
 		host, _, err := net.SplitHostPort(m.Raft)
 		if err != nil {
 			return err

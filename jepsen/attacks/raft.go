@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"net"
@@ -23,6 +24,9 @@ const (
 // refused the handshake.
 var ErrShut = errors.New("the member refused the handshake")
 
+// errRefused says that the answer to a handshake is a refusal.
+var errRefused = errors.New("refused")
+
 // greet shakes hands on a Raft port as a member of the cluster.
 func greet(ctx context.Context, address string, from Meta, to string) (net.Conn, error) {
 	conn, err := dial(ctx, "tcp", address)
@@ -39,8 +43,12 @@ func greet(ctx context.Context, address string, from Meta, to string) (net.Conn,
 	}
 	if err == nil {
 		body := make([]byte, int(reply[len(reply)-2])<<8|int(reply[len(reply)-1]))
-		if _, err = io.ReadFull(conn, body); err == nil && string(body) != "{}" {
-			err = errors.New(string(body))
+		var answer struct{ Refused string }
+		if _, err = io.ReadFull(conn, body); err == nil {
+			err = json.Unmarshal(body, &answer)
+		}
+		if err == nil && answer.Refused != "" {
+			err = fmt.Errorf("%w: %s", errRefused, body)
 		}
 	}
 	if err != nil {
@@ -95,9 +103,12 @@ func Raft(ctx context.Context, address string, member Meta) error {
 // where nobody answers.
 func MoveByHandshake(ctx context.Context, address string, member Meta, others []Meta) error {
 	for _, m := range others {
-		m.Starts++
+		m = m.restarted()
 		m.Raft, m.API, m.Gossip = "127.0.0.1:9", "127.0.0.1:9", "127.0.0.1:9"
 		conn, err := greet(ctx, address, m, member.ID)
+		if errors.Is(err, errRefused) {
+			continue // the member is alive
+		}
 		if err != nil {
 			return err
 		}

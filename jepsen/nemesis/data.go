@@ -147,7 +147,7 @@ func twin(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 		if err := disk.Wipe(other.Files()); err != nil {
 			return err
 		}
-		// The member's address may be held to be its twin's now: it tells the others anew.
+		// The member may be the one of the two that was refused.
 		m.Kill()
 		if err := m.Start(ctx); err != nil {
 			return err

@@ -1,0 +1,93 @@
+//go:build process
+
+package processtest
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// copyOf describes a member that starts with a copy of another one's data directory, which is not running.
+func copyOf(t *testing.T, m *member, name string) *member {
+	t.Helper()
+	twin := newMember(t, name, m.flags...)
+	if err := os.CopyFS(twin.dir, os.DirFS(m.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return twin
+}
+
+// TestCopiedDataDirectory runs a copy of a follower's directory, and one of the leader's, while the original runs: the copy
+// halts, and says why; the original keeps issuing, in its place, and the others name both.
+func TestCopiedDataDirectory(t *testing.T) {
+	t.Parallel()
+	for _, which := range []string{"follower", "leader"} {
+		t.Run(which, func(t *testing.T) {
+			t.Parallel()
+			members := startCluster(t, 3)
+			original := others(members, leader(t, members))[0]
+			original.stop()
+			twin := copyOf(t, original, original.name)
+			original.start().untilIssues()
+			if which == "leader" {
+				command(t, at(members[0]), "leader", "transfer", original.name)
+				until(t, "the original leads", func() bool { return leader(t, members) == original })
+			}
+			began, term := original.began, leader(t, members).status().GetTerm()
+			ledger := newLedger()
+			for range 3 { // as a supervisor restarts it
+				twin.start()
+				if code := twin.exit(10 * time.Second); code != 1 {
+					t.Errorf("exit code %d, expected 1", code)
+				}
+				text := twin.stderr.tail(1)
+				for _, want := range []string{"another process has the identity of this member", original.raft, twin.dir, "was copied", "Delete the copy"} {
+					if !strings.Contains(text, want) {
+						t.Errorf("the copy says %q, which lacks %q", text, want)
+					}
+				}
+				for _, m := range members {
+					ledger.mustAsk(m, 100)
+				}
+			}
+			named := 0
+			for _, m := range members {
+				named += strings.Count(m.stderr.String(), "second process of a member refused")
+			}
+			if named == 0 {
+				t.Error("no member logs that it refused the copy")
+			}
+			if now := leader(t, members).status().GetTerm(); now != term || original.began != began || !original.running() {
+				t.Errorf("the term went from %d to %d; the original runs: %t", term, now, original.running())
+			}
+			if address := listed(t, members[0], original.name).GetRaftAddress(); address != original.raft {
+				t.Errorf("the original is listed at %s, was at %s", address, original.raft)
+			}
+			ledger.checkUnique(t)
+			ledger.lanes(t, members[0])
+		})
+	}
+}
+
+// TestRestartsAreNoCopies kills and restarts members at once, again and again, one also at other addresses: none halts.
+func TestRestartsAreNoCopies(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	for i := range 12 {
+		m := members[i%3]
+		m.kill()
+		if i%6 == 3 {
+			m.raft, m.gossip = freeAddress(t), freeAddress(t)
+		}
+		m.start().untilIssues()
+	}
+	for _, m := range members {
+		m.untilIssues()
+		m.untilVoters(3)
+		if text := m.stderr.String(); strings.Contains(text, "identity") || strings.Contains(text, "second process") {
+			t.Errorf("%s takes a restart for a copy: %s", m.name, text)
+		}
+	}
+}
