@@ -67,6 +67,17 @@ func (e *WorkersExhaustedError) Error() string {
 	return fmt.Sprintf("allocator: all workers of layout %q are held, the first may be free at %s; stop a holder, or use a layout with more worker bits", e.Layout, stamp(e.RetryAt))
 }
 
+// FencedError says that the cluster was restored, and that holders of the earlier cluster may still issue what it
+// granted.
+type FencedError struct {
+	Layout  string
+	RetryAt time.Time // the first windows are granted
+}
+
+func (e *FencedError) Error() string {
+	return fmt.Sprintf("allocator: no window of layout %q is granted before %s, because the cluster was restored; wait", e.Layout, stamp(e.RetryAt))
+}
+
 // InterruptedError says that the context of a call ended before the call did. It
 // unwraps to the context's error, and to nothing else: that is why the call failed.
 type InterruptedError struct {
@@ -92,8 +103,8 @@ func interrupted(ctx context.Context, what string) error {
 
 // telling reports whether a lane's problem says more than that the window ended.
 func telling(err error) bool {
-	var workers *WorkersExhaustedError
-	return ofClock(err) || errors.As(err, &workers) || errors.Is(err, ErrTimeExhausted)
+	_, waits := retryAt(err)
+	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted)
 }
 
 // ofClock reports whether an error is that of a clock that is wrong.
@@ -103,15 +114,28 @@ func ofClock(err error) bool {
 	return errors.As(err, &skew) || errors.As(err, &behind)
 }
 
+// retryAt returns when a worker may be granted, if the error says so.
+func retryAt(err error) (at time.Time, ok bool) {
+	var workers *WorkersExhaustedError
+	var fenced *FencedError
+	switch {
+	case errors.As(err, &workers):
+		return workers.RetryAt, true
+	case errors.As(err, &fenced):
+		return fenced.RetryAt, true
+	}
+	return at, false
+}
+
 // lasts is how long a problem is known to last at least; 0 if it may end any moment.
 func lasts(err error, wall int64) time.Duration {
 	var behind *clock.BehindError
-	var workers *WorkersExhaustedError
+	at, waits := retryAt(err)
 	switch {
 	case errors.As(err, &behind):
 		return behind.RetryAfter()
-	case errors.As(err, &workers):
-		return workers.RetryAt.Sub(time.UnixMilli(wall))
+	case waits:
+		return at.Sub(time.UnixMilli(wall))
 	case errors.Is(err, ErrTimeExhausted):
 		return math.MaxInt64
 	}

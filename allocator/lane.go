@@ -179,9 +179,9 @@ func (l *lane) failed(err error) pause {
 	}
 	l.report(err, false)
 	d := backoff(l.failures)
-	if workers, ok := errors.AsType[*WorkersExhaustedError](err); ok {
+	if at, ok := retryAt(err); ok {
 		now := time.UnixMilli(l.issuer.watch.Now().Wall)
-		d = max(d, min(workers.RetryAt.Sub(now)+backoff(1), exhaustedPoll))
+		d = max(d, min(at.Sub(now)+backoff(1), exhaustedPoll))
 	}
 	return pause{d, false}
 }

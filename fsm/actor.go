@@ -24,6 +24,8 @@ func (s *State) checkActor(a *commandv1.Actor) *Refused {
 	switch {
 	case !ok:
 		return unauthenticated("token %d does not exist; use another token", a.GetToken())
+	case r.Disabled:
+		return unauthenticated("token %d was disabled by a restore; enable it with \"snowraft token update\"", r.ID)
 	case r.ExpiresAtMillis != 0 && s.observed >= r.ExpiresAtMillis:
 		return unauthenticated("token %d expired %d ms ago; use another token", r.ID, minus(s.observed, r.ExpiresAtMillis))
 	case a.GetJudgedAt() < r.narrowed:

@@ -48,6 +48,9 @@ func (s *State) allocateBlock(e entry) Result {
 			return old.repeat(e.index, c, a.block)
 		}
 	}
+	if refused := old.thawed(); refused != nil {
+		return Result{Err: refused}
+	}
 	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
 		return Result{Err: refused}
 	}
@@ -99,6 +102,9 @@ func (q *sequence) exhausted() *Refused {
 	end, raise := fmt.Sprintf("maximum %d", q.spec.max), "raise the maximum"
 	if q.spec.increment < 0 {
 		end, raise = fmt.Sprintf("minimum %d", q.spec.min), "lower the minimum"
+	}
+	if q.spent {
+		raise = "set its next number"
 	}
 	if q.spec.resets() {
 		raise += ", wait for the next period"

@@ -32,6 +32,7 @@ func (s *State) image() image {
 			ObservedClockAtMs: s.observed,
 			Config:            s.config,
 			CheckpointIndex:   s.lastCheckpoint.index,
+			Restored:          s.restored,
 		},
 		removed:   s.removed,
 		tokens:    s.tokens,

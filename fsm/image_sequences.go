@@ -12,7 +12,7 @@ func (im image) walkSequences(visit func(*commandv1.SnapshotRecord)) {
 		message.Spec, message.CreatedAtMs, message.Deleted = q.spec.message(q.name), q.created, deleted
 		message.Incarnation, message.Generation, message.Period = q.incarnation, q.generation, q.period
 		message.Base, message.Granted, message.LastFrom, message.LastToken = q.base, q.granted, q.lastFrom, q.lastToken
-		message.Low, message.High, message.LastKeyHash = nil, nil, nil
+		message.Low, message.High, message.LastKeyHash, message.Spent = nil, nil, nil, q.spent
 		if q.lastToken != 0 {
 			message.LastKeyHash = q.lastKeyHash[:]
 		}

@@ -19,6 +19,6 @@ func (im image) walkTokens(visit func(*commandv1.SnapshotRecord)) {
 func (r *TokenRecord) message() *commandv1.SnapshotToken {
 	return &commandv1.SnapshotToken{
 		Id: r.ID, Generation: r.Generation, Narrowed: r.narrowed, Name: r.Name, Hash: r.Hash[:], Scopes: r.Scopes,
-		CreatedAtMs: r.CreatedMillis, ExpiresAtMs: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst,
+		CreatedAtMs: r.CreatedMillis, ExpiresAtMs: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst, Disabled: r.Disabled,
 	}
 }

@@ -38,6 +38,7 @@ type Machine struct {
 	applied  atomic.Uint64
 	revision atomic.Uint64 // of the sequences, see SequenceRevision
 	tokens   atomic.Pointer[tokens]
+	restored atomic.Pointer[commandv1.Restored]
 
 	tokenRevision atomic.Uint64 // of the tokens, see TokenRevision
 
@@ -73,6 +74,9 @@ func (m *Machine) Observed() *atomic.Int64 { return &m.observed }
 // ConfigValue returns the current configuration, the default one until it was set.
 // It must not be changed.
 func (m *Machine) ConfigValue() *commandv1.Config { return m.config.Load() }
+
+// Restored returns how the cluster was restored, nil if it was not. It takes no lock, and must not be changed.
+func (m *Machine) Restored() *commandv1.Restored { return m.restored.Load() }
 
 // Layout returns the layout of that name.
 func (m *Machine) Layout(name string) (*snowflake.Layout, bool) {
@@ -166,6 +170,7 @@ func (m *Machine) publish() {
 		}
 		m.layouts.Store(&layouts)
 		m.config.Store(m.state.Config())
+		m.restored.Store(m.state.restored)
 	}
 	if rare || sequences {
 		close(m.changed)

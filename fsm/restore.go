@@ -96,12 +96,15 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 		}
 		r.state.config = proto.CloneOf(m.GetConfig())
 	}
+	if err := r.addRestored(m.GetRestored()); err != nil {
+		return err
+	}
 	last := &r.state.lastCheckpoint
 	if want := digestBytes(m.GetCheckpointIndex()); len(m.GetCheckpointDigest()) != want {
 		return corrupt("a checkpoint digest of %d bytes, expected %d", len(m.GetCheckpointDigest()), want)
 	}
 	last.index = m.GetCheckpointIndex()
-	r.state.index = max(last.index, m.GetConfig().GetGeneration())
+	r.state.index = max(last.index, m.GetConfig().GetGeneration(), m.GetRestored().GetIndex())
 	copy(last.digest[:], m.GetCheckpointDigest())
 	r.state.version = m.GetFsmVersion()
 	r.state.observed = m.GetObservedClockAtMs()
@@ -138,6 +141,9 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 		return corrupt("a window of ticks %d to %d, expected it within 0 to %d", m.GetFromTick(), m.GetHighWater(), r.layout.ticks)
 	case m.GetFromTick() == m.GetHighWater() && !m.GetReleased():
 		return corrupt("an empty window at tick %d", m.GetFromTick())
+	}
+	if err := r.checkFenced(m); err != nil {
+		return err
 	}
 	last := extension{m.GetExtensionId(), m.GetExtendedFromTick()}
 	if last != (extension{}) && (last.id == 0 || m.GetReleased() || last.from <= m.GetFromTick() || last.from > m.GetHighWater()) {

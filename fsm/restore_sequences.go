@@ -20,6 +20,7 @@ func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
 		name: name, spec: s.sequences.shared(name, compact(m.GetSpec())), created: m.GetCreatedAtMs(),
 		incarnation: m.GetIncarnation(), generation: m.GetGeneration(), period: m.GetPeriod(),
 		base: m.GetBase(), granted: m.GetGranted(), lastFrom: m.GetLastFrom(), lastToken: m.GetLastToken(),
+		spent: m.GetSpent(), frozen: m.GetGeneration() < s.restored.GetIndex(),
 	}
 	var keyed bool
 	if q.lastKeyHash, keyed = hashOf(m.GetLastKeyHash()); keyed != (q.lastToken != 0) {
@@ -33,6 +34,12 @@ func (r *restore) addSequence(m *commandv1.SnapshotSequence) error {
 	}
 	if err := q.check(); err != nil {
 		return err
+	}
+	if q.spent && s.restored == nil {
+		return corrupt("sequence %q has nothing left, in a cluster that was not restored", name)
+	}
+	if q.frozen {
+		s.frozen++
 	}
 	if !m.GetDeleted() {
 		s.sequences.put(q)
@@ -61,6 +68,10 @@ func (q *sequence) check() error {
 		return corrupt("sequence %q granted %d numbers, and the last block begins at %d", q.name, q.granted, q.lastFrom)
 	case q.used.some && q.used.low > q.used.high, some && (!q.used.holds(q.base) || !q.used.holds(last)):
 		return corrupt("sequence %q granted %d numbers from %d on, which are not in its hull", q.name, q.granted, q.base)
+	case q.frozen && q.lastToken != 0:
+		return corrupt("sequence %q is frozen and has a block that can be returned", q.name)
+	case q.spent && !q.frozen && q.used != hull{math.MinInt64, math.MaxInt64, true}:
+		return corrupt("sequence %q has nothing left and a hull", q.name)
 	case q.lastToken != 0 && !q.alone():
 		return corrupt("sequence %q has a hull that its last block does not end", q.name)
 	}
@@ -79,7 +90,8 @@ func (q *sequence) alone() bool {
 // buried reports whether a sequence is as deleteSequence leaves it.
 func (q *sequence) buried() bool {
 	return q.used.some && q.generation > q.incarnation && q.base == q.spec.start && q.granted == 0 &&
-		q.lastFrom == 0 && q.lastToken == 0 && q.spec.timeZone+q.spec.format+q.spec.description == ""
+		q.lastFrom == 0 && q.lastToken == 0 && q.spec.timeZone+q.spec.format+q.spec.description == "" &&
+		(q.frozen || !q.spent)
 }
 
 func (r *restore) addAnswer(m *commandv1.SnapshotAnswer) error {

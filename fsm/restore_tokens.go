@@ -21,14 +21,15 @@ func (r *restore) addToken(m *commandv1.SnapshotToken) error {
 	made := &TokenRecord{
 		ID: m.GetId(), Generation: m.GetGeneration(), Name: m.GetName(), Scopes: slices.Clone(m.GetScopes()), CreatedMillis: m.GetCreatedAtMs(),
 		ExpiresAtMillis: m.GetExpiresAtMs(), Rate: m.GetRate(), Burst: m.GetBurst(), narrowed: m.GetNarrowed(),
+		Disabled: m.GetDisabled(),
 	}
 	s.index = max(s.index, made.Generation)
 	if made.ID == 0 {
 		if last != 0 || s.tokens.anonymous.Generation != 0 {
 			return corrupt("anonymous callers are out of order")
 		}
-		if made.Name != "" || len(m.GetHash()) != 0 || made.ExpiresAtMillis != 0 {
-			return corrupt("anonymous callers with a name, a hash or an expiry")
+		if made.Name != "" || len(m.GetHash()) != 0 || made.ExpiresAtMillis != 0 || made.Disabled {
+			return corrupt("anonymous callers with a name, a hash or an expiry, or disabled")
 		}
 		made.Name = AnonymousToken
 		s.tokens.anonymous = made

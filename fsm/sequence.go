@@ -24,6 +24,9 @@ type Sequence struct {
 	// HasLast is false if nothing was granted since the period began, the next
 	// number was set, or the increment was changed.
 	HasLast bool
+
+	Frozen  bool // grants nothing until it is resumed after a restore
+	Deleted bool // in the answers of Frozen and of ResumeSequence only
 }
 
 // sequence is one sequence, or what is remembered of a deleted one. It is never
@@ -59,6 +62,9 @@ type sequence struct {
 
 	used   hull
 	period int32
+
+	spent  bool // nothing is left to grant in the period, whatever base and granted say
+	frozen bool // its generation is before the restore
 }
 
 // last returns the last number that was granted from base.
@@ -82,7 +88,7 @@ func (q *sequence) next() (n int64, ok bool) {
 // remaining returns how many numbers can still be granted in this period.
 func (q *sequence) remaining() uint64 {
 	next, ok := q.next()
-	if !ok {
+	if !ok || q.spent {
 		return 0
 	}
 	left := capacity(next, q.spec.increment, q.spec.min, q.spec.max)
@@ -98,7 +104,7 @@ func (q *sequence) startPeriod(period int32) {
 
 // moveTo makes n the next number.
 func (q *sequence) moveTo(n int64) {
-	q.base, q.granted, q.lastFrom = n, 0, 0
+	q.base, q.granted, q.lastFrom, q.spent = n, 0, 0, false
 	q.keep()
 }
 
@@ -146,7 +152,7 @@ func (q *sequence) giveBack(unused uint64) {
 func (q *sequence) view() Sequence {
 	v := Sequence{
 		Spec: q.spec.message(q.name), CreatedMillis: q.created, Incarnation: q.incarnation,
-		Generation: q.generation, Period: q.period, Remaining: q.remaining(),
+		Generation: q.generation, Period: q.period, Remaining: q.remaining(), Frozen: q.frozen,
 	}
 	v.Last, v.HasLast = q.last()
 	if v.Remaining > 0 {

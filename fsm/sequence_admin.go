@@ -23,6 +23,9 @@ func (s *State) createSequence(e entry) Result {
 		return Result{Err: invalid("on_demand: cannot be combined with force")}
 	}
 	if existing, ok := s.sequences.live.Get(name); ok {
+		if refused := existing.thawed(); refused != nil {
+			return Result{Err: refused}
+		}
 		if !c.GetOnDemand() && *existing.spec != *spec {
 			return Result{Err: refuse(commandv1.Refusal_REFUSAL_SEQUENCE_EXISTS,
 				"sequence %q exists with another specification; update it, or choose another name", name)}
@@ -46,12 +49,17 @@ func (s *State) createSequence(e entry) Result {
 			"sequence %q was created and deleted during the call; send the request again if you still want it", name)}
 	}
 	if ok {
+		if refused := old.thawed(); refused != nil {
+			return Result{Err: refused}
+		}
 		if err := old.grows(e.index); err != nil {
 			return halted(err)
 		}
 		if refused := q.succeed(old, c.GetForce()); refused != nil {
 			return Result{Err: refused}
 		}
+	} else if refused := s.openNames(name); refused != nil {
+		return Result{Err: refused}
 	} else if s.sequences.len() >= s.maxSequences {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,
 			"limit of %d sequences reached, deleted ones included; use an existing sequence", s.maxSequences)}
@@ -104,6 +112,9 @@ func (s *State) updateSequence(e entry) Result {
 	}
 	old, refused := s.sequences.named(c.GetSpec().GetName())
 	if refused != nil {
+		return Result{Err: refused}
+	}
+	if refused := old.thawed(); refused != nil {
 		return Result{Err: refused}
 	}
 	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
@@ -182,6 +193,9 @@ func (s *State) deleteSequence(e entry) Result {
 	c := e.cmd.GetDeleteSequence()
 	q, refused := s.sequences.named(c.GetName())
 	if refused != nil {
+		return Result{Err: refused}
+	}
+	if refused := q.thawed(); refused != nil {
 		return Result{Err: refused}
 	}
 	if c.GetGeneration() != 0 {

@@ -107,6 +107,15 @@ func (s *State) DeletedGeneration(name string) uint64 {
 	return 0
 }
 
+// RememberedGeneration returns the generation of a sequence, also of a deleted one, or 0 if none of that name is
+// remembered.
+func (s *State) RememberedGeneration(name string) uint64 {
+	if q, ok := s.sequences.live.Get(name); ok {
+		return q.generation
+	}
+	return s.DeletedGeneration(name)
+}
+
 // Sequences returns up to limit sequences in ascending order of their names: those
 // after a name, which need not be one, that begin with prefix. It takes O(log n + limit).
 func (s *State) Sequences(after, prefix string, limit int) []Sequence {

@@ -20,13 +20,15 @@ type State struct {
 	sequences sequences
 	answers   answers
 
+	restored *commandv1.Restored // nil in a cluster that was not; never changed, only replaced
+
 	lastCheckpoint struct {
 		index  uint64
 		digest [32]byte
 	}
 
 	// What follows is not part of the state. revision counts the changes of config,
-	// layouts and version, sequenceRevision those of sequences but for blocks,
+	// layouts, version and restored, sequenceRevision those of sequences but for blocks,
 	// with the beginnings of periods, and tokenRevision those of tokens: they tell a Machine when to publish. index is the
 	// greatest log index that was applied or that a snapshot speaks of.
 	revision         uint64
@@ -34,6 +36,7 @@ type State struct {
 	tokenRevision    uint64
 	index            uint64
 
+	frozen                  int // how many sequences are
 	maxSequences, maxTokens int // tests set less
 }
 

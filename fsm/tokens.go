@@ -30,6 +30,7 @@ type TokenRecord struct {
 	ExpiresAtMillis int64 // Unix ms on the observed clock; 0 for never
 	// Rate is the IDs and numbers that each member issues per second, and Burst those at once; both 0 for no limit.
 	Rate, Burst uint64
+	Disabled    bool // by a restore, until it is enabled
 
 	narrowed uint64 // the log index of the last change that took a scope away; the ID if none did
 }
@@ -213,6 +214,7 @@ func (s *State) updateToken(e entry) Result {
 	next := *old
 	next.Generation, next.Scopes = e.index, slices.Clone(c.GetScopes())
 	next.ExpiresAtMillis, next.Rate, next.Burst = c.GetExpiresAtMs(), c.GetRate(), c.GetBurst()
+	next.Disabled = old.Disabled && !c.GetEnable()
 	if slices.ContainsFunc(old.Scopes, func(scope string) bool { return !slices.Contains(next.Scopes, scope) }) {
 		next.narrowed = e.index
 	}

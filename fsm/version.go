@@ -39,6 +39,8 @@ var kinds = map[protoreflect.FieldNumber]kind{
 	24: {1, (*State).createToken},
 	25: {1, (*State).updateToken},
 	26: {1, (*State).deleteToken},
+	27: {1, (*State).resumeSequence},
+	28: {1, (*State).acknowledgeRestore},
 }
 
 var commandBody = (&commandv1.Command{}).ProtoReflect().Descriptor().Oneofs().ByName("body")

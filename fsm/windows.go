@@ -38,16 +38,20 @@ func (s *State) acquireWorker(e entry) Result {
 	}
 	longest := s.Config().GetMaxWindowMs()
 	horizon := l.endAfter(e.now, longest)
+	soon := min(l.layout.TickAt(plus(e.now, s.Config().GetWaitThresholdMs())), horizon-1) // below horizon, so that the window is not empty
+	fence := s.fence(l)
+	if refused := s.checkFence(e.now, fence, soon, l); refused != nil {
+		return Result{Err: refused}
+	}
 
 	number, ok := l.workers.pick(by, end, nowTick)
 	if !ok {
-		soon := l.layout.TickAt(plus(e.now, s.Config().GetWaitThresholdMs()))
-		number, ok = l.workers.pick(by, end, min(soon, horizon-1)) // below horizon, so that the window is not empty
+		number, ok = l.workers.pick(by, end, soon)
 	}
 	if !ok {
 		return Result{Err: l.exhausted(e.now, by.owner, end)}
 	}
-	from := max(l.workers.highWater(number), nowTick)
+	from := max(l.workers.highWater(number), nowTick, fence)
 	until := min(l.endAfter(max(e.now, l.layout.MillisAt(from)), min(c.GetWindowMs(), longest)), horizon)
 
 	l.workers.grant(number, by, nonceHash, e.index, from, until)

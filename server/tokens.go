@@ -85,5 +85,6 @@ func tokenRecord(r *fsm.TokenRecord) *trust.Record {
 	}
 	return &trust.Record{
 		ID: r.ID, Name: r.Name, Hash: r.Hash, Scopes: scopes, ExpiresAtMillis: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst,
+		Disabled: r.Disabled,
 	}
 }

@@ -42,6 +42,7 @@ type Record struct {
 	Scopes          []Scope
 	ExpiresAtMillis int64  // Unix ms; 0: never
 	Rate, Burst     uint64 // numbers per second, and at once; a rate of 0 is unlimited
+	Disabled        bool   // by a restore of the cluster
 }
 
 // Authorizer authenticates the callers of a member, by a replica and without the leader. It is safe for concurrent use.
@@ -255,6 +256,8 @@ func (k *known) present() (*state, error) {
 	switch {
 	case s.record == nil:
 		return nil, deleted(k.id)
+	case s.record.Disabled:
+		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d was disabled by a restore of the cluster", k.id)}
 	case s.record.ExpiresAtMillis != 0 && k.table.NowMillis() >= s.record.ExpiresAtMillis:
 		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d has expired", k.id)}
 	default:

@@ -40,7 +40,7 @@ func (m *Member) CreateToken(ctx context.Context, spec TokenSpec) (TokenChange, 
 }
 
 // UpdateToken changes what an API token, or with the ID 0 an anonymous caller, may do; only the leader can. edit gets
-// a copy of the present token and changes its scopes, expiry, rate or burst; it is called again if another change came
+// a copy of the present token and changes its scopes, expiry, rate or burst, or enables it; it is called again if another change came
 // first. The error is a [GenerationError] if the token does not have the expected generation; nil expects none.
 func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, edit func(*fsm.TokenRecord) error) (TokenChange, error) {
 	for look := 1; ; look++ {
@@ -55,6 +55,7 @@ func (m *Member) UpdateToken(ctx context.Context, id uint64, expected *uint64, e
 		}
 		result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_UpdateToken{UpdateToken: &commandv1.UpdateToken{
 			Id: id, Generation: present.Generation, Scopes: next.Scopes, ExpiresAtMs: next.ExpiresAtMillis, Rate: next.Rate, Burst: next.Burst,
+			Enable: present.Disabled && !next.Disabled,
 		}}})
 		if lookAgain(err, look) {
 			continue

@@ -23,6 +23,7 @@ func Classify(err error, now time.Time) *Error {
 		skew      *clock.SkewError
 		ended     *allocator.WindowEndedError
 		exhausted *allocator.WorkersExhaustedError
+		fenced    *allocator.FencedError
 	)
 	switch {
 	case errors.As(err, &ended):
@@ -37,6 +38,14 @@ func Classify(err error, now time.Time) *Error {
 		e.Metadata = map[string]string{
 			MetadataLayout:  exhausted.Layout,
 			MetadataRetryAt: strconv.FormatInt(exhausted.RetryAt.UnixMilli(), 10),
+		}
+		return e
+	case errors.As(err, &fenced):
+		e := NewError(Fenced, "")
+		e.RetryAfter = max(fenced.RetryAt.Sub(now), time.Millisecond)
+		e.Metadata = map[string]string{
+			MetadataLayout:  fenced.Layout,
+			MetadataRetryAt: strconv.FormatInt(fenced.RetryAt.UnixMilli(), 10),
 		}
 		return e
 	case errors.As(err, &behind):

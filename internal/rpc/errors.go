@@ -90,6 +90,8 @@ func (e *Error) cause() error {
 		return allocator.ErrTimeExhausted
 	case WorkersExhausted:
 		return &allocator.WorkersExhaustedError{Layout: e.Metadata[MetadataLayout], RetryAt: time.UnixMilli(e.millis(MetadataRetryAt))}
+	case Fenced:
+		return &allocator.FencedError{Layout: e.Metadata[MetadataLayout], RetryAt: time.UnixMilli(e.millis(MetadataRetryAt))}
 	case ClockBehind:
 		return &clock.BehindError{Behind: e.duration(MetadataBehind), Limit: e.duration(MetadataLimit)}
 	case ClockSkew:

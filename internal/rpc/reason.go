@@ -24,6 +24,7 @@ const (
 	LayoutExists     = "LAYOUT_EXISTS"
 	TimeExhausted    = "TIME_EXHAUSTED"
 	NotGranted       = "NOT_GRANTED"
+	Fenced           = "FENCED"
 
 	UnknownSequence    = "UNKNOWN_SEQUENCE"
 	SequenceExists     = "SEQUENCE_EXISTS"
@@ -35,6 +36,10 @@ const (
 	RedisCreateOff     = "REDIS_CREATE_OFF"
 	StrictSequence     = "STRICT_SEQUENCE"
 	NotLastBlock       = "NOT_LAST_BLOCK"
+
+	SequenceFrozen        = "SEQUENCE_FROZEN"
+	RestoreUnacknowledged = "RESTORE_UNACKNOWLEDGED"
+	OldClusterAlive       = "OLD_CLUSTER_ALIVE"
 
 	Unauthenticated  = "UNAUTHENTICATED"
 	PermissionDenied = "PERMISSION_DENIED"
@@ -64,8 +69,8 @@ const (
 	MetadataAhead   = "ahead_ms"    // CLOCK_SKEW: by how much
 	MetadataLimit   = "limit_ms"    // CLOCK_BEHIND, CLOCK_SKEW: how much is allowed
 	MetadataUntil   = "until_at_ms" // WINDOW_ENDED: when
-	MetadataRetryAt = "retry_at_ms" // WORKERS_EXHAUSTED: when the first is free, unless its holder extends its window
-	MetadataLayout  = "layout"      // WORKERS_EXHAUSTED, UNKNOWN_LAYOUT
+	MetadataRetryAt = "retry_at_ms" // WORKERS_EXHAUSTED, FENCED: when a worker may be granted
+	MetadataLayout  = "layout"      // WORKERS_EXHAUSTED, FENCED, UNKNOWN_LAYOUT
 
 	MetadataSequence   = "sequence"   // UNKNOWN_SEQUENCE
 	MetadataGeneration = "generation" // GENERATION_MISMATCH: the present one

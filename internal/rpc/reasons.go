@@ -125,6 +125,10 @@ var reasons = []Reason{
 		"`WhoIs`: the history has no window with this ID.",
 		"The ID belongs to another layout, cluster or datacenter, was never issued, or is older than the history."},
 
+	{Fenced, codes.Unavailable, RepeatYes, 0, redisLoading,
+		"The cluster was restored from a backup, and holders may still issue IDs in windows that the earlier cluster granted. Metadata: `layout`, `retry_at_ms`.",
+		"Wait as long as the `RetryInfo` says; `snowraft status` shows when the cluster issues IDs."},
+
 	{UnknownSequence, codes.NotFound, RepeatNo, 0, redisErr,
 		"No sequence has this name; the message lists similar names. Metadata: `sequence`.",
 		"See `snowraft seq list`, or create the sequence with `snowraft seq create`."},
@@ -155,6 +159,16 @@ var reasons = []Reason{
 	{NotLastBlock, codes.FailedPrecondition, RepeatNo, 0, "",
 		"`ReturnBlock`: another block was granted since, this block was returned, or the return key is not that of the block.",
 		"Do nothing: the end of the block is a gap."},
+
+	{SequenceFrozen, codes.FailedPrecondition, RepeatNo, 0, redisErr,
+		"The cluster was restored from a backup, and the earlier cluster may have granted more numbers of the sequence than the backup knows.",
+		"Resume the sequence with `snowraft seq resume`."},
+	{RestoreUnacknowledged, codes.FailedPrecondition, RepeatNo, 0, redisErr,
+		"The cluster was restored from a backup, and the earlier cluster may have had a sequence of this name that the backup does not know.",
+		"Create the sequences that the backup lacks with a start beyond their numbers after `snowraft restore acknowledge`."},
+	{OldClusterAlive, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
+		"The cluster was restored from a backup, and a member of the earlier cluster still runs. This cluster grants nothing.",
+		"Stop every member of the earlier cluster."},
 
 	{Unauthenticated, codes.Unauthenticated, RepeatNo, 0, "NOAUTH",
 		"The request has no valid token: none was sent, or the token is unknown, was deleted, has expired, or lost a scope during the call.",

@@ -30,6 +30,7 @@ var rows = []struct {
 	{sequence.ErrUnknownZone, rpc.InvalidArgument},
 	{cluster.ErrNotLeader, rpc.NotLeader},
 	{member.ErrNoLeader, rpc.NoLeader},
+	{member.ErrOldClusterAlive, rpc.OldClusterAlive},
 	{cluster.ErrUnknownMember, rpc.UnknownMember},
 	{cluster.ErrQuorum, rpc.QuorumAtRisk},
 	{cluster.ErrAmbiguousMember, rpc.InvalidArgument},
@@ -60,6 +61,9 @@ var rows = []struct {
 	{refused(commandv1.Refusal_REFUSAL_UNAUTHENTICATED), rpc.Unauthenticated},
 	{refused(commandv1.Refusal_REFUSAL_UNKNOWN_TOKEN), rpc.UnknownToken},
 	{refused(commandv1.Refusal_REFUSAL_TOKEN_EXISTS), rpc.TokenExists},
+	{refused(commandv1.Refusal_REFUSAL_FENCED), rpc.Fenced},
+	{refused(commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN), rpc.SequenceFrozen},
+	{refused(commandv1.Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED), rpc.RestoreUnacknowledged},
 }
 
 func refused(reason commandv1.Refusal) error { return &fsm.Refused{Reason: reason} }

@@ -26,7 +26,7 @@ func TestErrorsSurviveTheWire(t *testing.T) {
 	// Reasons that come in as an error that says more, or as none.
 	shared := []string{
 		rpc.InvalidArgument, rpc.UnknownLayout, rpc.UnknownSequence, rpc.TimeExhausted, rpc.NotLastBlock,
-		rpc.WorkersExhausted, rpc.ClockBehind, rpc.WindowMismatch,
+		rpc.WorkersExhausted, rpc.ClockBehind, rpc.WindowMismatch, rpc.Fenced,
 	}
 	for _, row := range rows {
 		got := overTheWire(fmt.Errorf("while testing: %w", row.is))

@@ -398,6 +398,12 @@ const (
 	Refusal_REFUSAL_UNAUTHENTICATED Refusal = 19
 	Refusal_REFUSAL_UNKNOWN_TOKEN   Refusal = 20
 	Refusal_REFUSAL_TOKEN_EXISTS    Refusal = 21
+	// The floor of a restore is too far ahead: windows of the earlier cluster may reach as far.
+	Refusal_REFUSAL_FENCED Refusal = 22
+	// The sequence is from before a restore, and was not resumed since.
+	Refusal_REFUSAL_SEQUENCE_FROZEN Refusal = 23
+	// A restore was not acknowledged, so no sequence of a new name can be created.
+	Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED Refusal = 24
 )
 
 // Enum value maps for Refusal.
@@ -425,30 +431,36 @@ var (
 		19: "REFUSAL_UNAUTHENTICATED",
 		20: "REFUSAL_UNKNOWN_TOKEN",
 		21: "REFUSAL_TOKEN_EXISTS",
+		22: "REFUSAL_FENCED",
+		23: "REFUSAL_SEQUENCE_FROZEN",
+		24: "REFUSAL_RESTORE_UNACKNOWLEDGED",
 	}
 	Refusal_value = map[string]int32{
-		"REFUSAL_UNSPECIFIED":         0,
-		"REFUSAL_INVALID_ARGUMENT":    1,
-		"REFUSAL_UNKNOWN_LAYOUT":      2,
-		"REFUSAL_LAYOUT_EXISTS":       3,
-		"REFUSAL_WORKERS_EXHAUSTED":   4,
-		"REFUSAL_CLOCK_BEHIND":        5,
-		"REFUSAL_WINDOW_MISMATCH":     6,
-		"REFUSAL_TIME_EXHAUSTED":      7,
-		"REFUSAL_VERSION_TOO_LOW":     8,
-		"REFUSAL_LIMIT_REACHED":       9,
-		"REFUSAL_UNKNOWN_SEQUENCE":    10,
-		"REFUSAL_SEQUENCE_EXISTS":     11,
-		"REFUSAL_SEQUENCE_EXHAUSTED":  12,
-		"REFUSAL_GENERATION_MISMATCH": 13,
-		"REFUSAL_WOULD_REPEAT":        14,
-		"REFUSAL_NOT_LAST_BLOCK":      15,
-		"REFUSAL_OVERLOADED":          16,
-		"REFUSAL_REQUEST_ID_REUSED":   17,
-		"REFUSAL_REDIS_CREATE_OFF":    18,
-		"REFUSAL_UNAUTHENTICATED":     19,
-		"REFUSAL_UNKNOWN_TOKEN":       20,
-		"REFUSAL_TOKEN_EXISTS":        21,
+		"REFUSAL_UNSPECIFIED":            0,
+		"REFUSAL_INVALID_ARGUMENT":       1,
+		"REFUSAL_UNKNOWN_LAYOUT":         2,
+		"REFUSAL_LAYOUT_EXISTS":          3,
+		"REFUSAL_WORKERS_EXHAUSTED":      4,
+		"REFUSAL_CLOCK_BEHIND":           5,
+		"REFUSAL_WINDOW_MISMATCH":        6,
+		"REFUSAL_TIME_EXHAUSTED":         7,
+		"REFUSAL_VERSION_TOO_LOW":        8,
+		"REFUSAL_LIMIT_REACHED":          9,
+		"REFUSAL_UNKNOWN_SEQUENCE":       10,
+		"REFUSAL_SEQUENCE_EXISTS":        11,
+		"REFUSAL_SEQUENCE_EXHAUSTED":     12,
+		"REFUSAL_GENERATION_MISMATCH":    13,
+		"REFUSAL_WOULD_REPEAT":           14,
+		"REFUSAL_NOT_LAST_BLOCK":         15,
+		"REFUSAL_OVERLOADED":             16,
+		"REFUSAL_REQUEST_ID_REUSED":      17,
+		"REFUSAL_REDIS_CREATE_OFF":       18,
+		"REFUSAL_UNAUTHENTICATED":        19,
+		"REFUSAL_UNKNOWN_TOKEN":          20,
+		"REFUSAL_TOKEN_EXISTS":           21,
+		"REFUSAL_FENCED":                 22,
+		"REFUSAL_SEQUENCE_FROZEN":        23,
+		"REFUSAL_RESTORE_UNACKNOWLEDGED": 24,
 	}
 )
 
@@ -508,6 +520,8 @@ type Command struct {
 	//	*Command_CreateToken
 	//	*Command_UpdateToken
 	//	*Command_DeleteToken
+	//	*Command_ResumeSequence
+	//	*Command_AcknowledgeRestore
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -724,6 +738,24 @@ func (x *Command) GetDeleteToken() *DeleteToken {
 	return nil
 }
 
+func (x *Command) GetResumeSequence() *ResumeSequence {
+	if x != nil {
+		if x, ok := x.Body.(*Command_ResumeSequence); ok {
+			return x.ResumeSequence
+		}
+	}
+	return nil
+}
+
+func (x *Command) GetAcknowledgeRestore() *AcknowledgeRestore {
+	if x != nil {
+		if x, ok := x.Body.(*Command_AcknowledgeRestore); ok {
+			return x.AcknowledgeRestore
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -796,6 +828,14 @@ type Command_DeleteToken struct {
 	DeleteToken *DeleteToken `protobuf:"bytes,26,opt,name=delete_token,json=deleteToken,proto3,oneof"`
 }
 
+type Command_ResumeSequence struct {
+	ResumeSequence *ResumeSequence `protobuf:"bytes,27,opt,name=resume_sequence,json=resumeSequence,proto3,oneof"`
+}
+
+type Command_AcknowledgeRestore struct {
+	AcknowledgeRestore *AcknowledgeRestore `protobuf:"bytes,28,opt,name=acknowledge_restore,json=acknowledgeRestore,proto3,oneof"`
+}
+
 func (*Command_CreateLayout) isCommand_Body() {}
 
 func (*Command_AcquireWorker) isCommand_Body() {}
@@ -829,6 +869,10 @@ func (*Command_CreateToken) isCommand_Body() {}
 func (*Command_UpdateToken) isCommand_Body() {}
 
 func (*Command_DeleteToken) isCommand_Body() {}
+
+func (*Command_ResumeSequence) isCommand_Body() {}
+
+func (*Command_AcknowledgeRestore) isCommand_Body() {}
 
 // Actor is the principal behind a command. A command whose actor has lost its token, or a scope of it, since it was
 // judged has no effect.
@@ -2299,12 +2343,14 @@ func (x *CreateToken) GetBurst() uint64 {
 type UpdateToken struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// 0 for anonymous callers, who have no expiry.
-	Id            uint64   `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
-	Generation    uint64   `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
-	Scopes        []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	ExpiresAtMs   int64    `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
-	Rate          uint64   `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
-	Burst         uint64   `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
+	Id          uint64   `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
+	Generation  uint64   `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	Scopes      []string `protobuf:"bytes,3,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	ExpiresAtMs int64    `protobuf:"varint,4,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	Rate        uint64   `protobuf:"varint,5,opt,name=rate,proto3" json:"rate,omitempty"`
+	Burst       uint64   `protobuf:"varint,6,opt,name=burst,proto3" json:"burst,omitempty"`
+	// Makes a token valid again that a restore disabled.
+	Enable        bool `protobuf:"varint,7,opt,name=enable,proto3" json:"enable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2381,6 +2427,13 @@ func (x *UpdateToken) GetBurst() uint64 {
 	return 0
 }
 
+func (x *UpdateToken) GetEnable() bool {
+	if x != nil {
+		return x.Enable
+	}
+	return false
+}
+
 // DeleteToken deletes an API token.
 type DeleteToken struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2426,12 +2479,131 @@ func (x *DeleteToken) GetId() uint64 {
 	return 0
 }
 
+// ResumeSequence ends the freeze of a sequence, or of what is remembered of a deleted one, after a restore.
+type ResumeSequence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// A compare-and-swap, as in UpdateSequence.
+	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
+	// The last number that the earlier cluster may have granted, by the operator's word; absent if the state knows it.
+	After *int64 `protobuf:"varint,3,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// How many numbers behind that are skipped.
+	Margin        uint64 `protobuf:"varint,4,opt,name=margin,proto3" json:"margin,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ResumeSequence) Reset() {
+	*x = ResumeSequence{}
+	mi := &file_command_v1_command_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeSequence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeSequence) ProtoMessage() {}
+
+func (x *ResumeSequence) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeSequence.ProtoReflect.Descriptor instead.
+func (*ResumeSequence) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ResumeSequence) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ResumeSequence) GetGeneration() uint64 {
+	if x != nil {
+		return x.Generation
+	}
+	return 0
+}
+
+func (x *ResumeSequence) GetAfter() int64 {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return 0
+}
+
+func (x *ResumeSequence) GetMargin() uint64 {
+	if x != nil {
+		return x.Margin
+	}
+	return 0
+}
+
+// AcknowledgeRestore lets sequences of new names be created again after a restore.
+type AcknowledgeRestore struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// A compare-and-swap: the index of the restore.
+	Index         uint64 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcknowledgeRestore) Reset() {
+	*x = AcknowledgeRestore{}
+	mi := &file_command_v1_command_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcknowledgeRestore) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcknowledgeRestore) ProtoMessage() {}
+
+func (x *AcknowledgeRestore) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_command_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcknowledgeRestore.ProtoReflect.Descriptor instead.
+func (*AcknowledgeRestore) Descriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *AcknowledgeRestore) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
 var File_command_v1_command_proto protoreflect.FileDescriptor
 
 const file_command_v1_command_proto_rawDesc = "" +
 	"\n" +
 	"\x18command/v1/command.proto\x12\n" +
-	"command.v1\"\xc4\t\n" +
+	"command.v1\"\xde\n" +
+	"\n" +
 	"\aCommand\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\rR\aversion\x12\x1e\n" +
 	"\vclock_at_ms\x18\x02 \x01(\x03R\tclockAtMs\x12'\n" +
@@ -2456,7 +2628,9 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\freturn_block\x18\x17 \x01(\v2\x17.command.v1.ReturnBlockH\x00R\vreturnBlock\x12<\n" +
 	"\fcreate_token\x18\x18 \x01(\v2\x17.command.v1.CreateTokenH\x00R\vcreateToken\x12<\n" +
 	"\fupdate_token\x18\x19 \x01(\v2\x17.command.v1.UpdateTokenH\x00R\vupdateToken\x12<\n" +
-	"\fdelete_token\x18\x1a \x01(\v2\x17.command.v1.DeleteTokenH\x00R\vdeleteTokenB\x06\n" +
+	"\fdelete_token\x18\x1a \x01(\v2\x17.command.v1.DeleteTokenH\x00R\vdeleteToken\x12E\n" +
+	"\x0fresume_sequence\x18\x1b \x01(\v2\x1a.command.v1.ResumeSequenceH\x00R\x0eresumeSequence\x12Q\n" +
+	"\x13acknowledge_restore\x18\x1c \x01(\v2\x1e.command.v1.AcknowledgeRestoreH\x00R\x12acknowledgeRestoreB\x06\n" +
 	"\x04body\"y\n" +
 	"\x05Actor\x12)\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\x15.command.v1.ActorKindR\x04kind\x12\x14\n" +
@@ -2585,7 +2759,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12\"\n" +
 	"\rexpires_at_ms\x18\x04 \x01(\x03R\vexpiresAtMs\x12\x12\n" +
 	"\x04rate\x18\x05 \x01(\x04R\x04rate\x12\x14\n" +
-	"\x05burst\x18\x06 \x01(\x04R\x05burst\"\xa3\x01\n" +
+	"\x05burst\x18\x06 \x01(\x04R\x05burst\"\xbb\x01\n" +
 	"\vUpdateToken\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
 	"\n" +
@@ -2594,9 +2768,20 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x06scopes\x18\x03 \x03(\tR\x06scopes\x12\"\n" +
 	"\rexpires_at_ms\x18\x04 \x01(\x03R\vexpiresAtMs\x12\x12\n" +
 	"\x04rate\x18\x05 \x01(\x04R\x04rate\x12\x14\n" +
-	"\x05burst\x18\x06 \x01(\x04R\x05burst\"\x1d\n" +
+	"\x05burst\x18\x06 \x01(\x04R\x05burst\x12\x16\n" +
+	"\x06enable\x18\a \x01(\bR\x06enable\"\x1d\n" +
 	"\vDeleteToken\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\x04R\x02id*\x99\x01\n" +
+	"\x02id\x18\x01 \x01(\x04R\x02id\"\x81\x01\n" +
+	"\x0eResumeSequence\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1e\n" +
+	"\n" +
+	"generation\x18\x02 \x01(\x04R\n" +
+	"generation\x12\x19\n" +
+	"\x05after\x18\x03 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x16\n" +
+	"\x06margin\x18\x04 \x01(\x04R\x06marginB\b\n" +
+	"\x06_after\"*\n" +
+	"\x12AcknowledgeRestore\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index*\x99\x01\n" +
 	"\tActorKind\x12\x1a\n" +
 	"\x16ACTOR_KIND_UNSPECIFIED\x10\x00\x12\x15\n" +
 	"\x11ACTOR_KIND_MEMBER\x10\x01\x12\x14\n" +
@@ -2629,7 +2814,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xfa\x04\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x04*\xcf\x05\n" +
 	"\aRefusal\x12\x17\n" +
 	"\x13REFUSAL_UNSPECIFIED\x10\x00\x12\x1c\n" +
 	"\x18REFUSAL_INVALID_ARGUMENT\x10\x01\x12\x1a\n" +
@@ -2653,7 +2838,10 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x18REFUSAL_REDIS_CREATE_OFF\x10\x12\x12\x1b\n" +
 	"\x17REFUSAL_UNAUTHENTICATED\x10\x13\x12\x19\n" +
 	"\x15REFUSAL_UNKNOWN_TOKEN\x10\x14\x12\x18\n" +
-	"\x14REFUSAL_TOKEN_EXISTS\x10\x15B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
+	"\x14REFUSAL_TOKEN_EXISTS\x10\x15\x12\x12\n" +
+	"\x0eREFUSAL_FENCED\x10\x16\x12\x1b\n" +
+	"\x17REFUSAL_SEQUENCE_FROZEN\x10\x17\x12\"\n" +
+	"\x1eREFUSAL_RESTORE_UNACKNOWLEDGED\x10\x18B9Z7github.com/snowraft/snowraft/proto/command/v1;commandv1b\x06proto3"
 
 var (
 	file_command_v1_command_proto_rawDescOnce sync.Once
@@ -2668,38 +2856,40 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 }
 
 var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
-var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_command_v1_command_proto_goTypes = []any{
-	(ActorKind)(0),         // 0: command.v1.ActorKind
-	(FieldKind)(0),         // 1: command.v1.FieldKind
-	(RollbackPolicy)(0),    // 2: command.v1.RollbackPolicy
-	(AutoCreate)(0),        // 3: command.v1.AutoCreate
-	(SequenceMode)(0),      // 4: command.v1.SequenceMode
-	(SequenceReset)(0),     // 5: command.v1.SequenceReset
-	(Refusal)(0),           // 6: command.v1.Refusal
-	(*Command)(nil),        // 7: command.v1.Command
-	(*Actor)(nil),          // 8: command.v1.Actor
-	(*Field)(nil),          // 9: command.v1.Field
-	(*LayoutSpec)(nil),     // 10: command.v1.LayoutSpec
-	(*CreateLayout)(nil),   // 11: command.v1.CreateLayout
-	(*AcquireWorker)(nil),  // 12: command.v1.AcquireWorker
-	(*ExtendWindow)(nil),   // 13: command.v1.ExtendWindow
-	(*ReleaseWorker)(nil),  // 14: command.v1.ReleaseWorker
-	(*ObserveClock)(nil),   // 15: command.v1.ObserveClock
-	(*Config)(nil),         // 16: command.v1.Config
-	(*SetConfig)(nil),      // 17: command.v1.SetConfig
-	(*RaiseVersion)(nil),   // 18: command.v1.RaiseVersion
-	(*Checkpoint)(nil),     // 19: command.v1.Checkpoint
-	(*RemoveMember)(nil),   // 20: command.v1.RemoveMember
-	(*SequenceSpec)(nil),   // 21: command.v1.SequenceSpec
-	(*CreateSequence)(nil), // 22: command.v1.CreateSequence
-	(*UpdateSequence)(nil), // 23: command.v1.UpdateSequence
-	(*DeleteSequence)(nil), // 24: command.v1.DeleteSequence
-	(*AllocateBlock)(nil),  // 25: command.v1.AllocateBlock
-	(*ReturnBlock)(nil),    // 26: command.v1.ReturnBlock
-	(*CreateToken)(nil),    // 27: command.v1.CreateToken
-	(*UpdateToken)(nil),    // 28: command.v1.UpdateToken
-	(*DeleteToken)(nil),    // 29: command.v1.DeleteToken
+	(ActorKind)(0),             // 0: command.v1.ActorKind
+	(FieldKind)(0),             // 1: command.v1.FieldKind
+	(RollbackPolicy)(0),        // 2: command.v1.RollbackPolicy
+	(AutoCreate)(0),            // 3: command.v1.AutoCreate
+	(SequenceMode)(0),          // 4: command.v1.SequenceMode
+	(SequenceReset)(0),         // 5: command.v1.SequenceReset
+	(Refusal)(0),               // 6: command.v1.Refusal
+	(*Command)(nil),            // 7: command.v1.Command
+	(*Actor)(nil),              // 8: command.v1.Actor
+	(*Field)(nil),              // 9: command.v1.Field
+	(*LayoutSpec)(nil),         // 10: command.v1.LayoutSpec
+	(*CreateLayout)(nil),       // 11: command.v1.CreateLayout
+	(*AcquireWorker)(nil),      // 12: command.v1.AcquireWorker
+	(*ExtendWindow)(nil),       // 13: command.v1.ExtendWindow
+	(*ReleaseWorker)(nil),      // 14: command.v1.ReleaseWorker
+	(*ObserveClock)(nil),       // 15: command.v1.ObserveClock
+	(*Config)(nil),             // 16: command.v1.Config
+	(*SetConfig)(nil),          // 17: command.v1.SetConfig
+	(*RaiseVersion)(nil),       // 18: command.v1.RaiseVersion
+	(*Checkpoint)(nil),         // 19: command.v1.Checkpoint
+	(*RemoveMember)(nil),       // 20: command.v1.RemoveMember
+	(*SequenceSpec)(nil),       // 21: command.v1.SequenceSpec
+	(*CreateSequence)(nil),     // 22: command.v1.CreateSequence
+	(*UpdateSequence)(nil),     // 23: command.v1.UpdateSequence
+	(*DeleteSequence)(nil),     // 24: command.v1.DeleteSequence
+	(*AllocateBlock)(nil),      // 25: command.v1.AllocateBlock
+	(*ReturnBlock)(nil),        // 26: command.v1.ReturnBlock
+	(*CreateToken)(nil),        // 27: command.v1.CreateToken
+	(*UpdateToken)(nil),        // 28: command.v1.UpdateToken
+	(*DeleteToken)(nil),        // 29: command.v1.DeleteToken
+	(*ResumeSequence)(nil),     // 30: command.v1.ResumeSequence
+	(*AcknowledgeRestore)(nil), // 31: command.v1.AcknowledgeRestore
 }
 var file_command_v1_command_proto_depIdxs = []int32{
 	8,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
@@ -2720,22 +2910,24 @@ var file_command_v1_command_proto_depIdxs = []int32{
 	27, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
 	28, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
 	29, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
-	0,  // 18: command.v1.Actor.kind:type_name -> command.v1.ActorKind
-	1,  // 19: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	9,  // 20: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	10, // 21: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
-	2,  // 22: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
-	3,  // 23: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	16, // 24: command.v1.SetConfig.config:type_name -> command.v1.Config
-	4,  // 25: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	5,  // 26: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	21, // 27: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	21, // 28: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	29, // [29:29] is the sub-list for method output_type
-	29, // [29:29] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	30, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
+	31, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
+	0,  // 20: command.v1.Actor.kind:type_name -> command.v1.ActorKind
+	1,  // 21: command.v1.Field.kind:type_name -> command.v1.FieldKind
+	9,  // 22: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	10, // 23: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	2,  // 24: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
+	3,  // 25: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
+	16, // 26: command.v1.SetConfig.config:type_name -> command.v1.Config
+	4,  // 27: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	5,  // 28: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	21, // 29: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	21, // 30: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	31, // [31:31] is the sub-list for method output_type
+	31, // [31:31] is the sub-list for method input_type
+	31, // [31:31] is the sub-list for extension type_name
+	31, // [31:31] is the sub-list for extension extendee
+	0,  // [0:31] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -2761,16 +2953,19 @@ func file_command_v1_command_proto_init() {
 		(*Command_CreateToken)(nil),
 		(*Command_UpdateToken)(nil),
 		(*Command_DeleteToken)(nil),
+		(*Command_ResumeSequence)(nil),
+		(*Command_AcknowledgeRestore)(nil),
 	}
 	file_command_v1_command_proto_msgTypes[15].OneofWrappers = []any{}
 	file_command_v1_command_proto_msgTypes[16].OneofWrappers = []any{}
+	file_command_v1_command_proto_msgTypes[23].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
 			NumEnums:      7,
-			NumMessages:   23,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -227,8 +227,10 @@ type SnapshotMeta struct {
 	Config            *Config                `protobuf:"bytes,3,opt,name=config,proto3" json:"config,omitempty"`
 	CheckpointIndex   uint64                 `protobuf:"varint,4,opt,name=checkpoint_index,json=checkpointIndex,proto3" json:"checkpoint_index,omitempty"`
 	CheckpointDigest  []byte                 `protobuf:"bytes,5,opt,name=checkpoint_digest,json=checkpointDigest,proto3" json:"checkpoint_digest,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// Absent if no cluster before this one is known.
+	Restored      *Restored `protobuf:"bytes,6,opt,name=restored,proto3" json:"restored,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotMeta) Reset() {
@@ -296,6 +298,95 @@ func (x *SnapshotMeta) GetCheckpointDigest() []byte {
 	return nil
 }
 
+func (x *SnapshotMeta) GetRestored() *Restored {
+	if x != nil {
+		return x.Restored
+	}
+	return nil
+}
+
+// Restored is how a cluster began that was restored from a backup of another. Sequences of an earlier generation than
+// its index are frozen, and claims of earlier workers void.
+type Restored struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// No window begins before the tick after this time, in Unix milliseconds.
+	FloorAtMs int64 `protobuf:"varint,1,opt,name=floor_at_ms,json=floorAtMs,proto3" json:"floor_at_ms,omitempty"`
+	// The log index of the restore: what the cluster did has a higher one, what earlier clusters did has a lower one.
+	Index        uint64 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
+	RestoredAtMs int64  `protobuf:"varint,3,opt,name=restored_at_ms,json=restoredAtMs,proto3" json:"restored_at_ms,omitempty"`
+	// The IDs of the clusters before this one, at most 16, oldest first.
+	Ancestors []string `protobuf:"bytes,4,rep,name=ancestors,proto3" json:"ancestors,omitempty"`
+	// Until the restore is acknowledged: no sequence of a new name is created.
+	NamesClosed   bool `protobuf:"varint,5,opt,name=names_closed,json=namesClosed,proto3" json:"names_closed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Restored) Reset() {
+	*x = Restored{}
+	mi := &file_command_v1_snapshot_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Restored) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Restored) ProtoMessage() {}
+
+func (x *Restored) ProtoReflect() protoreflect.Message {
+	mi := &file_command_v1_snapshot_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Restored.ProtoReflect.Descriptor instead.
+func (*Restored) Descriptor() ([]byte, []int) {
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Restored) GetFloorAtMs() int64 {
+	if x != nil {
+		return x.FloorAtMs
+	}
+	return 0
+}
+
+func (x *Restored) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *Restored) GetRestoredAtMs() int64 {
+	if x != nil {
+		return x.RestoredAtMs
+	}
+	return 0
+}
+
+func (x *Restored) GetAncestors() []string {
+	if x != nil {
+		return x.Ancestors
+	}
+	return nil
+}
+
+func (x *Restored) GetNamesClosed() bool {
+	if x != nil {
+		return x.NamesClosed
+	}
+	return false
+}
+
 // SnapshotLayout starts a layout; its workers and grants follow it.
 type SnapshotLayout struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -307,7 +398,7 @@ type SnapshotLayout struct {
 
 func (x *SnapshotLayout) Reset() {
 	*x = SnapshotLayout{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[2]
+	mi := &file_command_v1_snapshot_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -319,7 +410,7 @@ func (x *SnapshotLayout) String() string {
 func (*SnapshotLayout) ProtoMessage() {}
 
 func (x *SnapshotLayout) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[2]
+	mi := &file_command_v1_snapshot_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -332,7 +423,7 @@ func (x *SnapshotLayout) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotLayout.ProtoReflect.Descriptor instead.
 func (*SnapshotLayout) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{2}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *SnapshotLayout) GetSpec() *LayoutSpec {
@@ -371,7 +462,7 @@ type SnapshotWorker struct {
 
 func (x *SnapshotWorker) Reset() {
 	*x = SnapshotWorker{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[3]
+	mi := &file_command_v1_snapshot_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +474,7 @@ func (x *SnapshotWorker) String() string {
 func (*SnapshotWorker) ProtoMessage() {}
 
 func (x *SnapshotWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[3]
+	mi := &file_command_v1_snapshot_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +487,7 @@ func (x *SnapshotWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotWorker.ProtoReflect.Descriptor instead.
 func (*SnapshotWorker) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{3}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *SnapshotWorker) GetWorker() uint64 {
@@ -487,7 +578,7 @@ type SnapshotGrant struct {
 
 func (x *SnapshotGrant) Reset() {
 	*x = SnapshotGrant{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[4]
+	mi := &file_command_v1_snapshot_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -499,7 +590,7 @@ func (x *SnapshotGrant) String() string {
 func (*SnapshotGrant) ProtoMessage() {}
 
 func (x *SnapshotGrant) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[4]
+	mi := &file_command_v1_snapshot_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -512,7 +603,7 @@ func (x *SnapshotGrant) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotGrant.ProtoReflect.Descriptor instead.
 func (*SnapshotGrant) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{4}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SnapshotGrant) GetWorker() uint64 {
@@ -581,7 +672,7 @@ type SnapshotRemovedMember struct {
 
 func (x *SnapshotRemovedMember) Reset() {
 	*x = SnapshotRemovedMember{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[5]
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -593,7 +684,7 @@ func (x *SnapshotRemovedMember) String() string {
 func (*SnapshotRemovedMember) ProtoMessage() {}
 
 func (x *SnapshotRemovedMember) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[5]
+	mi := &file_command_v1_snapshot_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -606,7 +697,7 @@ func (x *SnapshotRemovedMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotRemovedMember.ProtoReflect.Descriptor instead.
 func (*SnapshotRemovedMember) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{5}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *SnapshotRemovedMember) GetId() string {
@@ -624,21 +715,23 @@ type SnapshotToken struct {
 	// The index of the command that changed it last.
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// The index of the command that took a scope away last; the ID if none did.
-	Narrowed      uint64   `protobuf:"varint,3,opt,name=narrowed,proto3" json:"narrowed,omitempty"`
-	Name          string   `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
-	Hash          []byte   `protobuf:"bytes,5,opt,name=hash,proto3" json:"hash,omitempty"`
-	Scopes        []string `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
-	CreatedAtMs   int64    `protobuf:"varint,7,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
-	ExpiresAtMs   int64    `protobuf:"varint,8,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
-	Rate          uint64   `protobuf:"varint,9,opt,name=rate,proto3" json:"rate,omitempty"`
-	Burst         uint64   `protobuf:"varint,10,opt,name=burst,proto3" json:"burst,omitempty"`
+	Narrowed    uint64   `protobuf:"varint,3,opt,name=narrowed,proto3" json:"narrowed,omitempty"`
+	Name        string   `protobuf:"bytes,4,opt,name=name,proto3" json:"name,omitempty"`
+	Hash        []byte   `protobuf:"bytes,5,opt,name=hash,proto3" json:"hash,omitempty"`
+	Scopes      []string `protobuf:"bytes,6,rep,name=scopes,proto3" json:"scopes,omitempty"`
+	CreatedAtMs int64    `protobuf:"varint,7,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
+	ExpiresAtMs int64    `protobuf:"varint,8,opt,name=expires_at_ms,json=expiresAtMs,proto3" json:"expires_at_ms,omitempty"`
+	Rate        uint64   `protobuf:"varint,9,opt,name=rate,proto3" json:"rate,omitempty"`
+	Burst       uint64   `protobuf:"varint,10,opt,name=burst,proto3" json:"burst,omitempty"`
+	// By a restore, until it is enabled.
+	Disabled      bool `protobuf:"varint,11,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotToken) Reset() {
 	*x = SnapshotToken{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +743,7 @@ func (x *SnapshotToken) String() string {
 func (*SnapshotToken) ProtoMessage() {}
 
 func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[6]
+	mi := &file_command_v1_snapshot_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +756,7 @@ func (x *SnapshotToken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotToken.ProtoReflect.Descriptor instead.
 func (*SnapshotToken) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *SnapshotToken) GetId() uint64 {
@@ -736,6 +829,13 @@ func (x *SnapshotToken) GetBurst() uint64 {
 	return 0
 }
 
+func (x *SnapshotToken) GetDisabled() bool {
+	if x != nil {
+		return x.Disabled
+	}
+	return false
+}
+
 // SnapshotSequence is a sequence, or what is remembered of a deleted one; in ascending order of names.
 type SnapshotSequence struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -758,14 +858,17 @@ type SnapshotSequence struct {
 	Low  *int64 `protobuf:"varint,11,opt,name=low,proto3,oneof" json:"low,omitempty"`
 	High *int64 `protobuf:"varint,12,opt,name=high,proto3,oneof" json:"high,omitempty"`
 	// The return_key_hash of the last block; empty when it can't be returned.
-	LastKeyHash   []byte `protobuf:"bytes,13,opt,name=last_key_hash,json=lastKeyHash,proto3" json:"last_key_hash,omitempty"`
+	LastKeyHash []byte `protobuf:"bytes,13,opt,name=last_key_hash,json=lastKeyHash,proto3" json:"last_key_hash,omitempty"`
+	// Nothing is left to grant in the period, whatever base and granted say: a restore began it without knowing what an
+	// earlier cluster granted in it, or the numbers behind those are none.
+	Spent         bool `protobuf:"varint,14,opt,name=spent,proto3" json:"spent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SnapshotSequence) Reset() {
 	*x = SnapshotSequence{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -777,7 +880,7 @@ func (x *SnapshotSequence) String() string {
 func (*SnapshotSequence) ProtoMessage() {}
 
 func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[7]
+	mi := &file_command_v1_snapshot_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -790,7 +893,7 @@ func (x *SnapshotSequence) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotSequence.ProtoReflect.Descriptor instead.
 func (*SnapshotSequence) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{7}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SnapshotSequence) GetSpec() *SequenceSpec {
@@ -884,6 +987,13 @@ func (x *SnapshotSequence) GetLastKeyHash() []byte {
 	return nil
 }
 
+func (x *SnapshotSequence) GetSpent() bool {
+	if x != nil {
+		return x.Spent
+	}
+	return false
+}
+
 // SnapshotAnswer is how a request with an ID was answered, oldest first.
 type SnapshotAnswer struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
@@ -906,7 +1016,7 @@ type SnapshotAnswer struct {
 
 func (x *SnapshotAnswer) Reset() {
 	*x = SnapshotAnswer{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -918,7 +1028,7 @@ func (x *SnapshotAnswer) String() string {
 func (*SnapshotAnswer) ProtoMessage() {}
 
 func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[8]
+	mi := &file_command_v1_snapshot_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -931,7 +1041,7 @@ func (x *SnapshotAnswer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAnswer.ProtoReflect.Descriptor instead.
 func (*SnapshotAnswer) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{8}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *SnapshotAnswer) GetSequence() string {
@@ -1017,7 +1127,7 @@ type SnapshotEnd struct {
 
 func (x *SnapshotEnd) Reset() {
 	*x = SnapshotEnd{}
-	mi := &file_command_v1_snapshot_proto_msgTypes[9]
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1139,7 @@ func (x *SnapshotEnd) String() string {
 func (*SnapshotEnd) ProtoMessage() {}
 
 func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_command_v1_snapshot_proto_msgTypes[9]
+	mi := &file_command_v1_snapshot_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1152,7 @@ func (x *SnapshotEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotEnd.ProtoReflect.Descriptor instead.
 func (*SnapshotEnd) Descriptor() ([]byte, []int) {
-	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{9}
+	return file_command_v1_snapshot_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SnapshotEnd) GetRecords() uint64 {
@@ -1075,14 +1185,21 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\bsequence\x18\a \x01(\v2\x1c.command.v1.SnapshotSequenceH\x00R\bsequence\x124\n" +
 	"\x06answer\x18\b \x01(\v2\x1a.command.v1.SnapshotAnswerH\x00R\x06answer\x121\n" +
 	"\x05token\x18\t \x01(\v2\x19.command.v1.SnapshotTokenH\x00R\x05tokenB\x06\n" +
-	"\x04body\"\xe4\x01\n" +
+	"\x04body\"\x96\x02\n" +
 	"\fSnapshotMeta\x12\x1f\n" +
 	"\vfsm_version\x18\x01 \x01(\rR\n" +
 	"fsmVersion\x12/\n" +
 	"\x14observed_clock_at_ms\x18\x02 \x01(\x03R\x11observedClockAtMs\x12*\n" +
 	"\x06config\x18\x03 \x01(\v2\x12.command.v1.ConfigR\x06config\x12)\n" +
 	"\x10checkpoint_index\x18\x04 \x01(\x04R\x0fcheckpointIndex\x12+\n" +
-	"\x11checkpoint_digest\x18\x05 \x01(\fR\x10checkpointDigest\"`\n" +
+	"\x11checkpoint_digest\x18\x05 \x01(\fR\x10checkpointDigest\x120\n" +
+	"\brestored\x18\x06 \x01(\v2\x14.command.v1.RestoredR\brestored\"\xa7\x01\n" +
+	"\bRestored\x12\x1e\n" +
+	"\vfloor_at_ms\x18\x01 \x01(\x03R\tfloorAtMs\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\x04R\x05index\x12$\n" +
+	"\x0erestored_at_ms\x18\x03 \x01(\x03R\frestoredAtMs\x12\x1c\n" +
+	"\tancestors\x18\x04 \x03(\tR\tancestors\x12!\n" +
+	"\fnames_closed\x18\x05 \x01(\bR\vnamesClosed\"`\n" +
 	"\x0eSnapshotLayout\x12*\n" +
 	"\x04spec\x18\x01 \x01(\v2\x16.command.v1.LayoutSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\"\xb4\x02\n" +
@@ -1112,7 +1229,7 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\rgranted_at_ms\x18\a \x01(\x03R\vgrantedAtMs\x12\x14\n" +
 	"\x05owner\x18\b \x01(\x04R\x05owner\"'\n" +
 	"\x15SnapshotRemovedMember\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"\x8d\x02\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"\xa9\x02\n" +
 	"\rSnapshotToken\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x1e\n" +
 	"\n" +
@@ -1126,7 +1243,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	"\rexpires_at_ms\x18\b \x01(\x03R\vexpiresAtMs\x12\x12\n" +
 	"\x04rate\x18\t \x01(\x04R\x04rate\x12\x14\n" +
 	"\x05burst\x18\n" +
-	" \x01(\x04R\x05burst\"\xa7\x03\n" +
+	" \x01(\x04R\x05burst\x12\x1a\n" +
+	"\bdisabled\x18\v \x01(\bR\bdisabled\"\xbd\x03\n" +
 	"\x10SnapshotSequence\x12,\n" +
 	"\x04spec\x18\x01 \x01(\v2\x18.command.v1.SequenceSpecR\x04spec\x12\"\n" +
 	"\rcreated_at_ms\x18\x02 \x01(\x03R\vcreatedAtMs\x12 \n" +
@@ -1144,7 +1262,8 @@ const file_command_v1_snapshot_proto_rawDesc = "" +
 	" \x01(\x04R\tlastToken\x12\x15\n" +
 	"\x03low\x18\v \x01(\x03H\x00R\x03low\x88\x01\x01\x12\x17\n" +
 	"\x04high\x18\f \x01(\x03H\x01R\x04high\x88\x01\x01\x12\"\n" +
-	"\rlast_key_hash\x18\r \x01(\fR\vlastKeyHashB\x06\n" +
+	"\rlast_key_hash\x18\r \x01(\fR\vlastKeyHash\x12\x14\n" +
+	"\x05spent\x18\x0e \x01(\bR\x05spentB\x06\n" +
 	"\x04_lowB\a\n" +
 	"\x05_high\"\xa7\x02\n" +
 	"\x0eSnapshotAnswer\x12\x1a\n" +
@@ -1179,40 +1298,42 @@ func file_command_v1_snapshot_proto_rawDescGZIP() []byte {
 	return file_command_v1_snapshot_proto_rawDescData
 }
 
-var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
+var file_command_v1_snapshot_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
 var file_command_v1_snapshot_proto_goTypes = []any{
 	(*SnapshotRecord)(nil),        // 0: command.v1.SnapshotRecord
 	(*SnapshotMeta)(nil),          // 1: command.v1.SnapshotMeta
-	(*SnapshotLayout)(nil),        // 2: command.v1.SnapshotLayout
-	(*SnapshotWorker)(nil),        // 3: command.v1.SnapshotWorker
-	(*SnapshotGrant)(nil),         // 4: command.v1.SnapshotGrant
-	(*SnapshotRemovedMember)(nil), // 5: command.v1.SnapshotRemovedMember
-	(*SnapshotToken)(nil),         // 6: command.v1.SnapshotToken
-	(*SnapshotSequence)(nil),      // 7: command.v1.SnapshotSequence
-	(*SnapshotAnswer)(nil),        // 8: command.v1.SnapshotAnswer
-	(*SnapshotEnd)(nil),           // 9: command.v1.SnapshotEnd
-	(*Config)(nil),                // 10: command.v1.Config
-	(*LayoutSpec)(nil),            // 11: command.v1.LayoutSpec
-	(*SequenceSpec)(nil),          // 12: command.v1.SequenceSpec
+	(*Restored)(nil),              // 2: command.v1.Restored
+	(*SnapshotLayout)(nil),        // 3: command.v1.SnapshotLayout
+	(*SnapshotWorker)(nil),        // 4: command.v1.SnapshotWorker
+	(*SnapshotGrant)(nil),         // 5: command.v1.SnapshotGrant
+	(*SnapshotRemovedMember)(nil), // 6: command.v1.SnapshotRemovedMember
+	(*SnapshotToken)(nil),         // 7: command.v1.SnapshotToken
+	(*SnapshotSequence)(nil),      // 8: command.v1.SnapshotSequence
+	(*SnapshotAnswer)(nil),        // 9: command.v1.SnapshotAnswer
+	(*SnapshotEnd)(nil),           // 10: command.v1.SnapshotEnd
+	(*Config)(nil),                // 11: command.v1.Config
+	(*LayoutSpec)(nil),            // 12: command.v1.LayoutSpec
+	(*SequenceSpec)(nil),          // 13: command.v1.SequenceSpec
 }
 var file_command_v1_snapshot_proto_depIdxs = []int32{
 	1,  // 0: command.v1.SnapshotRecord.meta:type_name -> command.v1.SnapshotMeta
-	2,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
-	3,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
-	4,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
-	5,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
-	9,  // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
-	7,  // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
-	8,  // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
-	6,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
-	10, // 9: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
-	11, // 10: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
-	12, // 11: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	3,  // 1: command.v1.SnapshotRecord.layout:type_name -> command.v1.SnapshotLayout
+	4,  // 2: command.v1.SnapshotRecord.worker:type_name -> command.v1.SnapshotWorker
+	5,  // 3: command.v1.SnapshotRecord.grant:type_name -> command.v1.SnapshotGrant
+	6,  // 4: command.v1.SnapshotRecord.removed_member:type_name -> command.v1.SnapshotRemovedMember
+	10, // 5: command.v1.SnapshotRecord.end:type_name -> command.v1.SnapshotEnd
+	8,  // 6: command.v1.SnapshotRecord.sequence:type_name -> command.v1.SnapshotSequence
+	9,  // 7: command.v1.SnapshotRecord.answer:type_name -> command.v1.SnapshotAnswer
+	7,  // 8: command.v1.SnapshotRecord.token:type_name -> command.v1.SnapshotToken
+	11, // 9: command.v1.SnapshotMeta.config:type_name -> command.v1.Config
+	2,  // 10: command.v1.SnapshotMeta.restored:type_name -> command.v1.Restored
+	12, // 11: command.v1.SnapshotLayout.spec:type_name -> command.v1.LayoutSpec
+	13, // 12: command.v1.SnapshotSequence.spec:type_name -> command.v1.SequenceSpec
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_snapshot_proto_init() }
@@ -1232,14 +1353,14 @@ func file_command_v1_snapshot_proto_init() {
 		(*SnapshotRecord_Answer)(nil),
 		(*SnapshotRecord_Token)(nil),
 	}
-	file_command_v1_snapshot_proto_msgTypes[7].OneofWrappers = []any{}
+	file_command_v1_snapshot_proto_msgTypes[8].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_snapshot_proto_rawDesc), len(file_command_v1_snapshot_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   10,
+			NumMessages:   11,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1,0 +1,183 @@
+package fsm
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Replay applies the end of a log that may never have been committed: that of a member that stopped. What the earlier
+// cluster decided agrees with the log up to some index, which the member does not know, and differs from there on. So
+// the state that Replay returns covers the state at each index that it saw: whatever was granted in one of them is
+// granted in it.
+//
+//   - The log is applied as it is, so that each state that it saw is exact.
+//   - A high-water that a release lowered, numbers that were returned or forced to repeat, a sequence that was deleted:
+//     each stays as the greatest was.
+//   - An answer to a request ID may have been given by nobody. None is kept but those from before the log.
+type Replay struct {
+	state     *State
+	supported uint32
+
+	observed             int64 // the greatest
+	maxWindow, maxOffset int64 // the greatest
+	answers              []answer
+	high                 map[cellOwner]int64 // the greatest high-water of each worker that was released
+	sequences            map[string]*trail
+}
+
+type cellOwner struct {
+	layout string
+	worker uint64
+}
+
+// trail is what was seen of the sequences of one name.
+type trail struct {
+	last   *sequence // the last one that was not deleted, or the deleted one if there was none
+	live   bool
+	used   hull // of the latest period; of all periods if plain
+	period int32
+	plain  bool // one had no reset
+}
+
+// NewReplay starts from the state that a log begins after. It takes the state over. supported is the newest
+// fsm_version to accept.
+func NewReplay(s *State, supported uint32) *Replay {
+	r := &Replay{state: s, supported: supported, answers: s.answers.kept(), high: map[cellOwner]int64{}, sequences: map[string]*trail{}}
+	r.look()
+	return r
+}
+
+// Apply applies the next entry of the log.
+func (r *Replay) Apply(log *raft.Log) error {
+	if log.Type != raft.LogCommand {
+		return nil
+	}
+	cmd, err := decodeFor(log, r.supported)
+	if err != nil {
+		return err
+	}
+	name := sequenceOf(cmd)
+	r.follow(name)
+	if c := cmd.GetReleaseWorker(); c != nil {
+		r.keepHigh(cellOwner{c.GetLayout(), c.GetWorker()})
+	}
+	if result := r.state.Apply(log.Index, log.Term, cmd); result.Halted != nil {
+		return result.Halted
+	}
+	r.follow(name)
+	r.look()
+	return nil
+}
+
+// sequenceOf returns the name of the sequence that a command is about; empty if there is none.
+func sequenceOf(cmd *commandv1.Command) string {
+	return cmp.Or(
+		cmd.GetCreateSequence().GetSpec().GetName(), cmd.GetUpdateSequence().GetSpec().GetName(), cmd.GetDeleteSequence().GetName(),
+		cmd.GetAllocateBlock().GetName(), cmd.GetReturnBlock().GetName(), cmd.GetResumeSequence().GetName(),
+	)
+}
+
+// look takes over the greatest of what the state says now.
+func (r *Replay) look() {
+	r.observed = max(r.observed, r.state.observed)
+	r.maxWindow = max(r.maxWindow, r.state.Config().GetMaxWindowMs())
+	r.maxOffset = max(r.maxOffset, r.state.Config().GetMaxClockOffsetMs())
+}
+
+// keepHigh takes over the high-water of a worker that is about to be released.
+func (r *Replay) keepHigh(k cellOwner) {
+	if l, ok := r.state.layouts[k.layout]; ok && k.worker < uint64(len(l.workers.used)) {
+		r.high[k] = max(r.high[k], l.workers.used[k.worker].highWater)
+	}
+}
+
+// follow takes over what the state says of a name.
+func (r *Replay) follow(name string) {
+	q, live := r.state.sequences.live.Get(name)
+	if !live {
+		var ok bool
+		if q, ok = r.state.sequences.deleted.Get(name); !ok {
+			return
+		}
+	}
+	t := r.sequences[name]
+	if t == nil {
+		t = &trail{}
+		r.sequences[name] = t
+	}
+	if live || !t.live {
+		t.last, t.live = q, live
+	}
+	t.plain = t.plain || !q.spec.resets()
+	if q.period > t.period {
+		if t.period = q.period; !t.plain {
+			t.used = hull{}
+		}
+	}
+	t.used = t.used.join(q.used)
+}
+
+// join returns the hull of both.
+func (h hull) join(other hull) hull {
+	if !other.some {
+		return h
+	}
+	return h.add(other.low).add(other.high)
+}
+
+// Limits returns the largest maximum window and maximum clock offset that were in force, in ms.
+func (r *Replay) Limits() (maxWindowMillis, maxOffsetMillis int64) { return r.maxWindow, r.maxOffset }
+
+// State returns the state that covers all that were seen. The Replay must not be used any more.
+func (r *Replay) State() (*State, error) {
+	s := r.state
+	s.observed = r.observed
+	for k, high := range r.high {
+		s.layouts[k.layout].raise(int(k.worker), high)
+	}
+	for _, t := range r.sequences {
+		q := t.covering()
+		if t.live {
+			s.sequences.put(q)
+		} else {
+			s.sequences.deleted.Set(q.name, q)
+		}
+	}
+	if n := s.sequences.len(); n > s.maxSequences {
+		return nil, fmt.Errorf("fsm: %d sequences with those that were deleted last, expected at most %d", n, s.maxSequences)
+	}
+	s.answers = newAnswers()
+	for _, a := range r.answers {
+		s.answers.append(a)
+	}
+	return s, nil
+}
+
+// covering returns a sequence that was granted all that any of the trail was.
+func (t *trail) covering() *sequence {
+	q := *t.last
+	q.keep()
+	if t.period > q.period {
+		q.moveTo(q.spec.start)
+		q.period = t.period
+	}
+	if t.plain && q.spec.resets() { // its numbers must not begin again with a period
+		spec := *q.spec
+		spec.reset = uint8(commandv1.SequenceReset_SEQUENCE_RESET_NONE)
+		q.spec = &spec
+	}
+	q.used = t.used.join(q.used)
+	return &q
+}
+
+// raise raises the high-water of a worker, whose last window ends there, if it is lower.
+func (l *layout) raise(number int, high int64) {
+	if k := &l.workers.used[number]; k.highWater < high {
+		l.workers.setHighWater(number, high)
+		l.history.setUntil(k.token, high)
+	}
+}

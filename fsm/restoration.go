@@ -1,0 +1,166 @@
+package fsm
+
+import (
+	"fmt"
+	"slices"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// indexGap is how far the first index of a restored cluster is beyond the last one that the backup knows: the earlier
+// cluster went on to indexes that it does not know, and tokens, generations and incarnations are indexes.
+const indexGap = 1 << 32
+
+// FirstIndex returns the index at which a cluster is restored from a backup whose last index is last. Restored twice
+// from one backup, a second apart, the later one has the higher index, by more than a cluster applies in that time.
+func FirstIndex(last uint64, nowMillis int64) uint64 {
+	return max(last+indexGap, uint64(max(nowMillis, 0))/1000<<20)
+}
+
+// Restoration says what a new cluster that begins with the state of an earlier one must know of it.
+type Restoration struct {
+	Index      uint64 // of the restore, see FirstIndex; the first command has a higher one
+	NowMillis  int64  // clock of the host that restores; Unix ms
+	OldCluster string // ID of the earlier cluster
+
+	// OldEndedMillis is the end of the earlier cluster by its own clock, in Unix ms: no member proposed anything after it.
+	OldEndedMillis int64
+	// The largest maximum window and maximum clock offset that were in force after the backup.
+	MaxWindowMillis, MaxOffsetMillis int64
+
+	// ZonesKept says that no sequence got another time zone after the backup. If it is false, periods may have begun
+	// as early as anywhere.
+	ZonesKept  bool
+	KeepTokens bool // leave API tokens and anonymous callers as they are
+
+	// Period returns the period that a time, in Unix ms, is in: its first day as the decimal number yyyymmdd. It is
+	// called for sequences that are reset.
+	Period func(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error)
+}
+
+// latestZone is how far the latest time zone is ahead of UTC, in ms: there, days begin first.
+const latestZone = 14 * 3_600_000
+
+// Restore makes the state that of a new cluster, restored from a backup. What the earlier cluster granted after the
+// backup is not granted again:
+//
+//   - Windows begin behind the floor, and no window of the earlier cluster reaches behind it.
+//   - All workers are released, and no block can be returned.
+//   - All sequences are frozen, and sequences of other names cannot be created.
+//   - Periods that the earlier cluster may have begun are skipped.
+//
+// The floor of an earlier restore counts too. After an error the state must not be used.
+func (s *State) Restore(r Restoration) error {
+	ended := max(r.OldEndedMillis, s.observed)
+	offset := 2 * max(r.MaxOffsetMillis, s.Config().GetMaxClockOffsetMs())
+	window := max(r.MaxWindowMillis, s.Config().GetMaxWindowMs())
+	next := &commandv1.Restored{
+		FloorAtMs: max(plus(ended, plus(window, offset)), s.restored.GetFloorAtMs()), Index: r.Index, RestoredAtMs: r.NowMillis,
+		Ancestors: r.ancestors(s.restored.GetAncestors()), NamesClosed: true,
+	}
+	if err := checkRestored(next); err != nil {
+		return fmt.Errorf("fsm: cannot restore: %w", err)
+	}
+	if r.Index < s.index+indexGap {
+		return fmt.Errorf("fsm: cannot restore at index %d: expected at least %d beyond %d", r.Index, uint64(indexGap), s.index)
+	}
+	if err := s.freeze(r, plus(ended, offset)); err != nil {
+		return err
+	}
+	for _, l := range s.layouts {
+		l.workers.releaseAll()
+	}
+	if !r.KeepTokens {
+		s.disableTokens()
+	}
+	s.removed = nil
+	s.lastCheckpoint.index, s.lastCheckpoint.digest = 0, [32]byte{}
+	s.observed = min(s.observed, r.NowMillis)
+	s.index = r.Index
+	s.setRestored(next)
+	return nil
+}
+
+// ancestors returns the earlier clusters with the last one at the end.
+func (r Restoration) ancestors(earlier []string) []string {
+	ids := slices.DeleteFunc(slices.Clone(earlier), func(id string) bool { return id == r.OldCluster })
+	ids = append(ids, r.OldCluster)
+	return ids[max(0, len(ids)-maxAncestors):]
+}
+
+// freeze freezes all sequences and skips the periods that may have begun until a time.
+func (s *State) freeze(r Restoration, until int64) error {
+	var frozen, buried []*sequence
+	for old, deleted := range s.sequences.all() {
+		q := *old
+		q.frozen = true
+		q.keep()
+		if q.spec.resets() {
+			period, err := r.lastPeriod(q.spec, deleted, until)
+			if err != nil {
+				return fmt.Errorf("fsm: cannot restore sequence %q: %w", q.name, err)
+			}
+			q.skipTo(period)
+		}
+		if deleted {
+			buried = append(buried, &q)
+		} else {
+			frozen = append(frozen, &q)
+		}
+	}
+	for _, q := range frozen {
+		s.sequences.put(q)
+	}
+	for _, q := range buried {
+		s.sequences.deleted.Set(q.name, q)
+	}
+	s.frozen = len(frozen) + len(buried)
+	s.sequenceRevision++
+	return nil
+}
+
+// lastPeriod returns the last period that a sequence may have begun until a time. The time zone of a deleted one is
+// not remembered.
+func (r Restoration) lastPeriod(spec *sequenceSpec, deleted bool, until int64) (period int32, err error) {
+	reset := commandv1.SequenceReset(spec.reset)
+	if !deleted {
+		if period, err = r.Period(spec.timeZone, reset, until); err != nil {
+			return 0, err
+		}
+	}
+	if deleted || !r.ZonesKept {
+		latest, err := r.Period("UTC", reset, plus(until, latestZone))
+		if err != nil {
+			return 0, err
+		}
+		period = max(period, latest)
+	}
+	return period, checkDate(period)
+}
+
+// skipTo begins a later period of which nobody knows what was granted in it.
+func (q *sequence) skipTo(period int32) {
+	if period <= q.period {
+		return
+	}
+	q.startPeriod(period)
+	q.used, q.spent = trace(q.base, q.spec.increment), true
+}
+
+// releaseAll voids all claims. High-waters stay.
+func (w *workers) releaseAll() {
+	for number := range w.used {
+		w.used[number].released, w.used[number].extension = true, extension{}
+	}
+}
+
+// disableTokens disables all API tokens and takes back what anonymous callers were allowed.
+func (s *State) disableTokens() {
+	t := tokens{anonymous: newAnonymous()}
+	for _, r := range s.tokens.byID {
+		disabled := *r
+		disabled.Disabled = true
+		t.byID = append(t.byID, &disabled)
+	}
+	s.setTokens(t)
+}

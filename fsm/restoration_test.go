@@ -1,0 +1,218 @@
+package fsm
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+const (
+	fenced         = commandv1.Refusal_REFUSAL_FENCED
+	frozen         = commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN
+	unacknowledged = commandv1.Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED
+)
+
+// periodOf is the period in UTC, whatever the time zone.
+func periodOf(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error) {
+	if zone == "nowhere" {
+		return 0, errors.New("no such zone")
+	}
+	at := time.UnixMilli(atMillis).UTC()
+	year, month, day := at.Date()
+	switch reset {
+	case resetYearly:
+		month, day = 1, 1
+	case resetMonthly:
+		day = 1
+	}
+	return int32(year*10_000 + int(month)*100 + day), nil
+}
+
+// restoration is that of a cluster that ended a minute after the epoch.
+func restoration(s *State) Restoration {
+	return Restoration{
+		Index: FirstIndex(s.index, epoch+100_000), NowMillis: epoch + 100_000, OldCluster: "old", OldEndedMillis: epoch + 60_000,
+		ZonesKept: true, Period: periodOf,
+	}
+}
+
+// restore takes the log's state through a backup into a new cluster.
+func (l *log) restore(change func(*Restoration)) {
+	l.t.Helper()
+	l.survives()
+	r := restoration(l.State)
+	if change != nil {
+		change(&r)
+	}
+	if err := l.Restore(r); err != nil {
+		l.t.Fatal(err)
+	}
+	l.index = r.Index
+	l.survives()
+}
+
+func resume(name string, generation uint64, after *int64, margin uint64) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_ResumeSequence{ResumeSequence: &commandv1.ResumeSequence{
+		Name: name, Generation: generation, After: after, Margin: margin,
+	}}}
+}
+
+func acknowledge(index uint64) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_AcknowledgeRestore{AcknowledgeRestore: &commandv1.AcknowledgeRestore{Index: index}}}
+}
+
+func TestFirstIndex(t *testing.T) {
+	if got := FirstIndex(5, 1_000); got != 1<<32+5 {
+		t.Errorf("FirstIndex() soon after 1970 = %d", got)
+	}
+	if got := FirstIndex(5, epoch); got != uint64(epoch/1000)<<20 {
+		t.Errorf("FirstIndex() = %d", got)
+	}
+	if got := FirstIndex(5, -epoch); got != 1<<32+5 {
+		t.Errorf("FirstIndex() before 1970 = %d", got)
+	}
+}
+
+func TestFloorOfWindows(t *testing.T) {
+	l := newLog(t, tiny)
+	l.must(at(epoch, setConfig(&commandv1.Config{
+		MaxWindowMs: 10_000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
+		Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP, RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+	}, 0)))
+	held := l.must(at(epoch, acquire("a", 1000))).Grant
+	l.restore(nil)
+
+	const floor = epoch + 60_000 + 10_000 + 2*500 // in tick 7100 of 10 ms
+	if got := l.Restored(); got.GetFloorAtMs() != floor || !slices.Equal(got.GetAncestors(), []string{"old"}) || !got.GetNamesClosed() {
+		t.Fatalf("Restored() = %v", got)
+	}
+	r := l.refused(fenced, at(floor+10-1001, acquire("a", 1000)))
+	if want := floor + 10 - 1000; r.RetryAtMillis != want {
+		t.Errorf("retry at %d, want %d", r.RetryAtMillis, want)
+	}
+	for _, claim := range []*commandv1.Command{extend(held, nonceHash('a'), held.Until, 1000), release(held, nonceHash('a'), held.From)} {
+		l.refused(commandv1.Refusal_REFUSAL_WINDOW_MISMATCH, at(floor, claim))
+	}
+	first := l.must(at(floor+10-1000, acquire("a", 1000))).Grant // used before
+	second := l.must(at(floor, acquire("b", 1000))).Grant        // never used
+	for _, g := range []Grant{first, second} {
+		if g.From != 7101 || g.Token <= l.Restored().GetIndex() {
+			t.Errorf("%+v, want it from tick 7101 on", g)
+		}
+	}
+	later := snowflake.Spec{Name: "later", UnitMillis: 10_000, EpochMillis: epoch, Fields: tiny.Fields}
+	l.must(at(floor, createLayout(later)))
+	cmd := acquire("c", 1000)
+	cmd.GetAcquireWorker().Layout = "later"
+	l.refused(fenced, at(floor+7_999, cmd))
+	if g := l.must(at(floor+8_000, cmd)).Grant; g.From != 8 {
+		t.Errorf("%+v of the later layout, want it from tick 8 on", g)
+	}
+}
+
+func TestFloorOnlyRises(t *testing.T) {
+	l := newLog(t, tiny)
+	l.must(at(epoch+50_000, observe(false)))
+	for i, c := range []struct {
+		ended, window, offset, floor int64
+	}{
+		{1, 600_000, 500, 50_000 + 601_000}, // at least the observed clock
+		{60_000, 0, 0, 60_000 + 601_000},    // at least the configured window and offset
+		{60_000, 700_000, 1000, 60_000 + 702_000},
+		{60_000, 0, 0, 60_000 + 702_000}, // at least the floor before
+	} {
+		l.restore(func(r *Restoration) {
+			r.OldEndedMillis, r.MaxWindowMillis, r.MaxOffsetMillis = epoch+c.ended, c.window, c.offset
+			r.OldCluster = fmt.Sprint("cluster-", i)
+		})
+		if got := l.Restored().GetFloorAtMs(); got != epoch+c.floor {
+			t.Errorf("%+v: floor %d", c, got-epoch)
+		}
+	}
+	for i := range maxAncestors - 2 {
+		l.restore(func(r *Restoration) { r.OldCluster = fmt.Sprint("later-", i) })
+	}
+	l.restore(func(r *Restoration) { r.OldCluster = "cluster-3" }) // restored again from an older backup
+	if got := l.Restored().GetAncestors(); len(got) != maxAncestors || got[0] != "cluster-2" || got[1] != "later-0" || got[15] != "cluster-3" {
+		t.Errorf("ancestors %q", got)
+	}
+}
+
+func mustRead(t *testing.T, data []byte) *State {
+	t.Helper()
+	s, err := ReadState(bytes.NewReader(data), Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestRestoredTokens(t *testing.T) {
+	for _, keep := range []bool{false, true} {
+		l := newLog(t)
+		id := l.must(createToken("app", "ids")).Token.ID
+		l.must(updateToken(0, 0, "ids", "metrics:read"))
+		l.must(removeMember("node-1"))
+		l.must(checkpoint(0, nil))
+		l.restore(func(r *Restoration) { r.KeepTokens = keep })
+		token, _ := l.Token(id)
+		anonymous, _ := l.Token(0)
+		if token.Disabled == keep || (len(anonymous.Scopes) == 2) != keep {
+			t.Errorf("kept %v: %+v and %+v", keep, token, anonymous)
+		}
+		if index, _ := l.LastCheckpoint(); l.Removed("node-1") || index != 0 {
+			t.Errorf("a removed member, or a checkpoint at %d", index)
+		}
+		if keep {
+			continue
+		}
+		l.refused(commandv1.Refusal_REFUSAL_UNAUTHENTICATED, by(id, l.index, create(plain("s"), 0)))
+		narrower := updateToken(id, token.Generation)
+		if l.must(narrower); !l.must(updateToken(id, l.index, "ids")).Token.Disabled {
+			t.Error("a change of scopes enabled the token")
+		}
+		enable := updateToken(id, l.index, "ids")
+		enable.GetUpdateToken().Enable = true
+		l.must(enable)
+		l.must(acknowledge(l.Restored().GetIndex()))
+		l.must(by(id, l.index, create(plain("s"), 0)))
+		l.survives()
+	}
+}
+
+func TestRestoreRefuses(t *testing.T) {
+	for _, c := range []struct {
+		want   string
+		change func(*Restoration)
+	}{
+		{"beyond", func(r *Restoration) { r.Index-- }},
+		{"index", func(r *Restoration) { r.Index = math.MaxUint64 }},
+		{"floor", func(r *Restoration) { r.OldEndedMillis = math.MaxInt64 - 5 }},
+		{"restore at 0", func(r *Restoration) { r.NowMillis = 0 }},
+		{"cluster ID", func(r *Restoration) { r.OldCluster = "" }},
+		{"no such zone", func(r *Restoration) {
+			r.Period = func(string, commandv1.SequenceReset, int64) (int32, error) { return 0, errors.New("no such zone") }
+		}},
+		{"period of 5", func(r *Restoration) {
+			r.Period = func(string, commandv1.SequenceReset, int64) (int32, error) { return 5, nil }
+		}},
+	} {
+		l := newLog(t)
+		l.must(create(plain("s", resetting(resetDaily)), 20250101))
+		r := restoration(l.State)
+		r.Index = l.State.index + 1<<32
+		c.change(&r)
+		if err := l.Restore(r); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Restore() = %v, want an error of %q", err, c.want)
+		}
+	}
+}

@@ -1,0 +1,147 @@
+package fsm
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/snowraft/snowraft/internal/names"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// A cluster that was restored from a backup does not know what the earlier cluster granted after the backup. The rules
+// that follow from that hold for the state's whole life: the floor, below which no window begins; frozen sequences;
+// and closed names. [State.Restore] sets them.
+
+const (
+	maxAncestors = 16
+
+	// maxFloor is the last millisecond of the year 9999, so that no tick of a floor overflows.
+	maxFloor = 253_402_300_799_999
+)
+
+// Restored returns how the cluster was restored, nil if it was not. It must not be changed.
+func (s *State) Restored() *commandv1.Restored { return s.restored }
+
+// FrozenCount returns how many sequences are frozen, deleted ones included.
+func (s *State) FrozenCount() int { return s.frozen }
+
+// Frozen returns up to limit frozen sequences in ascending order of their names, those after a name, which need not be
+// one, deleted ones included.
+func (s *State) Frozen(after string, limit int) []Sequence {
+	var page []Sequence
+	add := func(deleted bool) func(string, *sequence) bool {
+		n := len(page)
+		return func(name string, q *sequence) bool {
+			if len(page)-n >= limit {
+				return false
+			}
+			if name > after && q.frozen {
+				v := q.view()
+				v.Deleted = deleted
+				page = append(page, v)
+			}
+			return true
+		}
+	}
+	if s.frozen == 0 {
+		return nil
+	}
+	s.sequences.live.Ascend(after, add(false))
+	s.sequences.deleted.Ascend(after, add(true))
+	slices.SortFunc(page, func(a, b Sequence) int { return strings.Compare(a.Spec.GetName(), b.Spec.GetName()) })
+	return page[:min(limit, len(page))]
+}
+
+// fence returns the first tick of a layout at which a window may begin. The last tick that an earlier cluster granted
+// is that of the floor, or an earlier one.
+func (s *State) fence(l *layout) int64 {
+	if s.restored == nil {
+		return 0
+	}
+	return max(l.layout.TickAt(s.restored.GetFloorAtMs())+1, 0)
+}
+
+// checkFence refuses to grant a worker of l as long as no window may begin at the tick latest.
+func (s *State) checkFence(now, fence, latest int64, l *layout) *Refused {
+	if fence >= l.ticks {
+		return l.full()
+	}
+	if fence <= latest {
+		return nil
+	}
+	config := s.Config()
+	at := l.layout.MillisAt(fence) - min(config.GetWaitThresholdMs(), config.GetMaxWindowMs()-1)
+	return refuse(commandv1.Refusal_REFUSAL_FENCED,
+		"layout %q: this cluster was restored, and holders may still issue what the earlier cluster granted; try again in %d ms", l.name, minus(at, now)).retryAt(at)
+}
+
+// thawed refuses a change of a frozen sequence.
+func (q *sequence) thawed() *Refused {
+	if !q.frozen {
+		return nil
+	}
+	return refuse(commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN,
+		"sequence %q is frozen, because the earlier cluster may have granted more of it; resume it with \"snowraft seq resume\"", q.name)
+}
+
+// openNames refuses to create a sequence of a name that the state does not know.
+func (s *State) openNames(name string) *Refused {
+	if !s.restored.GetNamesClosed() {
+		return nil
+	}
+	return refuse(commandv1.Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED,
+		"sequence %q: the earlier cluster may have had one of that name, and the restore was not acknowledged; "+
+			"see \"snowraft restore acknowledge\"", name)
+}
+
+// acknowledgeRestore opens the names. Repeating it changes nothing.
+func (s *State) acknowledgeRestore(e entry) Result {
+	index := e.cmd.GetAcknowledgeRestore().GetIndex()
+	switch {
+	case s.restored == nil:
+		return Result{Err: invalid("this cluster was not restored; there is nothing to acknowledge")}
+	case index != s.restored.GetIndex():
+		return Result{Err: refuse(commandv1.Refusal_REFUSAL_GENERATION_MISMATCH,
+			"this cluster was restored at index %d, not %d; read the status again", s.restored.GetIndex(), index)}
+	case s.restored.GetNamesClosed():
+		s.setRestored(restoredOf(s.restored, false))
+	}
+	return Result{}
+}
+
+// restoredOf returns a copy with names closed or open.
+func restoredOf(r *commandv1.Restored, closed bool) *commandv1.Restored {
+	return &commandv1.Restored{
+		FloorAtMs: r.GetFloorAtMs(), Index: r.GetIndex(), RestoredAtMs: r.GetRestoredAtMs(), Ancestors: slices.Clone(r.GetAncestors()),
+		NamesClosed: closed,
+	}
+}
+
+func (s *State) setRestored(r *commandv1.Restored) {
+	s.restored = r
+	s.revision++
+}
+
+// checkRestored checks how a cluster was restored.
+func checkRestored(r *commandv1.Restored) error {
+	if r.GetFloorAtMs() <= 0 || r.GetFloorAtMs() > maxFloor || r.GetRestoredAtMs() <= 0 {
+		return fmt.Errorf("a floor at %d ms and a restore at %d ms, expected 1 to %d", r.GetFloorAtMs(), r.GetRestoredAtMs(), int64(maxFloor))
+	}
+	if r.GetIndex() < indexGap || r.GetIndex() > math.MaxInt64 {
+		return fmt.Errorf("a restore at index %d, expected at least %d", r.GetIndex(), uint64(indexGap))
+	}
+	if n := len(r.GetAncestors()); n < 1 || n > maxAncestors {
+		return fmt.Errorf("%d earlier clusters, expected 1 to %d", n, maxAncestors)
+	}
+	for i, id := range r.GetAncestors() {
+		if err := names.Check("cluster ID", id); err != nil {
+			return err
+		}
+		if slices.Contains(r.GetAncestors()[:i], id) {
+			return fmt.Errorf("cluster %q is there twice", id)
+		}
+	}
+	return nil
+}

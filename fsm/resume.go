@@ -1,0 +1,120 @@
+package fsm
+
+import (
+	"fmt"
+	"math"
+)
+
+// resumeSequence ends the freeze of a sequence, or of a deleted one. The next number lies behind all that the state
+// knows to be granted and all that the operator says may have been.
+func (s *State) resumeSequence(e entry) Result {
+	c := e.cmd.GetResumeSequence()
+	old, live := s.sequences.live.Get(c.GetName())
+	if !live {
+		var ok bool
+		if old, ok = s.sequences.deleted.Get(c.GetName()); !ok {
+			_, refused := s.sequences.named(c.GetName())
+			return Result{Err: refused}
+		}
+	}
+	if refused := old.checkGeneration(c.GetGeneration()); refused != nil {
+		return Result{Err: refused}
+	}
+	if !old.frozen {
+		return Result{Err: invalid("sequence %q is not frozen; to skip numbers, set its next number with \"snowraft seq update\"", old.name)}
+	}
+	if err := old.grows(e.index); err != nil {
+		return halted(err)
+	}
+	q := *old
+	q.generation, q.frozen = e.index, false
+	if refused := q.resume(c.After, c.GetMargin()); refused != nil {
+		return Result{Err: refused}
+	}
+	if live {
+		s.sequences.put(&q)
+	} else {
+		q.moveTo(q.spec.start) // as deleteSequence leaves it
+		s.sequences.deleted.Set(q.name, &q)
+	}
+	s.frozen--
+	s.sequenceRevision++
+	v := q.view()
+	v.Deleted = !live
+	return Result{Sequence: v}
+}
+
+// resume moves the next number behind what was granted, and margin numbers further. Whatever comes before it counts as
+// granted from now on: an earlier cluster may have moved its next number back, where it never was before.
+func (q *sequence) resume(granted *int64, margin uint64) *Refused {
+	if q.spent && granted == nil {
+		q.spend() // the next period begins at its start
+		return nil
+	}
+	bound, known := q.used.end(q.spec.increment)
+	if granted != nil {
+		if known && !(hull{bound, bound, true}).behind(*granted, q.spec.increment) && bound != *granted {
+			return refuseResume(q.name, bound, *granted)
+		}
+		bound, known = *granted, true
+	}
+	next, ok := q.next()
+	if !ok {
+		q.spend()
+		return nil
+	}
+	skip := uint64(0)
+	if known {
+		skip = stepsBeyond(next, bound, q.spec.increment)
+	}
+	left := capacity(next, q.spec.increment, math.MinInt64, math.MaxInt64)
+	if skip >= left || margin >= left-skip {
+		q.spend()
+		return nil
+	}
+	q.moveTo(numberAt(next, skip+margin, q.spec.increment))
+	q.used = before(q.base, q.spec.increment)
+	return nil
+}
+
+// spend leaves nothing to grant in the period.
+func (q *sequence) spend() { q.used, q.spent = hull{math.MinInt64, math.MaxInt64, true}, true }
+
+// stepsBeyond returns how many steps lead from a number to the first one beyond the bound; 2^64-1 for that many and
+// more.
+func stepsBeyond(from, bound, increment int64) uint64 {
+	distance := uint64(bound) - uint64(from)
+	switch {
+	case increment > 0 && from > bound, increment < 0 && from < bound:
+		return 0
+	case increment < 0:
+		distance = uint64(from) - uint64(bound)
+	}
+	if steps := distance / step(increment); steps < math.MaxUint64 {
+		return steps + 1
+	}
+	return math.MaxUint64
+}
+
+// before returns all numbers that come before n in the increment's direction, or, if there are none, a trace.
+func before(n, increment int64) hull {
+	switch {
+	case increment > 0 && n > math.MinInt64:
+		return hull{math.MinInt64, n - 1, true}
+	case increment < 0 && n < math.MaxInt64:
+		return hull{n + 1, math.MaxInt64, true}
+	}
+	return trace(n, increment)
+}
+
+// end returns the last number of the hull in the increment's direction.
+func (h hull) end(increment int64) (n int64, ok bool) {
+	if increment > 0 {
+		return h.high, h.some
+	}
+	return h.low, h.some
+}
+
+func refuseResume(name string, known, granted int64) *Refused {
+	return wouldRepeat(name, fmt.Sprintf("numbers up to %d were granted before the backup, and the request says %d; give the last number that was granted", known, granted))
+}

@@ -1,0 +1,73 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+
+	"github.com/snowraft/snowraft/fsm"
+)
+
+// ErrOldClusterAlive says that a member of a cluster that this one was restored from still runs.
+var ErrOldClusterAlive = errors.New("a member of the cluster that this one was restored from still runs; stop it")
+
+// ResumeSequence ends the freeze of a sequence, or of a deleted one, after a restore; only the leader can. after is the
+// last number that the earlier cluster may have granted, nil for what the backup knows; margin numbers behind it are
+// skipped. The error is a [GenerationError] if the sequence does not have the expected generation; nil expects none.
+func (m *Member) ResumeSequence(ctx context.Context, name string, after *int64, margin uint64, expected *uint64) (Changed, error) {
+	generation, err := expect(ctx, m, fmt.Sprintf("sequence %q", name), expected, func() (uint64, uint64, error) {
+		generation, err := m.rememberedAtLeader(ctx, name)
+		return generation, generation, err
+	})
+	if err != nil {
+		return Changed{}, err
+	}
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_ResumeSequence{
+		ResumeSequence: &commandv1.ResumeSequence{Name: name, Generation: generation, After: after, Margin: margin},
+	}})
+	return Changed{result.Sequence, result.Index}, m.unknown(name, err)
+}
+
+// rememberedAtLeader returns the generation of a sequence, also of a deleted one that is remembered.
+func (m *Member) rememberedAtLeader(ctx context.Context, name string) (uint64, error) {
+	generation, ok, err := atLeader(ctx, m, func(name string) (generation uint64, ok bool) {
+		m.fsm.View(func(s *fsm.State) { generation = s.RememberedGeneration(name) })
+		return generation, generation != 0
+	}, name)
+	if err == nil && !ok {
+		err = m.unknownSequence(name)
+	}
+	return generation, err
+}
+
+// FrozenAtLeader returns up to limit frozen sequences in ascending order of their names, those after a name, deleted
+// ones included, and how many there are in all; only the leader can.
+func (m *Member) FrozenAtLeader(ctx context.Context, after string, limit int) (page []fsm.Sequence, all int, err error) {
+	page, _, err = atLeader(ctx, m, func(after string) (page []fsm.Sequence, ok bool) {
+		m.fsm.View(func(s *fsm.State) { page, all = s.Frozen(after, limit), s.FrozenCount() })
+		return page, true
+	}, after)
+	return page, all, err
+}
+
+// RestoredAtLeader returns how the cluster was restored, nil if it was not; only the leader can. It must not be
+// changed.
+func (m *Member) RestoredAtLeader(ctx context.Context) (*commandv1.Restored, error) {
+	restored, _, err := atLeader(ctx, m, func(string) (*commandv1.Restored, bool) { return m.fsm.Restored(), true }, "")
+	return restored, err
+}
+
+// AcknowledgeRestore lets sequences of new names be created again, and returns how the cluster was restored; only the
+// leader can.
+func (m *Member) AcknowledgeRestore(ctx context.Context) (*commandv1.Restored, uint64, error) {
+	restored, err := m.RestoredAtLeader(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	result, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_AcknowledgeRestore{
+		AcknowledgeRestore: &commandv1.AcknowledgeRestore{Index: restored.GetIndex()},
+	}})
+	return m.fsm.Restored(), result.Index, err
+}
