@@ -1,0 +1,113 @@
+package storage
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/logging"
+)
+
+// Seed is the beginning of a cluster of one member that goes on from a state.
+type Seed struct {
+	Cluster string
+	Index   uint64 // log index that the state is at: the member's first entry comes after
+	Term    uint64 // of the entry there
+	// Address of the only voter, "ID@host:port" as Raft keeps it, given the voter's ID.
+	Address func(node string) string
+	State   io.WriterTo
+}
+
+// ErrNotEmpty says that a directory that was to be empty is not.
+var ErrNotEmpty = errors.New("the directory is not empty")
+
+// Create makes the data directory of a new member, which must be empty or absent, and returns the member's ID. After an
+// error the directory is as it was before.
+//
+// The file with the identity is written last: without it, no member starts with the rest.
+func (s Seed) Create(dir string, logger *slog.Logger) (node string, err error) {
+	made, err := emptyDir(dir)
+	if err != nil {
+		return "", err
+	}
+	id := &Identity{data: identityData{MemberID: uuid.NewString(), ClusterID: s.Cluster, Term: true, Log: true}}
+	defer func() {
+		err = errors.Join(err, id.Close())
+		if err != nil {
+			err = errors.Join(err, empty(dir, made))
+		}
+	}()
+	if id.lock, err = lockDir(dir); err != nil {
+		return "", err
+	}
+	if err := s.write(dir, id, logger); err != nil {
+		return "", err
+	}
+	id.dir = dir
+	return id.Node(), id.save()
+}
+
+// write writes the term and the state.
+func (s Seed) write(dir string, id *Identity, logger *slog.Logger) (err error) {
+	bolt, err := openBolt(filepath.Join(dir, logFile))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, bolt.Close()) }()
+	files, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot"))
+	if err != nil {
+		return fmt.Errorf("data directory: %w", err)
+	}
+	// The identity is in memory yet, so that the stores remember nothing in it.
+	store, snapshots, err := guard(Stores{Logs: bolt, Stable: bolt, Snapshots: files}, id, func(error) {})
+	if err != nil {
+		return err
+	}
+	if err := store.stable.SetUint64([]byte("CurrentTerm"), s.Term); err != nil {
+		return err
+	}
+	servers := []raft.Server{{Suffrage: raft.Voter, ID: raft.ServerID(id.Node()), Address: raft.ServerAddress(s.Address(id.Node()))}}
+	_, encodesPeers := raft.NewInmemTransport("") // raft still writes the list of old that nothing reads
+	sink, err := snapshots.Create(snapshotVersion, s.Index, s.Term, raft.Configuration{Servers: servers}, s.Index, encodesPeers)
+	if err != nil {
+		return err
+	}
+	if _, err := s.State.WriteTo(sink); err != nil {
+		return errors.Join(err, sink.Cancel())
+	}
+	return sink.Close()
+}
+
+// emptyDir creates a directory, or makes sure that it is empty; made reports whether it was created.
+func emptyDir(dir string) (made bool, err error) {
+	entries, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+		return true, os.MkdirAll(dir, 0o700)
+	case err != nil:
+		return false, err
+	case len(entries) > 0:
+		return false, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
+	default:
+		return false, nil
+	}
+}
+
+// empty removes what is in a directory that was empty, and the directory if it was made.
+func empty(dir string, made bool) error {
+	if made {
+		return os.RemoveAll(dir)
+	}
+	entries, err := os.ReadDir(dir)
+	errs := []error{err}
+	for _, e := range entries {
+		errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
+	}
+	return errors.Join(errs...)
+}
