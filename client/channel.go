@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -68,11 +69,14 @@ func (ch *channel) Invoke(ctx context.Context, method string, req, reply any, op
 func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	ch.members.start()
 	stream, err := ch.caller.conn.NewStream(ctx, desc, method, opts...)
+	explained, done := errors.AsType[*Error](err)
 	switch {
 	case err == nil:
 		return stream, nil
 	case ch.caller.life.Err() != nil:
 		return nil, ErrClosed
+	case done:
+		return nil, explained
 	default:
 		return nil, ch.caller.explained(err, "")
 	}

@@ -2,13 +2,13 @@ package client
 
 import (
 	"context"
+	"errors"
+	"io"
 	"slices"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // direct is the connections of a one-shot client: one to each address, made when its member is
@@ -103,9 +103,43 @@ func (d *direct) link(addr string) (l *link, err error) {
 	return d.links[addr], nil
 }
 
-// NewStream implements grpc.ClientConnInterface.
-func (d *direct) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, status.Error(codes.Unimplemented, "a one-shot client has no streams")
+// NewStream implements grpc.ClientConnInterface: it begins a stream at the first member that a connection can be made to.
+func (d *direct) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (stream grpc.ClientStream, err error) {
+	for _, addr := range d.addrs {
+		var l *link
+		explain := func(err error) error {
+			e := newError(err, addr)
+			e.explain(nil)
+			return e
+		}
+		connecting, cancel := context.WithTimeout(ctx, d.opts.timeout)
+		l, err = d.connect(connecting, addr)
+		cancel()
+		if err != nil {
+			err = explain(err)
+			continue
+		}
+		if stream, err = l.NewStream(ctx, desc, method, opts...); err != nil {
+			return nil, explain(err)
+		}
+		return explainedStream{stream, explain}, nil
+	}
+	return nil, err
+}
+
+// explainedStream is a stream whose errors are those of this package.
+type explainedStream struct {
+	grpc.ClientStream
+	explain func(error) error
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s explainedStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err == nil || errors.Is(err, io.EOF) {
+		return err
+	}
+	return s.explain(err)
 }
 
 func (d *direct) close() {

@@ -49,6 +49,7 @@ type Machine struct {
 	published uint64        // the state's revision that was published last
 	sequences uint64        // and its sequenceRevision
 	tokened   uint64        // and its tokenRevision
+	term      uint64        // of the last command; 0 before one
 	waiters   []waiter      // for an index to be applied
 }
 
@@ -131,6 +132,7 @@ func (m *Machine) apply(log *raft.Log) (result Result, halting bool) {
 		m.halt(result.Halted)
 		return result, true
 	}
+	m.term = log.Term
 	m.publish()
 	return result, false
 }

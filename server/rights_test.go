@@ -81,7 +81,7 @@ func requestOf(t *testing.T, rule *rpc.Rule, resource string) proto.Message {
 func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) error {
 	ctx, cancel := context.WithTimeout(as(ctx, c.text), 20*time.Second)
 	defer cancel()
-	if rule.Method != snowraftv1.IdService_StreamIds_FullMethodName {
+	if rule.Method != snowraftv1.IdService_StreamIds_FullMethodName && rule.Method != snowraftv1.OperationsService_Backup_FullMethodName {
 		return c.conn.Invoke(ctx, rule.Method, req, rule.Reply())
 	}
 	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, rule.Method)
@@ -89,6 +89,7 @@ func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) e
 		return err
 	}
 	_ = stream.SendMsg(req) // RecvMsg says why it failed
+	_ = stream.CloseSend()
 	return stream.RecvMsg(rule.Reply())
 }
 

@@ -178,6 +178,13 @@ func (m *Member) ConfigAtLeader(ctx context.Context) (*commandv1.Config, error) 
 	return config, err
 }
 
+// ReadIndex returns an index of the log that this member has applied, and that every command that was acknowledged before
+// the call lies at or before; only the leader can tell. It fails with [cluster.ErrNotLeader].
+func (m *Member) ReadIndex(ctx context.Context) (uint64, error) {
+	index, _, err := atLeader(ctx, m, func(string) (uint64, bool) { return m.fsm.Applied(), true }, "")
+	return index, err
+}
+
 // LayoutExists implements Finder; only the leader can.
 func (m *Member) LayoutExists(ctx context.Context, name string) (bool, error) {
 	_, ok, err := atLeader(ctx, m, m.fsm.Layout, name)

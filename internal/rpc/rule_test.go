@@ -31,6 +31,7 @@ func TestEveryMethodHasRule(t *testing.T) {
 		{"snowraft.v1.WorkerService", len(snowraftv1.WorkerService_ServiceDesc.Methods)},
 		{"snowraft.v1.ClusterService", len(snowraftv1.ClusterService_ServiceDesc.Methods)},
 		{"snowraft.v1.TokenService", len(snowraftv1.TokenService_ServiceDesc.Methods)},
+		{"snowraft.v1.OperationsService", len(snowraftv1.OperationsService_ServiceDesc.Methods) + len(snowraftv1.OperationsService_ServiceDesc.Streams)},
 		{"snowraft.peer.v1.PeerService", len(peerv1.PeerService_ServiceDesc.Methods)},
 	}
 	found := make(map[string]int)
@@ -173,10 +174,10 @@ func TestChangesRefuseUnknownFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Issuing IDs and verifying tokens change nothing that the cluster keeps, and members only read from each other.
+		// Issuing IDs, verifying tokens and backups change nothing that the cluster keeps, and members only read from each other.
 		binding, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
 		reads := binding.GetGet() != "" || strings.HasPrefix(r.Method, "/snowraft.v1.IdService/") || strings.HasPrefix(r.Method, "/snowraft.peer.v1.") ||
-			r.Method == snowraftv1.TokenService_VerifyToken_FullMethodName
+			r.Method == snowraftv1.TokenService_VerifyToken_FullMethodName || r.Method == snowraftv1.OperationsService_Backup_FullMethodName
 		if r.GetChanges() == reads {
 			t.Errorf("%s: HTTP binding %v, changes: %v", r.Method, binding, r.GetChanges())
 		}

@@ -20,6 +20,12 @@ type peerService struct {
 	awaiting atomic.Int64 // calls of AwaitIndex that wait
 }
 
+// ReadIndex implements peerv1.PeerServiceServer.
+func (p *peerService) ReadIndex(ctx context.Context, _ *peerv1.ReadIndexRequest) (*peerv1.ReadIndexResponse, error) {
+	index, err := p.Member.ReadIndex(ctx)
+	return &peerv1.ReadIndexResponse{Index: index}, err
+}
+
 // AwaitIndex answers when this member has applied the log up to an index.
 func (p *peerService) AwaitIndex(ctx context.Context, req *peerv1.AwaitIndexRequest) (*peerv1.AwaitIndexResponse, error) {
 	if state := p.Member.State(); state.Applied() < req.GetIndex() {

@@ -58,6 +58,7 @@ func (s *Services) Register(g grpc.ServiceRegistrar) error {
 	snowraftv1.RegisterClusterServiceServer(g, &clusterService{Services: s})
 	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Issuer: s.Issuer}, Services: s})
 	snowraftv1.RegisterTokenServiceServer(g, tokens{Services: s})
+	snowraftv1.RegisterOperationsServiceServer(g, &operations{Services: s})
 	peerv1.RegisterPeerServiceServer(g, &peerService{Services: s})
 	return nil
 }

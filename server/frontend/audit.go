@@ -41,6 +41,20 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 	return resp, err
 }
 
+// auditStream writes the line of an audited stream that has ended.
+func (s *Server) auditStream(ctx context.Context, rule *rpc.Rule, err error) {
+	if s.auditLog == nil || !rule.Audited() {
+		return
+	}
+	line := s.auditLine(ctx, rule, nil)
+	if err != nil {
+		s.auditFailure(line, err)
+		return
+	}
+	line.Outcome = trust.AuditDone
+	s.auditLog.Write(line)
+}
+
 // auditRefusal writes the line of an audited call that its caller may not make.
 func (s *Server) auditRefusal(ctx context.Context, rule *rpc.Rule, req any, err error) {
 	if rule.Audited() {

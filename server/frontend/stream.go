@@ -50,7 +50,9 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	}
 	counted := &countedStream{ServerStream: ss, method: s.metrics.requests.of(protocolGRPC, info.FullMethod[1:])}
 	defer func() { counted.answered(err) }()
-	return wire.Status(handler(srv, counted))
+	err = handler(srv, counted)
+	s.auditStream(ctx, rule, err)
+	return wire.Status(err)
 }
 
 // occupy takes a place for a stream of a caller.

@@ -23,8 +23,9 @@ type services struct {
 
 func (s services) register(g grpc.ServiceRegistrar) error {
 	own := map[string]any{ // by service
-		snowraftv1.IdService_ServiceDesc.ServiceName:       api.IDs{Issuer: s.issuer},
-		snowraftv1.SequenceService_ServiceDesc.ServiceName: api.Numbers{Issuer: s.issuer},
+		snowraftv1.IdService_ServiceDesc.ServiceName:         api.IDs{Issuer: s.issuer},
+		snowraftv1.SequenceService_ServiceDesc.ServiceName:   api.Numbers{Issuer: s.issuer},
+		snowraftv1.OperationsService_ServiceDesc.ServiceName: operations{},
 	}
 	served := []string{ // by these
 		snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName,
@@ -33,7 +34,7 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 	for _, desc := range []grpc.ServiceDesc{
 		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
 		snowraftv1.WorkerService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
-		snowraftv1.TokenService_ServiceDesc,
+		snowraftv1.TokenService_ServiceDesc, snowraftv1.OperationsService_ServiceDesc,
 	} {
 		desc.Methods = slices.Clone(desc.Methods) // those of the package stay as they are
 		for i, m := range desc.Methods {
@@ -48,6 +49,16 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 		g.RegisterService(&desc, own[desc.ServiceName])
 	}
 	return nil
+}
+
+// operations is what a gateway serves of the OperationsService.
+type operations struct {
+	snowraftv1.UnimplementedOperationsServiceServer
+}
+
+// Backup implements snowraftv1.OperationsServiceServer.
+func (operations) Backup(*snowraftv1.BackupRequest, grpc.ServerStreamingServer[snowraftv1.BackupResponse]) error {
+	return rpc.NewError(rpc.UnknownEndpoint, "a gateway has no state to back up; set --addr to a member")
 }
 
 // passOn serves a method by asking a member the same.

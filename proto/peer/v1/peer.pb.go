@@ -24,6 +24,86 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type ReadIndexRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadIndexRequest) Reset() {
+	*x = ReadIndexRequest{}
+	mi := &file_peer_v1_peer_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadIndexRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadIndexRequest) ProtoMessage() {}
+
+func (x *ReadIndexRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_v1_peer_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadIndexRequest.ProtoReflect.Descriptor instead.
+func (*ReadIndexRequest) Descriptor() ([]byte, []int) {
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{0}
+}
+
+type ReadIndexResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadIndexResponse) Reset() {
+	*x = ReadIndexResponse{}
+	mi := &file_peer_v1_peer_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadIndexResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadIndexResponse) ProtoMessage() {}
+
+func (x *ReadIndexResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_peer_v1_peer_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadIndexResponse.ProtoReflect.Descriptor instead.
+func (*ReadIndexResponse) Descriptor() ([]byte, []int) {
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ReadIndexResponse) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
 type AwaitIndexRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Index         uint64                 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
@@ -33,7 +113,7 @@ type AwaitIndexRequest struct {
 
 func (x *AwaitIndexRequest) Reset() {
 	*x = AwaitIndexRequest{}
-	mi := &file_peer_v1_peer_proto_msgTypes[0]
+	mi := &file_peer_v1_peer_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -45,7 +125,7 @@ func (x *AwaitIndexRequest) String() string {
 func (*AwaitIndexRequest) ProtoMessage() {}
 
 func (x *AwaitIndexRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_v1_peer_proto_msgTypes[0]
+	mi := &file_peer_v1_peer_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -58,7 +138,7 @@ func (x *AwaitIndexRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitIndexRequest.ProtoReflect.Descriptor instead.
 func (*AwaitIndexRequest) Descriptor() ([]byte, []int) {
-	return file_peer_v1_peer_proto_rawDescGZIP(), []int{0}
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *AwaitIndexRequest) GetIndex() uint64 {
@@ -76,7 +156,7 @@ type AwaitIndexResponse struct {
 
 func (x *AwaitIndexResponse) Reset() {
 	*x = AwaitIndexResponse{}
-	mi := &file_peer_v1_peer_proto_msgTypes[1]
+	mi := &file_peer_v1_peer_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -88,7 +168,7 @@ func (x *AwaitIndexResponse) String() string {
 func (*AwaitIndexResponse) ProtoMessage() {}
 
 func (x *AwaitIndexResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_peer_v1_peer_proto_msgTypes[1]
+	mi := &file_peer_v1_peer_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -101,20 +181,24 @@ func (x *AwaitIndexResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AwaitIndexResponse.ProtoReflect.Descriptor instead.
 func (*AwaitIndexResponse) Descriptor() ([]byte, []int) {
-	return file_peer_v1_peer_proto_rawDescGZIP(), []int{1}
+	return file_peer_v1_peer_proto_rawDescGZIP(), []int{3}
 }
 
 var File_peer_v1_peer_proto protoreflect.FileDescriptor
 
 const file_peer_v1_peer_proto_rawDesc = "" +
 	"\n" +
-	"\x12peer/v1/peer.proto\x12\x10snowraft.peer.v1\x1a\x16snowraft/v1/rule.proto\")\n" +
+	"\x12peer/v1/peer.proto\x12\x10snowraft.peer.v1\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
+	"\x10ReadIndexRequest\")\n" +
+	"\x11ReadIndexResponse\x12\x14\n" +
+	"\x05index\x18\x01 \x01(\x04R\x05index\")\n" +
 	"\x11AwaitIndexRequest\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x04R\x05index\"\x14\n" +
-	"\x12AwaitIndexResponse2x\n" +
+	"\x12AwaitIndexResponse2\xe0\x01\n" +
 	"\vPeerService\x12i\n" +
 	"\n" +
-	"AwaitIndex\x12#.snowraft.peer.v1.AwaitIndexRequest\x1a$.snowraft.peer.v1.AwaitIndexResponse\"\x10\xa2\x96\x1c\f\b\x01\x10\x01*\x06memberB3Z1github.com/snowraft/snowraft/proto/peer/v1;peerv1b\x06proto3"
+	"AwaitIndex\x12#.snowraft.peer.v1.AwaitIndexRequest\x1a$.snowraft.peer.v1.AwaitIndexResponse\"\x10\xa2\x96\x1c\f\b\x01\x10\x01*\x06member\x12f\n" +
+	"\tReadIndex\x12\".snowraft.peer.v1.ReadIndexRequest\x1a#.snowraft.peer.v1.ReadIndexResponse\"\x10\xa2\x96\x1c\f\b\x02\x10\x01*\x06memberB3Z1github.com/snowraft/snowraft/proto/peer/v1;peerv1b\x06proto3"
 
 var (
 	file_peer_v1_peer_proto_rawDescOnce sync.Once
@@ -128,16 +212,20 @@ func file_peer_v1_peer_proto_rawDescGZIP() []byte {
 	return file_peer_v1_peer_proto_rawDescData
 }
 
-var file_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_peer_v1_peer_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_peer_v1_peer_proto_goTypes = []any{
-	(*AwaitIndexRequest)(nil),  // 0: snowraft.peer.v1.AwaitIndexRequest
-	(*AwaitIndexResponse)(nil), // 1: snowraft.peer.v1.AwaitIndexResponse
+	(*ReadIndexRequest)(nil),   // 0: snowraft.peer.v1.ReadIndexRequest
+	(*ReadIndexResponse)(nil),  // 1: snowraft.peer.v1.ReadIndexResponse
+	(*AwaitIndexRequest)(nil),  // 2: snowraft.peer.v1.AwaitIndexRequest
+	(*AwaitIndexResponse)(nil), // 3: snowraft.peer.v1.AwaitIndexResponse
 }
 var file_peer_v1_peer_proto_depIdxs = []int32{
-	0, // 0: snowraft.peer.v1.PeerService.AwaitIndex:input_type -> snowraft.peer.v1.AwaitIndexRequest
-	1, // 1: snowraft.peer.v1.PeerService.AwaitIndex:output_type -> snowraft.peer.v1.AwaitIndexResponse
-	1, // [1:2] is the sub-list for method output_type
-	0, // [0:1] is the sub-list for method input_type
+	2, // 0: snowraft.peer.v1.PeerService.AwaitIndex:input_type -> snowraft.peer.v1.AwaitIndexRequest
+	0, // 1: snowraft.peer.v1.PeerService.ReadIndex:input_type -> snowraft.peer.v1.ReadIndexRequest
+	3, // 2: snowraft.peer.v1.PeerService.AwaitIndex:output_type -> snowraft.peer.v1.AwaitIndexResponse
+	1, // 3: snowraft.peer.v1.PeerService.ReadIndex:output_type -> snowraft.peer.v1.ReadIndexResponse
+	2, // [2:4] is the sub-list for method output_type
+	0, // [0:2] is the sub-list for method input_type
 	0, // [0:0] is the sub-list for extension type_name
 	0, // [0:0] is the sub-list for extension extendee
 	0, // [0:0] is the sub-list for field type_name
@@ -154,7 +242,7 @@ func file_peer_v1_peer_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_peer_v1_peer_proto_rawDesc), len(file_peer_v1_peer_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

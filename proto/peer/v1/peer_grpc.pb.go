@@ -22,6 +22,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	PeerService_AwaitIndex_FullMethodName = "/snowraft.peer.v1.PeerService/AwaitIndex"
+	PeerService_ReadIndex_FullMethodName  = "/snowraft.peer.v1.PeerService/ReadIndex"
 )
 
 // PeerServiceClient is the client API for PeerService service.
@@ -32,6 +33,9 @@ const (
 type PeerServiceClient interface {
 	// AwaitIndex answers when the member that receives the call has applied the log up to an index.
 	AwaitIndex(ctx context.Context, in *AwaitIndexRequest, opts ...grpc.CallOption) (*AwaitIndexResponse, error)
+	// ReadIndex answers with an index of the log that the leader had applied, and that every command that was acknowledged
+	// before the call lies at or before.
+	ReadIndex(ctx context.Context, in *ReadIndexRequest, opts ...grpc.CallOption) (*ReadIndexResponse, error)
 }
 
 type peerServiceClient struct {
@@ -52,6 +56,16 @@ func (c *peerServiceClient) AwaitIndex(ctx context.Context, in *AwaitIndexReques
 	return out, nil
 }
 
+func (c *peerServiceClient) ReadIndex(ctx context.Context, in *ReadIndexRequest, opts ...grpc.CallOption) (*ReadIndexResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReadIndexResponse)
+	err := c.cc.Invoke(ctx, PeerService_ReadIndex_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // PeerServiceServer is the server API for PeerService service.
 // All implementations must embed UnimplementedPeerServiceServer
 // for forward compatibility.
@@ -60,6 +74,9 @@ func (c *peerServiceClient) AwaitIndex(ctx context.Context, in *AwaitIndexReques
 type PeerServiceServer interface {
 	// AwaitIndex answers when the member that receives the call has applied the log up to an index.
 	AwaitIndex(context.Context, *AwaitIndexRequest) (*AwaitIndexResponse, error)
+	// ReadIndex answers with an index of the log that the leader had applied, and that every command that was acknowledged
+	// before the call lies at or before.
+	ReadIndex(context.Context, *ReadIndexRequest) (*ReadIndexResponse, error)
 	mustEmbedUnimplementedPeerServiceServer()
 }
 
@@ -72,6 +89,9 @@ type UnimplementedPeerServiceServer struct{}
 
 func (UnimplementedPeerServiceServer) AwaitIndex(context.Context, *AwaitIndexRequest) (*AwaitIndexResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AwaitIndex not implemented")
+}
+func (UnimplementedPeerServiceServer) ReadIndex(context.Context, *ReadIndexRequest) (*ReadIndexResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReadIndex not implemented")
 }
 func (UnimplementedPeerServiceServer) mustEmbedUnimplementedPeerServiceServer() {}
 func (UnimplementedPeerServiceServer) testEmbeddedByValue()                     {}
@@ -112,6 +132,24 @@ func _PeerService_AwaitIndex_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _PeerService_ReadIndex_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReadIndexRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(PeerServiceServer).ReadIndex(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: PeerService_ReadIndex_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(PeerServiceServer).ReadIndex(ctx, req.(*ReadIndexRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // PeerService_ServiceDesc is the grpc.ServiceDesc for PeerService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -122,6 +160,10 @@ var PeerService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AwaitIndex",
 			Handler:    _PeerService_AwaitIndex_Handler,
+		},
+		{
+			MethodName: "ReadIndex",
+			Handler:    _PeerService_ReadIndex_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

@@ -20,7 +20,24 @@ import (
 type conn struct{ grpc.ClientConnInterface }
 
 func (c conn) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
-	err := c.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
+	return worded(c.ClientConnInterface.Invoke(ctx, method, args, reply, opts...))
+}
+
+func (c conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	s, err := c.ClientConnInterface.NewStream(ctx, desc, method, opts...)
+	if err != nil {
+		return nil, worded(err)
+	}
+	return stream{s}, nil
+}
+
+// stream is a stream of the command line.
+type stream struct{ grpc.ClientStream }
+
+func (s stream) RecvMsg(m any) error { return worded(s.ClientStream.RecvMsg(m)) }
+
+// worded returns an error of a call in words for people.
+func worded(err error) error {
 	if failed, ok := errors.AsType[*client.Error](err); ok {
 		return &callError{failed}
 	}

@@ -21,15 +21,16 @@ const defaultAddress = Localhost + ":7700"
 
 // Remote is the cluster that a command asks, through the members at the given addresses.
 type Remote struct {
-	IDs       snowraftv1.IdServiceClient
-	Layouts   snowraftv1.LayoutServiceClient
-	Workers   snowraftv1.WorkerServiceClient
-	Sequences snowraftv1.SequenceServiceClient
-	Cluster   snowraftv1.ClusterServiceClient
-	Tokens    snowraftv1.TokenServiceClient
-	Addresses []string
-	Timeout   time.Duration // of one call, however many members it tries
-	client    *client.Client
+	IDs        snowraftv1.IdServiceClient
+	Layouts    snowraftv1.LayoutServiceClient
+	Workers    snowraftv1.WorkerServiceClient
+	Sequences  snowraftv1.SequenceServiceClient
+	Cluster    snowraftv1.ClusterServiceClient
+	Tokens     snowraftv1.TokenServiceClient
+	Operations snowraftv1.OperationsServiceClient
+	Addresses  []string
+	Timeout    time.Duration // of one call, however many members it tries
+	client     *client.Client
 }
 
 // Dial returns the cluster that the members at these addresses belong to. It connects when it is asked.
@@ -46,7 +47,7 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 	return &Remote{
 		IDs: snowraftv1.NewIdServiceClient(to), Layouts: snowraftv1.NewLayoutServiceClient(to), Workers: snowraftv1.NewWorkerServiceClient(to),
 		Sequences: snowraftv1.NewSequenceServiceClient(to), Cluster: snowraftv1.NewClusterServiceClient(to),
-		Tokens:    snowraftv1.NewTokenServiceClient(to),
+		Tokens: snowraftv1.NewTokenServiceClient(to), Operations: snowraftv1.NewOperationsServiceClient(to),
 		Addresses: addresses, Timeout: timeout, client: c,
 	}, nil
 }

@@ -1,0 +1,31 @@
+package fsm
+
+import "io"
+
+// Capture is the state at one index, which does not change any more.
+type Capture struct {
+	// Index is that of the last command in it, or of the newest grant in it after a snapshot was restored.
+	Index uint64
+	// Term is that of the last command; 0 if a snapshot was restored and no command came since.
+	Term  uint64
+	image image
+}
+
+// WriteTo implements io.WriterTo: it writes what [ReadState] reads.
+func (c *Capture) WriteTo(w io.Writer) (int64, error) { return c.image.writeTo(w) }
+
+// Capture returns the state of now. Unlike Snapshot it may be called at any time; commands and readers wait while it
+// copies workers, about a millisecond for each ten thousand. A halted machine has none.
+func (m *Machine) Capture() (*Capture, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.halted != nil {
+		return nil, m.halted
+	}
+	im := m.state.image().clone()
+	im.sequences = m.state.sequences.clone()
+	return &Capture{Index: m.state.index, Term: m.term, image: im}, nil
+}
+
+// Observed returns the observed clock in Unix milliseconds; 0 before the first observation.
+func (s *State) Observed() int64 { return s.observed }

@@ -1,0 +1,14 @@
+// Package backup is the format of backup files: the state of a cluster at one log index.
+//
+// A file is, all integers big endian:
+//
+//	8 bytes   "SNOWBACK"
+//	4 bytes   version of the format
+//	4 bytes   length of the header, at most 1 MiB
+//	          the header, a protobuf command.v1.BackupHeader
+//	          the state, as the state machine writes snapshots
+//	32 bytes  SHA-256 of all bytes before
+//
+// [Read] accepts a file only if every byte is as [Write] wrote it. A backup holds no secret: of tokens and nonces it has
+// hashes only.
+package backup

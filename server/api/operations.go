@@ -1,0 +1,98 @@
+package api
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/backup"
+	"github.com/snowraft/snowraft/internal/member"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+type operations struct {
+	snowraftv1.UnimplementedOperationsServiceServer
+	*Services
+}
+
+// pieceBytes is how much of a backup a message has: so little that it does not count for the memory of answers.
+const pieceBytes = 60 << 10
+
+// Backup implements snowraftv1.OperationsServiceServer.
+func (o *operations) Backup(req *snowraftv1.BackupRequest, stream grpc.ServerStreamingServer[snowraftv1.BackupResponse]) error {
+	source := commandv1.BackupSource_BACKUP_SOURCE_STALE
+	if !req.GetStale() {
+		if err := o.catchUp(stream.Context()); err != nil {
+			return err
+		}
+		source = commandv1.BackupSource_BACKUP_SOURCE_MEMBER
+	}
+	header, state, err := o.capture(source)
+	if err != nil {
+		return err
+	}
+	pieces := bufio.NewWriterSize(sender{stream}, pieceBytes)
+	if err := backup.Write(pieces, header, state); err != nil {
+		return err
+	}
+	return pieces.Flush()
+}
+
+// catchUp waits until this member has applied every command that was acknowledged before the call.
+func (o *operations) catchUp(ctx context.Context) error {
+	reply, err := o.atLeader(ctx, peerv1.PeerService_ReadIndex_FullMethodName, &peerv1.ReadIndexRequest{},
+		func(ctx context.Context, _ any) (any, error) {
+			index, err := o.Member.ReadIndex(ctx)
+			return &peerv1.ReadIndexResponse{Index: index}, err
+		})
+	if err != nil {
+		return err
+	}
+	return o.Member.State().AwaitApplied(ctx, reply.(*peerv1.ReadIndexResponse).GetIndex())
+}
+
+// capture returns the state of this member, and what a backup says of it.
+func (o *operations) capture(source commandv1.BackupSource) (*commandv1.BackupHeader, *fsm.Capture, error) {
+	m, node := o.Member, o.Member.Node()
+	if node.ClusterID() == "" {
+		return nil, nil, member.ErrNoLeader
+	}
+	index := node.AppliedIndex() // before the state, which may be further
+	state, err := m.State().Capture()
+	if err != nil {
+		return nil, nil, err
+	}
+	config := m.State().ConfigValue()
+	header := &commandv1.BackupHeader{
+		ClusterId: node.ClusterID(), Index: max(index, state.Index), Term: cmp.Or(state.Term, node.Term()), TakenAtMs: m.Clock().Now().Wall,
+		MaxWindowMs: config.GetMaxWindowMs(), MaxClockOffsetMs: config.GetMaxClockOffsetMs(),
+		Source: source, MemberId: node.ID(), MemberName: o.Name,
+	}
+	for _, p := range node.Members() {
+		header.Members = append(header.Members, &commandv1.BackupMember{
+			Id: p.ID, Name: p.Name, RaftAddress: p.Address, ApiAddress: p.API, Voter: p.Voter,
+		})
+	}
+	return header, state, nil
+}
+
+// sender sends what is written to it.
+type sender struct {
+	stream grpc.ServerStreamingServer[snowraftv1.BackupResponse]
+}
+
+func (s sender) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		n := min(len(rest), pieceBytes)
+		if err := s.stream.Send(&snowraftv1.BackupResponse{Data: rest[:n]}); err != nil {
+			return 0, err
+		}
+		rest = rest[n:]
+	}
+	return len(p), nil
+}
