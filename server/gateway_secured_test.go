@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/gateway"
 	"github.com/snowraft/snowraft/trust"
@@ -63,6 +64,21 @@ func TestGatewayOfSecuredCluster(t *testing.T) {
 	got := redisSays(t, conn, "INCR orders", "AUTH "+token, "INCR orders", "INCR invoices")
 	if !strings.HasPrefix(got[0], "-NOAUTH") || got[1] != "+OK" || !strings.HasPrefix(got[2], ":") || !strings.HasPrefix(got[3], "-NOPERM") {
 		t.Errorf("Redis answers %q", got)
+	}
+}
+
+// A gateway with a token in front of an open cluster lets no caller in, and says what to do.
+func TestGatewayWithTokenOfOpenCluster(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	token := trust.Token{ID: 17, Secret: trust.NewTokenSecret()}.Text()
+	g := openGatewayWith(t, gateway.Config{Members: []string{n.server.APIAddr()}, Token: token})
+	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+	_, err := g.ids.GenerateIds(as(t.Context(), token), &snowraftv1.GenerateIdsRequest{})
+	wantReason(t, "GenerateIds", err, rpc.ClusterOpen)
+	code, body := ask(t, http.DefaultClient, http.MethodGet, "http://"+g.HTTPAddr()+"/id", "")
+	if code != http.StatusBadRequest || !strings.Contains(body, "start them with --secret-file, or the gateway without --token") {
+		t.Errorf("%d %s", code, body)
 	}
 }
 

@@ -26,6 +26,7 @@ func TestOpenClusterRefusesToChangeTokens(t *testing.T) {
 		"create": second(service.CreateToken(ctx, &snowraftv1.CreateTokenRequest{Token: scopes})),
 		"update": second(service.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{Token: fsm.AnonymousToken, Changes: scopes})),
 		"delete": second(service.DeleteToken(ctx, &snowraftv1.DeleteTokenRequest{Token: "evil"})),
+		"verify": second(service.VerifyToken(ctx, &snowraftv1.VerifyTokenRequest{})),
 	} {
 		if e := rpc.FromError(err); e.Reason != rpc.ClusterOpen || e.Code != codes.FailedPrecondition {
 			t.Errorf("%s: %v", what, err)

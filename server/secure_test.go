@@ -37,6 +37,27 @@ func startPorts(t *testing.T, clientTLS bool) *secured {
 	return s
 }
 
+// A caller without a valid token learns what to do, over each protocol.
+func TestRefusalsOfCallersSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := startPorts(t, false)
+	n := s.nodes[0]
+	stranger := trust.Token{ID: 1, Secret: trust.NewTokenSecret()}.Text()
+	const none, unknown = `Authorization: Bearer TOKEN`, "check its text, or send another token"
+	for token, want := range map[string]string{"": none, stranger: unknown} {
+		_, err := n.ids.GenerateIds(as(t.Context(), token), &snowraftv1.GenerateIdsRequest{})
+		if e := rpc.FromError(err); e.Reason != rpc.Unauthenticated || !strings.Contains(e.Message, want) {
+			t.Errorf("gRPC: %v, want %s", err, want)
+		}
+		for _, path := range []string{"/seq/orders", "/v1/ids:generate"} {
+			status, body := ask(t, http.DefaultClient, http.MethodPost, "http://"+n.server.HTTPAddr()+path, token)
+			if status != http.StatusUnauthorized || !strings.Contains(body, want) {
+				t.Errorf("%s: %d %s, want %s", path, status, body, want)
+			}
+		}
+	}
+}
+
 // pinned returns what a client with a token and its pin trusts.
 func (s *secured) pinned(text string) *tls.Config {
 	s.t.Helper()

@@ -141,7 +141,7 @@ func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal,
 	}
 	hash := HashTokenSecret(token.Secret)
 	if record == nil || subtle.ConstantTimeCompare(hash[:], record.Hash[:]) != 1 {
-		return nil, &Denied{Unauthenticated: true, Detail: "unknown token, or another secret"}
+		return nil, &Denied{Unauthenticated: true, Detail: "unknown token: the cluster has no token with this ID and secret; check its text, or send another token"}
 	}
 	k := a.intern(record)
 	verified := body // a copy, so that body itself stays on the stack
@@ -167,7 +167,7 @@ func (a *Authorizer) Forwarded(ctx context.Context, as string) (*Principal, erro
 	}
 	id, err := strconv.ParseUint(as, 10, 64)
 	if err != nil || id == 0 {
-		return nil, &Denied{Unauthenticated: true, Detail: "forwarded for an unknown kind of caller"}
+		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("call forwarded for %q: unknown kind of caller; upgrade this member", as)}
 	}
 	k, ok := a.find(id)
 	if !ok {
@@ -259,14 +259,14 @@ func (k *known) present() (*state, error) {
 	case s.record.Disabled:
 		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d was disabled by a restore of the cluster", k.id)}
 	case s.record.ExpiresAtMillis != 0 && k.table.NowMillis() >= s.record.ExpiresAtMillis:
-		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d has expired", k.id)}
+		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d has expired; extend it with \"snowraft token update\", or send another token", k.id)}
 	default:
 		return s, nil
 	}
 }
 
 func deleted(id uint64) error {
-	return &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d does not exist", id)}
+	return &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d does not exist; send another token", id)}
 }
 
 // idOf returns the ID in the text of a token; 0 if there is none.

@@ -94,9 +94,10 @@ func newToken(id uint64, scopes ...Scope) (Token, *Record) {
 	return token, &Record{ID: id, Name: "billing", Hash: HashTokenSecret(token.Secret), Scopes: scopes}
 }
 
+// unauthenticated reports whether an error is that of a caller without a valid token, and says what to do.
 func unauthenticated(err error) bool {
 	denied, ok := errors.AsType[*Denied](err)
-	return ok && denied.Unauthenticated
+	return ok && denied.Unauthenticated && (strings.Contains(err.Error(), "; ") || strings.Contains(err.Error(), "expected "))
 }
 
 func TestAuthenticateJudgesTokens(t *testing.T) {

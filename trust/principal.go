@@ -129,7 +129,7 @@ func (p *Principal) Actor() string {
 // that of the default layout if the request leaves it out; "*" is every name.
 func (p *Principal) Authorize(right, resource string) error {
 	if p == nil {
-		return &Denied{Unauthenticated: true, Right: right, Resource: resource, Detail: "no token"}
+		return noToken(right, resource)
 	}
 	switch p.kind {
 	case kindOpen, kindMember:
@@ -154,7 +154,7 @@ func (p *Principal) judge(right, resource string) error {
 	}
 	switch {
 	case p.kind == kindAnonymous:
-		return &Denied{Unauthenticated: true, Right: right, Resource: resource, Detail: "no token"}
+		return noToken(right, resource)
 	case right == RightAny:
 		return nil
 	case right == RightMember:
@@ -180,6 +180,14 @@ type Denied struct {
 }
 
 func (d *Denied) Error() string { return d.Detail }
+
+// noToken returns the error of a call whose caller presented neither a token nor a certificate.
+func noToken(right, resource string) error {
+	return &Denied{
+		Unauthenticated: true, Right: right, Resource: resource,
+		Detail: `no token: the call needs an API token; send it as "Authorization: Bearer TOKEN" (command line: --token or SNOWRAFT_TOKEN)`,
+	}
+}
 
 type principalKey struct{}
 

@@ -33,7 +33,7 @@ func (e *RateLimited) Error() string {
 // the token is valid no longer.
 func (p *Principal) Spend(n uint64) error {
 	if p == nil {
-		return &Denied{Unauthenticated: true, Detail: "no token"}
+		return noToken("", "")
 	}
 	if p.source == nil || n == 0 {
 		return nil

@@ -63,7 +63,7 @@ func (w *word) judge() (*state, error) {
 	case w.err != nil:
 		return nil, w.err
 	case w.state.record == nil:
-		return nil, &Denied{Unauthenticated: true, Detail: "unknown token, or one that has expired"}
+		return nil, &Denied{Unauthenticated: true, Detail: "unknown or expired token: no valid token has this ID and secret; check its text, or send another token"}
 	default:
 		return w.state, nil
 	}
@@ -95,7 +95,7 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 
 // Forwarded implements what members need: nothing is forwarded to a gateway.
 func (r *Remote) Forwarded(context.Context, string) (*Principal, error) {
-	return nil, &Denied{Unauthenticated: true, Detail: "this process is no member"}
+	return nil, &Denied{Unauthenticated: true, Detail: "call forwarded to a process that is not a member; send it to a member"}
 }
 
 // verdict returns the verdict on a text, a new one without a word if there is none.

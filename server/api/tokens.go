@@ -25,7 +25,7 @@ type tokens struct {
 
 // CreateToken implements snowraftv1.TokenServiceServer, as all of these. Nothing but the response has the secret.
 func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequest) (*snowraftv1.CreateTokenResponse, error) {
-	if err := t.changeable(); err != nil {
+	if err := t.judged(); err != nil {
 		return nil, err
 	}
 	m := req.GetToken()
@@ -48,10 +48,11 @@ func (t tokens) CreateToken(ctx context.Context, req *snowraftv1.CreateTokenRequ
 	return &snowraftv1.CreateTokenResponse{Token: tokenMessage(made.Token), Text: text}, nil
 }
 
-// changeable refuses changes in an open cluster: whoever made a token there would have it when the cluster is secured.
-func (t tokens) changeable() error {
+// judged returns an error in an open cluster, which allows every call: a token that a process creates there would be valid when the
+// cluster is secured.
+func (t tokens) judged() error {
 	if t.Keys == nil {
-		return rpc.NewError(rpc.ClusterOpen, "the cluster is open: start its members with --secret-file, then change tokens")
+		return rpc.NewError(rpc.ClusterOpen, "the cluster is open: its members judge no tokens; start them with --secret-file")
 	}
 	return nil
 }
@@ -102,7 +103,7 @@ func (t tokens) ListTokens(_ context.Context, req *snowraftv1.ListTokensRequest)
 }
 
 func (t tokens) UpdateToken(ctx context.Context, req *snowraftv1.UpdateTokenRequest) (*snowraftv1.UpdateTokenResponse, error) {
-	if err := t.changeable(); err != nil {
+	if err := t.judged(); err != nil {
 		return nil, err
 	}
 	fields, err := changedTokenFields(req)
@@ -123,7 +124,7 @@ func (t tokens) UpdateToken(ctx context.Context, req *snowraftv1.UpdateTokenRequ
 }
 
 func (t tokens) DeleteToken(ctx context.Context, req *snowraftv1.DeleteTokenRequest) (*snowraftv1.DeleteTokenResponse, error) {
-	if err := t.changeable(); err != nil {
+	if err := t.judged(); err != nil {
 		return nil, err
 	}
 	found, err := t.find(ctx, req.GetToken())
@@ -138,8 +139,8 @@ func (t tokens) DeleteToken(ctx context.Context, req *snowraftv1.DeleteTokenRequ
 }
 
 func (t tokens) VerifyToken(ctx context.Context, req *snowraftv1.VerifyTokenRequest) (*snowraftv1.VerifyTokenResponse, error) {
-	if t.Verify == nil {
-		return nil, wire.Invalid("the cluster has no secret: it allows every call, and verifies no tokens")
+	if err := t.judged(); err != nil {
+		return nil, err
 	}
 	p, err := t.Verify(ctx, req.GetText())
 	if _, denied := errors.AsType[*trust.Denied](err); denied {
