@@ -3,6 +3,7 @@
 package processtest
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -12,18 +13,22 @@ import (
 func startGateway(t *testing.T, name string, members ...*member) *member {
 	t.Helper()
 	g := newMember(t, name)
-	addresses := members[0].api
-	for _, m := range members[1:] {
-		addresses += "," + m.api
-	}
-	g.process = start(t, nil, "gateway", "--name", name, "--members", addresses, "--api-addr", g.api, "--http-addr", g.http)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("%s, started at %s:\n%s", name, g.began.Format(time.TimeOnly), g.stderr.tail(40))
-		}
-	})
+	g.gateway(nil, members...)
 	g.untilIssues()
 	return g
+}
+
+// gateway starts a gateway on the ports of a member.
+func (m *member) gateway(env []string, members ...*member) {
+	m.t.Helper()
+	m.process = start(m.t, env, append([]string{
+		"gateway", "--name", m.name, "--members", strings.Join(apis(members), ","), "--api-addr", m.api, "--http-addr", m.http,
+	}, m.flags...)...)
+	m.t.Cleanup(func() {
+		if m.t.Failed() {
+			m.t.Logf("%s, started at %s:\n%s", m.name, m.began.Format(time.TimeOnly), m.stderr.tail(40))
+		}
+	})
 }
 
 // TestGatewaysHideKills kills the members one after the other behind two gateways. No request to

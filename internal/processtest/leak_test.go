@@ -17,6 +17,7 @@ import (
 	"io"
 	"io/fs"
 	"math/big"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -73,6 +74,7 @@ type secretive struct {
 	secrets marked
 	out     map[string][]byte
 	token   trust.Token
+	wrong   trust.Token // of the ID of the token, with another secret
 	config  *tls.Config
 }
 
@@ -109,9 +111,10 @@ func TestSecretsStayInside(t *testing.T) {
 
 	s.tokens(t, flags)
 	s.holders(t)
-	s.web(t)
-	s.redis(t, redis)
+	s.web(t, "https://"+members[0].http, s.config)
+	s.redis(t, redis, s.config)
 	s.look(t, flags)
+	gateway := s.gateway(t)
 	longLog(t, leader(t, members), 5000)
 	until(t, "m1 has a snapshot", func() bool {
 		found, err := filepath.Glob(filepath.Join(members[0].dir, "snapshots", "*-*", "state.bin"))
@@ -126,6 +129,11 @@ func TestSecretsStayInside(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.add("audit logs", audit)
+	}
+	gateway.stop()
+	s.add("the log of the gateway", []byte(gateway.stderr.String()+gateway.stdout.String()))
+	if !bytes.Contains(s.out["the log of the gateway"], []byte("gateway started")) {
+		t.Error("the gateway logged too little")
 	}
 	if !bytes.Contains(s.out["audit logs"], []byte("CreateToken")) {
 		t.Error("no creation of a token was audited")
@@ -176,9 +184,9 @@ func (s *secretive) tokens(t *testing.T, flags []string) {
 	if s.config, err = (trust.ClientTLS{Token: s.token.Text()}).Config(); err != nil {
 		t.Fatal(err)
 	}
-	wrong := trust.Token{ID: s.token.ID, Secret: [32]byte(random(t, 32)), Pin: s.token.Pin}
-	s.secrets["the wrong token"] = wrong.Secret[:]
-	for _, text := range []string{s.token.Text(), wrong.Text(), wrong.Text()[:40]} {
+	s.wrong = trust.Token{ID: s.token.ID, Secret: [32]byte(random(t, 32)), Pin: s.token.Pin}
+	s.secrets["the wrong token"] = s.wrong.Secret[:]
+	for _, text := range []string{s.token.Text(), s.wrong.Text(), s.wrong.Text()[:40]} {
 		env := append(at(m), "SNOWRAFT_TOKEN="+text)
 		for _, args := range [][]string{{"token", "list"}, {"seq", "create", "orders", "--mode", "relaxed"}, {"id"}, {"status"}} {
 			stdout, stderr, _ := command(t, env, args...)
@@ -187,7 +195,7 @@ func (s *secretive) tokens(t *testing.T, flags []string) {
 			s.add("snowraft "+args[0]+" --token", []byte(stdout+stderr))
 		}
 	}
-	s.secrets["half of the wrong token"] = []byte(wrong.Text()[14:40])
+	s.secrets["half of the wrong token"] = []byte(s.wrong.Text()[14:40])
 }
 
 // holders acquires a worker and allocates a block, with keys that are right and wrong.
@@ -223,13 +231,16 @@ func (s *secretive) holders(t *testing.T) {
 }
 
 // web brings the token over HTTP, in each way that it is taken.
-func (s *secretive) web(t *testing.T) {
+func (s *secretive) web(t *testing.T, address string, config *tls.Config) {
 	t.Helper()
-	client := http.Client{Transport: &http.Transport{TLSClientConfig: s.config}}
-	address := "https://" + s.members[0].http
+	transport := &http.Transport{TLSClientConfig: config.Clone()}
+	defer transport.CloseIdleConnections()
+	client := http.Client{Transport: transport}
 	for _, c := range []struct{ method, path, token string }{
 		{http.MethodPost, "/v1/sequences:next", s.token.Text()},
 		{http.MethodPost, "/v1/sequences:next", s.token.Text() + "x"},
+		{http.MethodPost, "/v1/sequences:next", s.wrong.Text()},
+		{http.MethodGet, "/v1/tokens/all", s.token.Text()},
 		{http.MethodGet, "/tinyid/id/nextIdSimple?bizType=orders&token=" + s.token.Text(), ""},
 		{http.MethodGet, "/v1/status?token=" + s.token.Text(), ""},
 		{http.MethodGet, "/metrics", ""},
@@ -258,16 +269,19 @@ func (s *secretive) web(t *testing.T) {
 	}
 }
 
-// redis brings the token over the Redis protocol.
-func (s *secretive) redis(t *testing.T, address string) {
+// redis brings the token over the Redis protocol, with TLS if there is a configuration.
+func (s *secretive) redis(t *testing.T, address string, config *tls.Config) {
 	t.Helper()
-	conn, err := tls.Dial("tcp", address, s.config)
+	conn, err := net.Dial("tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
+	if config != nil {
+		conn = tls.Client(conn, config)
+	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	for _, c := range []string{"AUTH wrong", "AUTH " + s.token.Text(), "HELLO 2 AUTH default " + s.token.Text(), "INCR orders", "CLIENT LIST", "INFO", "QUIT"} {
+	for _, c := range []string{"AUTH wrong", "AUTH " + s.wrong.Text(), "AUTH " + s.token.Text(), "HELLO 2 AUTH default " + s.token.Text(), "INCR orders", "CLIENT LIST", "INFO", "QUIT"} {
 		if _, err := fmt.Fprintf(conn, "%s\r\n", c); err != nil {
 			t.Fatal(err)
 		}

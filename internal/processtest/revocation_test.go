@@ -45,11 +45,32 @@ func TestRevocationStopsIssuing(t *testing.T) {
 	lead := leader(t, members)
 	follower := others(members, lead)[0]
 	token := lead.firstToken("app", "ids:issue:default")
-	callers := map[string]func() error{
-		"a gRPC stream": streamCaller(t, follower, token),
-		"HTTP":          httpCaller(t, follower, token),
-		"Redis":         redisCaller(t, redisAddr[follower], token),
+	callers := callersOf(t, follower, redisAddr[follower], clientTLS(t, token), token)
+	stopsIssuing(t, callers, 0, time.Second, func() { lead.deleteToken("app") })
+}
+
+// deleteToken deletes a token by the command line with the member's secret file.
+func (m *member) deleteToken(name string) {
+	m.t.Helper()
+	if _, stderr, code := command(m.t, at(m), "token", "delete", name, "--secret-file", *m.secret.Load()); code != 0 {
+		m.t.Fatalf("exit code %d: %s", code, stderr)
 	}
+}
+
+// callersOf returns callers over each protocol with a token, at a process whose ports speak TLS.
+func callersOf(t *testing.T, m *member, redisAddr string, config *tls.Config, token string) map[string]func() error {
+	t.Helper()
+	return map[string]func() error{
+		"a gRPC stream": streamCaller(t, m, config, token),
+		"HTTP":          httpCaller(t, m, config, token),
+		"Redis":         redisCaller(t, redisAddr, config, token),
+	}
+}
+
+// stopsIssuing checks that callers get IDs, with a pause between their calls, and none later than a limit after their token was
+// deleted.
+func stopsIssuing(t *testing.T, callers map[string]func() error, pause, limit time.Duration, remove func()) {
+	t.Helper()
 	for what, call := range callers {
 		if err := call(); err != nil {
 			t.Fatalf("%s: %v", what, err)
@@ -66,6 +87,7 @@ func TestRevocationStopsIssuing(t *testing.T) {
 				err := call()
 				if err == nil && began.Sub(last) < patience {
 					last = time.Now()
+					pass(t, pause)
 					continue
 				}
 				if !errors.Is(err, errRevoked) || answered < 10 {
@@ -79,15 +101,13 @@ func TestRevocationStopsIssuing(t *testing.T) {
 		})
 	}
 	pass(t, time.Second)
-	if _, stderr, code := command(t, at(lead), "token", "delete", "app", "--secret-file", *lead.secret.Load()); code != 0 {
-		t.Fatalf("exit code %d: %s", code, stderr)
-	}
+	remove()
 	deleted := time.Now()
 	wg.Wait()
 	for what, last := range ended {
 		late := last.Sub(deleted)
-		if late > time.Second {
-			t.Errorf("%s: the follower issued for %v after the token was deleted", what, late)
+		if late > limit {
+			t.Errorf("%s: the process issued for %v after the token was deleted", what, late)
 		}
 		t.Logf("%s: the last ID came %v after the command returned", what, late.Round(time.Microsecond))
 	}
@@ -104,9 +124,9 @@ func clientTLS(t *testing.T, token string) *tls.Config {
 }
 
 // streamCaller opens a stream of IDs.
-func streamCaller(t *testing.T, m *member, token string) func() error {
+func streamCaller(t *testing.T, m *member, config *tls.Config, token string) func() error {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+m.api, grpc.WithTransportCredentials(credentials.NewTLS(clientTLS(t, token))))
+	conn, err := grpc.NewClient("passthrough:///"+m.api, grpc.WithTransportCredentials(credentials.NewTLS(config)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +147,9 @@ func streamCaller(t *testing.T, m *member, token string) func() error {
 }
 
 // httpCaller keeps a connection.
-func httpCaller(t *testing.T, m *member, token string) func() error {
+func httpCaller(t *testing.T, m *member, config *tls.Config, token string) func() error {
 	t.Helper()
-	transport := &http.Transport{TLSClientConfig: clientTLS(t, token)}
+	transport := &http.Transport{TLSClientConfig: config.Clone()}
 	t.Cleanup(transport.CloseIdleConnections)
 	return func() error {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "https://"+m.http+"/v1/ids:generate", strings.NewReader("{}"))
@@ -154,9 +174,9 @@ func httpCaller(t *testing.T, m *member, token string) func() error {
 }
 
 // redisCaller authenticates one connection and keeps it.
-func redisCaller(t *testing.T, address, token string) func() error {
+func redisCaller(t *testing.T, address string, config *tls.Config, token string) func() error {
 	t.Helper()
-	c := redis.NewClient(&redis.Options{Addr: address, Password: token, TLSConfig: clientTLS(t, token), PoolSize: 1, MaxRetries: -1})
+	c := redis.NewClient(&redis.Options{Addr: address, Password: token, TLSConfig: config, PoolSize: 1, MaxRetries: -1})
 	conn := c.Conn()
 	t.Cleanup(func() { _, _ = conn.Close(), c.Close() })
 	return func() error {
