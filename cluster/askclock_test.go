@@ -15,7 +15,7 @@ import (
 // gossiping is a node that gossips, and whose clock is ahead by so much. It probes nobody.
 func gossiping(t *testing.T, number int, ahead time.Duration, standing func(string) (member, voter bool)) *Node {
 	t.Helper()
-	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
+	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

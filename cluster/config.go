@@ -8,10 +8,10 @@ import (
 	"net"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/memberlist"
 	"github.com/hashicorp/raft"
 
-	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/screen"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/internal/clock"
@@ -142,7 +142,7 @@ func (c *Config) validate() error {
 	return errors.Join(errs...)
 }
 
-func (c *Config) raftConfig(id string, notify chan<- bool, logger *slog.Logger) *raft.Config {
+func (c *Config) raftConfig(id string, notify chan<- bool, logger hclog.Logger) *raft.Config {
 	rc := raft.DefaultConfig()
 	rc.LocalID = raft.ServerID(id)
 	rc.HeartbeatTimeout = c.Timing.Heartbeat
@@ -155,7 +155,7 @@ func (c *Config) raftConfig(id string, notify chan<- bool, logger *slog.Logger) 
 	rc.MaxAppendEntries = screen.MaxEntries // followers refuse more
 	rc.ShutdownOnRemove = false             // the node itself decides what a removal means
 	rc.NotifyCh = notify
-	rc.Logger = logging.Hashicorp(logger, "raft")
+	rc.Logger = logger
 	rc.NoLegacyTelemetry = true
 	return rc
 }

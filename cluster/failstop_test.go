@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"github.com/snowraft/snowraft/cluster/logging"
 	"github.com/snowraft/snowraft/cluster/storage"
 )
 
@@ -172,7 +173,7 @@ func TestRaftEndsWhenItsStoreFails(t *testing.T) {
 				_, trans := raft.NewInmemTransport("a")
 				_, peer := raft.NewInmemTransport("b")
 				peer.Connect("a", trans)
-				conf := n.cfg.raftConfig(n.ID(), n.notify, n.logger)
+				conf := n.cfg.raftConfig(n.ID(), n.notify, logging.Hashicorp(n.logger, "raft", nil))
 				servers := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(n.ID()), Address: "a"}}}
 				if err := raft.BootstrapCluster(conf, n.store.Logs, n.store.Stable, n.store.Snapshots, trans, servers); err != nil {
 					t.Fatal(err)
@@ -250,7 +251,7 @@ func TestProposalsEndWhenTheDiskFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, disk := bare(t)
 		_, trans := raft.NewInmemTransport("a")
-		conf := n.cfg.raftConfig(n.ID(), n.notify, n.logger)
+		conf := n.cfg.raftConfig(n.ID(), n.notify, logging.Hashicorp(n.logger, "raft", nil))
 		servers := raft.Configuration{Servers: []raft.Server{{ID: raft.ServerID(n.ID()), Address: "a"}}}
 		if err := raft.BootstrapCluster(conf, n.store.Logs, n.store.Stable, n.store.Snapshots, trans, servers); err != nil {
 			t.Fatal(err)

@@ -82,7 +82,7 @@ func (g *gossip) open(cfg *Config) error {
 	mc.ProbeTimeout = cfg.Timing.GossipProbe / 2
 	mc.EnableCompression = false // the messages are small; see screen.Packet
 	mc.LogOutput = nil
-	mc.Logger = logging.Standard(cfg.Logger, "gossip")
+	mc.Logger = logging.Standard(cfg.Logger, "gossip", g.nameOf)
 	mc.Delegate = g
 	mc.Events = g
 	mc.Alive = g

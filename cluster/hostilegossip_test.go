@@ -35,7 +35,7 @@ func besiege(t *testing.T) besieged {
 func besiegeWith(t *testing.T, keys *trust.Keys) besieged {
 	t.Helper()
 	logger := slog.New(slog.DiscardHandler)
-	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(logger, "gossip")})
+	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(logger, "gossip", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,14 @@ func (n *Node) label(id raft.ServerID) string {
 	return n.describe(s, n.meta(), "").label()
 }
 
+// nameOf returns the name of a node; empty if the name is not known. It waits for neither raft nor the disk.
+func (n *Node) nameOf(id string) string {
+	if id == n.ID() {
+		return n.cfg.Name
+	}
+	return n.gossip.nameOf(id)
+}
+
 // describe is what is known of a server.
 func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	m := Member{

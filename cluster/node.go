@@ -136,7 +136,7 @@ func (n *Node) openRaft() error {
 		n.asker = n.terms
 		n.network = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 			ServerAddressProvider: n,
-			Logger:                logging.Hashicorp(n.logger, "transport"),
+			Logger:                logging.Hashicorp(n.logger, "transport", n.nameOf),
 			Stream:                n.stream,
 			MaxPool:               transportPool,
 			MaxRPCsInFlight:       1, // a wedged pipeline looks healthy (hashicorp/raft#612)
@@ -161,7 +161,7 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r, err = raft.NewRaft(n.cfg.raftConfig(n.id.Node(), n.notify, n.logger), n.cfg.FSM,
+		r, err = raft.NewRaft(n.cfg.raftConfig(n.id.Node(), n.notify, logging.Hashicorp(n.logger, "raft", n.nameOf)), n.cfg.FSM,
 			n.store.Logs, n.store.Stable, n.store.Snapshots, trans)
 	}()
 	<-done

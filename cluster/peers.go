@@ -127,6 +127,12 @@ func (g *gossip) peer(id string) (peerInfo, bool) {
 	return p, ok
 }
 
+// nameOf returns the name of another node; empty if the name is not known.
+func (g *gossip) nameOf(id string) string {
+	p, _ := g.peer(id)
+	return p.known().Name
+}
+
 // all lists the nodes that were ever seen, by ID.
 func (g *gossip) all() []peerInfo {
 	g.mu.Lock()

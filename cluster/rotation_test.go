@@ -302,7 +302,7 @@ func TestSecuredGossipIsSealed(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var sent [][]byte
-	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
+	transport, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

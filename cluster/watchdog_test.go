@@ -59,7 +59,7 @@ func openAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change
 
 func tryAlone(t *testing.T, logs raft.LogStore, stable raft.StableStore, change ...func(*Config)) (*Node, error) {
 	t.Helper()
-	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip")})
+	gossip, err := memberlist.NewNetTransport(&memberlist.NetTransportConfig{BindAddrs: []string{"127.0.0.1"}, Logger: logging.Standard(slog.New(slog.DiscardHandler), "gossip", nil)})
 	if err != nil {
 		t.Fatal(err)
 	}

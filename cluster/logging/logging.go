@@ -2,10 +2,13 @@
 package logging
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"log"
 	"log/slog"
+	"regexp"
 	"sync"
 	"time"
 
@@ -20,10 +23,14 @@ const (
 	maxLogKinds = 256
 )
 
+// Namer returns the name of the member with an ID; empty if the name is not known.
+type Namer func(id string) string
+
 // slogSink passes the records of hashicorp's loggers on to slog, one level
 // lower: their Info is daily routine, their Error a try that will be repeated.
 type slogSink struct {
 	logger *slog.Logger
+	name   Namer // nil: IDs stay
 
 	mu   sync.Mutex
 	last map[string]time.Time // by component and message
@@ -42,7 +49,43 @@ func (s *slogSink) Accept(name string, level hclog.Level, msg string, args ...an
 	if !s.logger.Enabled(ctx, to) || (to > slog.LevelDebug && s.repeated(name+msg)) {
 		return
 	}
-	s.logger.Log(ctx, to, msg, append([]any{"component", name}, args...)...)
+	about := []any{"component", name}
+	for i, arg := range args {
+		if i%2 == 1 { // a value, not its key
+			arg = s.readable(arg)
+		}
+		about = append(about, arg)
+	}
+	s.logger.Log(ctx, to, s.named(msg), about...)
+}
+
+var (
+	memberID = regexp.MustCompile(`[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
+	// raftServer is a server of raft's configuration as fmt prints it.
+	raftServer = regexp.MustCompile(`\{Suffrage:\w+ ID:\S+ Address:([^\s}]+)\}`)
+)
+
+// readable returns a value with members named by their names. Numbers, durations and the like stay as they are.
+func (s *slogSink) readable(value any) any {
+	switch v := value.(type) {
+	case hclog.Format:
+		if format, ok := v[0].(string); ok {
+			return s.named(fmt.Sprintf(format, v[1:]...))
+		}
+		return value
+	case bool, int, int64, uint64, float64, time.Duration, time.Time:
+		return value
+	default:
+		return s.named(fmt.Sprintf("%+v", v))
+	}
+}
+
+func (s *slogSink) named(text string) string {
+	if s.name == nil {
+		return text
+	}
+	text = raftServer.ReplaceAllString(text, "$1") // its address begins with its ID
+	return memberID.ReplaceAllStringFunc(text, func(id string) string { return cmp.Or(s.name(id), id) })
 }
 
 func (s *slogSink) repeated(key string) bool {
@@ -59,15 +102,15 @@ func (s *slogSink) repeated(key string) bool {
 	return false
 }
 
-// Hashicorp returns a logger for one component. Its records arrive one level lower, and a repeated
-// message at most once in logPause.
-func Hashicorp(logger *slog.Logger, name string) hclog.InterceptLogger {
-	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: name, Level: hclog.Off, Output: io.Discard})
-	l.RegisterSink(&slogSink{logger: logger, last: make(map[string]time.Time)})
+// Hashicorp returns a logger for one component. Its records arrive one level lower, with members' names instead of their
+// IDs, and a repeated message at most once in logPause.
+func Hashicorp(logger *slog.Logger, component string, name Namer) hclog.InterceptLogger {
+	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Name: component, Level: hclog.Off, Output: io.Discard})
+	l.RegisterSink(&slogSink{logger: logger, name: name, last: make(map[string]time.Time)})
 	return l
 }
 
 // Standard returns the same for a component that takes a logger of the standard library.
-func Standard(logger *slog.Logger, name string) *log.Logger {
-	return Hashicorp(logger, name).StandardLogger(&hclog.StandardLoggerOptions{InferLevels: true})
+func Standard(logger *slog.Logger, component string, name Namer) *log.Logger {
+	return Hashicorp(logger, component, name).StandardLogger(&hclog.StandardLoggerOptions{InferLevels: true})
 }

@@ -60,7 +60,7 @@ func (s Seed) write(dir string, id *Identity, logger *slog.Logger) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, bolt.Close()) }()
-	files, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot"))
+	files, err := raft.NewFileSnapshotStoreWithLogger(dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot", nil))
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}

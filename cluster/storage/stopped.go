@@ -85,7 +85,7 @@ func (s *Stopped) open(logger *slog.Logger) (err error) {
 	if term, err := stable.GetUint64([]byte("CurrentTerm")); s.data.Term && (err != nil || s.data.Log && term == 0) {
 		return &CorruptError{Path: path, Reason: "the term and vote that it held are gone"}
 	}
-	files, err := raft.NewFileSnapshotStoreWithLogger(s.dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot"))
+	files, err := raft.NewFileSnapshotStoreWithLogger(s.dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot", nil))
 	if err != nil {
 		return fmt.Errorf("data directory: %w", err)
 	}

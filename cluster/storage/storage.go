@@ -69,7 +69,7 @@ func openOnce(id *Identity, logger *slog.Logger, failed func(error)) (_ *Store, 
 			err = errors.Join(err, guarded.close())
 		}
 	}()
-	files, err := raft.NewFileSnapshotStoreWithLogger(id.dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot"))
+	files, err := raft.NewFileSnapshotStoreWithLogger(id.dir, snapshotsRetained, logging.Hashicorp(logger, "snapshot", nil))
 	if err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}

@@ -1,0 +1,63 @@
+package logging
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+const (
+	known   = "aa1aa597-f5ee-4684-9d6e-556e82693f39"
+	unknown = "0eb8c34e-01e3-4761-9a84-df66d4e436d2"
+)
+
+func name(id string) string {
+	if id == known {
+		return "b"
+	}
+	return ""
+}
+
+func line(t *testing.T, log func(hclog.Logger)) string {
+	t.Helper()
+	var buf bytes.Buffer
+	log(Hashicorp(slog.New(slog.NewTextHandler(&buf, nil)), "raft", name))
+	_, text, _ := strings.Cut(strings.TrimSpace(buf.String()), " ") // without the time
+	return text
+}
+
+func TestMembersAreNamed(t *testing.T) {
+	t.Parallel()
+	server := raft.Server{Suffrage: raft.Voter, ID: known, Address: known + "@h:7702"}
+	other := raft.Server{Suffrage: raft.Nonvoter, ID: unknown, Address: unknown + "@h:7712"}
+	for want, log := range map[string]func(hclog.Logger){
+		`level=WARN msg="failed to appendEntries to" component=raft peer=b@h:7702 error="member b: refused" "backoff time"=10ms next=7`: func(l hclog.Logger) {
+			l.Error("failed to appendEntries to", "peer", server, "error", errors.New("member "+known+": refused"), "backoff time", 10*time.Millisecond, "next", uint64(7))
+		},
+		`level=INFO msg="failed to contact" component=raft server-id=b time=1s`: func(l hclog.Logger) {
+			l.Warn("failed to contact", "server-id", raft.ServerID(known), "time", time.Second)
+		},
+		`level=INFO msg="not known" component=raft peer=` + unknown + `@h:7712`: func(l hclog.Logger) { l.Warn("not known", "peer", other) },
+		`level=INFO msg=configuration component=raft servers="[b@h:7702 ` + unknown + `@h:7712]"`: func(l hclog.Logger) {
+			l.Warn("configuration", "servers", hclog.Fmt("%+v", []raft.Server{server, other}))
+		},
+		`level=INFO msg="Suspect b/3 has failed" component=raft`: func(l hclog.Logger) { l.Warn("Suspect " + known + "/3 has failed") },
+	} {
+		if got := line(t, log); got != want {
+			t.Errorf("log = %s\nwant  %s", got, want)
+		}
+	}
+}
+
+func TestRoutineIsNotLoggedAtInfo(t *testing.T) {
+	t.Parallel()
+	if got := line(t, func(l hclog.Logger) { l.Info("entering follower state") }); got != "" {
+		t.Errorf("log = %s, want none", got)
+	}
+}
