@@ -69,6 +69,9 @@ type Config struct {
 	// Removed remembers removed members, so that they are not added again.
 	Removed RemovedMembers
 
+	// Ancestors lists the clusters that this one was restored from; nil if none. It may be called from any goroutine.
+	Ancestors func() []string
+
 	Timing Timing
 
 	// Transport and Storage replace network and disk in simulations.

@@ -42,6 +42,7 @@ type gossip struct {
 
 	standing func(id string) (member, voter bool) // in the Raft configuration
 	foreign  *foreign
+	ancestry ancestry
 
 	mu    sync.Mutex
 	peers map[string]peerInfo // by node ID, this node excluded
@@ -59,7 +60,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
 		began: cfg.Watch.Now().Wall,
-		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, self: self, standing: standing,
+		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, ancestry: ancestry{clusters: cfg.Ancestors}, self: self, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
@@ -176,7 +177,8 @@ func (g *gossip) close() error {
 func (g *gossip) compatible(m meta) error {
 	own := g.self().Cluster
 	if own != "" && m.Cluster != "" && own != m.Cluster {
-		return fmt.Errorf("%w: %s (%s) is of cluster %s, this member of %s", ErrOtherCluster, m.Name, m.Raft, m.Cluster, own)
+		g.hearAncestor(m)
+		return &OtherClusterError{Name: m.Name, Address: m.Raft, Theirs: m.Cluster, Ours: own}
 	}
 	return nil
 }

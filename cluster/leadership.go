@@ -89,6 +89,9 @@ func (n *Node) lead(ctx context.Context) {
 		}
 	}
 	n.logger.Info("leadership acquired", "term", term)
+	if n.awaitSeeds(ctx); ctx.Err() != nil || n.Failure() != nil {
+		return
+	}
 	n.fitSince = nil
 	n.leads.Store(term)
 	n.leader.send()

@@ -32,13 +32,15 @@ type meta struct {
 	Quorum string `json:"q,omitempty"`
 	// Nonvoter: the node is never to become a voter.
 	Nonvoter bool `json:"o,omitempty"`
+	// Hears: the node hears a process of a cluster that its cluster was restored from.
+	Hears bool `json:"h,omitempty"`
 }
 
 const (
 	// maxMeta is memberlist's limit.
 	maxMeta = 512
 	// roomForMeta is what a node's metadata grows by after its start: with a cluster and a quorum, and with more secrets.
-	roomForMeta = 120
+	roomForMeta = 130
 	// maxProcess is the most that is read of a process's number, in bytes.
 	maxProcess = 16
 	// maxKeys is the most secrets that a file holds.

@@ -38,6 +38,7 @@ type Node struct {
 	opened  chan struct{} // closed once raft is set
 	gossip  *gossip
 	foreign *foreign
+	seeds   seeds
 
 	notify     chan bool
 	leads      atomic.Uint64               // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
@@ -89,6 +90,7 @@ func Open(cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", size, most)
 	}
 	n.gossip = newGossip(&n.cfg, n.meta, n.standing, n.foreign)
+	n.seeds = seeds{since: n.gossip.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
 	if cfg.Storage != nil {
 		n.store, err = storage.Guard(*cfg.Storage, n.id, n.Fail)
 	} else {
@@ -222,6 +224,9 @@ func (n *Node) meta() meta {
 	}
 	if n.cfg.Keys != nil {
 		m.Keys = strings.Join(n.cfg.Keys.Fingerprints(), ",")
+	}
+	if n.gossip != nil {
+		m.Hears = n.gossip.hears()
 	}
 	if q := n.quorum.Load(); q != nil {
 		m.Quorum = *q

@@ -19,6 +19,7 @@ func (n *Node) judge(h hello, verified string) handshakeReply {
 	if n.cfg.Keys != nil && h.From.ID != verified {
 		return handshakeReply{Refused: otherNode, Detail: "the certificate is that of another member", why: fmt.Sprintf("its certificate is that of %q", verified)}
 	}
+	n.gossip.hearAncestor(h.From)
 	if h.To != n.id.Node() {
 		return handshakeReply{Refused: otherNode, Detail: "another member is at this address", why: fmt.Sprintf("it wants member %q", h.To)}
 	}

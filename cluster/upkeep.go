@@ -16,7 +16,7 @@ func (n *Node) watch() {
 	tick := time.NewTicker(min(time.Second, n.cfg.Timing.GossipProbe))
 	defer tick.Stop()
 	var write stall
-	ask := true
+	ask, hears := true, false
 	for {
 		changed := n.LeaderChanged() // a new leader wants to know at once whether it is the only voter
 		n.cfg.Watch.Update()
@@ -34,6 +34,7 @@ func (n *Node) watch() {
 			n.Fail(ErrRemoved)
 		}
 		n.gossip.forget()
+		hears = n.shareAncestors(hears)
 		if n.stream != nil && n.stream.dialed.closeAbandoned(n.ServerAddr) {
 			n.network.CloseStreams() // its pool has buffers for each address
 		}
@@ -78,7 +79,7 @@ func (s *stall) lasts(write uint64, now clock.Reading) time.Duration {
 func (n *Node) rejoin() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	for {
+	for round := 0; ; round++ {
 		select {
 		case <-n.ctx.Done():
 			return
@@ -88,9 +89,14 @@ func (n *Node) rejoin() {
 			if n.ctx.Err() != nil {
 				return
 			}
-			if err := n.gossip.join(addr); err != nil {
+			err := n.gossip.join(addr)
+			n.contacted(addr, err)
+			if err != nil {
 				n.logger.Debug("a member can't be contacted", "address", addr, "error", err)
 			}
+		}
+		if round == 0 {
+			close(n.seeds.tried)
 		}
 		wait := n.cfg.Timing.Rejoin
 		if _, leader := n.raft.LeaderWithID(); leader == "" {

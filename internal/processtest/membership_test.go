@@ -131,7 +131,8 @@ func listed(t *testing.T, askAt *member, name string) *snowraftv1.Member {
 	return nil
 }
 
-// TestMemberOfAnotherCluster points a member of another cluster at ours.
+// TestMemberOfAnotherCluster points members of other clusters at ours: the only member of its cluster refuses to start, and one
+// of ours stays where it is.
 func TestMemberOfAnotherCluster(t *testing.T) {
 	t.Parallel()
 	ours, theirs := startCluster(t, 3), newMember(t, "stranger").start()
@@ -140,32 +141,54 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 	for _, m := range ours {
 		ids[m] = m.status().GetClusterId()
 	}
-	term := leader(t, ours).status().GetTerm()
 	theirs.stop()
-	theirs.flags = []string{"--join", seeds(ours...)}
-	theirs.start()
-	ledger, others := newLedger(), newLedger() // two clusters may well issue the same
-	const refusal = "belongs to another cluster"
-	for _, m := range append(ours, theirs) {
-		until(t, m.name+" has logged that it refuses the other cluster", func() bool {
-			return strings.Contains(m.stderr.String(), refusal)
-		})
+	for range 2 {
+		theirs.start("--join", seeds(ours...))
+		if code := theirs.exit(patience); code != 1 {
+			t.Errorf("exit code %d, expected 1", code)
+		}
+		text := theirs.stderr.tail(1)
+		for _, want := range []string{ids[theirs], ids[ours[0]], theirs.dir, "refusing to start", "empty data directory", "without"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q lacks %q", text, want)
+			}
+		}
+		for _, never := range []string{"leadership acquired", "acquired worker", "ready to issue"} {
+			if strings.Contains(theirs.stderr.String(), never) {
+				t.Errorf("it logs %q before it halts", never)
+			}
+		}
 	}
-	// Asked outright, too, by whom and for whom ever.
+
+	// Without the mistake, it is what it was. Asked outright, neither takes the other in.
+	theirs.start().untilIssues()
+	term := leader(t, ours).status().GetTerm()
+	const refusal = "belongs to another cluster"
 	for _, c := range []struct{ asked, added *member }{{ours[0], theirs}, {theirs, ours[0]}} {
 		if _, stderr, code := command(t, at(c.asked), "member", "add", c.added.gossip); code != 1 || !strings.Contains(stderr, refusal) {
 			t.Errorf("member add of %s at %s: exit code %d: %s", c.added.name, c.asked.name, code, stderr)
 		}
 	}
+	if now := leader(t, ours).status().GetTerm(); now != term {
+		t.Errorf("the term went from %d to %d", term, now)
+	}
+
+	// A member of a larger cluster says that its seed is wrong.
+	wrong := others(ours, leader(t, ours))[0]
+	wrong.stop()
+	wrong.flags = []string{"--join", theirs.gossip}
+	wrong.start().untilIssues()
+	until(t, "the member has logged that its seed is in another cluster", func() bool {
+		text := wrong.stderr.String()
+		return strings.Contains(text, "join address belongs to another cluster") && strings.Contains(text, "other_cluster="+ids[theirs])
+	})
+
+	ledger, others := newLedger(), newLedger() // two clusters may well issue the same
 	for m, id := range ids {
 		if now := m.status().GetClusterId(); now != id {
 			t.Errorf("%s is of cluster %s, was of %s", m.name, now, id)
 		}
 	}
-	if now := leader(t, ours).status().GetTerm(); now != term {
-		t.Errorf("the term went from %d to %d", term, now)
-	}
-	theirs.untilIssues()
 	theirs.untilVoters(1)
 	others.mustAsk(theirs, 1000)
 	for _, m := range ours {

@@ -1,0 +1,97 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// ancestorKept is for how long a member of an ancestor counts as heard: longer than the interval at which members contact
+// those that they lost.
+const ancestorKept = 30 * time.Second
+
+// ancestry remembers the live processes of clusters that this one was restored from: such a process may hold windows that
+// this cluster could grant.
+type ancestry struct {
+	clusters func() []string // nil: none
+
+	mu    sync.Mutex
+	own   heardAncestor // by this node
+	other heardAncestor // by another member, which gossips that
+}
+
+// heardAncestor is the process of an ancestor that was heard last.
+type heardAncestor struct {
+	member string // empty: none
+	since  int64  // when it was heard first without a pause, Unix ms
+	last   int64  // as clock.Reading counts Mono
+}
+
+// hearAncestor notes what a node says of itself if its cluster is an ancestor.
+func (g *gossip) hearAncestor(m meta) {
+	if m.Cluster == "" || !g.ancestry.are(m.Cluster) {
+		return
+	}
+	g.ancestry.mu.Lock()
+	defer g.ancestry.mu.Unlock()
+	g.note(&g.ancestry.own, fmt.Sprintf("%s at %s of cluster %s", m.Name, m.Raft, m.Cluster))
+}
+
+// are reports whether a cluster is an ancestor.
+func (a *ancestry) are(cluster string) bool {
+	return a.clusters != nil && slices.Contains(a.clusters(), cluster)
+}
+
+// note notes a process as heard now. Requires g.ancestry.mu.
+func (g *gossip) note(h *heardAncestor, member string) {
+	now := g.watch.Now()
+	if !h.fresh(now.Mono) {
+		h.since = now.Wall
+	}
+	h.member, h.last = member, now.Mono
+}
+
+// fresh reports whether the process was heard not long ago.
+func (h *heardAncestor) fresh(mono int64) bool {
+	return h.member != "" && mono-h.last <= ancestorKept.Milliseconds()
+}
+
+// hears reports whether this node heard a process of an ancestor itself.
+func (g *gossip) hears() bool {
+	now := g.watch.Now().Mono
+	g.ancestry.mu.Lock()
+	defer g.ancestry.mu.Unlock()
+	return g.ancestry.own.fresh(now)
+}
+
+// shareAncestors announces whether this node hears a process of an ancestor, if that is not what it announced, and notes what
+// the other members announce.
+func (n *Node) shareAncestors(announced bool) (hears bool) {
+	if hears = n.gossip.hears(); hears != announced {
+		n.gossip.announce()
+	}
+	for _, p := range n.gossip.all() {
+		if member, _ := n.standing(p.meta.ID); member && p.alive && p.meta.Hears {
+			n.gossip.ancestry.mu.Lock()
+			n.gossip.note(&n.gossip.ancestry.other, "one that member "+cmp.Or(p.meta.Name, p.meta.ID)+" hears")
+			n.gossip.ancestry.mu.Unlock()
+		}
+	}
+	return hears
+}
+
+// AncestorHeard reports whether a live process of a cluster that this one was restored from was heard in the last 30 s, by
+// this node or by a member of its cluster. It returns what is known of the process, and since when this node has heard of it.
+func (n *Node) AncestorHeard() (member string, since time.Time, ok bool) {
+	a, now := &n.gossip.ancestry, n.gossip.watch.Now().Mono
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, h := range []*heardAncestor{&a.own, &a.other} {
+		if h.fresh(now) {
+			return h.member, time.UnixMilli(h.since), true
+		}
+	}
+	return "", time.Time{}, false
+}

@@ -1,0 +1,75 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// seedsWithin bounds the wait of a cluster of one member for the first contact with its seeds.
+	seedsWithin = 5 * time.Second
+	// seedsHalt is how long after its start a member halts because a seed belongs to another cluster. Later, whatever came
+	// to a seed's address does not stop a member that issues.
+	seedsHalt = time.Minute
+)
+
+// OtherClusterError says that a node belongs to another cluster. It is an ErrOtherCluster.
+type OtherClusterError struct {
+	Name, Address string // of the node
+	Theirs, Ours  string // cluster IDs
+}
+
+func (e *OtherClusterError) Error() string {
+	return fmt.Sprintf("%v: %s (%s) is in cluster %s, this member in cluster %s", ErrOtherCluster, e.Name, e.Address, e.Theirs, e.Ours)
+}
+
+func (*OtherClusterError) Unwrap() error { return ErrOtherCluster }
+
+// seeds is what a node knows of the addresses that it was started with.
+type seeds struct {
+	since   time.Duration   // start of the node, on the monotonic clock
+	foreign map[string]bool // those of other clusters, which were logged
+	tried   chan struct{}   // closed when each was contacted once
+}
+
+// contacted takes the outcome of a contact. A seed of another cluster is a mistake. A cluster of one member then halts before
+// it issues anything: its operator wants the member to be in the other cluster, and both would issue the same IDs. A
+// member of a larger cluster stays in its own, and so does a member that hears its cluster's ancestor.
+func (n *Node) contacted(address string, err error) {
+	other, ok := errors.AsType[*OtherClusterError](err)
+	if !ok || !slices.Contains(n.cfg.Join, address) || n.gossip.ancestry.are(other.Theirs) {
+		return
+	}
+	if n.alone() && n.gossip.mono()-n.seeds.since <= seedsHalt {
+		n.Fail(fmt.Errorf("the data directory %s belongs to cluster %s, which has no other member, and %s to cluster %s: refusing to start, because both clusters may issue the same IDs. "+
+			"To join that cluster, start with an empty data directory; to keep this one, start without %s in --join",
+			n.cfg.DataDir, other.Ours, address, other.Theirs, address))
+		return
+	}
+	if !n.seeds.foreign[address] {
+		n.seeds.foreign[address] = true
+		n.logger.Warn("join address belongs to another cluster; this member stays in its own; correct --join",
+			"address", address, "cluster", other.Ours, "other_cluster", other.Theirs)
+	}
+}
+
+// alone reports whether this node is the only one in its Raft configuration.
+func (n *Node) alone() bool {
+	servers := n.servers()
+	return len(servers) == 1 && string(servers[0].ID) == n.ID()
+}
+
+// awaitSeeds delays the leadership of a cluster of one member until its seeds were contacted, for a moment.
+func (n *Node) awaitSeeds(ctx context.Context) {
+	if len(n.cfg.Join) == 0 || !n.alone() {
+		return
+	}
+	select {
+	case <-n.seeds.tried:
+	case <-time.After(seedsWithin):
+	case <-ctx.Done():
+	}
+}

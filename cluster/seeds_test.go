@@ -1,0 +1,150 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/clock"
+)
+
+// A cluster of one member whose seed belongs to another cluster halts, and says why; no other one does.
+func TestSeedOfAnotherCluster(t *testing.T) {
+	t.Parallel()
+	const seed = "seed:1"
+	ancestor := uuid.NewString()
+	for name, c := range map[string]struct {
+		theirs  string
+		address string
+		among   bool          // the member is one of several
+		after   time.Duration // its start
+		err     error
+		halts   bool
+		lines   int // in the log
+	}{
+		"alone":              {halts: true},
+		"among others":       {among: true, lines: 1},
+		"later":              {after: seedsHalt + time.Second, lines: 1},
+		"its ancestor":       {theirs: ancestor},
+		"no seed":            {address: "other:1"},
+		"silence":            {err: ErrMemberUnreachable},
+		"a lost other error": {err: ErrOtherCluster},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			log := new(logged)
+			mem := raft.NewInmemStore()
+			n := openAlone(t, mem, mem, func(c *Config) {
+				c.Logger = slog.New(slog.NewTextHandler(log, nil))
+				c.Ancestors = func() []string { return []string{ancestor} }
+			})
+			t.Cleanup(func() { _ = n.Close(context.Background()) })
+			untilLeader(t, n)
+			n.cfg.Join = []string{seed}
+			n.seeds.since -= c.after
+			if c.among {
+				m := someMeta()
+				if err := n.raft.AddNonvoter(raft.ServerID(m.ID), raftAddress(m.ID, m.Raft), 0, 0).Error(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			err := c.err
+			other := &OtherClusterError{Name: "b", Address: "b:1", Theirs: cmp.Or(c.theirs, uuid.NewString()), Ours: n.ClusterID()}
+			if err == nil {
+				err = other
+			}
+			for range 3 {
+				n.contacted(cmp.Or(c.address, seed), err)
+			}
+			if failure := n.Failure(); (failure != nil) != c.halts {
+				t.Errorf("halts with %v", failure)
+			} else if c.halts {
+				for _, want := range []string{other.Theirs, other.Ours, seed, "empty data directory", "without"} {
+					if !strings.Contains(failure.Error(), want) {
+						t.Errorf("%q lacks %q", failure, want)
+					}
+				}
+			}
+			if n := log.lines("join address belongs to another cluster"); n != c.lines {
+				t.Errorf("%d lines in the log, expected %d", n, c.lines)
+			}
+		})
+	}
+}
+
+// A cluster of one member does not lead before its seeds were contacted, and not much later if they do not answer.
+func TestLeadershipWaitsForSeeds(t *testing.T) {
+	t.Parallel()
+	mem := raft.NewInmemStore()
+	n := openAlone(t, mem, mem)
+	t.Cleanup(func() { _ = n.Close(context.Background()) })
+	untilLeader(t, n)
+	n.cfg.Join, n.seeds.tried = []string{"seed:1"}, make(chan struct{})
+	began := time.Now()
+	if n.awaitSeeds(t.Context()); time.Since(began) < seedsWithin {
+		t.Errorf("waited %v for seeds that do not answer", time.Since(began))
+	}
+	close(n.seeds.tried)
+	began = time.Now()
+	if n.awaitSeeds(t.Context()); time.Since(began) > seedsWithin/2 {
+		t.Errorf("waited %v for seeds that answered", time.Since(began))
+	}
+}
+
+// A process of an ancestor counts as heard for 30 s, whether gossip or a handshake names it, and others learn of that.
+func TestAncestorIsHeard(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		n := ofCluster(t)
+		n.gossip.watch = clock.NewWatch(clock.System(), nil, clock.Limits{})
+		ancestor := someMeta()
+		n.gossip.ancestry.clusters = func() []string { return []string{uuid.NewString(), ancestor.Cluster} }
+		expect := func(want bool, when string) {
+			t.Helper()
+			member, since, ok := n.AncestorHeard()
+			if ok != want || ok != n.meta().Hears || ok != strings.Contains(member, ancestor.Raft) || ok && !since.Equal(time.Now()) {
+				t.Errorf("%s: AncestorHeard() = %q, %v, %t", when, member, since, ok)
+			}
+		}
+		expect(false, "at first")
+		_ = n.gossip.compatible(someMeta())
+		n.judge(hello{From: someMeta(), To: n.ID()}, "")
+		expect(false, "after members of other clusters")
+		for name, hear := range map[string]func(){
+			"gossip":    func() { _ = n.gossip.compatible(ancestor) },
+			"handshake": func() { n.judge(hello{From: ancestor, To: ancestor.ID}, "") },
+		} {
+			hear()
+			expect(true, name)
+			<-time.After(ancestorKept)
+			if _, _, ok := n.AncestorHeard(); !ok {
+				t.Errorf("%s: forgotten after %v", name, ancestorKept)
+			}
+			<-time.After(time.Second)
+			expect(false, "later")
+		}
+	})
+}
+
+// What another member hears counts too, and is not passed on, so that it ends.
+func TestAncestorThatAnotherMemberHears(t *testing.T) {
+	t.Parallel()
+	n, id := withNonvoter(t, newRemovals())
+	p, _ := n.gossip.peer(id)
+	p.meta.Hears = true
+	n.gossip.learn(p.meta, true)
+	n.shareAncestors(false)
+	if member, _, ok := n.AncestorHeard(); !ok || !strings.Contains(member, p.meta.Name) {
+		t.Errorf("AncestorHeard() = %q, %t", member, ok)
+	}
+	if n.meta().Hears {
+		t.Error("the node passes on what it did not hear itself")
+	}
+}
