@@ -16,7 +16,9 @@ func (s *Server) auth() (*frontend.Auth, *tokenTable) {
 		return nil, nil
 	}
 	tokens := &tokenTable{server: s}
-	return &frontend.Auth{Tokens: trust.NewAuthorizer(tokens), Keys: s.cfg.Keys}, tokens
+	authorizer := trust.NewAuthorizer(tokens)
+	authorizer.Address = frontend.Address
+	return &frontend.Auth{Tokens: authorizer, Keys: s.cfg.Keys}, tokens
 }
 
 // auditLog returns the log of administrative calls. An open cluster has one too: its actors are unknown, but not what they did.

@@ -12,12 +12,8 @@ import (
 	"time"
 )
 
-const (
-	// replicaWait is how long a token waits for a replica that may be behind the command that created it.
-	replicaWait = time.Second
-	// maxWaiting bounds the calls that wait for the replica: anyone can present a token of a later ID.
-	maxWaiting = 256
-)
+// replicaWait is how long a token waits for a replica that may be behind the command that created it.
+const replicaWait = time.Second
 
 // Table is the tokens that a process knows. All methods are safe for concurrent use.
 type Table interface {
@@ -47,9 +43,12 @@ type Record struct {
 
 // Authorizer authenticates the callers of a member, by a replica and without the leader. It is safe for concurrent use.
 type Authorizer struct {
+	// Address returns the address of a call's caller; [AddressOf] if nil.
+	Address func(ctx context.Context) string
+
 	table     Table
 	anonymous *Principal
-	waiting   atomic.Int64
+	waiting   waiting
 	known     sync.Map // uint64 to *known: the tokens whose text was verified or that a member vouched for
 
 	mu    sync.Mutex
@@ -135,7 +134,7 @@ func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal,
 	if err != nil {
 		return nil, &Denied{Unauthenticated: true, Detail: err.Error()}
 	}
-	record, err := a.await(ctx, token.ID)
+	record, err := a.awaitFor(ctx, token.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -214,6 +213,29 @@ func (a *Authorizer) intern(record *Record) *known {
 // ErrBehind is the error of a token that a replica cannot judge, because it may have yet to learn of it.
 var ErrBehind = errors.New("this member is behind the others, and may not know the token yet; try again, or try another member")
 
+// awaitFor is await for a caller that may be a stranger: its wait takes a place, and ends early if the place is needed.
+func (a *Authorizer) awaitFor(ctx context.Context, id uint64) (*Record, error) {
+	if record, ok := a.table.Token(id); ok || a.table.NeverIssued(id) {
+		return record, nil
+	}
+	address := a.Address
+	if address == nil {
+		address = AddressOf
+	}
+	wait, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	leave, ok := a.waiting.enter(address(ctx), giveUp)
+	if !ok {
+		return nil, ErrBehind
+	}
+	defer leave()
+	record, err := a.await(wait, id)
+	if err != nil && wait.Err() != nil && ctx.Err() == nil { // it made way
+		err = ErrBehind
+	}
+	return record, err
+}
+
 // await returns the record of a token, nil if there is none. A replica that may be behind has a moment to catch up; what it
 // cannot know by then, it does not judge.
 func (a *Authorizer) await(ctx context.Context, id uint64) (*Record, error) {
@@ -222,10 +244,6 @@ func (a *Authorizer) await(ctx context.Context, id uint64) (*Record, error) {
 	}
 	if a.table.NeverIssued(id) {
 		return nil, nil
-	}
-	defer a.waiting.Add(-1)
-	if a.waiting.Add(1) > maxWaiting {
-		return nil, ErrBehind
 	}
 	wait, cancel := context.WithTimeout(ctx, replicaWait)
 	defer cancel()

@@ -3,6 +3,7 @@ package trust
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"strings"
 	"sync"
@@ -268,26 +269,56 @@ func TestTokenWaitsForTheReplica(t *testing.T) {
 	})
 }
 
+// Calls from a few addresses may take all places while nothing else wants them, and keep no other address out.
 func TestCallsThatAwaitTokensAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		a := NewAuthorizer(newTable())
+		present := func(address string) (waited time.Duration) {
+			began := time.Now()
+			later, _ := newToken(18)
+			if _, err := a.Authenticate(WithAddress(t.Context(), address), later.Text()); !errors.Is(err, ErrBehind) {
+				t.Errorf("Authenticate() = %v, want ErrBehind", err)
+			}
+			return time.Since(began)
+		}
 		var early atomic.Int64
-		for range maxWaiting + 10 {
+		flood := func(calls int, address string) {
+			for range calls {
+				go func() {
+					if present(address) == 0 {
+						early.Add(1)
+					}
+				}()
+			}
+			synctest.Wait()
+		}
+		flood(maxWaiting/2, "192.0.2.1:1000")
+		flood(maxWaiting/2, "[2001:db8::1]:1000")
+		if n := early.Load(); n != 0 {
+			t.Errorf("%d calls did not wait, want none while there are places", n)
+		}
+		flood(10, "192.0.2.1:2000")
+		flood(10, "[2001:db8::2]:2000") // the same network
+		if n := early.Load(); n != 20 {
+			t.Errorf("%d calls did not wait, want 20: their addresses have the most places", n)
+		}
+		early.Store(0)
+		for i := range 8 { // another host gets places, and a flooding one loses as many
 			go func() {
-				began := time.Now()
-				later, _ := newToken(18)
-				if _, err := a.Authenticate(t.Context(), later.Text()); !errors.Is(err, ErrBehind) {
-					t.Errorf("Authenticate() = %v", err)
-				}
-				if time.Since(began) == 0 {
-					early.Add(1)
+				if waited := present(fmt.Sprintf("198.51.100.7:%d", i)); waited != replicaWait {
+					t.Errorf("a call from another address waited %v, want %v", waited, replicaWait)
 				}
 			}()
 		}
+		synctest.Wait()
+		if n := early.Load(); n != 8 {
+			t.Errorf("%d calls made way, want 8", n)
+		}
 		time.Sleep(2 * replicaWait)
-		if early.Load() != 10 {
-			t.Errorf("%d calls did not wait, want 10", early.Load())
+		synctest.Wait()
+		if a.waiting.taken != 0 || len(a.waiting.from) != 0 {
+			t.Errorf("%d places of %d addresses are taken when no call waits", a.waiting.taken, len(a.waiting.from))
 		}
 	})
 }

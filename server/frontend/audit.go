@@ -84,7 +84,7 @@ func (s *Server) auditLine(ctx context.Context, rule *rpc.Rule, req any) trust.A
 	if s.auth == nil && fromHTTP(ctx) {
 		ctx = s.inner.crossing.arrive(ctx) // for the address
 	}
-	return trust.AuditLine{Actor: actor(ctx, s.auth), Address: address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
+	return trust.AuditLine{Actor: actor(ctx, s.auth), Address: Address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
 }
 
 // relayed reports whether another member forwards a call, which wants to know the index.
@@ -111,8 +111,8 @@ func actor(ctx context.Context, auth *Auth) string {
 	return trust.PrincipalOf(ctx).Actor()
 }
 
-// address returns the address of a call's caller, or of the member that forwards the call.
-func address(ctx context.Context) string {
+// Address returns the address of a call's caller, or of the member that forwards the call.
+func Address(ctx context.Context) string {
 	if a := trust.AddressOf(ctx); a != "" {
 		return a
 	}

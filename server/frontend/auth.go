@@ -29,19 +29,19 @@ type Tokens interface {
 	Forwarded(ctx context.Context, as string) (*trust.Principal, error)
 }
 
-// Caller returns the principal of a caller, given the state of its connection, nil without TLS, and its token, which may
-// be empty. A member's or administrator's certificate counts before a token.
-func (a *Auth) Caller(ctx context.Context, state *tls.ConnectionState, token string) (*trust.Principal, error) {
+// Caller returns the principal of an HTTP request, given its token, which may be empty. A member's or administrator's
+// certificate counts before a token.
+func (a *Auth) Caller(r *http.Request, token string) (*trust.Principal, error) {
 	if a == nil {
 		return trust.Open(), nil
 	}
-	if p := principalOf(a.peer(state)); p != nil {
+	if p := principalOf(a.peer(r.TLS)); p != nil {
 		return p, nil
 	}
-	return a.Tokens.Authenticate(ctx, token)
+	return a.Tokens.Authenticate(trust.WithAddress(r.Context(), r.RemoteAddr), token)
 }
 
-// Request returns the principal of an HTTP request.
+// Request returns the principal of an HTTP request, given its headers.
 func (a *Auth) Request(r *http.Request) (*trust.Principal, error) {
 	if a == nil {
 		return trust.Open(), nil
@@ -50,7 +50,7 @@ func (a *Auth) Request(r *http.Request) (*trust.Principal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.Caller(r.Context(), r.TLS, token)
+	return a.Caller(r, token)
 }
 
 // peer returns whom the certificate of a connection names. It verifies the certificate.

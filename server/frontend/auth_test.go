@@ -3,10 +3,14 @@ package frontend
 import (
 	"context"
 	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"google.golang.org/grpc/metadata"
 
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -53,10 +57,43 @@ func TestCallerCrosses(t *testing.T) {
 	}
 }
 
+// addressed notes where the callers of its tokens are.
+type addressed struct {
+	oneToken
+	seen chan string
+}
+
+func (a addressed) Authenticate(ctx context.Context, text string) (*trust.Principal, error) {
+	a.seen <- Address(ctx)
+	return a.oneToken.Authenticate(ctx, text)
+}
+
+// What judges tokens learns where a caller is, so that it can share its places by address.
+func TestAddressReachesTheAuthorizer(t *testing.T) {
+	t.Parallel()
+	tokens := addressed{oneToken{trust.NewAuthorizer(noTable{})}, make(chan string, 1)}
+	auth := &Auth{Tokens: tokens}
+	_, connect := serveEcho(t, auth)
+	if _, err := snowraftv1.NewClusterServiceClient(connect()).GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-tokens.seen; !strings.HasPrefix(got, "127.0.0.1:") {
+		t.Errorf("gRPC: address %q, want that of the client", got)
+	}
+	r := httptest.NewRequest(http.MethodGet, "/id", http.NoBody)
+	r.Header.Set("Authorization", "Bearer good")
+	if _, err := auth.Request(r); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-tokens.seen; got != r.RemoteAddr {
+		t.Errorf("HTTP: address %q, want %q", got, r.RemoteAddr)
+	}
+}
+
 func TestNilAuthIsOpen(t *testing.T) {
 	t.Parallel()
 	var a *Auth
-	if p, err := a.Caller(t.Context(), nil, "anything"); p != trust.Open() || err != nil {
+	if p, err := a.Caller(httptest.NewRequest(http.MethodGet, "/id", http.NoBody), "anything"); p != trust.Open() || err != nil {
 		t.Errorf("Caller() = %s, %v", p.Actor(), err)
 	}
 }

@@ -48,7 +48,7 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 		if token == "" || r.Header["Authorization"] != nil {
 			p, err = s.auth.Request(r)
 		} else {
-			p, err = s.auth.Caller(r.Context(), r.TLS, token)
+			p, err = s.auth.Caller(r, token)
 		}
 		if err == nil && !p.IsAnonymous() {
 			err = seatOf(r.Context()).keep(p)

@@ -51,7 +51,7 @@ func (c *conn) login(user, token string) (ok bool) {
 		}
 		return ok
 	}
-	p, err := c.s.cfg.Authenticate(*c.s.call.Load(), token)
+	p, err := c.s.cfg.Authenticate(c.context(), token)
 	var denied *trust.Denied
 	switch {
 	case errors.As(err, &denied), err == nil && token == "":
