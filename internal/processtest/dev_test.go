@@ -24,21 +24,11 @@ var issuedBy = regexp.MustCompile(`(?m)^(\d{15,})\s+\S+Z\s+\d+\s+\d+\s+dev-[123]
 // portBase is a base at which dev finds all of its ports free.
 func portBase(t *testing.T) string {
 	t.Helper()
-	for {
-		_, port, _ := net.SplitHostPort(freeAddress(t))
-		base, err := strconv.Atoi(port)
-		if err != nil {
-			t.Fatal(err)
-		}
-		free := true
-		for i := range 25 {
-			free = free && isFree(net.JoinHostPort("127.0.0.1", strconv.Itoa(base+i)))
-		}
-		skipPorts(25)
-		if free {
-			return port
-		}
+	_, port, err := net.SplitHostPort(freeAddresses(t, 25))
+	if err != nil {
+		t.Fatal(err)
 	}
+	return port
 }
 
 // dev is dev running, its temporary files in a directory of the test's.
@@ -59,7 +49,7 @@ func startDev(t *testing.T, base string, args ...string) *dev {
 		d.env = []string{"SNOWRAFT_ADDR=127.0.0.1:" + base}
 	}
 	d.process = start(t, []string{"TMPDIR=" + d.temp}, args...)
-	took := within(t, 5*time.Second, "dev prints IDs", func() bool {
+	took := within(t, patience, "dev prints IDs", func() bool {
 		if !d.running() {
 			return true
 		}

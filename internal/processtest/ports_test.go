@@ -24,29 +24,36 @@ const firstPort, lastPort = 12000, 31000
 // other test gets.
 func freeAddress(t *testing.T) string {
 	t.Helper()
+	return freeAddresses(t, 1)
+}
+
+// freeAddresses is freeAddress for n ports one after the other, and returns the first.
+func freeAddresses(t *testing.T, n int) (first string) {
+	t.Helper()
 	ports.Lock()
 	defer ports.Unlock()
 	if ports.next == 0 {
 		ports.next = firstPort + rand.N(lastPort-firstPort)
 	}
 	for range lastPort - firstPort {
-		if ports.next++; ports.next >= lastPort {
-			ports.next = firstPort
+		base := ports.next
+		if base+n > lastPort {
+			base = firstPort
 		}
-		if address := net.JoinHostPort("127.0.0.1", strconv.Itoa(ports.next)); isFree(address) {
-			return address
+		free := 0
+		for free < n && isFree(localAddress(base+free)) {
+			free++
 		}
+		if ports.next = base + free; free == n {
+			return localAddress(base)
+		}
+		ports.next++ // the one that is taken
 	}
 	t.Fatal("no port is free")
 	return ""
 }
 
-// skipPorts keeps others off the next ports.
-func skipPorts(n int) {
-	ports.Lock()
-	defer ports.Unlock()
-	ports.next += n
-}
+func localAddress(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
 // isFree reports whether both TCP and UDP can be listened for at an address.
 func isFree(address string) bool {
