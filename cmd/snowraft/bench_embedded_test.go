@@ -81,7 +81,7 @@ func TestBenchThroughTheGoClient(t *testing.T) {
 func TestBenchEmbeddedWithoutAWindow(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t) // grants no workers
-	_, stderr, code := command(t, "bench", "embedded", "--addr", f.address, "--timeout", "300ms")
+	_, stderr, code := command(t, "bench", "embedded", "--addr", f.address, "--timeout", "2s")
 	if code != cli.ExitRepeatable || !strings.HasPrefix(stderr, "snowraft: the generator has no window: ") {
 		t.Errorf("exit code %d: %s", code, stderr)
 	}

@@ -94,7 +94,7 @@ func TestExitCodeOfScripts(t *testing.T) {
 			t.Parallel()
 			f, timeout := newFakeAPI(t), "5s"
 			if tc.err == nil {
-				timeout = "1s"
+				timeout = "3s"
 			}
 			f.first(func(ctx context.Context) error {
 				if tc.err == nil {
@@ -119,7 +119,7 @@ func TestExitCodeOfLeaderShowWithoutALeader(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)
 	f.leaderless = true
-	_, stderr, code := command(t, "leader", "show", "-o", "json", "--addr", f.address, "--timeout", "100ms")
+	_, stderr, code := command(t, "leader", "show", "-o", "json", "--addr", f.address, "--timeout", "2s")
 	if code != cli.ExitRepeatable || !strings.Contains(stderr, `"reason":"NO_LEADER"`) {
 		t.Errorf("exit code %d, want %d; %s", code, cli.ExitRepeatable, stderr)
 	}
@@ -137,7 +137,7 @@ func TestExitCodeAfterALostAnswer(t *testing.T) {
 			<-t.Context().Done() // longer than the command waits
 			return t.Context().Err()
 		})
-		_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "--timeout", "1s")...)
+		_, stderr, code := command(t, append(strings.Fields(line), "--addr", f.address, "--timeout", "2s")...)
 		if code != want || (want == cli.ExitFailed) == strings.Contains(stderr, rpc.NoLeader) {
 			t.Errorf("%s: exit code %d, want %d; %s", line, code, want, stderr)
 		}
