@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 	"github.com/snowraft/snowraft/snowflake"
@@ -45,6 +46,9 @@ func TestThreeMembersIssueFromMemory(t *testing.T) {
 				for i := 0; time.Now().Before(end); i++ {
 					count := []uint32{1, 2, 1, 30, 1, 1}[(i+c)%6]
 					ids, err := n.generate(count, 0)
+					if r := reason(err); r == rpc.WindowEnded || r == rpc.NoLeader {
+						continue // on a machine that is too busy for heartbeats
+					}
 					if err != nil {
 						t.Errorf("%s: %v", n.cfg.Name, err)
 						return
