@@ -127,7 +127,7 @@ func retryAt(err error) (at time.Time, ok bool) {
 	return at, false
 }
 
-// lasts is how long a problem is known to last at least; 0 if it may end any moment.
+// lasts is the time that a problem is known to last at least; 0 if it may end any moment.
 func lasts(err error, wall int64) time.Duration {
 	var behind *clock.BehindError
 	at, waits := retryAt(err)

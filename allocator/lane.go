@@ -56,7 +56,7 @@ type lane struct {
 	used      use
 }
 
-// pause is how long run does nothing.
+// pause is the time that run does nothing.
 type pause struct {
 	d        time.Duration
 	kickable bool // a caller that found the window ended cuts it short

@@ -208,7 +208,7 @@ func (l *lease) lead(cell uint64, wall int64) time.Duration {
 	return clock.Between(wall, l.layout.MillisAt(l.tick(cell)))
 }
 
-// due is how long it takes until a cell is no longer too far ahead of a clock.
+// due is the time that it takes until a cell is no longer too far ahead of a clock.
 func (l *lease) due(cell uint64, wall int64) time.Duration {
 	return clock.Between(wall, l.layout.MillisAt(l.tick(cell)-int64(l.ahead)))
 }

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// patience is how long a process may take to be ready, and to end when it is asked to.
+// patience is the time that a process may take to be ready, and to end when it is asked to.
 const patience = 30 * time.Second
 
 // child is a process that this one has started.

@@ -18,7 +18,7 @@ const (
 	// layout "default" has them after 25 ms.
 	usualFetch = 100_000
 	leastFetch = 1_000
-	// refillPause is how long to wait after a request failed; it doubles up to longestRefillPause.
+	// refillPause is the wait after a request failed; it doubles up to longestRefillPause.
 	refillPause        = 10 * time.Millisecond
 	longestRefillPause = time.Second
 )

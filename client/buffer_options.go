@@ -55,7 +55,7 @@ func WithBufferSize(least, most int) BufferOption {
 	return func(o *bufferOptions) { o.least, o.most = least, most }
 }
 
-// WithBufferSpan is how long a full buffer lasts at the rate at which IDs are used; the default is 5 s. It
+// WithBufferSpan sets the time that a full buffer lasts at the rate at which IDs are used; the default is 5 s. It
 // is greater than 0, and more than half the age counts as that.
 func WithBufferSpan(d time.Duration) BufferOption { return func(o *bufferOptions) { o.span = d } }
 

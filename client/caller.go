@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// firstPause is how long to wait after all members failed; it doubles up to longestPause.
+	// firstPause is the wait after all members failed; it doubles up to longestPause.
 	firstPause   = 10 * time.Millisecond
 	longestPause = 500 * time.Millisecond
 	// electionTime is the longest that one-shot calls wait for members that expect to answer in a

@@ -16,7 +16,7 @@ const (
 	judgeEvery = time.Second
 	// askEvery is how often a member is asked what time it is, while the clock seems right.
 	askEvery = 20 * time.Second
-	// askFor is how long such a question may take.
+	// askFor is the time that such a question may take.
 	askFor = 2 * time.Second
 )
 

@@ -102,7 +102,7 @@ func (g *Generator) missing() error {
 	return e
 }
 
-// patience is how long a call waits for a window; had: there was one before.
+// patience is the time that a call waits for a window; had: there was one before.
 func (g *Generator) patience(ctx context.Context, had bool) time.Duration {
 	switch deadline, ok := ctx.Deadline(); {
 	case g.opts.failFast && had:

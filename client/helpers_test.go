@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// patience is how long a test waits for what happens by itself.
+// patience is the time that a test waits for what happens by itself.
 const patience = 20 * time.Second
 
 // until polls for a condition.

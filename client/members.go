@@ -14,7 +14,7 @@ const (
 	lookEvery = 10 * time.Second
 	// lookPause is between two such questions at least.
 	lookPause = time.Second
-	// lookFor is how long one is tried.
+	// lookFor is the time for which one is tried.
 	lookFor = 5 * time.Second
 )
 

@@ -55,7 +55,7 @@ type SequenceSpec struct {
 	// Description is at most 256 bytes.
 	Description string
 
-	// BlockDuration is how long a block of a relaxed sequence should last, 100 ms to 1 h; 0: 10 s.
+	// BlockDuration is the time that a block of a relaxed sequence should last, 100 ms to 1 h; 0: 10 s.
 	BlockDuration time.Duration
 	// MinBlock and MaxBlock bound the numbers in a block, 1 to 100,000,000; 0: 100 and 10,000,000.
 	MinBlock, MaxBlock int

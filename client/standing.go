@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/balancer"
 )
 
-// suspicion is how long a member that did not answer in time is asked only if no other is there.
+// suspicion is the time for which a member that did not answer in time is asked only if no other is there.
 const suspicion = 5 * time.Second
 
 // standing is what is known of members beside their health, by their addresses.

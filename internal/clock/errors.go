@@ -27,5 +27,5 @@ func (e *BehindError) Error() string {
 	return fmt.Sprintf("this clock is %v behind, limit %v; correct the clock, or wait until it has caught up", e.Behind, e.Limit)
 }
 
-// RetryAfter is how long the clock takes to catch up on its own.
+// RetryAfter is the time that the clock takes to catch up on its own.
 func (e *BehindError) RetryAfter() time.Duration { return e.Behind - e.Limit }

@@ -20,11 +20,11 @@ type Limits struct {
 // suspendNoise is what two readings of the machine's clocks may differ by, ms.
 const suspendNoise = 10
 
-// jumpPatience is how long a clock with nobody to ask must go right after a
+// jumpPatience is the time that a clock with nobody to ask must go right after a
 // jump before it is believed.
 const jumpPatience = time.Minute
 
-// peerMaxAge is how long a peer's answer counts. Members ask one peer a
+// peerMaxAge is the time that a peer's answer counts. Members ask one peer a
 // second, so that 30 s are several answers from each of a usual cluster.
 const peerMaxAge = 30 * time.Second
 

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// absenceWait is how long the leader may take to say whether there is something that this
+	// absenceWait is the time that the leader may take to say whether there is something that this
 	// member's replica does not have, and the replica to get it then.
 	absenceWait = 500 * time.Millisecond
 	// maxAsking is how many calls ask the leader that at once, the others after them: whoever can

@@ -49,7 +49,7 @@ func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, er
 	return nil, &UnknownLayoutError{name}
 }
 
-// idleAfter is how long lanes of a layout stay open without a caller. The default layout is never
+// idleAfter is the time that lanes of a layout stay open without a caller. The default layout is never
 // idle: a member is to issue from it at any moment, also without a quorum. It is as long as
 // the longest window by default, so a layout that is used more often is as available as its windows.
 func idleAfter(l *snowflake.Layout) time.Duration {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// callTimeout is how long a client waits for an answer.
+	// callTimeout is the time that a client waits for an answer.
 	callTimeout = 5 * time.Second
 	// pace is the pause between two requests of a client that leaves the
 	// machine time to do something else, as production does.

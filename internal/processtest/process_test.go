@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// patience is how long a condition may take that the product sets no limit to.
+// patience is the time that a condition may take that the product sets no limit to.
 const patience = 30 * time.Second
 
 // until polls for a condition.

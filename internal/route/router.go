@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Wait is how long a call waits for a leader.
+// Wait is the time that a call waits for a leader.
 const Wait = 2 * time.Second
 
 // Peers reaches other members. Its errors are those of the domain: [member.ErrNoLeader] if nothing

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// callTimeout is how long a member works for a caller that set no deadline.
+// callTimeout is the time that a member works for a caller that set no deadline.
 const callTimeout = 10 * time.Second
 
 // apiPort is how a process asks the member that leads: what gRPC is to the product.

@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 )
 
-// spreadTimeout is how long a change waits for the other members to have applied it.
+// spreadTimeout is the time that a change waits for the other members to have applied it.
 const spreadTimeout = 2 * time.Second
 
 // change is what an operator does now and then, until the world ends.

@@ -98,7 +98,7 @@ type gossipConn struct {
 	once     sync.Once
 }
 
-// streamTimeout is how long bytes wait for a reader.
+// streamTimeout is the time that bytes wait for a reader.
 const streamTimeout = 30 * time.Second
 
 func newGossipConn(pipe net.Conn, n *network, from, to *process, broken *atomic.Bool) *gossipConn {

@@ -99,7 +99,7 @@ func (n *network) passes(p plane, from, to *process) bool {
 	return !n.cut[link{p, from.node, to.node}] && (n.loss[p] == 0 || n.rng.Float64() >= n.loss[p])
 }
 
-// latency is how long a message takes.
+// latency is the time that a message takes.
 func (n *network) latency(p plane) time.Duration {
 	n.mu.Lock()
 	defer n.mu.Unlock()

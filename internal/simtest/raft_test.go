@@ -11,7 +11,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
-// transportTimeout is how long a message waits for an answer that does not come.
+// transportTimeout is the time that a message waits for an answer that does not come.
 const transportTimeout = 5 * time.Second
 
 // raftPort is a process's Raft transport: raft's own one in memory, behind

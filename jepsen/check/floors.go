@@ -14,7 +14,7 @@ const (
 	answeredShare = 0.3
 	// churned is how many workers go from one holder to another each minute, at least, where holders come and go.
 	churned = 10
-	// snapshotsAfter is how long a run takes until snapshots are installed for sure: members take
+	// snapshotsAfter is the time that a run takes until snapshots are installed for sure: members take
 	// one each 4,096 entries.
 	snapshotsAfter = 5 * time.Minute
 )

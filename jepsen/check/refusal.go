@@ -23,10 +23,10 @@ const (
 	// aheadMargin likewise, ahead of the others: members know each other's clocks to half a round
 	// trip, and one of gossip takes a second at most.
 	aheadMargin = int64(time.Second)
-	// peersRemember is how long members and generators go by what they were told of a clock, and
+	// peersRemember is the time that members and generators go by what they were told of a clock, and
 	// some seconds.
 	peersRemember = int64(35 * time.Second)
-	// detection is how long a process that starts with a clock that is off may take until it has learned of
+	// detection is the time that a process that starts with a clock that is off may take until it has learned of
 	// another one: a member asks one a second, once it has joined the gossip.
 	detection = int64(10 * time.Second)
 )

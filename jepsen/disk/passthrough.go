@@ -23,7 +23,7 @@ const (
 	// maxRequest is the most that the kernel writes or reads at once, in bytes; it
 	// allows no more.
 	maxRequest = 1 << 20
-	// endPatience is how long to wait for FUSE to end that was unmounted.
+	// endPatience is the wait for FUSE to end that was unmounted.
 	endPatience = 2 * time.Second
 )
 

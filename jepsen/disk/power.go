@@ -15,7 +15,7 @@ import (
 const (
 	extShutdown = 0x8004587d // EXT4_IOC_SHUTDOWN
 	noLogFlush  = 2          // EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal is written
-	// busyPause is how long to wait before another attempt to unmount a disk in use.
+	// busyPause is the wait before another attempt to unmount a disk in use.
 	busyPause = 10 * time.Millisecond
 )
 

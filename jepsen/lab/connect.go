@@ -18,7 +18,7 @@ import (
 
 const (
 	dialWithin = 2 * time.Second
-	// deadAfter is how long a connection lasts of which nothing is acknowledged. TCP itself would send
+	// deadAfter is the time that a connection lasts of which nothing is acknowledged. TCP itself would send
 	// again ever more rarely, and find out long after the network is whole.
 	deadAfter = 3 * time.Second
 )

@@ -18,7 +18,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// stopsWithin is how long a process may take to stop, for its log to be read.
+// stopsWithin is the time that a process may take to stop, for its log to be read.
 const stopsWithin = 200 * time.Millisecond
 
 // Harvest reads the member's Raft log into the archive. A process that runs is stopped

@@ -17,7 +17,7 @@ import (
 const (
 	// observeEvery is how often a member is asked how it is.
 	observeEvery = 500 * time.Millisecond
-	// observeWithin is how long it may take to say so.
+	// observeWithin is the time that it may take to say so.
 	observeWithin = time.Second
 )
 

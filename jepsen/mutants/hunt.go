@@ -49,9 +49,9 @@ type Options struct {
 // Result is what became of a row.
 type Result struct {
 	Mutant string `json:"mutant"` // or a control's name
-	// Control is whether there was no bug.
+	// Control reports whether there was no bug.
 	Control bool `json:"control,omitempty"`
-	// OK is whether the bug was caught, or the control passed.
+	// OK reports whether the bug was caught, or the control passed.
 	OK bool `json:"ok"`
 	// By are the checkers that failed in the round that decided, Expected those that should.
 	By       []string `json:"by,omitempty"`

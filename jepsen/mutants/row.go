@@ -125,5 +125,5 @@ func again(e schedule.Event, every, end time.Duration) []schedule.Event {
 	return events
 }
 
-// lasting is how long a fault lasts.
+// lasting is the time that a fault lasts.
 func lasting(d time.Duration) schedule.Duration { return schedule.Duration(d) }

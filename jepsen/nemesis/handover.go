@@ -29,7 +29,7 @@ const (
 	mostDelay = 10 * time.Millisecond
 )
 
-// aside is how long the one that led is left with the members that have no vote, after that.
+// aside is the time that the one that led is left with the members that have no vote, after that.
 const aside = 600 * time.Millisecond
 
 func handoverKinds() []Kind {

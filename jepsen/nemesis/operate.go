@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	// operateWithin is how long an operator tries.
+	// operateWithin is the time that an operator tries.
 	operateWithin = 20 * time.Second
-	// tryFor is how long one try may take.
+	// tryFor is the time that one try may take.
 	tryFor = 3 * time.Second
 )
 

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
-// undoWithin is how long it may take to undo a fault.
+// undoWithin is the time that it may take to undo a fault.
 const undoWithin = 3 * time.Minute
 
 // Play makes the events of a schedule at their times, or when it is their turn, and undoes them, until all are

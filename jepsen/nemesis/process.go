@@ -156,5 +156,5 @@ func upgrade(ctx context.Context, w *World, e schedule.Event) (Made, error) {
 	return Made{Hosts: names(hit), Undo: back}, nil
 }
 
-// stopWithin is how long a member may take to stop: what "snowraft serve" promises and a little.
+// stopWithin is the time that a member may take to stop: what "snowraft serve" promises and a little.
 const stopWithin = 12 * time.Second

@@ -14,7 +14,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// wellWithin is how long a member may take to be well again when no fault is in its way: a
+// wellWithin is the time that a member may take to be well again when no fault is in its way: a
 // new one becomes a voter when one leader has seen it well for some seconds, and workloads
 // hand leadership over.
 const wellWithin = time.Minute

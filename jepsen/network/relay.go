@@ -21,7 +21,7 @@ import (
 // originalDst asks for where a connection was going that a rule has redirected.
 const originalDst = 80 // SO_ORIGINAL_DST
 
-// patienceToDial is how long a relay tries to reach a peer. Members give up earlier.
+// patienceToDial is the time that a relay tries to reach a peer. Members give up earlier.
 const patienceToDial = 10 * time.Second
 
 var errStopped = errors.New("the delay is healed")

@@ -16,7 +16,7 @@ const (
 	cells = 2000
 	// laneRow is how high a member's lane is; leaderRow is the part of it that shows who leads.
 	laneRow, leaderRow = 30, 6
-	// saidFor is how long what a member said of itself is believed, if nothing else is heard.
+	// saidFor is the time that what a member said of itself is believed, if nothing else is heard.
 	saidFor = int64(2 * time.Second)
 )
 

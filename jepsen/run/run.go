@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// warmUp is how long clients go on before the first fault.
+	// warmUp is the time that clients go on before the first fault.
 	warmUp = 3 * time.Second
-	// coolDown is how long they go on after the last one: what a cluster may take to recover,
+	// coolDown is the time that they go on after the last one: what a cluster may take to recover,
 	// and a little to see that it has.
 	coolDown = 15 * time.Second
 	// harvestEvery is how often each member's log is read, before it forgets its beginning.

@@ -40,7 +40,7 @@ type Result struct {
 	Seen string
 	// Failures are of all checkers: what was violated or, of an invalid one, what is missing.
 	Failures []string
-	// Took is how long it took, from the first process to the verdict.
+	// Took is the time that it took, from the first process to the verdict.
 	Took time.Duration
 }
 

@@ -21,9 +21,9 @@ import (
 )
 
 const (
-	// scriptWithin is how long a script may take.
+	// scriptWithin is the time that a script may take.
 	scriptWithin = 90 * time.Second
-	// reachWithin is how long it waits for one condition.
+	// reachWithin is the time that it waits for one condition.
 	reachWithin = 20 * time.Second
 	// pollEvery is how often it looks.
 	pollEvery = 10 * time.Millisecond

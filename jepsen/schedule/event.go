@@ -12,7 +12,7 @@ import (
 type Event struct {
 	// At is when it begins, since the faults of the run began.
 	At Duration `json:"at"`
-	// For is how long it lasts; 0 for a fault of a moment.
+	// For is the time that it lasts; 0 for a fault of a moment.
 	For Duration `json:"for,omitempty"`
 	// Fault names it, for example "isolate".
 	Fault string `json:"fault"`

@@ -18,7 +18,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// patience is how long a condition may take.
+// patience is the time that a condition may take.
 const patience = 30 * time.Second
 
 // member is the real program, with a clock of its own.

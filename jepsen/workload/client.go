@@ -17,7 +17,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/lab"
 )
 
-// callTimeout is how long a client waits for an answer.
+// callTimeout is the time that a client waits for an answer.
 const callTimeout = 2 * time.Second
 
 // client is one of a workload's clients, which may have several operations under way.

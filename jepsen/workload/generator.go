@@ -18,7 +18,7 @@ import (
 	product "github.com/snowraft/snowraft/client"
 )
 
-// closeWithin is how long a generator may take to give its worker back.
+// closeWithin is the time that a generator may take to give its worker back.
 const closeWithin = 3 * time.Second
 
 // Generator is an embedded generator with a process of its own, and what it is used for.

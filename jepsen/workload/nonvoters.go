@@ -53,9 +53,9 @@ func removals() Workload {
 }
 
 const (
-	// removalWithin is how long a removal may take that waits for a voter.
+	// removalWithin is the time that a removal may take that waits for a voter.
 	removalWithin = 8 * time.Second
-	// unaware is how long a member that was killed stays down after the others have noticed.
+	// unaware is the time that a member that was killed stays down after the others have noticed.
 	unaware = time.Second
 	// rare is how often a round begins.
 	rare = 3 * time.Second

@@ -19,7 +19,7 @@ import (
 const (
 	// maxUnderWay is how many calls of one kind are under way over HTTP at once.
 	maxUnderWay = 500
-	// placeWait is how long one more waits for a place among them: an ordinary call
+	// placeWait is the time that one more waits for a place among them: an ordinary call
 	// gets it in milliseconds.
 	placeWait = time.Second
 	// jsonFactor is the memory of an answer as JSON, as a multiple of that of the message.

@@ -13,7 +13,7 @@ const (
 	// maxSilent bounds the calls without a message on connections whose caller is unknown. No interceptor sees such a call,
 	// as gRPC waits for the message first: anyone can begin them and send nothing more.
 	maxSilent = 2000
-	// silenceLimit is how long the message may take.
+	// silenceLimit is the time that the message may take.
 	silenceLimit = 10 * time.Second
 	// maxSilences is how many calls of a connection may end for their silence before the connection does.
 	maxSilences = 64

@@ -13,7 +13,7 @@ import (
 	"github.com/snowraft/snowraft/server/redis"
 )
 
-// offAge is how long a gateway requests no creation of sequences after the configuration let INCR create none.
+// offAge is the time that a gateway requests no creation of sequences after the configuration let INCR create none.
 const offAge = time.Second
 
 // process implements [frontend.Process] for a gateway.

@@ -21,7 +21,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// wait is how long IDs and numbers may take to come from members, which wait for a leader
+// wait is the time that IDs and numbers may take to come from members, which wait for a leader
 // for half of that. So callers learn why there are none before they have given up.
 const wait = 2 * route.Wait
 

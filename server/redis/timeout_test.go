@@ -45,7 +45,7 @@ func (p *pipes) dial() net.Conn {
 	return ours
 }
 
-// ended is how long it takes from now until the other side closes.
+// ended is the time that it takes from now until the other side closes.
 func ended(t *testing.T, c net.Conn) time.Duration {
 	t.Helper()
 	began := time.Now()

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// completionPatience is how long a shell waits for names to offer.
+	// completionPatience is the time that a shell waits for names to offer.
 	completionPatience = time.Second
 	// mostCompletions is how many names are offered.
 	mostCompletions = 100

@@ -18,7 +18,7 @@ import (
 
 const (
 	devMembers = 3
-	// devPatience is how long the members may take to be ready; they need a second or two.
+	// devPatience is the time that the members may take to be ready; they need a second or two.
 	devPatience = 30 * time.Second
 	// silent is above all levels.
 	silent = slog.LevelError + 1

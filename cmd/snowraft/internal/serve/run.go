@@ -80,7 +80,7 @@ func (p started) announceReady(ctx context.Context, what string, logger *slog.Lo
 }
 
 const (
-	// shutdownLimit is how long an orderly shutdown may take.
+	// shutdownLimit is the time that an orderly shutdown may take.
 	shutdownLimit = 10 * time.Second
 	// sameSignal is how soon after the first a signal counts as the same one:
 	// tools such as timeout and some init programs send it to the process and to
