@@ -7,7 +7,7 @@
 // The cluster grants a window, a half-open range of ticks on one worker, by a
 // committed command. An [Issuer] holds one such worker in each of its lanes,
 // keeps the windows ahead of the clock in the background, and answers callers
-// without asking anybody. It gets its windows from a [Granter] and cannot tell
+// without a request to a member. It gets its windows from a [Granter] and cannot tell
 // whether that proposes to Raft or calls a distant server.
 //
 // # What the package guarantees

@@ -104,7 +104,7 @@ func (i *Issuer) Next(ctx context.Context, after uint64) (uint64, error) {
 // those of different lanes are in no order.
 //
 // It waits and fails as [Issuer.Next] does. With an error it returns dst with
-// the ranges that were taken before; nobody else gets those IDs, so the caller
+// the ranges that were taken before; no other caller gets those IDs, so the caller
 // may use them or not.
 func (i *Issuer) Take(ctx context.Context, dst []Range, count uint32, after uint64) ([]Range, error) {
 	if count == 0 {

@@ -142,7 +142,7 @@ func (p *pacer) reserve(count uint64) uint64 {
 	return max(count/5+min(count%5, 1), need)
 }
 
-// look looks at the pace, unless somebody who has the lock is about to.
+// look looks at the pace, unless the holder of the lock is about to.
 func (s *Sequence) look() {
 	if s.mu.TryLock() {
 		s.pace(s.cfg.Clock())

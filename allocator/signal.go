@@ -2,7 +2,7 @@ package allocator
 
 import "sync/atomic"
 
-// signal wakes everybody who waits for a change of the lanes. Get the channel
+// signal wakes all goroutines that wait for a change of the lanes. Get the channel
 // first, look at the lanes then, so that no change is missed in between.
 type signal struct{ ch atomic.Pointer[chan struct{}] }
 

@@ -30,7 +30,7 @@ func openLane(ctx context.Context, layout *snowflake.Layout, started *closers) (
 	return issuer, err
 }
 
-// soleGranter grants worker 0 to one lane, with nobody else to agree with.
+// soleGranter grants worker 0 to one lane, with no other holder to agree with.
 type soleGranter struct {
 	layout *snowflake.Layout
 	tokens atomic.Uint64

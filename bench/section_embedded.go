@@ -13,7 +13,7 @@ import (
 )
 
 // embedded compares a generator in this process, which leases its workers of members in
-// others, with libraries that ask nobody.
+// others, with libraries that make no request.
 func embedded() section {
 	const (
 		reading = "reading the clock (`time.Now`)"

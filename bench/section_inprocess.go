@@ -15,7 +15,7 @@ import (
 // wideEpoch is the epoch of layouts here.
 var wideEpoch = time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// inProcess compares what issues IDs without asking anybody: a lane of the allocator,
+// inProcess compares what issues IDs without a request: a lane of the allocator,
 // as members and embedded generators have, and the libraries that there are.
 func inProcess() section {
 	const reading = "reading the clock (`time.Now`)"

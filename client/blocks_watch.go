@@ -58,12 +58,12 @@ func (w *blocksWatch) current() (generation uint64, period int32, ok bool) {
 	return s.generation, s.period, true
 }
 
-// inUse notes that numbers are taken, and reports whether somebody looked lately.
+// inUse notes that numbers are taken, and reports whether a caller looked lately.
 func (w *blocksWatch) inUse() bool {
 	return w.use.Load() == busy || w.use.CompareAndSwap(quiet, busy) || w.use.Load() == busy
 }
 
-// begin looks if nobody has lately, and goes on looking. It fails with ErrClosed and with the error of ctx.
+// begin looks if no caller has lately, and goes on looking. It fails with ErrClosed and with the error of ctx.
 func (w *blocksWatch) begin(ctx context.Context) error {
 	w.mu.Lock()
 	if w.ended {
@@ -103,7 +103,7 @@ func (w *blocksWatch) run() {
 	}
 }
 
-// look asks once. If nobody answers, all stays as it is.
+// look asks once. If no member answers, all stays as it is.
 func (w *blocksWatch) look() {
 	ctx, cancel := context.WithTimeout(w.life, blocksLook)
 	defer cancel()

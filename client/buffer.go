@@ -41,7 +41,7 @@ type Buffer struct {
 	stop    context.CancelFunc
 	tasks   sync.WaitGroup
 
-	starved atomic.Bool   // somebody found the buffer empty
+	starved atomic.Bool   // a caller found the buffer empty
 	waited  atomic.Uint64 // calls that did
 
 	mu      sync.Mutex  // guards what follows, and closing a chunk together with counting it

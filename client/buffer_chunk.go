@@ -15,7 +15,7 @@ const (
 
 // chunk is IDs of one answer: a range, or a list of what came in small ranges.
 //
-// Position, how often somebody tried to take, only grows. Index i is the caller's who moved it from i to i+1, if
+// Position, how often callers tried to take, only grows. Index i is the caller's who moved it from i to i+1, if
 // i is below count.
 type chunk struct {
 	first, step int64

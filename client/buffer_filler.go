@@ -44,7 +44,7 @@ type filler struct {
 	topUp   int64  // Mono; when to fill up next
 	retryAt int64  // Mono; ask for nothing before
 	pause   time.Duration
-	boosted uint64 // refills when somebody was starved last
+	boosted uint64 // refills when a caller was starved last
 
 	under   bool // a request is under way
 	asked   int64
@@ -173,7 +173,7 @@ func (f *filler) drop(born int64) {
 	}
 }
 
-// nap is how long there is nothing to do unless somebody says so.
+// nap is how long there is nothing to do unless a caller says so.
 func (f *filler) nap(now int64) time.Duration {
 	until := f.topUp
 	if f.under {

@@ -77,7 +77,7 @@ func WithBufferThreshold(part float64) BufferOption {
 }
 
 // WithBufferInterval fills the buffer that often, however much is left; the default is 1 s. It is
-// greater than 0. Nobody is asked when the buffer is full.
+// greater than 0. A full buffer makes no request.
 func WithBufferInterval(d time.Duration) BufferOption {
 	return func(o *bufferOptions) { o.topUp = d }
 }

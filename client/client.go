@@ -48,7 +48,7 @@ type Client struct {
 // address is host:port or host, where 7700 is the port; a name may stand for several members. Some of
 // the members suffice, the others are learned from them.
 //
-// It connects to nobody yet, so it fails only if an address or an option is wrong.
+// It makes no connection yet, so it fails only if an address or an option is wrong.
 func New(addrs []string, opts ...Option) (*Client, error) {
 	o, err := newOptions(opts)
 	if err != nil {

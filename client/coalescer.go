@@ -12,7 +12,7 @@ import (
 
 const (
 	// stagger is between the beginnings of two calls while one is under way. So a
-	// member that answers slowly holds nobody back for longer.
+	// member that answers slowly holds no caller back for longer.
 	stagger = time.Millisecond
 	// maxFlights is how many calls may be under way at once before those who come have to wait for
 	// the end of one.
@@ -72,7 +72,7 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 	}
 	c.mu.Lock()
 	if c.flights == 0 {
-		// Nobody can join a call that has begun, so it is the caller's alone and needs no goroutine.
+		// No caller can join a call that has begun, so it is the caller's alone and needs no goroutine.
 		c.begun()
 		c.mu.Unlock()
 		answer, err = c.alone(ctx, count, after)
@@ -187,7 +187,7 @@ func (c *coalescer[R]) landed() {
 	}
 }
 
-// leave is for a caller who no longer waits. What is issued for it is lost; the call ends when nobody waits.
+// leave is for a caller who no longer waits. What is issued for it is lost; the call ends when no caller waits.
 func (c *coalescer[R]) leave(b *batch[R]) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

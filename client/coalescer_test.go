@@ -25,7 +25,7 @@ func (a *airport) come(ctx context.Context, count uint64) <-chan error {
 	return done
 }
 
-// A caller who finds nobody else is served at once; those who come meanwhile share the next call.
+// A caller that finds no other caller is served at once; those who come meanwhile share the next call.
 func TestCallersShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return stagger / 2, nil })
@@ -48,7 +48,7 @@ func TestCallersShare(t *testing.T) {
 	})
 }
 
-// A call that hangs holds back nobody for longer than the stagger, nor do many: at most maxFlights are
+// A call that hangs holds back no caller for longer than the stagger, nor do many: at most maxFlights are
 // under way.
 func TestSlowCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestSlowCalls(t *testing.T) {
 	})
 }
 
-// Who wants much has a call of its own, which holds back nobody.
+// Who wants much has a call of its own, which holds back no other caller.
 func TestLargeRequestsGoAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true

@@ -23,7 +23,7 @@ func lonely(opts []grpc.CallOption) bool {
 }
 
 // hedged asks another member too when the first takes long. The first answer is taken; what the
-// other member answers nobody sees.
+// other member answers no caller sees.
 func (c *call) hedged(ctx context.Context, first *try, reply any) error {
 	into, ok := reply.(proto.Message)
 	req, is := c.req.(proto.Message)
@@ -39,7 +39,7 @@ func (c *call) hedged(ctx context.Context, first *try, reply any) error {
 		try   *try
 		err   error
 	}
-	answers := make(chan answer, 2) // nobody waits for the loser
+	answers := make(chan answer, 2) // no caller waits for the loser
 	ask := func(t *try) {
 		mine := into.ProtoReflect().New().Interface()
 		go func() { answers <- answer{mine, t, tries.ask(ctx, t, mine)} }()

@@ -58,7 +58,7 @@ func askAll(t testing.TB, c *Client, callers, each int) (slowest time.Duration) 
 	return slowest
 }
 
-// unused is an address at which nobody listens.
+// unused is an address without a listener.
 func unused(t testing.TB) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -2,7 +2,7 @@ package cluster
 
 import "sync"
 
-// broadcast wakes everybody who waits. Its zero value is ready.
+// broadcast wakes all goroutines that wait. Its zero value is ready.
 type broadcast struct {
 	mu sync.Mutex
 	ch chan struct{}

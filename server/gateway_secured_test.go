@@ -82,7 +82,7 @@ func TestGatewayWithTokenOfOpenCluster(t *testing.T) {
 	}
 }
 
-// A gateway whose own token may not ask about others lets nobody in, and says why.
+// A gateway whose own token may not ask about others refuses all callers, and says why.
 func TestGatewayWithoutRightToVerify(t *testing.T) {
 	t.Parallel()
 	s := startPorts(t, true)

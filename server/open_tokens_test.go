@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// Nobody makes a way into a cluster over the API before the cluster is secured, and a secured member tells of what
+// No caller makes a way into a cluster over the API before the cluster is secured, and a secured member tells of what
 // somebody wrote into the log by other ways.
 func TestOpenClusterRefusesToChangeTokens(t *testing.T) {
 	t.Parallel()

@@ -18,7 +18,7 @@
 //   - It is pure. It reads no clock and holds no state: every function is safe
 //     for concurrent use, and a Layout never changes after [New].
 //   - Nothing is masked. A value that does not fit its field is refused with an
-//     error, because cutting it off would produce somebody else's ID. The one
+//     error, because cutting it off would produce the ID of another process. The one
 //     unchecked function, [Layout.Compose], says so.
 //   - Nothing overflows. Instants that do not fit in 64 bits of milliseconds
 //     saturate, ticks likewise; an ID in text larger than 64 bits is an error.

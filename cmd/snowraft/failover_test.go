@@ -14,7 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// deadAddress and otherDeadAddress are addresses at which nobody listens.
+// deadAddress and otherDeadAddress are addresses without a listener.
 const (
 	deadAddress      = cli.Localhost + ":1"
 	otherDeadAddress = cli.Localhost + ":2"

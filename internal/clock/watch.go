@@ -20,7 +20,7 @@ type Limits struct {
 // suspendNoise is what two readings of the machine's clocks may differ by, ms.
 const suspendNoise = 10
 
-// jumpPatience is the time that a clock with nobody to ask must go right after a
+// jumpPatience is the time for which a clock without peers must go right after a
 // jump before it is believed.
 const jumpPatience = time.Minute
 
@@ -54,7 +54,7 @@ type Watch struct {
 	peers  map[string]peer
 	own    int64 // our base at the last Update
 	agreed bool  // a peer's clock agreed with ours once
-	alone  bool  // there is nobody to ask
+	alone  bool  // there are no peers
 	jumped int64 // Mono at the last jump that was seen while nobody could be asked
 	asleep int64 // how long the machine was suspended until the last Update, ms
 }

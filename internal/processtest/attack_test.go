@@ -31,7 +31,7 @@ type besieged struct {
 	had     []memory       // before the attack, in their order
 }
 
-// besiege starts a cluster with a strict sequence, and learns of its members what everybody can.
+// besiege starts a cluster with a strict sequence, and learns of its members what strangers can.
 func besiege(t *testing.T, size int, flags ...string) *besieged {
 	t.Helper()
 	b := &besieged{members: startCluster(t, size, flags...)}

@@ -21,7 +21,7 @@ import (
 // mostLeased is how many of the 1,024 workers of the default layout tokens get at most.
 const mostLeased = 1024 - 16
 
-// Nobody makes layouts or takes workers without the right, and who may take workers leaves some to members.
+// No caller makes layouts or takes workers without the right, and who may take workers leaves some to members.
 func TestAttackWithoutRights(t *testing.T) {
 	t.Parallel()
 	b := &besieged{members: startCluster(t, 1, secretFile(t)...)}

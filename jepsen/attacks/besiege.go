@@ -66,7 +66,7 @@ func (s Siege) Lay(ctx context.Context) uint64 {
 	return acts.Load()
 }
 
-// act is one thing that a stranger does. Whether it could is for nobody to know.
+// act is one thing that a stranger does. Its outcome does not count.
 func (s Siege) act(ctx context.Context, r *rand.Rand) {
 	t := s.Targets[r.IntN(len(s.Targets))]
 	ports := []string{t.API, t.HTTP, t.Raft, t.Gossip, t.Redis}

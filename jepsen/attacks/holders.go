@@ -112,7 +112,7 @@ func TakeWorkers(ctx context.Context, conn grpc.ClientConnInterface, layout stri
 	return taken, nil
 }
 
-// MakeLayouts creates so many layouts, which nobody can delete. It returns how many there are then.
+// MakeLayouts creates so many layouts, which no caller can delete. It returns how many there are then.
 func MakeLayouts(ctx context.Context, conn grpc.ClientConnInterface, layouts int) (made int, err error) {
 	client := snowraftv1.NewLayoutServiceClient(conn)
 	for i := range layouts {

@@ -59,7 +59,7 @@ func greet(ctx context.Context, address string, from Meta, to string) (net.Conn,
 }
 
 // Raft says what no member says on the Raft port of one, each on a connection of its own, as a
-// member of its cluster: a vote at the last term but one, entries of a leader that nobody elected, no entry where one
+// member of its cluster: a vote at the last term but one, entries of a leader without an election, no entry where one
 // belongs, and a snapshot with a broken configuration.
 func Raft(ctx context.Context, address string, member Meta) error {
 	header := raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, Addr: []byte("a@h:1")}

@@ -28,7 +28,7 @@ type crosser struct {
 // leave returns the context of a call with the mark of its caller, and what to call after it.
 func (c *crossing) leave(ctx context.Context) (_ context.Context, done func()) {
 	caller := crosser{trust.PrincipalOf(ctx), trust.AddressOf(ctx)}
-	if caller == (crosser{}) { // an open cluster, or nobody
+	if caller == (crosser{}) { // an open cluster, or an unknown caller
 		return ctx, func() {}
 	}
 	c.mu.Lock()

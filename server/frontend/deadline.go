@@ -16,7 +16,7 @@ type patience struct {
 	until           time.Time
 
 	mu     sync.Mutex
-	timed  context.Context // nil until somebody waits
+	timed  context.Context // nil until a goroutine waits
 	cancel context.CancelFunc
 }
 

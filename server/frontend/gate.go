@@ -28,7 +28,7 @@ func (g *gate) Enter() error {
 // Leave implements web.Gate.
 func (g *gate) Leave() { g.inside.RUnlock() }
 
-// shut lets nobody in any more, and waits until everybody has left.
+// shut lets no request in, and waits until all have left.
 func (g *gate) shut() {
 	g.closing.Store(true)
 	g.inside.Lock()

@@ -100,7 +100,7 @@ type endpoint struct {
 	refuse refuser
 	// forbid answers a request that a browser must not send, in the form of this endpoint.
 	forbid refuser
-	// public: it is the same for everybody, with and without a token.
+	// public: it is the same for all callers, with and without a token.
 	public bool
 	// formToken: the token may be a parameter too, which take looks for.
 	formToken bool

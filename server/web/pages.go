@@ -20,7 +20,7 @@ var static embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// page is something that is the same for everybody.
+// page is something that is the same for all callers.
 type page struct {
 	content     string
 	contentType string

@@ -33,7 +33,7 @@ func (s *scratch) free() {
 
 // Flush writes text to w if it is long enough for a piece of an answer, and returns
 // what is left of it, so that long answers need no more memory than short ones. An
-// error is w's: nobody is there to read the rest.
+// error is w's: no client is there to read the rest.
 func Flush(w io.Writer, text []byte) ([]byte, error) {
 	if len(text) < pieceBytes {
 		return text, nil

@@ -187,7 +187,7 @@ func TestTextRefusals(t *testing.T) {
 	want(t, r.ask("GET", "/id", ""), 504, "context deadline exceeded\n")
 }
 
-// shutGate keeps everybody out.
+// shutGate keeps all requests out.
 type shutGate struct{}
 
 func (shutGate) Enter() error {
