@@ -8,7 +8,7 @@ import (
 // BlockGranter is where blocks of a sequence's numbers come from: in a member it
 // proposes to Raft or forwards to the leader, in an embedded client it is a gRPC call.
 //
-// As with a [Granter], a call that fails may have been carried out all the same: a
+// As with a [Granter], a call that fails may still have been carried out: a
 // lost reply is a lost block.
 type BlockGranter interface {
 	// AllocateBlock grants the next numbers of a sequence. The block may have fewer

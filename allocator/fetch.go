@@ -17,7 +17,7 @@ const (
 	askAgain = 100
 )
 
-// fetch is the request for a block that is under way, or several in a row.
+// fetch is the request for a block that is in progress, or several in a row.
 type fetch struct {
 	cancel func() // of the call
 	done   chan struct{}

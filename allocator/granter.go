@@ -9,7 +9,7 @@ import (
 // proposes to Raft or calls the leader; those of an application ask an rpc.MemberGranter,
 // which calls a member over gRPC. The same two grant blocks, see [BlockGranter].
 //
-// A call that fails may have been carried out all the same: a lost reply is a
+// A call that fails may still have been carried out: a lost reply is a
 // lost window, never assumed not to have been granted. The errors that mean
 // something to a lane are [ErrWindowMismatch], [*WorkersExhaustedError] and
 // [ErrTimeExhausted], wrapped or not; all others are tried again.

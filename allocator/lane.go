@@ -78,7 +78,7 @@ func (l *lane) run() {
 	l.finish()
 }
 
-// sleep reports whether the lane goes on.
+// sleep reports whether the lane continues.
 func (l *lane) sleep(p pause) bool {
 	var kicks chan struct{}
 	if p.kickable {

@@ -73,7 +73,7 @@ func (s *Sequence) refresh() {
 		generation, period, ok := s.cfg.Current()
 		switch latest := (epoch{generation, period}); {
 		case !ok:
-			l.gone, l.known = true, epoch{} // one created anew starts over
+			l.gone, l.known = true, epoch{} // a new one starts over
 		case l.gone || l.known.before(latest):
 			l.gone, l.known = false, latest
 		}
@@ -82,7 +82,7 @@ func (s *Sequence) refresh() {
 	s.seen.Store(revision)
 }
 
-// weed drops the blocks that must not be used any more. The lock is held.
+// weed drops the blocks that must no longer be used. The lock is held.
 func (s *Sequence) weed() { s.skip(s.ledger.outdated) }
 
 // skip drops those of the two blocks that are to go. The lock is held.

@@ -64,7 +64,7 @@ type Sequence struct {
 	waiting []*waiter
 	ledger  ledger
 	pacer   pacer
-	fetch   *fetch        // under way; nil if there is none
+	fetch   *fetch        // in progress; nil if there is none
 	closed  chan struct{} // closed when Close is through; nil before Close
 	err     error         // what Close returns
 }

@@ -10,7 +10,7 @@ import (
 const memory = "resident"
 
 // collector compares a member that collects garbage when its heap has doubled, as Go
-// does by itself, with one that waits longer.
+// does by default, with one that waits longer.
 func collector() section {
 	const usual = "GOGC=100"
 	return section{name: "collector", title: "The garbage collector", measure: func(ctx context.Context, e *env) (t *table, err error) {

@@ -34,14 +34,14 @@ type blocksWatch struct {
 
 	every time.Duration
 	ask   func(ctx context.Context) (blocksState, error)
-	gone  func() // there is no such sequence any more
+	gone  func() // the sequence is gone
 
 	life  context.Context
 	stop  context.CancelFunc
 	tasks sync.WaitGroup
 
 	mu    sync.Mutex
-	first chan struct{} // closed when the first look after idle is through; nil: none is under way
+	first chan struct{} // closed when the first look after idle is through; nil: none is in progress
 	ended bool
 }
 
@@ -63,7 +63,7 @@ func (w *blocksWatch) inUse() bool {
 	return w.use.Load() == busy || w.use.CompareAndSwap(quiet, busy) || w.use.Load() == busy
 }
 
-// begin looks if no caller has lately, and goes on looking. It fails with ErrClosed and with the error of ctx.
+// begin looks if no caller has lately, and keeps looking. It fails with ErrClosed and with the error of ctx.
 func (w *blocksWatch) begin(ctx context.Context) error {
 	w.mu.Lock()
 	if w.ended {

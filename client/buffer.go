@@ -20,7 +20,7 @@ var ErrEmpty = errors.New("client: the buffer is empty")
 // have no order but that of time: each was issued at most so long ago ([WithBufferAge]). Who needs
 // an order takes a [Session].
 //
-// When no member can be reached a Buffer goes on with what it holds, and afterwards by itself.
+// When no member can be reached a Buffer issues what it holds, and recovers afterwards.
 //
 // Invariants:
 //
@@ -35,7 +35,7 @@ type Buffer struct {
 
 	opts    bufferOptions
 	timeout time.Duration // of callers who bring no deadline
-	wake    chan struct{} // tells the filler that there are few IDs
+	wake    chan struct{} // signals to the filler that there are few IDs
 	filled  bell          // rings after each answer to the filler
 	life    context.Context
 	stop    context.CancelFunc
@@ -45,7 +45,7 @@ type Buffer struct {
 	waited  atomic.Uint64 // calls that did
 
 	mu      sync.Mutex  // guards what follows, and closing a chunk together with counting it
-	stats   BufferStats // without what the chunks tell
+	stats   BufferStats // without what the chunks count
 	put     uint64      // IDs that were put into the buffer
 	problem error       // why the last request for IDs failed; nil if it did not
 }

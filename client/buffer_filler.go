@@ -46,7 +46,7 @@ type filler struct {
 	pause   time.Duration
 	boosted uint64 // refills when a caller was starved last
 
-	under   bool // a request is under way
+	under   bool // a request is in progress
 	asked   int64
 	answers chan fillAnswer
 }

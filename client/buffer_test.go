@@ -117,7 +117,7 @@ func TestBufferOptions(t *testing.T) {
 	}
 }
 
-// What is left in a chunk when it is closed is counted once, and no caller takes it.
+// The rest of a chunk is counted when it is closed, once, and no caller takes it.
 func TestClosedChunkIsEmpty(t *testing.T) {
 	c := &chunk{first: 1, step: 1, count: 3}
 	b := new(Buffer)

@@ -25,7 +25,7 @@ func (b *Buffer) await(ctx context.Context) (id int64, err error) {
 	return id, err
 }
 
-// wait waits until ok after an answer to the filler, or until that makes no sense any more.
+// wait waits until ok after an answer to the filler, or until that no longer makes sense.
 func (b *Buffer) wait(ctx context.Context, ok func() bool) error {
 	ctx, cancel := bounded(ctx, b.timeout)
 	defer cancel()
@@ -65,7 +65,7 @@ func (b *Buffer) gap() error {
 	}
 }
 
-// givesUp says why waiting for an ID makes no sense any more; nil as long as it does.
+// givesUp says why waiting for an ID no longer makes sense; nil as long as it does.
 func (b *Buffer) givesUp(ctx context.Context) error {
 	problem := b.trouble()
 	switch {

@@ -20,7 +20,7 @@ type call struct {
 	told     *told
 	round    []*Error // of the tries of this round, in which each member is asked once
 	former   []*Error // of the round before
-	before   *Error   // what told most in all rounds before
+	before   *Error   // the most specific one of all rounds before
 	began    time.Time
 }
 
@@ -53,7 +53,7 @@ func (c *call) tried() (members []string) {
 
 func (c *call) nextRound() { c.before, c.former, c.round = c.most(), c.round, nil }
 
-// most is the error that tells most: a member's reason rather than none, and the later one.
+// most is the most specific error: a member's reason rather than none, and the later one.
 func (c *call) most() *Error {
 	best := c.before
 	for _, e := range c.round {

@@ -98,7 +98,7 @@ func (c *caller) rest(ctx context.Context, pause time.Duration, e *Error) error 
 	pause += rand.N(pause/4 + 1) // so that not all callers come back at once
 	deadline, _ := ctx.Deadline()
 	left := time.Until(deadline)
-	// A caller that is told that no worker is granted fails at once: that may last minutes.
+	// A caller whose answer is that no worker is granted fails at once: that may last minutes.
 	if left < firstPause || (e.Reason == rpc.WorkersExhausted || e.Reason == rpc.Fenced) && e.RetryAfter > left {
 		return context.DeadlineExceeded
 	}

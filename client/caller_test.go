@@ -13,7 +13,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// What keeps one member from issuing IDs costs no call and hardly any time.
+// A problem that keeps one member from issuing IDs costs no call and hardly any time.
 func TestAnotherMemberIsAsked(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []struct {

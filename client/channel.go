@@ -82,7 +82,7 @@ func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method 
 	}
 }
 
-// update tells where members are.
+// update sets the addresses of members.
 func (ch *channel) update(seeds, learned []string) {
 	all := distinct(slices.Concat(learned, seeds))
 	ch.caller.standing.learn(all, learned)

@@ -140,7 +140,7 @@ func entry[T any](c *Client, all map[string]*T, name string, create func() *T) *
 	return all[name]
 }
 
-// Close ends the connections. Calls under way fail with ErrClosed, and so do later ones; closing twice is
+// Close ends the connections. Calls in progress fail with ErrClosed, and so do later ones; closing twice is
 // harmless. Close generators, buffers and blocks first: they return what they hold.
 func (c *Client) Close() (err error) {
 	c.closing.Do(func() {

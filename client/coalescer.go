@@ -27,7 +27,7 @@ const (
 // ends or the stagger has passed.
 //
 // Invariants: an answer's part is given to one caller at most, by its place in the batch; a call
-// begins after all requests that it serves; it ends when none of them waits any more.
+// begins after all requests that it serves; it ends when none of them waits.
 type coalescer[R any] struct {
 	// fetch gets count of something, above a floor.
 	fetch   func(ctx context.Context, count uint64, after int64) (R, error)
@@ -53,7 +53,7 @@ type batch[R any] struct {
 	after    int64
 	deadline time.Time
 	cancel   context.CancelFunc // set when its call begins
-	told     told               // why its call still goes on
+	told     told               // why its call still runs
 
 	done   chan struct{} // closed when answer and err are set
 	answer R

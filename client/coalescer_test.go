@@ -69,7 +69,7 @@ func TestSlowCalls(t *testing.T) {
 	})
 }
 
-// Who wants much has a call of its own, which holds back no other caller.
+// A caller that wants much has a call of its own, which holds back no other caller.
 func TestLargeRequestsGoAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first := true

@@ -92,14 +92,14 @@ type condition string
 
 func (c condition) Error() string { return "client: " + string(c) }
 
-// Error is why a call failed. It tells of the try that told most. What may be done twice
+// Error is why a call failed. It carries the most specific error of all tries. What may be done twice
 // without harm is tried several times, and an earlier try may have been done all the same.
 type Error struct {
 	// Reason is that of the member, such as "NO_LEADER" (see docs/errors.md); empty if no member gave one.
 	Reason string
 	// Member is the address of the member that was asked last; empty if none was.
 	Member string
-	// RetryAfter is when trying again may help; 0: not told.
+	// RetryAfter is when trying again may help; 0: unknown.
 	RetryAfter time.Duration
 	// Unsent reports whether nothing was sent, because there was no connection to the member.
 	Unsent bool

@@ -109,7 +109,7 @@ func (f *fakes) add(addr string, opts ...grpc.ServerOption) *fake {
 	return m
 }
 
-// remove lets no member know of one of them any more. It still runs.
+// remove lets no member know of one of them. It still runs.
 func (f *fakes) remove(m *fake) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // window (10 minutes unless configured otherwise) after a while.
 //
 // IDs are unique whatever clocks do. While this machine's clock cannot be trusted, because it is
-// ahead of the members' or moved backwards, nothing is issued; that ends by itself when the clock is correct again.
+// ahead of the members' or moved backwards, nothing is issued; that ends when the clock is correct again.
 //
 // Its methods may be called from any goroutine. With one lane, IDs strictly increase in the order in
 // which calls return.

@@ -36,7 +36,7 @@ type judge struct {
 	base int64 // observed - Mono
 }
 
-// Limits until the cluster tells its own: its defaults.
+// Limits until the cluster reports its own: its defaults.
 var firstLimits = clock.Limits{WaitThreshold: limits.DefaultThreshold, MaxOffset: limits.DefaultOffset}
 
 func newJudge(cluster snowraftv1.ClusterServiceClient, source clock.Source) *judge {
@@ -84,7 +84,7 @@ func (j *judge) ask(ctx context.Context) {
 	}
 }
 
-// observe notes the observed clock as a member has just told it. It may be lower than before: an
+// observe notes the observed clock as a member has just reported it. It may be lower than before: an
 // operator can lower it.
 func (j *judge) observe(millis int64) {
 	if millis <= 0 {

@@ -12,7 +12,7 @@ type LaneStatus struct {
 	Problem             string // why the lane cannot issue or its window is not extended; empty if neither
 }
 
-// Lanes returns the state of each lane; none until the cluster has told the layout.
+// Lanes returns the state of each lane; none until the cluster has reported the layout.
 func (g *Generator) Lanes() []LaneStatus {
 	i := g.issuer.Load()
 	if i == nil {

@@ -74,7 +74,7 @@ func WithGeneratorLanes(n int) GeneratorOption { return func(o *generatorOptions
 // the window has ended. They still wait for the clock to reach the next tick, and for the very first window.
 func WithGeneratorNoWait() GeneratorOption { return func(o *generatorOptions) { o.failFast = true } }
 
-// WithGeneratorLogger tells what operators should know: workers taken and lost, windows not granted.
+// WithGeneratorLogger logs what operators should know: workers taken and lost, windows not granted.
 func WithGeneratorLogger(l *slog.Logger) GeneratorOption {
 	return func(o *generatorOptions) { o.logger = l }
 }

@@ -18,10 +18,10 @@ const (
 	lookFor = 5 * time.Second
 )
 
-// members learns where the members of the cluster are, and tells channels.
+// members learns where the members of the cluster are, and updates channels.
 //
-// The addresses that the client was given stay in use beside those that members advertise: the latter may
-// not be reachable from here. One that a member has advertised, and none does any more, is that
+// The addresses that the client was given stay in use together with those that members advertise: the latter may
+// not be reachable from here. One that a member has advertised, and none does now, is that
 // of a member that was removed.
 type members struct {
 	seeds    []string

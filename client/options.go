@@ -63,5 +63,5 @@ func WithDialOptions(opts ...grpc.DialOption) Option {
 	return func(o *options) { o.dial = append(o.dial, opts...) }
 }
 
-// WithHooks tells what the client does; see [Hooks].
+// WithHooks reports what the client does; see [Hooks].
 func WithHooks(h Hooks) Option { return func(o *options) { o.hooks = h } }

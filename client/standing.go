@@ -18,7 +18,7 @@ type standing struct {
 	addrs    []string             // to which there are or should be connections
 	learned  []string             // those that members advertise; nil: nothing was learned yet
 	suspects map[string]time.Time // until when
-	calls    map[string]int       // under way
+	calls    map[string]int       // in progress
 }
 
 func newStanding(seeds []string) *standing {

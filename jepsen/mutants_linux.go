@@ -149,7 +149,7 @@ func lastLine(said []byte) string {
 	return lines[len(lines)-1]
 }
 
-// judgeQuietly judges a run, and tells nobody.
+// judgeQuietly judges a run without a report.
 func judgeQuietly(dir string) ([]check.Verdict, error) {
 	r, verdicts, err := check.Judge(dir)
 	if err != nil {

@@ -22,7 +22,7 @@ type link struct {
 }
 
 // exchange sends a request and has read take the answer. An error of read that is
-// no *Refusal breaks the connection: what comes next on it can't be told.
+// no *Refusal breaks the connection: what comes next on it is unknown.
 func (l *link) exchange(ctx context.Context, request []byte, read func(*bufio.Reader) error) error {
 	err := l.send(ctx, request, read)
 	if err == nil {

@@ -9,7 +9,7 @@ const bufferedSpans = 256
 // Receipt is what one client got; its Caller writes it.
 type Receipt struct {
 	numbers uint64 // in this call
-	// What follows is nil and 0 if nothing is checked.
+	// The fields below are nil and 0 if nothing is checked.
 	check  *checker
 	step   uint64
 	buffer []Span

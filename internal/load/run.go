@@ -10,7 +10,7 @@ const (
 	// afterFailure is the time that a client of the closed loop waits after a call that
 	// failed: refusals come so fast that they would be all that a run has.
 	afterFailure = 10 * time.Millisecond
-	// progressEvery is how often progress is told.
+	// progressEvery is the interval between reports of progress.
 	progressEvery = time.Second
 )
 

@@ -60,7 +60,7 @@ func TestPlacesInsideProcess(t *testing.T) {
 	p.none(b.RemoteAddr())
 }
 
-// What has said nothing makes way, the oldest first, but not for an address that has its share.
+// A silent connection makes way, the oldest first, but not for an address that has its share.
 func TestSilentMakesWay(t *testing.T) {
 	t.Parallel()
 	p := kit{t, places.New(4, 2)}

@@ -12,7 +12,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// What the API shows of workers does not do to extend or release one.
+// The API shows too little of workers to extend or release one.
 func TestAttackStolenWorkers(t *testing.T) {
 	t.Parallel()
 	b := besiege(t, 1)

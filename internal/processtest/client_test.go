@@ -102,7 +102,7 @@ func (a *callers) stop(limit time.Duration) {
 	a.t.Logf("%d IDs, all different", len(a.ids))
 }
 
-// Who asks through the client does not notice that leaders are killed and start again; and strict sequences
+// Callers of the client do not notice that leaders are killed and start again; and strict sequences
 // go on soon.
 func TestClientWhileLeadersAreKilled(t *testing.T) {
 	members := startCluster(t, 3)

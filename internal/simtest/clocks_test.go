@@ -267,7 +267,7 @@ func TestClockDrifts(t *testing.T) {
 	})
 }
 
-// What NTP does, all clocks being a little wrong, disturbs nobody.
+// Corrections by NTP of clocks that are a little wrong disturb no member.
 func TestClocksAreSlewed(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{}, func(w *world) {

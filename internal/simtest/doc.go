@@ -2,7 +2,7 @@
 // gossip, real members, in one process and in a bubble of testing/synctest,
 // where an hour passes in seconds.
 //
-// What is simulated is the world around the members: the network, which loses
+// The simulation is the world around the members: the network, which loses
 // messages of some kinds in some directions (network), disks that outlive a
 // process (disk), clocks that are wrong (wrist), processes that end without a
 // word (process), and clients that ask for IDs all the time (process.client) and

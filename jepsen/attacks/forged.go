@@ -18,7 +18,7 @@ import (
 // forged is a node that gossips as members do, and has no Raft. It answers questions for its clock.
 type forged struct {
 	meta  Meta
-	ahead time.Duration // of the clock that it tells
+	ahead time.Duration // of the clock that it reports
 	list  chan *memberlist.Memberlist
 }
 

@@ -18,7 +18,7 @@ func labeled(said []byte) []byte {
 	return append(append([]byte{244, byte(len(label))}, label...), said...)
 }
 
-// Meta is what a node says of itself in gossip and in handshakes.
+// Meta holds what a node reports in gossip and in handshakes.
 type Meta struct {
 	ID       string `json:"i"`
 	Name     string `json:"n"`

@@ -20,7 +20,7 @@ const (
 	askSnapshot
 )
 
-// ErrShut is the error of an attack that the member has not let through its door: it wants TLS, or
+// ErrShut is the error of an attack that the member has not let in: it wants TLS, or
 // refused the handshake.
 var ErrShut = errors.New("the member refused the handshake")
 

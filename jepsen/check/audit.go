@@ -65,7 +65,7 @@ func LogAudit(r *Run, log *raftlog.Log) Verdict {
 	return *v
 }
 
-// What LogAudit counts.
+// The facts that LogAudit counts.
 const (
 	factFinal       = "final_index"
 	factHarvests    = "harvests"

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// windowModel is the rules of layouts, windows, configuration and observed clock, told a
+// windowModel is the rules of layouts, windows, configuration and observed clock, stated a
 // second time.
 type windowModel struct {
 	v        *Verdict

@@ -10,7 +10,7 @@ import (
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
 
-// sequenceModel is the rules of blocks, told a second time.
+// sequenceModel is the rules of blocks, stated a second time.
 type sequenceModel struct {
 	v       *Verdict
 	byName  map[string]*numbersModel

@@ -44,7 +44,7 @@ func Containment(r *Run, log *raftlog.Log) Verdict {
 	return *v
 }
 
-// What containment counts.
+// The facts that containment counts.
 const (
 	factRecords = "records"
 	factIDs     = "ids"
@@ -183,7 +183,7 @@ func (c *containment) id(l *snowflake.Layout, i *history.Issued, id uint64) {
 	}
 }
 
-// nearest tells of the window before a tick.
+// nearest describes the window before a tick.
 func nearest(windows []raftlog.Window, at int) string {
 	if at < 0 {
 		return "its first window begins later, or it has none"

@@ -12,7 +12,7 @@ import (
 // recovery is how long after the last fault everything has to work again.
 const recovery = int64(10 * time.Second)
 
-// Held tells how many workers of a layout were held at the end, by the committed log.
+// Held returns the number of workers of a layout that were held at the end, by the committed log.
 type Held func(layout string) int
 
 // Liveness fails unless, after the last fault,

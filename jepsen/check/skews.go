@@ -197,7 +197,7 @@ func shows(f FaultSpan, s history.Status) bool {
 	return distinct(s.SkewCallNanos, s) && distinct(s.SkewReturnNanos, s)
 }
 
-// tells reports whether a host tells its clock at all: generators do not.
+// tells reports whether a host shows its clock at all: generators do not.
 func (r *Run) tells(host string) bool {
 	return slices.ContainsFunc(r.Statuses, func(s history.Status) bool { return s.Member == host })
 }

@@ -5,14 +5,14 @@ import "fmt"
 // Outcome is what a checker says of a run.
 type Outcome string
 
-// What a checker may say.
+// The outcomes of a checker.
 const (
 	Pass    Outcome = "pass"    // everything that was promised was kept
 	Fail    Outcome = "fail"    // a promise was broken
 	Invalid Outcome = "invalid" // the run shows nothing, since something is missing
 )
 
-// maxFailures is how many failures a verdict tells of; the others are counted only.
+// maxFailures is how many failures a verdict lists; the others are counted only.
 const maxFailures = 20
 
 // Verdict is what one checker says of a run.
@@ -43,7 +43,7 @@ func (v *Verdict) fail(format string, args ...any) {
 	v.say(format, args...)
 }
 
-// invalid says why the run shows nothing. What failed stays failed.
+// invalid says why the run shows nothing. A failure stays.
 func (v *Verdict) invalid(format string, args ...any) {
 	if v.Outcome == Pass {
 		v.Outcome = Invalid
@@ -57,5 +57,5 @@ func (v *Verdict) say(format string, args ...any) {
 	}
 }
 
-// failed says whether so much failed that more need not be told.
+// failed says whether so much failed that more need not be listed.
 func (v *Verdict) failed() bool { return len(v.Failures) >= maxFailures }

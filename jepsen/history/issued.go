@@ -85,7 +85,7 @@ func CreateIDs(dir, layout string, number int) (*Writer, error) {
 	return &Writer{file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
-// Add writes a record. What went wrong is told by Close.
+// Add writes a record. Close returns what went wrong.
 func (w *Writer) Add(i Issued) {
 	var buf [IssuedSize]byte
 	raw := i.Append(buf[:0])

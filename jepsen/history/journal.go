@@ -33,7 +33,7 @@ func Create(dir string) (*Journal, error) {
 	return &Journal{file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
 }
 
-// Add writes a line. What went wrong is told by Close.
+// Add writes a line. Close returns what went wrong.
 func (j *Journal) Add(l Line) {
 	raw, err := json.Marshal(l)
 	j.mu.Lock()

@@ -124,7 +124,7 @@ const (
 // follows, in a cluster where only the founders have a vote.
 const NeededRemoval = "remove-needed "
 
-// Process tells of a process's start or end.
+// Process records a process's start or end.
 type Process struct {
 	// Start numbers the starts of all processes of the run, from 1.
 	Start uint32 `json:"start"`
@@ -139,7 +139,7 @@ type Process struct {
 	Binary    string `json:"binary,omitempty"`
 }
 
-// Fault tells that a fault of the schedule began or ended.
+// Fault records that a fault of the schedule began or ended.
 type Fault struct {
 	// Event is its number in the schedule, from 0.
 	Event int    `json:"event"`

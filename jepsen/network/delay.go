@@ -68,7 +68,7 @@ func (n *Net) Delay(ctx context.Context, pairs []Pair, port int, delay, jitter t
 }
 
 // takeSlot returns the number of a delay, above those of all others that are there,
-// and what gives it back.
+// and a function that returns it.
 func (n *Net) takeSlot() (slot int, free func(), err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

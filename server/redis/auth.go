@@ -41,7 +41,7 @@ func (c *conn) context() context.Context {
 	return c.callContext
 }
 
-// login makes a token's principal the caller, or tells the client why not. In a secured cluster, users' names mean nothing.
+// login makes a token's principal the caller, or answers with the reason why not. In a secured cluster, users' names mean nothing.
 // In an open one there is only the default user, who needs no password, but what looks like a token is taken too: so
 // clients can have one before their cluster is secured.
 func (c *conn) login(user, token string) (ok bool) {

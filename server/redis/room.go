@@ -15,7 +15,7 @@ type room struct {
 
 func newRoom(limit int) *room { return &room{limit: limit, waiting: make(map[*writer]struct{})} }
 
-// add counts bytes, or with a negative n gives them back. The caller holds mu.
+// add counts bytes, or with a negative n returns them. The caller holds mu.
 func (r *room) add(n int) {
 	full := r.full()
 	r.used += n

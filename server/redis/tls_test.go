@@ -62,7 +62,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// A client without TLS is told to use it, and one with TLS at a port without it gets an error.
+// A client without TLS gets the advice to use it, and one with TLS at a port without it gets an error.
 func TestWrongTLS(t *testing.T) {
 	t.Parallel()
 	addr, config := startTLS(t, redis.Config{Backend: &fake{}})
