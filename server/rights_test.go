@@ -108,7 +108,7 @@ func (s *secured) callers(resources ...string) []caller {
 		{name: "nobody", conn: conn},
 		{name: "malformed", conn: conn, text: "hunter2"},
 		{name: "wrong secret", conn: conn, text: trust.Token{ID: id + 1, Secret: trust.NewTokenSecret()}.Text()},
-		{name: "wrong checksum", conn: conn, text: other[:len(other)-1] + "7a"[:1]},
+		{name: "wrong checksum", conn: conn, text: other[:len(other)-1] + "7"}, // no checksum ends so
 		{name: "revoked", conn: conn, text: revoked},
 		{name: "expired", conn: conn, text: expired},
 	}

@@ -52,8 +52,10 @@ func TestSecretRotationUnderLoad(t *testing.T) {
 			})
 			pass(t, time.Second)
 		}
-		pass(t, 5*time.Second) // so that the members have agreed on the secret that signs
 		for _, m := range members {
+			until(t, m.name+" signs with the secret that the file has first", func() bool {
+				return m.status().GetSigningFingerprint() == step.secrets[0].Fingerprint()
+			})
 			m.untilIssues()
 		}
 	}
