@@ -271,10 +271,10 @@ func TestMembersOfTwoClustersRefuseEachOther(t *testing.T) {
 	ours := startCluster(t, 3)
 	theirs := startCluster(t, 1)[0]
 	id := theirs.server.ClusterID()
-	theirs.pin()
-	theirs.stop()
-	theirs.cfg.Join, theirs.cfg.BootstrapExpect = []string{ours[0].server.GossipAddr()}, 0
-	theirs.start().untilReady()
+	astray := ours[2] // a member of a cluster with others stays in it, whatever it is to join
+	astray.stop()
+	astray.cfg.Join = []string{ours[0].server.GossipAddr(), theirs.server.GossipAddr()}
+	astray.start().untilReady()
 	// Asked outright, each refuses the other.
 	for _, c := range []struct{ from, to *node }{{ours[0], theirs}, {theirs, ours[0]}} {
 		_, err := c.from.cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: c.to.server.GossipAddr()})
