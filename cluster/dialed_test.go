@@ -49,7 +49,7 @@ func TestAbandonedConnectionsAreClosed(t *testing.T) {
 	for _, id := range []raft.ServerID{stays, moves, goes, ends} {
 		now[id] = raftAddress(string(id), s.listener.Addr().String())
 		var err error
-		if open[id], err = s.dial(now[id], forTerms, time.Second); err != nil {
+		if open[id], err = s.dial(now[id], forTerms, patience); err != nil {
 			t.Fatal(err)
 		}
 		defer open[id].Close()
@@ -134,7 +134,7 @@ func TestRemovedDeadMemberLeavesNoConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.gossip.learn(dead, false)
-	conn, err := n.stream.dialTerms(address, time.Second)
+	conn, err := n.stream.dialTerms(address, patience)
 	if err != nil {
 		t.Fatal(err)
 	}
