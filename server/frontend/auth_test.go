@@ -68,7 +68,7 @@ func (a addressed) Authenticate(ctx context.Context, text string) (*trust.Princi
 	return a.oneToken.Authenticate(ctx, text)
 }
 
-// What judges tokens learns where a caller is, so that it can share its places by address.
+// The authorizer learns the address of a caller, so that it can share its places among addresses.
 func TestAddressReachesTheAuthorizer(t *testing.T) {
 	t.Parallel()
 	tokens := addressed{oneToken{trust.NewAuthorizer(noTable{})}, make(chan string, 1)}

@@ -134,24 +134,6 @@ func startJudging(t *testing.T, ts *tokens) string {
 	return addr
 }
 
-// What judges tokens learns where a client is.
-func TestAddressReachesTheAuthorizer(t *testing.T) {
-	t.Parallel()
-	ts, seen := newTokens("seq:next:a"), make(chan string, 2)
-	authorizer := trust.NewAuthorizer(ts)
-	_, addr := start(t, redis.Config{Backend: judging{&fake{}}, Authenticate: func(ctx context.Context, token string) (*trust.Principal, error) {
-		if token != "" {
-			seen <- trust.AddressOf(ctx)
-		}
-		return authorizer.Authenticate(ctx, token)
-	}})
-	c := dial(t, addr)
-	c.send("AUTH " + ts.texts["seq:next:a"] + "\r\n")
-	if got := <-seen; !strings.HasPrefix(got, "127.0.0.1:") {
-		t.Errorf("address %q, want that of the client", got)
-	}
-}
-
 // Every command with no token, one that is wrong, expired or revoked, and one of each scope.
 func TestRights(t *testing.T) {
 	t.Parallel()
