@@ -152,7 +152,7 @@ func (f *fakeAPI) ListWorkers(_ context.Context, r *snowraftv1.ListWorkersReques
 		return resp, nil
 	}
 	resp.Workers = []*snowraftv1.WorkerGrant{{
-		Worker: 18, Holder: "b/0", Token: 9, FromTick: 1, UntilTick: 2, FromAtMs: 1735689600001, UntilAtMs: 1735689600002,
+		Worker: 18, Holder: "billing/b/0", HolderTokenId: 17, Token: 9, FromTick: 1, UntilTick: 2, FromAtMs: 1735689600001, UntilAtMs: 1735689600002,
 		State: snowraftv1.WorkerState_WORKER_STATE_HELD,
 	}}
 	return resp, nil

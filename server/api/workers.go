@@ -124,7 +124,7 @@ func (w workers) grantMessage(g allocator.Grant) *snowraftv1.Grant {
 // workerGrant returns a grant of a worker; last is the last grant of that worker, and now a tick.
 func workerGrant(l *snowflake.Layout, r fsm.GrantRecord, last fsm.WorkerRecord, now int64) *snowraftv1.WorkerGrant {
 	m := &snowraftv1.WorkerGrant{
-		Worker: r.Worker, Holder: r.Holder, Token: r.Token,
+		Worker: r.Worker, Holder: r.Holder, HolderTokenId: r.Owner, Token: r.Token,
 		FromTick: r.From, UntilTick: r.Until, FromAtMs: l.MillisAt(r.From), UntilAtMs: l.MillisAt(r.Until),
 	}
 	switch {

@@ -661,11 +661,14 @@ type WorkerGrant struct {
 	// The fencing token. It is no secret: a claim needs the holder's nonce too, which no answer shows.
 	Token uint64 `protobuf:"varint,3,opt,name=token,proto3" json:"token,omitempty"`
 	// The windows [from_tick, until_tick) granted under this token, in ticks and in Unix milliseconds.
-	FromTick      int64       `protobuf:"varint,4,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
-	UntilTick     int64       `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
-	FromAtMs      int64       `protobuf:"varint,6,opt,name=from_at_ms,json=fromAtMs,proto3" json:"from_at_ms,omitempty"`
-	UntilAtMs     int64       `protobuf:"varint,7,opt,name=until_at_ms,json=untilAtMs,proto3" json:"until_at_ms,omitempty"`
-	State         WorkerState `protobuf:"varint,8,opt,name=state,proto3,enum=snowraft.v1.WorkerState" json:"state,omitempty"`
+	FromTick  int64       `protobuf:"varint,4,opt,name=from_tick,json=fromTick,proto3" json:"from_tick,omitempty"`
+	UntilTick int64       `protobuf:"varint,5,opt,name=until_tick,json=untilTick,proto3" json:"until_tick,omitempty"`
+	FromAtMs  int64       `protobuf:"varint,6,opt,name=from_at_ms,json=fromAtMs,proto3" json:"from_at_ms,omitempty"`
+	UntilAtMs int64       `protobuf:"varint,7,opt,name=until_at_ms,json=untilAtMs,proto3" json:"until_at_ms,omitempty"`
+	State     WorkerState `protobuf:"varint,8,opt,name=state,proto3,enum=snowraft.v1.WorkerState" json:"state,omitempty"`
+	// The ID of the API token that the holder acquired the worker with; 0 without one. Names of deleted tokens can be given again,
+	// IDs cannot.
+	HolderTokenId uint64 `protobuf:"varint,9,opt,name=holder_token_id,json=holderTokenId,proto3" json:"holder_token_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -754,6 +757,13 @@ func (x *WorkerGrant) GetState() WorkerState {
 		return x.State
 	}
 	return WorkerState_WORKER_STATE_UNSPECIFIED
+}
+
+func (x *WorkerGrant) GetHolderTokenId() uint64 {
+	if x != nil {
+		return x.HolderTokenId
+	}
+	return 0
 }
 
 type ListWorkersResponse struct {
@@ -874,7 +884,7 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x1b\n" +
 	"\tpage_size\x18\x02 \x01(\x05R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x03 \x01(\tR\tpageToken\"\xfd\x01\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\"\xa5\x02\n" +
 	"\vWorkerGrant\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
@@ -885,7 +895,8 @@ const file_snowraft_v1_worker_proto_rawDesc = "" +
 	"\n" +
 	"from_at_ms\x18\x06 \x01(\x03R\bfromAtMs\x12\x1e\n" +
 	"\vuntil_at_ms\x18\a \x01(\x03R\tuntilAtMs\x12.\n" +
-	"\x05state\x18\b \x01(\x0e2\x18.snowraft.v1.WorkerStateR\x05state\"\xa1\x01\n" +
+	"\x05state\x18\b \x01(\x0e2\x18.snowraft.v1.WorkerStateR\x05state\x12&\n" +
+	"\x0fholder_token_id\x18\t \x01(\x04R\rholderTokenId\"\xa1\x01\n" +
 	"\x13ListWorkersResponse\x122\n" +
 	"\aworkers\x18\x01 \x03(\v2\x18.snowraft.v1.WorkerGrantR\aworkers\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1a\n" +

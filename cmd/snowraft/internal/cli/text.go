@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/apijson"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // Stamp formats an instant as all of Snowraft does: RFC 3339, UTC, milliseconds.
@@ -21,6 +22,14 @@ func StampKnown(unixMillis int64) string {
 		return ""
 	}
 	return Stamp(unixMillis)
+}
+
+// Holder names the holder of a worker, and its API token by the ID too, because another token can have the name of a deleted one.
+func Holder(g *snowraftv1.WorkerGrant) string {
+	if id := g.GetHolderTokenId(); id != 0 {
+		return fmt.Sprintf("%s (API token %d)", g.GetHolder(), id)
+	}
+	return g.GetHolder()
 }
 
 // human formats a duration without the parts that are zero: 10m, not 10m0s.

@@ -48,7 +48,7 @@ granted again later.`,
 		return out.Answer(resp, cli.Record(
 			"ID", id,
 			"Layout", layout,
-			"Holder", g.GetHolder(),
+			"Holder", cli.Holder(g),
 			"Worker", g.GetWorker(),
 			"State", cli.Word(g.GetState()),
 			"Token", g.GetToken(),
