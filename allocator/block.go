@@ -12,7 +12,7 @@ import (
 // lost reply is a lost block.
 type BlockGranter interface {
 	// AllocateBlock grants the next numbers of a sequence. The block may have fewer
-	// than were asked for, at the end of the numbers or if that was too much, and more when it
+	// than were requested, at the end of the numbers or if that was too much, and more when it
 	// answers others too. Only who has the key can return it.
 	AllocateBlock(ctx context.Context, sequence string, count uint64, key ReturnKey) (Block, error)
 	// ReturnBlock returns the unused numbers at the end of a block, if no other
@@ -29,7 +29,7 @@ type Block struct {
 	Numbers
 	Token uint64 // fencing token, greater than 0; it only ever grows
 
-	// How long a block should last, and how many numbers to ask for at least and at most.
+	// How long a block should last, and how many numbers to request at least and at most.
 	Duration           time.Duration
 	MinCount, MaxCount uint64
 }

@@ -211,7 +211,7 @@ func (r *sequenceRig) expect(count uint64, first int64) {
 func (r *sequenceRig) load(perSecond int, d time.Duration) (waited uint64, longest time.Duration) {
 	r.Helper()
 	before := r.sequence.Stats().Waited
-	// In steps of 1 ms, as the calls of one millisecond are one after another anyway.
+	// In steps of 1 ms, because the calls of one millisecond are one after another anyway.
 	start := time.Now()
 	var taken int
 	for time.Since(start) < d {

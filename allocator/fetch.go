@@ -23,7 +23,7 @@ type fetch struct {
 	done   chan struct{}
 }
 
-// request begins to ask for a block. The call is nobody's in particular: callers who
+// request begins a request for a block. The call belongs to no particular caller: callers who
 // need it wait for it with contexts of their own. None is under way, and the lock
 // is held.
 func (s *Sequence) request() {
@@ -38,7 +38,7 @@ func (s *Sequence) request() {
 	}()
 }
 
-// ask asks for one block, and reports whether to ask for another at once.
+// ask requests one block, and reports whether to request another at once.
 func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	s.mu.Lock()
 	asked := s.cfg.Clock()

@@ -31,7 +31,7 @@ type Granter interface {
 // random when a process starts and never stored.
 type Nonce [16]byte
 
-// AcquireRequest asks for a worker.
+// AcquireRequest requests a worker.
 type AcquireRequest struct {
 	Layout    string
 	Holder    string // stable name of the lane
@@ -40,7 +40,7 @@ type AcquireRequest struct {
 	Window    time.Duration // wanted, counted from NowMillis
 }
 
-// ExtendRequest asks for a later end of a window.
+// ExtendRequest requests a later end of a window.
 type ExtendRequest struct {
 	Layout    string
 	Worker    uint64

@@ -16,7 +16,7 @@ import (
 	"github.com/snowraft/snowraft/snowflake"
 )
 
-// record is one answer, with when it was asked for and when it was there, by a
+// record is one answer, with when it was requested and when it was there, by a
 // counter that all goroutines share.
 type record struct {
 	asked, answered int64

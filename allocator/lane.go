@@ -14,7 +14,7 @@ import (
 const (
 	// clockPoll is how often a lane checks whether its clock is correct again.
 	clockPoll = 100 * time.Millisecond
-	// exhaustedPoll is how often a lane asks for a worker at least, though none
+	// exhaustedPoll is how often a lane requests a worker at least, though none
 	// was to become free before: a holder may have released one.
 	exhaustedPoll = 3 * time.Second
 )
@@ -36,7 +36,7 @@ type lane struct {
 	mu      sync.Mutex
 	stopped bool      // no call to the Granter begins, no lease is opened
 	problem error     // why the window is not ahead of the clock; nil if it is
-	waiting bool      // the problem is this process's clock, nothing is asked for
+	waiting bool      // the problem is this process's clock, nothing is requested
 	until   time.Time // end of the last window, for errors
 	wanted  bool      // a caller found nothing to take since run looked last
 	idle    bool      // no worker is held or asked for, until a caller wants one
@@ -128,7 +128,7 @@ func (l *lane) step() pause {
 }
 
 // hasEnded reports whether the clock is where it takes a cell behind the window. A window that is used up
-// before is no reason to extend it: within a long tick that would grant nothing.
+// before is not a reason to extend it: within a long tick that would grant nothing.
 func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 	limit, tick := held.limit.Load(), held.layout.TickAt(now.Wall)
 	if held.position.Load() >= limit {

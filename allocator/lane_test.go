@@ -191,7 +191,7 @@ func TestImpossibleGrants(t *testing.T) {
 }
 
 // The cluster's clock is far behind: what it grants has ended already. The lane
-// must not ask for more all the time.
+// must not request more all the time.
 func TestWindowsThatHaveEnded(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)

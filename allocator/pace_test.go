@@ -56,7 +56,7 @@ func TestFirstBlock(t *testing.T) {
 	}
 }
 
-// At a slow pace the next block is asked for when a fifth of the current one is left.
+// At a slow pace the next block is requested when a fifth of the current one is left.
 func TestNextBlockIsAskedForAtAFifth(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
 		for taken := 1; taken <= 300; taken++ {
@@ -72,7 +72,7 @@ func TestNextBlockIsAskedForAtAFifth(t *testing.T) {
 }
 
 // At a pace at which a fifth of a block would not last as long as two round trips it
-// is asked for earlier.
+// is requested earlier.
 func TestNextBlockIsAskedForEarlierWhenItTakesLong(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) {
 		r.blocks.delay, r.blocks.max = 50*time.Millisecond, 1000

@@ -8,26 +8,26 @@ import (
 )
 
 const (
-	defaultFirstBlock = 100 // numbers to ask for when nothing is known yet
+	defaultFirstBlock = 100 // numbers to request when nothing is known yet
 
 	// looks is how often the pace is looked at during a block.
 	looks = 16
 	// minWindow is the shortest time, in milliseconds, that is a window of its own.
 	// A few calls in a row would look like an enormous load, so a shorter one counts
-	// as shortWindow at least when it is decided when to ask for a block, and as
+	// as shortWindow at least when it is decided when to request a block, and as
 	// burstWindow when it is decided how large that should be.
 	minWindow   = 100
 	shortWindow = 10
 	burstWindow = 1000
 	// headroom is how many round trips a block lasts at least, so that there is time
-	// to ask for the one after the next.
+	// to request the one after the next.
 	headroom = 4
 )
 
-// pacer decides when to ask for a block, and for how many numbers. Rates are in
+// pacer decides when to request a block, and how many numbers. Rates are in
 // numbers per millisecond. Guarded by the Sequence's lock.
 //
-// The next block is asked for when a fifth of the current one is left, or when at
+// The next block is requested when a fifth of the current one is left, or when at
 // the present rate that would be used up within two round trips. It should last as
 // long as blocks of the sequence are to last, and has between half and twice as many
 // numbers as the one before, so that a burst does not take numbers for hours. Where
@@ -35,10 +35,10 @@ const (
 // it takes to get more, it has as many as the present rate needs: a load that
 // jumps is not to wait.
 type pacer struct {
-	first    uint64  // numbers to ask for when no block was granted yet
+	first    uint64  // numbers to request when no block was granted yet
 	duration float64 // that a block should last, in milliseconds; 0: no block was granted yet
-	min, max uint64  // numbers to ask for
-	size     uint64  // that was asked for last, without what callers wanted beyond it
+	min, max uint64  // numbers to request
+	size     uint64  // that was requested last, without what callers wanted beyond it
 
 	roundTrip float64 // in milliseconds: as long as the slowest of late
 
@@ -52,7 +52,7 @@ type pacer struct {
 	briefUntil int64 // Mono; until then blocks last no longer than it takes to get more
 
 	failures int   // requests in a row
-	retryAt  int64 // Mono; nothing is asked for in the background before
+	retryAt  int64 // Mono; nothing is requested in the background before
 }
 
 // measure notes how many numbers were issued so far.
@@ -109,7 +109,7 @@ func (p *pacer) failed(mono int64) bool {
 // While that goes on, large ones would mostly be skipped.
 func (p *pacer) overtaken(mono int64) { p.briefUntil = mono + burstWindow }
 
-// ask returns how many numbers to ask for when callers wait for sum of them, the
+// ask returns how many numbers to request when callers wait for sum of them, the
 // greediest for most.
 func (p *pacer) ask(mono int64, sum, most uint64) uint64 {
 	if p.duration == 0 {
@@ -136,7 +136,7 @@ func (*pacer) clamp(count float64, low, high uint64) uint64 {
 	return max(low, uint64(math.Ceil(count)))
 }
 
-// reserve is how many numbers of a block are left when the next one is asked for.
+// reserve is how many numbers of a block are left when the next one is requested.
 func (p *pacer) reserve(count uint64) uint64 {
 	need := p.clamp(2*p.roundTrip*max(p.rate, p.recent), 0, maxStock)
 	return max(count/5+min(count%5, 1), need)
@@ -150,7 +150,7 @@ func (s *Sequence) look() {
 	}
 }
 
-// pace asks for the next block if it is time, and decides when to look again. The
+// pace requests the next block if it is time, and decides when to look again. The
 // lock is held.
 func (s *Sequence) pace(now clock.Reading) {
 	b, p := s.current.Load(), &s.pacer

@@ -9,7 +9,7 @@ import (
 const (
 	// maxRest is the time that an idle lane sleeps unless a caller wakes it.
 	maxRest = time.Hour
-	// maxAsking is the time that a lane whose worker is missing or lost asks for one that no caller waits for.
+	// maxAsking is the time that a lane whose worker is missing or lost requests one that no caller waits for.
 	maxAsking = time.Minute
 )
 

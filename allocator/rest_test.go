@@ -76,7 +76,7 @@ func TestIdleLaneKeepsItsWindowWithoutQuorum(t *testing.T) {
 	})
 }
 
-// A lane without a worker asks for one as long as callers come, and a minute more.
+// A lane without a worker requests one as long as callers come, and a minute more.
 func TestLaneWithoutWorkerStopsAsking(t *testing.T) {
 	run(t, func(r *rig) {
 		idle(r)

@@ -36,7 +36,7 @@ func (r *rig) again() {
 	r.open()
 }
 
-// The window of a process that has ended belongs to its nonce, so the next process asks for its own.
+// The window of a process that has ended belongs to its nonce, so the next process requests its own.
 func TestRestartAcquiresAnotherWindow(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		r.next(0)
@@ -62,7 +62,7 @@ func TestClockBackWithinUsedTicksKeepsIDsUnique(t *testing.T) {
 	})
 }
 
-// Callers ask for more than a tick has sequence numbers for.
+// Callers request more than a tick has sequence numbers for.
 func TestFullTicksKeepIDsUnique(t *testing.T) {
 	run(t, nil, func(r *rig) {
 		for range 10 {

@@ -44,8 +44,8 @@ type SequenceConfig struct {
 //   - a block is closed strictly before the one that follows it becomes visible;
 //   - no number of a block is chosen by a call that began after this process knew of
 //     a later generation or period;
-//   - blocks are asked for one after another, by a goroutine that exists only
-//     while there is something to ask for.
+//   - blocks are requested one after another, by a goroutine that exists only
+//     while there is something to request.
 //
 // A call that fails may have been granted a block all the same. It is lost, never
 // assumed not to have been granted.

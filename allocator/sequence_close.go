@@ -8,7 +8,7 @@ import (
 
 // Close ends the Sequence, then returns what is left of the last block that was
 // granted, so that the cluster can grant it again; what is left of one before cannot
-// be. A request for a block that is in progress is waited for until ctx is done, as its
+// be. A request for a block that is in progress is waited for until ctx is done, because its
 // block would be skipped otherwise. No goroutine is left afterwards. The error says
 // how many numbers were not returned: they stay unused. Further calls of Close
 // wait for the first and return the same.

@@ -55,7 +55,7 @@ type known struct {
 	gone       bool
 }
 
-// answer is a run of numbers, with what was true when it was asked for.
+// answer is a run of numbers, with what was true when it was requested.
 type answer struct {
 	asked, answered int64
 	generation      uint64 // the latest that was known; likewise
@@ -237,7 +237,7 @@ func (m *modelRun) disturb(over chan struct{}) {
 	}
 }
 
-// call asks for numbers once.
+// call requests numbers once.
 func (m *modelRun) call(ctx context.Context, r *rand.Rand) (fault string) {
 	count := uint64(1)
 	switch r.IntN(10) {

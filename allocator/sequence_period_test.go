@@ -42,7 +42,7 @@ func TestPeriodEnds(t *testing.T) {
 	})
 }
 
-// A block that was asked for before its period ended, and granted after, is not
+// A block that was requested before its period ended, and granted after, is not
 // believed to say that the period goes on.
 func TestPeriodEndsDuringARequest(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond; periods(r, 0) }, func(r *sequenceRig) {
@@ -147,7 +147,7 @@ func TestOutdatedBlocksAreDropped(t *testing.T) {
 
 func TestDropBefore(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
-		r.expect(80, 1)                  // and asks for the next
+		r.expect(80, 1)                  // and requests the next
 		time.Sleep(7 * time.Millisecond) // it is granted, and on its way
 		r.sequence.DropBefore(r.blocks.other(1))
 		time.Sleep(time.Second)
@@ -162,7 +162,7 @@ func TestDropBefore(t *testing.T) {
 // What is granted after the token is used, also when it was on its way.
 func TestDropBeforeKeepsWhatComesAfter(t *testing.T) {
 	runSequence(t, func(r *sequenceRig) { r.blocks.delay = 10 * time.Millisecond }, func(r *sequenceRig) {
-		r.expect(80, 1) // and asks for the next
+		r.expect(80, 1) // and requests the next
 		token := r.blocks.other(1)
 		time.Sleep(7 * time.Millisecond) // it is granted, and on its way
 		r.sequence.DropBefore(token)

@@ -40,10 +40,10 @@ func TestSequenceGoesDown(t *testing.T) {
 
 func TestSequenceSkipsTheTailOnlyForLargerRuns(t *testing.T) {
 	runSequence(t, nil, func(r *sequenceRig) {
-		r.expect(90, 1) // asks for the next block
+		r.expect(90, 1) // requests the next block
 		r.settle()
 		r.blocks.other(1000)
-		r.expect(110, 91) // the one that was asked for continues it
+		r.expect(110, 91) // the one that was requested continues it
 		if s := r.sequence.Stats(); s.Skipped != 0 {
 			r.Fatalf("%+v", s)
 		}

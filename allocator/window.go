@@ -52,7 +52,7 @@ func (s *slowStart) limit(grantMax time.Duration) {
 
 // extendAfter is when to extend a window of which that much is left: at 0.50 to
 // 0.55 of it, at random, so that lanes that began together do not stay together.
-// What is left is not believed to be more than what was asked for, because a
+// What is left is not believed to be more than what was requested, because a
 // clock that moved backwards makes it look longer.
 func (s *slowStart) extendAfter(left time.Duration) time.Duration {
 	left = max(0, min(left, s.current))

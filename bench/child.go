@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// patience is the time that a process may take to be ready, and to end when it is asked to.
+// patience is the time that a process may take to be ready, and to exit after SIGTERM.
 const patience = 30 * time.Second
 
 // child is a process that this one has started.
@@ -60,7 +60,7 @@ func (e *env) start(name string, environ []string, lines func(string) bool, prog
 	return c, nil
 }
 
-// stop asks the process to end and waits for it.
+// stop signals the process to exit and waits for it.
 func (c *child) stop() error {
 	_ = c.cmd.Process.Signal(syscall.SIGTERM) // it may have ended by itself
 	select {

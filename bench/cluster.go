@@ -16,7 +16,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// member is a member of a cluster, or a gateway in front of one: a process of its own.
+// member is a cluster member, or a gateway in front of one: a process of its own.
 type member struct {
 	*child
 	name                           string

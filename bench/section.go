@@ -9,7 +9,7 @@ type section struct {
 	title string
 	// page is the file in docs that has them; empty for performance.md.
 	page string
-	// long sections take minutes: they have to be asked for.
+	// long sections take minutes: they have to be requested.
 	long    bool
 	measure func(ctx context.Context, e *env) (*table, error)
 }

@@ -12,7 +12,7 @@ import (
 // wideLayout has more IDs in a tick than a lane can issue.
 const wideLayout = "wide"
 
-// batches asks for many IDs in a call, of a layout that does not limit them.
+// batches requests many IDs in a call, of a layout that does not limit them.
 func batches() section {
 	const (
 		clients = 4

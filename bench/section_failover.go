@@ -11,7 +11,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// failover kills the leader, again and again, while callers ask for IDs.
+// failover kills the leader, again and again, while callers request IDs.
 func failover() section {
 	return section{name: "failover", title: "The leader is killed", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
@@ -56,7 +56,7 @@ type failures struct {
 }
 
 // killLeaders kills the leader again and again, each time so long after all members had
-// been started, while callers ask for IDs.
+// been started, while callers request IDs.
 func (e *env) killLeaders(ctx context.Context, c *client.Client, members []*member, after time.Duration) (f failures, err error) {
 	first, err := c.IDs("").Ranges(ctx, 1)
 	if err != nil {

@@ -60,7 +60,7 @@ func gateways() section {
 }
 
 // startSubjects starts a cluster of three, a nonvoter and a gateway,
-// and creates the sequences that are asked for.
+// and creates the sequences that are requested.
 func (e *env) startSubjects(ctx context.Context, started *closers) ([]*subject, error) {
 	members, err := e.startCluster(ctx, 3, started)
 	if err != nil {
@@ -130,7 +130,7 @@ func (f *subject) firstID(ctx context.Context, e *env, started *closers, figure 
 
 var sequenceNames = map[string]string{relaxedRate: "orders", strictRate: "invoices"}
 
-// turn asks for IDs, for numbers of a relaxed sequence and for numbers of a strict one,
+// turn requests IDs, numbers of a relaxed sequence and numbers of a strict one,
 // a turn each.
 func (f *subject) turn(started *closers) (turn, error) {
 	ids, err := oneByOne(f.api, 64, started)

@@ -81,7 +81,7 @@ func drained(ids *client.Buffer, turn turn) turn {
 	}
 }
 
-// mode makes a turn of two: of one that measures the time for an ID, when few are asked for,
+// mode makes a turn of two: of one that measures the time for an ID, when few are requested,
 // and of one that measures how many there can be.
 func mode(latency, most turn) turn {
 	return func(ctx context.Context, d time.Duration) (figures, error) {

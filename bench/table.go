@@ -8,7 +8,7 @@ type table struct {
 	rows    [][]string
 	// notes stand below, a line each: targets and whether they are met.
 	notes []string
-	// how says what the numbers are, if they are no medians of the rounds.
+	// how says what the numbers are, if they are not medians of the rounds.
 	how string
 }
 

@@ -40,7 +40,7 @@ func openGenerator(ctx context.Context, c *client.Client, started *closers, opts
 	})
 }
 
-// singly are callers that ask for one thing at a time, all by the same function.
+// singly are callers that request one thing at a time, all by the same function.
 func singly(callers int, next func(context.Context) error) []load.Caller {
 	all := make([]load.Caller, callers)
 	for i := range all {
@@ -52,7 +52,7 @@ func singly(callers int, next func(context.Context) error) []load.Caller {
 	return all
 }
 
-// coalesced are callers of one Go client that ask for one ID at a time.
+// coalesced are callers of one Go client that request one ID at a time.
 func coalesced(c *client.Client, callers int) []load.Caller {
 	all := make([]load.Caller, callers)
 	for i := range all {

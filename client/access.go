@@ -109,7 +109,7 @@ func (h thisHost) Clone() credentials.TransportCredentials { return h }
 // bearer puts a token on each call.
 type bearer struct {
 	header map[string]string // shared by all calls, which only read it
-	plain  bool              // clear text was asked for, or does not leave this host
+	plain  bool              // clear text was requested, or does not leave this host
 }
 
 // GetRequestMetadata implements credentials.PerRPCCredentials.

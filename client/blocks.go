@@ -19,7 +19,7 @@ import (
 const leastRefresh = 100 * time.Millisecond
 
 // Blocks issues the numbers of one relaxed sequence from blocks in this process's memory, as members do: Next
-// is one compare-and-swap. It holds two blocks, and asks for the second one in the background, early enough and large
+// is one compare-and-swap. It holds two blocks, and requests the second one in the background, early enough and large
 // enough for the rate at which numbers are used. Its methods may be called from any goroutine.
 //
 // Numbers are unique in the cluster and ascend (with a negative increment descend) in this process; other
@@ -148,7 +148,7 @@ type blocksGranter struct {
 func (g *blocksGranter) AllocateBlock(ctx context.Context, sequence string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	b, err := g.MemberGranter.AllocateBlock(ctx, sequence, count, key)
 	if err == nil {
-		g.greatest.Store(max(g.greatest.Load(), b.Token)) // blocks are asked for one after another
+		g.greatest.Store(max(g.greatest.Load(), b.Token)) // blocks are requested one after another
 	}
 	return b, err
 }

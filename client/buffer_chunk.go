@@ -22,7 +22,7 @@ type chunk struct {
 	list        *[]int64 // instead of first and step, if not nil
 	count       uint64
 	start       uint64 // the index in the buffer of the first one: so many were put into it before
-	born        int64  // Mono; when the cluster was asked: the IDs are no older
+	born        int64  // Mono; when the cluster was asked: the IDs are not older
 	next        atomic.Pointer[chunk]
 	_           [8]byte
 

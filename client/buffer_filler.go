@@ -99,7 +99,7 @@ func (f *filler) run() {
 	}
 }
 
-// due reports whether to ask for IDs now.
+// due reports whether to request IDs now.
 func (f *filler) due(now int64, low uint64) bool {
 	level := f.put - f.b.current.Load().used()
 	if level <= low || now >= f.topUp {
@@ -113,7 +113,7 @@ func (f *filler) due(now int64, low uint64) bool {
 	return f.put < f.goal
 }
 
-// request asks for IDs in the background.
+// request requests IDs in the background.
 func (f *filler) request(now int64) {
 	f.under, f.asked = true, now
 	count := min(f.goal-f.put, f.batch)

@@ -64,7 +64,7 @@ func WithBufferSpan(d time.Duration) BufferOption { return func(o *bufferOptions
 // good as members' clocks for most uses, and costs a program that uses none 100 IDs a second. A
 // greater one lets a buffer outlast members for longer.
 //
-// The age of an ID counts from when the cluster was asked for it. No call reads the clock, so a
+// The age of an ID counts from when the cluster was requested it. No call reads the clock, so a
 // goroutine drops IDs when they reach the age: an ID returned is older by at most the
 // time that it takes to run that goroutine, which is about a millisecond on a machine that is not
 // overloaded. Time that the machine sleeps is not counted.

@@ -146,7 +146,7 @@ func TestUnhealthyMembersSayWhy(t *testing.T) {
 	})
 }
 
-// An answer that no member would give is refused; it is no reason to try again.
+// An answer that no member would give is refused; it does not lead to another try.
 func TestMalformedAnswerIsRefused(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)

@@ -58,7 +58,7 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 	return ch, nil
 }
 
-// Invoke implements grpc.ClientConnInterface. It is no interceptor, so that those of the options
+// Invoke implements grpc.ClientConnInterface. It is not an interceptor, so that those of the options
 // see each try.
 func (ch *channel) Invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
 	ch.members.start()

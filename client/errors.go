@@ -109,7 +109,7 @@ type Error struct {
 	code    codes.Code
 	from    error    // as it came, with all details; nil if it was made here
 	cause   error    // why there was no further try: that of the context; may be nil
-	foreign bool     // what answered was no member
+	foreign bool     // what answered was not a member
 	careful bool     // a repetition may do harm if the request was done
 	also    []*Error // of other members that were asked
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 )
 
-// Numbers of a sequence; those of a strict one ascend wherever they are asked for.
+// Numbers of a sequence; those of a strict one ascend wherever they are requested.
 func ExampleSequence() {
 	ctx := context.Background()
 	c, err := client.New([]string{"10.0.0.1", "10.0.0.2", "10.0.0.3"})

@@ -36,7 +36,7 @@ func ExampleNew() {
 	fmt.Println(id)
 }
 
-// Callers who ask at the same time share calls, so there is no need to ask for more than one needs.
+// Callers who ask at the same time share calls, so there is no need to request more than one needs.
 func ExampleClient_IDs() {
 	c, err := client.New([]string{"127.0.0.1"})
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/snowraft/snowraft/server"
 )
 
-// host is a member of a cluster in this process that grants workers: real ports, real files.
+// host is a cluster member in this process that grants workers: real ports, real files.
 type host struct {
 	t      testing.TB
 	cfg    server.Config

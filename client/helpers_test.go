@@ -32,7 +32,7 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// askAll asks for IDs from some goroutines; no call may fail and no ID come twice. It returns
+// askAll requests IDs from some goroutines; no call may fail and no ID come twice. It returns
 // the slowest call.
 func askAll(t testing.TB, c *Client, callers, each int) (slowest time.Duration) {
 	t.Helper()

@@ -76,7 +76,7 @@ func (m *members) run() {
 	}
 }
 
-// look asks for the members once. If no member answers, those that were known and all that the client was
+// look requests the members once. If no member answers, those that were known and all that the client was
 // given are tried.
 func (m *members) look() {
 	ctx, cancel := context.WithTimeout(m.life, m.limit)

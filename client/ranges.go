@@ -63,7 +63,7 @@ func valid(r Range, step, after int64) error {
 		return malformed("an empty range")
 	case r.Step <= 0 || r.Step != step:
 		return malformed("a range with a step of %d, where the first has %d", r.Step, step)
-	case r.First <= after: // also 0, which is no ID
+	case r.First <= after: // also 0, which is not an ID
 		return malformed("ID %d, expected one greater than %d", r.First, after)
 	}
 	if high, span := bits.Mul64(uint64(r.Count-1), uint64(r.Step)); high != 0 || span > uint64(math.MaxInt64-r.First) {

@@ -80,14 +80,14 @@ func (c *counter) sequence() *Sequence {
 	return newSequence("s", c, &options{timeout: limits.CallTimeout})
 }
 
-// What callers together get is what was issued, in order for each; nothing was issued before it was asked for.
+// What callers together get is what was issued, in order for each; nothing was issued before it was requested.
 func TestSequenceCallersShareCalls(t *testing.T) {
 	for _, found := range walkSequence(t) {
 		t.Error(found)
 	}
 }
 
-// walkSequence has many callers ask for numbers, and returns what was wrong.
+// walkSequence has many callers request numbers, and returns what was wrong.
 func walkSequence(t *testing.T) (found []string) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{delay: 10 * time.Millisecond}
@@ -124,7 +124,7 @@ func walkSequence(t *testing.T) (found []string) {
 	return found
 }
 
-// At the end a batch may ask for more than is left, though there is enough for some of its callers.
+// At the end a batch may request more than is left, though there is enough for some of its callers.
 func TestSequenceEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &counter{delay: 10 * time.Millisecond, max: 100}

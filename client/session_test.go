@@ -28,7 +28,7 @@ func behind(m *fake) answering {
 }
 
 // IDs of a session increase, also over members that issue on their own, one by one and many at
-// once, whether they were asked for at the same time or not.
+// once, whether they were requested at the same time or not.
 func TestSessionsIncrease(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 3)
@@ -147,7 +147,7 @@ func TestSessionsSort(t *testing.T) {
 	}
 }
 
-// Several IDs are as many as were asked for, appended to what is there.
+// Several IDs are as many as were requested, appended to what is there.
 func TestSeveralIDs(t *testing.T) {
 	t.Parallel()
 	f := startFakes(t, 1)

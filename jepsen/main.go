@@ -1,4 +1,4 @@
-// Jepsen runs real members of a cluster on hosts that fail in every way that networks,
+// Jepsen runs real cluster members on hosts that fail in every way that networks,
 // processes, clocks and disks do, writes down all that clients saw, and judges it.
 //
 //	go run ./jepsen run --workload all --nemesis all --duration 10m --seed 1

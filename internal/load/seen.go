@@ -5,7 +5,7 @@ import "math/bits"
 const (
 	// DefaultSpans is how many spans a check may hold: 256 MiB, and while it sorts
 	// up to as much again. IDs that are asked for in batches need one span for a
-	// tick or more; single ones from one member join as well, as those that others
+	// tick or more; single ones from one member join as well, because those that others
 	// were given lie between them.
 	DefaultSpans = 16 << 20
 	// slack is the part of those that must be free after all were joined, for the check
@@ -32,7 +32,7 @@ type Seen struct {
 type DuplicateReport struct {
 	// Checked is how many numbers were compared with all others that were.
 	Checked uint64
-	// Skipped is how many were not, as there was no memory left for them.
+	// Skipped is how many were not, because there was no memory left for them.
 	Skipped uint64
 	// Duplicates is how often a number came that had come before.
 	Duplicates uint64

@@ -111,7 +111,7 @@ func TestDamagedSnapshot(t *testing.T) {
 	})
 	m.kill()
 	damage(t, state, nil)
-	// The one in its place gets its state from a snapshot, as the log begins later now.
+	// The one in its place gets its state from a snapshot, because the log begins later now.
 	replaced(t, ledger, members, m, "snapshots")
 }
 

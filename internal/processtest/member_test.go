@@ -21,7 +21,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// member is a member of a cluster: a data directory and ports, which stay the
+// member is a cluster member: a data directory and ports, which stay the
 // same over restarts, and the process that runs on them now, if any.
 type member struct {
 	*process

@@ -67,7 +67,7 @@ func gaps(calls []lincheck.Call, end int64) []gap {
 //     asked for;
 //   - when the answer of a leader that was killed is lost, for which members ask again:
 //     one by each of the two others;
-//   - at the end, as the test stops before the blocks are used up: those three, by each.
+//   - at the end, because the test stops before the blocks are used up: those three, by each.
 //
 // Beside that a block may end with fewer numbers than a call wanted, if what follows it is
 // another member's, and calls that failed may have used numbers up. Only these, and a

@@ -71,7 +71,7 @@ func (r *Router) Next(ctx context.Context, sequence string, count uint64, reques
 	}
 }
 
-// relaxed issues numbers from memory unless the sequence is strict, as the leader alone may know.
+// relaxed issues numbers from memory unless the sequence is strict, which the leader alone may know.
 func (r *Router) relaxed(ctx context.Context, sequence string, count uint64) (n member.Numbering, strict bool, err error) {
 	c, err := r.member.Counter(ctx, sequence)
 	if err != nil || c.Strict() {

@@ -28,7 +28,7 @@ type Held func(layout string) int
 // Of a layout with very few workers, that all of them are taken is an answer as well.
 //
 // Where nobody asked there is no answer to miss: then the run is invalid. Left out are members that are
-// not in the header and have no vote, as they were removed, and those that were started anew less than
+// not in the header and have no vote, because they were removed, and those that were started anew less than
 // ten seconds before the end, as in a loop of crashes.
 func Liveness(r *Run, held Held) Verdict {
 	v := newVerdict("liveness")

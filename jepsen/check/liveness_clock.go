@@ -11,7 +11,7 @@ import (
 const observedTolerance = int64(2 * time.Second)
 
 // observed judges the observed clock of a member, by what it said in the last seconds of the run: the
-// best of it, as there may be a new leader at any time, who does not raise the clock at once.
+// best of it, because there may be a new leader at any time, who does not raise the clock at once.
 func (l *liveness) observed(p ProcessSpan) {
 	last, ok := l.run.lastStatus(p.Start)
 	switch {

@@ -11,7 +11,7 @@ import (
 )
 
 // observedClock is what the history shows of the observed clock and of the harness's own: from
-// the statuses, as all times here are of the monotonic clock.
+// the statuses, because all times here are of the monotonic clock.
 type observedClock struct {
 	run   *Run
 	walls []wall

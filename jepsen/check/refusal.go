@@ -35,7 +35,7 @@ const (
 //
 //   - one whose clock is behind the observed clock by more than the wait threshold, as the policy
 //     "refuse" has it. What it knows of the observed clock is what it had said itself, or what
-//     any member had said before it started, as it gets no window from a cluster that saw more. So
+//     any member had said before it started, because it gets no window from a cluster that saw more. So
 //     this holds also while there is no leader to raise it, and whoever else is off;
 //   - one whose clock is ahead of the others' by more than the maximal offset, where it is the only
 //     one that was off of late: nothing is promised where others are wrong alike.

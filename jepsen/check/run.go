@@ -31,7 +31,7 @@ type ProcessSpan struct {
 	Member    string
 	Generator bool
 	From, To  int64  // To is MaxInt64 if it never ended
-	Exit      string // how it ended
+	Exit      string // exit code or signal
 }
 
 // FaultSpan is a fault, from its begin to its end.

@@ -35,7 +35,7 @@ func steady(f FaultSpan) bool { return !strobes(f) && !strings.Contains(f.Name, 
 func strobes(f FaultSpan) bool { return strings.Contains(f.Name, "strobe") }
 
 // skews are the times with clocks that are off, by start: those between two statuses of a process that
-// show that the fault was in effect, as the fault itself may have taken a while to be made and to
+// show that the fault was in effect, because the fault itself may have taken a while to be made and to
 // be undone. Generators have no statuses: there the ends are left out.
 //
 // Left out altogether are those of which it is not sure how far the clock was off: where two faults

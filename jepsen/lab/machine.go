@@ -30,8 +30,8 @@ type machine struct {
 
 	state    sync.Mutex // guards what follows; may be taken while mu is held
 	proc     *process
-	keep     bool // start it again when it ends by itself
-	fails    int  // how often it ended by itself
+	keep     bool // start it again when it exits unasked
+	fails    int  // how often it exited unasked
 	reserved bool
 }
 
@@ -124,7 +124,7 @@ func (m *machine) signal(s syscall.Signal) *process {
 	return m.proc
 }
 
-// Expire says that the process is not to be started again when it ends by itself.
+// Expire says that the process is not to be started again when it exits unasked.
 func (m *machine) Expire() {
 	m.state.Lock()
 	defer m.state.Unlock()

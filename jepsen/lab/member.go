@@ -58,7 +58,7 @@ func (m *Member) DataDir() string { return filepath.Join(m.Disk.Path(), dataDir)
 // Files is the same directory, as the harness reads and damages it.
 func (m *Member) Files() string { return filepath.Join(m.Disk.Under(), dataDir) }
 
-// Start starts the process if it does not run. When it ends by itself it is started
+// Start starts the process if it does not run. When it exits unasked it is started
 // again, until it is killed or stopped here.
 func (m *Member) Start(ctx context.Context) error {
 	m.mu.Lock()

@@ -1,4 +1,4 @@
-// Package network gives each member of a cluster a host of its own on one
+// Package network gives each cluster member a host of its own on one
 // machine, and breaks the network between them.
 //
 // A host is a network namespace with a loopback, the device eth0 and an address.

@@ -8,7 +8,7 @@ import (
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
-// asked counts the requests that a gateway sends to members. Their addresses are no labels: they come and go.
+// asked counts the requests that a gateway sends to members. Their addresses are not labels: they come and go.
 type asked struct {
 	requests *prometheus.CounterVec
 	duration *prometheus.HistogramVec

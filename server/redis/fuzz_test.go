@@ -15,7 +15,7 @@ import (
 
 // FuzzConnection sends any bytes over a real connection, in two parts. The
 // member must not panic, must close, and must answer in RESP2 all that came
-// before what is no command.
+// before what is not a command.
 func FuzzConnection(f *testing.F) {
 	for _, seed := range []string{
 		"*2\r\n$4\r\nINCR\r\n$1\r\na\r\n*3\r\n$6\r\nINCRBY\r\n$1\r\na\r\n$2\r\n10\r\n",

@@ -80,7 +80,7 @@ func TestWrongTLS(t *testing.T) {
 	}
 }
 
-// A handshake that does not end is no reason to keep a connection.
+// A handshake that does not end does not keep a connection.
 func TestSilentHandshake(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

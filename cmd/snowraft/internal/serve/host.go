@@ -47,7 +47,7 @@ type process interface {
 	RedisAddr() string // empty when it does not listen
 }
 
-// member is a running member of a cluster.
+// member is a running cluster member.
 type member interface {
 	process
 	RaftAddr() string
