@@ -28,6 +28,9 @@ var (
 	// known here to be past, or of a sequence that is known to be gone.
 	ErrOutdatedBlock = errors.New("allocator: the blocks that were granted are outdated already: the sequence is being changed, try again")
 
+	// ErrOldClusterAlive: a member of a cluster that this one was restored from still runs, and may issue the same.
+	ErrOldClusterAlive = errors.New("allocator: a member of the old cluster, which this one was restored from, still runs; stop it")
+
 	// ErrClosed: the issuer or the sequence was closed.
 	ErrClosed = errors.New("allocator: closed: this process is shutting down; try another member")
 
@@ -104,7 +107,7 @@ func interrupted(ctx context.Context, what string) error {
 // telling reports whether a lane's problem says more than that the window ended.
 func telling(err error) bool {
 	_, waits := retryAt(err)
-	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted)
+	return ofClock(err) || waits || errors.Is(err, ErrTimeExhausted) || errors.Is(err, ErrOldClusterAlive)
 }
 
 // ofClock reports whether an error is that of a clock that is wrong.

@@ -1,8 +1,9 @@
 package fsm
 
 import (
-	"fmt"
 	"math"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
 // resumeSequence ends the freeze of a sequence, or of a deleted one. The next number lies behind all that the state
@@ -116,5 +117,6 @@ func (h hull) end(increment int64) (n int64, ok bool) {
 }
 
 func refuseResume(name string, known, granted int64) *Refused {
-	return wouldRepeat(name, fmt.Sprintf("numbers up to %d were granted before the backup, and the request says %d; give the last number that was granted", known, granted))
+	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT,
+		"sequence %q: numbers up to %d were granted before the backup, issued or not; give that number or a later one, not %d", name, known, granted)
 }

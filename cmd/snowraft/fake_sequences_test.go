@@ -79,6 +79,27 @@ func (f *fakeAPI) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*sno
 	return &snowraftv1.SetNextResponse{Sequence: s, UnreachedMembers: f.unreached}, nil
 }
 
+func (f *fakeAPI) ResumeSequence(_ context.Context, r *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
+	s := proto.CloneOf(f.sequence(r.GetSequence()))
+	s.Deleted = r.GetSequence() == "countdown"
+	return &snowraftv1.ResumeSequenceResponse{Sequence: s, UnreachedMembers: f.unreached}, nil
+}
+
+// ListFrozenSequences has the sequences in two pages.
+func (f *fakeAPI) ListFrozenSequences(_ context.Context, r *snowraftv1.ListFrozenSequencesRequest) (*snowraftv1.ListFrozenSequencesResponse, error) {
+	if r.GetPageToken() == "" {
+		return &snowraftv1.ListFrozenSequencesResponse{Sequences: []*snowraftv1.Sequence{f.sequence("countdown")}, NextPageToken: "countdown"}, nil
+	}
+	return &snowraftv1.ListFrozenSequencesResponse{Sequences: []*snowraftv1.Sequence{f.sequence("orders")}}, nil
+}
+
+func (f *fakeAPI) AcknowledgeRestore(context.Context, *snowraftv1.AcknowledgeRestoreRequest) (*snowraftv1.AcknowledgeRestoreResponse, error) {
+	return &snowraftv1.AcknowledgeRestoreResponse{UnreachedMembers: f.unreached, Restoration: &snowraftv1.Restoration{
+		Ancestors: []string{"50d28448-6dfe-4a73-ab47-6105a27ac055"}, Index: 1882618233618432, RestoredAtMs: 1795403036444,
+		FloorAtMs: 1795403637444, IssuesAtMs: 1795403636445, FrozenSequences: 2,
+	}}, nil
+}
+
 // Next issues 7, 8, ... from orders, and from any other 10, 9, ...; those of
 // invoices have a format.
 func (f *fakeAPI) NextNumbers(_ context.Context, r *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {

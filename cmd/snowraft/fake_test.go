@@ -25,6 +25,7 @@ type fakeAPI struct {
 	snowraftv1.UnimplementedClusterServiceServer
 	snowraftv1.UnimplementedSequenceServiceServer
 	snowraftv1.UnimplementedTokenServiceServer
+	snowraftv1.UnimplementedOperationsServiceServer
 
 	address    string
 	stop       func()
@@ -66,6 +67,7 @@ func newFakeAPI(t *testing.T, opts ...grpc.ServerOption) *fakeAPI {
 	snowraftv1.RegisterClusterServiceServer(s, f)
 	snowraftv1.RegisterSequenceServiceServer(s, f)
 	snowraftv1.RegisterTokenServiceServer(s, f)
+	snowraftv1.RegisterOperationsServiceServer(s, f)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	f.stop = sync.OnceFunc(func() {

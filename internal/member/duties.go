@@ -36,7 +36,8 @@ func (m *Member) lead(ctx context.Context) {
 	defer observe.Stop()
 	checkpoint := time.NewTicker(firstCheckpoint)
 	defer checkpoint.Stop()
-	for established := false; ; {
+	for established, heard := false, false; ; {
+		heard = m.reportOldCluster(heard)
 		if !established {
 			established = m.duty(ctx, "set up the cluster", m.establish)
 		}

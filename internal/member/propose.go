@@ -35,6 +35,9 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	if err := m.allow(ctx, cmd.GetVersion()); err != nil {
 		return fsm.Result{}, err
 	}
+	if err := m.checkOldCluster(cmd); err != nil {
+		return fsm.Result{}, err
+	}
 	data, err := fsm.Encode(cmd)
 	if err != nil {
 		return fsm.Result{}, err

@@ -2,16 +2,12 @@ package member
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
 )
-
-// ErrOldClusterAlive says that a member of a cluster that this one was restored from still runs.
-var ErrOldClusterAlive = errors.New("a member of the cluster that this one was restored from still runs; stop it")
 
 // ResumeSequence ends the freeze of a sequence, or of a deleted one, after a restore; only the leader can. after is the
 // last number that the earlier cluster may have granted, nil for what the backup knows; margin numbers behind it are

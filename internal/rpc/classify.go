@@ -68,6 +68,7 @@ func Classify(err error, now time.Time) *Error {
 	}{
 		{allocator.ErrClosed, ShuttingDown},
 		{allocator.ErrTimeExhausted, TimeExhausted},
+		{allocator.ErrOldClusterAlive, OldClusterAlive},
 		{allocator.ErrWindowMismatch, WindowMismatch},
 		{allocator.ErrNotLastBlock, NotLastBlock},
 		{allocator.ErrOutdatedBlock, SequenceChanged},

@@ -86,6 +86,8 @@ func (e *Error) cause() error {
 		return allocator.ErrWindowMismatch
 	case NotLastBlock:
 		return allocator.ErrNotLastBlock
+	case OldClusterAlive:
+		return allocator.ErrOldClusterAlive
 	case TimeExhausted:
 		return allocator.ErrTimeExhausted
 	case WorkersExhausted:

@@ -21,6 +21,12 @@ func (s *Services) Before(req any) proto.Message {
 		return s.sequenceBefore(req.GetName())
 	case *snowraftv1.SetNextRequest:
 		return s.sequenceBefore(req.GetSequence())
+	case *snowraftv1.ResumeSequenceRequest:
+		return s.sequenceBefore(req.GetSequence())
+	case *snowraftv1.AcknowledgeRestoreRequest:
+		if m := s.restoration(); m != nil {
+			return m
+		}
 	case *snowraftv1.UpdateConfigRequest:
 		return ConfigMessage(s.Member.State().ConfigValue())
 	case *snowraftv1.ResetObservedClockRequest:

@@ -35,6 +35,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		resp.Role = role(voter)
 	}
 	m.State().View(func(s *fsm.State) { resp.FsmVersion = s.FSMVersion() })
+	resp.Restoration = c.restoration()
 	if err := c.Ready(); err != nil {
 		resp.Problem = err.Error()
 	}

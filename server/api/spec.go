@@ -142,6 +142,7 @@ func sequenceMessage(s fsm.Sequence) *snowraftv1.Sequence {
 		Reset_: snowraftv1.SequenceReset(spec.GetReset_()), TimeZone: spec.GetTimeZone(),
 		Format: spec.GetFormat(), Description: spec.GetDescription(),
 		CreatedAtMs: s.CreatedMillis, Generation: s.Generation, Period: sequence.Period(s.Period).String(), Remaining: s.Remaining,
+		Frozen: s.Frozen, Deleted: s.Deleted,
 	}
 	if s.Remaining > 0 {
 		m.Next = new(s.Next)

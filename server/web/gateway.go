@@ -70,6 +70,7 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 		register(g.mux, conn, snowraftv1.NewClusterServiceClient, snowraftv1.RegisterClusterServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, snowraftv1.RegisterSequenceServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewTokenServiceClient, snowraftv1.RegisterTokenServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewOperationsServiceClient, snowraftv1.RegisterOperationsServiceHandlerClient),
 	); err != nil {
 		return nil, err
 	}

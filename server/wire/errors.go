@@ -30,7 +30,6 @@ var rows = []struct {
 	{sequence.ErrUnknownZone, rpc.InvalidArgument},
 	{cluster.ErrNotLeader, rpc.NotLeader},
 	{member.ErrNoLeader, rpc.NoLeader},
-	{member.ErrOldClusterAlive, rpc.OldClusterAlive},
 	{cluster.ErrUnknownMember, rpc.UnknownMember},
 	{cluster.ErrQuorum, rpc.QuorumAtRisk},
 	{cluster.ErrAmbiguousMember, rpc.InvalidArgument},

@@ -368,8 +368,10 @@ type GetStatusResponse struct {
 	// The secret that this member signs and encrypts with: the first one that all members report knowing.
 	SigningFingerprint string `protobuf:"bytes,20,opt,name=signing_fingerprint,json=signingFingerprint,proto3" json:"signing_fingerprint,omitempty"`
 	// Peers heard in the last minute that this member cannot understand.
-	ForeignPeers  []*ForeignPeer `protobuf:"bytes,21,rep,name=foreign_peers,json=foreignPeers,proto3" json:"foreign_peers,omitempty"`
-	Quorum        *Quorum        `protobuf:"bytes,22,opt,name=quorum,proto3" json:"quorum,omitempty"`
+	ForeignPeers []*ForeignPeer `protobuf:"bytes,21,rep,name=foreign_peers,json=foreignPeers,proto3" json:"foreign_peers,omitempty"`
+	// Absent unless the cluster was restored from a backup.
+	Restoration   *Restoration `protobuf:"bytes,24,opt,name=restoration,proto3" json:"restoration,omitempty"`
+	Quorum        *Quorum      `protobuf:"bytes,22,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -547,6 +549,13 @@ func (x *GetStatusResponse) GetSigningFingerprint() string {
 func (x *GetStatusResponse) GetForeignPeers() []*ForeignPeer {
 	if x != nil {
 		return x.ForeignPeers
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetRestoration() *Restoration {
+	if x != nil {
+		return x.Restoration
 	}
 	return nil
 }
@@ -1642,7 +1651,7 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
+	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
 	"\x10GetStatusRequest\"\x9b\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
@@ -1656,7 +1665,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
 	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\x12\x12\n" +
 	"\x04idle\x18\n" +
-	" \x01(\bR\x04idle\"\xd0\x06\n" +
+	" \x01(\bR\x04idle\"\x8c\a\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -1682,7 +1691,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x06config\x18\x12 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\x12/\n" +
 	"\x13secret_fingerprints\x18\x13 \x03(\tR\x12secretFingerprints\x12/\n" +
 	"\x13signing_fingerprint\x18\x14 \x01(\tR\x12signingFingerprint\x12=\n" +
-	"\rforeign_peers\x18\x15 \x03(\v2\x18.snowraft.v1.ForeignPeerR\fforeignPeers\x12+\n" +
+	"\rforeign_peers\x18\x15 \x03(\v2\x18.snowraft.v1.ForeignPeerR\fforeignPeers\x12:\n" +
+	"\vrestoration\x18\x18 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
 	"\x06quorum\x18\x16 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"Q\n" +
 	"\x06Quorum\x12\x16\n" +
 	"\x06voters\x18\x01 \x01(\rR\x06voters\x12\x14\n" +
@@ -1827,48 +1837,50 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*UpdateConfigResponse)(nil),       // 23: snowraft.v1.UpdateConfigResponse
 	(*ResetObservedClockRequest)(nil),  // 24: snowraft.v1.ResetObservedClockRequest
 	(*ResetObservedClockResponse)(nil), // 25: snowraft.v1.ResetObservedClockResponse
-	(*fieldmaskpb.FieldMask)(nil),      // 26: google.protobuf.FieldMask
+	(*Restoration)(nil),                // 26: snowraft.v1.Restoration
+	(*fieldmaskpb.FieldMask)(nil),      // 27: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
 	0,  // 1: snowraft.v1.GetStatusResponse.role:type_name -> snowraft.v1.MemberRole
 	19, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
 	7,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
-	6,  // 4: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
-	0,  // 5: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	8,  // 6: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	6,  // 7: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
-	8,  // 8: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	8,  // 9: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	1,  // 10: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 11: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	19, // 12: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	19, // 13: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	26, // 14: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 15: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 16: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	9,  // 17: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	11, // 18: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	13, // 19: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	15, // 20: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	17, // 21: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	20, // 22: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	22, // 23: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	24, // 24: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 25: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	10, // 26: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	12, // 27: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	14, // 28: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	16, // 29: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	18, // 30: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	21, // 31: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	23, // 32: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	25, // 33: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	25, // [25:34] is the sub-list for method output_type
-	16, // [16:25] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	26, // 4: snowraft.v1.GetStatusResponse.restoration:type_name -> snowraft.v1.Restoration
+	6,  // 5: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
+	0,  // 6: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
+	8,  // 7: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	6,  // 8: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
+	8,  // 9: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	8,  // 10: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	1,  // 11: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 12: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	19, // 13: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	19, // 14: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	27, // 15: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 16: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 17: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	9,  // 18: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	11, // 19: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	13, // 20: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	15, // 21: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	17, // 22: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	20, // 23: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	22, // 24: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	24, // 25: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 26: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	10, // 27: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	12, // 28: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	14, // 29: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	16, // 30: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	18, // 31: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	21, // 32: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	23, // 33: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	25, // 34: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	26, // [26:35] is the sub-list for method output_type
+	17, // [17:26] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -1876,6 +1888,7 @@ func file_snowraft_v1_cluster_proto_init() {
 	if File_snowraft_v1_cluster_proto != nil {
 		return
 	}
+	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_cluster_proto_msgTypes[16].OneofWrappers = []any{}
 	file_snowraft_v1_cluster_proto_msgTypes[19].OneofWrappers = []any{}

@@ -7,6 +7,7 @@
 package snowraftv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -21,6 +22,95 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type AcknowledgeRestoreRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AcknowledgeRestoreRequest) Reset() {
+	*x = AcknowledgeRestoreRequest{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcknowledgeRestoreRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcknowledgeRestoreRequest) ProtoMessage() {}
+
+func (x *AcknowledgeRestoreRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcknowledgeRestoreRequest.ProtoReflect.Descriptor instead.
+func (*AcknowledgeRestoreRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{0}
+}
+
+type AcknowledgeRestoreResponse struct {
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Restoration *Restoration           `protobuf:"bytes,1,opt,name=restoration,proto3" json:"restoration,omitempty"`
+	// Members that did not answer in time, by name.
+	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *AcknowledgeRestoreResponse) Reset() {
+	*x = AcknowledgeRestoreResponse{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AcknowledgeRestoreResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AcknowledgeRestoreResponse) ProtoMessage() {}
+
+func (x *AcknowledgeRestoreResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AcknowledgeRestoreResponse.ProtoReflect.Descriptor instead.
+func (*AcknowledgeRestoreResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *AcknowledgeRestoreResponse) GetRestoration() *Restoration {
+	if x != nil {
+		return x.Restoration
+	}
+	return nil
+}
+
+func (x *AcknowledgeRestoreResponse) GetUnreachedMembers() []string {
+	if x != nil {
+		return x.UnreachedMembers
+	}
+	return nil
+}
+
 type BackupRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Take the state that the member has, without a leader: later changes may be missing.
@@ -31,7 +121,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[0]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -43,7 +133,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[0]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -56,7 +146,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{0}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *BackupRequest) GetStale() bool {
@@ -76,7 +166,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[1]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -88,7 +178,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[1]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -101,7 +191,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{1}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -115,13 +205,18 @@ var File_snowraft_v1_operations_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\n" +
-	"\x1csnowraft/v1/operations.proto\x12\vsnowraft.v1\x1a\x16snowraft/v1/rule.proto\"%\n" +
+	"\x1csnowraft/v1/operations.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\"\x1b\n" +
+	"\x19AcknowledgeRestoreRequest\"\x85\x01\n" +
+	"\x1aAcknowledgeRestoreResponse\x12:\n" +
+	"\vrestoration\x18\x01 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"%\n" +
 	"\rBackupRequest\x12\x14\n" +
 	"\x05stale\x18\x01 \x01(\bR\x05stale\"$\n" +
 	"\x0eBackupResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data2s\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data2\x9a\x02\n" +
 	"\x11OperationsService\x12^\n" +
-	"\x06Backup\x12\x1a.snowraft.v1.BackupRequest\x1a\x1b.snowraft.v1.BackupResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01B;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x06Backup\x12\x1a.snowraft.v1.BackupRequest\x1a\x1b.snowraft.v1.BackupResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12\xa4\x01\n" +
+	"\x12AcknowledgeRestore\x12&.snowraft.v1.AcknowledgeRestoreRequest\x1a'.snowraft.v1.AcknowledgeRestoreResponse\"=\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/restore:acknowledgeB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_operations_proto_rawDescOnce sync.Once
@@ -135,19 +230,25 @@ func file_snowraft_v1_operations_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_operations_proto_rawDescData
 }
 
-var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 2)
+var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
 var file_snowraft_v1_operations_proto_goTypes = []any{
-	(*BackupRequest)(nil),  // 0: snowraft.v1.BackupRequest
-	(*BackupResponse)(nil), // 1: snowraft.v1.BackupResponse
+	(*AcknowledgeRestoreRequest)(nil),  // 0: snowraft.v1.AcknowledgeRestoreRequest
+	(*AcknowledgeRestoreResponse)(nil), // 1: snowraft.v1.AcknowledgeRestoreResponse
+	(*BackupRequest)(nil),              // 2: snowraft.v1.BackupRequest
+	(*BackupResponse)(nil),             // 3: snowraft.v1.BackupResponse
+	(*Restoration)(nil),                // 4: snowraft.v1.Restoration
 }
 var file_snowraft_v1_operations_proto_depIdxs = []int32{
-	0, // 0: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
-	1, // 1: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
-	1, // [1:2] is the sub-list for method output_type
-	0, // [0:1] is the sub-list for method input_type
-	0, // [0:0] is the sub-list for extension type_name
-	0, // [0:0] is the sub-list for extension extendee
-	0, // [0:0] is the sub-list for field type_name
+	4, // 0: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
+	2, // 1: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
+	0, // 2: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
+	3, // 3: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
+	1, // 4: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
+	3, // [3:5] is the sub-list for method output_type
+	1, // [1:3] is the sub-list for method input_type
+	1, // [1:1] is the sub-list for extension type_name
+	1, // [1:1] is the sub-list for extension extendee
+	0, // [0:1] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_operations_proto_init() }
@@ -155,6 +256,7 @@ func file_snowraft_v1_operations_proto_init() {
 	if File_snowraft_v1_operations_proto != nil {
 		return
 	}
+	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -162,7 +264,7 @@ func file_snowraft_v1_operations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_operations_proto_rawDesc), len(file_snowraft_v1_operations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   2,
+			NumMessages:   4,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -19,7 +19,8 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	OperationsService_Backup_FullMethodName = "/snowraft.v1.OperationsService/Backup"
+	OperationsService_Backup_FullMethodName             = "/snowraft.v1.OperationsService/Backup"
+	OperationsService_AcknowledgeRestore_FullMethodName = "/snowraft.v1.OperationsService/AcknowledgeRestore"
 )
 
 // OperationsServiceClient is the client API for OperationsService service.
@@ -31,6 +32,8 @@ type OperationsServiceClient interface {
 	// Backup returns a backup of the cluster's state, piece by piece, as the member that is asked has it. The first bytes
 	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
+	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
+	AcknowledgeRestore(ctx context.Context, in *AcknowledgeRestoreRequest, opts ...grpc.CallOption) (*AcknowledgeRestoreResponse, error)
 }
 
 type operationsServiceClient struct {
@@ -60,6 +63,16 @@ func (c *operationsServiceClient) Backup(ctx context.Context, in *BackupRequest,
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type OperationsService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
 
+func (c *operationsServiceClient) AcknowledgeRestore(ctx context.Context, in *AcknowledgeRestoreRequest, opts ...grpc.CallOption) (*AcknowledgeRestoreResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AcknowledgeRestoreResponse)
+	err := c.cc.Invoke(ctx, OperationsService_AcknowledgeRestore_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OperationsServiceServer is the server API for OperationsService service.
 // All implementations must embed UnimplementedOperationsServiceServer
 // for forward compatibility.
@@ -69,6 +82,8 @@ type OperationsServiceServer interface {
 	// Backup returns a backup of the cluster's state, piece by piece, as the member that is asked has it. The first bytes
 	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
+	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
+	AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error)
 	mustEmbedUnimplementedOperationsServiceServer()
 }
 
@@ -81,6 +96,9 @@ type UnimplementedOperationsServiceServer struct{}
 
 func (UnimplementedOperationsServiceServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error {
 	return status.Error(codes.Unimplemented, "method Backup not implemented")
+}
+func (UnimplementedOperationsServiceServer) AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AcknowledgeRestore not implemented")
 }
 func (UnimplementedOperationsServiceServer) mustEmbedUnimplementedOperationsServiceServer() {}
 func (UnimplementedOperationsServiceServer) testEmbeddedByValue()                           {}
@@ -114,13 +132,36 @@ func _OperationsService_Backup_Handler(srv interface{}, stream grpc.ServerStream
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type OperationsService_BackupServer = grpc.ServerStreamingServer[BackupResponse]
 
+func _OperationsService_AcknowledgeRestore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AcknowledgeRestoreRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).AcknowledgeRestore(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_AcknowledgeRestore_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).AcknowledgeRestore(ctx, req.(*AcknowledgeRestoreRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // OperationsService_ServiceDesc is the grpc.ServiceDesc for OperationsService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
 var OperationsService_ServiceDesc = grpc.ServiceDesc{
 	ServiceName: "snowraft.v1.OperationsService",
 	HandlerType: (*OperationsServiceServer)(nil),
-	Methods:     []grpc.MethodDesc{},
+	Methods: []grpc.MethodDesc{
+		{
+			MethodName: "AcknowledgeRestore",
+			Handler:    _OperationsService_AcknowledgeRestore_Handler,
+		},
+	},
 	Streams: []grpc.StreamDesc{
 		{
 			StreamName:    "Backup",

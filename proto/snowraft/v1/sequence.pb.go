@@ -171,7 +171,11 @@ type Sequence struct {
 	// The first number that was not granted in this period; absent when there is none left.
 	Next *int64 `protobuf:"varint,17,opt,name=next,proto3,oneof" json:"next,omitempty"`
 	// How many numbers are left in this period, at most 2^64-1.
-	Remaining     uint64 `protobuf:"varint,18,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	Remaining uint64 `protobuf:"varint,18,opt,name=remaining,proto3" json:"remaining,omitempty"`
+	// The sequence grants nothing until it is resumed after a restore.
+	Frozen bool `protobuf:"varint,19,opt,name=frozen,proto3" json:"frozen,omitempty"`
+	// The sequence was deleted and is remembered; only in the answers of ListFrozenSequences and ResumeSequence.
+	Deleted       bool `protobuf:"varint,20,opt,name=deleted,proto3" json:"deleted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -330,6 +334,20 @@ func (x *Sequence) GetRemaining() uint64 {
 		return x.Remaining
 	}
 	return 0
+}
+
+func (x *Sequence) GetFrozen() bool {
+	if x != nil {
+		return x.Frozen
+	}
+	return false
+}
+
+func (x *Sequence) GetDeleted() bool {
+	if x != nil {
+		return x.Deleted
+	}
+	return false
 }
 
 type CreateSequenceRequest struct {
@@ -1000,6 +1018,236 @@ func (x *SetNextResponse) GetUnreachedMembers() []string {
 	return nil
 }
 
+type ResumeSequenceRequest struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The last number that the old cluster may have granted; absent: the last one that the backup knows.
+	After *int64 `protobuf:"varint,2,opt,name=after,proto3,oneof" json:"after,omitempty"`
+	// How many numbers behind that to skip.
+	Margin uint64 `protobuf:"varint,3,opt,name=margin,proto3" json:"margin,omitempty"`
+	// The generation that the sequence must have, else GENERATION_MISMATCH; absent: any.
+	ExpectedGeneration *uint64 `protobuf:"varint,4,opt,name=expected_generation,json=expectedGeneration,proto3,oneof" json:"expected_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
+}
+
+func (x *ResumeSequenceRequest) Reset() {
+	*x = ResumeSequenceRequest{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeSequenceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeSequenceRequest) ProtoMessage() {}
+
+func (x *ResumeSequenceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeSequenceRequest.ProtoReflect.Descriptor instead.
+func (*ResumeSequenceRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ResumeSequenceRequest) GetSequence() string {
+	if x != nil {
+		return x.Sequence
+	}
+	return ""
+}
+
+func (x *ResumeSequenceRequest) GetAfter() int64 {
+	if x != nil && x.After != nil {
+		return *x.After
+	}
+	return 0
+}
+
+func (x *ResumeSequenceRequest) GetMargin() uint64 {
+	if x != nil {
+		return x.Margin
+	}
+	return 0
+}
+
+func (x *ResumeSequenceRequest) GetExpectedGeneration() uint64 {
+	if x != nil && x.ExpectedGeneration != nil {
+		return *x.ExpectedGeneration
+	}
+	return 0
+}
+
+type ResumeSequenceResponse struct {
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	Sequence *Sequence              `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// As in UpdateSequenceResponse.
+	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *ResumeSequenceResponse) Reset() {
+	*x = ResumeSequenceResponse{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ResumeSequenceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ResumeSequenceResponse) ProtoMessage() {}
+
+func (x *ResumeSequenceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ResumeSequenceResponse.ProtoReflect.Descriptor instead.
+func (*ResumeSequenceResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ResumeSequenceResponse) GetSequence() *Sequence {
+	if x != nil {
+		return x.Sequence
+	}
+	return nil
+}
+
+func (x *ResumeSequenceResponse) GetUnreachedMembers() []string {
+	if x != nil {
+		return x.UnreachedMembers
+	}
+	return nil
+}
+
+type ListFrozenSequencesRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in ListSequencesRequest.
+	PageSize      int32  `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFrozenSequencesRequest) Reset() {
+	*x = ListFrozenSequencesRequest{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFrozenSequencesRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFrozenSequencesRequest) ProtoMessage() {}
+
+func (x *ListFrozenSequencesRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFrozenSequencesRequest.ProtoReflect.Descriptor instead.
+func (*ListFrozenSequencesRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *ListFrozenSequencesRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListFrozenSequencesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+type ListFrozenSequencesResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// In ascending order of their names.
+	Sequences     []*Sequence `protobuf:"bytes,1,rep,name=sequences,proto3" json:"sequences,omitempty"`
+	NextPageToken string      `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListFrozenSequencesResponse) Reset() {
+	*x = ListFrozenSequencesResponse{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListFrozenSequencesResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListFrozenSequencesResponse) ProtoMessage() {}
+
+func (x *ListFrozenSequencesResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListFrozenSequencesResponse.ProtoReflect.Descriptor instead.
+func (*ListFrozenSequencesResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *ListFrozenSequencesResponse) GetSequences() []*Sequence {
+	if x != nil {
+		return x.Sequences
+	}
+	return nil
+}
+
+func (x *ListFrozenSequencesResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
 type NextNumbersRequest struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Sequence string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
@@ -1013,7 +1261,7 @@ type NextNumbersRequest struct {
 
 func (x *NextNumbersRequest) Reset() {
 	*x = NextNumbersRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1025,7 +1273,7 @@ func (x *NextNumbersRequest) String() string {
 func (*NextNumbersRequest) ProtoMessage() {}
 
 func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[13]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1038,7 +1286,7 @@ func (x *NextNumbersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextNumbersRequest.ProtoReflect.Descriptor instead.
 func (*NextNumbersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{13}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *NextNumbersRequest) GetSequence() string {
@@ -1085,7 +1333,7 @@ type NextNumbersResponse struct {
 
 func (x *NextNumbersResponse) Reset() {
 	*x = NextNumbersResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1345,7 @@ func (x *NextNumbersResponse) String() string {
 func (*NextNumbersResponse) ProtoMessage() {}
 
 func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[14]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1358,7 @@ func (x *NextNumbersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextNumbersResponse.ProtoReflect.Descriptor instead.
 func (*NextNumbersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{14}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *NextNumbersResponse) GetSequence() string {
@@ -1192,7 +1440,7 @@ type GetLastRequest struct {
 
 func (x *GetLastRequest) Reset() {
 	*x = GetLastRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +1452,7 @@ func (x *GetLastRequest) String() string {
 func (*GetLastRequest) ProtoMessage() {}
 
 func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[15]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,7 +1465,7 @@ func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastRequest.ProtoReflect.Descriptor instead.
 func (*GetLastRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{15}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetLastRequest) GetSequence() string {
@@ -1237,7 +1485,7 @@ type GetLastResponse struct {
 
 func (x *GetLastResponse) Reset() {
 	*x = GetLastResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1249,7 +1497,7 @@ func (x *GetLastResponse) String() string {
 func (*GetLastResponse) ProtoMessage() {}
 
 func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[16]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1262,7 +1510,7 @@ func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastResponse.ProtoReflect.Descriptor instead.
 func (*GetLastResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{16}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetLastResponse) GetLast() int64 {
@@ -1290,7 +1538,7 @@ type AllocateBlockRequest struct {
 
 func (x *AllocateBlockRequest) Reset() {
 	*x = AllocateBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1302,7 +1550,7 @@ func (x *AllocateBlockRequest) String() string {
 func (*AllocateBlockRequest) ProtoMessage() {}
 
 func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[17]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1315,7 +1563,7 @@ func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockRequest.ProtoReflect.Descriptor instead.
 func (*AllocateBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *AllocateBlockRequest) GetSequence() string {
@@ -1355,7 +1603,7 @@ type AllocateBlockResponse struct {
 
 func (x *AllocateBlockResponse) Reset() {
 	*x = AllocateBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1367,7 +1615,7 @@ func (x *AllocateBlockResponse) String() string {
 func (*AllocateBlockResponse) ProtoMessage() {}
 
 func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[18]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1380,7 +1628,7 @@ func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockResponse.ProtoReflect.Descriptor instead.
 func (*AllocateBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *AllocateBlockResponse) GetBlock() *Block {
@@ -1414,7 +1662,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1426,7 +1674,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1439,7 +1687,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Block) GetToken() uint64 {
@@ -1526,7 +1774,7 @@ type ReturnBlockRequest struct {
 
 func (x *ReturnBlockRequest) Reset() {
 	*x = ReturnBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1538,7 +1786,7 @@ func (x *ReturnBlockRequest) String() string {
 func (*ReturnBlockRequest) ProtoMessage() {}
 
 func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1551,7 +1799,7 @@ func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockRequest.ProtoReflect.Descriptor instead.
 func (*ReturnBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReturnBlockRequest) GetSequence() string {
@@ -1590,7 +1838,7 @@ type ReturnBlockResponse struct {
 
 func (x *ReturnBlockResponse) Reset() {
 	*x = ReturnBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1602,7 +1850,7 @@ func (x *ReturnBlockResponse) String() string {
 func (*ReturnBlockResponse) ProtoMessage() {}
 
 func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1615,14 +1863,14 @@ func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockResponse.ProtoReflect.Descriptor instead.
 func (*ReturnBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
 }
 
 var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\xec\x04\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\x9e\x05\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\x05start\x18\x02 \x01(\x03H\x00R\x05start\x88\x01\x01\x12!\n" +
@@ -1644,7 +1892,9 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"generation\x12\x16\n" +
 	"\x06period\x18\x10 \x01(\tR\x06period\x12\x17\n" +
 	"\x04next\x18\x11 \x01(\x03H\x04R\x04next\x88\x01\x01\x12\x1c\n" +
-	"\tremaining\x18\x12 \x01(\x04R\tremainingB\b\n" +
+	"\tremaining\x18\x12 \x01(\x04R\tremaining\x12\x16\n" +
+	"\x06frozen\x18\x13 \x01(\bR\x06frozen\x12\x18\n" +
+	"\adeleted\x18\x14 \x01(\bR\adeletedB\b\n" +
 	"\x06_startB\f\n" +
 	"\n" +
 	"_incrementB\x06\n" +
@@ -1694,7 +1944,24 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x14_expected_generation\"q\n" +
 	"\x0fSetNextResponse\x121\n" +
 	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"e\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"\xbe\x01\n" +
+	"\x15ResumeSequenceRequest\x12\x1a\n" +
+	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x19\n" +
+	"\x05after\x18\x02 \x01(\x03H\x00R\x05after\x88\x01\x01\x12\x16\n" +
+	"\x06margin\x18\x03 \x01(\x04R\x06margin\x124\n" +
+	"\x13expected_generation\x18\x04 \x01(\x04H\x01R\x12expectedGeneration\x88\x01\x01B\b\n" +
+	"\x06_afterB\x16\n" +
+	"\x14_expected_generation\"x\n" +
+	"\x16ResumeSequenceResponse\x121\n" +
+	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12+\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\"X\n" +
+	"\x1aListFrozenSequencesRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"z\n" +
+	"\x1bListFrozenSequencesResponse\x123\n" +
+	"\tsequences\x18\x01 \x03(\v2\x15.snowraft.v1.SequenceR\tsequences\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"e\n" +
 	"\x12NextNumbersRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x1d\n" +
@@ -1757,14 +2024,16 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x042\xd6\v\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x042\x8f\x0e\n" +
 	"\x0fSequenceService\x12\xa7\x01\n" +
 	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"L\xa2\x96\x1c)\b\x02\x10\x01\x1a\x05force*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\bsequence\"\r/v1/sequences\x12\x89\x01\n" +
 	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"7\xa2\x96\x1c\x14\b\x01\x10\x01*\bseq:read2\x04name\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12\x7f\n" +
 	"\rListSequences\x12!.snowraft.v1.ListSequencesRequest\x1a\".snowraft.v1.ListSequencesResponse\"'\xa2\x96\x1c\x0e\b\x01\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/sequences\x12\xb3\x01\n" +
 	"\x0eUpdateSequence\x12\".snowraft.v1.UpdateSequenceRequest\x1a#.snowraft.v1.UpdateSequenceResponse\"X\xa2\x96\x1c\"\b\x02\x10\x02*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02,:\bsequence2 /v1/sequences/{sequence.name=**}\x12\x97\x01\n" +
 	"\x0eDeleteSequence\x12\".snowraft.v1.DeleteSequenceRequest\x1a#.snowraft.v1.DeleteSequenceResponse\"<\xa2\x96\x1c\x19\b\x02\x10\x02*\tseq:admin2\x04name8\x01@\x01\x82\xd3\xe4\x93\x02\x19*\x17/v1/sequences/{name=**}\x12\x87\x01\n" +
-	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"A\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12\x8d\x01\n" +
+	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"A\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12\x9b\x01\n" +
+	"\x0eResumeSequence\x12\".snowraft.v1.ResumeSequenceRequest\x1a#.snowraft.v1.ResumeSequenceResponse\"@\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/sequences:resume\x12\x98\x01\n" +
+	"\x13ListFrozenSequences\x12'.snowraft.v1.ListFrozenSequencesRequest\x1a(.snowraft.v1.ListFrozenSequencesResponse\".\xa2\x96\x1c\x0e\b\x02\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/sequences:frozen\x12\x8d\x01\n" +
 	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\";\xa2\x96\x1c\x1a\b\x03\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12|\n" +
 	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"6\xa2\x96\x1c\x18\b\x03\x10\x01*\bseq:read2\bsequence\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12\x94\x01\n" +
 	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"<\xa2\x96\x1c\x1a\b\x02\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12\x8c\x01\n" +
@@ -1783,33 +2052,37 @@ func file_snowraft_v1_sequence_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_sequence_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
 var file_snowraft_v1_sequence_proto_goTypes = []any{
-	(SequenceMode)(0),              // 0: snowraft.v1.SequenceMode
-	(SequenceReset)(0),             // 1: snowraft.v1.SequenceReset
-	(*Sequence)(nil),               // 2: snowraft.v1.Sequence
-	(*CreateSequenceRequest)(nil),  // 3: snowraft.v1.CreateSequenceRequest
-	(*CreateSequenceResponse)(nil), // 4: snowraft.v1.CreateSequenceResponse
-	(*GetSequenceRequest)(nil),     // 5: snowraft.v1.GetSequenceRequest
-	(*GetSequenceResponse)(nil),    // 6: snowraft.v1.GetSequenceResponse
-	(*ListSequencesRequest)(nil),   // 7: snowraft.v1.ListSequencesRequest
-	(*ListSequencesResponse)(nil),  // 8: snowraft.v1.ListSequencesResponse
-	(*UpdateSequenceRequest)(nil),  // 9: snowraft.v1.UpdateSequenceRequest
-	(*UpdateSequenceResponse)(nil), // 10: snowraft.v1.UpdateSequenceResponse
-	(*DeleteSequenceRequest)(nil),  // 11: snowraft.v1.DeleteSequenceRequest
-	(*DeleteSequenceResponse)(nil), // 12: snowraft.v1.DeleteSequenceResponse
-	(*SetNextRequest)(nil),         // 13: snowraft.v1.SetNextRequest
-	(*SetNextResponse)(nil),        // 14: snowraft.v1.SetNextResponse
-	(*NextNumbersRequest)(nil),     // 15: snowraft.v1.NextNumbersRequest
-	(*NextNumbersResponse)(nil),    // 16: snowraft.v1.NextNumbersResponse
-	(*GetLastRequest)(nil),         // 17: snowraft.v1.GetLastRequest
-	(*GetLastResponse)(nil),        // 18: snowraft.v1.GetLastResponse
-	(*AllocateBlockRequest)(nil),   // 19: snowraft.v1.AllocateBlockRequest
-	(*AllocateBlockResponse)(nil),  // 20: snowraft.v1.AllocateBlockResponse
-	(*Block)(nil),                  // 21: snowraft.v1.Block
-	(*ReturnBlockRequest)(nil),     // 22: snowraft.v1.ReturnBlockRequest
-	(*ReturnBlockResponse)(nil),    // 23: snowraft.v1.ReturnBlockResponse
-	(*fieldmaskpb.FieldMask)(nil),  // 24: google.protobuf.FieldMask
+	(SequenceMode)(0),                   // 0: snowraft.v1.SequenceMode
+	(SequenceReset)(0),                  // 1: snowraft.v1.SequenceReset
+	(*Sequence)(nil),                    // 2: snowraft.v1.Sequence
+	(*CreateSequenceRequest)(nil),       // 3: snowraft.v1.CreateSequenceRequest
+	(*CreateSequenceResponse)(nil),      // 4: snowraft.v1.CreateSequenceResponse
+	(*GetSequenceRequest)(nil),          // 5: snowraft.v1.GetSequenceRequest
+	(*GetSequenceResponse)(nil),         // 6: snowraft.v1.GetSequenceResponse
+	(*ListSequencesRequest)(nil),        // 7: snowraft.v1.ListSequencesRequest
+	(*ListSequencesResponse)(nil),       // 8: snowraft.v1.ListSequencesResponse
+	(*UpdateSequenceRequest)(nil),       // 9: snowraft.v1.UpdateSequenceRequest
+	(*UpdateSequenceResponse)(nil),      // 10: snowraft.v1.UpdateSequenceResponse
+	(*DeleteSequenceRequest)(nil),       // 11: snowraft.v1.DeleteSequenceRequest
+	(*DeleteSequenceResponse)(nil),      // 12: snowraft.v1.DeleteSequenceResponse
+	(*SetNextRequest)(nil),              // 13: snowraft.v1.SetNextRequest
+	(*SetNextResponse)(nil),             // 14: snowraft.v1.SetNextResponse
+	(*ResumeSequenceRequest)(nil),       // 15: snowraft.v1.ResumeSequenceRequest
+	(*ResumeSequenceResponse)(nil),      // 16: snowraft.v1.ResumeSequenceResponse
+	(*ListFrozenSequencesRequest)(nil),  // 17: snowraft.v1.ListFrozenSequencesRequest
+	(*ListFrozenSequencesResponse)(nil), // 18: snowraft.v1.ListFrozenSequencesResponse
+	(*NextNumbersRequest)(nil),          // 19: snowraft.v1.NextNumbersRequest
+	(*NextNumbersResponse)(nil),         // 20: snowraft.v1.NextNumbersResponse
+	(*GetLastRequest)(nil),              // 21: snowraft.v1.GetLastRequest
+	(*GetLastResponse)(nil),             // 22: snowraft.v1.GetLastResponse
+	(*AllocateBlockRequest)(nil),        // 23: snowraft.v1.AllocateBlockRequest
+	(*AllocateBlockResponse)(nil),       // 24: snowraft.v1.AllocateBlockResponse
+	(*Block)(nil),                       // 25: snowraft.v1.Block
+	(*ReturnBlockRequest)(nil),          // 26: snowraft.v1.ReturnBlockRequest
+	(*ReturnBlockResponse)(nil),         // 27: snowraft.v1.ReturnBlockResponse
+	(*fieldmaskpb.FieldMask)(nil),       // 28: google.protobuf.FieldMask
 }
 var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	0,  // 0: snowraft.v1.Sequence.mode:type_name -> snowraft.v1.SequenceMode
@@ -1819,36 +2092,42 @@ var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	2,  // 4: snowraft.v1.GetSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 5: snowraft.v1.ListSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
 	2,  // 6: snowraft.v1.UpdateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
-	24, // 7: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
+	28, // 7: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
 	2,  // 8: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 9: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
-	0,  // 10: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
-	21, // 11: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
-	3,  // 12: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
-	5,  // 13: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
-	7,  // 14: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
-	9,  // 15: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
-	11, // 16: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
-	13, // 17: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
-	15, // 18: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
-	17, // 19: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
-	19, // 20: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
-	22, // 21: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
-	4,  // 22: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
-	6,  // 23: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
-	8,  // 24: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
-	10, // 25: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
-	12, // 26: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
-	14, // 27: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
-	16, // 28: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
-	18, // 29: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
-	20, // 30: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
-	23, // 31: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
-	22, // [22:32] is the sub-list for method output_type
-	12, // [12:22] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	2,  // 10: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
+	2,  // 11: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
+	0,  // 12: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
+	25, // 13: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
+	3,  // 14: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
+	5,  // 15: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
+	7,  // 16: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
+	9,  // 17: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
+	11, // 18: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
+	13, // 19: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
+	15, // 20: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
+	17, // 21: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
+	19, // 22: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
+	21, // 23: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
+	23, // 24: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
+	26, // 25: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
+	4,  // 26: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
+	6,  // 27: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
+	8,  // 28: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
+	10, // 29: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
+	12, // 30: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
+	14, // 31: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
+	16, // 32: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
+	18, // 33: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
+	20, // 34: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
+	22, // 35: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
+	24, // 36: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
+	27, // 37: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
+	26, // [26:38] is the sub-list for method output_type
+	14, // [14:26] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_sequence_proto_init() }
@@ -1861,14 +2140,15 @@ func file_snowraft_v1_sequence_proto_init() {
 	file_snowraft_v1_sequence_proto_msgTypes[7].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[9].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[11].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[16].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[13].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_sequence_proto_rawDesc), len(file_snowraft_v1_sequence_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   22,
+			NumMessages:   26,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -311,6 +311,68 @@ func local_request_SequenceService_SetNext_0(ctx context.Context, marshaler runt
 	return msg, metadata, err
 }
 
+func request_SequenceService_ResumeSequence_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ResumeSequenceRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ResumeSequence(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_SequenceService_ResumeSequence_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ResumeSequenceRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.ResumeSequence(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+var filter_SequenceService_ListFrozenSequences_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
+
+func request_SequenceService_ListFrozenSequences_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListFrozenSequencesRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_SequenceService_ListFrozenSequences_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ListFrozenSequences(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_SequenceService_ListFrozenSequences_0(ctx context.Context, marshaler runtime.Marshaler, server SequenceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ListFrozenSequencesRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_SequenceService_ListFrozenSequences_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.ListFrozenSequences(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_SequenceService_NextNumbers_0(ctx context.Context, marshaler runtime.Marshaler, client SequenceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq NextNumbersRequest
@@ -553,6 +615,46 @@ func RegisterSequenceServiceHandlerServer(ctx context.Context, mux *runtime.Serv
 		}
 		forward_SequenceService_SetNext_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_SequenceService_ResumeSequence_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/snowraft.v1.SequenceService/ResumeSequence", runtime.WithHTTPPathPattern("/v1/sequences:resume"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_SequenceService_ResumeSequence_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_SequenceService_ResumeSequence_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_SequenceService_ListFrozenSequences_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/snowraft.v1.SequenceService/ListFrozenSequences", runtime.WithHTTPPathPattern("/v1/sequences:frozen"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_SequenceService_ListFrozenSequences_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_SequenceService_ListFrozenSequences_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_SequenceService_NextNumbers_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -775,6 +877,40 @@ func RegisterSequenceServiceHandlerClient(ctx context.Context, mux *runtime.Serv
 		}
 		forward_SequenceService_SetNext_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_SequenceService_ResumeSequence_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/snowraft.v1.SequenceService/ResumeSequence", runtime.WithHTTPPathPattern("/v1/sequences:resume"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_SequenceService_ResumeSequence_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_SequenceService_ResumeSequence_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodGet, pattern_SequenceService_ListFrozenSequences_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/snowraft.v1.SequenceService/ListFrozenSequences", runtime.WithHTTPPathPattern("/v1/sequences:frozen"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_SequenceService_ListFrozenSequences_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_SequenceService_ListFrozenSequences_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_SequenceService_NextNumbers_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -847,27 +983,31 @@ func RegisterSequenceServiceHandlerClient(ctx context.Context, mux *runtime.Serv
 }
 
 var (
-	pattern_SequenceService_CreateSequence_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, ""))
-	pattern_SequenceService_GetSequence_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "sequences", "name"}, ""))
-	pattern_SequenceService_ListSequences_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, ""))
-	pattern_SequenceService_UpdateSequence_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "sequences", "sequence.name"}, ""))
-	pattern_SequenceService_DeleteSequence_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "sequences", "name"}, ""))
-	pattern_SequenceService_SetNext_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "setNext"))
-	pattern_SequenceService_NextNumbers_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "next"))
-	pattern_SequenceService_GetLast_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "last"))
-	pattern_SequenceService_AllocateBlock_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "blocks"}, "allocate"))
-	pattern_SequenceService_ReturnBlock_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "blocks"}, "return"))
+	pattern_SequenceService_CreateSequence_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, ""))
+	pattern_SequenceService_GetSequence_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "sequences", "name"}, ""))
+	pattern_SequenceService_ListSequences_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, ""))
+	pattern_SequenceService_UpdateSequence_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "sequences", "sequence.name"}, ""))
+	pattern_SequenceService_DeleteSequence_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "sequences", "name"}, ""))
+	pattern_SequenceService_SetNext_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "setNext"))
+	pattern_SequenceService_ResumeSequence_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "resume"))
+	pattern_SequenceService_ListFrozenSequences_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "frozen"))
+	pattern_SequenceService_NextNumbers_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "next"))
+	pattern_SequenceService_GetLast_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "sequences"}, "last"))
+	pattern_SequenceService_AllocateBlock_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "blocks"}, "allocate"))
+	pattern_SequenceService_ReturnBlock_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "blocks"}, "return"))
 )
 
 var (
-	forward_SequenceService_CreateSequence_0 = runtime.ForwardResponseMessage
-	forward_SequenceService_GetSequence_0    = runtime.ForwardResponseMessage
-	forward_SequenceService_ListSequences_0  = runtime.ForwardResponseMessage
-	forward_SequenceService_UpdateSequence_0 = runtime.ForwardResponseMessage
-	forward_SequenceService_DeleteSequence_0 = runtime.ForwardResponseMessage
-	forward_SequenceService_SetNext_0        = runtime.ForwardResponseMessage
-	forward_SequenceService_NextNumbers_0    = runtime.ForwardResponseMessage
-	forward_SequenceService_GetLast_0        = runtime.ForwardResponseMessage
-	forward_SequenceService_AllocateBlock_0  = runtime.ForwardResponseMessage
-	forward_SequenceService_ReturnBlock_0    = runtime.ForwardResponseMessage
+	forward_SequenceService_CreateSequence_0      = runtime.ForwardResponseMessage
+	forward_SequenceService_GetSequence_0         = runtime.ForwardResponseMessage
+	forward_SequenceService_ListSequences_0       = runtime.ForwardResponseMessage
+	forward_SequenceService_UpdateSequence_0      = runtime.ForwardResponseMessage
+	forward_SequenceService_DeleteSequence_0      = runtime.ForwardResponseMessage
+	forward_SequenceService_SetNext_0             = runtime.ForwardResponseMessage
+	forward_SequenceService_ResumeSequence_0      = runtime.ForwardResponseMessage
+	forward_SequenceService_ListFrozenSequences_0 = runtime.ForwardResponseMessage
+	forward_SequenceService_NextNumbers_0         = runtime.ForwardResponseMessage
+	forward_SequenceService_GetLast_0             = runtime.ForwardResponseMessage
+	forward_SequenceService_AllocateBlock_0       = runtime.ForwardResponseMessage
+	forward_SequenceService_ReturnBlock_0         = runtime.ForwardResponseMessage
 )

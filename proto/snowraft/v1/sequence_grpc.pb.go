@@ -19,16 +19,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	SequenceService_CreateSequence_FullMethodName = "/snowraft.v1.SequenceService/CreateSequence"
-	SequenceService_GetSequence_FullMethodName    = "/snowraft.v1.SequenceService/GetSequence"
-	SequenceService_ListSequences_FullMethodName  = "/snowraft.v1.SequenceService/ListSequences"
-	SequenceService_UpdateSequence_FullMethodName = "/snowraft.v1.SequenceService/UpdateSequence"
-	SequenceService_DeleteSequence_FullMethodName = "/snowraft.v1.SequenceService/DeleteSequence"
-	SequenceService_SetNext_FullMethodName        = "/snowraft.v1.SequenceService/SetNext"
-	SequenceService_NextNumbers_FullMethodName    = "/snowraft.v1.SequenceService/NextNumbers"
-	SequenceService_GetLast_FullMethodName        = "/snowraft.v1.SequenceService/GetLast"
-	SequenceService_AllocateBlock_FullMethodName  = "/snowraft.v1.SequenceService/AllocateBlock"
-	SequenceService_ReturnBlock_FullMethodName    = "/snowraft.v1.SequenceService/ReturnBlock"
+	SequenceService_CreateSequence_FullMethodName      = "/snowraft.v1.SequenceService/CreateSequence"
+	SequenceService_GetSequence_FullMethodName         = "/snowraft.v1.SequenceService/GetSequence"
+	SequenceService_ListSequences_FullMethodName       = "/snowraft.v1.SequenceService/ListSequences"
+	SequenceService_UpdateSequence_FullMethodName      = "/snowraft.v1.SequenceService/UpdateSequence"
+	SequenceService_DeleteSequence_FullMethodName      = "/snowraft.v1.SequenceService/DeleteSequence"
+	SequenceService_SetNext_FullMethodName             = "/snowraft.v1.SequenceService/SetNext"
+	SequenceService_ResumeSequence_FullMethodName      = "/snowraft.v1.SequenceService/ResumeSequence"
+	SequenceService_ListFrozenSequences_FullMethodName = "/snowraft.v1.SequenceService/ListFrozenSequences"
+	SequenceService_NextNumbers_FullMethodName         = "/snowraft.v1.SequenceService/NextNumbers"
+	SequenceService_GetLast_FullMethodName             = "/snowraft.v1.SequenceService/GetLast"
+	SequenceService_AllocateBlock_FullMethodName       = "/snowraft.v1.SequenceService/AllocateBlock"
+	SequenceService_ReturnBlock_FullMethodName         = "/snowraft.v1.SequenceService/ReturnBlock"
 )
 
 // SequenceServiceClient is the client API for SequenceService service.
@@ -51,6 +53,11 @@ type SequenceServiceClient interface {
 	DeleteSequence(ctx context.Context, in *DeleteSequenceRequest, opts ...grpc.CallOption) (*DeleteSequenceResponse, error)
 	// SetNext sets the next number of a sequence.
 	SetNext(ctx context.Context, in *SetNextRequest, opts ...grpc.CallOption) (*SetNextResponse, error)
+	// ResumeSequence ends the freeze of a sequence, or of a deleted one that is remembered, after a restore.
+	ResumeSequence(ctx context.Context, in *ResumeSequenceRequest, opts ...grpc.CallOption) (*ResumeSequenceResponse, error)
+	// ListFrozenSequences returns the sequences that a restore froze, deleted ones included, page by page, in ascending
+	// order of their names.
+	ListFrozenSequences(ctx context.Context, in *ListFrozenSequencesRequest, opts ...grpc.CallOption) (*ListFrozenSequencesResponse, error)
 	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
 	NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error)
@@ -132,6 +139,26 @@ func (c *sequenceServiceClient) SetNext(ctx context.Context, in *SetNextRequest,
 	return out, nil
 }
 
+func (c *sequenceServiceClient) ResumeSequence(ctx context.Context, in *ResumeSequenceRequest, opts ...grpc.CallOption) (*ResumeSequenceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ResumeSequenceResponse)
+	err := c.cc.Invoke(ctx, SequenceService_ResumeSequence_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *sequenceServiceClient) ListFrozenSequences(ctx context.Context, in *ListFrozenSequencesRequest, opts ...grpc.CallOption) (*ListFrozenSequencesResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListFrozenSequencesResponse)
+	err := c.cc.Invoke(ctx, SequenceService_ListFrozenSequences_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *sequenceServiceClient) NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(NextNumbersResponse)
@@ -192,6 +219,11 @@ type SequenceServiceServer interface {
 	DeleteSequence(context.Context, *DeleteSequenceRequest) (*DeleteSequenceResponse, error)
 	// SetNext sets the next number of a sequence.
 	SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error)
+	// ResumeSequence ends the freeze of a sequence, or of a deleted one that is remembered, after a restore.
+	ResumeSequence(context.Context, *ResumeSequenceRequest) (*ResumeSequenceResponse, error)
+	// ListFrozenSequences returns the sequences that a restore froze, deleted ones included, page by page, in ascending
+	// order of their names.
+	ListFrozenSequences(context.Context, *ListFrozenSequencesRequest) (*ListFrozenSequencesResponse, error)
 	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
 	NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error)
@@ -230,6 +262,12 @@ func (UnimplementedSequenceServiceServer) DeleteSequence(context.Context, *Delet
 }
 func (UnimplementedSequenceServiceServer) SetNext(context.Context, *SetNextRequest) (*SetNextResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetNext not implemented")
+}
+func (UnimplementedSequenceServiceServer) ResumeSequence(context.Context, *ResumeSequenceRequest) (*ResumeSequenceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ResumeSequence not implemented")
+}
+func (UnimplementedSequenceServiceServer) ListFrozenSequences(context.Context, *ListFrozenSequencesRequest) (*ListFrozenSequencesResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListFrozenSequences not implemented")
 }
 func (UnimplementedSequenceServiceServer) NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method NextNumbers not implemented")
@@ -372,6 +410,42 @@ func _SequenceService_SetNext_Handler(srv interface{}, ctx context.Context, dec 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SequenceService_ResumeSequence_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ResumeSequenceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SequenceServiceServer).ResumeSequence(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SequenceService_ResumeSequence_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SequenceServiceServer).ResumeSequence(ctx, req.(*ResumeSequenceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _SequenceService_ListFrozenSequences_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListFrozenSequencesRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(SequenceServiceServer).ListFrozenSequences(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: SequenceService_ListFrozenSequences_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(SequenceServiceServer).ListFrozenSequences(ctx, req.(*ListFrozenSequencesRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _SequenceService_NextNumbers_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(NextNumbersRequest)
 	if err := dec(in); err != nil {
@@ -474,6 +548,14 @@ var SequenceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetNext",
 			Handler:    _SequenceService_SetNext_Handler,
+		},
+		{
+			MethodName: "ResumeSequence",
+			Handler:    _SequenceService_ResumeSequence_Handler,
+		},
+		{
+			MethodName: "ListFrozenSequences",
+			Handler:    _SequenceService_ListFrozenSequences_Handler,
 		},
 		{
 			MethodName: "NextNumbers",

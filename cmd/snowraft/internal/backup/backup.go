@@ -20,7 +20,10 @@ import (
 
 // New returns the command backup.
 func New(a *cli.App) *cobra.Command {
-	var stale bool
+	var (
+		stale bool
+		dir   string
+	)
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write a backup of the cluster",
@@ -29,15 +32,30 @@ configuration and hashes of tokens. The backup includes every change that was
 acknowledged before the command started. It contains no secret; keep a copy of the
 secret file elsewhere.
 
-Without a leader, --stale takes the state of the member that answers.`,
+Without a leader, --stale takes the state of the member that answers, and --data-dir that
+of a stopped member, with the whole log. A restored cluster repeats nothing, however old
+the backup is (see "snowraft restore").`,
 		Example: `  snowraft backup snowraft-2026-11-23.backup
-  snowraft backup --stale survivor.backup
+  snowraft backup survivor.backup --data-dir /var/lib/snowraft
   snowraft backup inspect *.backup`,
 	}
 	cmd.Flags().BoolVar(&stale, "stale", false, "take the state of the member that answers, without a leader; later changes may be missing")
+	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&dir, "DIR"), "data directory of a stopped member to read, instead of calling a running one")
 	cmd.AddCommand(newInspect(a))
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		if stale && dir != "" {
+			return cli.Usagef("--stale cannot be combined with --%s", dirFlag)
+		}
 		write := func(f *os.File) error { return download(ctx, a, r, stale, f) }
+		if dir != "" {
+			write = func(f *os.File) error {
+				b, err := backup.OpenDirectory(dir, a.Now().UnixMilli())
+				if err != nil {
+					return err
+				}
+				return backup.Write(f, b.Header, b.State)
+			}
+		}
 		var taken Summary
 		err := backup.Create(args[0], func(f *os.File) error {
 			if err := write(f); err != nil {
@@ -63,6 +81,8 @@ Without a leader, --stale takes the state of the member that answers.`,
 			args[0], taken.Cluster, taken.Index, taken.Sequences, taken.Bytes))
 	})
 }
+
+const dirFlag = "data-dir"
 
 // download writes the backup that a member sends. It gives up on a member that sends nothing for as long as a call may
 // take.

@@ -3,6 +3,7 @@ package backup
 import (
 	"cmp"
 	"context"
+	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -13,24 +14,24 @@ import (
 
 func newInspect(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "inspect FILE...",
+		Use:   "inspect FILE|DIR...",
 		Short: "Verify and compare backups",
-		Long: `Verify backups, and show the state in each. LATEST marks the latest state of each
-cluster. The command reads every byte, changes nothing and needs no cluster. It fails if
-a file is damaged.`,
+		Long: `Verify backups, and data directories of stopped members, and show the state in each.
+LATEST marks the latest state of each cluster: restore that one. The command reads every
+byte, changes nothing and needs no cluster. It fails if a file is damaged.`,
 		Example: `  snowraft backup inspect snowraft-2026-11-23.backup
-  snowraft backup inspect old.backup new.backup -o json`,
+  snowraft backup inspect /var/lib/snowraft old.backup -o json`,
 	}
 	cmd.Args = func(_ *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return cli.Usagef("missing argument FILE; backup inspect takes FILE...")
+			return cli.Usagef("missing argument FILE|DIR; backup inspect takes FILE|DIR...")
 		}
 		return nil
 	}
 	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
 		all := make([]Summary, len(args))
 		for i, path := range args {
-			b, err := backup.Open(path)
+			b, err := open(path, a.Now().UnixMilli())
 			if err != nil {
 				return err
 			}
@@ -52,6 +53,14 @@ a file is damaged.`,
 			return []any{s.File, s.Cluster, s.Index, s.Term, cli.Stamp(s.TakenAtMS), s.Source, s.Sequences, latest}
 		}))
 	})
+}
+
+// open reads a backup, or what a backup of a directory would hold.
+func open(path string, nowMillis int64) (*backup.Backup, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return backup.OpenDirectory(path, nowMillis)
+	}
+	return backup.Open(path)
 }
 
 // markLatest marks the latest state of each cluster, all of them if several are equally late.

@@ -65,6 +65,10 @@ func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
 		"Clock offset", "up to "+cli.Milliseconds(c.GetMaxClockOffsetMs()),
 		"Version", fmt.Sprintf("%s, commands %d of %d", s.GetVersion(), s.GetFsmVersion(), s.GetFsmVersionSupported()),
 		"Secrets", secrets,
+		"Restored", restored(s.GetRestoration()),
+		"Fenced", fenced(s),
+		"Frozen sequences", frozen(s.GetRestoration()),
+		"New sequences", newNames(s.GetRestoration()),
 	)
 }
 

@@ -21,5 +21,5 @@ them from blocks in its memory. Neither mode issues a number twice.`,
   snowraft seq create invoices --reset yearly --time-zone Europe/Berlin --format 'INV-{date:yyyy}-{seq:06}'`,
 	},
 		newCreate(a), newGet(a), newList(a), newUpdate(a),
-		newDelete(a), newNext(a), newSet(a), newLast(a))
+		newDelete(a), newNext(a), newSet(a), newLast(a), newResume(a))
 }

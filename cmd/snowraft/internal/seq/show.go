@@ -20,6 +20,14 @@ func next(s *snowraftv1.Sequence) string {
 	return strconv.FormatInt(s.GetNext(), 10)
 }
 
+// frozen returns what to do about a frozen sequence; empty for others.
+func frozen(s *snowraftv1.Sequence) string {
+	if !s.GetFrozen() {
+		return ""
+	}
+	return `yes, by a restore; see "snowraft seq resume"`
+}
+
 // record shows everything about a sequence.
 func record(s *snowraftv1.Sequence) cli.Block {
 	period, blocks := "", ""
@@ -45,6 +53,7 @@ func record(s *snowraftv1.Sequence) cli.Block {
 		"Blocks", blocks,
 		"Created", cli.StampKnown(s.GetCreatedAtMs()),
 		"Generation", s.GetGeneration(),
+		"Frozen", frozen(s),
 	)
 }
 

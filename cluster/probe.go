@@ -1,0 +1,80 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/google/uuid"
+
+	"github.com/snowraft/snowraft/trust"
+)
+
+// Presence is what answers at the address of a node.
+type Presence int
+
+const (
+	// Absent is that nothing answers, or another node.
+	Absent Presence = iota
+	// Present is the node itself, by its own word.
+	Present
+	// Unclear is something that does not shake hands as nodes do.
+	Unclear
+)
+
+// Probe reports whether a node runs at a Raft address. It changes nothing at the node, and needs no secret.
+func Probe(ctx context.Context, address, node string) Presence {
+	presence, err := probe(ctx, address, func(conn net.Conn) (Presence, error) { return probeOpen(conn, node) })
+	if err == nil {
+		return presence
+	}
+	presence, err = probe(ctx, address, func(conn net.Conn) (Presence, error) {
+		switch id, err := trust.Claimed(ctx, conn); {
+		case err != nil, id == "":
+			return Unclear, err
+		case id == node:
+			return Present, nil
+		default:
+			return Absent, nil
+		}
+	})
+	if err != nil {
+		return Unclear
+	}
+	return presence
+}
+
+func probe(ctx context.Context, address string, ask func(net.Conn) (Presence, error)) (Presence, error) {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return Absent, nil // nothing answers
+	}
+	defer func() { _ = conn.Close() }()
+	if deadline, ok := ctx.Deadline(); ok {
+		if err := conn.SetDeadline(deadline); err != nil {
+			return Unclear, err
+		}
+	}
+	return ask(conn)
+}
+
+// probeOpen greets a node without a secret. A caller that has joined no cluster changes nothing there: any other node
+// says that it is another, and this node that the caller has no cluster.
+func probeOpen(conn net.Conn, node string) (Presence, error) {
+	err := writeFrame(conn, hello{From: meta{ID: uuid.NewString(), Name: "probe", Process: newProcess(), Raft: "0.0.0.0:0"}, To: node})
+	if err != nil {
+		return Unclear, err
+	}
+	var reply handshakeReply
+	if err := readFrame(conn, &reply); err != nil {
+		return Unclear, err
+	}
+	switch reply.Refused {
+	case otherNode:
+		return Absent, nil
+	case otherCluster, accepted:
+		return Present, nil
+	default:
+		return Unclear, errors.New(string(reply.Refused))
+	}
+}

@@ -1,0 +1,47 @@
+package cluster
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// restored returns how the cluster began; empty if it was not restored, as all below.
+func restored(r *snowraftv1.Restoration) string {
+	all := r.GetAncestors()
+	if len(all) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s, from cluster %s", cli.Stamp(r.GetRestoredAtMs()), all[len(all)-1])
+}
+
+// fenced returns why the cluster grants nothing yet.
+func fenced(s *snowraftv1.GetStatusResponse) string {
+	r := s.GetRestoration()
+	if old := r.GetOldClusterAlive(); old != "" {
+		return "grants nothing while the old cluster runs: " + old
+	}
+	wait := time.Duration(r.GetIssuesAtMs()-s.GetClockAtMs()) * time.Millisecond
+	if r == nil || wait <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("issues IDs from %s (in %v)", cli.Stamp(r.GetIssuesAtMs()), wait.Round(time.Second))
+}
+
+// frozen returns how many sequences wait to be resumed.
+func frozen(r *snowraftv1.Restoration) string {
+	if r.GetFrozenSequences() == 0 {
+		return ""
+	}
+	return fmt.Sprintf(`%d; see "snowraft seq resume"`, r.GetFrozenSequences())
+}
+
+// newNames returns whether sequences of new names can be created.
+func newNames(r *snowraftv1.Restoration) string {
+	if !r.GetNamesClosed() {
+		return ""
+	}
+	return `refused until "snowraft restore acknowledge"`
+}

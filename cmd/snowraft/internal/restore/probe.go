@@ -1,0 +1,43 @@
+package restore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// probeTimeout is how long a member of the old cluster has to answer.
+const probeTimeout = 2 * time.Second
+
+// probe fails while a member of the old cluster answers. It warns of what answers in a member's place and cannot be
+// told apart from it.
+func probe(ctx context.Context, a *cli.App, h *commandv1.BackupHeader) error {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	found := map[cluster.Presence][]string{}
+	for _, m := range h.GetMembers() {
+		wg.Go(func() {
+			presence := cluster.Probe(ctx, m.GetRaftAddress(), m.GetId())
+			mu.Lock()
+			defer mu.Unlock()
+			found[presence] = append(found[presence], cmp.Or(m.GetName(), m.GetId())+" at "+m.GetRaftAddress())
+		})
+	}
+	wg.Wait()
+	if alive := found[cluster.Present]; len(alive) > 0 {
+		return fmt.Errorf("old cluster %s still runs: %s; stop every member for good, then restore again", h.GetClusterId(), strings.Join(alive, ", "))
+	}
+	if unclear := found[cluster.Unclear]; len(unclear) > 0 {
+		a.Warn("another program answers in the place of %s; make sure that it is not the old member", strings.Join(unclear, ", "))
+	}
+	return nil
+}

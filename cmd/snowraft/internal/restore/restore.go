@@ -1,0 +1,169 @@
+// Package restore has the commands that begin a new cluster with the state of an old one.
+package restore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/backup"
+	"github.com/snowraft/snowraft/internal/limits"
+)
+
+// The flags of restore.
+const (
+	dirFlag    = "data-dir"
+	endedFlag  = "old-ended"
+	goneFlag   = "old-cluster-is-gone"
+	windowFlag = "old-max-window"
+)
+
+// settings are the flags of restore.
+type settings struct {
+	dir, ended          string
+	window              time.Duration
+	gone, tokens, zones bool
+}
+
+// New returns the command restore.
+func New(a *cli.App) *cobra.Command {
+	s := settings{window: limits.DefaultWindow}
+	cmd := &cobra.Command{
+		Use:   "restore FILE",
+		Short: "Begin a new cluster with the state of a backup",
+		Long: `Begin a new cluster with the state of a backup: make the data directory of its first
+member. Start the member with "snowraft serve", and the others with empty data
+directories and --join.
+
+The new cluster grants nothing that the old one may have granted after the backup:
+- It issues no ID before the last window that the old cluster may have granted has ended.
+  The command prints the time.
+- Every sequence is frozen until "snowraft seq resume".
+- No sequence of another name can be created until "snowraft restore acknowledge".
+
+Give --old-ended by the clock of the old cluster: no member of it ran later. If you do not
+know the time, take a later one. Members and embedded generators of the old cluster may
+issue the IDs that they hold until the new cluster begins. If a backup is restored a
+second time, --old-ended is the end of the last cluster that began with it.`,
+		Example: `  snowraft restore snowraft.backup --data-dir /var/lib/snowraft --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone`,
+	}
+	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&s.dir, "DIR"), "new or empty data directory of the first member")
+	cli.AddFlag(cmd, "", endedFlag, "", cli.TextValue(&s.ended, "TIME"), "end of the old cluster, as RFC 3339 or Unix milliseconds, or now")
+	cmd.Flags().BoolVar(&s.gone, goneFlag, false, "confirm that every member of the old cluster is stopped and never starts again")
+	cli.AddFlag(cmd, "", windowFlag, "", cli.DurationValue(&s.window, limits.MinWindow, limits.MaxWindow),
+		"largest max-window of the old cluster after the backup, if it was larger than in the backup").DefValue = ""
+	cmd.Flags().BoolVar(&s.zones, "zones-kept", false, "confirm that no sequence got another time zone after the backup, so that fewer periods are skipped")
+	cmd.Flags().BoolVar(&s.tokens, "keep-tokens", false, "keep API tokens valid; tokens that were deleted after the backup are valid again")
+	cmd.AddCommand(newAcknowledge(a))
+	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
+		if !cmd.Flags().Changed(windowFlag) {
+			s.window = 0
+		}
+		return s.restore(ctx, a, out, args[0])
+	})
+}
+
+func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, file string) error {
+	now := a.Now()
+	switch {
+	case s.dir == "":
+		return cli.Usagef("missing --%s; name a new or empty directory", dirFlag)
+	case s.ended == "":
+		return cli.Usagef("missing --%s; give the time at which the last member of the old cluster stopped, by its clock, or a later one", endedFlag)
+	}
+	b, err := backup.Open(file)
+	if err != nil {
+		return err
+	}
+	ended, err := s.endedAt(b, now)
+	if err != nil {
+		return err
+	}
+	if !s.gone {
+		return cli.Usagef("missing --%s; stop every member of cluster %s for good, then set the flag", goneFlag, b.Header.GetClusterId())
+	}
+	if err := probe(ctx, a, b.Header); err != nil {
+		return err
+	}
+	restored, err := backup.Restore{
+		NowMillis: now.UnixMilli(), OldEndedMillis: ended.UnixMilli(), OldMaxWindow: s.window, ZonesKept: s.zones, KeepTokens: s.tokens,
+	}.Into(s.dir, b)
+	switch {
+	case errors.Is(err, storage.ErrNotEmpty):
+		return cli.Usagef("--%s %q: must be empty; choose another directory, or move the files away", dirFlag, s.dir)
+	case err != nil:
+		return err
+	}
+	return s.answer(out, restored, now)
+}
+
+// latest is how far the end of the old cluster may be in the future by this host's clock: more is a mistake, and would
+// keep the new cluster from issuing.
+const latest = time.Hour
+
+// endedAt returns the end of the old cluster.
+func (s *settings) endedAt(b *backup.Backup, now time.Time) (time.Time, error) {
+	ended := now
+	if s.ended != "now" {
+		millis, err := cli.ParseTime(s.ended)
+		if err != nil {
+			return ended, cli.Usagef("--%s %q: expected a time as RFC 3339 or Unix milliseconds, or now", endedFlag, s.ended)
+		}
+		ended = time.UnixMilli(millis)
+	}
+	observed := time.UnixMilli(b.State.Observed())
+	bound := now.Add(latest)
+	if observed.After(now) {
+		bound = observed.Add(latest)
+	}
+	switch {
+	case ended.Before(observed):
+		return ended, cli.Usagef("--%s %q: must not be before %s, the clock of the old cluster at the backup; give the time at which its last member stopped",
+			endedFlag, s.ended, cli.Stamp(observed.UnixMilli()))
+	case ended.After(bound):
+		return ended, cli.Usagef("--%s %q: must not be after %s, because the new cluster would issue no ID until then; correct the time, or this host's clock",
+			endedFlag, s.ended, cli.Stamp(bound.UnixMilli()))
+	}
+	return ended, nil
+}
+
+// Document is the document of a restored directory.
+type Document struct {
+	DataDir         string `json:"dataDir"`
+	MemberID        string `json:"memberId"`
+	ClusterID       string `json:"clusterId"`
+	OldClusterID    string `json:"oldClusterId"`
+	Index           uint64 `json:"index,string"`
+	FloorAtMS       int64  `json:"floorAtMs,string"`
+	IssuesAtMS      int64  `json:"issuesAtMs,string"`
+	FrozenSequences int    `json:"frozenSequences"`
+	TokensDisabled  bool   `json:"tokensDisabled"`
+}
+
+func (s *settings) answer(out *cli.Printer, r *backup.Restored, now time.Time) error {
+	doc := Document{
+		DataDir: s.dir, MemberID: r.Node, ClusterID: r.Cluster, OldClusterID: r.Old, Index: r.Index,
+		FloorAtMS: r.FloorMillis, IssuesAtMS: r.IssuesMillis, FrozenSequences: r.Frozen, TokensDisabled: !s.tokens,
+	}
+	issues := "at once"
+	if wait := time.UnixMilli(r.IssuesMillis).Sub(now); wait > 0 {
+		issues = fmt.Sprintf("from %s (in %v)", cli.Stamp(r.IssuesMillis), wait.Round(time.Second))
+	}
+	tokens := "kept"
+	if !s.tokens {
+		tokens = "disabled"
+	}
+	return out.Answer(doc,
+		cli.Line("restored into %q; new cluster: %s", s.dir, r.Cluster),
+		cli.Record("Member", r.Node, "Old cluster", r.Old, "Issues IDs", issues, "Frozen sequences", r.Frozen, "API tokens", tokens),
+		cli.Line(`Next steps:
+1. Start the member: snowraft serve --data-dir %s, with its other settings.
+2. Start the other members with empty data directories and --join.
+3. Resume sequences: snowraft seq resume --help
+4. Allow sequences of new names: snowraft restore acknowledge`, s.dir))
+}

@@ -1,0 +1,174 @@
+package seq
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// resumption is the flags of resume.
+type resumption struct {
+	cmd          *cobra.Command
+	after        *int64
+	margin, skip uint64
+	stopped, all bool
+	file         string
+}
+
+func newResume(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "resume [NAME]",
+		Short: "Resume sequences that a restore froze",
+		Long: `Resume sequences that a restore froze: one by NAME, those in a file, or all. The cluster
+does not know which numbers the old one granted after the backup, so you have to say.
+
+With --after, the sequence continues behind the last number that any application got.
+Members and applications of the old cluster may still issue numbers of blocks that they
+hold: stop them and set --holders-stopped, or skip --margin further numbers. With --margin
+or --skip alone, the sequence continues that many numbers behind the last one that the
+backup knows. Numbers that the backup knows are never granted again.
+
+A sequence with a reset whose period may have begun in the old cluster issues nothing
+until its next period, unless --after says where the present one stands.`,
+		Example: `  snowraft seq resume orders --after 5649 --holders-stopped
+  snowraft seq resume orders --after 5649 --margin 100000
+  snowraft seq resume --file numbers.txt --holders-stopped
+  snowraft seq resume --all --skip 1000000`,
+	}
+	r := &resumption{cmd: cmd}
+	cli.AddFlag(cmd, "", "after", "", afterValue(&r.after), "last number that the old cluster issued")
+	cli.AddFlag(cmd, "", "margin", "", cli.UintValue(&r.margin, 0), "further numbers to skip").DefValue = ""
+	cmd.Flags().BoolVar(&r.stopped, "holders-stopped", false, "confirm that every process that held blocks of the old cluster is stopped")
+	cmd.Flags().BoolVar(&r.all, "all", false, "resume all frozen sequences, deleted ones included")
+	cli.AddFlag(cmd, "", "skip", "", cli.UintValue(&r.skip, 1), "numbers to skip in each sequence of --all").DefValue = ""
+	cli.AddFlag(cmd, "", "file", "", cli.FileValue(&r.file), "file with a name and its last issued number per line, separated by a space")
+	return client(a, cmd, func(ctx context.Context, remote *cli.Remote, out *cli.Printer, args []string) error {
+		requests, err := r.requests(ctx, remote, args)
+		if err != nil {
+			return err
+		}
+		next := a.Now().Add(progressEvery)
+		for i, req := range requests {
+			resp, err := remote.Sequences.ResumeSequence(ctx, req)
+			if err != nil && len(requests) > 1 {
+				return fmt.Errorf("sequence %q, %d of %d: %w", req.GetSequence(), i+1, len(requests), err)
+			}
+			if err != nil {
+				return err
+			}
+			if err := printResumed(a, out, resp); err != nil {
+				return err
+			}
+			if now := a.Now(); now.After(next) {
+				next = now.Add(progressEvery)
+				fmt.Fprintf(a.Stderr, "snowraft: resumed %d of %d sequences\n", i+1, len(requests))
+			}
+		}
+		if len(requests) == 0 {
+			return out.Answer(&snowraftv1.ListFrozenSequencesResponse{}, cli.Line("no sequence is frozen"))
+		}
+		return nil
+	})
+}
+
+// printResumed prints the sequence in the answer, or that it is a deleted one.
+func printResumed(a *cli.App, out *cli.Printer, resp *snowraftv1.ResumeSequenceResponse) error {
+	if s := resp.GetSequence(); s.GetDeleted() {
+		return out.Answer(resp, cli.Line("resumed deleted sequence %q; a new sequence of this name does not repeat its numbers", s.GetName()))
+	}
+	return printChanged(a, out, "resumed", resp, "until they learn of the change, they refuse to issue its numbers")
+}
+
+// progressEvery is the time between two lines of progress.
+const progressEvery = 2 * time.Second
+
+// afterValue takes any signed 64-bit number.
+func afterValue(p **int64) *cli.Value {
+	v := cli.NumberValue(p)
+	v.Expects = cli.WholeNumber
+	parse := v.Parse
+	v.Parse = func(s string) bool { return parse(s) && *p != nil }
+	return v
+}
+
+// requests returns a request per sequence.
+func (r *resumption) requests(ctx context.Context, remote *cli.Remote, args []string) ([]*snowraftv1.ResumeSequenceRequest, error) {
+	given := r.cmd.Flags().Changed
+	switch {
+	case len(args) == 1 && (r.all || r.file != ""):
+		return nil, cli.Usagef("NAME cannot be combined with --all and --file")
+	case r.all && (r.file != "" || r.after != nil || given("margin") || r.stopped):
+		return nil, cli.Usagef("--all cannot be combined with --file, --after, --margin and --holders-stopped; set --skip")
+	case r.all && !given("skip"):
+		return nil, cli.Usagef("--all: missing --skip; give more numbers than the old cluster granted of any sequence after the backup")
+	case given("skip") && !r.all:
+		return nil, cli.Usagef("--skip: cannot be used without --all; set --margin")
+	case r.all:
+		return r.frozen(ctx, remote)
+	case len(args) == 0 && r.file == "":
+		return nil, cli.Usagef("missing argument NAME; give a name, --file or --all")
+	case r.file != "" && r.after != nil:
+		return nil, cli.Usagef("--file cannot be combined with --after")
+	case r.stopped && given("margin"):
+		return nil, cli.Usagef("--holders-stopped cannot be combined with --margin")
+	case r.stopped && r.after == nil && r.file == "":
+		return nil, cli.Usagef("--holders-stopped: cannot be used without --after; give the last number that the old cluster issued")
+	case !r.stopped && !given("margin"):
+		return nil, cli.Usagef("missing --holders-stopped or --margin; stop every process that held blocks, or give the numbers to skip for them")
+	case r.file != "":
+		return r.listed()
+	default:
+		return []*snowraftv1.ResumeSequenceRequest{{Sequence: args[0], After: r.after, Margin: r.margin}}, nil
+	}
+}
+
+// frozen returns requests for all frozen sequences.
+func (r *resumption) frozen(ctx context.Context, remote *cli.Remote) ([]*snowraftv1.ResumeSequenceRequest, error) {
+	all, err := cli.List(func(token string) ([]*snowraftv1.Sequence, string, error) {
+		resp, err := remote.Sequences.ListFrozenSequences(ctx, &snowraftv1.ListFrozenSequencesRequest{PageSize: cli.PageSize, PageToken: token})
+		return resp.GetSequences(), resp.GetNextPageToken(), err
+	})
+	return cli.Map(func(s *snowraftv1.Sequence) *snowraftv1.ResumeSequenceRequest {
+		return &snowraftv1.ResumeSequenceRequest{Sequence: s.GetName(), Margin: r.skip, ExpectedGeneration: new(s.GetGeneration())}
+	}, all), err
+}
+
+// listed returns requests for the sequences in the file. It reads all of it before any sequence is resumed.
+func (r *resumption) listed() (all []*snowraftv1.ResumeSequenceRequest, err error) {
+	file, err := os.Open(r.file)
+	if err != nil {
+		return nil, cli.Usagef("--file %q: cannot be read (%v); choose a text file", r.file, cli.Innermost(err))
+	}
+	defer func() { _ = file.Close() }()
+	lines := bufio.NewScanner(file)
+	for n := 1; lines.Scan(); n++ {
+		words := strings.Fields(lines.Text())
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+			continue
+		}
+		if len(words) != 2 {
+			return nil, cli.Usagef("%s:%d: expected a name and a number, separated by a space", r.file, n)
+		}
+		after, err := strconv.ParseInt(words[1], 10, 64)
+		if err != nil {
+			return nil, cli.Usagef("%s:%d: %q: expected %s", r.file, n, words[1], cli.WholeNumber)
+		}
+		all = append(all, &snowraftv1.ResumeSequenceRequest{Sequence: words[0], After: &after, Margin: r.margin})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, cli.Usagef("--file %q: %v", r.file, err)
+	}
+	if len(all) == 0 {
+		return nil, cli.Usagef("--file %q: contains no sequence; write a name and a number per line", r.file)
+	}
+	return all, nil
+}

@@ -1,0 +1,73 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// OpenDirectory returns what the data directory of a stopped member holds, as a backup that was taken now, in Unix
+// milliseconds. The directory stays as it is.
+//
+// The end of the log may never have been committed. What it granted counts as granted, and what it released or returned
+// does not count, so the state covers what the cluster granted up to there in either case.
+func OpenDirectory(dir string, nowMillis int64) (_ *Backup, err error) {
+	s, err := storage.OpenStopped(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, directoryError(err)
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	state := fsm.NewState()
+	var replay *fsm.Replay
+	index, term, servers, err := s.Replay(func(content io.ReadCloser) error {
+		read, err := fsm.ReadState(content, fsm.Version)
+		if err = errors.Join(err, content.Close()); err == nil {
+			state = read
+		}
+		return err
+	}, func(l *raft.Log) error {
+		if replay == nil {
+			replay = fsm.NewReplay(state, fsm.Version)
+		}
+		return replay.Apply(l)
+	})
+	if err != nil {
+		return nil, directoryError(err)
+	}
+	if replay == nil {
+		replay = fsm.NewReplay(state, fsm.Version)
+	}
+	if state, err = replay.State(); err != nil {
+		return nil, err
+	}
+	window, offset := replay.Limits()
+	h := &commandv1.BackupHeader{
+		ClusterId: s.Cluster(), Index: index, Term: term, TakenAtMs: nowMillis, MaxWindowMs: window, MaxClockOffsetMs: offset,
+		Source: commandv1.BackupSource_BACKUP_SOURCE_DIRECTORY, MemberId: s.Node(),
+	}
+	for _, server := range servers {
+		_, address, _ := strings.Cut(string(server.Address), "@")
+		h.Members = append(h.Members, &commandv1.BackupMember{Id: string(server.ID), RaftAddress: address, Voter: server.Suffrage == raft.Voter})
+	}
+	return &Backup{Header: h, State: state}, nil
+}
+
+// directoryError says what to do about a directory that cannot be read: the advice for a member that starts with it is
+// another.
+func directoryError(err error) error {
+	if corrupt, ok := errors.AsType[*storage.CorruptError](err); ok {
+		return fmt.Errorf("%s is damaged (%s); use the data directory of another member, or a backup", corrupt.Path, corrupt.Reason)
+	}
+	if errors.Is(err, fsm.ErrUnknownCommand) {
+		return fmt.Errorf("data directory of a newer version of Snowraft; use the version that wrote it, or a newer one (%w)", err)
+	}
+	return err
+}

@@ -1,0 +1,81 @@
+package backup
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/snowraft/snowraft/cluster/storage"
+	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/sequence"
+)
+
+// Restore is what the operator says of the cluster that a backup is from.
+type Restore struct {
+	NowMillis int64 // clock of this host; Unix ms
+	// OldEndedMillis is the end of the old cluster by its own clock, in Unix ms: no member proposed anything after it.
+	OldEndedMillis int64
+	// OldMaxWindow is the largest maximum window after the backup; the one in the backup counts if it is larger.
+	OldMaxWindow time.Duration
+	// ZonesKept says that no sequence got another time zone after the backup.
+	ZonesKept  bool
+	KeepTokens bool // leave API tokens and anonymous callers as they are
+}
+
+// Restored is a data directory that a new cluster begins with.
+type Restored struct {
+	Node, Cluster string
+	Old           string // ID of the old cluster
+	Index         uint64 // first index of the new cluster
+	FloorMillis   int64  // Unix ms; no window begins before it
+	IssuesMillis  int64  // Unix ms; from then on all layouts issue IDs, if the new cluster's clock is right
+	Frozen        int    // sequences, deleted ones included
+}
+
+// unknownAddress stands for the Raft address of the new member, which is that of the flags it starts with. Nothing
+// listens there.
+const unknownAddress = "0.0.0.0:0"
+
+// Into restores a backup into an empty data directory. The backup's state must not be used afterwards.
+func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
+	h := b.Header
+	index := fsm.FirstIndex(h.GetIndex(), r.NowMillis)
+	err := b.State.Restore(fsm.Restoration{
+		Index: index, NowMillis: r.NowMillis, OldCluster: h.GetClusterId(), OldEndedMillis: r.OldEndedMillis,
+		MaxWindowMillis: max(h.GetMaxWindowMs(), r.OldMaxWindow.Milliseconds()), MaxOffsetMillis: h.GetMaxClockOffsetMs(),
+		ZonesKept: r.ZonesKept, KeepTokens: r.KeepTokens, Period: periodAt,
+	})
+	if err != nil {
+		return nil, err
+	}
+	cluster := uuid.NewString()
+	node, err := storage.Seed{
+		Cluster: cluster, Index: index, Term: h.GetTerm() + 1, State: b.State,
+		Address: func(node string) string { return node + "@" + unknownAddress },
+	}.Create(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return nil, err
+	}
+	return &Restored{
+		Node: node, Cluster: cluster, Old: h.GetClusterId(), Index: index,
+		FloorMillis: b.State.Restored().GetFloorAtMs(), IssuesMillis: b.State.IssuesFrom(), Frozen: b.State.FrozenCount(),
+	}, nil
+}
+
+// periodAt returns the period that a time is in.
+func periodAt(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error) {
+	at, err := sequence.LoadLocation(zone)
+	if err != nil {
+		return 0, fmt.Errorf("time zone %q: %w", zone, err)
+	}
+	return int32(sequence.PeriodAt(resets[reset], time.UnixMilli(atMillis).In(at))), nil
+}
+
+var resets = map[commandv1.SequenceReset]sequence.Reset{
+	commandv1.SequenceReset_SEQUENCE_RESET_DAILY:   sequence.ResetDaily,
+	commandv1.SequenceReset_SEQUENCE_RESET_MONTHLY: sequence.ResetMonthly,
+	commandv1.SequenceReset_SEQUENCE_RESET_YEARLY:  sequence.ResetYearly,
+}

@@ -1,0 +1,48 @@
+package member
+
+import (
+	"fmt"
+
+	"github.com/snowraft/snowraft/allocator"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// ancestors returns the IDs of the clusters that this one was restored from.
+func (m *Member) ancestors() []string { return m.fsm.Restored().GetAncestors() }
+
+// checkOldCluster refuses grants while a member of an older cluster is heard, which may grant the same.
+func (m *Member) checkOldCluster(cmd *commandv1.Command) error {
+	if cmd.GetAcquireWorker() == nil && cmd.GetExtendWindow() == nil && cmd.GetAllocateBlock() == nil {
+		return nil
+	}
+	if len(m.ancestors()) == 0 {
+		return nil
+	}
+	if old, _, ok := m.node.AncestorHeard(); ok {
+		return fmt.Errorf("%w: %s", allocator.ErrOldClusterAlive, old)
+	}
+	return nil
+}
+
+// OldCluster returns a member of an older cluster that was heard in the last moments; empty if there is none.
+func (m *Member) OldCluster() string {
+	if len(m.ancestors()) == 0 {
+		return ""
+	}
+	old, _, _ := m.node.AncestorHeard()
+	return old
+}
+
+// reportOldCluster logs once that a member of an older cluster is heard, and once that it is not heard any more. heard
+// is what the call before returned.
+func (m *Member) reportOldCluster(heard bool) bool {
+	switch old := m.OldCluster(); {
+	case old != "" && !heard:
+		m.logger.Error("member of the old cluster still runs; granting nothing until it stops", "peer", old)
+		return true
+	case old == "" && heard:
+		m.logger.Info("member of the old cluster no longer heard; granting again")
+		return false
+	}
+	return heard
+}

@@ -1,0 +1,66 @@
+package api
+
+import (
+	"context"
+
+	"github.com/snowraft/snowraft/fsm"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// AcknowledgeRestore implements snowraftv1.OperationsServiceServer.
+func (o *operations) AcknowledgeRestore(ctx context.Context, _ *snowraftv1.AcknowledgeRestoreRequest) (*snowraftv1.AcknowledgeRestoreResponse, error) {
+	_, index, err := o.Member.AcknowledgeRestore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.AcknowledgeRestoreResponse{Restoration: o.restoration(), UnreachedMembers: o.spread(ctx, index)}, nil
+}
+
+// restoration returns how the cluster was restored, as this member's replica has it; nil if it was not.
+func (s *Services) restoration() (m *snowraftv1.Restoration) {
+	s.Member.State().View(func(state *fsm.State) {
+		restored := state.Restored()
+		if restored == nil {
+			return
+		}
+		m = &snowraftv1.Restoration{
+			Ancestors: restored.GetAncestors(), Index: restored.GetIndex(), RestoredAtMs: restored.GetRestoredAtMs(),
+			FloorAtMs: restored.GetFloorAtMs(), IssuesAtMs: state.IssuesFrom(), NamesClosed: restored.GetNamesClosed(),
+			FrozenSequences: uint64(state.FrozenCount()), //nolint:gosec // a count
+			OldClusterAlive: s.Member.OldCluster(),
+		}
+	})
+	return m
+}
+
+// ResumeSequence implements snowraftv1.SequenceServiceServer.
+func (q sequences) ResumeSequence(ctx context.Context, req *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
+	resumed, err := q.Member.ResumeSequence(ctx, req.GetSequence(), req.After, req.GetMargin(), req.ExpectedGeneration)
+	if err != nil {
+		return nil, err
+	}
+	return &snowraftv1.ResumeSequenceResponse{
+		Sequence: sequenceMessage(resumed.Sequence), UnreachedMembers: q.spread(ctx, resumed.Index),
+	}, nil
+}
+
+// ListFrozenSequences implements snowraftv1.SequenceServiceServer.
+func (q sequences) ListFrozenSequences(ctx context.Context, req *snowraftv1.ListFrozenSequencesRequest) (*snowraftv1.ListFrozenSequencesResponse, error) {
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	found, _, err := q.Member.FrozenAtLeader(ctx, req.GetPageToken(), size+1)
+	if err != nil {
+		return nil, err
+	}
+	resp := &snowraftv1.ListFrozenSequencesResponse{}
+	for i, f := range found {
+		if i == size {
+			resp.NextPageToken = found[i-1].Spec.GetName()
+			break
+		}
+		resp.Sequences = append(resp.Sequences, sequenceMessage(f))
+	}
+	return resp, nil
+}

@@ -1,0 +1,105 @@
+package server_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/backup"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server"
+)
+
+// restoredMember starts the first member of a cluster that goes on from what old has.
+func restoredMember(t *testing.T, old *node, join ...string) (*node, *backup.Restored) {
+	t.Helper()
+	b, err := old.backup(false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNode(t, "restored", func(c *server.Config) { c.Join = join })
+	n.cfg.DataDir = filepath.Join(t.TempDir(), "restored")
+	now := time.Now().UnixMilli()
+	r, err := backup.Restore{NowMillis: now, OldEndedMillis: now}.Into(n.cfg.DataDir, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n, r
+}
+
+func short(c *server.Config) { c.MaxWindow = 2 * time.Second }
+
+func TestRestoredClusterIssuesFromTheTimeThatWasSaidAndTakesMembers(t *testing.T) {
+	t.Parallel()
+	old := startCluster(t, 1, short)[0]
+	if _, err := old.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
+		Sequence: &snowraftv1.Sequence{Name: "orders", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	first := old.mustGenerate(1)[0]
+	n, r := restoredMember(t, old)
+	last := old.mustGenerate(1)[0]
+	old.stop()
+	n.start()
+	until(t, "the restored member leads", n.leads)
+
+	status := n.status()
+	if got := status.GetRestoration(); status.GetClusterId() != r.Cluster || got.GetAncestors()[0] != r.Old || got.GetFrozenSequences() != 1 ||
+		!got.GetNamesClosed() || got.GetIssuesAtMs() != r.IssuesMillis {
+		t.Errorf("status: %v, restored: %+v", status, r)
+	}
+	if _, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); reason(err) != rpc.SequenceFrozen {
+		t.Errorf("NextNumbers() = %v, want %s", err, rpc.SequenceFrozen)
+	}
+	create := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "new"}}
+	if _, err := n.sequences.CreateSequence(t.Context(), create); reason(err) != rpc.RestoreUnacknowledged {
+		t.Errorf("CreateSequence() = %v, want %s", err, rpc.RestoreUnacknowledged)
+	}
+	other := join(t, "joined", []*node{n})
+	untilVoters(t, n, 2)
+
+	ids := n.mustGenerate(1)
+	if at := time.Now().UnixMilli(); at < r.IssuesMillis || at > r.IssuesMillis+3000 {
+		t.Errorf("the first ID was issued at %d, %d ms after the time that was said", at, at-r.IssuesMillis)
+	}
+	if ids[0] <= max(first, last) {
+		t.Errorf("ID %d after %d and %d of the old cluster", ids[0], first, last)
+	}
+	other.untilReady()
+	after := int64(5649)
+	resumed, err := other.sequences.ResumeSequence(t.Context(), &snowraftv1.ResumeSequenceRequest{Sequence: "orders", After: &after, Margin: 10})
+	if err != nil || resumed.GetSequence().GetNext() != 5660 {
+		t.Fatalf("ResumeSequence() = %v, %v", resumed, err)
+	}
+	if frozen, err := other.sequences.ListFrozenSequences(t.Context(), &snowraftv1.ListFrozenSequencesRequest{}); err != nil || len(frozen.GetSequences()) != 0 {
+		t.Errorf("ListFrozenSequences() = %v, %v", frozen, err)
+	}
+	next, err := other.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
+	if err != nil || next.GetFirst() != 5660 {
+		t.Errorf("NextNumbers() = %v, %v", next, err)
+	}
+	if _, err := snowraftv1.NewOperationsServiceClient(other.conn).AcknowledgeRestore(t.Context(), &snowraftv1.AcknowledgeRestoreRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.sequences.CreateSequence(t.Context(), create); err != nil {
+		t.Error(err)
+	}
+	if got := n.status().GetRestoration(); got.GetNamesClosed() || got.GetFrozenSequences() != 0 {
+		t.Errorf("status: %v", got)
+	}
+}
+
+func TestRestoredClusterGrantsNothingWhileTheOldOneRuns(t *testing.T) {
+	t.Parallel()
+	old := startCluster(t, 1, short)[0]
+	n, _ := restoredMember(t, old, old.server.GossipAddr())
+	n.start()
+	until(t, "status names the old member", func() bool { return n.status().GetRestoration().GetOldClusterAlive() != "" })
+	until(t, "GenerateIds fails with "+rpc.OldClusterAlive, func() bool {
+		_, err := n.generate(1, 0)
+		return reason(err) == rpc.OldClusterAlive
+	})
+	old.mustGenerate(1)
+}
