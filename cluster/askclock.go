@@ -62,9 +62,13 @@ func (g *gossip) tell(to memberlist.Address, message []byte) {
 	}
 }
 
-// NotifyMsg implements memberlist.Delegate: questions for our clock, and answers to ours.
+// NotifyMsg implements memberlist.Delegate: questions for our clock, answers to ours, and refusals of our name.
 func (g *gossip) NotifyMsg(message []byte) {
 	switch {
+	case len(message) > 1 && message[0] == nameRefused:
+		if g.nameRefused != nil {
+			g.nameRefused(message[1:])
+		}
 	case len(message) > questionHead && message[0] == clockQuestion:
 		g.mu.Lock()
 		p, known := g.peers[string(message[questionHead:])]

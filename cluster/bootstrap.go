@@ -74,7 +74,7 @@ func (n *Node) agreedSet() []meta {
 		}
 	}
 	slices.SortFunc(waiting, func(a, b meta) int { return strings.Compare(a.ID, b.ID) })
-	if len(waiting) < own.Expect {
+	if n.sameNames(waiting) || len(waiting) < own.Expect {
 		return nil
 	}
 	set := waiting[:own.Expect]

@@ -21,8 +21,10 @@ import (
 
 // Config is what a node needs. Open copies it; it does not change afterwards.
 type Config struct {
-	// Name is what people call the member; it need not be unique, but should be.
+	// Name is what people call the member. A node joins only if no other member has its name, or with ForceName.
 	Name string
+	// ForceName makes a new node join although a member has its name: it is to replace that one.
+	ForceName bool
 	// DataDir is created when it does not exist.
 	DataDir string
 

@@ -21,6 +21,8 @@ var (
 	ErrSecured = errors.New("the data directory belongs to a secured member; set --secret-file, or --insecure to let every process that reaches a port command the member")
 	// ErrDuplicate says that another process has this node's identity.
 	ErrDuplicate = errors.New("another process has the identity of this member")
+	// ErrNameTaken says that a node was not added because a member has its name.
+	ErrNameTaken = errors.New("the member's name is taken")
 	// ErrUnknownMember says that no member has this ID or name.
 	ErrUnknownMember = errors.New("no such member")
 	// ErrQuorum says that a change of membership was refused because it would leave no working majority.

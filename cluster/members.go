@@ -156,6 +156,10 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error
 				if m, err := n.Member(p.meta.ID); err == nil {
 					return m, nil
 				}
+				if taken, ok := n.nameTaken(p.meta); ok {
+					return Member{}, fmt.Errorf("%w: %q, with ID %s, has the name of member %s at %s; remove that member first, or start the new one with --force-name or with another --name",
+						ErrNameTaken, p.meta.Name, p.meta.ID, taken.ID, taken.Address)
+				}
 			}
 		}
 		select {

@@ -269,7 +269,7 @@ func TestForgedNodesGetNoVote(t *testing.T) {
 	untilLeader(t, n)
 	for range 3 {
 		m := someMeta()
-		m.Cluster = ""
+		m.Name, m.Cluster = m.ID, ""
 		n.gossip.learn(m, true)
 	}
 	deadline := time.Now().Add(10 * time.Second)

@@ -32,6 +32,8 @@ type meta struct {
 	Quorum string `json:"q,omitempty"`
 	// Nonvoter: the node is never to become a voter.
 	Nonvoter bool `json:"o,omitempty"`
+	// ForceName: the node is to join although a member has its name.
+	ForceName bool `json:"x,omitempty"`
 	// Hears: the node hears a process of a cluster that its cluster was restored from.
 	Hears bool `json:"h,omitempty"`
 }

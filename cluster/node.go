@@ -47,6 +47,8 @@ type Node struct {
 	handedOver time.Time                   // when it last transferred leadership for its clock; while leading only
 	changing   chan struct{}               // has room for one: taken while the membership changes, see change
 	fitSince   map[raft.ServerID]time.Time // when the nonvoters became fit to vote; while leading only
+	ledSince   time.Duration               // since when it leads, on the monotonic clock; while leading only
+	sameSince  time.Duration               // since when it waits beside a node of its name; see sameNames
 	leader     broadcast                   // changes of the known leader
 	quorum     atomic.Pointer[string]      // what meta says of bootstrap
 
@@ -90,6 +92,7 @@ func Open(cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", size, most)
 	}
 	n.gossip = newGossip(&n.cfg, n.meta, n.standing, n.foreign)
+	n.gossip.nameRefused = n.onNameRefused
 	n.seeds = seeds{since: n.gossip.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
 	if cfg.Storage != nil {
 		n.store, err = storage.Guard(*cfg.Storage, n.id, n.Fail)
@@ -220,7 +223,7 @@ func (n *Node) meta() meta {
 		Gossip: net.JoinHostPort(n.cfg.GossipHost, strconv.Itoa(n.cfg.GossipPort)),
 		ID:     n.id.Node(), Name: n.cfg.Name, Cluster: n.id.Cluster(), Starts: n.id.Starts(), Process: n.process,
 		Raft: n.cfg.RaftAddress, API: n.cfg.APIAddress, Version: n.cfg.Version, Commands: n.cfg.Commands,
-		Expect: n.cfg.BootstrapExpect, Nonvoter: n.cfg.Nonvoter,
+		Expect: n.cfg.BootstrapExpect, Nonvoter: n.cfg.Nonvoter, ForceName: n.cfg.ForceName,
 	}
 	if n.cfg.Keys != nil {
 		m.Keys = strings.Join(n.cfg.Keys.Fingerprints(), ",")

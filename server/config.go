@@ -21,6 +21,8 @@ type Config struct {
 	// Name is what people call the member, and the stable name that its lanes
 	// hold workers under; empty: the host name.
 	Name string
+	// ForceName makes a new member join although another member has its name: it is to replace that one.
+	ForceName bool
 	// DataDir is created when it does not exist.
 	DataDir string
 

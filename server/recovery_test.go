@@ -33,6 +33,7 @@ func TestWipedMemberComesBackAtItsAddress(t *testing.T) {
 	if err := os.RemoveAll(n.cfg.DataDir); err != nil {
 		t.Fatal(err)
 	}
+	n.cfg.ForceName = true // it is there before the old one is removed
 	n.start().untilReady()
 	if n.server.MemberID() == old {
 		t.Fatal("a wiped member has its old ID")

@@ -56,7 +56,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	})
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{
-			Name: cfg.Name, DataDir: cfg.DataDir,
+			Name: cfg.Name, ForceName: cfg.ForceName, DataDir: cfg.DataDir,
 			RaftListener: p.raft, RaftAddress: p.Advertised(p.raft), APIAddress: p.Advertised(p.API),
 			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossip.GetAutoBindPort(),
 			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect, Nonvoter: cfg.Nonvoter,

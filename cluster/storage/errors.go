@@ -15,9 +15,8 @@ type CorruptError struct {
 
 func (e *CorruptError) Error() string {
 	return fmt.Sprintf("%s is damaged (%s): this member must not go on with it. "+
-		"Check the disk, move the data directory away, and start again with an empty one: "+
-		"the member then joins as a new one and gets the state from the others. "+
-		"Remove the old member with 'snowraft member remove'", e.Path, e.Reason)
+		"Check the disk, remove this member with 'snowraft member remove', move the data directory away, and start again with an empty one: "+
+		"the member then joins as a new one and gets the state from the others", e.Path, e.Reason)
 }
 
 // DiskError says that something could not be written, or not read.

@@ -53,6 +53,7 @@ const (
 	MemberUnreachable = "MEMBER_UNREACHABLE"
 	MemberNotAlive    = "MEMBER_NOT_ALIVE"
 	OtherCluster      = "OTHER_CLUSTER"
+	NameTaken         = "NAME_TAKEN"
 	NoSuccessor       = "NO_SUCCESSOR"
 	QuorumAtRisk      = "QUORUM_AT_RISK"
 	AlreadyLeaving    = "ALREADY_LEAVING"

@@ -35,6 +35,7 @@ var rows = []struct {
 	{cluster.ErrAmbiguousMember, rpc.InvalidArgument},
 	{cluster.ErrNamesUnknown, rpc.NamesIncomplete},
 	{cluster.ErrOtherCluster, rpc.OtherCluster},
+	{cluster.ErrNameTaken, rpc.NameTaken},
 	{cluster.ErrMemberUnreachable, rpc.MemberUnreachable},
 	{cluster.ErrNotAlive, rpc.MemberNotAlive},
 	{cluster.ErrNoSuccessor, rpc.NoSuccessor},

@@ -73,6 +73,9 @@ func addFlags(cmd *cobra.Command, c *config) {
 	cli.AddSetting(cmd, "Cluster", "nonvoter", cli.SwitchValue(&c.Nonvoter),
 		"join as a nonvoter: issue IDs like other members, but never count toward quorum")
 	cmd.Flags().Lookup("nonvoter").NoOptDefVal = "true"
+	cli.AddSetting(cmd, "Cluster", "force-name", cli.SwitchValue(&c.ForceName),
+		"join even if another member has the --name of this new one, to replace that member")
+	cmd.Flags().Lookup("force-name").NoOptDefVal = "true"
 	c.Timing.PromoteAfter = limits.DefaultPromoteAfter
 	cli.AddSetting(cmd, "Cluster", "promote-after", cli.DurationValue(&c.Timing.PromoteAfter, limits.MinPromoteAfter, limits.MaxPromoteAfter),
 		"time that a new member must be healthy before the leader makes it a voter; only the value of the leader counts")

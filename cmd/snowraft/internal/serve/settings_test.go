@@ -64,6 +64,7 @@ var settings = []struct {
 	{"join", [3]string{"a:1", "a:1,b:2", "c:3, d:4"}, func(c config) any { return c.Join }, [4]any{[]string(nil), []string{"a:1"}, []string{"a:1", "b:2"}, []string{"c:3", "d:4"}}},
 	{"bootstrap-expect", [3]string{"0", "3", "5"}, func(c config) any { return c.BootstrapExpect }, [4]any{1, 0, 3, 5}},
 	{"nonvoter", [3]string{"true", "false", "true"}, func(c config) any { return c.Nonvoter }, [4]any{false, true, false, true}},
+	{"force-name", [3]string{"true", "false", "true"}, func(c config) any { return c.ForceName }, [4]any{false, true, false, true}},
 	{"promote-after", [3]string{"1s", "1m", "24h"}, func(c config) any { return c.Timing.PromoteAfter }, [4]any{30 * time.Second, time.Second, time.Minute, 24 * time.Hour}},
 	{"lanes", [3]string{"2", "3", "64"}, func(c config) any { return c.Lanes }, [4]any{1, 2, 3, 64}},
 	{"initial-max-window", [3]string{"1s", "1m", "24h"}, func(c config) any { return c.MaxWindow }, [4]any{time.Duration(0), time.Second, time.Minute, 24 * time.Hour}},

@@ -1,0 +1,178 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A leader adds no node with the name of a member, dead or alive, or with its own, unless the node insists on it.
+func TestTakenNameIsNotAdded(t *testing.T) {
+	t.Parallel()
+	log := new(logged)
+	mem := raft.NewInmemStore()
+	n := openAlone(t, mem, mem, func(c *Config) {
+		c.Timing.Reconcile, c.Timing.PromoteAfter = time.Hour, time.Hour
+		c.Logger = slog.New(slog.NewTextHandler(log, nil))
+	})
+	t.Cleanup(func() { _ = n.Close(context.Background()) })
+	untilLeader(t, n)
+	reconcile := func() {
+		t.Helper()
+		for range 3 {
+			if err := n.change(n.reconcile); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	node := func(name string) meta {
+		m := someMeta()
+		m.Name, m.Cluster = name, ""
+		n.gossip.learn(m, true)
+		return m
+	}
+	first := node("b")
+	reconcile()
+	if _, ok := n.server(first.ID); !ok {
+		t.Fatal("a node with a free name is not added")
+	}
+	second, own, free := node("b"), node(n.cfg.Name), node("c")
+	for range 3 {
+		reconcile()
+	}
+	for _, m := range []meta{second, own} {
+		if _, ok := n.server(m.ID); ok {
+			t.Errorf("a node with the taken name %q was added", m.Name)
+		}
+		if n := log.lines("taken"); n == 0 || log.lines("peer_id="+m.ID) != 1 {
+			t.Errorf("%d lines about node %s in the log", log.lines("peer_id="+m.ID), m.ID)
+		}
+	}
+	if _, ok := n.server(free.ID); !ok {
+		t.Error("a node with a free name is not added after others are refused")
+	}
+	if taken, ok := n.nameTaken(second); !ok || taken.ID != first.ID {
+		t.Errorf("nameTaken() = %+v, %t", taken, ok)
+	}
+	n.gossip.mu.Lock()
+	p := n.gossip.peers[first.ID]
+	p.alive = false
+	n.gossip.peers[first.ID] = p
+	n.gossip.mu.Unlock()
+	if _, ok := n.nameTaken(second); !ok {
+		t.Error("the name of a member that is not alive is free")
+	}
+	second.ForceName = true
+	n.gossip.learn(second, true)
+	reconcile()
+	if _, ok := n.server(second.ID); !ok {
+		t.Error("a node that insists on its name is not added")
+	}
+	// A member keeps its name, also when another one has it.
+	if _, ok := n.nameTaken(meta{ID: free.ID, Name: "c"}); ok {
+		t.Error("a member takes its own name")
+	}
+}
+
+// A leader that does not know the name of a member yet waits for it, for a moment.
+func TestNamesThatAreNotKnownYet(t *testing.T) {
+	t.Parallel()
+	n, id := withNonvoter(t, newRemovals())
+	n.gossip.mu.Lock()
+	delete(n.gossip.peers, id)
+	n.gossip.mu.Unlock()
+	m := someMeta()
+	m.Name, m.Cluster = "z", ""
+	n.gossip.learn(m, true)
+	for _, c := range []struct {
+		led  time.Duration
+		want bool
+	}{{0, false}, {namesWithin + time.Second, true}} {
+		if err := n.change(func() error {
+			n.ledSince = n.gossip.mono() - c.led
+			return n.reconcile()
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := n.server(m.ID); ok != c.want {
+			t.Errorf("added %v after the election: %t", c.led, ok)
+		}
+	}
+}
+
+// Only the process that a leader refuses halts, and only before it is of a cluster.
+func TestRefusedName(t *testing.T) {
+	t.Parallel()
+	said := func(process string) []byte {
+		raw, err := json.Marshal(nameRefusal{Process: process, ID: nodeID(7), Raft: "b:1", Alive: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return append([]byte{nameRefused}, raw...)
+	}
+	for name, c := range map[string]struct {
+		node  func() *Node
+		said  func(n *Node) []byte
+		halts bool
+	}{
+		"new":                 {func() *Node { return waiting(nodeID(1), 0) }, func(n *Node) []byte { return said(n.process) }, true},
+		"another process":     {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return said(newProcess()) }, false},
+		"no process":          {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return said("") }, false},
+		"garbage":             {func() *Node { return waiting(nodeID(1), 0) }, func(*Node) []byte { return []byte{nameRefused, '{'} }, false},
+		"member of a cluster": {func() *Node { return ofCluster(t) }, func(n *Node) []byte { return said(n.process) }, false},
+	} {
+		n := c.node()
+		n.failed, n.logger = make(chan struct{}), slog.New(slog.DiscardHandler)
+		n.gossip.nameRefused = n.onNameRefused
+		n.gossip.NotifyMsg(c.said(n))
+		if failure := n.Failure(); (failure != nil) != c.halts {
+			t.Errorf("%s: halts with %v", name, failure)
+		} else if c.halts && (!errors.Is(failure, ErrNameTaken) || !strings.Contains(failure.Error(), nodeID(7)) || !strings.Contains(failure.Error(), n.ID())) {
+			t.Errorf("%s: %v", name, failure)
+		}
+	}
+}
+
+// Of two new nodes with one name, none starts a cluster, and the one with the greater ID halts when that lasts.
+func TestNewNodesOfOneName(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 3)
+		all := []*Node{a, b, c}
+		for i, n := range all {
+			n.cfg.Name = []string{"x", "y", "x"}[i]
+			n.failed, n.logger = make(chan struct{}), slog.New(slog.DiscardHandler)
+		}
+		for range 3 * int(namesApart/time.Second) / 2 {
+			for _, n := range all {
+				n.hear(all...)
+				if set := n.agreedSet(); set != nil {
+					t.Fatalf("nodes with one name start a cluster: %v", set)
+				}
+			}
+			<-time.After(time.Second)
+		}
+		for _, n := range all {
+			if failed := n.Failure() != nil; failed != (n == c) {
+				t.Errorf("node %s halts: %v", n.ID(), n.Failure())
+			}
+		}
+		c.cfg.Name = "z"
+		for range 2 {
+			for _, n := range all {
+				n.hear(all...)
+				n.agreedSet()
+			}
+		}
+		if a.agreedSet() == nil {
+			t.Error("nodes with different names start no cluster")
+		}
+	})
+}

@@ -1,0 +1,110 @@
+//go:build process
+
+package processtest
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// refusedName checks what a new member says whose name is taken.
+func refusedName(t *testing.T, m *member, taken *snowraftv1.Member) {
+	t.Helper()
+	if code := m.exit(15 * time.Second); code != 1 {
+		t.Errorf("exit code %d, expected 1", code)
+	}
+	text := m.stderr.tail(1)
+	for _, want := range []string{"name is taken", `"` + m.name + `"`, taken.GetId(), taken.GetRaftAddress(), m.dir, "--force-name", "snowraft member remove " + taken.GetId()} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q lacks %q", text, want)
+		}
+	}
+}
+
+// TestTakenName starts a member with another data directory by accident, and replaces members.
+func TestTakenName(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	victim := others(members, leader(t, members))[0]
+	taken := listed(t, members[0], victim.name)
+
+	// Another host has the name of a live member.
+	second := newcomer(t, victim.name, members).start()
+	refusedName(t, second, taken)
+	logged := 0
+	for _, m := range members {
+		logged += strings.Count(m.stderr.String(), "member not added: its name is taken")
+		m.untilVoters(3)
+	}
+	if logged != 1 {
+		t.Errorf("%d lines in the logs about the refusal", logged)
+	}
+
+	// The member itself, with another data directory than before. With its own, it is back.
+	victim.stop()
+	dir := victim.dir
+	victim.dir += ".wrong"
+	victim.start()
+	refusedName(t, victim, taken)
+	victim.dir = dir
+	victim.start().untilIssues()
+	members[0].untilVoters(3)
+
+	// A newcomer that waits to be added is named to whoever asks for it.
+	waits := newMember(t, victim.name, "--bootstrap-expect", "0").start()
+	_, stderr, code := command(t, at(members[0]), "member", "add", waits.gossip)
+	if code == 0 || !strings.Contains(stderr, "name of member "+taken.GetId()) {
+		t.Errorf("member add: exit code %d: %s", code, stderr)
+	}
+	refusedName(t, waits, taken)
+
+	// Replacements: one that joins first, and one that joins after the removal.
+	rest := others(members, victim)
+	victim.kill()
+	early := newcomer(t, victim.name, members, "--force-name").start()
+	early.untilIssues()
+	if _, stderr, code := command(t, at(rest[0]), "member", "remove", taken.GetId()); code != 0 {
+		t.Errorf("member remove: %s", stderr)
+	}
+	for _, m := range rest {
+		m.untilVoters(3)
+	}
+	early.kill()
+	if _, stderr, code := command(t, at(rest[0]), "member", "remove", early.name); code != 0 {
+		t.Errorf("member remove: %s", stderr)
+	}
+	newcomer(t, victim.name, rest).start().untilIssues()
+	rest[0].untilVoters(3)
+}
+
+// TestNewMembersOfOneName starts three members that are to start a cluster together, two with one name.
+func TestNewMembersOfOneName(t *testing.T) {
+	t.Parallel()
+	members := newCluster(t, 3)
+	name := members[1].name
+	members[1].name = members[0].name
+	for _, m := range members {
+		m.start()
+	}
+	var halted *member
+	until(t, "one of two members with one name has halted", func() bool {
+		for _, m := range members[:2] {
+			if !m.running() {
+				halted = m
+			}
+		}
+		return halted != nil
+	})
+	if text := halted.stderr.tail(1); halted.exit(patience) != 1 || !strings.Contains(text, "name is taken") || !strings.Contains(text, "--name") {
+		t.Errorf("it says %s", text)
+	}
+	halted.name = name
+	halted.start()
+	for _, m := range members {
+		m.untilIssues()
+		m.untilVoters(3)
+	}
+}
