@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -47,6 +48,7 @@ func TestAuditLogOfOpenCluster(t *testing.T) {
 	log := &lockedBuilder{}
 	nodes := startCluster(t, 3, func(cfg *server.Config) {
 		cfg.Logger, cfg.RedisAddr = slog.New(slog.NewJSONHandler(log, nil)), "127.0.0.1:0"
+		cfg.Timing.Heartbeat = 2 * time.Second // the same one leads until it is told to hand over
 	})
 	first := leader(t, nodes)
 	taker := follower(t, nodes)

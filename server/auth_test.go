@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -63,19 +65,37 @@ func startSecured(t *testing.T, size int) *secured {
 	return s
 }
 
-func (s *secured) leader() *node { return leader(s.t, s.nodes) }
+// atLeader does what only the leader can, at the next one if it no longer leads.
+func (s *secured) atLeader(do func(*member.Member) error) {
+	s.t.Helper()
+	until(s.t, "the leader does as it is told", func() bool {
+		err := do(leader(s.t, s.nodes).server.Member())
+		if err != nil && !errors.Is(err, cluster.ErrNotLeader) {
+			s.t.Fatal(err)
+		}
+		return err == nil
+	})
+}
+
+// create creates a token and returns its text and ID.
+func (s *secured) create(spec member.TokenSpec) (text string, id uint64) {
+	s.t.Helper()
+	secret := trust.NewTokenSecret()
+	spec.Hash = trust.HashTokenSecret(secret)
+	s.atLeader(func(m *member.Member) error {
+		made, err := m.CreateToken(s.t.Context(), spec)
+		if err == nil {
+			id = made.Token.ID
+		}
+		return err
+	})
+	return trust.Token{ID: id, Secret: secret}.Text(), id
+}
 
 // token creates a token and returns its text and ID.
 func (s *secured) token(name string, scopes ...string) (text string, id uint64) {
 	s.t.Helper()
-	secret := trust.NewTokenSecret()
-	made, err := s.leader().server.Member().CreateToken(s.t.Context(), member.TokenSpec{
-		Name: name, Hash: trust.HashTokenSecret(secret), Scopes: scopes,
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return trust.Token{ID: made.Token.ID, Secret: secret}.Text(), made.Token.ID
+	return s.create(member.TokenSpec{Name: name, Scopes: scopes})
 }
 
 // as returns a context of calls with a token; without one if the text is empty.
@@ -165,10 +185,11 @@ func TestRevocationEndsCalls(t *testing.T) {
 	if err := ask(); err != nil {
 		t.Fatal(err)
 	}
-	index, err := s.leader().server.Member().DeleteToken(t.Context(), id, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var index uint64
+	s.atLeader(func(m *member.Member) (err error) {
+		index, err = m.DeleteToken(t.Context(), id, nil)
+		return err
+	})
 	if err := follower.server.Member().State().AwaitApplied(t.Context(), index); err != nil {
 		t.Fatal(err)
 	}

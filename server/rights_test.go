@@ -170,14 +170,8 @@ func TestEveryMethodJudgesEveryCaller(t *testing.T) {
 // tokenUntil is token with an expiry, in Unix ms.
 func (s *secured) tokenUntil(name string, expires int64, scopes ...string) (text string) {
 	s.t.Helper()
-	secret := trust.NewTokenSecret()
-	made, err := s.leader().server.Member().CreateToken(s.t.Context(), member.TokenSpec{
-		Name: name, Hash: trust.HashTokenSecret(secret), Scopes: scopes, ExpiresAtMillis: expires,
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return trust.Token{ID: made.Token.ID, Secret: secret}.Text()
+	text, _ = s.create(member.TokenSpec{Name: name, Scopes: scopes, ExpiresAtMillis: expires})
+	return text
 }
 
 // The scopes of callers without a token are those of the record "anonymous".
