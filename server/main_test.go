@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/snowraft/snowraft/internal/race"
 )
@@ -13,6 +14,9 @@ func TestMain(m *testing.M) {
 	// Tests of whole clusters mostly wait, so that more may run at a time than there are processors.
 	if !race.Enabled && flag.Set("test.parallel", "4") != nil {
 		os.Exit(2)
+	}
+	if race.Enabled {
+		quick.Heartbeat = 1500 * time.Millisecond // the race detector makes a machine that is busy too slow for less
 	}
 	os.Exit(m.Run())
 }
