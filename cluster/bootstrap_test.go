@@ -11,7 +11,7 @@ import (
 
 // waiting is a node of a set that waits for each other, without network.
 func waiting(id string, expect int) *Node {
-	n := &Node{id: storage.NewIdentity(id, "", 1), process: newProcess(), cfg: Config{
+	n := &Node{id: storage.NewIdentity(id, "", 1), process: newProcess(), contacts: newContacts(), cfg: Config{
 		BootstrapExpect: expect, RaftAddress: id + ":1",
 		Watch: clock.NewWatch(clock.System(), nil, clock.Limits{}), Logger: slog.New(slog.DiscardHandler),
 	}}

@@ -22,7 +22,7 @@ import (
 //
 // Its goroutines: follow (leadership, and while leading: lead and what it
 // starts), bootstrap (until the node is of a cluster), watch (clock, disk,
-// lost members), report (the log), and those of raft and memberlist.
+// lost members), report (the log), probe (members while there is no leader), and those of raft and memberlist.
 type Node struct {
 	cfg     Config
 	logger  *slog.Logger
@@ -51,6 +51,8 @@ type Node struct {
 	sameSince  time.Duration               // since when it waits beside a node of its name; see sameNames
 	leader     broadcast                   // changes of the known leader
 	quorum     atomic.Pointer[string]      // what meta says of bootstrap
+	leaderless atomic.Int64                // since when no leader is known, on the monotonic clock; 0 if one is
+	contacts   *contacts
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -72,6 +74,7 @@ func Open(cfg Config) (_ *Node, err error) {
 	n := &Node{
 		cfg: cfg, logger: cfg.Logger, process: newProcess(),
 		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
+		contacts: newContacts(),
 	}
 	n.ctx, n.cancel = context.WithCancel(context.Background())
 	defer func() {
@@ -215,6 +218,7 @@ func (n *Node) start() {
 	n.wg.Go(n.rotate)
 	n.wg.Go(n.bootstrap)
 	n.wg.Go(n.report)
+	n.wg.Go(n.probe)
 }
 
 // meta is what this node tells of itself.

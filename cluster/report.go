@@ -11,6 +11,11 @@ const (
 	reportInterval = time.Second
 	// evenFor is how long the number of voters is even before that is logged: several promotions in a row pass even numbers.
 	evenFor = 10 * time.Second
+	// absentFor is how long no leader is known before that is logged: an election takes less.
+	absentFor = 3 * time.Second
+	// absentPause is the time between two lines about that, and latePause the same once no leader was known for as long.
+	absentPause = 10 * time.Second
+	latePause   = time.Minute
 )
 
 // report logs the state of the cluster as this node sees it, whenever it changes.
@@ -32,14 +37,25 @@ func (n *Node) report() {
 
 // sighting is the state of the cluster as one node sees it.
 type sighting struct {
-	leader Member // zero if none is known
-	term   uint64
-	quorum Quorum
+	leader  Member // zero if none is known
+	term    uint64
+	quorum  Quorum
+	seeking string // the search for a cluster; empty in a member of one
+	outage  string // the reason that a member of a cluster knows no leader; empty if it knows one
 }
 
 func (n *Node) sighting() (s sighting) {
+	_, id := n.raft.LeaderWithID()
+	known := id != ""
+	n.noteLeader(known)
 	s.leader, _ = n.Leader()
 	s.term, s.quorum = n.Term(), n.Quorum()
+	switch {
+	case n.id.Cluster() == "":
+		s.seeking = n.seeking().String()
+	case !known:
+		s.outage = n.outage().String()
+	}
 	return s
 }
 
@@ -49,6 +65,9 @@ type reporter struct {
 	last      sighting
 	evenSince time.Duration // on the monotonic clock; 0 if the number of voters is odd
 	toldEven  bool
+	// absentSince is the time since which no leader is known, on the monotonic clock; 0 if one is.
+	absentSince time.Duration
+	absentNext  time.Duration // time of the next line about that
 }
 
 func (r *reporter) look(s sighting, now time.Duration) {
@@ -56,6 +75,7 @@ func (r *reporter) look(s sighting, now time.Duration) {
 		r.logger.Info("leader changed", "leader", s.leader.label(), "leader_id", s.leader.ID, "term", s.term)
 		r.last.leader, r.last.term = s.leader, s.term
 	}
+	r.absence(s, now)
 	if s.quorum.Voters == 0 {
 		return
 	}
@@ -64,6 +84,28 @@ func (r *reporter) look(s sighting, now time.Duration) {
 		r.last.quorum = s.quorum
 	}
 	r.even(s.quorum, now)
+}
+
+// absence logs at intervals that no leader is known, and why.
+func (r *reporter) absence(s sighting, now time.Duration) {
+	switch {
+	case s.seeking == "" && s.outage == "":
+		r.absentSince = 0
+		return
+	case r.absentSince == 0:
+		r.absentSince, r.absentNext = now, now+absentFor
+		return
+	case now < r.absentNext:
+		return
+	case s.seeking != "":
+		r.logger.Info("cluster not joined; retrying", "reason", s.seeking)
+	default:
+		r.logger.Warn("leader unknown; waiting for an election", "reason", s.outage)
+	}
+	r.absentNext = now + absentPause
+	if s.outage != "" && now-r.absentSince >= latePause {
+		r.absentNext = now + latePause
+	}
 }
 
 // quorum logs the state of the voters, as a warning if fewer voters may fail than before and none is left that may.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"bytes"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,6 +43,39 @@ func TestReporterLogsChangesOnce(t *testing.T) {
 	} {
 		if got := reported(&r, c.sighting, c.at); got != c.want {
 			t.Errorf("sighting %d logs\n%s\nwant\n%s", i, got, c.want)
+		}
+	}
+}
+
+func TestReporterLogsAbsenceOfLeaderAtIntervals(t *testing.T) {
+	t.Parallel()
+	for text, s := range map[string]sighting{
+		`level=INFO msg="cluster not joined; retrying" reason="no member reached"`:                              {seeking: "no member reached"},
+		`level=WARN msg="leader unknown; waiting for an election" reason="no leader for 3s: b does not answer"`: {outage: "no leader for 3s: b does not answer"},
+	} {
+		var r reporter
+		var at []int
+		for second := 1; second <= 300; second++ {
+			switch got := reported(&r, s, time.Duration(second)*time.Second); got {
+			case text:
+				at = append(at, second)
+			case "":
+			default:
+				t.Fatalf("after %d s it logs %s", second, got)
+			}
+		}
+		want := []int{4, 14, 24, 34, 44, 54, 64, 124, 184, 244}
+		if s.seeking != "" {
+			want = nil
+			for second := 4; second <= 300; second += 10 {
+				want = append(want, second)
+			}
+		}
+		if !slices.Equal(at, want) {
+			t.Errorf("%s: logged at seconds %v, want %v", text, at, want)
+		}
+		if reported(&r, sighting{}, 301*time.Second) != "" || reported(&r, s, 302*time.Second) != "" || reported(&r, s, 304*time.Second) != "" {
+			t.Errorf("%s: logged again as soon as the next absence began", text)
 		}
 	}
 }

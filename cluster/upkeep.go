@@ -90,6 +90,9 @@ func (n *Node) rejoin() {
 				return
 			}
 			err := n.gossip.join(addr)
+			if slices.Contains(n.cfg.Join, addr) {
+				n.contacts.note(addr, err)
+			}
 			n.contacted(addr, err)
 			if err != nil {
 				n.logger.Debug("a member can't be contacted", "address", addr, "error", err)
@@ -101,26 +104,8 @@ func (n *Node) rejoin() {
 		wait := n.cfg.Timing.Rejoin
 		if _, leader := n.raft.LeaderWithID(); leader == "" {
 			wait = min(wait, time.Second)
-			n.askAfterRemoval()
 		}
 		timer.Reset(wait)
-	}
-}
-
-// askAfterRemoval shakes hands with the members that gossip knows. A member
-// that was removed while it was down does not stand for election, so that it
-// would never learn of its removal.
-func (n *Node) askAfterRemoval() {
-	if n.greeter == nil || n.id.Cluster() == "" {
-		return
-	}
-	for _, p := range n.gossip.all() {
-		if !p.alive || p.meta.Cluster != n.id.Cluster() {
-			continue
-		}
-		if err := n.greeter.Greet(raft.ServerID(p.meta.ID), raft.ServerAddress(p.meta.Raft)); err != nil {
-			n.logger.Debug("a member refuses to shake hands", "name", p.meta.Name, "error", err)
-		}
 	}
 }
 

@@ -120,7 +120,7 @@ func TestExitCodeOfLeaderShowWithoutALeader(t *testing.T) {
 	f := newFakeAPI(t)
 	f.leaderless = true
 	_, stderr, code := command(t, "leader", "show", "-o", "json", "--addr", f.address, "--timeout", "2s")
-	if code != cli.ExitRepeatable || !strings.Contains(stderr, `"reason":"NO_LEADER"`) {
+	if code != cli.ExitRepeatable || !strings.Contains(stderr, `"reason":"NO_LEADER"`) || !strings.Contains(stderr, "b does not answer (timed out)") {
 		t.Errorf("exit code %d, want %d; %s", code, cli.ExitRepeatable, stderr)
 	}
 }

@@ -188,7 +188,7 @@ var fakeConfig = &snowraftv1.Config{
 
 func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
 	if f.leaderless {
-		return &snowraftv1.GetStatusResponse{}, nil
+		return &snowraftv1.GetStatusResponse{NoLeader: "no leader for 12s: b does not answer (timed out); quorum needs 2 of 2 voters"}, nil
 	}
 	return &snowraftv1.GetStatusResponse{
 		ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,

@@ -1,10 +1,12 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
 	"github.com/snowraft/snowraft/allocator"
+	"github.com/snowraft/snowraft/cluster"
 )
 
 // leader is whom this member asks for workers and blocks, and what there is: itself while it leads.
@@ -14,7 +16,7 @@ func (m *Member) leader() (Leader, error) {
 	}
 	leader, ok := m.node.Leader()
 	if !ok || leader.ID == m.node.ID() {
-		return nil, ErrNoLeader
+		return nil, m.NoLeader()
 	}
 	return m.cfg.Leader(leader)
 }
@@ -50,9 +52,19 @@ func (g leaderGranter) ReleaseWorker(ctx context.Context, r allocator.ReleaseReq
 	return l.ReleaseWorker(ctx, r)
 }
 
-// ErrNoLeader says that no member is known to lead: there is no quorum now, or
-// an election is under way.
-var ErrNoLeader = errors.New("no leader: election in progress, quorum lost, or this member has not joined a cluster")
+// ErrNoLeader says that no member is known to lead.
+var ErrNoLeader = errors.New("no leader")
+
+// NoLeader returns an [ErrNoLeader]. Its text is the reason at the time when it is read.
+func (m *Member) NoLeader() error { return noLeaderError{m.node} }
+
+type noLeaderError struct{ node *cluster.Node }
+
+func (e noLeaderError) Error() string {
+	return cmp.Or(e.node.NoLeader(), "no leader was known; one is known now")
+}
+
+func (noLeaderError) Is(target error) bool { return target == ErrNoLeader }
 
 func (g leaderGranter) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
 	l, err := g.m.leader()

@@ -39,7 +39,7 @@ func (m *Member) Layout(ctx context.Context, name string) (*snowflake.Layout, er
 	}
 	switch err := m.settleLayout(ctx, name); {
 	case errors.Is(err, ErrNoLeader) && name == snowflake.Default().Name():
-		return nil, ErrNoLeader // everybody knows that it exists
+		return nil, m.NoLeader() // every cluster has the default layout
 	case err != nil:
 		return nil, err
 	}

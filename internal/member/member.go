@@ -1,6 +1,7 @@
 package member
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -193,7 +194,7 @@ func (m *Member) Clock() *clock.Watch { return m.clock }
 func (m *Member) Ready() error {
 	i := (*m.byName.Load())[snowflake.Default().Name()]
 	if i == nil {
-		return errors.New("this member is not part of a cluster with a leader yet")
+		return errors.New(cmp.Or(m.node.NoLeader(), "this member has not received the state of its cluster"))
 	}
 	return i.Ready()
 }

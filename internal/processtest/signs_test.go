@@ -3,7 +3,11 @@
 package processtest
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -91,5 +95,92 @@ func TestIgnoredSettingIsNamed(t *testing.T) {
 		"given=30m0s cluster=10m0s", `command="snowraft config set --max-window 30m0s"`)
 	if _, stderr, code := command(t, at(m), "config", "set", "--max-window", "30m0s"); code != 0 {
 		t.Errorf("the command that the warning names: %s", stderr)
+	}
+}
+
+// readyz is the answer of a member's /readyz.
+func (m *member) readyz() (status int, body string) {
+	resp, err := http.Get("http://" + m.http + "/readyz") //nolint:noctx // a test's own member
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text)
+}
+
+// explains waits until a member that cannot issue IDs shows the reason in its log, its status and /readyz.
+func (m *member) explains(line, reason string) {
+	m.t.Helper()
+	m.logs(line, reason)
+	until(m.t, m.name+" shows in its status that "+reason, func() bool {
+		text, _, _ := command(m.t, at(m), "status")
+		return strings.Contains(text, reason)
+	})
+	until(m.t, m.name+" shows in /readyz that "+reason, func() bool {
+		code, body := m.readyz()
+		return code == http.StatusServiceUnavailable && strings.Contains(body, reason)
+	})
+}
+
+// TestWaitingMembersSayWhatTheyWaitFor starts a member that reaches no seed, and members that wait for each other.
+func TestWaitingMembersSayWhatTheyWaitFor(t *testing.T) {
+	t.Parallel()
+	const line = `level=INFO msg="cluster not joined; retrying"`
+	nowhere := []string{freeAddress(t), freeAddress(t)}
+	lost := newMember(t, "lost", "--join", strings.Join(nowhere, ",")).start()
+	lost.explains(line, fmt.Sprintf("no member reached; %s: connection refused; %s: connection refused", nowhere[0], nowhere[1]))
+	until(t, "the line comes again", func() bool { return strings.Count(lost.stderr.String(), line) > 1 })
+	if took := time.Since(lost.began); took < 12*time.Second {
+		t.Errorf("the second line came after %v, want one line per 10 s", took)
+	}
+
+	members := newCluster(t, 3)
+	members[0].start().explains(line, fmt.Sprintf("1 of 3 members seen: m1; waiting for 2 more; %s: connection refused; %s: connection refused",
+		members[1].gossip, members[2].gossip))
+	members[1].start().explains(line, "2 of 3 members seen: m2 and m1; waiting for 1 more; "+members[2].gossip+": connection refused")
+	members[2].start()
+	for _, m := range members {
+		m.untilIssues()
+		if code, body := m.readyz(); code != http.StatusOK {
+			t.Errorf("%s issues IDs, and /readyz answers %d: %s", m.name, code, body)
+		}
+	}
+}
+
+// TestLostQuorumIsExplained kills one of three members and stops another one: the third names both, with the reasons.
+func TestLostQuorumIsExplained(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	survivor := members[0]
+	members[1].kill()
+	members[2].signal(syscall.SIGSTOP)
+	const reason = "m2 and m3 do not answer (connection refused, timed out); quorum needs 2 of 3 voters"
+	survivor.logs(`level=WARN msg="leader unknown; waiting for an election"`, `reason="no leader for `, reason)
+	_, stderr, code := command(t, at(survivor), "config", "set", "--max-window", "20m")
+	if code != 3 || !strings.Contains(stderr, "no leader for ") || !strings.Contains(stderr, reason) || !strings.Contains(stderr, "[NO_LEADER]") {
+		t.Errorf("config set without a leader: exit code %d: %s", code, stderr)
+	}
+	_, stderr, _ = command(t, at(survivor), "leader", "show")
+	if !strings.Contains(stderr, reason) {
+		t.Errorf("leader show without a leader: %s", stderr)
+	}
+	status, _, _ := command(t, at(survivor), "status")
+	if !strings.Contains(status, "Leader          no leader for ") || !strings.Contains(status, reason) {
+		t.Errorf("status without a leader:\n%s", status)
+	}
+	until(t, "member list shows that both are not alive, and since when", func() bool {
+		list, _, _ := command(t, at(survivor), "member", "list")
+		return strings.Count(list, "no, since 20") == 2 && strings.Contains(list, "Voters: 1 of 3 alive, quorum needs 2\n")
+	})
+	survivor.logs("level=WARN", `msg="voters lost; quorum needs more"`, "voters=3 alive=1 may_fail=0 needed=2")
+	if lines := strings.Count(survivor.stderr.String(), "leader unknown"); lines > 1+int(time.Since(survivor.began)/(10*time.Second)) {
+		t.Errorf("%d lines about one outage within %v", lines, time.Since(survivor.began))
+	}
+
+	members[2].signal(syscall.SIGCONT)
+	lead := leader(t, []*member{survivor, members[2]})
+	if s := survivor.status(); s.GetNoLeader() != "" {
+		t.Errorf("%s leads, and %s says: %s", lead.name, survivor.name, s.GetNoLeader())
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
-	"github.com/snowraft/snowraft/internal/member"
 )
 
 // AtLeader makes a call: here while this member leads, else there, until a member answers as the
@@ -31,7 +30,7 @@ func (r *Router) try(ctx context.Context, harmless bool, here func(context.Conte
 	}
 	leader, ok := node.Leader()
 	if !ok || leader.ID == node.ID() {
-		return member.ErrNoLeader
+		return r.member.NoLeader()
 	}
 	if harmless {
 		var cancel context.CancelFunc

@@ -30,6 +30,8 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	resp.Quorum = quorumMessage(node.Quorum())
 	if leader, ok := node.Leader(); ok {
 		resp.LeaderId, resp.LeaderName = leader.ID, leader.Name
+	} else {
+		resp.NoLeader = node.NoLeader()
 	}
 	if isMember, voter := node.IsMember(); isMember {
 		resp.Role = role(voter)

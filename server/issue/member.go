@@ -34,7 +34,7 @@ func (s memberSource) UUIDs(ctx context.Context, layout string, count uint32) ([
 	}
 	cluster := s.member.Node().ClusterID()
 	if cluster == "" { // it tells this cluster's UUIDs from those of others
-		return nil, member.ErrNoLeader
+		return nil, s.member.NoLeader()
 	}
 	ids := Borrow()
 	defer Return(ids)

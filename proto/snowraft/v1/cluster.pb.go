@@ -370,8 +370,10 @@ type GetStatusResponse struct {
 	// Peers heard in the last minute that this member cannot understand.
 	ForeignPeers []*ForeignPeer `protobuf:"bytes,21,rep,name=foreign_peers,json=foreignPeers,proto3" json:"foreign_peers,omitempty"`
 	// Absent unless the cluster was restored from a backup.
-	Restoration   *Restoration `protobuf:"bytes,24,opt,name=restoration,proto3" json:"restoration,omitempty"`
-	Quorum        *Quorum      `protobuf:"bytes,22,opt,name=quorum,proto3" json:"quorum,omitempty"`
+	Restoration *Restoration `protobuf:"bytes,24,opt,name=restoration,proto3" json:"restoration,omitempty"`
+	Quorum      *Quorum      `protobuf:"bytes,22,opt,name=quorum,proto3" json:"quorum,omitempty"`
+	// Why the member knows no leader, such as the voters that do not answer; empty if leader_id is set.
+	NoLeader      string `protobuf:"bytes,23,opt,name=no_leader,json=noLeader,proto3" json:"no_leader,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -565,6 +567,13 @@ func (x *GetStatusResponse) GetQuorum() *Quorum {
 		return x.Quorum
 	}
 	return nil
+}
+
+func (x *GetStatusResponse) GetNoLeader() string {
+	if x != nil {
+		return x.NoLeader
+	}
+	return ""
 }
 
 // Quorum is the state of the voters, as the member that answers sees it. All fields are 0 in a member that has not joined
@@ -1665,7 +1674,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
 	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\x12\x12\n" +
 	"\x04idle\x18\n" +
-	" \x01(\bR\x04idle\"\x8c\a\n" +
+	" \x01(\bR\x04idle\"\xa9\a\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -1693,7 +1702,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\x13signing_fingerprint\x18\x14 \x01(\tR\x12signingFingerprint\x12=\n" +
 	"\rforeign_peers\x18\x15 \x03(\v2\x18.snowraft.v1.ForeignPeerR\fforeignPeers\x12:\n" +
 	"\vrestoration\x18\x18 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
-	"\x06quorum\x18\x16 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\"Q\n" +
+	"\x06quorum\x18\x16 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\x12\x1b\n" +
+	"\tno_leader\x18\x17 \x01(\tR\bnoLeader\"Q\n" +
 	"\x06Quorum\x12\x16\n" +
 	"\x06voters\x18\x01 \x01(\rR\x06voters\x12\x14\n" +
 	"\x05alive\x18\x02 \x01(\rR\x05alive\x12\x19\n" +

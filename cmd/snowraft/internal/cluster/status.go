@@ -2,6 +2,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -38,8 +39,11 @@ With several addresses, the command shows the first member that answers.`,
 }
 
 func statusRecord(s *snowraftv1.GetStatusResponse) cli.Block {
-	leader, issues := "none known", "yes"
-	if s.GetLeaderId() != "" {
+	leader, issues := cmp.Or(s.GetNoLeader(), "none known"), "yes"
+	switch {
+	case s.GetClusterId() == "":
+		leader = "" // the problem says the same
+	case s.GetLeaderId() != "":
 		leader = fmt.Sprintf("%s (%s)", s.GetLeaderName(), s.GetLeaderId())
 	}
 	if s.GetProblem() != "" {

@@ -2,6 +2,7 @@
 package leader
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -60,7 +61,7 @@ waits up to 2 s for a leader.`,
 			select {
 			case <-time.After(pause):
 			case <-moment.Done():
-				return cli.ForNow(rpc.NewError(rpc.NoLeader, "no leader: election in progress, or quorum lost"))
+				return cli.ForNow(rpc.NewError(rpc.NoLeader, cmp.Or(resp.GetNoLeader(), "no leader is known")))
 			}
 		}
 	})

@@ -71,7 +71,7 @@ func (p started) announceReady(ctx context.Context, what string, logger *slog.Lo
 	err := waitReady(ctx, p, func(problem error) {
 		if !told {
 			told = true
-			logger.Info(what+" waits until it can issue IDs", "because", problem)
+			logger.Info(what+" waits until it can issue IDs", "reason", problem)
 		}
 	})
 	if err == nil {

@@ -1,0 +1,61 @@
+package cluster
+
+import (
+	"strings"
+	"sync"
+)
+
+// contacts remembers the outcome of the last attempt to reach each seed, by its address, and each member, by its ID.
+type contacts struct {
+	mu       sync.Mutex
+	outcomes map[string]string // the reason of a failure; empty: answered
+}
+
+func newContacts() *contacts { return &contacts{outcomes: make(map[string]string)} }
+
+// note takes the outcome of an attempt; err is nil if it succeeded.
+func (c *contacts) note(to string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outcomes[to] = ""
+	if err != nil {
+		c.outcomes[to] = reasonOf(err)
+	}
+}
+
+// last returns the reason of the last failure, which is empty after a success.
+func (c *contacts) last(to string) (reason string, tried bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	reason, tried = c.outcomes[to]
+	return reason, tried
+}
+
+func (c *contacts) forget(to string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.outcomes, to)
+}
+
+// networkReasons are the usual reasons in errors of the network, whose texts are long, and their short forms.
+var networkReasons = []struct{ in, short string }{
+	{"connection refused", "connection refused"},
+	{"no such host", "no such host"},
+	{"no route to host", "no route to host"},
+	{"network is unreachable", "network is unreachable"},
+	{"connection reset", "connection reset"},
+	{"timeout", "timed out"},
+	{"deadline exceeded", "timed out"},
+	{"EOF", "connection closed"},
+}
+
+// reasonOf returns a short reason of a failed attempt to reach a node.
+func reasonOf(err error) string {
+	text := err.Error()
+	for _, r := range networkReasons {
+		if strings.Contains(text, r.in) {
+			return r.short
+		}
+	}
+	return strings.Join(strings.Fields(text), " ")
+}

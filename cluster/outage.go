@@ -1,0 +1,167 @@
+package cluster
+
+import (
+	"cmp"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// answerWithin is the time after which a member that has not answered a handshake counts as silent. The handshake may
+// still succeed.
+const answerWithin = time.Second
+
+// outage is the time without a leader as one node sees it.
+type outage struct {
+	lasts  time.Duration
+	voters int
+	silent []silentVoter
+}
+
+// silentVoter is a voter that does not answer.
+type silentVoter struct{ name, reason string }
+
+// NoLeader returns why this node knows no leader: that it has not joined a cluster, or the voters that do not answer.
+// It returns an empty text if a leader is known.
+func (n *Node) NoLeader() string {
+	if n.id.Cluster() == "" {
+		return "this member is not part of a cluster: " + n.seeking().String()
+	}
+	_, leader := n.raft.LeaderWithID()
+	switch {
+	case leader == "":
+		return n.outage().String()
+	case string(leader) == n.ID() && !n.IsLeader():
+		return "this member was elected, and is not ready to lead yet"
+	}
+	return ""
+}
+
+func (n *Node) outage() outage {
+	o := outage{}
+	if since := n.leaderless.Load(); since != 0 {
+		o.lasts = n.gossip.mono() - time.Duration(since)
+	}
+	for _, m := range n.Members() {
+		if !m.Voter {
+			continue
+		}
+		o.voters++
+		reason, tried := n.contacts.last(m.ID)
+		if m.ID != n.ID() && (reason != "" || !tried && !m.Alive) {
+			o.silent = append(o.silent, silentVoter{m.label(), reason})
+		}
+	}
+	return o
+}
+
+func (o outage) String() string {
+	text := "no leader"
+	if o.lasts >= time.Second {
+		text += fmt.Sprintf(" for %v", o.lasts.Truncate(time.Second))
+	}
+	answering, needed := o.voters-len(o.silent), Quorum{Voters: o.voters}.Needed()
+	switch {
+	case o.voters == 0:
+		return text + ": this member has not received the configuration of its cluster"
+	case answering < needed:
+		return fmt.Sprintf("%s: %s; quorum needs %d of %d voters", text, o.silence(), needed, o.voters)
+	case len(o.silent) > 0:
+		return fmt.Sprintf("%s: election in progress; %s", text, o.silence())
+	}
+	return text + ": election in progress"
+}
+
+// silence lists the voters that do not answer, with the reasons.
+func (o outage) silence() string {
+	var names, reasons []string
+	for _, v := range o.silent {
+		names = append(names, v.name)
+		if v.reason != "" && !slices.Contains(reasons, v.reason) {
+			reasons = append(reasons, v.reason)
+		}
+	}
+	verb := "does"
+	if len(names) > 1 {
+		verb = "do"
+	}
+	text := fmt.Sprintf("%s %s not answer", enumerate(names), verb)
+	if len(reasons) > 0 {
+		text += " (" + strings.Join(reasons, ", ") + ")"
+	}
+	return text
+}
+
+// enumerate joins names: a, b and c.
+func enumerate(names []string) string {
+	last := len(names) - 1
+	if last < 1 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:last], ", ") + " and " + names[last]
+}
+
+// noteLeader remembers since when no leader is known. Once one is, the outcomes of attempts to reach members are forgotten.
+func (n *Node) noteLeader(known bool) {
+	if !known {
+		n.leaderless.CompareAndSwap(0, int64(max(n.gossip.mono(), 1)))
+		return
+	}
+	if n.leaderless.Swap(0) != 0 {
+		for _, s := range n.servers() {
+			n.contacts.forget(string(s.ID))
+		}
+	}
+}
+
+// probe shakes hands with all other members while no leader is known: so this node can say which ones do not answer, and
+// learns of its own removal. A member that was removed while it was down does not stand for election.
+func (n *Node) probe() {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if _, leader := n.raft.LeaderWithID(); leader == "" && n.greeter != nil && n.id.Cluster() != "" {
+			n.greetAll()
+		}
+	}
+}
+
+// greetAll shakes hands with all other members, and with live nodes of this cluster that this node does not know as members.
+func (n *Node) greetAll() {
+	address := make(map[raft.ServerID]string)
+	for _, p := range n.gossip.all() {
+		if p.alive && p.meta.Cluster == n.id.Cluster() {
+			address[raft.ServerID(p.meta.ID)] = p.meta.Raft
+		}
+	}
+	for _, s := range n.servers() {
+		if string(s.ID) != n.ID() {
+			address[s.ID] = cmp.Or(address[s.ID], HostPort(s.Address))
+		}
+	}
+	greeted := make(chan struct{})
+	for id, at := range address {
+		go func() {
+			defer func() { greeted <- struct{}{} }()
+			late := time.AfterFunc(answerWithin, func() { n.contacts.note(string(id), os.ErrDeadlineExceeded) })
+			err := n.greeter.Greet(id, raft.ServerAddress(at))
+			late.Stop()
+			n.contacts.note(string(id), err)
+			if err != nil {
+				n.logger.Debug("handshake with member failed", "peer", n.label(id), "error", err)
+			}
+		}()
+	}
+	for range address {
+		<-greeted
+	}
+}

@@ -1,0 +1,85 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+)
+
+func TestOutageNamesSilentVoters(t *testing.T) {
+	t.Parallel()
+	refused, timedOut := silentVoter{"b", "connection refused"}, silentVoter{"c", "timed out"}
+	for _, c := range []struct {
+		outage
+		want string
+	}{
+		{outage{lasts: 12900 * time.Millisecond, voters: 3, silent: []silentVoter{refused, timedOut}},
+			"no leader for 12s: b and c do not answer (connection refused, timed out); quorum needs 2 of 3 voters"},
+		{outage{lasts: time.Minute, voters: 2, silent: []silentVoter{refused}},
+			"no leader for 1m0s: b does not answer (connection refused); quorum needs 2 of 2 voters"},
+		{outage{lasts: 2 * time.Second, voters: 5, silent: []silentVoter{refused, {"c", "connection refused"}, {"d", ""}}},
+			"no leader for 2s: b, c and d do not answer (connection refused); quorum needs 3 of 5 voters"},
+		{outage{lasts: 300 * time.Millisecond, voters: 3, silent: []silentVoter{{"h:7702", ""}}}, "no leader: election in progress; h:7702 does not answer"},
+		{outage{lasts: 3 * time.Second, voters: 3}, "no leader for 3s: election in progress"},
+		{outage{lasts: 5 * time.Second}, "no leader for 5s: this member has not received the configuration of its cluster"},
+	} {
+		if got := c.outage.String(); got != c.want {
+			t.Errorf("outage %+v = %q, want %q", c.outage, got, c.want)
+		}
+	}
+}
+
+func TestSeekingNamesSeedsAndMembersSeen(t *testing.T) {
+	t.Parallel()
+	failed := []string{"b.example.net:7703: connection refused", "c.example.net:7703: no such host"}
+	for _, c := range []struct {
+		seeking
+		want string
+	}{
+		{seeking{seeds: 2, failed: failed}, "no member reached; b.example.net:7703: connection refused; c.example.net:7703: no such host"},
+		{seeking{seeds: 2, seen: []string{"b"}, failed: failed[1:]}, "members reached: b; none is part of a cluster; c.example.net:7703: no such host"},
+		{seeking{seeds: 2, through: "b", failed: failed[1:]}, "b reached; waiting until the leader adds this member; c.example.net:7703: no such host"},
+		{seeking{address: "a.example.net:7703"}, `waiting for "snowraft member add a.example.net:7703"`},
+		{seeking{expect: 3, seen: []string{"a"}, seeds: 2, failed: failed},
+			"1 of 3 members seen: a; waiting for 2 more; b.example.net:7703: connection refused; c.example.net:7703: no such host"},
+		{seeking{expect: 3, seen: []string{"a", "b"}, differs: []string{"c has --bootstrap-expect 5"}, seeds: 2},
+			"2 of 3 members seen: a and b; waiting for 1 more; c has --bootstrap-expect 5"},
+		{seeking{expect: 3, seen: []string{"a", "b", "c"}, seeds: 2}, "all 3 members seen: a, b and c; starting the cluster"},
+	} {
+		if got := c.seeking.String(); got != c.want {
+			t.Errorf("seeking %+v = %q, want %q", c.seeking, got, c.want)
+		}
+	}
+}
+
+func TestWaitingNodeCountsMembersItSees(t *testing.T) {
+	t.Parallel()
+	a, b, c := waiting(nodeID(1), 3), waiting(nodeID(2), 3), waiting(nodeID(3), 5)
+	for n, name := range map[*Node]string{a: "a", b: "b", c: "c"} {
+		n.cfg.Name = name
+	}
+	a.cfg.Join = []string{"b:7703", "d:7703"}
+	a.contacts.note("b:7703", nil)
+	a.contacts.note("d:7703", errors.New("Failed to join 10.0.0.4:7703: dial tcp 10.0.0.4:7703: i/o timeout"))
+	a.hear(b, c)
+	want := "this member is not part of a cluster: 2 of 3 members seen: a and b; waiting for 1 more; c has --bootstrap-expect 5; d:7703: timed out"
+	if got := a.NoLeader(); got != want {
+		t.Errorf("NoLeader() = %q, want %q", got, want)
+	}
+}
+
+func TestReasonsOfFailedContactsAreShort(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"the member cannot be contacted: 1 error occurred: * Failed to join 127.0.0.1:1: dial tcp 127.0.0.1:1: connect: connection refused": "connection refused",
+		"Failed to resolve b.example.net:7703: lookup b.example.net: no such host":                                                          "no such host",
+		"member x: h:1: handshake: read tcp 127.0.0.1:1->127.0.0.1:2: i/o timeout":                                                          "timed out",
+		"member x: context deadline exceeded":                                                                                               "timed out",
+		"the peer has another\n\tcluster secret: copy a file":                                                                               "the peer has another cluster secret: copy a file",
+	} {
+		if got := reasonOf(fmt.Errorf("%s", text)); got != want {
+			t.Errorf("reasonOf(%q) = %q, want %q", text, got, want)
+		}
+	}
+}

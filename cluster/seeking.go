@@ -1,0 +1,63 @@
+package cluster
+
+import (
+	"fmt"
+	"strings"
+)
+
+// seeking is the search of a node for a cluster.
+type seeking struct {
+	expect  int      // new members that start a cluster together; 0: this node only joins
+	seen    []string // new members that this node sees, itself included if it may start a cluster
+	differs []string // new members with another --bootstrap-expect
+	through string   // a member of a cluster that this node sees; empty if there is none
+	failed  []string // seeds that were not reached, with the reasons
+	seeds   int
+	address string // gossip address of this node
+}
+
+// seeking returns the state of the search. The node has not joined a cluster.
+func (n *Node) seeking() seeking {
+	own := n.meta()
+	s := seeking{expect: own.Expect, seeds: len(n.cfg.Join), address: own.Gossip}
+	if own.Expect > 0 {
+		s.seen = append(s.seen, own.Name)
+	}
+	for _, p := range n.gossip.all() {
+		m := p.known()
+		switch {
+		case !p.alive:
+		case m.Cluster != "":
+			s.through = m.Name
+		case own.Expect == 0 || m.Expect == own.Expect:
+			s.seen = append(s.seen, m.Name)
+		default:
+			s.differs = append(s.differs, fmt.Sprintf("%s has --bootstrap-expect %d", m.Name, m.Expect))
+		}
+	}
+	for _, seed := range n.cfg.Join {
+		if reason, _ := n.contacts.last(seed); reason != "" {
+			s.failed = append(s.failed, seed+": "+reason)
+		}
+	}
+	return s
+}
+
+func (s seeking) String() string {
+	var parts []string
+	switch missing := s.expect - len(s.seen); {
+	case s.through != "":
+		parts = append(parts, s.through+" reached; waiting until the leader adds this member")
+	case s.expect > 0 && missing > 0:
+		parts = append(parts, fmt.Sprintf("%d of %d members seen: %s; waiting for %d more", len(s.seen), s.expect, enumerate(s.seen), missing))
+	case s.expect > 0:
+		parts = append(parts, fmt.Sprintf("all %d members seen: %s; starting the cluster", s.expect, enumerate(s.seen)))
+	case s.seeds == 0:
+		parts = append(parts, fmt.Sprintf(`waiting for "snowraft member add %s"`, s.address))
+	case len(s.seen) > 0:
+		parts = append(parts, "members reached: "+enumerate(s.seen)+"; none is part of a cluster")
+	default:
+		parts = append(parts, "no member reached")
+	}
+	return strings.Join(append(append(parts, s.differs...), s.failed...), "; ")
+}
