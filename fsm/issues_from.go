@@ -1,16 +1,16 @@
 package fsm
 
-// IssuesFrom returns the time in Unix ms from which all layouts issue IDs after a restore: when a window that begins
-// behind the floor is within the wait threshold. It is 0 in a cluster that was not restored.
+// IssuesFrom returns the time in Unix ms from which all layouts issue IDs after a restore: that of the first tick that
+// they grant. It is 0 in a cluster that was not restored.
 func (s *State) IssuesFrom() int64 {
 	if s.restored == nil {
 		return 0
 	}
-	config, begins := s.Config(), s.restored.GetFloorAtMs()
+	begins := s.restored.GetFloorAtMs()
 	for _, l := range s.layouts {
 		if fence := s.fence(l); fence < l.ticks {
 			begins = max(begins, l.layout.MillisAt(fence))
 		}
 	}
-	return begins - min(config.GetWaitThresholdMs(), config.GetMaxWindowMs()-1)
+	return begins
 }

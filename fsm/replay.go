@@ -84,7 +84,9 @@ func sequenceOf(cmd *commandv1.Command) string {
 // look takes over the greatest of what the state says now.
 func (r *Replay) look() {
 	r.observed = max(r.observed, r.state.observed)
-	r.maxWindow = max(r.maxWindow, r.state.Config().GetMaxWindowMs())
+	if len(r.state.layouts) > 0 { // without one, no window was granted: a new cluster sets its configuration first
+		r.maxWindow = max(r.maxWindow, r.state.Config().GetMaxWindowMs())
+	}
 	r.maxOffset = max(r.maxOffset, r.state.Config().GetMaxClockOffsetMs())
 }
 
@@ -130,7 +132,9 @@ func (h hull) join(other hull) hull {
 }
 
 // Limits returns the largest maximum window and maximum clock offset that were in force, in ms.
-func (r *Replay) Limits() (maxWindowMillis, maxOffsetMillis int64) { return r.maxWindow, r.maxOffset }
+func (r *Replay) Limits() (maxWindowMillis, maxOffsetMillis int64) {
+	return max(r.maxWindow, r.state.Config().GetMaxWindowMs()), r.maxOffset
+}
 
 // State returns the state that covers all that were seen. The Replay must not be used any more.
 func (r *Replay) State() (*State, error) {

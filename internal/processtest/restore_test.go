@@ -1,0 +1,158 @@
+//go:build process
+
+package processtest
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// mustRun runs a command that must succeed, and returns what it prints.
+func mustRun(t *testing.T, args ...string) string {
+	t.Helper()
+	stdout, stderr, code := command(t, nil, args...)
+	if code != 0 {
+		t.Fatalf("snowraft %s: exit code %d: %s", strings.Join(args, " "), code, stderr)
+	}
+	return stdout
+}
+
+// TestRestore has applications go on while a cluster is backed up, destroyed for good, and restored onto new
+// directories: they never get an ID or a number twice, and no ID is issued before the time that restore said.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	restoreFrom(t, func(l *lives, addrs string) string {
+		file := filepath.Join(t.TempDir(), "live.backup")
+		mustRun(t, "backup", file, "--addr", addrs)
+		pass(t, 4*time.Second) // it goes on
+		for _, m := range l.members {
+			m.kill()
+		}
+		for _, m := range l.members {
+			if err := os.RemoveAll(m.dir); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return file
+	})
+}
+
+// TestRecover has two of three directories destroyed, and the cluster restored from the third.
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	restoreFrom(t, func(l *lives, addrs string) string {
+		survivor := l.members[1]
+		_, stderr, code := command(t, nil, "backup", filepath.Join(t.TempDir(), "x"), "--data-dir", survivor.dir)
+		if code == 0 || !strings.Contains(stderr, "in use by another process") {
+			t.Errorf("a backup of the directory of a running member: exit code %d: %s", code, stderr)
+		}
+		for _, m := range l.members {
+			m.kill()
+			if m != survivor {
+				if err := os.RemoveAll(m.dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		file := filepath.Join(t.TempDir(), "survivor.backup")
+		mustRun(t, "backup", file, "--data-dir", survivor.dir)
+		if text := mustRun(t, "backup", "inspect", file, survivor.dir); strings.Count(text, "yes\n") != 2 {
+			t.Errorf("inspect: %s", text)
+		}
+		return file
+	})
+}
+
+// early is how far ahead of the clock lanes issue, rounded up.
+const early = 20 * time.Millisecond
+
+// restoreFrom runs a cluster under load until destroy ends it for good and returns a backup, restores that, and checks
+// all that was issued.
+func restoreFrom(t *testing.T, destroy func(l *lives, addrs string) (file string)) {
+	members := newCluster(t, 3, "--initial-max-window", "3s", "--initial-redis-create", "relaxed")
+	var addrs, redis []string
+	for _, m := range members {
+		addrs, redis = append(addrs, m.api), append(redis, freeAddress(t))
+		m.flags = append(m.flags, "--redis-addr", redis[len(redis)-1])
+		m.start()
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	all := strings.Join(addrs, ",")
+	mustRun(t, "seq", "create", "strict", "--addr", all)
+	mustRun(t, "seq", "create", "relaxed", "--mode", "relaxed", "--addr", all)
+	l := newLives(t, members)
+	l.live("of the old cluster", redis)
+	pass(t, 3*time.Second)
+
+	file := destroy(l, all)
+	ended := time.Now().UTC()
+	dir := filepath.Join(t.TempDir(), "restored")
+	var said struct {
+		IssuesAtMS string `json:"issuesAtMs"`
+		ClusterID  string `json:"clusterId"`
+	}
+	text := mustRun(t, "restore", file, "--data-dir", dir, "--old-ended", ended.Format(time.RFC3339Nano), "--old-cluster-is-gone", "-o", "json")
+	if err := json.Unmarshal([]byte(text), &said); err != nil {
+		t.Fatal(err)
+	}
+	issuesAtMillis, err := strconv.ParseInt(said.IssuesAtMS, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuesAt := time.UnixMilli(issuesAtMillis)
+	if wait := issuesAt.Sub(ended); wait < 3*time.Second || wait > 6*time.Second {
+		t.Errorf("nothing is issued for %v, with windows of 3 s", wait)
+	}
+	l.mu.Lock()
+	l.first = time.Time{}
+	l.mu.Unlock()
+	l.live("of the new cluster", redis)
+	for i, m := range members {
+		if m.dir = dir; i > 0 {
+			m.dir = filepath.Join(t.TempDir(), "joined")
+		}
+		m.start()
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	l.mu.Lock()
+	first := l.first
+	l.mu.Unlock()
+	if late := first.Sub(issuesAt); late < -early || late > 2*time.Second {
+		t.Errorf("the first ID was issued %v after the time that restore said", late)
+	}
+	if id := members[0].status().GetClusterId(); id != said.ClusterID {
+		t.Errorf("cluster %s, expected %s", id, said.ClusterID)
+	}
+	_, stderr, _ := command(t, nil, "seq", "next", "strict", "--addr", all)
+	if !strings.Contains(stderr, "[SEQUENCE_FROZEN]") {
+		t.Errorf("next of a frozen sequence: %s", stderr)
+	}
+	// The last numbers that the applications got may be from a member that died before it could say so.
+	mustRun(t, "seq", "resume", "strict", "--after", fmt.Sprint(l.highest("strict")+100_000), "--holders-stopped", "--addr", all)
+	mustRun(t, "seq", "resume", "--all", "--skip", "1000000", "--addr", all)
+	highest := l.highest("later")
+	mustRun(t, "config", "set", "--redis-create", "off", "--addr", all)
+	mustRun(t, "restore", "acknowledge", "--addr", all)
+	if _, stderr, code := command(t, nil, "seq", "create", "later", "--mode", "relaxed", "--start", fmt.Sprint(highest+1_000_000), "--addr", all); code != 0 && !strings.Contains(stderr, "SEQUENCE_EXISTS") {
+		t.Errorf("seq create later: %s", stderr)
+	}
+	ids, numbers := l.count()
+	until(t, "applications get IDs and numbers of all sequences", func() bool {
+		nowIDs, nowNumbers := l.count()
+		return nowIDs > ids+1000 && nowNumbers > numbers+500 && l.highest("later") > highest && l.highest("relaxed") > 1_000_000
+	})
+	members[0].untilVoters(3)
+	l.stop()
+	ids, numbers = l.count()
+	t.Logf("%d IDs and %d numbers, all different; the first ID %v after the time that was said", ids, numbers, first.Sub(issuesAt).Round(time.Millisecond))
+}
