@@ -11,10 +11,11 @@ import (
 // cluster went on to indexes that it does not know, and tokens, generations and incarnations are indexes.
 const indexGap = 1 << 32
 
-// FirstIndex returns the index at which a cluster is restored from a backup whose last index is last. Restored twice
-// from one backup, a second apart, the later one has the higher index, by more than a cluster applies in that time.
-func FirstIndex(last uint64, nowMillis int64) uint64 {
-	return max(last+indexGap, uint64(max(nowMillis, 0))/1000<<20)
+// FirstIndex returns the index at which a cluster is restored from a backup whose last index is last, by the clock of
+// the host and the end of the earlier cluster. Of two clusters that were restored from one backup, the later one has
+// the higher index, by more than a cluster applies in the time between.
+func FirstIndex(last uint64, nowMillis, oldEndedMillis int64) uint64 {
+	return max(last+indexGap, uint64(max(nowMillis, oldEndedMillis, 0))/1000<<20)
 }
 
 // Restoration says what a new cluster that begins with the state of an earlier one must know of it.

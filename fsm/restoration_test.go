@@ -40,7 +40,7 @@ func periodOf(zone string, reset commandv1.SequenceReset, atMillis int64) (int32
 // restoration is that of a cluster that ended a minute after the epoch.
 func restoration(s *State) Restoration {
 	return Restoration{
-		Index: FirstIndex(s.index, epoch+100_000), NowMillis: epoch + 100_000, OldCluster: "old", OldEndedMillis: epoch + 60_000,
+		Index: FirstIndex(s.index, epoch+100_000, 0), NowMillis: epoch + 100_000, OldCluster: "old", OldEndedMillis: epoch + 60_000,
 		ZonesKept: true, Period: periodOf,
 	}
 }
@@ -71,13 +71,13 @@ func acknowledge(index uint64) *commandv1.Command {
 }
 
 func TestFirstIndex(t *testing.T) {
-	if got := FirstIndex(5, 1_000); got != 1<<32+5 {
+	if got := FirstIndex(5, 1_000, 0); got != 1<<32+5 {
 		t.Errorf("FirstIndex() soon after 1970 = %d", got)
 	}
-	if got := FirstIndex(5, epoch); got != uint64(epoch/1000)<<20 {
-		t.Errorf("FirstIndex() = %d", got)
+	if now, ended := FirstIndex(5, epoch, 0), FirstIndex(5, 0, epoch); now != uint64(epoch/1000)<<20 || ended != now {
+		t.Errorf("FirstIndex() = %d and %d", now, ended)
 	}
-	if got := FirstIndex(5, -epoch); got != 1<<32+5 {
+	if got := FirstIndex(5, -epoch, -1); got != 1<<32+5 {
 		t.Errorf("FirstIndex() before 1970 = %d", got)
 	}
 }

@@ -1,0 +1,311 @@
+package fsm
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/raft"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// What members, clients and operators of a life propose, looking at a state: the true one, or that of a leader whose
+// log is never committed.
+
+// livesZones are hours ahead of UTC.
+var livesZones = map[string]int64{"UTC": 0, "east": 14, "west": -12}
+
+// livesPeriod is the period of a time in a zone.
+func livesPeriod(zone string, reset commandv1.SequenceReset, at int64) (int32, error) {
+	hours, ok := livesZones[zone]
+	if !ok {
+		return 0, fmt.Errorf("no time zone %q", zone)
+	}
+	if reset == resetNone {
+		return 0, nil
+	}
+	return periodOf("", reset, at+hours*livesHour)
+}
+
+func (w *lives) command(s *State) *commandv1.Command {
+	cmd := w.body(s)
+	if cmd != nil {
+		cmd.Version, cmd.ClockAtMs = 1, w.clock()
+	}
+	return cmd
+}
+
+func (w *lives) body(s *State) *commandv1.Command {
+	switch w.choose("command", 20) {
+	case 0, 1, 2, 3:
+		return w.acquire()
+	case 4, 5:
+		return w.claimWindow(false)
+	case 6:
+		return w.claimWindow(true)
+	case 7:
+		return observe(w.choose("force", 6) == 0)
+	case 8:
+		return w.configure(s)
+	case 9:
+		return createLayout(livesSpecs[w.choose("layout", len(livesSpecs))])
+	case 10:
+		return w.claimBlock()
+	case 11:
+		return w.askAgain()
+	case 12, 13, 14:
+		return w.administer(s)
+	}
+	return w.allocate(s)
+}
+
+func (w *lives) secret() []byte { return nonceHash(byte('a' + w.choose("process", 3))) }
+
+func (w *lives) acquire() *commandv1.Command {
+	cmd := acquire(fmt.Sprint("holder-", w.choose("holder", 3)), []int64{1000, 2000, 20_000}[w.choose("window", 3)])
+	c := cmd.GetAcquireWorker()
+	c.Layout, c.NonceHash = livesSpecs[w.choose("layout", len(livesSpecs))].Name, w.secret()
+	return cmd
+}
+
+// claimWindow extends or releases a window of any life, which its holder may have lost.
+func (w *lives) claimWindow(give bool) *commandv1.Command {
+	if len(w.claims) == 0 {
+		return nil
+	}
+	claim := w.claims[len(w.claims)-1-min(w.choose("claim", 12), len(w.claims)-1)]
+	if claim.layout == "" {
+		return nil
+	}
+	var cmd *commandv1.Command
+	if give {
+		cmd = release(claim.window, claim.secret, claim.window.From+int64(w.choose("next", 3)))
+		cmd.GetReleaseWorker().Layout = claim.layout
+	} else {
+		cmd = extend(claim.window, claim.secret, claim.window.Until, []int64{1000, 20_000}[w.choose("window", 2)])
+		cmd.GetExtendWindow().Layout = claim.layout
+	}
+	return cmd
+}
+
+func (w *lives) claimBlock() *commandv1.Command {
+	if len(w.claims) == 0 {
+		return nil
+	}
+	claim := w.claims[len(w.claims)-1-min(w.choose("claim", 12), len(w.claims)-1)]
+	if claim.name == "" {
+		return nil
+	}
+	return withKey(giveBack(claim.name, claim.block.Token, min(claim.block.Count, uint64(1+w.choose("unused", 3)))), claim.secret)
+}
+
+func (w *lives) configure(s *State) *commandv1.Command {
+	return setConfig(&commandv1.Config{
+		MaxWindowMs: []int64{1000, 2000, 5000, 20_000}[w.choose("max window", 4)], WaitThresholdMs: []int64{1, 250, 1000, 5000}[w.choose("threshold", 4)],
+		MaxClockOffsetMs: livesOffset, Rollback: commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
+		RedisCreate: commandv1.AutoCreate(2 + w.choose("create", 2)),
+	}, s.Config().GetGeneration())
+}
+
+// askAgain repeats a request with an ID, of any life.
+func (w *lives) askAgain() *commandv1.Command {
+	if len(w.asked) == 0 {
+		return nil
+	}
+	c := w.asked[w.choose("asked", len(w.asked))].GetAllocateBlock()
+	q, ok := w.s.Sequence(c.GetName())
+	if !ok {
+		return nil
+	}
+	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.clock())
+	return withID(allocate(c.GetName(), q.Generation, c.GetCount(), period), string(c.GetRequestId()))
+}
+
+var livesNames = []string{"a", "b", "c"}
+
+func (w *lives) allocate(s *State) *commandv1.Command {
+	q, ok := s.Sequence(livesNames[w.choose("name", len(livesNames))])
+	if !ok {
+		return nil
+	}
+	period, _ := livesPeriod(q.Spec.GetTimeZone(), q.Spec.GetReset_(), w.clock())
+	cmd := allocate(q.Spec.GetName(), q.Generation, []uint64{1, 2, 5}[w.choose("count", 3)], period)
+	if w.choose("ID", 4) == 0 {
+		w.drawn++
+		cmd = withID(cmd, fmt.Sprint("request-", w.drawn))
+		w.asked = append(w.asked, cmd)
+		return cmd
+	}
+	return withKey(cmd, w.secret())
+}
+
+func (w *lives) spec(name string) *commandv1.SequenceSpec {
+	n := [][4]int64{{1, 1, 1, 1000}, {1, 3, 1, 1000}, {500, -2, -1000, 1000}, {20, 1, 20, 60}}[w.choose("numbers", 4)]
+	return plain(name, numbers(n[0], n[1], n[2], n[3]), resetting([]commandv1.SequenceReset{resetNone, resetDaily, resetMonthly}[w.choose("reset", 3)]),
+		func(s *commandv1.SequenceSpec) { s.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)] })
+}
+
+// administer creates, changes and deletes sequences. Only the first life forces: what repeats then is no violation.
+func (w *lives) administer(s *State) *commandv1.Command {
+	name := livesNames[w.choose("name", len(livesNames))]
+	spec, force := w.spec(name), w.life == 1 && w.choose("force", 4) == 0
+	q, ok := s.Sequence(name)
+	switch {
+	case !ok && w.life > 1 && w.strange(s, name):
+		return nil
+	case !ok:
+		period, _ := livesPeriod(spec.GetTimeZone(), spec.GetReset_(), w.clock())
+		cmd := create(spec, period)
+		if cmd.GetCreateSequence().Force = force; !force && w.choose("on demand", 3) == 0 {
+			cmd = onDemand(cmd)
+		}
+		return cmd
+	case w.choose("delete", 3) == 0:
+		return remove(name)
+	}
+	if w.choose("keep", 2) == 0 {
+		spec = q.Spec
+		spec.TimeZone = []string{"UTC", "east", "west"}[w.choose("zone", 3)]
+	}
+	cmd := change(spec, q.Generation)
+	if w.choose("set", 3) == 0 {
+		cmd.GetUpdateSequence().Next = new(q.Next + int64(w.choose("next", 60)) - 30)
+	}
+	cmd.GetUpdateSequence().Force = force
+	return cmd
+}
+
+// strange reports whether the state does not know a name of which an earlier life granted something. Once the restore is
+// acknowledged, operators know the name.
+func (w *lives) strange(s *State, name string) bool {
+	if s.RememberedGeneration(name) != 0 || s.Restored().GetNamesClosed() {
+		return false
+	}
+	_, some := w.last(Sequence{Spec: plain(name)})
+	return some
+}
+
+// last returns the last number that was granted of a sequence in its direction: in its period, or in any if it has none.
+func (w *lives) last(q Sequence) (n int64, some bool) {
+	for g := range w.numbers {
+		if g.name != q.Spec.GetName() || q.Spec.GetReset_() != resetNone && g.period != q.Period {
+			continue
+		}
+		if !some || (g.number > n) == (q.Spec.GetIncrement() > 0) {
+			n, some = g.number, true
+		}
+	}
+	return n, some
+}
+
+// attest is what the operator of a restored cluster says.
+func (w *lives) attest() error {
+	if w.life == 1 {
+		return nil
+	}
+	if w.choose("acknowledge", 6) == 0 {
+		return w.commit(acknowledge(w.s.Restored().GetIndex()))
+	}
+	page := w.s.Frozen("", 100)
+	if len(page) == 0 {
+		return nil
+	}
+	q := page[w.choose("frozen", len(page))]
+	cmd := resume(q.Spec.GetName(), q.Generation, nil, uint64(w.choose("margin", 3)))
+	if last, some := w.last(q); some {
+		cmd.GetResumeSequence().After = &last
+		if w.choose("by margin", 3) == 0 { // as many numbers as there are up to the last one
+			cmd.GetResumeSequence().After = nil
+			cmd.GetResumeSequence().Margin += 4000
+		}
+	}
+	return w.commit(cmd)
+}
+
+// backUp keeps the state as a member has it, or as the directory of one says whose log has an end that was never
+// committed.
+func (w *lives) backUp() {
+	if w.stored == nil || w.choose("directory", 2) == 0 {
+		w.backups = append(w.backups, livesBackup{w.life, w.write(w.s), w.index, len(w.longest)})
+		return
+	}
+	at := w.since + w.choose("committed", len(w.log)-w.since+1)
+	tail, index := append([]*raft.Log{}, w.log[w.since:at]...), w.stored.index
+	leader, err := ReadState(strings.NewReader(string(w.stored.data)), Version)
+	if err != nil {
+		panic(err)
+	}
+	for _, entry := range tail {
+		cmd, _ := Decode(entry.Data)
+		leader.Apply(entry.Index, entry.Term, cmd)
+		index = entry.Index
+	}
+	for range w.choose("lost", 12) {
+		if cmd := w.command(leader); cmd != nil {
+			index++
+			data, err := Encode(cmd)
+			if err != nil {
+				panic(err)
+			}
+			tail = append(tail, &raft.Log{Index: index, Term: w.term + 1, Type: raft.LogCommand, Data: data})
+			leader.Apply(index, w.term+1, cmd)
+		}
+	}
+	start, err := ReadState(strings.NewReader(string(w.stored.data)), Version)
+	if err != nil {
+		panic(err)
+	}
+	replay := NewReplay(start, Version)
+	for _, entry := range tail {
+		if err := replay.Apply(entry); err != nil {
+			panic(err)
+		}
+	}
+	covering, err := replay.State()
+	if err != nil {
+		panic(err)
+	}
+	w.backups = append(w.backups, livesBackup{w.life, w.write(covering), index, w.stored.moment})
+}
+
+// store is how a member keeps its state: a snapshot, and the log from there on.
+func (w *lives) store() {
+	w.stored, w.since = &livesBackup{w.life, w.write(w.s), w.index, len(w.longest)}, len(w.log)
+}
+
+func (w *lives) write(s *State) []byte {
+	var b strings.Builder
+	if _, err := s.WriteTo(&b); err != nil {
+		panic(err)
+	}
+	return []byte(b.String())
+}
+
+// restore ends this life and begins another.
+func (w *lives) restore() error {
+	w.backUp()
+	b := w.backups[w.choose("backup", len(w.backups))]
+	s, err := ReadState(strings.NewReader(string(b.data)), Version)
+	if err != nil {
+		return violated("backup", "%v", err)
+	}
+	ended := w.now
+	w.now += []int64{2000, 5000, livesHour, 30 * livesHour}[w.choose("outage", 4)]
+	r := Restoration{
+		NowMillis: w.now + []int64{0, -livesHour, 1000}[w.choose("host", 3)], OldCluster: fmt.Sprint("cluster-", w.life),
+		OldEndedMillis: ended, MaxOffsetMillis: livesOffset, Period: livesPeriod,
+		KeepTokens: w.choose("tokens", 2) == 0,
+	}
+	for _, window := range w.longest[max(0, b.moment-1):] {
+		r.MaxWindowMillis = max(r.MaxWindowMillis, window)
+	}
+	r.Index = FirstIndex(b.index, r.NowMillis, ended)
+	if err := s.Restore(r); err != nil {
+		return violated("restore", "%v", err)
+	}
+	if s, err = ReadState(strings.NewReader(string(w.write(s))), Version); err != nil {
+		return violated("restore", "%v", err)
+	}
+	w.s, w.life, w.index, w.term, w.log, w.stored, w.since = s, w.life+1, r.Index, w.term+1, nil, nil, 0
+	return nil
+}

@@ -1,0 +1,312 @@
+package fsm
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/hashicorp/raft"
+	"pgregory.net/rapid"
+
+	"github.com/snowraft/snowraft/snowflake"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// The lives: a cluster lives, is backed up at any moment, by a member or from the directory of one whose log has an end
+// that was never committed, ends, and is restored; from one backup twice, and from a backup of a restored one. Holders
+// and clients of all lives go on with what they have, and send their claims and requests again. What was granted in
+// one life is granted in no other: windows, numbers, answers to request IDs; and no claim of one life counts in another.
+//
+// What the operator attests is true: when the last life ended, by the clock of most members, and the greatest maximum
+// window and offset since the backup; of each sequence, the last number that was granted; and no name is created after
+// the acknowledgment that the backup lacks and a life had.
+
+const (
+	livesUnit   = int64(250)
+	livesOffset = int64(500)
+	livesHour   = int64(3_600_000)
+)
+
+// livesSpecs are a fine and a coarse layout, and one that is only made later.
+var livesSpecs = []snowflake.Spec{
+	{Name: "fine", UnitMillis: livesUnit, EpochMillis: epoch, Fields: []snowflake.FieldBits{
+		{Field: snowflake.FieldTime, Bits: 40}, {Field: snowflake.FieldWorker, Bits: 2}, {Field: snowflake.FieldSequence, Bits: 1},
+	}},
+	{Name: "coarse", UnitMillis: 4000, EpochMillis: epoch, Fields: []snowflake.FieldBits{
+		{Field: snowflake.FieldTime, Bits: 40}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
+	}},
+	{Name: "later", UnitMillis: 1000, EpochMillis: epoch, Fields: []snowflake.FieldBits{
+		{Field: snowflake.FieldTime, Bits: 40}, {Field: snowflake.FieldWorker, Bits: 1}, {Field: snowflake.FieldSequence, Bits: 1},
+	}},
+}
+
+type livesOwner struct {
+	life  int
+	token uint64
+}
+
+type livesWorker struct {
+	layout string
+	worker uint64
+}
+
+// anyPeriod stands for all periods.
+const anyPeriod = -1
+
+type livesNumber struct {
+	name   string
+	period int32
+	number int64
+}
+
+// livesClaim is a window or a block that somebody was granted, in some life.
+type livesClaim struct {
+	life   int
+	layout string
+	window Grant
+	name   string
+	block  BlockGrant
+	secret []byte // hash of the nonce, or of the return key
+}
+
+type livesAnswer struct {
+	id     string
+	first  int64
+	count  uint64
+	period int32
+}
+
+// livesBackup is what a restore starts from.
+type livesBackup struct {
+	life   int
+	data   []byte // snapshot of the state
+	index  uint64
+	moment int // how many limits were in force before
+}
+
+type lives struct {
+	source
+	s           *State
+	life        int
+	now         int64 // by the clocks of most members
+	index, term uint64
+	log         []*raft.Log // of this life
+	backups     []livesBackup
+	stored      *livesBackup // the last snapshot in the directory of a member
+	since       int          // length of the log then
+	longest     []int64      // each maximum window that was in force, one after the other
+
+	granted  map[livesWorker]map[livesOwner]Grant // what was granted and not released
+	numbers  map[livesNumber]int                  // in which life each was granted and not returned
+	periods  map[livesNumber]int                  // in how many periods
+	claims   []livesClaim
+	asked    []*commandv1.Command // requests with an ID, which are sent again
+	answered map[livesAnswer]bool // what the logs say
+	drawn    uint64
+}
+
+func newLives(s source) *lives {
+	return &lives{
+		source: s, s: NewState(), life: 1, now: epoch + 100*livesHour, term: 1,
+		granted: map[livesWorker]map[livesOwner]Grant{}, numbers: map[livesNumber]int{}, periods: map[livesNumber]int{}, answered: map[livesAnswer]bool{},
+	}
+}
+
+// run lives that many lives of so many steps.
+func (w *lives) run(count, steps int) error {
+	for _, spec := range livesSpecs[:2] {
+		if err := w.commit(createLayout(spec)); err != nil {
+			return err
+		}
+	}
+	for life := range count {
+		for range steps {
+			if err := w.step(); err != nil {
+				return err
+			}
+		}
+		if life+1 < count {
+			if err := w.restore(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *lives) step() error {
+	switch w.choose("action", 24) {
+	case 0, 1:
+		w.now += []int64{livesUnit, 2 * livesUnit, 1000, 5000, livesHour, 13 * livesHour}[w.choose("pass", 6)]
+		return nil
+	case 2:
+		w.backUp()
+		return nil
+	case 3:
+		w.store()
+		return nil
+	case 4:
+		return w.attest()
+	}
+	return w.commit(w.command(w.s))
+}
+
+// clock is the clock of some proposer: ahead of most members' by both offsets at most, and behind by anything.
+func (w *lives) clock() int64 {
+	return w.now + []int64{0, 2 * livesOffset, livesOffset, -livesUnit, -livesHour}[w.choose("clock", 5)]
+}
+
+// commit applies a command and looks at what it did.
+func (w *lives) commit(cmd *commandv1.Command) error {
+	if cmd == nil {
+		return nil
+	}
+	w.index += uint64(1 + w.choose("gap", 2))
+	data, err := Encode(cmd)
+	if err != nil {
+		return violated("encode", "%v", err)
+	}
+	w.log = append(w.log, &raft.Log{Index: w.index, Term: w.term, Type: raft.LogCommand, Data: data})
+	r := w.s.Apply(w.index, w.term, cmd)
+	if r.Halted != nil {
+		return violated("halted", "%v", r.Halted)
+	}
+	w.longest = append(w.longest, w.s.Config().GetMaxWindowMs())
+	if r.Err != nil {
+		return nil
+	}
+	return w.account(cmd, r)
+}
+
+func (w *lives) account(cmd *commandv1.Command, r Result) error {
+	switch {
+	case cmd.GetAcquireWorker() != nil:
+		c := cmd.GetAcquireWorker()
+		w.claims = append(w.claims, livesClaim{life: w.life, layout: c.GetLayout(), window: r.Grant, secret: c.GetNonceHash()})
+		return w.take(c.GetLayout(), r.Grant)
+	case cmd.GetExtendWindow() != nil:
+		c := cmd.GetExtendWindow()
+		claim, err := w.claimOf(c.GetLayout(), c.GetToken())
+		if err != nil {
+			return err
+		}
+		claim.window.Until = r.Grant.Until
+		return w.take(c.GetLayout(), r.Grant)
+	case cmd.GetReleaseWorker() != nil:
+		c := cmd.GetReleaseWorker()
+		claim, err := w.claimOf(c.GetLayout(), c.GetToken())
+		if err != nil {
+			return err
+		}
+		claim.window.Until = c.GetNextTick()
+		return w.take(c.GetLayout(), claim.window)
+	case cmd.GetAllocateBlock() != nil:
+		return w.number(cmd, r.Block)
+	case cmd.GetReturnBlock() != nil:
+		return w.unnumber(cmd.GetReturnBlock())
+	}
+	return nil
+}
+
+// claimOf returns the window of a token of this life.
+func (w *lives) claimOf(layout string, token uint64) (*livesClaim, error) {
+	for i := range w.claims {
+		if c := &w.claims[i]; c.layout == layout && c.window.Token == token && c.life == w.life {
+			return c, nil
+		}
+	}
+	return nil, violated("claim", "life %d accepted the token %d of layout %q, which is not its own", w.life, token, layout)
+}
+
+// take notes what a window has now, which no other has.
+func (w *lives) take(layout string, g Grant) error {
+	k, owner := livesWorker{layout, g.Worker}, livesOwner{w.life, g.Token}
+	if w.granted[k] == nil {
+		w.granted[k] = map[livesOwner]Grant{}
+	}
+	for other, was := range w.granted[k] {
+		if other != owner && was.From < g.Until && g.From < was.Until {
+			return violated("cell", "%+v of %+v overlaps %+v of %+v; now is %d, restored as %v", g, owner, was, other, w.now, w.s.Restored())
+		}
+	}
+	w.granted[k][owner] = g
+	return nil
+}
+
+func (w *lives) number(cmd *commandv1.Command, b BlockGrant) error {
+	c := cmd.GetAllocateBlock()
+	if id := string(c.GetRequestId()); id != "" {
+		a := livesAnswer{id, b.First, b.Count, b.Period}
+		if b.Repeated {
+			if !w.answered[a] {
+				return violated("answer", "%q of %q got %+v, and was never answered so", id, c.GetName(), b)
+			}
+			return nil
+		}
+		w.answered[a] = true
+	} else if len(c.GetReturnKeyHash()) > 0 {
+		w.claims = append(w.claims, livesClaim{life: w.life, name: c.GetName(), block: b, secret: c.GetReturnKeyHash()})
+	}
+	for i := range b.Count {
+		n := livesNumber{c.GetName(), b.Period, numberAt(b.First, i, b.Increment)}
+		life, ok := w.numbers[n]
+		if ok && w.life > 1 {
+			return violated("number", "%+v was granted in life %d and in life %d", n, life, w.life)
+		}
+		every := livesNumber{n.name, anyPeriod, n.number}
+		if b.Period == 0 && w.life > 1 && w.periods[every] > 0 {
+			return violated("plain", "%+v was granted in life %d, and in a period before", n, w.life)
+		}
+		if w.numbers[n] = w.life; !ok {
+			w.periods[every]++
+		}
+	}
+	return nil
+}
+
+func (w *lives) unnumber(c *commandv1.ReturnBlock) error {
+	for _, claim := range w.claims {
+		if b := claim.block; claim.life == w.life && claim.name == c.GetName() && b.Token == c.GetToken() {
+			for i := b.Count - c.GetUnused(); i < b.Count; i++ {
+				n := livesNumber{c.GetName(), b.Period, numberAt(b.First, i, b.Increment)}
+				if _, ok := w.numbers[n]; ok {
+					delete(w.numbers, n)
+					w.periods[livesNumber{n.name, anyPeriod, n.number}]--
+				}
+			}
+			return nil
+		}
+	}
+	return violated("claim", "life %d took back a block of token %d, which is not its own", w.life, c.GetToken())
+}
+
+func walkLives(seed uint64) error {
+	return newLives(seeded{rand.New(rand.NewPCG(seed, 1))}).run(2+int(seed%3), 30+int(seed%4)*20)
+}
+
+func TestLives(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawn{t}
+		if err := newLives(d).run(2+d.choose("lives", 2), 8+d.choose("steps", 32)); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestLivesSeeds(t *testing.T) {
+	if *walkSeed != 0 {
+		if err := walkLives(*walkSeed); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	walks := uint64(4000)
+	if testing.Short() {
+		walks = 400
+	}
+	for seed := uint64(1); seed <= walks; seed++ {
+		if err := walkLives(seed); err != nil {
+			t.Fatalf("%v\nagain: go test ./fsm -run TestLivesSeeds -fsm.seed %d", err, seed)
+		}
+	}
+}
