@@ -2,9 +2,6 @@ package fsm
 
 import (
 	"fmt"
-	"strings"
-
-	"github.com/hashicorp/raft"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
@@ -85,6 +82,7 @@ func (w *lives) claimWindow(give bool) *commandv1.Command {
 		cmd = extend(claim.window, claim.secret, claim.window.Until, []int64{1000, 20_000}[w.choose("window", 2)])
 		cmd.GetExtendWindow().Layout = claim.layout
 	}
+	w.sent[cmd] = claim.life
 	return cmd
 }
 
@@ -96,7 +94,9 @@ func (w *lives) claimBlock() *commandv1.Command {
 	if claim.name == "" {
 		return nil
 	}
-	return withKey(giveBack(claim.name, claim.block.Token, min(claim.block.Count, uint64(1+w.choose("unused", 3)))), claim.secret)
+	cmd := withKey(giveBack(claim.name, claim.block.Token, min(claim.block.Count, uint64(1+w.choose("unused", 3)))), claim.secret)
+	w.sent[cmd] = claim.life
+	return cmd
 }
 
 func (w *lives) configure(s *State) *commandv1.Command {
@@ -196,116 +196,4 @@ func (w *lives) last(q Sequence) (n int64, some bool) {
 		}
 	}
 	return n, some
-}
-
-// attest is what the operator of a restored cluster says.
-func (w *lives) attest() error {
-	if w.life == 1 {
-		return nil
-	}
-	if w.choose("acknowledge", 6) == 0 {
-		return w.commit(acknowledge(w.s.Restored().GetIndex()))
-	}
-	page := w.s.Frozen("", 100)
-	if len(page) == 0 {
-		return nil
-	}
-	q := page[w.choose("frozen", len(page))]
-	cmd := resume(q.Spec.GetName(), q.Generation, nil, uint64(w.choose("margin", 3)))
-	if last, some := w.last(q); some {
-		cmd.GetResumeSequence().After = &last
-		if w.choose("by margin", 3) == 0 { // as many numbers as there are up to the last one
-			cmd.GetResumeSequence().After = nil
-			cmd.GetResumeSequence().Margin += 4000
-		}
-	}
-	return w.commit(cmd)
-}
-
-// backUp keeps the state as a member has it, or as the directory of one says whose log has an end that was never
-// committed.
-func (w *lives) backUp() {
-	if w.stored == nil || w.choose("directory", 2) == 0 {
-		w.backups = append(w.backups, livesBackup{w.life, w.write(w.s), w.index, len(w.longest)})
-		return
-	}
-	at := w.since + w.choose("committed", len(w.log)-w.since+1)
-	tail, index := append([]*raft.Log{}, w.log[w.since:at]...), w.stored.index
-	leader, err := ReadState(strings.NewReader(string(w.stored.data)), Version)
-	if err != nil {
-		panic(err)
-	}
-	for _, entry := range tail {
-		cmd, _ := Decode(entry.Data)
-		leader.Apply(entry.Index, entry.Term, cmd)
-		index = entry.Index
-	}
-	for range w.choose("lost", 12) {
-		if cmd := w.command(leader); cmd != nil {
-			index++
-			data, err := Encode(cmd)
-			if err != nil {
-				panic(err)
-			}
-			tail = append(tail, &raft.Log{Index: index, Term: w.term + 1, Type: raft.LogCommand, Data: data})
-			leader.Apply(index, w.term+1, cmd)
-		}
-	}
-	start, err := ReadState(strings.NewReader(string(w.stored.data)), Version)
-	if err != nil {
-		panic(err)
-	}
-	replay := NewReplay(start, Version)
-	for _, entry := range tail {
-		if err := replay.Apply(entry); err != nil {
-			panic(err)
-		}
-	}
-	covering, err := replay.State()
-	if err != nil {
-		panic(err)
-	}
-	w.backups = append(w.backups, livesBackup{w.life, w.write(covering), index, w.stored.moment})
-}
-
-// store is how a member keeps its state: a snapshot, and the log from there on.
-func (w *lives) store() {
-	w.stored, w.since = &livesBackup{w.life, w.write(w.s), w.index, len(w.longest)}, len(w.log)
-}
-
-func (w *lives) write(s *State) []byte {
-	var b strings.Builder
-	if _, err := s.WriteTo(&b); err != nil {
-		panic(err)
-	}
-	return []byte(b.String())
-}
-
-// restore ends this life and begins another.
-func (w *lives) restore() error {
-	w.backUp()
-	b := w.backups[w.choose("backup", len(w.backups))]
-	s, err := ReadState(strings.NewReader(string(b.data)), Version)
-	if err != nil {
-		return violated("backup", "%v", err)
-	}
-	ended := w.now
-	w.now += []int64{2000, 5000, livesHour, 30 * livesHour}[w.choose("outage", 4)]
-	r := Restoration{
-		NowMillis: w.now + []int64{0, -livesHour, 1000}[w.choose("host", 3)], OldCluster: fmt.Sprint("cluster-", w.life),
-		OldEndedMillis: ended, MaxOffsetMillis: livesOffset, Period: livesPeriod,
-		KeepTokens: w.choose("tokens", 2) == 0,
-	}
-	for _, window := range w.longest[max(0, b.moment-1):] {
-		r.MaxWindowMillis = max(r.MaxWindowMillis, window)
-	}
-	r.Index = FirstIndex(b.index, r.NowMillis, ended)
-	if err := s.Restore(r); err != nil {
-		return violated("restore", "%v", err)
-	}
-	if s, err = ReadState(strings.NewReader(string(w.write(s))), Version); err != nil {
-		return violated("restore", "%v", err)
-	}
-	w.s, w.life, w.index, w.term, w.log, w.stored, w.since = s, w.life+1, r.Index, w.term+1, nil, nil, 0
-	return nil
 }

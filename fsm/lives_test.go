@@ -78,10 +78,10 @@ type livesAnswer struct {
 
 // livesBackup is what a restore starts from.
 type livesBackup struct {
-	life   int
 	data   []byte // snapshot of the state
 	index  uint64
-	moment int // how many limits were in force before
+	moment int // place of the last command that it has for sure among those of all lives
+	known  map[string]int
 }
 
 type lives struct {
@@ -100,15 +100,18 @@ type lives struct {
 	numbers  map[livesNumber]int                  // in which life each was granted and not returned
 	periods  map[livesNumber]int                  // in how many periods
 	claims   []livesClaim
-	asked    []*commandv1.Command // requests with an ID, which are sent again
-	answered map[livesAnswer]bool // what the logs say
+	asked    []*commandv1.Command       // requests with an ID, which are sent again
+	sent     map[*commandv1.Command]int // in which life the claim was granted that a command makes
+	lastOf   map[string]int             // by sequence: place of the last command that granted numbers
+	known    map[string]int             // by sequence: place of the last command that the state knows for sure
+	answered map[livesAnswer]bool       // what the logs say
 	drawn    uint64
 }
 
 func newLives(s source) *lives {
 	return &lives{
 		source: s, s: NewState(), life: 1, now: epoch + 100*livesHour, term: 1,
-		granted: map[livesWorker]map[livesOwner]Grant{}, numbers: map[livesNumber]int{}, periods: map[livesNumber]int{}, answered: map[livesAnswer]bool{},
+		granted: map[livesWorker]map[livesOwner]Grant{}, numbers: map[livesNumber]int{}, periods: map[livesNumber]int{}, answered: map[livesAnswer]bool{}, sent: map[*commandv1.Command]int{}, lastOf: map[string]int{},
 	}
 }
 
@@ -140,8 +143,7 @@ func (w *lives) step() error {
 		w.now += []int64{livesUnit, 2 * livesUnit, 1000, 5000, livesHour, 13 * livesHour}[w.choose("pass", 6)]
 		return nil
 	case 2:
-		w.backUp()
-		return nil
+		return w.backUp()
 	case 3:
 		w.store()
 		return nil
@@ -174,6 +176,9 @@ func (w *lives) commit(cmd *commandv1.Command) error {
 	w.longest = append(w.longest, w.s.Config().GetMaxWindowMs())
 	if r.Err != nil {
 		return nil
+	}
+	if life, ok := w.sent[cmd]; ok && life != w.life {
+		return violated("claim", "life %d accepted a claim of life %d: %v", w.life, life, cmd)
 	}
 	return w.account(cmd, r)
 }
@@ -247,6 +252,7 @@ func (w *lives) number(cmd *commandv1.Command, b BlockGrant) error {
 	} else if len(c.GetReturnKeyHash()) > 0 {
 		w.claims = append(w.claims, livesClaim{life: w.life, name: c.GetName(), block: b, secret: c.GetReturnKeyHash()})
 	}
+	w.lastOf[c.GetName()] = len(w.longest)
 	for i := range b.Count {
 		n := livesNumber{c.GetName(), b.Period, numberAt(b.First, i, b.Increment)}
 		life, ok := w.numbers[n]
@@ -300,7 +306,7 @@ func TestLivesSeeds(t *testing.T) {
 		}
 		return
 	}
-	walks := uint64(4000)
+	walks := uint64(2000)
 	if testing.Short() {
 		walks = 400
 	}

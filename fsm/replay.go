@@ -9,15 +9,15 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// Replay applies the end of a log that may never have been committed: that of a member that stopped. What the earlier
-// cluster decided agrees with the log up to some index, which the member does not know, and differs from there on. So
-// the state that Replay returns covers the state at each index that it saw: whatever was granted in one of them is
-// granted in it.
+// Replay applies the end of a stopped member's log, which may never have been committed. The log of the earlier cluster
+// agrees with it up to some index, which the member does not know, and differs after that index. So the state that
+// Replay returns covers the state at each index of the log: it holds as granted everything that any of them does.
 //
-//   - The log is applied as it is, so that each state that it saw is exact.
-//   - A high-water that a release lowered, numbers that were returned or forced to repeat, a sequence that was deleted:
-//     each stays as the greatest was.
-//   - An answer to a request ID may have been given by nobody. None is kept but those from before the log.
+//   - Replay applies the log as it is, so that the state at each index is exact.
+//   - It keeps the highest high-water of each worker, all numbers that were granted, also those that were returned, and
+//     all sequences, also those that were deleted.
+//   - It keeps the answers to request IDs from before the log, and none of the log: the earlier cluster may have granted
+//     their numbers to other requests.
 type Replay struct {
 	state     *State
 	supported uint32
@@ -34,11 +34,12 @@ type cellOwner struct {
 	worker uint64
 }
 
-// trail is what was seen of the sequences of one name.
+// trail is the history of the sequences of one name.
 type trail struct {
 	last   *sequence // the last one that was not deleted, or the deleted one if there was none
 	live   bool
-	used   hull // of the latest period; of all periods if plain
+	used   hull // of the latest period
+	all    hull // of all periods
 	period int32
 	plain  bool // one had no reset
 }
@@ -81,7 +82,7 @@ func sequenceOf(cmd *commandv1.Command) string {
 	)
 }
 
-// look takes over the greatest of what the state says now.
+// look raises the maxima to the present state's.
 func (r *Replay) look() {
 	r.observed = max(r.observed, r.state.observed)
 	if len(r.state.layouts) > 0 { // without one, no window was granted: a new cluster sets its configuration first
@@ -90,14 +91,14 @@ func (r *Replay) look() {
 	r.maxOffset = max(r.maxOffset, r.state.Config().GetMaxClockOffsetMs())
 }
 
-// keepHigh takes over the high-water of a worker that is about to be released.
+// keepHigh keeps the high-water of a worker that is about to be released.
 func (r *Replay) keepHigh(k cellOwner) {
 	if l, ok := r.state.layouts[k.layout]; ok && k.worker < uint64(len(l.workers.used)) {
 		r.high[k] = max(r.high[k], l.workers.used[k.worker].highWater)
 	}
 }
 
-// follow takes over what the state says of a name.
+// follow adds the present state of a name to its trail.
 func (r *Replay) follow(name string) {
 	q, live := r.state.sequences.live.Get(name)
 	if !live {
@@ -116,11 +117,9 @@ func (r *Replay) follow(name string) {
 	}
 	t.plain = t.plain || !q.spec.resets()
 	if q.period > t.period {
-		if t.period = q.period; !t.plain {
-			t.used = hull{}
-		}
+		t.period, t.used = q.period, hull{}
 	}
-	t.used = t.used.join(q.used)
+	t.used, t.all = t.used.join(q.used), t.all.join(q.used)
 }
 
 // join returns the hull of both.
@@ -136,7 +135,7 @@ func (r *Replay) Limits() (maxWindowMillis, maxOffsetMillis int64) {
 	return max(r.maxWindow, r.state.Config().GetMaxWindowMs()), r.maxOffset
 }
 
-// State returns the state that covers all that were seen. The Replay must not be used any more.
+// State returns the state that covers those at all indexes. The Replay must not be used after it.
 func (r *Replay) State() (*State, error) {
 	s := r.state
 	s.observed = r.observed
@@ -161,7 +160,7 @@ func (r *Replay) State() (*State, error) {
 	return s, nil
 }
 
-// covering returns a sequence that was granted all that any of the trail was.
+// covering returns a sequence that covers all of the trail.
 func (t *trail) covering() *sequence {
 	q := *t.last
 	q.keep()
@@ -169,12 +168,13 @@ func (t *trail) covering() *sequence {
 		q.moveTo(q.spec.start)
 		q.period = t.period
 	}
-	if t.plain && q.spec.resets() { // its numbers must not begin again with a period
+	q.used = t.used.join(q.used)
+	if t.plain { // its numbers must not begin again with a period
+		q.used = t.all
 		spec := *q.spec
 		spec.reset = uint8(commandv1.SequenceReset_SEQUENCE_RESET_NONE)
 		q.spec = &spec
 	}
-	q.used = t.used.join(q.used)
 	return &q
 }
 

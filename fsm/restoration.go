@@ -7,8 +7,8 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// indexGap is how far the first index of a restored cluster is beyond the last one that the backup knows: the earlier
-// cluster went on to indexes that it does not know, and tokens, generations and incarnations are indexes.
+// indexGap is the distance from the last index of a backup to the index of the restore. The earlier cluster continued
+// to indexes that the backup does not know, and tokens, generations and incarnations are indexes.
 const indexGap = 1 << 32
 
 // FirstIndex returns the index at which a cluster is restored from a backup whose last index is last, by the clock of
@@ -39,10 +39,10 @@ type Restoration struct {
 	Period func(zone string, reset commandv1.SequenceReset, atMillis int64) (int32, error)
 }
 
-// latestZone is how far the latest time zone is ahead of UTC, in ms: there, days begin first.
+// latestZone is the offset from UTC of the time zone where days begin first; ms.
 const latestZone = 14 * 3_600_000
 
-// Restore makes the state that of a new cluster, restored from a backup. What the earlier cluster granted after the
+// Restore turns the state into that of a new cluster, restored from a backup. What the earlier cluster granted after the
 // backup is not granted again:
 //
 //   - Windows begin behind the floor, and no window of the earlier cluster reaches behind it.
@@ -139,7 +139,7 @@ func (r Restoration) lastPeriod(spec *sequenceSpec, deleted bool, until int64) (
 	return period, checkDate(period)
 }
 
-// skipTo begins a later period of which nobody knows what was granted in it.
+// skipTo begins a later period, in which the earlier cluster may have granted any number.
 func (q *sequence) skipTo(period int32) {
 	if period <= q.period {
 		return

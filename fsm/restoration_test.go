@@ -147,7 +147,7 @@ func TestFloorOnlyRises(t *testing.T) {
 	}
 }
 
-func mustRead(t *testing.T, data []byte) *State {
+func mustRead(t testing.TB, data []byte) *State {
 	t.Helper()
 	s, err := ReadState(bytes.NewReader(data), Version)
 	if err != nil {

@@ -42,7 +42,7 @@ const unknownAddress = "0.0.0.0:0"
 // Into restores a backup into an empty data directory. The backup's state must not be used afterwards.
 func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
 	h := b.Header
-	index := fsm.FirstIndex(h.GetIndex(), r.NowMillis)
+	index := fsm.FirstIndex(h.GetIndex(), r.NowMillis, r.OldEndedMillis)
 	err := b.State.Restore(fsm.Restoration{
 		Index: index, NowMillis: r.NowMillis, OldCluster: h.GetClusterId(), OldEndedMillis: r.OldEndedMillis,
 		MaxWindowMillis: max(h.GetMaxWindowMs(), r.OldMaxWindow.Milliseconds()), MaxOffsetMillis: h.GetMaxClockOffsetMs(),

@@ -1,0 +1,173 @@
+package fsm
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+)
+
+// attest is what the operator of a restored cluster says.
+func (w *lives) attest() error {
+	if w.life == 1 {
+		return nil
+	}
+	if w.choose("acknowledge", 6) == 0 {
+		return w.commit(acknowledge(w.s.Restored().GetIndex()))
+	}
+	page := w.s.Frozen("", 100)
+	if len(page) == 0 {
+		return nil
+	}
+	q := page[w.choose("frozen", len(page))]
+	cmd := resume(q.Spec.GetName(), q.Generation, nil, uint64(w.choose("margin", 3)))
+	if last, some := w.last(q); some && w.lastOf[q.Spec.GetName()] > w.known[q.Spec.GetName()] { // else the backup knows all that was granted
+		cmd.GetResumeSequence().After = &last
+		if w.choose("by margin", 3) == 0 { // as many numbers as there are up to the last one
+			cmd.GetResumeSequence().After = nil
+			cmd.GetResumeSequence().Margin += 4000
+		}
+	}
+	return w.commit(cmd)
+}
+
+// backUp keeps the state as a member has it, or as the directory of one says whose log has an end that was never
+// committed.
+func (w *lives) backUp() error {
+	if w.stored == nil || w.choose("directory", 2) == 0 {
+		w.backups = append(w.backups, w.backup(w.s, w.s.Frozen("", 100), w.index, len(w.longest)))
+		return nil
+	}
+	committed := w.choose("committed", len(w.log)-w.since+1)
+	tail, index, err := w.tail(w.log[w.since : w.since+committed])
+	if err != nil {
+		return err
+	}
+	start, err := w.read(w.stored.data)
+	if err != nil {
+		return err
+	}
+	frozen, replay := start.Frozen("", 100), NewReplay(start, Version)
+	for _, entry := range tail {
+		if err := replay.Apply(entry); err != nil {
+			return violated("replay", "%v", err)
+		}
+	}
+	covering, err := replay.State()
+	if err != nil {
+		return violated("replay", "%v", err)
+	}
+	w.backups = append(w.backups, w.backup(covering, frozen, index, w.stored.moment+committed))
+	return w.covers(covering, tail)
+}
+
+// backup is one of a state. Of a sequence that is frozen it knows no more than the backup that this life began with.
+func (w *lives) backup(s *State, frozen []Sequence, index uint64, moment int) livesBackup {
+	b := livesBackup{w.write(s), index, moment, map[string]int{}}
+	for _, name := range livesNames {
+		b.known[name] = moment
+	}
+	for _, q := range frozen {
+		b.known[q.Spec.GetName()] = w.known[q.Spec.GetName()]
+	}
+	return b
+}
+
+// tail returns a log that begins with what was committed and goes on as that of a leader that commits nothing.
+func (w *lives) tail(committed []*raft.Log) (tail []*raft.Log, index uint64, err error) {
+	leader, err := w.read(w.stored.data)
+	if err != nil {
+		return nil, 0, err
+	}
+	index = w.stored.index
+	for _, entry := range committed {
+		cmd, _ := Decode(entry.Data)
+		leader.Apply(entry.Index, entry.Term, cmd)
+		tail, index = append(tail, entry), entry.Index
+	}
+	for range w.choose("lost", 12) {
+		cmd := w.command(leader)
+		if cmd == nil {
+			continue
+		}
+		index++
+		data, err := Encode(cmd)
+		if err != nil {
+			return nil, 0, violated("encode", "%v", err)
+		}
+		tail = append(tail, &raft.Log{Index: index, Term: w.term + 1, Type: raft.LogCommand, Data: data})
+		leader.Apply(index, w.term+1, cmd)
+	}
+	return tail, index, nil
+}
+
+// covers checks that a replayed state covers the exact one at each index of its log.
+func (w *lives) covers(covering *State, tail []*raft.Log) error {
+	s, err := w.read(w.stored.data)
+	if err != nil {
+		return err
+	}
+	for i := 0; ; i++ {
+		if err := covers(covering, s); err != nil {
+			return err
+		}
+		if i == len(tail) {
+			return nil
+		}
+		cmd, _ := Decode(tail[i].Data)
+		s.Apply(tail[i].Index, tail[i].Term, cmd)
+	}
+}
+
+// store is how a member keeps its state: a snapshot, and the log from there on.
+func (w *lives) store() {
+	b := w.backup(w.s, w.s.Frozen("", 100), w.index, len(w.longest))
+	w.stored, w.since = &b, len(w.log)
+}
+
+func (w *lives) write(s *State) []byte {
+	var b bytes.Buffer
+	if _, err := s.WriteTo(&b); err != nil {
+		panic(err)
+	}
+	return b.Bytes()
+}
+
+func (w *lives) read(data []byte) (*State, error) {
+	s, err := ReadState(bytes.NewReader(data), Version)
+	if err != nil {
+		return nil, violated("snapshot", "%v", err)
+	}
+	return s, nil
+}
+
+// restore ends this life and begins another.
+func (w *lives) restore() error {
+	if err := w.backUp(); err != nil {
+		return err
+	}
+	b := w.backups[w.choose("backup", len(w.backups))]
+	s, err := w.read(b.data)
+	if err != nil {
+		return err
+	}
+	ended := w.now
+	w.now += []int64{2000, 5000, livesHour, 30 * livesHour}[w.choose("outage", 4)]
+	r := Restoration{
+		NowMillis: w.now + []int64{0, -livesHour, 1000}[w.choose("host", 3)], OldCluster: fmt.Sprint("cluster-", w.life),
+		OldEndedMillis: ended, MaxOffsetMillis: livesOffset, Period: livesPeriod,
+		KeepTokens: w.choose("tokens", 2) == 0,
+	}
+	for _, window := range w.longest[max(0, b.moment-1):] {
+		r.MaxWindowMillis = max(r.MaxWindowMillis, window)
+	}
+	r.Index = FirstIndex(b.index, r.NowMillis, ended)
+	if err := s.Restore(r); err != nil {
+		return violated("restore", "%v", err)
+	}
+	if s, err = w.read(w.write(s)); err != nil {
+		return err
+	}
+	w.s, w.life, w.index, w.term, w.log, w.stored, w.since, w.known = s, w.life+1, r.Index, w.term+1, nil, nil, 0, b.known
+	return nil
+}
