@@ -75,7 +75,8 @@ func (n *Node) acknowledges(id string, last uint64) {
 // due makes the promotion due. Call it while a change is in progress.
 func (n *Node) due(id string) {
 	n.cfg.Timing.PromoteAfter = time.Minute
-	n.fitSince = map[raft.ServerID]time.Time{raft.ServerID(id): time.Now().Add(-time.Hour)}
+	p, _ := n.gossip.peer(id)
+	n.fitSince = map[raft.ServerID]fitness{raft.ServerID(id): {time.Now().Add(-time.Hour), p.known().Starts}}
 }
 
 func TestFitNonvoterIsPromoted(t *testing.T) {
@@ -88,6 +89,19 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 		}
 		if s, ok := n.promotable(n.servers(), time.Now().Add(2*time.Hour)); !ok || string(s.ID) != id {
 			t.Errorf("promotable() = %v, %v after a while, want the nonvoter", s, ok)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	restarted := p
+	restarted.meta.Starts++
+	n.gossip.mu.Lock()
+	n.gossip.peers[id] = restarted
+	n.gossip.mu.Unlock()
+	if err := n.change(func() error {
+		if _, ok := n.promotable(n.servers(), time.Now().Add(3*time.Hour)); ok {
+			t.Error("promotable right after a restart")
 		}
 		return nil
 	}); err != nil {

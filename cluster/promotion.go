@@ -14,23 +14,30 @@ const (
 	mostSilent = 2 * time.Second
 )
 
-// promotable returns a nonvoter that has been fit to vote for Timing.PromoteAfter.
+// fitness is the time since which a nonvoter is fit to vote, in one of its starts.
+type fitness struct {
+	since  time.Time
+	starts uint64
+}
+
+// promotable returns a nonvoter that has been fit to vote for Timing.PromoteAfter, without a restart.
 func (n *Node) promotable(servers []raft.Server, now time.Time) (found raft.Server, ok bool) {
-	since := make(map[raft.ServerID]time.Time)
+	fit := make(map[raft.ServerID]fitness)
 	for _, s := range servers {
 		if s.Suffrage == raft.Voter || !n.fit(s.ID) {
 			continue
 		}
-		at, was := n.fitSince[s.ID]
-		if !was {
-			at = now
+		p, _ := n.gossip.peer(string(s.ID))
+		f, was := n.fitSince[s.ID]
+		if starts := p.known().Starts; !was || f.starts != starts {
+			f = fitness{now, starts}
 		}
-		since[s.ID] = at
-		if !ok && now.Sub(at) >= n.cfg.Timing.PromoteAfter {
+		fit[s.ID] = f
+		if !ok && now.Sub(f.since) >= n.cfg.Timing.PromoteAfter {
 			found, ok = s, true
 		}
 	}
-	n.fitSince = since
+	n.fitSince = fit
 	return found, ok
 }
 
