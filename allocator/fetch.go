@@ -100,7 +100,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 // is held.
 func (s *Sequence) failed(err error, now clock.Reading) {
 	if s.pacer.failed(now.Mono) && !errors.Is(err, ErrClosed) {
-		s.cfg.Logger.Warn("no block granted, trying again when numbers are wanted", "sequence", s.cfg.Name, "err", err)
+		s.cfg.Logger.Warn("block not granted; retrying when numbers are requested", "sequence", s.cfg.Name, "error", err)
 	}
 	s.refuse(err, func(w *waiter) bool { return w.asked })
 }

@@ -93,7 +93,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.problem = nil
 	l.mu.Unlock()
 	l.issuer.changed.fire()
-	l.log.Info("acquired worker", "worker", g.Worker, "token", g.Token, "from", g.From, "until", g.Until)
+	l.log.Info("worker acquired", "worker", g.Worker, "token", g.Token, "from", g.From, "until", g.Until)
 
 	l.releaseSoon(l.swapped)
 	l.swapped = nil
@@ -127,7 +127,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 		return err
 	})
 	if errors.Is(err, ErrWindowMismatch) {
-		l.log.Warn("lost the worker, taking another", "worker", held.worker, "token", held.token, "until", until)
+		l.log.Warn("worker lost; acquiring another", "worker", held.worker, "token", held.token, "until", until)
 		l.lost = held
 		return pause{0, false}
 	}
@@ -213,7 +213,7 @@ func (l *lane) releaseSoon(held *lease) {
 		return
 	}
 	if err := l.release(held, courtesyTimeout); err != nil {
-		l.log.Warn("worker was not released, it becomes free when its window has passed", "worker", held.worker, "err", err)
+		l.log.Warn("worker not released; it becomes free when its window ends", "worker", held.worker, "error", err)
 	}
 }
 

@@ -140,7 +140,7 @@ func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 // swap leaves a worker on which the clock is behind, for one to go on with the
 // clock as it is. What the new one issues is not above what the old one did.
 func (l *lane) swap(held *lease) pause {
-	l.log.Warn("the clock moved backwards, taking another worker", "worker", held.worker)
+	l.log.Warn("clock moved backwards; acquiring another worker", "worker", held.worker)
 	l.mu.Lock()
 	l.close(held)
 	l.lease.Store(nil)
@@ -175,7 +175,7 @@ func (l *lane) hold(err error) pause {
 func (l *lane) failed(err error) pause {
 	l.failures++
 	if l.failures == 1 && !errors.Is(err, ErrClosed) {
-		l.log.Warn("no window granted, trying again", "err", err)
+		l.log.Warn("window not granted; retrying", "error", err)
 	}
 	l.report(err, false)
 	d := backoff(l.failures)

@@ -35,7 +35,7 @@ func (g *Generator) open(ctx context.Context) {
 		if err == nil || !wait(ctx, pause, nil) {
 			return
 		}
-		g.opts.logger.Warn("the generator can't begin yet, trying again", "layout", g.opts.layout, "err", err)
+		g.opts.logger.Warn("generator cannot start yet; retrying", "layout", g.opts.layout, "error", err)
 	}
 }
 

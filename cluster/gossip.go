@@ -199,7 +199,7 @@ func (g *gossip) judge(n *memberlist.Node) (meta, error) {
 		}
 		g.mu.Unlock()
 		if first {
-			g.logger.Warn("refused a member in gossip", "address", n.Address(), "error", err)
+			g.logger.Warn("gossip peer rejected", "address", n.Address(), "error", err)
 		}
 	}
 	return m, err

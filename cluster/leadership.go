@@ -80,7 +80,7 @@ func (n *Node) lead(ctx context.Context) {
 			n.Fail(errStuckTransfer)
 			return
 		}
-		n.logger.Warn("could not take over leadership, handing it on", "error", err)
+		n.logger.Warn("leadership not established; transferring it", "error", err)
 		n.raft.LeadershipTransfer()
 		select {
 		case <-ctx.Done():

@@ -251,7 +251,7 @@ func (n *Node) ClusterID() string { return n.id.Cluster() }
 func (n *Node) Fail(err error) {
 	n.failOnce.Do(func() {
 		n.failure = err
-		n.logger.Error("this member stops", "error", err)
+		n.logger.Error("member halted", "error", err)
 		close(n.failed)
 	})
 }

@@ -25,7 +25,7 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 		}
 		if n.cfg.Watch.Unfit() && n.hasSuccessor() && time.Since(n.handedOver) > handOverPause {
 			n.handedOver = time.Now()
-			n.logger.Error("this clock is off: transferring leadership", "from_majority", n.cfg.Watch.Offset(),
+			n.logger.Error("clock offset exceeded; transferring leadership", "from_majority", n.cfg.Watch.Offset(),
 				"behind_observed", n.cfg.Watch.Behind(n.cfg.Watch.Now()))
 			n.raft.LeadershipTransfer()
 		}

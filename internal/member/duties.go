@@ -60,7 +60,7 @@ func (m *Member) duty(ctx context.Context, what string, do func(context.Context)
 	defer cancel()
 	err := do(bounded)
 	if err != nil && ctx.Err() == nil {
-		m.logger.Warn("a leader's duty failed, it will be tried again", "duty", what, "error", err)
+		m.logger.Warn("leader duty failed; retrying", "duty", what, "error", err)
 	}
 	return err == nil
 }
@@ -106,7 +106,7 @@ func (m *Member) raiseVersion(ctx context.Context) error {
 	if lowest <= have {
 		return nil
 	}
-	m.logger.Info("all members support a newer log", "fsm_version", lowest)
+	m.logger.Info("newer log supported by all members; raising its version", "fsm_version", lowest)
 	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_RaiseVersion{
 		RaiseVersion: &commandv1.RaiseVersion{Version: lowest},
 	}})

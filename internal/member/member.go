@@ -148,7 +148,7 @@ func (m *Member) follow(ctx context.Context) {
 		m.sweep()
 		if _, ok := m.fsm.Layout(snowflake.Default().Name()); ok {
 			if _, err := m.Issuer(ctx, ""); err != nil && ctx.Err() == nil {
-				m.logger.Error("no lanes for the default layout", "error", err)
+				m.logger.Error("lanes of the default layout not opened; retrying", "error", err)
 			}
 		}
 		select {
@@ -227,10 +227,10 @@ func (m *Member) Close(ctx context.Context) error {
 	}
 	err := m.closeLanes(ctx)
 	if err != nil {
-		m.logger.Warn("not all workers were released; they are free when their windows have passed", "error", err)
+		m.logger.Warn("workers not released; they become free when their windows end", "error", err)
 	}
 	if err := m.closeCounters(ctx); err != nil {
-		m.logger.Warn("not all rests of blocks were returned; their numbers are skipped", "error", err)
+		m.logger.Warn("blocks not returned; their numbers are skipped", "error", err)
 	}
 	m.stop()
 	err = m.node.Close(ctx)

@@ -153,7 +153,7 @@ func TestMemberOfAnotherCluster(t *testing.T) {
 				t.Errorf("%q lacks %q", text, want)
 			}
 		}
-		for _, never := range []string{"leadership acquired", "acquired worker", "ready to issue"} {
+		for _, never := range []string{"leadership acquired", "worker acquired", "ready to issue"} {
 			if strings.Contains(theirs.stderr.String(), never) {
 				t.Errorf("it logs %q before it halts", never)
 			}
