@@ -158,7 +158,7 @@ func (t tokens) VerifyToken(ctx context.Context, req *snowraftv1.VerifyTokenRequ
 }
 
 // tokenFields are the fields of a token that its administrator decides about.
-var tokenFields = []string{"scopes", "expires_at_ms", "rate", "burst"}
+var tokenFields = []string{"scopes", "expires_at_ms", "rate", "burst", "disabled"}
 
 // changedTokenFields returns the fields that an update is about.
 func changedTokenFields(req *snowraftv1.UpdateTokenRequest) ([]string, error) {
@@ -196,6 +196,11 @@ func applyToken(r *fsm.TokenRecord, m *snowraftv1.Token, fields []string) error 
 			r.Rate = m.GetRate()
 		case "burst":
 			r.Burst = m.GetBurst()
+		case "disabled":
+			if m.GetDisabled() && !r.Disabled {
+				return wire.Invalid("disabled: only a restore disables tokens; delete the token instead")
+			}
+			r.Disabled = m.GetDisabled()
 		}
 	}
 	switch {
@@ -210,6 +215,6 @@ func applyToken(r *fsm.TokenRecord, m *snowraftv1.Token, fields []string) error 
 func tokenMessage(r *fsm.TokenRecord) *snowraftv1.Token {
 	return &snowraftv1.Token{
 		Id: r.ID, Name: r.Name, Scopes: r.Scopes, ExpiresAtMs: r.ExpiresAtMillis, Rate: r.Rate, Burst: r.Burst,
-		CreatedAtMs: r.CreatedMillis, Generation: r.Generation,
+		CreatedAtMs: r.CreatedMillis, Generation: r.Generation, Disabled: r.Disabled,
 	}
 }

@@ -42,7 +42,9 @@ type Token struct {
 	// Output only. Unix milliseconds.
 	CreatedAtMs int64 `protobuf:"varint,7,opt,name=created_at_ms,json=createdAtMs,proto3" json:"created_at_ms,omitempty"`
 	// Output only. Grows with each change of the token.
-	Generation    uint64 `protobuf:"varint,8,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation uint64 `protobuf:"varint,8,opt,name=generation,proto3" json:"generation,omitempty"`
+	// A restore disabled the token. An update can enable it, and never disable it.
+	Disabled      bool `protobuf:"varint,9,opt,name=disabled,proto3" json:"disabled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -131,6 +133,13 @@ func (x *Token) GetGeneration() uint64 {
 		return x.Generation
 	}
 	return 0
+}
+
+func (x *Token) GetDisabled() bool {
+	if x != nil {
+		return x.Disabled
+	}
+	return false
 }
 
 type CreateTokenRequest struct {
@@ -745,7 +754,7 @@ var File_snowraft_v1_token_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_token_proto_rawDesc = "" +
 	"\n" +
-	"\x17snowraft/v1/token.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\xd5\x01\n" +
+	"\x17snowraft/v1/token.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\xf1\x01\n" +
 	"\x05Token\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x16\n" +
@@ -756,7 +765,8 @@ const file_snowraft_v1_token_proto_rawDesc = "" +
 	"\rcreated_at_ms\x18\a \x01(\x03R\vcreatedAtMs\x12\x1e\n" +
 	"\n" +
 	"generation\x18\b \x01(\x04R\n" +
-	"generation\">\n" +
+	"generation\x12\x1a\n" +
+	"\bdisabled\x18\t \x01(\bR\bdisabled\">\n" +
 	"\x12CreateTokenRequest\x12(\n" +
 	"\x05token\x18\x01 \x01(\v2\x12.snowraft.v1.TokenR\x05token\"X\n" +
 	"\x13CreateTokenResponse\x12(\n" +

@@ -107,19 +107,26 @@ func newUpdate(a *cli.App) *cobra.Command {
 		Short: "Change what a token allows",
 		Long: `Change the given settings of a token, or of the record "anonymous"; the scopes that are
 given replace all scopes. The text of the token stays valid. The command waits until all
-live members know the change.`,
+live members know the change. A token that a restore disabled is valid again after
+--enable.`,
 		Example: `  snowraft token update billing --scope seq:next:orders --expires never
+  snowraft token update billing --enable
   snowraft token update anonymous --scope metrics:read --scope ids:issue:default`,
 	}
 	g.add(cmd)
+	enable := false
+	cmd.Flags().BoolVar(&enable, "enable", false, "make a token valid again that a restore disabled")
 	generation := cli.AddGenerationFlag(cmd, "token")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		t, given, err := g.token(a, cmd)
 		if err != nil {
 			return err
 		}
+		if enable {
+			given = append(given, "disabled")
+		}
 		if len(given) == 0 {
-			return cli.Usagef("token update: missing setting; set --scope, --expires, --rate or --burst")
+			return cli.Usagef("token update: missing setting; set --scope, --expires, --rate, --burst or --enable")
 		}
 		resp, err := r.Tokens.UpdateToken(ctx, &snowraftv1.UpdateTokenRequest{
 			Token: args[0], Changes: t, UpdateMask: &fieldmaskpb.FieldMask{Paths: given}, ExpectedGeneration: generation(),

@@ -47,7 +47,16 @@ func record(t *snowraftv1.Token) cli.Block {
 		"Rate", rate(t),
 		"Created", cli.StampKnown(t.GetCreatedAtMs()),
 		"Generation", t.GetGeneration(),
+		"Disabled", disabled(t),
 	)
+}
+
+// disabled returns what to do about a disabled token; empty for others.
+func disabled(t *snowraftv1.Token) string {
+	if !t.GetDisabled() {
+		return ""
+	}
+	return `by a restore; see "snowraft token update --enable"`
 }
 
 // rate returns the rate of a token; empty if it has none.
