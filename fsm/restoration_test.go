@@ -216,3 +216,18 @@ func TestRestoreRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A process that lives in both clusters repeats the return of its block in the earlier one.
+func TestReturnAcrossRestore(t *testing.T) {
+	old := newSequenceLog(t, plain("s"))
+	old.take("s", 5, 0)
+	l := &log{State: mustRead(t, snapshotBytes(t, old.State)), t: t, index: old.index}
+	old.must(at(epoch, observe(false)))
+	old.must(at(epoch, observe(false)))
+	lost := old.take("s", 5, 0)
+
+	l.restore(func(r *Restoration) { r.Index, r.OldEndedMillis = FirstIndex(old.index-3, 0, 0), 1 })
+	l.must(resume("s", l.seq("s").Generation, new(int64(10)), 0))
+	l.take("s", 5, 0)
+	l.refused(notLast, giveBack("s", lost.Token, 5))
+}
