@@ -66,8 +66,8 @@ func (g *gossip) tell(to memberlist.Address, message []byte) {
 func (g *gossip) NotifyMsg(message []byte) {
 	switch {
 	case len(message) > 1 && message[0] == nameRefused:
-		if g.nameRefused != nil {
-			g.nameRefused(message[1:])
+		if g.onNameRefused != nil {
+			g.onNameRefused(message[1:])
 		}
 	case len(message) > questionHead && message[0] == clockQuestion:
 		g.mu.Lock()

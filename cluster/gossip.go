@@ -43,8 +43,8 @@ type gossip struct {
 	standing func(id string) (member, voter bool) // in the Raft configuration
 	foreign  *foreign
 	ancestry ancestry
-	// nameRefused is called when a leader refuses this node's name.
-	nameRefused func(said []byte)
+	// onNameRefused is called when a leader refuses this node's name.
+	onNameRefused func(said []byte)
 
 	mu    sync.Mutex
 	peers map[string]peerInfo // by node ID, this node excluded

@@ -92,7 +92,7 @@ func (n *Node) lead(ctx context.Context) {
 	if n.awaitSeeds(ctx); ctx.Err() != nil || n.Failure() != nil {
 		return
 	}
-	n.fitSince, n.ledSince = nil, n.gossip.mono()
+	n.fitSince, n.refusedNames, n.ledSince = nil, make(map[string]refusedName), n.gossip.mono()
 	n.leads.Store(term)
 	n.leader.send()
 	defer func() {

@@ -3,6 +3,7 @@ package cluster
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 )
 
@@ -16,7 +17,16 @@ const (
 	// namesApart is for how long two nodes of one name wait for each other before the later one, by ID, halts instead of
 	// starting a cluster: one of them may have ended just now.
 	namesApart = 10 * time.Second
+	// refusedFor is for how long a process that was refused for its name is not added after the name has become free: it halts,
+	// and gossip takes some seconds to notice.
+	refusedFor = 30 * time.Second
 )
+
+// refusedName is the last refusal of a process for its name.
+type refusedName struct {
+	taken Member
+	at    time.Duration // on the monotonic clock
+}
 
 // nameRefusal is the leader's word to a node that it does not add. It is of use to one process only, so that a recorded one
 // is of none.
@@ -51,6 +61,21 @@ func (n *Node) namesOpen() bool {
 		}
 	}
 	return false
+}
+
+// nameRefused reports whether a node is not added because of its name, and then reports that to it. Only the leader's reconcile
+// calls it.
+func (n *Node) nameRefused(p peerInfo) bool {
+	now := n.gossip.mono()
+	maps.DeleteFunc(n.refusedNames, func(_ string, r refusedName) bool { return now-r.at > refusedFor })
+	if taken, ok := n.nameTaken(p.meta); ok {
+		n.refusedNames[p.meta.Process] = refusedName{taken, now}
+	}
+	r, refused := n.refusedNames[p.meta.Process]
+	if refused {
+		n.refuseName(p, r.taken)
+	}
+	return refused
 }
 
 // refuseName reports to a node that it is not added.

@@ -69,6 +69,30 @@ func TestTakenNameIsNotAdded(t *testing.T) {
 	if _, ok := n.nameTaken(second); !ok {
 		t.Error("the name of a member that is not alive is free")
 	}
+	n.gossip.mu.Lock()
+	p = n.gossip.peers[first.ID]
+	p.meta.Name, p.met = "d", meta{}
+	n.gossip.peers[first.ID] = p
+	n.gossip.mu.Unlock()
+	if _, ok := n.nameTaken(second); ok {
+		t.Error("the name is still taken")
+	}
+	reconcile()
+	if _, ok := n.server(second.ID); ok {
+		t.Error("a process that was refused, and has halted, is added when the name is free")
+	}
+	restarted := second.started()
+	n.gossip.learn(restarted, true)
+	reconcile()
+	if _, ok := n.server(second.ID); !ok {
+		t.Error("a node that was refused is not added after its next start")
+	}
+	second = node("b")
+	reconcile()
+	if _, ok := n.server(second.ID); ok {
+		t.Error("a node with the taken name was added")
+	}
+	second = second.started()
 	second.ForceName = true
 	n.gossip.learn(second, true)
 	reconcile()
@@ -130,7 +154,7 @@ func TestRefusedName(t *testing.T) {
 	} {
 		n := c.node()
 		n.failed, n.logger = make(chan struct{}), slog.New(slog.DiscardHandler)
-		n.gossip.nameRefused = n.onNameRefused
+		n.gossip.onNameRefused = n.onNameRefused
 		n.gossip.NotifyMsg(c.said(n))
 		if failure := n.Failure(); (failure != nil) != c.halts {
 			t.Errorf("%s: halts with %v", name, failure)

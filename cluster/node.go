@@ -40,19 +40,20 @@ type Node struct {
 	foreign *foreign
 	seeds   seeds
 
-	notify     chan bool
-	leads      atomic.Uint64             // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
-	replicated replication               // by the followers, while leading
-	answered   atomic.Value              // the raft.ServerID of who answered Verify last
-	handedOver time.Time                 // when it last transferred leadership for its clock; while leading only
-	changing   chan struct{}             // has room for one: taken while the membership changes, see change
-	fitSince   map[raft.ServerID]fitness // of nonvoters that are fit to vote; while leading only
-	ledSince   time.Duration             // since when it leads, on the monotonic clock; while leading only
-	sameSince  time.Duration             // since when it waits beside a node of its name; see sameNames
-	leader     broadcast                 // changes of the known leader
-	quorum     atomic.Pointer[string]    // what meta says of bootstrap
-	leaderless atomic.Int64              // since when no leader is known, on the monotonic clock; 0 if one is
-	contacts   *contacts
+	notify       chan bool
+	leads        atomic.Uint64             // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
+	replicated   replication               // by the followers, while leading
+	answered     atomic.Value              // the raft.ServerID of who answered Verify last
+	handedOver   time.Time                 // when it last transferred leadership for its clock; while leading only
+	changing     chan struct{}             // has room for one: taken while the membership changes, see change
+	fitSince     map[raft.ServerID]fitness // of nonvoters that are fit to vote; while leading only
+	refusedNames map[string]refusedName    // by process; while leading only
+	ledSince     time.Duration             // since when it leads, on the monotonic clock; while leading only
+	sameSince    time.Duration             // since when it waits beside a node of its name; see sameNames
+	leader       broadcast                 // changes of the known leader
+	quorum       atomic.Pointer[string]    // what meta says of bootstrap
+	leaderless   atomic.Int64              // since when no leader is known, on the monotonic clock; 0 if one is
+	contacts     *contacts
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -95,7 +96,7 @@ func Open(cfg Config) (_ *Node, err error) {
 		return nil, fmt.Errorf("name and addresses are too long: %d bytes, at most %d fit into a gossip message", size, most)
 	}
 	n.gossip = newGossip(&n.cfg, n.meta, n.standing, n.foreign)
-	n.gossip.nameRefused = n.onNameRefused
+	n.gossip.onNameRefused = n.onNameRefused
 	n.seeds = seeds{since: n.gossip.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
 	if cfg.Storage != nil {
 		n.store, err = storage.Guard(*cfg.Storage, n.id, n.Fail)
