@@ -5,8 +5,11 @@ package processtest
 import (
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // copyOf describes a member that starts with a copy of another one's data directory, which is not running.
@@ -26,14 +29,20 @@ func TestCopiedDataDirectory(t *testing.T) {
 	for _, which := range []string{"follower", "leader"} {
 		t.Run(which, func(t *testing.T) {
 			t.Parallel()
-			members := startCluster(t, 3)
+			var flags []string
+			if which == "leader" {
+				flags = secretFile(t)
+			}
+			members := startCluster(t, 3, flags...)
 			original := others(members, leader(t, members))[0]
 			original.stop()
 			twin := copyOf(t, original, original.name)
 			original.start().untilIssues()
 			if which == "leader" {
-				command(t, at(members[0]), "leader", "transfer", original.name)
-				until(t, "the original leads", func() bool { return leader(t, members) == original })
+				until(t, "the original leads", func() bool {
+					_, _ = members[0].cluster.TransferLeadership(t.Context(), &snowraftv1.TransferLeadershipRequest{Member: original.name})
+					return leader(t, members) == original
+				})
 			}
 			began, term := original.began, leader(t, members).status().GetTerm()
 			ledger := newLedger()
@@ -62,8 +71,10 @@ func TestCopiedDataDirectory(t *testing.T) {
 			if now := leader(t, members).status().GetTerm(); now != term || original.began != began || !original.running() {
 				t.Errorf("the term went from %d to %d; the original runs: %t", term, now, original.running())
 			}
-			if address := listed(t, members[0], original.name).GetRaftAddress(); address != original.raft {
-				t.Errorf("the original is listed at %s, was at %s", address, original.raft)
+			for _, m := range members[0].list() {
+				if m.GetName() == original.name && m.GetRaftAddress() != original.raft {
+					t.Errorf("the original is listed at %s, was at %s", m.GetRaftAddress(), original.raft)
+				}
 			}
 			ledger.checkUnique(t)
 			ledger.lanes(t, members[0])
@@ -71,7 +82,31 @@ func TestCopiedDataDirectory(t *testing.T) {
 	}
 }
 
-// TestRestartsAreNoCopies kills and restarts members at once, again and again, one also at other addresses: none halts.
+// TestMovedDataDirectory moves a member by copying its directory, and starts the original again by mistake: then that is the
+// later one. It comes back when the other one has ended.
+func TestMovedDataDirectory(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	original := others(members, leader(t, members))[0]
+	rest := others(members, original)
+	original.kill()
+	moved := copyOf(t, original, original.name)
+	moved.start().untilIssues()
+	if address := listed(t, rest[0], original.name).GetRaftAddress(); address != moved.raft {
+		t.Errorf("the member is listed at %s, is at %s", address, moved.raft)
+	}
+	original.start()
+	if code, text := original.exit(10*time.Second), original.stderr.tail(1); code != 1 || !strings.Contains(text, moved.raft) || !strings.Contains(text, "was copied") {
+		t.Errorf("exit code %d: %s", code, text)
+	}
+	moved.untilIssues()
+	moved.kill()
+	original.start().untilIssues()
+	rest[0].untilVoters(3)
+}
+
+// TestRestartsAreNoCopies kills and restarts members at once, again and again, one also at other addresses, and pauses
+// them: none halts.
 func TestRestartsAreNoCopies(t *testing.T) {
 	t.Parallel()
 	members := startCluster(t, 3)
@@ -82,6 +117,12 @@ func TestRestartsAreNoCopies(t *testing.T) {
 			m.raft, m.gossip = freeAddress(t), freeAddress(t)
 		}
 		m.start().untilIssues()
+	}
+	for _, m := range members {
+		m.signal(syscall.SIGSTOP)
+		pass(t, 3*time.Second)
+		m.signal(syscall.SIGCONT)
+		m.untilIssues()
 	}
 	for _, m := range members {
 		m.untilIssues()
