@@ -114,6 +114,7 @@ func TestSecretsStayInside(t *testing.T) {
 	s.web(t, "https://"+members[0].http, s.config)
 	s.redis(t, redis, s.config)
 	s.look(t, flags)
+	s.backup(t, "a backup", append([]string{"--addr", members[1].api}, flags...)...)
 	gateway := s.gateway(t)
 	longLog(t, leader(t, members), 5000)
 	until(t, "m1 has a snapshot", func() bool {
@@ -130,6 +131,7 @@ func TestSecretsStayInside(t *testing.T) {
 		}
 		s.add("audit logs", audit)
 	}
+	s.backup(t, "a backup of a directory", "--data-dir", members[1].dir)
 	gateway.stop()
 	s.add("the log of the gateway", []byte(gateway.stderr.String()+gateway.stdout.String()))
 	if !bytes.Contains(s.out["the log of the gateway"], []byte("gateway started")) {
@@ -147,6 +149,18 @@ func TestSecretsStayInside(t *testing.T) {
 	for where, out := range s.out {
 		s.secrets.search(t, where, out)
 	}
+}
+
+// backup takes a backup.
+func (s *secretive) backup(t *testing.T, where string, flags ...string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "backup")
+	mustRun(t, append([]string{"backup", file}, flags...)...)
+	raw, err := os.ReadFile(file)
+	if err != nil || len(raw) < 1000 {
+		t.Fatalf("%s has %d bytes: %v", where, len(raw), err)
+	}
+	s.add(where, raw)
 }
 
 // authorityKey derives the private key of the CA, which no function of the program returns.

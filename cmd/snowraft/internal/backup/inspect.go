@@ -33,7 +33,7 @@ byte, changes nothing and needs no cluster. It fails if a file is damaged.`,
 		for i, path := range args {
 			b, err := open(path, a.Now().UnixMilli())
 			if err != nil {
-				return err
+				return cli.Unreadable("FILE|DIR", err)
 			}
 			all[i] = summarize(path, b)
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -70,6 +71,14 @@ func Innermost(err error) error {
 		}
 		err = next
 	}
+}
+
+// Unreadable returns what is wrong with a file that was given as an argument and cannot be read, and err if that is something else.
+func Unreadable(argument string, err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return Usagef("%s %q: cannot be read (%v); choose another file", argument, path.Path, Innermost(err))
+	}
+	return err
 }
 
 // OneLine returns text with all of its white space as single spaces.

@@ -78,7 +78,7 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 	}
 	b, err := backup.Open(file)
 	if err != nil {
-		return err
+		return cli.Unreadable("FILE", err)
 	}
 	ended, err := s.endedAt(b, now)
 	if err != nil {

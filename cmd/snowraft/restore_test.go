@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/restore"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/backup"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// writeBackup writes a backup of a cluster of one member, which listens at an address.
+func writeBackup(t *testing.T, raftAddress string) (path string) {
+	t.Helper()
+	state := fsm.NewState()
+	observe := &commandv1.Command{ClockAtMs: 1_795_403_000_000, Body: &commandv1.Command_ObserveClock{ObserveClock: &commandv1.ObserveClock{}}}
+	if err := state.Apply(7, 2, observe).Failure(); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "x.backup")
+	err := backup.Create(path, func(f *os.File) error {
+		return backup.Write(f, &commandv1.BackupHeader{
+			ClusterId: "50d28448-6dfe-4a73-ab47-6105a27ac055", Index: 7, Term: 2, TakenAtMs: 1_795_403_036_444,
+			MaxWindowMs: 600_000, MaxClockOffsetMs: 500, Source: commandv1.BackupSource_BACKUP_SOURCE_MEMBER,
+			Members: []*commandv1.BackupMember{{Id: "8272a339-819c-46e5-b94c-bda5f65fffda", Name: "a", RaftAddress: raftAddress, Voter: true}},
+		}, state)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// restoredAt is the clock of the host in these tests, an hour after that of the backup.
+var restoredAt = time.UnixMilli(1_795_403_000_000).Add(time.Hour)
+
+// commandAt runs a command line at restoredAt.
+func commandAt(t *testing.T, args ...string) (stdout, stderr string, code int) {
+	t.Helper()
+	a := newTestApp()
+	a.Host.App.Now = func() time.Time { return restoredAt }
+	code = run(t.Context(), a.Host, args)
+	return a.Out.String(), a.Err.String(), code
+}
+
+// closedAddress returns an address at which nothing listens.
+func closedAddress(t *testing.T) string {
+	t.Helper()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", cli.Localhost+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func TestRestoreRefusals(t *testing.T) {
+	t.Parallel()
+	file, full := writeBackup(t, closedAddress(t)), t.TempDir()
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[len(raw)/2] ^= 1
+	bad := filepath.Join(full, "bad.backup")
+	if err := os.WriteFile(bad, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const gone = "--old-cluster-is-gone"
+	for _, c := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{file, "--data-dir", "DIR", "--old-ended", "now"}, cli.ExitUsage, "missing --old-cluster-is-gone; stop every member of cluster 50d28448-6dfe-4a73-ab47-6105a27ac055 for good"},
+		{[]string{file, "--data-dir", "DIR", "--old-ended", "yesterday", gone}, cli.ExitUsage, "expected a time as RFC 3339"},
+		{[]string{file, "--data-dir", "DIR", "--old-ended", "2026-11-23T02:00:00Z", gone}, cli.ExitUsage, "must not be before 2026-11-23T03:03:20.000Z"},
+		{[]string{file, "--data-dir", "DIR", "--old-ended", "2126-11-23T02:00:00Z", gone}, cli.ExitUsage, "must not be after"},
+		{[]string{file, "--data-dir", full, "--old-ended", "now", gone}, cli.ExitUsage, "must be empty"},
+		{[]string{bad, "--data-dir", "DIR", "--old-ended", "now", gone}, cli.ExitFailed, "damaged backup"},
+		{[]string{"restore_test.go", "--data-dir", "DIR", "--old-ended", "now", gone}, cli.ExitFailed, "not a Snowraft backup"},
+	} {
+		dir := filepath.Join(t.TempDir(), "new")
+		args := append([]string{"restore"}, c.args...)
+		for i := range args {
+			args[i] = strings.ReplaceAll(args[i], "DIR", dir)
+		}
+		stdout, stderr, code := commandAt(t, args...)
+		if code != c.code || !strings.Contains(stderr, c.says) || strings.Count(stderr, "\n") != 1 || stdout != "" {
+			t.Errorf("%q: exit code %d: %s", args, code, stderr)
+		}
+		if _, err := os.Stat(dir); err == nil {
+			t.Errorf("%q made the directory", args)
+		}
+	}
+}
+
+func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
+	t.Parallel()
+	file, dir := writeBackup(t, closedAddress(t)), filepath.Join(t.TempDir(), "new")
+	ended := restoredAt.Add(time.Minute)
+	var doc restore.Document
+	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format(time.RFC3339Nano), "--old-cluster-is-gone", "--old-max-window", "20m", "-o", "json")
+	if code != cli.ExitDone {
+		t.Fatal(stderr)
+	}
+	if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&doc); err != nil {
+		t.Fatal(err)
+	}
+	if want := ended.Add(20*time.Minute + 2*500*time.Millisecond).UnixMilli(); doc.FloorAtMS != want || doc.IssuesAtMS < want || !doc.TokensDisabled || doc.Index < 1<<32 {
+		t.Errorf("restore = %+v, want a floor at %d", doc, want)
+	}
+	text := succeeds(t, "backup", "inspect", dir)
+	if !strings.Contains(text, doc.ClusterID) || !strings.Contains(text, "directory") {
+		t.Errorf("inspect: %s", text)
+	}
+}
+
+// Something that is no member answers in the place of the old one.
+func TestRestoreWarnsOfOtherProgramsAtOldAddresses(t *testing.T) {
+	t.Parallel()
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", cli.Localhost+":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = conn.Write([]byte("220 mail.example.net ESMTP ready and waiting\r\n"))
+			_ = conn.Close()
+		}
+	}()
+	_, stderr, code := commandAt(t, "restore", writeBackup(t, l.Addr().String()), "--data-dir", filepath.Join(t.TempDir(), "new"), "--old-ended", "now", "--old-cluster-is-gone")
+	if code != cli.ExitDone || !strings.Contains(stderr, "another program answers in the place of a at "+l.Addr().String()) {
+		t.Errorf("restore: exit code %d: %s", code, stderr)
+	}
+}
