@@ -15,6 +15,17 @@ import (
 	"github.com/snowraft/snowraft/internal/clock"
 )
 
+// closing closes a node.
+func closing(n *Node) func() { return func() { _ = n.Close(context.Background()) } }
+
+// withSeeds is a node as if it had been started with these seeds just now.
+func withSeeds(n *Node, join ...string) *Node {
+	s := &Node{cfg: n.cfg, logger: n.logger, id: n.id, gossip: n.gossip, raft: n.raft, opened: n.opened, failed: make(chan struct{})}
+	s.cfg.Join = join
+	s.seeds = seeds{since: n.gossip.mono(), foreign: make(map[string]bool), tried: make(chan struct{})}
+	return s
+}
+
 // A cluster of one member whose seed belongs to another cluster halts, and says why; no other one does.
 func TestSeedOfAnotherCluster(t *testing.T) {
 	t.Parallel()
@@ -45,9 +56,9 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 				c.Logger = slog.New(slog.NewTextHandler(log, nil))
 				c.Ancestors = func() []string { return []string{ancestor} }
 			})
-			t.Cleanup(func() { _ = n.Close(context.Background()) })
+			t.Cleanup(closing(n))
 			untilLeader(t, n)
-			n.cfg.Join = []string{seed}
+			n = withSeeds(n, seed)
 			n.seeds.since -= c.after
 			if c.among {
 				m := someMeta()
@@ -84,9 +95,9 @@ func TestLeadershipWaitsForSeeds(t *testing.T) {
 	t.Parallel()
 	mem := raft.NewInmemStore()
 	n := openAlone(t, mem, mem)
-	t.Cleanup(func() { _ = n.Close(context.Background()) })
+	t.Cleanup(closing(n))
 	untilLeader(t, n)
-	n.cfg.Join, n.seeds.tried = []string{"seed:1"}, make(chan struct{})
+	n = withSeeds(n, "seed:1")
 	began := time.Now()
 	if n.awaitSeeds(t.Context()); time.Since(began) < seedsWithin {
 		t.Errorf("waited %v for seeds that do not answer", time.Since(began))
