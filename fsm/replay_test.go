@@ -116,7 +116,7 @@ func TestReplayedAnswers(t *testing.T) {
 }
 
 func TestReplayLimits(t *testing.T) {
-	l := newLog(t)
+	l := newLog(t, tiny)
 	config := func(window, offset int64) *commandv1.Config {
 		c := DefaultConfig()
 		c.MaxWindowMs, c.MaxClockOffsetMs = window, offset
