@@ -1,6 +1,8 @@
 package fsm
 
 import (
+	"bytes"
+	"errors"
 	"math"
 	"testing"
 
@@ -75,4 +77,50 @@ func TestIndexesGrow(t *testing.T) {
 	if r := l.Apply(l.index, 0, at(epoch, acquire("b/0", 1000))); r.Halted == nil || r.Failure() == nil || l.Digest() != before {
 		t.Errorf("the same index again gave %+v", r)
 	}
+}
+
+func FuzzRestore(f *testing.F) {
+	f.Add(snapshotBytes(f, NewState()))
+	f.Add(snapshotBytes(f, sample(f)))
+	f.Add(snapshotBytes(f, sampleSequences(f)))
+	f.Add(snapshotBytes(f, sampleTokens(f)))
+	f.Add(snapshotBytes(f, sampleRestored(f)))
+	f.Add(snapshotBytes(f, newLog(f, tiny, wide).State))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, in := range [][]byte{data, checksummed(data)} {
+			s, err := ReadState(bytes.NewReader(in), Version)
+			if err != nil {
+				if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrUnknownCommand) {
+					t.Errorf("an error of no kind: %v", err)
+				}
+				continue
+			}
+			if !bytes.Equal(snapshotBytes(t, s), in) {
+				t.Error("accepted what it does not write")
+			}
+			l := &log{State: s, t: t, index: 1 << 62}
+			l.do(at(epoch+5000, acquire("a/0", 1000)))
+			for _, q := range l.Frozen("", 10) {
+				l.do(resume(q.Spec.GetName(), q.Generation, nil, 5))
+			}
+			for _, q := range l.Sequences("", "", 10) {
+				name := q.Spec.GetName()
+				l.do(withID(allocate(name, q.Generation, 5, q.Period), "request-1"))
+				b := l.do(allocate(name, q.Generation, 5, max(q.Period, 20300101)))
+				l.do(giveBack(name, b.Block.Token, 2))
+				l.do(change(q.Spec, q.Generation))
+				l.do(remove(name))
+				l.do(create(q.Spec, q.Period))
+			}
+			for _, r := range l.Tokens(0, 10) {
+				l.do(by(r.ID, l.index, updateToken(r.ID, r.Generation, "a")))
+				l.do(deleteToken(r.ID))
+				l.do(createToken("t"))
+			}
+			l.do(updateToken(0, l.tokens.anonymous.Generation))
+			if _, err := ReadState(readerOf(snapshotBytes(t, l.State)), math.MaxUint32); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }

