@@ -108,14 +108,14 @@ func TestRestoreSaysWhenIDsAreIssued(t *testing.T) {
 	file, dir := writeBackup(t, closedAddress(t)), filepath.Join(t.TempDir(), "new")
 	ended := restoredAt.Add(time.Minute)
 	var doc restore.Document
-	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format(time.RFC3339Nano), "--old-cluster-is-gone", "--old-max-window", "20m", "-o", "json")
+	out, stderr, code := commandAt(t, "restore", file, "--data-dir", dir, "--old-ended", ended.UTC().Format(time.RFC3339Nano), "--old-cluster-is-gone", "--old-max-window", "20m", "--old-max-clock-offset", "5s", "-o", "json")
 	if code != cli.ExitDone {
 		t.Fatal(stderr)
 	}
 	if err := json.NewDecoder(bytes.NewReader([]byte(out))).Decode(&doc); err != nil {
 		t.Fatal(err)
 	}
-	if want := ended.Add(20*time.Minute + 2*500*time.Millisecond).UnixMilli(); doc.FloorAtMS != want || doc.IssuesAtMS < want || !doc.TokensDisabled || doc.Index < 1<<32 {
+	if want := ended.Add(20*time.Minute + 2*5*time.Second).UnixMilli(); doc.FloorAtMS != want || doc.IssuesAtMS < want || !doc.TokensDisabled || doc.Index < 1<<32 {
 		t.Errorf("restore = %+v, want a floor at %d", doc, want)
 	}
 	text := succeeds(t, "backup", "inspect", dir)

@@ -16,10 +16,13 @@ import (
 // Restore is what the operator says of the cluster that a backup is from.
 type Restore struct {
 	NowMillis int64 // clock of this host; Unix ms
-	// OldEndedMillis is the end of the old cluster by its own clock, in Unix ms: no member proposed anything after it.
+	// OldEndedMillis is the latest time that a clock of the old cluster showed, in Unix ms: no member proposed anything after
+	// it.
 	OldEndedMillis int64
 	// OldMaxWindow is the largest maximum window after the backup; the one in the backup counts if it is larger.
 	OldMaxWindow time.Duration
+	// OldMaxClockOffset is the largest maximum clock offset after the backup, likewise.
+	OldMaxClockOffset time.Duration
 	// ZonesKept says that no sequence got another time zone after the backup.
 	ZonesKept  bool
 	KeepTokens bool // leave API tokens and anonymous callers as they are
@@ -45,7 +48,7 @@ func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
 	index := fsm.FirstIndex(h.GetIndex(), r.NowMillis, r.OldEndedMillis)
 	err := b.State.Restore(fsm.Restoration{
 		Index: index, NowMillis: r.NowMillis, OldCluster: h.GetClusterId(), OldEndedMillis: r.OldEndedMillis,
-		MaxWindowMillis: max(h.GetMaxWindowMs(), r.OldMaxWindow.Milliseconds()), MaxOffsetMillis: h.GetMaxClockOffsetMs(),
+		MaxWindowMillis: max(h.GetMaxWindowMs(), r.OldMaxWindow.Milliseconds()), MaxOffsetMillis: max(h.GetMaxClockOffsetMs(), r.OldMaxClockOffset.Milliseconds()),
 		ZonesKept: r.ZonesKept, KeepTokens: r.KeepTokens, Period: periodAt,
 	})
 	if err != nil {

@@ -34,7 +34,7 @@ func Usage(cmd *cobra.Command) error {
 
 func usageLine(cmd *cobra.Command) string {
 	switch {
-	case cmd.HasAvailableSubCommands():
+	case cmd.HasAvailableSubCommands() && !strings.Contains(cmd.Use, " "): // its arguments, if it has any, go first
 		return cmd.CommandPath() + " COMMAND"
 	case cmd.HasAvailableFlags():
 		return cmd.CommandPath() + strings.TrimPrefix(cmd.Use, cmd.Name()) + " [flags]"

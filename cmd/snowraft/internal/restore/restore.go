@@ -21,18 +21,19 @@ const (
 	endedFlag  = "old-ended"
 	goneFlag   = "old-cluster-is-gone"
 	windowFlag = "old-max-window"
+	offsetFlag = "old-max-clock-offset"
 )
 
 // settings are the flags of restore.
 type settings struct {
 	dir, ended          string
-	window              time.Duration
+	window, offset      time.Duration
 	gone, tokens, zones bool
 }
 
 // New returns the command restore.
 func New(a *cli.App) *cobra.Command {
-	s := settings{window: limits.DefaultWindow}
+	s := settings{window: limits.DefaultWindow, offset: limits.DefaultOffset}
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Begin a new cluster with the state of a backup",
@@ -46,10 +47,11 @@ The new cluster grants nothing that the old one may have granted after the backu
 - Every sequence is frozen until "snowraft seq resume".
 - No sequence of another name can be created until "snowraft restore acknowledge".
 
-Give --old-ended by the clock of the old cluster: no member of it ran later. If you do not
-know the time, take a later one. Members and embedded generators of the old cluster may
-issue the IDs that they hold until the new cluster begins. If a backup is restored a
-second time, --old-ended is the end of the last cluster that began with it.`,
+Give --old-ended by the clocks of the old members: the latest time that any of them
+showed after the backup, even if that clock was ahead and was corrected since. If you do
+not know the time, take a later one. Embedded generators of the old cluster may issue the
+IDs that they hold until the new cluster begins. If a backup is restored a second time,
+--old-ended is the end of the last cluster that began with it.`,
 		Example: `  snowraft restore snowraft.backup --data-dir /var/lib/snowraft --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone`,
 	}
 	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&s.dir, "DIR"), "new or empty data directory of the first member")
@@ -57,12 +59,17 @@ second time, --old-ended is the end of the last cluster that began with it.`,
 	cmd.Flags().BoolVar(&s.gone, goneFlag, false, "confirm that every member of the old cluster is stopped and never starts again")
 	cli.AddFlag(cmd, "", windowFlag, "", cli.DurationValue(&s.window, limits.MinWindow, limits.MaxWindow),
 		"largest max-window of the old cluster after the backup, if it was larger than in the backup").DefValue = ""
+	cli.AddFlag(cmd, "", offsetFlag, "", cli.DurationValue(&s.offset, limits.MinOffset, limits.MaxOffset),
+		"largest max-clock-offset of the old cluster after the backup, if it was larger than in the backup").DefValue = ""
 	cmd.Flags().BoolVar(&s.zones, "zones-kept", false, "confirm that no sequence got another time zone after the backup, so that fewer periods are skipped")
 	cmd.Flags().BoolVar(&s.tokens, "keep-tokens", false, "keep API tokens valid; tokens that were deleted after the backup are valid again")
 	cmd.AddCommand(newAcknowledge(a))
 	return a.Command(cmd, func(ctx context.Context, out *cli.Printer, args []string) error {
 		if !cmd.Flags().Changed(windowFlag) {
 			s.window = 0
+		}
+		if !cmd.Flags().Changed(offsetFlag) {
+			s.offset = 0
 		}
 		return s.restore(ctx, a, out, args[0])
 	})
@@ -91,7 +98,7 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 		return err
 	}
 	restored, err := backup.Restore{
-		NowMillis: now.UnixMilli(), OldEndedMillis: ended.UnixMilli(), OldMaxWindow: s.window, ZonesKept: s.zones, KeepTokens: s.tokens,
+		NowMillis: now.UnixMilli(), OldEndedMillis: ended.UnixMilli(), OldMaxWindow: s.window, OldMaxClockOffset: s.offset, ZonesKept: s.zones, KeepTokens: s.tokens,
 	}.Into(s.dir, b)
 	switch {
 	case errors.Is(err, storage.ErrNotEmpty):
@@ -103,8 +110,8 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 }
 
 // latest is how far the end of the old cluster may be in the future by this host's clock: more is a mistake, and would
-// keep the new cluster from issuing.
-const latest = time.Hour
+// keep the new cluster from issuing. Clocks that were ahead by hours count.
+const latest = 24 * time.Hour
 
 // endedAt returns the end of the old cluster.
 func (s *settings) endedAt(b *backup.Backup, now time.Time) (time.Time, error) {
