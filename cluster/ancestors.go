@@ -2,24 +2,43 @@ package cluster
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 // ancestorKept is for how long a member of an ancestor counts as heard: longer than the interval at which members contact
 // those that they lost.
 const ancestorKept = 30 * time.Second
 
+const (
+	// maxAncestors bounds the claims that are checked.
+	maxAncestors = 16
+	// ancestorsEvery is how often processes that were heard are dialed again, ancestorsPause the least time between two rounds.
+	ancestorsEvery = 5 * time.Second
+	ancestorsPause = time.Second
+)
+
 // ancestry remembers the live processes of clusters that this one was restored from: such a process may hold windows that
-// this cluster could grant.
+// this cluster could grant. Gossip is a claim only, because a recorded datagram can be played back: the process counts as heard
+// when it dials this node, or when this node dials it and it says that it is of another cluster.
 type ancestry struct {
 	clusters func() []string // nil: none
+	claimed  chan struct{}   // has room for one: there is a new claim
 
-	mu    sync.Mutex
-	own   heardAncestor // by this node
-	other heardAncestor // by another member, which gossips that
+	mu     sync.Mutex
+	claims map[string]meta // by node ID
+	own    heardAncestor   // by this node
+	other  heardAncestor   // by another member, which gossips that
+}
+
+func newAncestry(clusters func() []string) ancestry {
+	return ancestry{clusters: clusters, claimed: make(chan struct{}, 1), claims: make(map[string]meta)}
 }
 
 // heardAncestor is the process of an ancestor that was heard last.
@@ -29,7 +48,61 @@ type heardAncestor struct {
 	last   int64  // as clock.Reading counts Mono
 }
 
-// hearAncestor notes what a node says of itself if its cluster is an ancestor.
+// claimAncestor takes what gossip says of a node of another cluster.
+func (g *gossip) claimAncestor(m meta) {
+	a := &g.ancestry
+	if !a.are(m.Cluster) {
+		return
+	}
+	a.mu.Lock()
+	_, known := a.claims[m.ID]
+	if known || len(a.claims) < maxAncestors {
+		a.claims[m.ID] = m
+	}
+	a.mu.Unlock()
+	if !known {
+		notify(a.claimed)
+	}
+}
+
+// meetAncestors dials the processes of ancestors that gossip claims, for as long as they answer.
+func (n *Node) meetAncestors() {
+	if n.greeter == nil {
+		return
+	}
+	a := &n.gossip.ancestry
+	for {
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-a.claimed:
+		case <-time.After(ancestorsEvery):
+		}
+		a.mu.Lock()
+		claims := maps.Clone(a.claims)
+		a.mu.Unlock()
+		var wg sync.WaitGroup
+		for id, m := range claims {
+			wg.Go(func() {
+				if err := n.greeter.Greet(raft.ServerID(id), raft.ServerAddress(m.Raft)); errors.Is(err, ErrOtherCluster) {
+					n.gossip.hearAncestor(m)
+					return
+				}
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				delete(a.claims, id)
+			})
+		}
+		wg.Wait()
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-time.After(ancestorsPause):
+		}
+	}
+}
+
+// hearAncestor notes a process that was heard on a connection, if its cluster is an ancestor.
 func (g *gossip) hearAncestor(m meta) {
 	if m.Cluster == "" || !g.ancestry.are(m.Cluster) {
 		return
@@ -73,9 +146,9 @@ func (n *Node) shareAncestors(announced bool) (hears bool) {
 		n.gossip.announce()
 	}
 	for _, p := range n.gossip.all() {
-		if member, _ := n.standing(p.meta.ID); member && p.alive && p.meta.Hears {
+		if member, _ := n.standing(p.meta.ID); member && p.alive && p.met.Hears {
 			n.gossip.ancestry.mu.Lock()
-			n.gossip.note(&n.gossip.ancestry.other, "one that member "+cmp.Or(p.meta.Name, p.meta.ID)+" hears")
+			n.gossip.note(&n.gossip.ancestry.other, "one that member "+cmp.Or(p.met.Name, p.met.ID)+" hears")
 			n.gossip.ancestry.mu.Unlock()
 		}
 	}

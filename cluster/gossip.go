@@ -62,7 +62,7 @@ func newGossip(cfg *Config, self func() meta, standing func(string) (member, vot
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
 		began: cfg.Watch.Now().Wall,
-		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, ancestry: ancestry{clusters: cfg.Ancestors}, self: self, standing: standing,
+		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, ancestry: newAncestry(cfg.Ancestors), self: self, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
 		members: newRoster(maxPeers, after), strangers: newRoster(maxPeers, after),
@@ -179,7 +179,7 @@ func (g *gossip) close() error {
 func (g *gossip) compatible(m meta) error {
 	own := g.self().Cluster
 	if own != "" && m.Cluster != "" && own != m.Cluster {
-		g.hearAncestor(m)
+		g.claimAncestor(m)
 		return &OtherClusterError{Name: m.Name, Address: m.Raft, Theirs: m.Cluster, Ours: own}
 	}
 	return nil

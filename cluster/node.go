@@ -216,6 +216,7 @@ func (n *Node) start() {
 	n.wg.Go(n.watch)
 	n.wg.Go(n.rejoin)
 	n.wg.Go(n.meet)
+	n.wg.Go(n.meetAncestors)
 	n.wg.Go(n.rotate)
 	n.wg.Go(n.bootstrap)
 	n.wg.Go(n.report)

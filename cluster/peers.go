@@ -111,7 +111,7 @@ func (g *gossip) unmet() []meta {
 	var claims []meta
 	for _, p := range g.all() {
 		said, claimed := p.met, p.meta
-		said.Expect, said.Quorum, said.Hears, claimed.Expect, claimed.Quorum, claimed.Hears = 0, "", false, 0, "", false
+		said.Expect, said.Quorum, claimed.Expect, claimed.Quorum = 0, "", 0, ""
 		if member, _ := g.standing(claimed.ID); member && p.alive && said != claimed {
 			claims = append(claims, p.meta)
 		}

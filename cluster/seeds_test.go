@@ -6,13 +6,10 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
-
-	"github.com/snowraft/snowraft/internal/clock"
 )
 
 // closing closes a node.
@@ -106,56 +103,5 @@ func TestLeadershipWaitsForSeeds(t *testing.T) {
 	began = time.Now()
 	if n.awaitSeeds(t.Context()); time.Since(began) > seedsWithin/2 {
 		t.Errorf("waited %v for seeds that answered", time.Since(began))
-	}
-}
-
-// A process of an ancestor counts as heard for 30 s, whether gossip or a handshake names it, and others learn of that.
-func TestAncestorIsHeard(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		n := ofCluster(t)
-		n.gossip.watch = clock.NewWatch(clock.System(), nil, clock.Limits{})
-		ancestor := someMeta()
-		n.gossip.ancestry.clusters = func() []string { return []string{uuid.NewString(), ancestor.Cluster} }
-		expect := func(want bool, when string) {
-			t.Helper()
-			member, since, ok := n.AncestorHeard()
-			if ok != want || ok != n.meta().Hears || ok != strings.Contains(member, ancestor.Raft) || ok && !since.Equal(time.Now()) {
-				t.Errorf("%s: AncestorHeard() = %q, %v, %t", when, member, since, ok)
-			}
-		}
-		expect(false, "at first")
-		_ = n.gossip.compatible(someMeta())
-		n.judge(hello{From: someMeta(), To: n.ID()}, "")
-		expect(false, "after members of other clusters")
-		for name, hear := range map[string]func(){
-			"gossip":    func() { _ = n.gossip.compatible(ancestor) },
-			"handshake": func() { n.judge(hello{From: ancestor, To: ancestor.ID}, "") },
-		} {
-			hear()
-			expect(true, name)
-			<-time.After(ancestorKept)
-			if _, _, ok := n.AncestorHeard(); !ok {
-				t.Errorf("%s: forgotten after %v", name, ancestorKept)
-			}
-			<-time.After(time.Second)
-			expect(false, "later")
-		}
-	})
-}
-
-// What another member hears counts too, and is not passed on, so that it ends.
-func TestAncestorThatAnotherMemberHears(t *testing.T) {
-	t.Parallel()
-	n, id := withNonvoter(t, newRemovals())
-	p, _ := n.gossip.peer(id)
-	p.meta.Hears = true
-	n.gossip.learn(p.meta, true)
-	n.shareAncestors(false)
-	if member, _, ok := n.AncestorHeard(); !ok || !strings.Contains(member, p.meta.Name) {
-		t.Errorf("AncestorHeard() = %q, %t", member, ok)
-	}
-	if n.meta().Hears {
-		t.Error("the node passes on what it did not hear itself")
 	}
 }
