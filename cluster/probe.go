@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -22,13 +23,14 @@ const (
 	Unclear
 )
 
-// Probe reports whether a node runs at a Raft address. It changes nothing at the node, and needs no secret.
-func Probe(ctx context.Context, address, node string) Presence {
-	presence, err := probe(ctx, address, func(conn net.Conn) (Presence, error) { return probeOpen(conn, node) })
+// Probe reports whether a node runs at a Raft address. It changes nothing at the node, needs no
+// secret, and takes no longer than timeout.
+func Probe(ctx context.Context, address, node string, timeout time.Duration) Presence {
+	presence, err := probe(ctx, address, timeout/2, func(conn net.Conn) (Presence, error) { return probeOpen(conn, node) })
 	if err == nil {
 		return presence
 	}
-	presence, err = probe(ctx, address, func(conn net.Conn) (Presence, error) {
+	presence, err = probe(ctx, address, timeout/2, func(conn net.Conn) (Presence, error) {
 		switch id, err := trust.Claimed(ctx, conn); {
 		case err != nil, id == "":
 			return Unclear, err
@@ -44,7 +46,9 @@ func Probe(ctx context.Context, address, node string) Presence {
 	return presence
 }
 
-func probe(ctx context.Context, address string, ask func(net.Conn) (Presence, error)) (Presence, error) {
+func probe(ctx context.Context, address string, timeout time.Duration, ask func(net.Conn) (Presence, error)) (Presence, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 	if err != nil {
 		return Absent, nil // nothing answers

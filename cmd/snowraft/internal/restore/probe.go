@@ -19,14 +19,12 @@ const probeTimeout = 2 * time.Second
 // probe fails while a member of the old cluster answers. It warns of what answers in a member's place and cannot be
 // told apart from it.
 func probe(ctx context.Context, a *cli.App, h *commandv1.BackupHeader) error {
-	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
-	defer cancel()
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	found := map[cluster.Presence][]string{}
 	for _, m := range h.GetMembers() {
 		wg.Go(func() {
-			presence := cluster.Probe(ctx, m.GetRaftAddress(), m.GetId())
+			presence := cluster.Probe(ctx, m.GetRaftAddress(), m.GetId(), probeTimeout)
 			mu.Lock()
 			defer mu.Unlock()
 			found[presence] = append(found[presence], cmp.Or(m.GetName(), m.GetId())+" at "+m.GetRaftAddress())

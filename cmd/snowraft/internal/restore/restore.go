@@ -97,6 +97,7 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 	if err := probe(ctx, a, b.Header); err != nil {
 		return err
 	}
+	observedMillis := b.State.Observed()
 	restored, err := backup.Restore{
 		NowMillis: now.UnixMilli(), OldEndedMillis: ended.UnixMilli(), OldMaxWindow: s.window, OldMaxClockOffset: s.offset, ZonesKept: s.zones, KeepTokens: s.tokens,
 	}.Into(s.dir, b)
@@ -105,6 +106,10 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 		return cli.Usagef("--%s %q: must be empty; choose another directory, or move the files away", dirFlag, s.dir)
 	case err != nil:
 		return err
+	}
+	if observed := time.UnixMilli(observedMillis); observed.After(now.Add(time.Minute)) {
+		a.Warn("the old cluster's clock once showed %s, by the backup; no ID is issued before that. If a backup from before that time is at hand, restore that one into another directory",
+			cli.Stamp(observedMillis))
 	}
 	return s.answer(out, restored, now)
 }

@@ -35,7 +35,9 @@ With --after, the sequence continues behind the last number that any application
 Members and applications of the old cluster may still issue numbers of blocks that they
 hold: stop them and set --holders-stopped, or skip --margin further numbers. With --margin
 or --skip alone, the sequence continues that many numbers behind the last one that the
-backup knows. Numbers that the backup knows are never granted again.
+backup knows: give more than the distance by which the sequence moved after the backup,
+changes of its next number and of its increment included, in steps of the increment that
+the backup knows. Numbers that the backup knows are never granted again.
 
 A sequence with a reset whose period may have begun in the old cluster issues nothing
 until its next period, unless --after says where the present one stands.`,
@@ -109,7 +111,7 @@ func (r *resumption) requests(ctx context.Context, remote *cli.Remote, args []st
 	case r.all && (r.file != "" || r.after != nil || given("margin") || r.stopped):
 		return nil, cli.Usagef("--all cannot be combined with --file, --after, --margin and --holders-stopped; set --skip")
 	case r.all && !given("skip"):
-		return nil, cli.Usagef("--all: missing --skip; give more numbers than the old cluster granted of any sequence after the backup")
+		return nil, cli.Usagef("--all: missing --skip; give more steps than any sequence moved after the backup, changes of its next number included")
 	case given("skip") && !r.all:
 		return nil, cli.Usagef("--skip: cannot be used without --all; set --margin")
 	case r.all:
