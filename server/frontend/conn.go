@@ -15,8 +15,14 @@ const maxReadAhead = 256 << 10
 // apiListener is the API port, on which the memory of answers and the watches are counted for each connection.
 type apiListener struct {
 	net.Listener
-	budget *budget
-	all    *watches
+	budget  *budget
+	all     *watches
+	silence *silence
+}
+
+// atAPI returns the listener of the API port.
+func (s *Server) atAPI(l net.Listener) *apiListener {
+	return &apiListener{l, s.budget, &s.watches, &s.silence}
 }
 
 // Accept implements net.Listener.
@@ -25,7 +31,7 @@ func (l *apiListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &apiConn{Conn: nc, of: l.all, seat: sit(nc)}
+	c := &apiConn{Conn: nc, of: l.all, silence: l.silence, seat: sit(nc)}
 	c.resumed.L = &c.mu
 	c.account = l.budget.account(c)
 	return c, nil
@@ -40,7 +46,10 @@ type apiConn struct {
 	spoken   atomic.Bool  // by a caller that may be here
 	sent     atomic.Int64 // bytes that the system took
 	writing  atomic.Bool
+	silence  *silence
+	free     atomic.Int64 // its part of silence.free
 	silences atomic.Int64 // calls that ended for their silence
+	gone     atomic.Bool
 
 	ahead, seen int64 // bytes read since sent was seen; the reader's
 
@@ -128,6 +137,8 @@ func (c *apiConn) resume(closed bool) {
 // Close implements net.Conn.
 func (c *apiConn) Close() error {
 	err := c.Conn.Close()
+	c.gone.Store(true)
+	c.silence.closed(c)
 	c.resume(true)
 	c.account.end()
 	return err

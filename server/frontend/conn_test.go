@@ -12,7 +12,7 @@ import (
 func piped(t *testing.T) (c *apiConn, client net.Conn, read *atomic.Int64) {
 	t.Helper()
 	theirs, ours := net.Pipe()
-	l := &apiListener{&pipeListener{conns: make(chan net.Conn, 1)}, newBudget(maxAnswers, maxAnswersOfOne), &watches{}}
+	l := &apiListener{&pipeListener{conns: make(chan net.Conn, 1)}, newBudget(maxAnswers, maxAnswersOfOne), &watches{}, &silence{}}
 	l.Listener.(*pipeListener).conns <- theirs
 	nc, err := l.Accept()
 	if err != nil {

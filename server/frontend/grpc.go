@@ -17,8 +17,6 @@ import (
 
 const (
 	maxConcurrentStreams = 1000
-	// maxStreams is the most streams of the process, without watches of the health.
-	maxStreams = 50_000
 	// maxHeaderList is the most bytes of a call's headers.
 	maxHeaderList = 16 << 10
 	// workersPerProcessor is how many goroutines for each processor take calls again and again.
@@ -55,7 +53,7 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 // unary is the interceptor of all calls: a deadline, rights, unknown fields, the error table, metrics.
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
-	silentOf(ctx).heard()
+	s.silence.heard(ctx)
 	seat := connOf(ctx).sits()
 	seat.enter()
 	defer func() {

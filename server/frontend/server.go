@@ -58,7 +58,7 @@ type Server struct {
 	redis   *redis.Server // nil when it is off
 	gate    gate
 	budget  *budget
-	streams atomic.Int64 // over gRPC, open now; without watches of the health
+	streams streams
 	watches watches
 	silence silence
 	metrics *metrics
@@ -125,7 +125,7 @@ func (s *Server) Open(b Behind) (err error) {
 	}
 	s.open(func() error { return s.grpc.Serve(s.inner.listener) })
 	s.open(func() error {
-		return s.grpc.Serve(&apiListener{s.bounded(s.ports.API, protocolGRPC), s.budget, &s.watches})
+		return s.grpc.Serve(s.atAPI(s.bounded(s.ports.API, protocolGRPC)))
 	})
 	if s.ports.Redis != nil {
 		s.redis = redis.New(redis.Config{

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/tap"
@@ -13,22 +14,35 @@ const (
 	// maxSilent bounds the calls without a message on connections whose caller is unknown. No interceptor sees such a call,
 	// as gRPC waits for the message first: anyone can begin them and send nothing more.
 	maxSilent = 2000
+	// freeSilent is how many calls without a message callers that may be here have at any time without being watched, and
+	// freeSilentOf how many of those each connection has in any case. The message mostly comes with the headers, and watching a
+	// call costs a twentieth of it.
+	freeSilent, freeSilentOf = 4096, 2
+	// maxKnownSilent bounds the calls of theirs that are watched.
+	maxKnownSilent = 4096
 	// silenceLimit is the time that the message may take.
 	silenceLimit = 10 * time.Second
 	// maxSilences is how many calls of a connection may end for their silence before the connection does.
 	maxSilences = 64
 )
 
-// silence has the calls whose message has not come, on connections that have not shown a caller who may be here. The call that
-// is silent for longest makes way for a new one, so that callers who begin many calls at once lose none.
+// silence bounds the calls whose message has not come. Those of strangers, on connections that have not shown a caller who may be
+// here, are in a queue of their own, so that strangers end no call but theirs.
 type silence struct {
+	strange, known silentQueue
+	free           atomic.Int64 // calls that are in no queue; too many where a caller gave one up before its message
+}
+
+// silentQueue has calls that are watched. The call that is silent for longest makes way for a new one, so that callers who begin
+// many calls at once lose none.
+type silentQueue struct {
 	mu    sync.Mutex
 	calls list.List // of *silent, the oldest first
 }
 
 // silent is a call whose message has not come.
 type silent struct {
-	among  *silence
+	among  *silentQueue
 	conn   *apiConn
 	hangUp context.CancelFunc
 	ended  func() bool // no longer waits for the end of the call
@@ -42,22 +56,55 @@ type silentKey struct{}
 // for each call that it refuses here, for as long as the caller's deadline says.
 func (q *silence) tap(ctx context.Context, _ *tap.Info) (context.Context, error) {
 	c := connOf(ctx)
-	if c == nil || c.spoken.Load() {
+	if c == nil {
 		return ctx, nil
 	}
+	among, limit := &q.strange, maxSilent
+	if c.spoken.Load() {
+		if q.free.Load() < freeSilent || c.free.Load() < freeSilentOf {
+			q.free.Add(1)
+			c.free.Add(1)
+			if c.gone.Load() {
+				q.closed(c)
+			}
+			return ctx, nil
+		}
+		among, limit = &q.known, maxKnownSilent
+	}
 	ctx, hangUp := context.WithCancel(ctx)
-	call := &silent{among: q, conn: c, hangUp: hangUp}
-	if oldest := q.begin(ctx, call); oldest != nil {
+	call := &silent{among: among, conn: c, hangUp: hangUp}
+	if oldest := among.begin(ctx, call, limit); oldest != nil {
 		oldest.over()
 	}
 	return context.WithValue(ctx, silentKey{}, call), nil
 }
 
+// heard is called when the message of a unary call has come, or a stream begins.
+func (q *silence) heard(ctx context.Context) {
+	if call := silentOf(ctx); call != nil {
+		call.heard()
+		return
+	}
+	c := connOf(ctx)
+	if c == nil {
+		return
+	}
+	for n := c.free.Load(); n > 0; n = c.free.Load() { // none once the connection is closed
+		if c.free.CompareAndSwap(n, n-1) {
+			q.free.Add(-1)
+			return
+		}
+	}
+}
+
+// closed forgets the free calls of a connection.
+func (q *silence) closed(c *apiConn) { q.free.Add(-c.free.Swap(0)) }
+
 // begin adds a call, and returns the one that makes way for it.
-func (q *silence) begin(ctx context.Context, call *silent) (oldest *silent) {
+func (q *silentQueue) begin(ctx context.Context, call *silent, limit int) (oldest *silent) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.calls.Len() >= maxSilent {
+	if q.calls.Len() >= limit {
 		oldest = q.calls.Front().Value.(*silent)
 	}
 	call.at = q.calls.PushBack(call)
@@ -66,7 +113,7 @@ func (q *silence) begin(ctx context.Context, call *silent) (oldest *silent) {
 	return oldest
 }
 
-// silentOf returns a call as it was when it began; nil if its caller was known.
+// silentOf returns a call as it was when it began; nil unless it is in a queue.
 func silentOf(ctx context.Context) *silent {
 	call, _ := ctx.Value(silentKey{}).(*silent)
 	return call

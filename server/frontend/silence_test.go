@@ -70,12 +70,76 @@ func TestSilentCallsMakeWay(t *testing.T) {
 
 		stop()
 		synctest.Wait()
-		s.silence.mu.Lock()
-		defer s.silence.mu.Unlock()
-		if left := s.silence.calls.Len(); left > 0 {
+		if left := s.silence.strange.calls.Len(); left > 0 {
 			t.Errorf("%d calls that are over count as silent", left)
 		}
 	})
+}
+
+// Callers who may be here, and all callers of an open cluster, have a bounded number of silent calls too, which end.
+func TestSilentCallsOfCallersAreBounded(t *testing.T) {
+	t.Parallel()
+	for name, auth := range map[string]*Auth{"secured": secret(), "open": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+				s, connect := serveEchoOn(t, auth, remoteListener{pipes}, grpc.WithContextDialer(pipes.dial))
+				flood, stop := context.WithCancel(withGood(t.Context()))
+				defer stop()
+				var all []*grpc.ClientConn
+				known := func() *grpc.ClientConn {
+					conn := connect()
+					all = append(all, conn)
+					if _, err := snowraftv1.NewClusterServiceClient(conn).GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
+						t.Fatal(err)
+					}
+					return conn
+				}
+				var open atomic.Int64
+				const conns, each = 20, maxConcurrentStreams
+				for range conns {
+					conn := known()
+					for range each {
+						open.Add(1)
+						ended := silently(flood, t, conn, snowraftv1.IdService_GenerateIds_FullMethodName)
+						go func() {
+							<-ended
+							open.Add(-1)
+						}()
+					}
+				}
+				synctest.Wait()
+				const most = freeSilent + conns*freeSilentOf + maxKnownSilent
+				if n := open.Load(); n == 0 || n > most {
+					t.Errorf("%d silent calls are open, expected at most %d", n, most)
+				}
+				client := snowraftv1.NewClusterServiceClient(known())
+				var wg sync.WaitGroup
+				for range each {
+					wg.Go(func() {
+						if _, err := client.GetStatus(withGood(t.Context()), &snowraftv1.GetStatusRequest{}); err != nil {
+							t.Error(err)
+						}
+					})
+				}
+				wg.Wait()
+				<-time.After(silenceLimit + time.Second)
+				synctest.Wait()
+				if n := open.Load(); n > freeSilent+conns*freeSilentOf {
+					t.Errorf("%d silent calls are open after %v", n, silenceLimit)
+				}
+				stop()
+				for _, conn := range all {
+					_ = conn.Close()
+				}
+				synctest.Wait()
+				if free, watched := s.silence.free.Load(), s.silence.known.calls.Len(); free != 0 || watched != 0 {
+					t.Errorf("%d and %d calls that are over count as silent", free, watched)
+				}
+			})
+		})
+	}
 }
 
 // remote is a connection through memory that passes for one over the network.

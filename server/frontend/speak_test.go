@@ -69,7 +69,7 @@ func TestStrangersMakeWayOverGRPC(t *testing.T) {
 		return handler(ctx, req)
 	})
 	snowraftv1.RegisterClusterServiceServer(g, statusOnly{})
-	go func() { _ = g.Serve(&apiListener{l, s.budget, &s.watches}) }()
+	go func() { _ = g.Serve(s.atAPI(l)) }()
 	t.Cleanup(g.Stop)
 	dial := func() snowraftv1.ClusterServiceClient {
 		conn, err := grpc.NewClient("passthrough:///"+l.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))

@@ -2,13 +2,13 @@ package frontend
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // stream is the interceptor of all streams: the error table, and metrics of the API's streams.
@@ -21,25 +21,33 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	seat := connOf(ss.Context()).sits()
 	seat.enter()
 	defer seat.leave()
-	begin := s.occupy
+	silent := silentOf(ss.Context())
+	if silent == nil {
+		s.silence.heard(ss.Context())
+	}
 	if isHealth(info.FullMethod) {
-		begin = s.watch
+		end, err := s.watch(ss.Context())
+		if err != nil {
+			return wire.Status(err)
+		}
+		defer end()
 	}
-	end, err := begin(ss.Context())
-	if err != nil {
-		return wire.Status(err)
-	}
-	defer end()
 	rule := rpc.RuleOf(info.FullMethod)
 	ctx, err := s.admit(ss.Context(), rule, info.FullMethod, nil)
 	if err != nil {
 		return wire.Status(err)
 	}
+	if !isHealth(info.FullMethod) {
+		token := trust.PrincipalOf(ctx).TokenID()
+		if err := s.streams.begin(token); err != nil {
+			return wire.Status(err)
+		}
+		defer s.streams.end(token)
+	}
 	if s.auth != nil {
 		ss = &judgedStream{ServerStream: ss, ctx: ctx, server: s, rule: rule}
 	}
-	silent := silentOf(ctx)
-	if c := connOf(ctx); c != nil && c.spoken.Load() {
+	if c := connOf(ctx); c != nil && c.spoken.Load() { // it has its place among the streams
 		silent.heard()
 	}
 	leased := &leasedStream{ServerStream: ss, silent: silent}
@@ -53,15 +61,6 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	err = handler(srv, counted)
 	s.auditStream(ctx, rule, err)
 	return wire.Status(err)
-}
-
-// occupy takes a place for a stream of a caller.
-func (s *Server) occupy(context.Context) (end func(), err error) {
-	if s.streams.Add(1) > maxStreams {
-		s.streams.Add(-1)
-		return nil, rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d streams are open at this %s; try again later, or try another member", maxStreams, s.what))
-	}
-	return func() { s.streams.Add(-1) }, nil
 }
 
 // judgedStream judges each message of a caller by the rule of the method.

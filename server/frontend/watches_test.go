@@ -53,7 +53,7 @@ func serveEchoOn(t *testing.T, auth *Auth, l net.Listener, options ...grpc.DialO
 	grpc_health_v1.RegisterHealthServer(g, newHealthService(s))
 	snowraftv1.RegisterIdServiceServer(g, echo{})
 	snowraftv1.RegisterClusterServiceServer(g, echo{})
-	go func() { _ = g.Serve(&apiListener{l, s.budget, &s.watches}) }()
+	go func() { _ = g.Serve(s.atAPI(l)) }()
 	t.Cleanup(g.Stop)
 	return s, func() *grpc.ClientConn {
 		conn, err := grpc.NewClient("passthrough:///"+l.Addr().String(), options...)
@@ -110,7 +110,7 @@ func TestStrangersWatchesTakeNoPlaceOfCallers(t *testing.T) {
 	if open != maxStrangeWatches {
 		t.Errorf("strangers have %d watches open", open)
 	}
-	if n := s.streams.Load(); n != 0 {
+	if n := s.streams.all; n != 0 {
 		t.Errorf("watches count as %d streams of callers", n)
 	}
 	caller := connect()
