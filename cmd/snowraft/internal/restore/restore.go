@@ -51,7 +51,8 @@ Give --old-ended by the clocks of the old members: the latest time that any of t
 showed after the backup, even if that clock was ahead and was corrected since. If you do
 not know the time, take a later one. Embedded generators of the old cluster may issue the
 IDs that they hold until the new cluster begins. If a backup is restored a second time,
---old-ended is the end of the last cluster that began with it.`,
+all this is about the last cluster that began with it too, and --old-ended is not before
+the one that was given then.`,
 		Example: `  snowraft restore snowraft.backup --data-dir /var/lib/snowraft --old-ended 2026-11-23T10:00:00Z --old-cluster-is-gone`,
 	}
 	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&s.dir, "DIR"), "new or empty data directory of the first member")
@@ -111,7 +112,7 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 		a.Warn("the old cluster's clock once showed %s, by the backup; no ID is issued before that. If a backup from before that time is at hand, restore that one into another directory",
 			cli.Stamp(observedMillis))
 	}
-	return s.answer(out, restored, now)
+	return s.answer(out, restored, ended, now)
 }
 
 // latest is how far the end of the old cluster may be in the future by this host's clock: more is a mistake, and would
@@ -157,7 +158,15 @@ type Document struct {
 	TokensDisabled  bool   `json:"tokensDisabled"`
 }
 
-func (s *settings) answer(out *cli.Printer, r *backup.Restored, now time.Time) error {
+// age formats the end of the old cluster with the time since, by which a wrong time zone is seen.
+func age(ended, now time.Time) string {
+	if since := now.Sub(ended).Round(time.Second); since >= 0 {
+		return fmt.Sprintf("%s (%v ago)", cli.Stamp(ended.UnixMilli()), since)
+	}
+	return fmt.Sprintf("%s (%v ahead of this host's clock)", cli.Stamp(ended.UnixMilli()), ended.Sub(now).Round(time.Second))
+}
+
+func (s *settings) answer(out *cli.Printer, r *backup.Restored, ended, now time.Time) error {
 	doc := Document{
 		DataDir: s.dir, MemberID: r.Node, ClusterID: r.Cluster, OldClusterID: r.Old, Index: r.Index,
 		FloorAtMS: r.FloorMillis, IssuesAtMS: r.IssuesMillis, FrozenSequences: r.Frozen, TokensDisabled: !s.tokens,
@@ -172,7 +181,7 @@ func (s *settings) answer(out *cli.Printer, r *backup.Restored, now time.Time) e
 	}
 	return out.Answer(doc,
 		cli.Line("restored into %q; new cluster: %s", s.dir, r.Cluster),
-		cli.Record("Member", r.Node, "Old cluster", r.Old, "Issues IDs", issues, "Frozen sequences", r.Frozen, "API tokens", tokens),
+		cli.Record("Member", r.Node, "Old cluster", r.Old, "Old cluster ended", age(ended, now), "Issues IDs", issues, "Frozen sequences", r.Frozen, "API tokens", tokens),
 		cli.Line(`Next steps:
 1. Start the member: snowraft serve --data-dir %s, with its other settings.
 2. Start the other members with empty data directories and --join.
