@@ -1,10 +1,12 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -46,11 +48,12 @@ type gossip struct {
 	// onNameRefused is called when a leader refuses this node's name.
 	onNameRefused func(said []byte)
 
-	mu    sync.Mutex
-	peers map[string]peerInfo // by node ID, this node excluded
-	told  map[string]bool     // refusals that were logged
-	veto  error               // why a join was refused last
-	asked map[uint64]clockAsked
+	mu         sync.Mutex
+	peers      map[string]peerInfo // by node ID, this node excluded
+	told       map[string]bool     // refusals that were logged
+	contacting []string            // addresses of the gossip port that is being contacted
+	veto       error               // why a join was refused last
+	asked      map[uint64]clockAsked
 	// strangers leave room for members, each start of which has another name.
 	members, strangers *roster
 
@@ -131,8 +134,12 @@ func (g *gossip) misheard(from net.Addr, err error, answer bool) {
 }
 
 func (g *gossip) contact(addr string) error {
+	addresses := []string{addr}
+	if a, err := net.ResolveTCPAddr("tcp", addr); err == nil {
+		addresses = append(addresses, a.String())
+	}
 	g.mu.Lock()
-	g.veto = nil
+	g.veto, g.contacting = nil, addresses
 	g.mu.Unlock()
 	_, err := g.list.Join([]string{addr})
 	if err == nil {
@@ -180,7 +187,7 @@ func (g *gossip) compatible(m meta) error {
 	own := g.self().Cluster
 	if own != "" && m.Cluster != "" && own != m.Cluster {
 		g.claimAncestor(m)
-		return &OtherClusterError{Name: m.Name, Address: m.Raft, Theirs: m.Cluster, Ours: own}
+		return &OtherClusterError{id: m.ID, Name: m.Name, Address: m.Raft, Theirs: m.Cluster, Ours: own}
 	}
 	return nil
 }
@@ -240,16 +247,28 @@ func (g *gossip) NotifyAlive(n *memberlist.Node) error {
 }
 
 // NotifyMerge implements memberlist.MergeDelegate: one foreign member among them vetoes a join.
-func (g *gossip) NotifyMerge(nodes []*memberlist.Node) error {
+func (g *gossip) NotifyMerge(nodes []*memberlist.Node) (refused error) {
 	for _, n := range nodes {
 		if _, err := g.judge(n); err != nil {
-			g.mu.Lock()
-			g.veto = err
-			g.mu.Unlock()
-			return err
+			g.vetoed(n, err)
+			refused = cmp.Or(refused, err)
 		}
 	}
-	return nil
+	return refused
+}
+
+// vetoed keeps why a node is refused for the contact that is in progress; what it says of the node that was contacted goes
+// before what it says of others.
+func (g *gossip) vetoed(n *memberlist.Node, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	other, ok := errors.AsType[*OtherClusterError](err)
+	if ok {
+		other.seed = slices.Contains(g.contacting, n.Address())
+	}
+	if g.veto == nil || ok && other.seed {
+		g.veto = err
+	}
 }
 
 // NotifyJoin implements memberlist.EventDelegate.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 const (
@@ -20,6 +22,9 @@ const (
 type OtherClusterError struct {
 	Name, Address string // of the node
 	Theirs, Ours  string // cluster IDs
+
+	id   string // of the node
+	seed bool   // the node is at the gossip address that is being contacted
 }
 
 func (e *OtherClusterError) Error() string {
@@ -43,7 +48,7 @@ func (n *Node) contacted(address string, err error) {
 	if !ok || !slices.Contains(n.cfg.Join, address) || n.gossip.ancestry.are(other.Theirs) {
 		return
 	}
-	if n.alone() && n.gossip.mono()-n.seeds.since <= seedsHalt {
+	if n.alone() && n.gossip.mono()-n.seeds.since <= seedsHalt && n.confirmed(other) {
 		n.Fail(fmt.Errorf("the data directory %s belongs to cluster %s, which has no other member, and %s to cluster %s: refusing to start, because both clusters may issue the same IDs. "+
 			"To join that cluster, start with an empty data directory; to keep this one, start without %s in --join",
 			n.cfg.DataDir, other.Ours, address, other.Theirs, address))
@@ -54,6 +59,12 @@ func (n *Node) contacted(address string, err error) {
 		n.logger.Warn("join address belongs to another cluster; this member stays in its own; correct --join",
 			"address", address, "cluster", other.Ours, "other_cluster", other.Theirs)
 	}
+}
+
+// confirmed reports whether the node of another cluster is at the seed, and says so when it is dialed: another node may have
+// spoken meanwhile, and a recorded message can be played back.
+func (n *Node) confirmed(other *OtherClusterError) bool {
+	return other.seed && n.greeter != nil && errors.Is(n.greeter.Greet(raft.ServerID(other.id), raft.ServerAddress(other.Address)), ErrOtherCluster)
 }
 
 // alone reports whether this node is the only one in its Raft configuration.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -29,19 +30,22 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 	const seed = "seed:1"
 	ancestor := uuid.NewString()
 	for name, c := range map[string]struct {
-		theirs  string
-		address string
-		among   bool          // the member is one of several
-		after   time.Duration // its start
-		err     error
-		halts   bool
-		lines   int // in the log
+		theirs            string
+		address           string
+		among             bool          // the member is one of several
+		after             time.Duration // its start
+		err               error
+		halts             bool
+		elsewhere, silent bool // the node is not at the seed; it does not answer
+		lines             int  // in the log
 	}{
 		"alone":              {halts: true},
 		"among others":       {among: true, lines: 1},
 		"later":              {after: seedsHalt + time.Second, lines: 1},
 		"its ancestor":       {theirs: ancestor},
 		"no seed":            {address: "other:1"},
+		"another node spoke": {elsewhere: true, lines: 1},
+		"a recorded message": {silent: true, lines: 1},
 		"silence":            {err: ErrMemberUnreachable},
 		"a lost other error": {err: ErrOtherCluster},
 	} {
@@ -56,6 +60,12 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 			t.Cleanup(closing(n))
 			untilLeader(t, n)
 			n = withSeeds(n, seed)
+			dialed := new(answering)
+			dialed.with(ErrOtherCluster)
+			if c.silent {
+				dialed.with(errors.New("connection refused"))
+			}
+			n.greeter = dialed
 			n.seeds.since -= c.after
 			if c.among {
 				m := someMeta()
@@ -64,7 +74,7 @@ func TestSeedOfAnotherCluster(t *testing.T) {
 				}
 			}
 			err := c.err
-			other := &OtherClusterError{Name: "b", Address: "b:1", Theirs: cmp.Or(c.theirs, uuid.NewString()), Ours: n.ClusterID()}
+			other := &OtherClusterError{seed: !c.elsewhere, Name: "b", Address: "b:1", Theirs: cmp.Or(c.theirs, uuid.NewString()), Ours: n.ClusterID()}
 			if err == nil {
 				err = other
 			}
