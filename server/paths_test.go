@@ -35,6 +35,7 @@ type httpPath struct {
 	form                          form
 	parameter                     bool // the token is a parameter
 	once                          bool // ends the test if it is allowed
+	all                           bool // takes the right for all resources
 }
 
 // shortPaths are those that the OpenAPI document omits.
@@ -88,6 +89,7 @@ func operations(t *testing.T) (all []httpPath) {
 					p.body = `{"` + field + `":"default"}`
 				}
 			}
+			p.all = rule.GetResource() == "" && trust.TakesResource(p.right)
 			p.once = slices.Contains([]string{"ClusterService_Leave", "ClusterService_ResetObservedClock", "SequenceService_DeleteSequence"}, operation.Name)
 			all = append(all, p)
 		}
@@ -103,7 +105,7 @@ func (p httpPath) wants(c caller) string {
 	switch {
 	case p.right == "", p.right == trust.RightReadMetrics && c.text == "": // which the record "anonymous" has
 		return ""
-	case p.pattern == "/v1/sequences" && p.method == http.MethodGet:
+	case p.all:
 		return c.wants(p.right, "*")
 	case trust.TakesResource(p.right):
 		return c.wants(p.right, "default")
