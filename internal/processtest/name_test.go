@@ -55,6 +55,7 @@ func TestTakenName(t *testing.T) {
 
 	// A newcomer that waits to be added is named to whoever asks for it.
 	waits := newMember(t, victim.name, "--bootstrap-expect", "0").start()
+	until(t, "the newcomer listens", func() bool { return strings.Contains(waits.stderr.String(), "member started") })
 	_, stderr, code := command(t, at(members[0]), "member", "add", waits.gossip)
 	if code == 0 || !strings.Contains(stderr, "name of member "+taken.GetId()) {
 		t.Errorf("member add: exit code %d: %s", code, stderr)
