@@ -54,6 +54,7 @@ type Node struct {
 	quorum       atomic.Pointer[string]    // what meta says of bootstrap
 	leaderless   atomic.Int64              // since when no leader is known, on the monotonic clock; 0 if one is
 	contacts     *contacts
+	wasOpen      bool // see WasOpen; final once Open returned
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -121,6 +122,7 @@ func Open(cfg Config) (_ *Node, err error) {
 func (n *Node) checkSecured() error {
 	switch {
 	case n.cfg.Keys != nil:
+		n.wasOpen = !n.id.Secured() && n.id.Starts() > 1 && n.id.Cluster() != ""
 		return n.id.Secure()
 	case !n.id.Secured():
 		return nil
@@ -242,6 +244,10 @@ func (n *Node) meta() meta {
 	}
 	return m
 }
+
+// WasOpen reports whether the node ran in an open cluster until this start, which has a secret: others may have written into
+// its log until then.
+func (n *Node) WasOpen() bool { return n.wasOpen }
 
 // ID is the node's ID: a UUID that lives in its data directory.
 func (n *Node) ID() string { return n.id.Node() }

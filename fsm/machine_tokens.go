@@ -16,3 +16,12 @@ func (m *Machine) Anonymous() *TokenRecord { return m.tokens.Load().anonymous }
 
 // TokenCount returns how many tokens there are, without the anonymous one. It takes no lock.
 func (m *Machine) TokenCount() int { return len(m.tokens.Load().byID) }
+
+// TokenNames returns the names of at most so many tokens, the oldest first, without the anonymous one. It takes no lock.
+func (m *Machine) TokenNames(most int) (names []string) {
+	byID := m.tokens.Load().byID
+	for _, r := range byID[:min(most, len(byID))] {
+		names = append(names, r.Name)
+	}
+	return names
+}

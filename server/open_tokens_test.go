@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
@@ -51,7 +52,7 @@ func TestOpenClusterRefusesToChangeTokens(t *testing.T) {
 	until(t, "a line about the tokens", func() bool {
 		return strings.Contains(log.String(), `level=INFO msg="cluster secured" member=m1 tokens=0 anonymous=[metrics:read]`)
 	})
-	if strings.Contains(log.String(), "callers without a token") {
+	if strings.Contains(log.String(), "callers without a token") || strings.Contains(log.String(), "while it was open") {
 		t.Errorf("a warning: %s", log)
 	}
 	if _, err := n.server.Member().UpdateToken(ctx, 0, nil, func(r *fsm.TokenRecord) error {
@@ -64,4 +65,45 @@ func TestOpenClusterRefusesToChangeTokens(t *testing.T) {
 	until(t, "a warning about anonymous callers", func() bool {
 		return strings.Contains(log.String(), `level=WARN msg="cluster secured, but callers without a token may do more`)
 	})
+}
+
+// The first start with a secret names the tokens that were written while the cluster was open. Later ones do not warn of tokens
+// that an administrator has seen, nor does the first start of a new member.
+func TestFirstSecuredStartNamesTokens(t *testing.T) {
+	t.Parallel()
+	log := &lockedBuilder{}
+	n := startCluster(t, 1, func(cfg *server.Config) { cfg.Logger = slog.New(slog.NewTextHandler(log, nil)) })[0]
+	create := func(name string) {
+		t.Helper()
+		if _, err := n.server.Member().CreateToken(t.Context(), member.TokenSpec{Name: name, Scopes: []string{trust.RightAdminTokens}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	create("evil")
+	create("worse")
+	keys, err := trust.NewKeys(trust.NewSecret())
+	if err != nil {
+		t.Fatal(err)
+	}
+	const (
+		warning = `level=WARN msg="cluster secured, but callers may have created its tokens while it was open`
+		line    = `level=INFO msg="cluster secured" member=m1 tokens=2`
+	)
+	for start, want := range []string{warning, line} {
+		n.stop()
+		n.cfg.Keys = keys
+		n.start()
+		n.untilReady()
+		until(t, want, func() bool { return strings.Contains(log.String(), want) })
+		if got := strings.Count(log.String(), warning); got != 1 {
+			t.Errorf("start %d: %d warnings: %s", start, got, log)
+		}
+	}
+	if !strings.Contains(log.String(), `names="[evil worse]"`) {
+		t.Errorf("the tokens are not named: %s", log)
+	}
+	fresh := startCluster(t, 1, func(cfg *server.Config) { cfg.Keys = keys })[0]
+	if fresh.server.Member().Node().WasOpen() {
+		t.Error("a new member with a secret was open before")
+	}
 }

@@ -14,6 +14,8 @@ const (
 	// commands may be on their way to it.
 	tokenLag  = 10_000 // ms
 	tokenRoom = 100_000
+	// mostNamed bounds the names of tokens in a line of the log.
+	mostNamed = 20
 )
 
 // tokenTable is the tokens of this member's replica. It implements trust.Table.
@@ -73,6 +75,11 @@ func (t *tokenTable) review(done <-chan struct{}) {
 	about := []any{"tokens", state.TokenCount(), "anonymous", scopes}
 	if slices.ContainsFunc(scopes, func(scope string) bool { return scope != trust.RightReadMetrics }) {
 		t.server.logger.Warn("cluster secured, but callers without a token may do more than read metrics; see \"snowraft token show anonymous\"", about...)
+		return
+	}
+	if names := state.TokenNames(mostNamed); len(names) > 0 && t.server.member.Node().WasOpen() {
+		t.server.logger.Warn("cluster secured, but callers may have created its tokens while it was open; delete those that you do not know, "+
+			"see \"snowraft token list\"", append(about, "names", names)...)
 		return
 	}
 	t.server.logger.Info("cluster secured", about...)
