@@ -86,7 +86,7 @@ func TestCustomMethods(t *testing.T) {
 	}
 	want(t, r.ask("PATCH", "/v1/sequences/a", `{"mode":"strict","reset":"daily"}`), http.StatusOK,
 		`{"sequence":{"name":"a","mode":"strict","blockDurationMs":"0","minBlock":"0","maxBlock":"0","reset":"daily","timeZone":"","format":"","description":"",`+
-			`"createdAtMs":"0","generation":"0","period":"","remaining":"0"},"unreachedMembers":[]}`+"\n")
+			`"createdAtMs":"0","generation":"0","period":"","remaining":"0","frozen":false,"deleted":false},"unreachedMembers":[]}`+"\n")
 	if got := r.service.request.(*snowraftv1.UpdateSequenceRequest); got.GetSequence().GetReset_() != snowraftv1.SequenceReset_SEQUENCE_RESET_DAILY ||
 		!slices.Equal(got.GetUpdateMask().GetPaths(), []string{"mode", "reset"}) {
 		t.Errorf("asked for %v", got)
