@@ -105,6 +105,11 @@ func (s *State) createLayout(e entry) Result {
 		}
 		return Result{Layout: existing.layout}
 	}
+	if len(s.names) > 0 { // a new cluster gets its first layout in any case
+		if refused := s.openNames("layout", made.Name()); refused != nil {
+			return Result{Err: refused}
+		}
+	}
 	switch err := made.CanIssue(e.now); {
 	case errors.Is(err, snowflake.ErrExhausted):
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_TIME_EXHAUSTED, "%v", err)}

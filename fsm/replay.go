@@ -16,13 +16,14 @@ import (
 //   - Replay applies the log as it is, so that the state at each index is exact.
 //   - It keeps the highest high-water of each worker, all numbers that were granted, also those that were returned, and
 //     all sequences, also those that were deleted.
+//   - The observed clock is that at the end, also if an operator lowered it: the windows that were granted before are known,
+//     and the operator says what the clocks showed later.
 //   - It keeps the answers to request IDs from before the log, and none of the log: the earlier cluster may have granted
 //     their numbers to other requests.
 type Replay struct {
 	state     *State
 	supported uint32
 
-	observed             int64 // the greatest
 	maxWindow, maxOffset int64 // the greatest
 	answers              []answer
 	high                 map[cellOwner]int64 // the greatest high-water of each worker that was released
@@ -82,9 +83,8 @@ func sequenceOf(cmd *commandv1.Command) string {
 	)
 }
 
-// look raises the maxima to the present state's.
+// look raises the maxima to the present configuration's.
 func (r *Replay) look() {
-	r.observed = max(r.observed, r.state.observed)
 	if len(r.state.layouts) > 0 { // without one, no window was granted: a new cluster sets its configuration first
 		r.maxWindow = max(r.maxWindow, r.state.Config().GetMaxWindowMs())
 	}
@@ -138,7 +138,6 @@ func (r *Replay) Limits() (maxWindowMillis, maxOffsetMillis int64) {
 // State returns the state that covers those at all indexes. The Replay must not be used after it.
 func (r *Replay) State() (*State, error) {
 	s := r.state
-	s.observed = r.observed
 	for k, high := range r.high {
 		s.layouts[k.layout].raise(int(k.worker), high)
 	}
@@ -171,9 +170,7 @@ func (t *trail) covering() *sequence {
 	q.used = t.used.join(q.used)
 	if t.plain { // its numbers must not begin again with a period
 		q.used = t.all
-		spec := *q.spec
-		spec.reset = uint8(commandv1.SequenceReset_SEQUENCE_RESET_NONE)
-		q.spec = &spec
+		q.withoutReset()
 	}
 	return &q
 }

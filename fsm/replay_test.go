@@ -39,9 +39,6 @@ func covers(covering, s *State) error {
 			return violated("covers", "sequence %q covers %+v, not %+v", q.name, c.used, q.used)
 		}
 	}
-	if covering.observed < s.observed {
-		return violated("covers", "the observed clock is %d, expected at least %d", covering.observed, s.observed)
-	}
 	return nil
 }
 
@@ -130,8 +127,8 @@ func TestReplayLimits(t *testing.T) {
 	if window, offset := r.Limits(); window != 900_000 || offset != 700 {
 		t.Errorf("Limits() = %d, %d", window, offset)
 	}
-	if after.observed != epoch+5000 {
-		t.Errorf("the observed clock is %d, want the greatest", after.observed-epoch)
+	if after.observed != epoch+1 { // else a clock that was years ahead would keep the cluster from issuing
+		t.Errorf("the observed clock is %d, want the one that was forced", after.observed-epoch)
 	}
 	newer := raise(1)
 	newer.Version = Version + 1

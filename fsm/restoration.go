@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
@@ -13,9 +14,11 @@ const indexGap = 1 << 32
 
 // FirstIndex returns the index at which a cluster is restored from a backup whose last index is last, by the clock of
 // the host and the end of the earlier cluster. Of two clusters that were restored from one backup, the later one has
-// the higher index, by more than a cluster applies in the time between.
+// the higher index, by more than a cluster applies in the time between, if the clocks of their hosts are right within two
+// of the largest offsets. An end further ahead of the clock does not count: it may be a time that is certainly late enough.
 func FirstIndex(last uint64, nowMillis, oldEndedMillis int64) uint64 {
-	return max(last+indexGap, uint64(max(nowMillis, oldEndedMillis, 0))/1000<<20)
+	ended := min(oldEndedMillis, plus(nowMillis, 2*limits.MaxOffset.Milliseconds()))
+	return max(last+indexGap, uint64(max(nowMillis, ended, 0))/1000<<20)
 }
 
 // Restoration says what a new cluster that begins with the state of an earlier one must know of it.
@@ -144,8 +147,11 @@ func (q *sequence) skipTo(period int32) {
 	if period <= q.period {
 		return
 	}
+	some := q.used.some
 	q.startPeriod(period)
-	q.used, q.spent = trace(q.base, q.spec.increment), true
+	if q.spent = true; some { // else resume knows that nothing was granted
+		q.used = trace(q.base, q.spec.increment)
+	}
 }
 
 // releaseAll voids all claims. High-waters stay.

@@ -74,8 +74,11 @@ func TestFirstIndex(t *testing.T) {
 	if got := FirstIndex(5, 1_000, 0); got != 1<<32+5 {
 		t.Errorf("FirstIndex() soon after 1970 = %d", got)
 	}
-	if now, ended := FirstIndex(5, epoch, 0), FirstIndex(5, 0, epoch); now != uint64(epoch/1000)<<20 || ended != now {
+	if now, ended := FirstIndex(5, epoch, 0), FirstIndex(5, epoch-60_000, epoch); now != uint64(epoch/1000)<<20 || ended != now {
 		t.Errorf("FirstIndex() = %d and %d", now, ended)
+	}
+	if now, ended := FirstIndex(5, epoch+120_000, 0), FirstIndex(5, epoch, epoch+3_600_000); ended != now {
+		t.Errorf("FirstIndex() of an end in an hour = %d, want %d", ended, now)
 	}
 	if got := FirstIndex(5, -epoch, -1); got != 1<<32+5 {
 		t.Errorf("FirstIndex() before 1970 = %d", got)
@@ -110,6 +113,9 @@ func TestFloorOfWindows(t *testing.T) {
 		}
 	}
 	later := snowflake.Spec{Name: "later", UnitMillis: 10_000, EpochMillis: epoch, Fields: tiny.Fields}
+	l.refused(unacknowledged, at(floor, createLayout(later)))
+	l.must(at(floor, createLayout(tiny))) // which is there
+	l.must(acknowledge(l.Restored().GetIndex()))
 	l.must(at(floor, createLayout(later)))
 	cmd := acquire("c", 1000)
 	cmd.GetAcquireWorker().Layout = "later"

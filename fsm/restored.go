@@ -86,14 +86,15 @@ func (q *sequence) thawed() *Refused {
 		"sequence %q is frozen, because the earlier cluster may have granted more of it; resume it with \"snowraft seq resume\"", q.name)
 }
 
-// openNames refuses to create a sequence of a name that the state does not know.
-func (s *State) openNames(name string) *Refused {
+// openNames refuses to create a sequence, or a layout, of a name that the state does not know. A layout of another
+// specification could compose IDs that the earlier cluster's layout of that name did.
+func (s *State) openNames(kind, name string) *Refused {
 	if !s.restored.GetNamesClosed() {
 		return nil
 	}
 	return refuse(commandv1.Refusal_REFUSAL_RESTORE_UNACKNOWLEDGED,
-		"sequence %q: the earlier cluster may have had one of that name, and the restore was not acknowledged; "+
-			"see \"snowraft restore acknowledge\"", name)
+		"%s %q: the earlier cluster may have had one of that name, and the restore was not acknowledged; "+
+			"see \"snowraft restore acknowledge\"", kind, name)
 }
 
 // acknowledgeRestore opens the names. Repeating it changes nothing.

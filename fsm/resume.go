@@ -47,7 +47,13 @@ func (s *State) resumeSequence(e entry) Result {
 
 // resume moves the next number behind what was granted, and margin numbers further. Whatever comes before it counts as
 // granted from now on: an earlier cluster may have moved its next number back, where it never was before.
+//
+// A sequence with a reset that was granted nothing may have lost the reset after the backup, which needs no force. If the
+// operator does not say that it was granted nothing since, it has no reset from now on: its numbers must not begin again.
 func (q *sequence) resume(granted *int64, margin uint64) *Refused {
+	if q.spec.resets() && !q.used.some && (granted != nil || margin > 0) {
+		q.withoutReset()
+	}
 	if q.spent && granted == nil {
 		q.spend() // the next period begins at its start
 		return nil
@@ -55,7 +61,7 @@ func (q *sequence) resume(granted *int64, margin uint64) *Refused {
 	bound, known := q.used.end(q.spec.increment)
 	if granted != nil {
 		if known && !(hull{bound, bound, true}).behind(*granted, q.spec.increment) && bound != *granted {
-			return refuseResume(q.name, bound, *granted)
+			return refuseResume(q.name, q.spec.increment, bound, *granted)
 		}
 		bound, known = *granted, true
 	}
@@ -76,6 +82,13 @@ func (q *sequence) resume(granted *int64, margin uint64) *Refused {
 	q.moveTo(numberAt(next, skip+margin, q.spec.increment))
 	q.used = before(q.base, q.spec.increment)
 	return nil
+}
+
+// withoutReset takes the reset away from a sequence.
+func (q *sequence) withoutReset() {
+	spec := *q.spec
+	spec.reset = uint8(commandv1.SequenceReset_SEQUENCE_RESET_NONE)
+	q.spec, q.spent = &spec, false
 }
 
 // spend leaves nothing to grant in the period.
@@ -116,7 +129,11 @@ func (h hull) end(increment int64) (n int64, ok bool) {
 	return h.low, h.some
 }
 
-func refuseResume(name string, known, granted int64) *Refused {
+func refuseResume(name string, increment, known, granted int64) *Refused {
+	later := "later"
+	if increment < 0 {
+		later = "lower" // it counts downward
+	}
 	return refuse(commandv1.Refusal_REFUSAL_WOULD_REPEAT,
-		"sequence %q: numbers up to %d were granted before the backup, issued or not; give that number or a later one, not %d", name, known, granted)
+		"sequence %q: numbers up to %d were granted before the backup, issued or not; give that number or a %s one, not %d", name, known, later, granted)
 }

@@ -144,3 +144,29 @@ func TestSkippedPeriodsOfAnyZone(t *testing.T) {
 		t.Errorf("%+v, want the day that began first somewhere", q)
 	}
 }
+
+// A sequence that was granted nothing may have lost its reset after the backup.
+func TestResumeWithoutReset(t *testing.T) {
+	for _, c := range []struct {
+		after  *int64
+		margin uint64
+		reset  commandv1.SequenceReset
+		next   int64
+	}{
+		{new(int64(5)), 0, resetNone, 6},
+		{nil, 100, resetNone, 101},
+		{nil, 0, resetDaily, 0}, // nothing was granted since either
+	} {
+		l := newLog(t)
+		l.must(create(plain("d", resetting(resetDaily)), 20250101))
+		l.restore(func(r *Restoration) { r.OldEndedMillis = epoch + 100_000_000 })
+		q := l.must(resume("d", l.seq("d").Generation, c.after, c.margin)).Sequence
+		if q.Spec.GetReset_() != c.reset || q.Next != c.next {
+			t.Errorf("after %v, margin %d: %+v, want the reset %v and %d next", c.after, c.margin, q, c.reset, c.next)
+		}
+		l.survives()
+		if c.reset == resetDaily {
+			l.gives("d", 1, 20250103, 1, 1)
+		}
+	}
+}

@@ -58,7 +58,7 @@ func (s *State) createSequence(e entry) Result {
 		if refused := q.succeed(old, c.GetForce()); refused != nil {
 			return Result{Err: refused}
 		}
-	} else if refused := s.openNames(name); refused != nil {
+	} else if refused := s.openNames("sequence", name); refused != nil {
 		return Result{Err: refused}
 	} else if s.sequences.len() >= s.maxSequences {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_LIMIT_REACHED,

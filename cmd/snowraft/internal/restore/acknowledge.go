@@ -17,7 +17,7 @@ func newAcknowledge(a *cli.App) *cobra.Command {
 after the backup, which the new cluster does not know: a new sequence of the same name
 would repeat their numbers. Before this command, stop applications that create sequences,
 and turn "snowraft config set --redis-create" off. After it, create those sequences with
---start beyond their last number.`,
+--start beyond their last number, and layouts that the backup lacks exactly as they were.`,
 		Example: `  snowraft restore acknowledge`,
 	}, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		resp, err := r.Operations.AcknowledgeRestore(ctx, &snowraftv1.AcknowledgeRestoreRequest{})
