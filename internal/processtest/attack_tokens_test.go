@@ -18,8 +18,8 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// mostLeased is how many of the 1,024 workers of the default layout tokens get at most.
-const mostLeased = 1024 - 16
+// mostLeased is how many workers of the default layout one token gets: half of the 1,024 without the 16 that are kept for members.
+const mostLeased = (1024 - 16) / 2
 
 // No caller makes layouts or takes workers without the right, and who may take workers leaves some to members.
 func TestAttackWithoutRights(t *testing.T) {
@@ -49,9 +49,13 @@ func TestAttackWithoutRights(t *testing.T) {
 	if n, err := attacks.TakeWorkers(t.Context(), stranger, "default", 20); n > 0 || err != nil {
 		t.Errorf("a stranger took %d workers, %v", n, err)
 	}
-	n, err := attacks.TakeWorkers(t.Context(), lessee, "default", 1100)
-	if n == 0 || n > mostLeased || err != nil {
-		t.Errorf("a token took %d workers, %v", n, err)
+	if n, err := attacks.TakeWorkers(t.Context(), lessee, "default", 1100); n != mostLeased || err != nil {
+		t.Errorf("a token took %d workers, %v; want %d", n, err, mostLeased)
+	}
+	another := b.holder(t, "another", "worker:lease:default")
+	defer another.Close()
+	if n, err := attacks.TakeWorkers(t.Context(), another, "default", 1); n != 1 || err != nil {
+		t.Errorf("another token took %d workers, %v; want 1", n, err)
 	}
 	newcomer(t, "late", b.members, m.flags[:2]...).start().untilIssues()
 	b.well(t)
