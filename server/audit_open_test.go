@@ -117,6 +117,17 @@ func TestAuditLogOfOpenCluster(t *testing.T) {
 // wantOpenActors reads commands in the log of a stopped member.
 func wantOpenActors(t *testing.T, n *node, indices ...uint64) {
 	t.Helper()
+	commands := commandsOf(t, n)
+	for _, index := range indices {
+		if actor := commands[index].GetActor(); actor.GetKind() != commandv1.ActorKind_ACTOR_KIND_OPEN {
+			t.Errorf("the command at %d has the actor %v; want one of an open cluster", index, actor)
+		}
+	}
+}
+
+// commandsOf returns the commands in the log of a stopped member, by index.
+func commandsOf(t *testing.T, n *node) map[uint64]*commandv1.Command {
+	t.Helper()
 	id, err := storage.OpenIdentity(n.cfg.DataDir)
 	if err != nil {
 		t.Fatal(err)
@@ -127,14 +138,21 @@ func wantOpenActors(t *testing.T, n *node, indices ...uint64) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	for _, index := range indices {
+	last, err := store.Logs.LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commands := make(map[uint64]*commandv1.Command)
+	for index := uint64(1); index <= last; index++ {
 		var entry raft.Log
 		if err := store.Logs.GetLog(index, &entry); err != nil {
 			t.Fatal(err)
 		}
-		cmd, err := fsm.Decode(entry.Data)
-		if err != nil || cmd.GetActor().GetKind() != commandv1.ActorKind_ACTOR_KIND_OPEN {
-			t.Errorf("the command at %d has the actor %v, %v; want one of an open cluster", index, cmd.GetActor(), err)
+		if entry.Type == raft.LogCommand {
+			if commands[index], err = fsm.Decode(entry.Data); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
+	return commands
 }

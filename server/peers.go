@@ -102,7 +102,12 @@ func (c *memberCredentials) Clone() credentials.TransportCredentials { return c 
 func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	id, clusterID := p.identify()
 	ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedBy, id, rpc.ForwardedInto, clusterID)
-	if as := trust.PrincipalOf(ctx).Forwarded(); as != "" && rpc.RuleOf(method).GetRight() != trust.RightMember {
+	caller := trust.PrincipalOf(ctx)
+	as := caller.Forwarded()
+	if p.keys == nil && caller == nil {
+		as = trust.Open().Actor()
+	}
+	if as != "" && rpc.RuleOf(method).GetRight() != trust.RightMember {
 		ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedFor, as)
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
@@ -160,11 +165,14 @@ type leader struct {
 }
 
 // own makes the calls that a member makes for itself, whatever call of a client they serve.
-type own struct{ grpc.ClientConnInterface }
+type own struct {
+	grpc.ClientConnInterface
+	member *trust.Principal
+}
 
 // Invoke implements grpc.ClientConnInterface.
 func (o own) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
-	return o.ClientConnInterface.Invoke(trust.WithPrincipal(ctx, nil), method, args, reply, opts...)
+	return o.ClientConnInterface.Invoke(trust.WithPrincipal(ctx, o.member), method, args, reply, opts...)
 }
 
 // leader implements member.Config.Leader.
@@ -173,7 +181,8 @@ func (p *peers) leader(m cluster.Member) (member.Leader, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn = own{conn}
+	id, _ := p.identify()
+	conn = own{conn, trust.Member(id)}
 	sequences := snowraftv1.NewSequenceServiceClient(conn)
 	return leader{
 		rpc.MemberGranter{Workers: snowraftv1.NewWorkerServiceClient(conn), Sequences: sequences},

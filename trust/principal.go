@@ -90,7 +90,7 @@ func (p *Principal) TokenName() string {
 }
 
 // Forwarded returns what a member that forwards a call says of its caller, which is no secret; empty for a call of the
-// member's own, and for every call in a cluster without a secret.
+// member's own, and in a cluster without a secret.
 func (p *Principal) Forwarded() string {
 	switch {
 	case p == nil:

@@ -23,14 +23,14 @@ func WithActor(ctx context.Context, a Actor) context.Context {
 	return context.WithValue(ctx, actorKey{}, &a)
 }
 
-// actorOf returns the actor of a command; nil for this member itself. Windows and blocks of members, and of callers in
-// an open cluster, go without one, because they are many and have nothing to lose.
+// actorOf returns the actor of a command; nil for this member itself. Windows and blocks of members go without one, because
+// they are many and have nothing to lose.
 func actorOf(ctx context.Context, cmd *commandv1.Command) *commandv1.Actor {
 	a, ok := ctx.Value(actorKey{}).(*Actor)
 	if !ok {
 		return nil
 	}
-	if a.Kind == commandv1.ActorKind_ACTOR_KIND_MEMBER || a.Kind == commandv1.ActorKind_ACTOR_KIND_OPEN {
+	if a.Kind == commandv1.ActorKind_ACTOR_KIND_MEMBER {
 		switch cmd.GetBody().(type) {
 		case *commandv1.Command_AcquireWorker, *commandv1.Command_ExtendWindow, *commandv1.Command_ReleaseWorker,
 			*commandv1.Command_AllocateBlock, *commandv1.Command_ReturnBlock:

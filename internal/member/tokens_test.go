@@ -82,7 +82,7 @@ func TestRevokedCallersProposeInVain(t *testing.T) {
 	}
 }
 
-// What members and callers in an open cluster take in great number carries no actor, which would only make the log longer.
+// Windows and blocks of members carry no actor, which would only make the log longer.
 func TestActorsOfCommands(t *testing.T) {
 	block := &commandv1.Command{Body: &commandv1.Command_AllocateBlock{}}
 	creation := &commandv1.Command{Body: &commandv1.Command_CreateSequence{}}
@@ -92,7 +92,7 @@ func TestActorsOfCommands(t *testing.T) {
 		want bool
 	}{
 		{commandv1.ActorKind_ACTOR_KIND_MEMBER, block, false},
-		{commandv1.ActorKind_ACTOR_KIND_OPEN, block, false},
+		{commandv1.ActorKind_ACTOR_KIND_OPEN, block, true},
 		{commandv1.ActorKind_ACTOR_KIND_TOKEN, block, true},
 		{commandv1.ActorKind_ACTOR_KIND_ADMIN, block, true},
 		{commandv1.ActorKind_ACTOR_KIND_ANONYMOUS, block, true},

@@ -81,7 +81,7 @@ const (
 const (
 	ForwardedBy   = "snowraft-forwarded-by" // the ID of the member that forwards
 	ForwardedInto = "snowraft-cluster-id"   // the cluster that the call is meant for
-	// ForwardedFor is the caller as trust.Principal.Forwarded returns it; absent if the member itself is the caller.
+	// ForwardedFor is the caller as trust.Principal.Forwarded returns it, and "open" in a cluster without a secret; absent if the member itself is the caller.
 	ForwardedFor = "snowraft-forwarded-for"
 	// AuditIndex is the Raft index of an audited call's command, in the trailer of its answer to the member that forwarded it.
 	AuditIndex = "snowraft-index"

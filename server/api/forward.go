@@ -79,7 +79,7 @@ func (s *Services) judge(ctx context.Context, rule *rpc.Rule, req any) (context.
 		return ctx, nil
 	}
 	if s.Keys == nil {
-		if rule.Audited() { // the other commands carry no actor
+		if !s.forwarded(ctx) || len(metadata.ValueFromIncomingContext(ctx, rpc.ForwardedFor)) > 0 { // else it is a member's own
 			ctx = member.WithActor(ctx, member.Actor{Kind: commandv1.ActorKind_ACTOR_KIND_OPEN})
 		}
 		return ctx, nil
