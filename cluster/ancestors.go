@@ -78,6 +78,9 @@ func (n *Node) meetAncestors() {
 		case <-a.claimed:
 		case <-time.After(ancestorsEvery):
 		}
+		if n.ctx.Err() != nil { // both were ready
+			return
+		}
 		a.mu.Lock()
 		claims := maps.Clone(a.claims)
 		a.mu.Unlock()

@@ -129,6 +129,9 @@ func (n *Node) probe() {
 			return
 		case <-tick.C:
 		}
+		if n.ctx.Err() != nil { // both were ready
+			return
+		}
 		if _, leader := n.raft.LeaderWithID(); leader == "" && n.greeter != nil && n.id.Cluster() != "" {
 			n.greetAll()
 		}

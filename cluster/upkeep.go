@@ -123,6 +123,9 @@ func (n *Node) meet() {
 		case <-unreached:
 		}
 		unreached = nil
+		if n.ctx.Err() != nil { // both were ready
+			return
+		}
 		if n.greeter == nil || n.id.Cluster() == "" {
 			continue
 		}
