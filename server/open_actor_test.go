@@ -34,7 +34,8 @@ func TestActorsOfWorkersAndBlocksInOpenCluster(t *testing.T) {
 	taker.stop()
 	clients, members := make(map[string]int), make(map[string]int)
 	for _, cmd := range commandsOf(t, taker) {
-		what, client := "", false
+		var what string
+		var client bool
 		switch b := cmd.GetBody().(type) {
 		case *commandv1.Command_AcquireWorker:
 			holder := b.AcquireWorker.GetHolder()

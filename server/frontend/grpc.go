@@ -54,10 +54,7 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	s.silence.heard(ctx)
-	seat := connOf(ctx).sits()
-	seat.enter()
 	defer func() {
-		seat.leave()
 		if r := recover(); r != nil {
 			err = s.panicked(info.FullMethod, r)
 		}
@@ -71,9 +68,11 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		ctx = p
 	}
 	rule := rpc.RuleOf(info.FullMethod)
-	ctx, err = s.admit(ctx, rule, info.FullMethod, req)
-	// Nothing of a request is ignored that a change may depend on, also where a call is passed on: the next may be older still.
-	if err == nil {
+	seat := connOf(ctx).sits()
+	if ctx, err = s.admit(ctx, rule, info.FullMethod, req); err == nil {
+		seat.enter()
+		defer seat.leave()
+		// Nothing of a request is ignored that a change may depend on, also where a call is passed on: the next may be older still.
 		err = rule.CheckKnown(req)
 	}
 	if err == nil {

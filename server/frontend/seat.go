@@ -31,7 +31,8 @@ func sit(c net.Conn) *seat {
 	return s
 }
 
-// enter begins a request; leave ends it. A nil seat is that of a call inside the process.
+// enter begins a request that was not refused, so that callers whose token is gone do not keep a connection busy; leave ends
+// it. A nil seat is that of a call inside the process.
 func (s *seat) enter() {
 	if s != nil {
 		s.requests.Add(1)
@@ -62,6 +63,7 @@ func (s *seat) keep(p *trust.Principal) error {
 	var idler places.Idler
 	if !p.IsMember() && !p.IsAdmin() {
 		idler = s
+		s.last.Store(int64(time.Since(s.began)))
 	}
 	if !s.place.Serve(p.TokenID(), idler) {
 		return rpc.NewError(rpc.Overloaded, fmt.Sprintf(
@@ -88,13 +90,24 @@ func seatOf(ctx context.Context) *seat {
 	return s
 }
 
-// seated notes the requests of connections. In an open cluster every caller may be here.
+// once begins a request of a connection that has one at a time, unless that was done.
+func (s *seat) once() {
+	if s != nil {
+		s.requests.Store(1)
+	}
+}
+
+// seated notes the requests of connections. In an open cluster every caller may be here; else byRequest begins the requests.
 func (s *Server) seated(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		at := seatOf(r.Context())
-		at.enter()
-		defer at.leave()
+		defer func() {
+			if at != nil && at.requests.Load() > 0 {
+				at.leave()
+			}
+		}()
 		if s.auth == nil {
+			at.once()
 			_ = at.keep(trust.Open()) // which has no share
 		}
 		next.ServeHTTP(w, r)

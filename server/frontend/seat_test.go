@@ -5,6 +5,8 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -162,6 +164,63 @@ func TestSeatOfIdleConnection(t *testing.T) {
 			t.Error("it does not make way")
 		}
 	})
+}
+
+// revocable is a table whose tokens can be revoked.
+type revocable struct {
+	oneSecret
+	revoked *atomic.Bool
+}
+
+func (r revocable) TokenRevision() uint64 {
+	if r.revoked.Load() {
+		return 2
+	}
+	return 1
+}
+
+func (r revocable) Token(id uint64) (*trust.Record, bool) {
+	if r.revoked.Load() {
+		return nil, false
+	}
+	return r.oneSecret.Token(id)
+}
+
+// Calls that are refused because the token is gone do not keep the place of a connection that the token had.
+func TestRefusedCallsDoNotKeepThePlace(t *testing.T) {
+	t.Parallel()
+	table := revocable{oneSecret{secret: trust.NewTokenSecret()}, new(atomic.Bool)}
+	s, _ := small(t, &Auth{Tokens: trust.NewAuthorizer(table)})
+	s.newGRPC(func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		return handler(ctx, req)
+	})
+	at := &seat{began: time.Now()}
+	c := &apiConn{seat: at, of: &s.watches}
+	c.account = newBudget(1, 1).account(c)
+	ctx := peer.NewContext(t.Context(), &peer.Peer{Addr: &apiAddr{&net.TCPAddr{}, c.account}, AuthInfo: connection{}})
+	ctx = metadata.NewIncomingContext(ctx, metadata.Pairs("authorization", "Bearer "+table.text(17)))
+	request := httptest.NewRequestWithContext(context.WithValue(t.Context(), seatKey{}, at), http.MethodGet, "/", http.NoBody)
+	request.Header.Set("Authorization", "Bearer "+table.text(17))
+	calls := map[string]func(){
+		"unary": func() {
+			info := &grpc.UnaryServerInfo{FullMethod: snowraftv1.ClusterService_GetStatus_FullMethodName}
+			_, _ = s.unary(ctx, &snowraftv1.GetStatusRequest{}, info, func(context.Context, any) (any, error) {
+				return &snowraftv1.GetStatusResponse{}, nil
+			})
+		},
+		"HTTP": func() {
+			s.seated(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = s.byRequest()(r, "") })).ServeHTTP(httptest.NewRecorder(), request)
+		},
+	}
+	for _, gone := range []bool{false, true} {
+		table.revoked.Store(gone)
+		for name, call := range calls {
+			at.last.Store(-1)
+			if call(); (at.last.Load() == -1) != gone || at.requests.Load() != 0 {
+				t.Errorf("%s, token gone %v: last request at %d, %d in flight", name, gone, at.last.Load(), at.requests.Load())
+			}
+		}
+	}
 }
 
 // A member that forwards calls of many tokens counts as none of them.

@@ -50,8 +50,13 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 		} else {
 			p, err = s.auth.Caller(r, token)
 		}
-		if err == nil && !p.IsAnonymous() {
-			err = seatOf(r.Context()).keep(p)
+		if err != nil {
+			return p, wire.Status(err)
+		}
+		at := seatOf(r.Context())
+		at.once()
+		if !p.IsAnonymous() {
+			err = at.keep(p)
 		}
 		return p, wire.Status(err)
 	}

@@ -18,9 +18,6 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 			err = s.panicked(info.FullMethod, r)
 		}
 	}()
-	seat := connOf(ss.Context()).sits()
-	seat.enter()
-	defer seat.leave()
 	silent := silentOf(ss.Context())
 	if silent == nil {
 		s.silence.heard(ss.Context())
@@ -37,6 +34,9 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if err != nil {
 		return wire.Status(err)
 	}
+	seat := connOf(ctx).sits()
+	seat.enter()
+	defer seat.leave()
 	if !isHealth(info.FullMethod) {
 		token := trust.PrincipalOf(ctx).TokenID()
 		if err := s.streams.begin(token); err != nil {
