@@ -6,8 +6,8 @@ import (
 	"github.com/snowraft/snowraft/internal/places"
 )
 
-// seatedConn is an established connection. When there are too many, the one that said nothing for longest makes way:
-// raft keeps connections that it does not use, and a stranger at an open member may open any number.
+// seatedConn is an established connection. When there are too many, one of the address that has the most makes way, the one that
+// said nothing for longest: raft keeps connections that it does not use, and a stranger at an open member may open any number.
 type seatedConn struct{ places.Conn }
 
 // seated gives a connection a place; false if there is none.

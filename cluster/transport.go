@@ -22,8 +22,8 @@ import (
 const (
 	// maxHandshakes bounds the connections that have not said who they are yet, maxHandshakesFrom those from one
 	// address.
-	maxHandshakes     = 64
-	maxHandshakesFrom = 16
+	maxHandshakes     = 1024
+	maxHandshakesFrom = 256
 	// maxRaftConns bounds the connections of raft that others opened: a few from each member. Members may
 	// share an address.
 	maxRaftConns     = 1024

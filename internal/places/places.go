@@ -1,6 +1,6 @@
 // Package places bounds connections: all of a port, those from one address and those of one token, so that neither a host nor
 // an application takes the places of all others. Where places are short, a connection that has not spoken yet makes way for
-// another, and after those the one that has been idle for longest.
+// another, of the address that has the most such, and after those the one that has been idle for longest.
 package places
 
 import (
@@ -31,7 +31,7 @@ type Places struct {
 	taken  int
 	from   map[netip.Prefix]int
 	of     map[uint64]int // by token
-	silent list.List      // of *Place that may be evicted, the oldest first
+	silent silence        // the places that may be evicted until they speak
 	served list.List      // of *Place that may be evicted when they are idle
 	idle   []*Place       // of served, the longest idle first, as of looked; or free since
 	looked time.Time
@@ -39,7 +39,10 @@ type Places struct {
 
 // New returns places for all connections, each for those from one address, and a quarter for those of one token.
 func New(all, each int) *Places {
-	return &Places{all: all, each: each, share: max(1, all/shares), from: make(map[netip.Prefix]int), of: make(map[uint64]int)}
+	return &Places{
+		all: all, each: each, share: max(1, all/shares),
+		from: make(map[netip.Prefix]int), of: make(map[uint64]int), silent: silence{of: make(map[netip.Prefix]*crowd)},
+	}
 }
 
 // Place is the place of one connection.
@@ -68,28 +71,25 @@ func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	full, crowded := p.taken >= p.all, from.IsValid() && p.from[from] >= p.each
-	// Eviction of another address's connection does not help an address that has its share.
-	if (full || crowded) && !p.makeWay(func(other *Place) bool { return other.origin == from || !crowded }) {
-		return nil, false
+	if full || crowded {
+		// Eviction of another address's connection does not help an address that has its share.
+		if silent := p.silent.first(from, crowded); silent != nil {
+			p.drop(silent)
+		} else if !p.idleMakesWay(func(other *Place) bool { return other.origin == from || !crowded }) {
+			return nil, false
+		}
 	}
 	place := &Place{places: p, origin: from, evict: evict}
 	if evict != nil {
-		place.enter(&p.silent)
+		p.silent.add(place)
 	}
 	p.taken++
 	p.from[from]++
 	return place, true
 }
 
-// makeWay evicts the connection that has been silent for longest of those that fit, or else the one that has been idle for
-// longest.
-func (p *Places) makeWay(fits func(*Place) bool) bool {
-	for e := p.silent.Front(); e != nil; e = e.Next() {
-		if place := e.Value.(*Place); fits(place) {
-			p.drop(place)
-			return true
-		}
-	}
+// idleMakesWay evicts the connection that has been idle for longest of those that fit.
+func (p *Places) idleMakesWay(fits func(*Place) bool) bool {
 	p.look()
 	for _, place := range p.idle {
 		if !place.free && fits(place) && place.idler.Idle() >= IdleLimit {
@@ -147,37 +147,47 @@ func (place *Place) Serve(token uint64, idler Idler) bool {
 		return true
 	}
 	if token != 0 {
-		if p.of[token] >= p.share && !p.makeWay(func(other *Place) bool { return other.token == token }) {
+		if p.of[token] >= p.share && !p.idleMakesWay(func(other *Place) bool { return other.token == token }) {
 			return false
 		}
 		p.of[token]++
 	}
 	place.spoken.Store(true)
 	place.token, place.idler = token, idler
-	place.leave()
+	p.leave(place)
 	if idler != nil && place.evict != nil {
 		place.enter(&p.served)
 	}
 	return true
 }
 
-// enter requires that the place is in no list.
-func (place *Place) enter(l *list.List) { place.in, place.at = l, l.PushBack(place) }
-
-func (place *Place) leave() {
-	if place.in != nil {
-		place.in.Remove(place.at)
-		place.in, place.at = nil, nil
+// leave takes the place from the list that it is in.
+func (p *Places) leave(place *Place) {
+	switch place.in {
+	case nil:
+	case &p.served:
+		place.leave()
+	default:
+		p.silent.remove(place)
 	}
 }
 
-// Heard makes the place the last one to be taken away of those that have not spoken.
+// enter requires that the place is in no list.
+func (place *Place) enter(l *list.List) { place.in, place.at = l, l.PushBack(place) }
+
+// leave requires that it is in one.
+func (place *Place) leave() {
+	place.in.Remove(place.at)
+	place.in, place.at = nil, nil
+}
+
+// Heard makes the place the last one to be taken away of those of its address that have not spoken.
 func (place *Place) Heard() {
 	p := place.places
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if place.in == &p.silent {
-		p.silent.MoveToBack(place.at)
+	if place.in != nil && place.in != &p.served {
+		place.in.MoveToBack(place.at)
 	}
 }
 
@@ -194,7 +204,7 @@ func (p *Places) release(place *Place) {
 		return
 	}
 	place.free = true
-	place.leave()
+	p.leave(place)
 	place.evict, place.idler = nil, nil // p.idle may have the place for long
 	p.taken--
 	fewer(p.from, place.origin)

@@ -60,7 +60,7 @@ func TestPlacesInsideProcess(t *testing.T) {
 	p.none(b.RemoteAddr())
 }
 
-// A silent connection makes way, the oldest first, but not for an address that has its share.
+// A silent connection makes way: the oldest one of the address that has the most, but not for an address that has its share.
 func TestSilentMakesWay(t *testing.T) {
 	t.Parallel()
 	p := kit{t, places.New(4, 2)}
@@ -84,21 +84,36 @@ func TestSilentMakesWay(t *testing.T) {
 	take("b3", "192.0.2.2")
 	expect("b1") // not a3: the address has its share
 	c1 := take("c1", "192.0.2.3")
-	expect("a3")
+	expect("b2") // not a3, though it is older
 	c1.Spoke()
 	take("d1", "192.0.2.4")
-	expect("b2")
+	expect("a3")
 	take("d2", "192.0.2.4")
-	expect("b3")
-	take("d3", "192.0.2.4")
-	expect("d1")
-	a2.Release()
+	expect("d1") // not b3: the address has as many
 	take("e1", "192.0.2.5")
+	expect("b3")
+	a2.Release()
+	take("f1", "192.0.2.6")
 	select {
 	case name := <-evicted:
 		t.Errorf("%s was evicted though a place was free", name)
 	default:
 	}
+}
+
+// Hosts that open silent connections without an end do not end the one of another host, nor does a network of IPv6 hosts.
+func TestFewSilentStay(t *testing.T) {
+	t.Parallel()
+	p := kit{t, places.New(64, 32)}
+	slow := p.take(at("192.0.2.1"), func() { t.Error("the connection of a slow host was evicted") })
+	heard := p.take(at("192.0.2.2"), func() { t.Error("the connection of the other slow host was evicted") })
+	for i := range 1000 {
+		p.take(&net.TCPAddr{IP: net.IPv4(198, 51, 100, byte(i%8)), Port: i}, func() {})
+		p.take(&net.TCPAddr{IP: append(net.ParseIP("2001:db8::")[:14:14], byte(i>>8), byte(i)), Port: i}, func() {})
+		heard.Heard()
+	}
+	slow.Spoke()
+	heard.Release()
 }
 
 func TestSpokenStays(t *testing.T) {
