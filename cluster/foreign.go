@@ -6,12 +6,14 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -36,7 +38,7 @@ const (
 
 // ForeignPeer is a peer that this member cannot understand: one of the two is open, or their secrets differ.
 type ForeignPeer struct {
-	Address string // host
+	Address string // host, as heard last
 	Problem string // with what to do
 	At      time.Time
 }
@@ -52,10 +54,14 @@ type foreign struct {
 	lines map[bool]foreignLines // by heardForeign.stream
 }
 
-// foreignKey is a host and its problem: several members with different problems may share a host.
-type foreignKey struct{ host, problem string }
+// foreignKey is a host, of IPv6 its network, and its problem: several members with different problems may share a host.
+type foreignKey struct {
+	origin  netip.Prefix
+	problem string
+}
 
 type heardForeign struct {
+	host       string
 	at, logged time.Time // logged: zero if never
 	stream     bool      // heard on a stream
 }
@@ -81,7 +87,7 @@ func (f *foreign) note(from net.Addr, err error) {
 		host = from.String()
 	}
 	_, datagram := from.(*net.UDPAddr)
-	key, now := foreignKey{host, problem.Error()}, time.Now()
+	key, now := foreignKey{places.Origin(from), problem.Error()}, time.Now()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	h, known := f.heard[key]
@@ -89,7 +95,7 @@ func (f *foreign) note(from net.Addr, err error) {
 		h.stream = !datagram
 		f.makeRoom(h.stream)
 	}
-	h.at = now
+	h.host, h.at = host, now
 	if (h.logged.IsZero() || now.Sub(h.logged) >= foreignLogged) && f.line(h.stream, now) {
 		h.logged = now
 		f.logger.Warn("peer cannot be understood", "address", from, "reason", problem)
@@ -154,7 +160,7 @@ func (f *foreign) list() []ForeignPeer {
 	var peers []ForeignPeer
 	for key, h := range f.heard {
 		if time.Since(h.at) <= foreignKept {
-			peers = append(peers, ForeignPeer{Address: key.host, Problem: key.problem, At: h.at})
+			peers = append(peers, ForeignPeer{Address: h.host, Problem: key.problem, At: h.at})
 		}
 	}
 	slices.SortFunc(peers, func(a, b ForeignPeer) int {

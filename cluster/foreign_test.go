@@ -103,3 +103,26 @@ func TestManyForeignPeers(t *testing.T) {
 		}
 	})
 }
+
+// TestForeignPeerBehindNetwork: the addresses of an IPv6 network are one host, which hides no real peer.
+func TestForeignPeerBehindNetwork(t *testing.T) {
+	t.Parallel()
+	heardForeignPeers(t, func(f *foreign, log *logged) {
+		peer := &net.TCPAddr{IP: net.IPv4(192, 0, 2, 1), Port: 7703}
+		other := &net.TCPAddr{IP: net.ParseIP("2001:db8:0:1::1"), Port: 7703}
+		for i := range 2 * maxForeign {
+			f.note(&net.TCPAddr{IP: append(net.ParseIP("2001:db8::")[:15:15], byte(i)), Port: 1}, screen.ErrUnsealed)
+			if i == 0 {
+				f.note(peer, screen.ErrOtherKey)
+				f.note(other, screen.ErrUnsealed)
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		if n := len(f.list()); n != 3 || !lists(f, "192.0.2.1") || !lists(f, "2001:db8:0:1::1") {
+			t.Errorf("%d peers are listed: %v", n, f.list())
+		}
+		if n := log.lines("\n"); n != 3 {
+			t.Errorf("%d lines, want 3", n)
+		}
+	})
+}

@@ -67,7 +67,7 @@ type Idler interface {
 // Take takes a place for a connection from an address; false if there is none. The caller calls Release. If evict is not
 // nil, the place can be taken away until Spoke is called: evict then closes the connection, in a goroutine of its own.
 func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
-	from := origin(addr)
+	from := Origin(addr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	full, crowded := p.taken >= p.all, from.IsValid() && p.from[from] >= p.each
@@ -219,14 +219,16 @@ func fewer[K comparable](counts map[K]int, of K) {
 	}
 }
 
-// origin is the address that a connection counts for. Of IPv6 it is the network, because one host has all of a /64.
-// It is invalid for connections inside a process.
-func origin(addr net.Addr) netip.Prefix {
-	tcp, ok := addr.(*net.TCPAddr)
-	if !ok {
-		return netip.Prefix{}
+// Origin is the address that a connection or a datagram counts for. Of IPv6 it is the network, because one host has all of a
+// /64. It is invalid for connections inside a process.
+func Origin(addr net.Addr) netip.Prefix {
+	var ip netip.Addr
+	switch addr := addr.(type) {
+	case *net.TCPAddr:
+		ip = addr.AddrPort().Addr().Unmap()
+	case *net.UDPAddr:
+		ip = addr.AddrPort().Addr().Unmap()
 	}
-	ip := tcp.AddrPort().Addr().Unmap()
 	bits := 64
 	if ip.Is4() {
 		bits = 32
