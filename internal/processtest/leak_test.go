@@ -112,6 +112,7 @@ func TestSecretsStayInside(t *testing.T) {
 	s.tokens(t, flags)
 	s.holders(t)
 	s.web(t, "https://"+members[0].http, s.config)
+	s.refused(t)
 	s.redis(t, redis, s.config)
 	s.look(t, flags)
 	s.backup(t, "a backup", append([]string{"--addr", members[1].api}, flags...)...)
@@ -121,8 +122,12 @@ func TestSecretsStayInside(t *testing.T) {
 		found, err := filepath.Glob(filepath.Join(members[0].dir, "snapshots", "*-*", "state.bin"))
 		return err == nil && len(found) > 0 && !strings.Contains(found[0], ".tmp")
 	})
-	for _, m := range members {
-		m.stop()
+	for i, m := range members {
+		if i == 2 {
+			quit(t, m)
+		} else {
+			m.stop()
+		}
 		s.add("the log of "+m.name, []byte(m.stderr.String()+m.stdout.String()))
 		s.files(t, m)
 		audit, err := os.ReadFile(filepath.Join(filepath.Dir(m.dir), "audit.log"))
