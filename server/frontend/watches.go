@@ -15,9 +15,9 @@ import (
 
 const (
 	// maxWatches is the most watches of the health in the process, maxWatchesOf those of one connection. Clients have one or
-	// two on each.
-	maxWatches   = 50_000
-	maxWatchesOf = 16
+	// two on each; there are six services. All connections of a token have a quarter at most.
+	maxWatches   = 60_000
+	maxWatchesOf = 6
 	// maxStrangeWatches is the most of connections that have shown no valid token or certificate: anyone may watch.
 	maxStrangeWatches = 1000
 	// greeting bounds the wait for the verdict on a watcher's token.

@@ -175,3 +175,11 @@ func TestWatchesOfOpenProcess(t *testing.T) {
 		t.Errorf("%d watches, %d of strangers", s.watches.all, s.watches.strange)
 	}
 }
+
+// A token has a quarter of the port's connections, on which are at most a quarter of the watches.
+func TestWatchesOfOneToken(t *testing.T) {
+	t.Parallel()
+	if n := maxConns / 4 * maxWatchesOf; n > maxWatches/4 {
+		t.Errorf("a token may have %d of %d watches", n, maxWatches)
+	}
+}
