@@ -107,7 +107,7 @@ func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grp
 	if p.keys == nil && caller == nil {
 		as = trust.Open().Actor()
 	}
-	if as != "" && rpc.RuleOf(method).GetRight() != trust.RightMember {
+	if rule := rpc.RuleOf(method); as != "" && (rule == nil || rule.GetRight() != trust.RightMember) {
 		ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedFor, as)
 	}
 	return invoke(ctx, method, req, reply, cc, opts...)
