@@ -83,11 +83,13 @@ func TestSilentMakesWay(t *testing.T) {
 	take("b2", "192.0.2.2")
 	take("b3", "192.0.2.2")
 	expect("b1") // not a3: the address has its share
+	take("a4", "192.0.2.1")
+	expect("a3") // not b2, though that address has the most: this one has its share
 	c1 := take("c1", "192.0.2.3")
-	expect("b2") // not a3, though it is older
+	expect("b2") // not a4
 	c1.Spoke()
 	take("d1", "192.0.2.4")
-	expect("a3")
+	expect("a4")
 	take("d2", "192.0.2.4")
 	expect("d1") // not b3: the address has as many
 	take("e1", "192.0.2.5")
