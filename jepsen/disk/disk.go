@@ -27,7 +27,8 @@ type Disk struct {
 	under string // where ext4 is mounted
 	over  string // where FUSE is mounted, if it is
 
-	faulty faulty // outlives what is mounted
+	faulty faulty      // outlives what is mounted
+	toFree atomic.Bool // Free failed for want of power
 
 	mu      sync.Mutex // held while something is mounted or unmounted
 	mounted bool
@@ -105,6 +106,9 @@ func (d *Disk) mount() error {
 		return fmt.Errorf("mount %s at %s: %w", loop.Name(), d.under, err)
 	}
 	d.mounted = true
+	if d.toFree.Swap(false) {
+		return d.free()
+	}
 	return nil
 }
 

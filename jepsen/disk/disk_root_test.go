@@ -179,6 +179,16 @@ func TestFull(t *testing.T) {
 	write(t, path, make([]byte, 8<<20), true)
 }
 
+// A disk that is freed while it has no power is free once it has.
+func TestFreeWithoutPower(t *testing.T) {
+	d := newDisk(t)
+	if err := errors.Join(d.Fill(0), d.PowerOff(), d.Free()); err != nil {
+		t.Fatal(err)
+	}
+	restorePower(t, d)
+	write(t, filepath.Join(d.Path(), "file"), make([]byte, 8<<20), true)
+}
+
 func TestCloseFreesTheDevice(t *testing.T) {
 	dir := t.TempDir()
 	d, err := New(t.Context(), dir, "n1", minSize)

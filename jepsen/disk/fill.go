@@ -30,6 +30,7 @@ func (d *Disk) Fill(leave int64) error {
 }
 
 func (d *Disk) fill(leave int64) (err error) {
+	d.toFree.Store(false)
 	f, err := os.OpenFile(filepath.Join(d.under, ballastFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -74,8 +75,17 @@ func (d *Disk) fill(leave int64) (err error) {
 	return f.Sync()
 }
 
-// Free returns what Fill took. Without a Fill before it does nothing.
+// Free returns what Fill took; that of a disk without power at the next [Disk.PowerOn]. Without a Fill before it does nothing.
 func (d *Disk) Free() error {
+	err := d.free()
+	if errors.Is(err, unix.EIO) {
+		d.toFree.Store(true)
+		return nil
+	}
+	return err
+}
+
+func (d *Disk) free() error {
 	err := os.Remove(filepath.Join(d.under, ballastFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
