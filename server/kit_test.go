@@ -2,11 +2,13 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -68,7 +70,12 @@ func newNode(t testing.TB, name string, change ...func(*server.Config)) *node {
 
 func (n *node) start() *node {
 	n.t.Helper()
-	s, err := server.Open(n.t.Context(), n.cfg)
+	var s *server.Server
+	var err error
+	until(n.t, "no other test has the ports of "+n.cfg.Name, func() bool {
+		s, err = server.Open(n.t.Context(), n.cfg)
+		return !errors.Is(err, syscall.EADDRINUSE)
+	})
 	if err != nil {
 		n.t.Fatalf("start %s: %v", n.cfg.Name, err)
 	}
