@@ -22,8 +22,9 @@ func Root(ctx context.Context) (string, error) {
 	return filepath.Dir(strings.TrimSpace(string(out))), nil
 }
 
-// Overlay applies patches, one after the other, to copies of the sources in an empty directory, and
-// returns the file there that the go command takes as -overlay. It fails if a patch does not apply.
+// Overlay applies patches, one after the other, to copies of the sources in a directory, and returns the file there
+// that the go command takes as -overlay. A source that the directory has already stands for the real one. It fails if a
+// patch does not apply.
 func Overlay(ctx context.Context, root, dir string, patches ...Patch) (string, error) {
 	root, err := filepath.Abs(root)
 	if err != nil {
@@ -61,8 +62,11 @@ func Overlay(ctx context.Context, root, dir string, patches ...Patch) (string, e
 	return overlay, os.WriteFile(overlay, raw, 0o600)
 }
 
-// copyFile copies a source, if there is one: a patch may add it.
+// copyFile copies a source, if there is one, because a patch may add it, and if there is no copy yet.
 func copyFile(from, to string) error {
+	if _, err := os.Stat(to); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}

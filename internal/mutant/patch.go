@@ -81,15 +81,28 @@ func parse(path, text string) (Patch, error) {
 	if p.Rule == "" || !slices.ContainsFunc(p.Runs, func(r Run) bool { return r.Caught }) {
 		return p, fmt.Errorf("%s: expected the rule and a line %q", path, "Caught by: go test ./PACKAGE -run TestNAME")
 	}
-	for _, m := range fileLine.FindAllStringSubmatch(diff, -1) {
-		if strings.HasSuffix(m[1], "_test.go") {
-			return p, fmt.Errorf("%s: changes %s, expected no test", path, m[1])
+	p.Files = sources(diff)
+	for _, file := range p.Files {
+		if strings.HasSuffix(file, "_test.go") {
+			return p, fmt.Errorf("%s: changes %s, expected no test", path, file)
 		}
-		p.Files = append(p.Files, m[1])
 	}
-	slices.Sort(p.Files)
-	p.Files = slices.Compact(p.Files)
 	return p, nil
+}
+
+// sources lists the files that a diff changes or adds.
+func sources(diff string) (files []string) {
+	for _, m := range fileLine.FindAllStringSubmatch(diff, -1) {
+		files = append(files, m[1])
+	}
+	slices.Sort(files)
+	return slices.Compact(files)
+}
+
+// Read reads a patch of the module at a root that is not a bug: only File and Files are set.
+func Read(root, path string) (Patch, error) {
+	raw, err := os.ReadFile(filepath.Join(root, path))
+	return Patch{File: path, Files: sources(string(raw))}, err
 }
 
 // Named returns the patches of these names, in their order.

@@ -49,6 +49,18 @@ func TestPatchesApply(t *testing.T) {
 	}
 }
 
+// TestOtherPatchesApply does the same for the patch of the next version, whose package builds on this one.
+func TestOtherPatchesApply(t *testing.T) {
+	t.Parallel()
+	p, err := Read(root, "internal/nextversion/next.patch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Overlay(t.Context(), root, t.TempDir(), p); err != nil {
+		t.Error(err)
+	}
+}
+
 var testFunc = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 
 // tests lists the tests of a package.
