@@ -11,11 +11,10 @@ import (
 
 // restore builds a state from the records of a snapshot and checks each of them.
 type restore struct {
-	state     *State
-	supported uint32
-	stage     stage
-	layout    *layout // the one that workers and grants belong to
-	sequence  string  // the name of the last one
+	state    *State
+	stage    stage
+	layout   *layout // the one that workers and grants belong to
+	sequence string  // the name of the last one
 
 	tokenNames map[string]bool
 }
@@ -80,10 +79,6 @@ func (r *restore) enter(next stage, add func() error) error {
 }
 
 func (r *restore) meta(m *commandv1.SnapshotMeta) error {
-	if m.GetFsmVersion() > r.supported {
-		return fmt.Errorf("%w: the cluster is at fsm_version %d and this build supports %d",
-			ErrUnknownCommand, m.GetFsmVersion(), r.supported)
-	}
 	if m.GetFsmVersion() < firstVersion || m.GetObservedClockAtMs() < 0 {
 		return corrupt("fsm_version %d or observed clock %d is out of range", m.GetFsmVersion(), m.GetObservedClockAtMs())
 	}

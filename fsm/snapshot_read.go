@@ -20,11 +20,11 @@ import (
 // by more is an [ErrCorrupt], anything that a newer build may have written an
 // [ErrUnknownCommand]. It holds one record of at most 1 MiB besides the state.
 func ReadState(r io.Reader, supported uint32) (*State, error) {
-	in := &snapshotReader{from: bufio.NewReaderSize(r, snapshotBufBytes), sum: newRecordSum()}
+	in := &snapshotReader{from: bufio.NewReaderSize(r, snapshotBufBytes), supported: supported, sum: newRecordSum()}
 	if err := in.header(); err != nil {
 		return nil, err
 	}
-	build := &restore{state: NewState(), supported: supported, tokenNames: map[string]bool{}}
+	build := &restore{state: NewState(), tokenNames: map[string]bool{}}
 	for {
 		record, err := in.next()
 		if err != nil {
@@ -41,9 +41,10 @@ func ReadState(r io.Reader, supported uint32) (*State, error) {
 
 // snapshotReader takes the framing off records and checks it.
 type snapshotReader struct {
-	from *bufio.Reader
-	sum  *recordSum
-	buf  []byte
+	from      *bufio.Reader
+	supported uint32 // the newest fsm_version to accept
+	sum       *recordSum
+	buf       []byte
 }
 
 func (r *snapshotReader) header() error {
@@ -88,6 +89,10 @@ func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
 	record := &commandv1.SnapshotRecord{}
 	if err := proto.Unmarshal(data, record); err != nil {
 		return nil, corrupt("snapshot record %d is no protobuf: %w", r.sum.records+1, err)
+	}
+	// Before the fields that the version added: the versions tell an operator more.
+	if version := record.GetMeta().GetFsmVersion(); version > r.supported {
+		return nil, fmt.Errorf("%w: the cluster is at fsm_version %d and this build supports %d", ErrUnknownCommand, version, r.supported)
 	}
 	if err := known.Check(record.ProtoReflect()); err != nil {
 		return nil, fmt.Errorf("%w: snapshot record %d: %w", ErrUnknownCommand, r.sum.records+1, err)

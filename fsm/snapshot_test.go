@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"flag"
+	"fmt"
 	"hash/crc32"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -211,6 +213,21 @@ func TestSnapshotOfANewerBuild(t *testing.T) {
 		if _, err := ReadState(bytes.NewReader(newer), Version); !errors.Is(err, ErrUnknownCommand) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// TestSnapshotOfANewerBuildNamesVersions has a version above that of this build beside a field that came with it, which
+// says less.
+func TestSnapshotOfANewerBuildNamesVersions(t *testing.T) {
+	newer := reseal(t, snapshotBytes(t, sample(t)), func(r []*commandv1.SnapshotRecord) []*commandv1.SnapshotRecord {
+		r[0].GetMeta().FsmVersion = Version + 1
+		r[0].GetMeta().ProtoReflect().SetUnknown([]byte{0x98, 0x06, 0x01})
+		return r
+	})
+	_, err := ReadState(bytes.NewReader(newer), Version)
+	want := fmt.Sprintf("the cluster is at fsm_version %d and this build supports %d", Version+1, Version)
+	if !errors.Is(err, ErrUnknownCommand) || !strings.Contains(err.Error(), want) {
+		t.Errorf("ReadState() = %v, want ErrUnknownCommand with %q", err, want)
 	}
 }
 
