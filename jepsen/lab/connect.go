@@ -25,9 +25,16 @@ const (
 
 // Connect returns a connection to a member's API that comes back soon after a restart, and after the
 // network was cut.
-func (l *Lab) Connect(m *Member) (*grpc.ClientConn, error) {
+func (l *Lab) Connect(m *Member) (*grpc.ClientConn, error) { return l.connect(m, l.Credentials()) }
+
+// ConnectAdmin connects to a member as an administrator, whose calls succeed in each cluster that has the secret.
+func (l *Lab) ConnectAdmin(m *Member) (*grpc.ClientConn, error) {
+	return l.connect(m, l.adminCredentials())
+}
+
+func (l *Lab) connect(m *Member, proofs []grpc.DialOption) (*grpc.ClientConn, error) {
 	reconnect := backoff.Config{BaseDelay: 20 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond}
-	return grpc.NewClient("passthrough:///"+m.Address(PortAPI), append(l.Credentials(),
+	return grpc.NewClient("passthrough:///"+m.Address(PortAPI), append(proofs,
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			return l.dial(ctx, address, &net.Dialer{Timeout: dialWithin, Control: dieSoon})
 		}),

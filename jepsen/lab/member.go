@@ -122,7 +122,7 @@ func (m *Member) args() []string {
 		args = append(args, "--insecure")
 	}
 	if m.alone {
-		return args
+		return append(args, m.lab.secret()...)
 	}
 	whom, expect := m.lab.Founders(), 0
 	if m.founder {

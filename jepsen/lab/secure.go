@@ -46,8 +46,16 @@ func (l *Lab) secure() error {
 		return err
 	}
 	l.access = &access{file: path, admin: config}
-	l.cfg.Flags = append(l.cfg.Flags, "--secret-file", path)
+	l.cfg.Flags = append(l.cfg.Flags, l.secret()...)
 	return nil
+}
+
+// secret returns the flags of a member of a secured cluster; none of an open one.
+func (l *Lab) secret() []string {
+	if l.access == nil {
+		return nil
+	}
+	return []string{"--secret-file", l.access.file}
 }
 
 // Authorize makes the tokens of clients and strangers, if the cluster is secured. Connections that are made later use
@@ -102,15 +110,18 @@ func (l *Lab) tokens() access {
 
 // Credentials are the proofs of a gRPC client.
 func (l *Lab) Credentials() []grpc.DialOption {
-	a := l.tokens()
-	switch {
-	case a.client != nil:
+	if a := l.tokens(); a.client != nil {
 		return []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(a.client)), grpc.WithPerRPCCredentials(bearer(a.token))}
-	case a.admin != nil:
-		return []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(a.admin))}
-	default:
-		return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
 	}
+	return l.adminCredentials()
+}
+
+// adminCredentials are the proofs of an administrator, which hold in every cluster that has the secret.
+func (l *Lab) adminCredentials() []grpc.DialOption {
+	if a := l.tokens(); a.admin != nil {
+		return []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(a.admin))}
+	}
+	return []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials())}
 }
 
 // Encrypt speaks TLS on a connection that Dial made, if the cluster is secured.

@@ -46,7 +46,7 @@ func (w *World) operate(ctx context.Context, do func(ctx context.Context, conn *
 }
 
 func (w *World) try(ctx context.Context, m *lab.Member, do func(ctx context.Context, conn *grpc.ClientConn) error) error {
-	conn, err := w.Lab.Connect(m)
+	conn, err := w.Lab.ConnectAdmin(m)
 	if err != nil {
 		return err
 	}
