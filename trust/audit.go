@@ -116,8 +116,9 @@ func (a *AuditLog) bucket(line AuditLine) *bucket {
 	}
 }
 
-// clip returns the beginning of a text, as valid text that JSON does not make much longer.
+// clip returns the beginning of a text without secrets, as valid text that JSON does not make much longer.
 func clip(text string) string {
+	text = Mask(text)
 	clean := strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return unicode.ReplacementChar
@@ -130,10 +131,13 @@ func clip(text string) string {
 	return strings.ToValidUTF8(clean[:min(len(clean), maxAuditText)], "") + "..."
 }
 
-// clipState returns a JSON value, or one that says how long it is instead.
+// clipState returns a JSON value without secrets, or one that has its length instead.
 func clipState(state json.RawMessage) json.RawMessage {
 	if len(state) <= maxAuditState {
-		return state
+		if len(state) == 0 {
+			return nil
+		}
+		return json.RawMessage(Mask(string(state)))
 	}
 	return fmt.Appendf(nil, `{"clipped":%d}`, len(state))
 }

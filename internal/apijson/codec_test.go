@@ -99,6 +99,30 @@ func TestUnmarshal(t *testing.T) {
 	}
 }
 
+// Errors quote nothing long of what was sent, in no field and in no form.
+func TestErrorsQuoteNothingLong(t *testing.T) {
+	long := strings.Repeat("se cr\\\"et", 9)
+	for _, text := range []string{
+		`{"sequence":{"mode":"` + long + `"}}`,
+		`{"sequence":{"max":"` + long + `"}}`,
+		`{"sequence":{"` + long + `":1}}`,
+		`{"sequence":"` + long + `"}`,
+		`{"updateMask":"` + long + `"}`,
+		`{"force":"` + long + `"}`,
+		`{"sequence":{"mode":"strict","mode":"` + long + `"}}`,
+		`{"sequence":{"max":` + strings.Repeat("7", 100) + `}}`,
+		`{"force":` + strings.Repeat("7", 100) + `}`,
+		`"` + long + `"`,
+		`{"a":"` + long + `"} {}`,
+		`{"a":"` + long,
+	} {
+		err := apijson.Unmarshal([]byte(text), &snowraftv1.UpdateSequenceRequest{})
+		if err == nil || len(err.Error()) > 160 || strings.Contains(err.Error(), "cr") || strings.Contains(err.Error(), "777") {
+			t.Errorf("Unmarshal(%s) = %v", text, err)
+		}
+	}
+}
+
 // FuzzUnmarshal checks that JSON of the API is proto JSON in all but the words: what protojson
 // reads, Unmarshal reads as the same message, and it reads every message that Marshal writes.
 func FuzzUnmarshal(f *testing.F) {

@@ -17,6 +17,7 @@ func (s *secretive) refused(t *testing.T) {
 	transport := &http.Transport{TLSClientConfig: s.config.Clone()}
 	defer transport.CloseIdleConnections()
 	client := http.Client{Transport: transport}
+	pasted := s.wrong.Text()
 	for _, token := range []string{s.token.Text(), s.wrong.Text(), ""} {
 		for _, c := range []struct{ method, path, body string }{
 			{http.MethodPost, "/v1/tokens", `{"token":{"name":"all","scopes":["ids:issue:*"]}}`},
@@ -24,6 +25,18 @@ func (s *secretive) refused(t *testing.T) {
 			{http.MethodPost, "/v1/tokens", `{"name":"x","scopes":["nothing"]}`},
 			{http.MethodPatch, "/v1/tokens/none", `{"scopes":["ids:issue:*"]}`},
 			{http.MethodPatch, "/v1/tokens/all", `{"scopes":["nothing"]}`},
+			// A token that was pasted where something else belongs.
+			{http.MethodPost, "/v1/tokens", `{"name":"` + pasted + `","scopes":["ids:issue:*"],"rate":"` + pasted + `"}`},
+			{http.MethodPost, "/v1/tokens", `{"token":{"name":"` + pasted + `","scopes":["` + pasted + `"]}}`},
+			{http.MethodPatch, "/v1/tokens/all", `{"expiresAtMs":"` + pasted + `"}`},
+			{http.MethodPatch, "/v1/tokens/all", `{"` + pasted + `":1}`},
+			{http.MethodPatch, "/v1/tokens/all", `{"scopes":["` + pasted + `"]}`},
+			{http.MethodPatch, "/v1/tokens/" + pasted, `{"scopes":["ids:issue:*"]}`},
+			{http.MethodDelete, "/v1/tokens/" + pasted, ""},
+			{http.MethodGet, "/v1/sequences/" + pasted, ""},
+			{http.MethodPatch, "/v1/sequences/orders", `{"reset":"` + pasted + `"}`},
+			{http.MethodGet, "/v1/sequences?pageSize=" + pasted, ""},
+			{http.MethodGet, "/id?count=" + pasted, ""},
 		} {
 			req, err := http.NewRequestWithContext(t.Context(), c.method, "https://"+s.members[0].http+c.path, strings.NewReader(c.body))
 			if err != nil {

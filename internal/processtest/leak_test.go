@@ -4,19 +4,10 @@ package processtest
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/hkdf"
-	"crypto/rand"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/base32"
-	"encoding/base64"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"io/fs"
-	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -31,42 +22,6 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
 )
-
-// marked are secrets by what they are.
-type marked map[string][]byte
-
-// forms are the ways in which a secret could be written down.
-func forms(secret []byte) map[string][]byte {
-	return map[string][]byte{
-		"raw":        secret,
-		"hex":        []byte(hex.EncodeToString(secret)),
-		"base32":     []byte(strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(secret))),
-		"base64":     []byte(base64.RawStdEncoding.EncodeToString(secret)),
-		"base64 URL": []byte(base64.RawURLEncoding.EncodeToString(secret)),
-		"numbers":    []byte(strings.Trim(fmt.Sprintf("%d", secret), "[]")),
-	}
-}
-
-// search fails the test if a secret is in what came out of somewhere.
-func (all marked) search(t *testing.T, where string, out []byte) {
-	t.Helper()
-	for what, secret := range all {
-		for form, text := range forms(secret) {
-			if bytes.Contains(out, text) {
-				t.Errorf("%s has %s as %s", where, what, form)
-			}
-		}
-	}
-}
-
-func random(t *testing.T, n int) []byte {
-	t.Helper()
-	b := make([]byte, n)
-	if _, err := rand.Read(b); err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 // secretive is a secured cluster that logs all it can, and what came out of it.
 type secretive struct {
@@ -84,7 +39,7 @@ func (s *secretive) add(where string, out []byte) { s.out[where] = append(s.out[
 func TestSecretsStayInside(t *testing.T) {
 	t.Parallel()
 	flags := secretFile(t)
-	members := newCluster(t, 3, append(flags, "--log-level", "debug")...)
+	members := newCluster(t, 3, append(flags, "--log-level", "debug", "--initial-max-window", "3s")...)
 	for _, m := range members {
 		m.flags = append(m.flags, "--audit-log", filepath.Join(filepath.Dir(m.dir), "audit.log"))
 	}
@@ -96,18 +51,7 @@ func TestSecretsStayInside(t *testing.T) {
 		m.untilIssues()
 	}
 	s := &secretive{members: members, secrets: make(marked), out: make(map[string][]byte)}
-	secrets, err := trust.ReadSecrets(flags[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.secrets["the gossip key"] = secrets[0].GossipKey()
-	line := strings.TrimPrefix(secrets[0].Line(), "snowraft-secret-1:")
-	raw, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(line))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.secrets["the secret"] = raw[:32]
-	s.secrets["the key of the CA"] = authorityKey(t, raw[:32], secrets[0].Authority())
+	s.secret(t, flags[1])
 
 	s.tokens(t, flags)
 	s.holders(t)
@@ -129,14 +73,14 @@ func TestSecretsStayInside(t *testing.T) {
 			m.stop()
 		}
 		s.add("the log of "+m.name, []byte(m.stderr.String()+m.stdout.String()))
-		s.files(t, m)
+		s.directory(t, m.name, m.dir)
 		audit, err := os.ReadFile(filepath.Join(filepath.Dir(m.dir), "audit.log"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.add("audit logs", audit)
 	}
-	s.backup(t, "a backup of a directory", "--data-dir", members[1].dir)
+	s.restore(t, s.backup(t, "a backup of a directory", "--data-dir", members[1].dir), flags)
 	gateway.stop()
 	s.add("the log of the gateway", []byte(gateway.stderr.String()+gateway.stdout.String()))
 	if !bytes.Contains(s.out["the log of the gateway"], []byte("gateway started")) {
@@ -151,39 +95,28 @@ func TestSecretsStayInside(t *testing.T) {
 	if len(s.out["m1/state.bin"]) == 0 {
 		t.Error("no snapshot was searched")
 	}
+	s.search(t)
+}
+
+// search searches all that came out.
+func (s *secretive) search(t *testing.T) {
+	t.Helper()
 	for where, out := range s.out {
 		s.secrets.search(t, where, out)
 	}
 }
 
-// backup takes a backup.
-func (s *secretive) backup(t *testing.T, where string, flags ...string) {
+// backup takes a backup and returns its file.
+func (s *secretive) backup(t *testing.T, where string, flags ...string) (file string) {
 	t.Helper()
-	file := filepath.Join(t.TempDir(), "backup")
+	file = filepath.Join(t.TempDir(), "backup")
 	mustRun(t, append([]string{"backup", file}, flags...)...)
 	raw, err := os.ReadFile(file)
 	if err != nil || len(raw) < 1000 {
 		t.Fatalf("%s has %d bytes: %v", where, len(raw), err)
 	}
 	s.add(where, raw)
-}
-
-// authorityKey derives the private key of the CA, which no function of the program returns.
-func authorityKey(t *testing.T, secret []byte, a *trust.Authority) []byte {
-	t.Helper()
-	wide, err := hkdf.Key(sha256.New, secret, nil, "snowraft authority key", 48)
-	if err != nil {
-		t.Fatal(err)
-	}
-	one := big.NewInt(1)
-	d := new(big.Int).SetBytes(wide)
-	d.Mod(d, new(big.Int).Sub(elliptic.P256().Params().N, one))
-	raw := d.Add(d, one).FillBytes(make([]byte, 32))
-	key, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
-	if err != nil || !key.PublicKey.Equal(a.Certificate().PublicKey) {
-		t.Fatalf("derived the key of another CA: %v", err)
-	}
-	return raw
+	return file
 }
 
 // tokens makes a token, and uses a wrong one.
@@ -261,6 +194,8 @@ func (s *secretive) web(t *testing.T, address string, config *tls.Config) {
 		{http.MethodPost, "/v1/sequences:next", s.wrong.Text()},
 		{http.MethodGet, "/v1/tokens/all", s.token.Text()},
 		{http.MethodGet, "/tinyid/id/nextIdSimple?bizType=orders&token=" + s.token.Text(), ""},
+		{http.MethodGet, "/tinyid/id/nextIdSimple?bizType=" + s.wrong.Text() + "&token=" + s.wrong.Text(), ""},
+		{http.MethodGet, "/tinyid/id/nextIdSimple?bizType=" + s.wrong.Text() + "&token=" + s.token.Text(), ""},
 		{http.MethodGet, "/v1/status?token=" + s.token.Text(), ""},
 		{http.MethodGet, "/metrics", ""},
 	} {
@@ -300,7 +235,7 @@ func (s *secretive) redis(t *testing.T, address string, config *tls.Config) {
 	}
 	defer conn.Close()
 	_ = conn.SetDeadline(time.Now().Add(patience))
-	for _, c := range []string{"AUTH wrong", "AUTH " + s.wrong.Text(), "AUTH " + s.token.Text(), "HELLO 2 AUTH default " + s.token.Text(), "INCR orders", "CLIENT LIST", "INFO", "QUIT"} {
+	for _, c := range []string{"AUTH wrong", "AUTH " + s.wrong.Text(), "AUTH " + s.token.Text(), "HELLO 2 AUTH default " + s.token.Text(), "INCR orders", "GET " + s.wrong.Text(), "INCR " + s.wrong.Text(), s.wrong.Text(), "CLIENT " + s.wrong.Text(), "CLIENT LIST", "INFO", "QUIT"} {
 		if _, err := fmt.Fprintf(conn, "%s\r\n", c); err != nil {
 			t.Fatal(err)
 		}
@@ -331,20 +266,20 @@ func (s *secretive) look(t *testing.T, flags []string) {
 	s.add("a refusal", fmt.Append(nil, status, err))
 }
 
-// files collects the data directory of a member that has stopped.
-func (s *secretive) files(t *testing.T, m *member) {
+// directory collects the files of a process that has stopped.
+func (s *secretive) directory(t *testing.T, name, dir string) {
 	t.Helper()
 	found := 0
-	err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}
 		raw, err := os.ReadFile(path)
 		found++
-		s.add(m.name+"/"+d.Name(), raw)
+		s.add(name+"/"+d.Name(), raw)
 		return err
 	})
 	if err != nil || found < 2 {
-		t.Errorf("%d files of %s: %v", found, m.name, err)
+		t.Errorf("%d files of %s: %v", found, name, err)
 	}
 }

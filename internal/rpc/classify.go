@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/snowflake"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Classify is the table of the errors that members and embedded generators have in common:
@@ -84,9 +85,9 @@ func Classify(err error, now time.Time) *Error {
 	return nil
 }
 
-// Message is what an error says to users, who do not know the package that it comes from.
+// Message returns the text of an error for users, who do not know the package that it comes from. The text has no secrets.
 func Message(err error) string {
-	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "allocator: "), "sequence: ")
+	return trust.Mask(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "allocator: "), "sequence: "))
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Reason is the row of a reason in the table of errors: docs/errors.md shows it, and members, clients and the command
@@ -62,10 +64,10 @@ func ReasonOf(name string) (r Reason, ok bool) {
 // MayBeDone reports whether the request may have been done; after all other reasons, nothing was done.
 func (r Reason) MayBeDone() bool { return r.Name == CommitUnknown || r.Name == Internal }
 
-// NewError returns an error with the code and the delay of its reason.
+// NewError returns an error with the code and the delay of its reason. Its message has no secrets.
 func NewError(reason, message string) *Error {
 	r := byName[reason]
-	return &Error{Code: cmp.Or(r.Code, codes.Internal), Reason: reason, Message: message, RetryAfter: r.RetryAfter}
+	return &Error{Code: cmp.Or(r.Code, codes.Internal), Reason: reason, Message: trust.Mask(message), RetryAfter: r.RetryAfter}
 }
 
 var reasons = []Reason{
@@ -81,9 +83,9 @@ var reasons = []Reason{
 	{ShuttingDown, codes.Unavailable, RepeatYes, 0, redisLoading,
 		"This process is shutting down.",
 		"Try another member at once. For `Leave`, wait until the process has exited."},
-	{Overloaded, codes.ResourceExhausted, RepeatYes, time.Second, "ERR max number of clients reached",
+	{Overloaded, codes.ResourceExhausted, RepeatYes, time.Second, redisLoading,
 		"This member has too many calls, connections or unread answers now, or the cluster remembers 262,144 request IDs, 32,768 of one API token.",
-		"Try again later, or try another member. Find the clients that keep so many calls open, or do not read their answers. With a request ID: wait as long as the `RetryInfo` says, or send none."},
+		"Try again later, or try another member. Find the clients that keep so many calls open, or do not read their answers. A Redis connection over its limit gets `ERR max number of clients reached` and is closed. With a request ID: wait as long as the `RetryInfo` says, or send none."},
 	{LimitReached, codes.ResourceExhausted, RepeatNo, 0, redisErr,
 		"The cluster has 1,000 layouts, 1,000,000 sequences, deleted ones included, or 10,000 tokens: no more can be created.",
 		"Use an existing layout or sequence, or delete tokens that are not used."},

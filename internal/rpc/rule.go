@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"maps"
@@ -15,6 +16,7 @@ import (
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/snowflake"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Rule is the rule of a method, from the option of its descriptor. The rule of an unknown method is nil.
@@ -116,6 +118,43 @@ func (r *Rule) CheckKnown(req any) error {
 			fmt.Sprintf("%v: this program does not support it and must not ignore it; upgrade the member or gateway", err))
 	}
 	return nil
+}
+
+// CheckSecrets refuses a request of an audited call that has the text of a token or a cluster secret where something else belongs:
+// the members would write it to their disks.
+func (r *Rule) CheckSecrets(req any) error {
+	m, ok := req.(proto.Message)
+	if !r.Audited() || !ok {
+		return nil
+	}
+	if field := withSecret(m.ProtoReflect()); field != "" {
+		return NewError(InvalidArgument, string(field)+": contains the text of a token or secret; send a name or an ID")
+	}
+	return nil
+}
+
+// withSecret returns the name of a field that has the text of a token or a cluster secret; empty if there is none.
+func withSecret(m protoreflect.Message) (name protoreflect.Name) {
+	m.Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
+		values := []protoreflect.Value{value}
+		if field.IsList() {
+			values = values[:0]
+			for i := range value.List().Len() {
+				values = append(values, value.List().Get(i))
+			}
+		}
+		for _, v := range values {
+			switch {
+			case field.IsMap(): // no request has one
+			case field.Message() != nil:
+				name = cmp.Or(name, withSecret(v.Message()))
+			case field.Kind() == protoreflect.StringKind && trust.Mask(v.String()) != v.String():
+				name = field.Name()
+			}
+		}
+		return name == ""
+	})
+	return name
 }
 
 // Resource returns what a request is about, by the field that the rule names; empty if the rule names none. A layout that

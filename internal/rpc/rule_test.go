@@ -16,6 +16,7 @@ import (
 
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 var update = flag.Bool("update", false, "rewrite the tables of docs/grpc.md and docs/errors.md")
@@ -214,6 +215,28 @@ func bounded(m protoreflect.MessageDescriptor, of []protoreflect.FullName) bool 
 		}
 	}
 	return true
+}
+
+// The text of a token or a secret in any field of an audited request is refused, and the error does not repeat it.
+func TestAuditedRequestsHaveNoSecrets(t *testing.T) {
+	text := trust.Token{ID: 7, Secret: trust.NewTokenSecret()}.Text()
+	for _, c := range []struct {
+		method string
+		req    proto.Message
+		field  string
+	}{
+		{snowraftv1.TokenService_CreateToken_FullMethodName, &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{Name: text}}, "name"},
+		{snowraftv1.TokenService_CreateToken_FullMethodName, &snowraftv1.CreateTokenRequest{Token: &snowraftv1.Token{Name: "a", Scopes: []string{"ids:issue:*", "x " + text}}}, "scopes"},
+		{snowraftv1.TokenService_DeleteToken_FullMethodName, &snowraftv1.DeleteTokenRequest{Token: text}, "token"},
+		{snowraftv1.SequenceService_CreateSequence_FullMethodName, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: trust.NewSecret().Line()}}, "name"},
+		{snowraftv1.SequenceService_CreateSequence_FullMethodName, &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "snowraft_7_orders"}}, ""},
+		{snowraftv1.TokenService_VerifyToken_FullMethodName, &snowraftv1.VerifyTokenRequest{Text: text}, ""},
+	} {
+		err := RuleOf(c.method).CheckSecrets(c.req)
+		if (err != nil) != (c.field != "") || err != nil && (!strings.HasPrefix(err.Error(), c.field+": ") || strings.Contains(err.Error(), text)) {
+			t.Errorf("%s: CheckSecrets() = %v, expected an error about %q", c.method, err, c.field)
+		}
+	}
 }
 
 func TestReplyHasType(t *testing.T) {

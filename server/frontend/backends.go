@@ -83,6 +83,9 @@ func (b redisBackend) Exists(ctx context.Context, sequence string) (bool, error)
 
 // Create creates a sequence, if the cluster has an INCR do that.
 func (b redisBackend) Create(ctx context.Context, sequence string) (bool, error) {
+	if err := createRule.CheckSecrets(&snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: sequence}}); err != nil {
+		return false, err
+	}
 	var index trust.Index
 	created, err := b.Process.Create(trust.WithIndex(ctx, &index), sequence)
 	if created || err != nil {

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -73,7 +74,7 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		seat.enter()
 		defer seat.leave()
 		// Nothing of a request is ignored that a change may depend on, also where a call is passed on: the next may be older still.
-		err = rule.CheckKnown(req)
+		err = cmp.Or(rule.CheckKnown(req), rule.CheckSecrets(req))
 	}
 	if err == nil {
 		resp, err = s.answer(ctx, rule, req, info, handler)

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // retry is the prefix of errors that pass: Redis says LOADING while it starts,
@@ -100,5 +101,5 @@ func (c *conn) fail(err error) {
 
 // say answers with an error that is not counted as one.
 func (c *conn) say(message string) {
-	c.out = redcon.AppendError(c.out, message)
+	c.out = redcon.AppendError(c.out, trust.Mask(message))
 }

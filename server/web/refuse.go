@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // The headers of answers, as values that all of them share.
@@ -43,6 +44,10 @@ func read(err error) (int, *rpc.Error) {
 		err = status.FromContextError(err).Err()
 	}
 	e := rpc.FromError(err)
+	if text := trust.Mask(e.Message); text != e.Message { // of the gateway's own errors, which quote parameters
+		masked := *e
+		masked.Message, e = text, &masked
+	}
 	return runtime.HTTPStatusFromCode(e.Code), e
 }
 
