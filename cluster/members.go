@@ -138,11 +138,12 @@ func ids(members []Member) string {
 // IsMember reports whether this node is in its own Raft configuration, and whether it votes.
 func (n *Node) IsMember() (member, voter bool) { return n.standing(n.ID()) }
 
-// Contact makes this node's gossip contact another node, which the leader then
-// adds if it is new; it returns that node once it is a member.
-func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error) {
+// Contact makes this node's gossip contact another node, which the leader then adds if it is new. Once the other node is a member,
+// Contact returns it with the index of the log entry that added it, 0 if it was a member before.
+func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint64, error) {
+	last, before := n.raft.LastIndex(), n.servers()
 	if err := n.gossip.join(gossipAddress); err != nil {
-		return Member{}, fmt.Errorf("%s: %w", gossipAddress, err)
+		return Member{}, 0, fmt.Errorf("%s: %w", gossipAddress, err)
 	}
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -154,10 +155,13 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error
 		for _, p := range n.gossip.all() {
 			if p.alive && slices.Contains(addrs, p.meta.Gossip) {
 				if m, err := n.Member(p.meta.ID); err == nil {
-					return m, nil
+					if contains(before, m.ID) {
+						return m, 0, nil
+					}
+					return m, n.addedAt(m.ID, last), nil
 				}
 				if taken, ok := n.nameTaken(p.meta); ok {
-					return Member{}, fmt.Errorf("%w: %q, with ID %s, has the name of member %s at %s; remove that member first, or start the new one with --force-name or with another --name",
+					return Member{}, 0, fmt.Errorf("%w: %q, with ID %s, has the name of member %s at %s; remove that member first, or start the new one with --force-name or with another --name",
 						ErrNameTaken, p.meta.Name, p.meta.ID, taken.ID, taken.Address)
 				}
 			}
@@ -165,9 +169,27 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, error
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			return Member{}, fmt.Errorf("%s was contacted, but has not become a member yet: %w", gossipAddress, ctx.Err())
+			return Member{}, 0, fmt.Errorf("%s was contacted, but has not become a member yet: %w", gossipAddress, ctx.Err())
 		}
 	}
+}
+
+// addedAt returns the index of the first log entry after another one whose configuration has a server; 0 if there is none.
+func (n *Node) addedAt(id string, after uint64) uint64 {
+	for index, last := after+1, n.raft.LastIndex(); index <= last; index++ {
+		var entry raft.Log
+		if err := n.store.Logs.GetLog(index, &entry); err != nil {
+			return 0 // a snapshot replaced it
+		}
+		if entry.Type == raft.LogConfiguration && contains(raft.DecodeConfiguration(entry.Data).Servers, id) {
+			return index
+		}
+	}
+	return 0
+}
+
+func contains(servers []raft.Server, id string) bool {
+	return slices.ContainsFunc(servers, func(s raft.Server) bool { return string(s.ID) == id })
 }
 
 // Commands is the newest command version that this node supports.

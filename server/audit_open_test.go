@@ -128,6 +128,23 @@ func wantOpenActors(t *testing.T, n *node, indices ...uint64) {
 // commandsOf returns the commands in the log of a stopped member, by index.
 func commandsOf(t *testing.T, n *node) map[uint64]*commandv1.Command {
 	t.Helper()
+	commands := make(map[uint64]*commandv1.Command)
+	for i, entry := range logOf(t, n) {
+		if entry.Type != raft.LogCommand {
+			continue
+		}
+		command, err := fsm.Decode(entry.Data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		commands[uint64(i)+1] = command
+	}
+	return commands
+}
+
+// logOf returns the log of a stopped member, which begins with the entry of index 1.
+func logOf(t *testing.T, n *node) []raft.Log {
+	t.Helper()
 	id, err := storage.OpenIdentity(n.cfg.DataDir)
 	if err != nil {
 		t.Fatal(err)
@@ -142,17 +159,11 @@ func commandsOf(t *testing.T, n *node) map[uint64]*commandv1.Command {
 	if err != nil {
 		t.Fatal(err)
 	}
-	commands := make(map[uint64]*commandv1.Command)
-	for index := uint64(1); index <= last; index++ {
-		var entry raft.Log
-		if err := store.Logs.GetLog(index, &entry); err != nil {
+	entries := make([]raft.Log, last)
+	for i := range entries {
+		if err := store.Logs.GetLog(uint64(i)+1, &entries[i]); err != nil {
 			t.Fatal(err)
 		}
-		if entry.Type == raft.LogCommand {
-			if commands[index], err = fsm.Decode(entry.Data); err != nil {
-				t.Fatal(err)
-			}
-		}
 	}
-	return commands
+	return entries
 }

@@ -2,11 +2,15 @@ package server_test
 
 import (
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -248,7 +252,8 @@ func TestRestartUnderAnotherAddress(t *testing.T) {
 
 func TestAddMemberByItsGossipAddress(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 1)
+	log := &lockedBuilder{}
+	nodes := startCluster(t, 1, func(cfg *server.Config) { cfg.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
 	waiting := newNode(t, "waiting")
 	waiting.cfg.BootstrapExpect = 0
 	waiting.start()
@@ -264,6 +269,20 @@ func TestAddMemberByItsGossipAddress(t *testing.T) {
 	}
 	waiting.untilReady()
 	untilVoters(t, nodes[0], 2)
+	if _, err := nodes[0].cluster.AddMember(t.Context(), &snowraftv1.AddMemberRequest{GossipAddress: waiting.server.GossipAddr()}); err != nil {
+		t.Fatal(err)
+	}
+	lines := auditIn(t, log)["AddMember"]
+	if len(lines) != 2 || lines[0].Index == 0 || lines[1].Index != 0 {
+		t.Fatalf("audited %+v, expected the index of the first call only", lines)
+	}
+	nodes[0].stop()
+	added := slices.IndexFunc(logOf(t, nodes[0]), func(entry raft.Log) bool {
+		return entry.Type == raft.LogConfiguration && strings.Contains(string(entry.Data), waiting.server.MemberID())
+	})
+	if got := lines[0].Index; got != uint64(added)+1 {
+		t.Errorf("the audit log has index %d, expected %d", got, added+1)
+	}
 }
 
 func TestMembersOfTwoClustersRefuseEachOther(t *testing.T) {

@@ -82,10 +82,11 @@ func (c *clusterService) AddMember(ctx context.Context, req *snowraftv1.AddMembe
 	if _, _, err := net.SplitHostPort(req.GetGossipAddress()); err != nil {
 		return nil, wire.Invalid(fmt.Sprintf("gossip_address %q: expected host:port", req.GetGossipAddress()))
 	}
-	added, err := c.Member.Node().Contact(ctx, req.GetGossipAddress())
+	added, index, err := c.Member.Node().Contact(ctx, req.GetGossipAddress())
 	if err != nil {
 		return nil, err
 	}
+	trust.NoteIndex(ctx, index)
 	c.noteChange(ctx, "member added", "peer", added.Name, "peer_id", added.ID)
 	return &snowraftv1.AddMemberResponse{Member: memberMessage(added)}, nil
 }
