@@ -87,7 +87,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Alive, m.NotAliveSince = p.alive, p.lostAt
 		m.Secrets = p.meta.fingerprints()
 		if p.met.ID != "" || n.greeter == nil { // a version that was never supported would halt the member
-			m.Commands = known.Commands
+			m.Commands = min(known.Commands, p.meta.Commands) // another process may have an older program
 		}
 		if offset, measured := n.cfg.Watch.PeerOffset(m.ID); measured {
 			m.ClockOffset = offset

@@ -16,6 +16,7 @@ var defaultConfig = &commandv1.Config{
 	MaxClockOffsetMs: limits.DefaultOffset.Milliseconds(),
 	Rollback:         commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 	RedisCreate:      commandv1.AutoCreate_AUTO_CREATE_OFF,
+	Upgrades:         commandv1.Upgrades_UPGRADES_AUTO,
 }
 
 // DefaultConfig returns a copy of the configuration that holds until it is set.
@@ -75,6 +76,11 @@ func checkConfig(c *commandv1.Config) error {
 	case commandv1.AutoCreate_AUTO_CREATE_OFF, commandv1.AutoCreate_AUTO_CREATE_RELAXED, commandv1.AutoCreate_AUTO_CREATE_STRICT:
 	default:
 		return fmt.Errorf("redis_create %v: expected off, relaxed or strict", c.GetRedisCreate())
+	}
+	switch c.GetUpgrades() {
+	case commandv1.Upgrades_UPGRADES_AUTO, commandv1.Upgrades_UPGRADES_MANUAL:
+	default:
+		return fmt.Errorf("upgrades %v: expected auto or manual", c.GetUpgrades())
 	}
 	return nil
 }

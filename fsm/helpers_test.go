@@ -155,6 +155,7 @@ func sample(t testing.TB) *State {
 	l.must(at(epoch+1000, setConfig(&commandv1.Config{
 		MaxWindowMs: 600_000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 	}, 0)))
 	first := l.must(at(epoch+1000, acquire("a/0", 2000))).Grant
 	l.must(at(epoch+1000, release(first, nonceHash('a'), first.From+5)))

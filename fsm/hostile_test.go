@@ -31,6 +31,7 @@ func TestHostileValues(t *testing.T) {
 			MaxWindowMs: limits.MaxWindow.Milliseconds(), WaitThresholdMs: limits.MaxThreshold.Milliseconds(), MaxClockOffsetMs: 1,
 			Rollback:    commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 			RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+			Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 		}, 0)))
 		ticks := int64(snowflakeOf(t, spec).Ticks())
 		check := func(r Result) Grant {

@@ -103,7 +103,7 @@ func (w *lives) configure(s *State) *commandv1.Command {
 	return setConfig(&commandv1.Config{
 		MaxWindowMs: []int64{1000, 2000, 5000, 20_000}[w.choose("max window", 4)], WaitThresholdMs: []int64{1, 250, 1000, 5000}[w.choose("threshold", 4)],
 		MaxClockOffsetMs: livesOffset, Rollback: commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
-		RedisCreate: commandv1.AutoCreate(2 + w.choose("create", 2)),
+		RedisCreate: commandv1.AutoCreate(2 + w.choose("create", 2)), Upgrades: commandv1.Upgrades_UPGRADES_AUTO,
 	}, s.Config().GetGeneration())
 }
 

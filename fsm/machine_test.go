@@ -39,6 +39,7 @@ func TestMachinePublishes(t *testing.T) {
 	config := &commandv1.Config{
 		MaxWindowMs: 5000, WaitThresholdMs: 1, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 	}
 	for i, step := range []struct {
 		cmd     *commandv1.Command
@@ -241,6 +242,7 @@ func TestMachineReaders(t *testing.T) {
 		config := &commandv1.Config{
 			MaxWindowMs: 1000 + i, WaitThresholdMs: 1, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 			RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+			Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 		}
 		snapshot, err := m.Snapshot()
 		if err != nil {

@@ -39,6 +39,7 @@ func (w *world) setConfig() error {
 			MaxClockOffsetMs: 500,
 			Rollback:         commandv1.RollbackPolicy(1 + w.choose("rollback", 2)),
 			RedisCreate:      commandv1.AutoCreate(1 + w.choose("create", 3)),
+			Upgrades:         commandv1.Upgrades_UPGRADES_AUTO,
 		},
 		Generation: []uint64{w.machines[0].ConfigValue().GetGeneration(), 0}[w.choose("generation", 2)],
 	}}})

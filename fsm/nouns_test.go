@@ -71,6 +71,7 @@ func TestConfig(t *testing.T) {
 	want := &commandv1.Config{
 		MaxWindowMs: 600_000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 	}
 	if got := l.Config(); !proto.Equal(got, want) {
 		t.Errorf("default %v, expected %v", got, want)
@@ -86,6 +87,8 @@ func TestConfig(t *testing.T) {
 		"another rollback policy": func(c *commandv1.Config) { c.Rollback = 3 },
 		"no creation by INCR":     func(c *commandv1.Config) { c.RedisCreate = 0 },
 		"another creation":        func(c *commandv1.Config) { c.RedisCreate = 4 },
+		"no upgrades":             func(c *commandv1.Config) { c.Upgrades = 0 },
+		"other upgrades":          func(c *commandv1.Config) { c.Upgrades = 3 },
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := proto.CloneOf(want)

@@ -90,6 +90,7 @@ func TestFloorOfWindows(t *testing.T) {
 	l.must(at(epoch, setConfig(&commandv1.Config{
 		MaxWindowMs: 10_000, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
 		Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP, RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		Upgrades: commandv1.Upgrades_UPGRADES_AUTO,
 	}, 0)))
 	held := l.must(at(epoch, acquire("a", 1000))).Grant
 	l.restore(nil)

@@ -111,6 +111,7 @@ func explore(depth int, a adversary) (nodes int, err error) {
 			MaxWindowMs: 2 * searchUnit, WaitThresholdMs: searchUnit, MaxClockOffsetMs: 500,
 			Rollback:    commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 			RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+			Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 		},
 	}}})
 	s := &search{adversary: a, seen: map[searchKey]int{}}

@@ -75,7 +75,7 @@ func (s *State) apply(e entry) Result {
 	// A command of a known kind may use newer fields; then its own version is higher.
 	if need := max(k.since, e.cmd.GetVersion()); need > s.version {
 		return Result{Err: refuse(commandv1.Refusal_REFUSAL_VERSION_TOO_LOW,
-			"the command needs fsm_version %d and the cluster is at %d: upgrade every member, then raise the version",
+			"the command needs fsm_version %d, and the cluster uses %d; finalize the upgrade, see \"snowraft upgrade\"",
 			need, s.version)}
 	}
 	if refused := s.checkActor(e.cmd.GetActor()); refused != nil {

@@ -53,6 +53,7 @@ func TestWindowEndIsBounded(t *testing.T) {
 				l.must(at(epoch, setConfig(&commandv1.Config{
 					MaxWindowMs: longest, WaitThresholdMs: 60_000, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 					RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+					Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 				}, 0)))
 				now := epoch + 10*unit + passed
 				limit := snowflakeOf(t, spec).TickAt(now + longest)

@@ -82,6 +82,7 @@ func TestAcquireEndsAtTheMaximum(t *testing.T) {
 	l.must(at(epoch, setConfig(&commandv1.Config{
 		MaxWindowMs: 1000, WaitThresholdMs: 60_000, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 	}, 0)))
 	g := l.must(at(epoch, acquire("a/0", math.MaxInt64))).Grant
 	if g.Until != 100 {
@@ -138,6 +139,7 @@ func TestAcquireWithAClockBehind(t *testing.T) {
 	swap := &commandv1.Config{
 		MaxWindowMs: 1000, WaitThresholdMs: 1000, MaxClockOffsetMs: 1, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP,
 		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 	}
 	l.must(at(epoch, setConfig(swap, 0)))
 	l.must(at(epoch, acquire("a/0", 10)))

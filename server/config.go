@@ -50,13 +50,14 @@ type Config struct {
 	Lanes int
 
 	// The configuration of a cluster that this member starts; 0 and "" are not given,
-	// which is 10 min, 1 s, 500 ms, "refuse", "off". A member of a cluster that has another
+	// which is 10 min, 1 s, 500 ms, "refuse", "off", "auto". A member of a cluster that has another
 	// value of a given one logs a warning.
 	MaxWindow      time.Duration
 	WaitThreshold  time.Duration
 	MaxClockOffset time.Duration
 	Rollback       string
 	RedisCreate    string
+	Upgrades       string
 
 	// Keys are the secrets of a secured cluster; nil: the cluster is open, and anyone may do anything.
 	Keys *trust.Keys
@@ -72,6 +73,9 @@ type Config struct {
 	Logger  *slog.Logger
 	Version string
 	Timing  cluster.Timing
+	// FinalizeAfter is the time for which all members must have known newer commands before the leader finalizes an upgrade
+	// by itself; 0: an hour.
+	FinalizeAfter time.Duration
 	// Clock replaces the machine's clock in tests.
 	Clock clock.Source
 }
@@ -104,6 +108,9 @@ func (c Config) withDefaults() (Config, error) {
 		return c, err
 	}
 	if _, err := autoCreate(c.RedisCreate); err != nil {
+		return c, err
+	}
+	if _, err := upgradesOf(c.Upgrades); err != nil {
 		return c, err
 	}
 	return c, nil

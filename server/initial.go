@@ -19,14 +19,16 @@ const initialRetry = time.Second
 
 // given returns the settings of a new cluster that are given; the others are 0.
 func (c Config) given() *commandv1.Config {
-	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked both
+	policy, _ := rollbackPolicy(c.Rollback) // withDefaults checked all
 	create, _ := autoCreate(c.RedisCreate)
+	upgrades, _ := upgradesOf(c.Upgrades)
 	return &commandv1.Config{
 		MaxWindowMs:      c.MaxWindow.Milliseconds(),
 		WaitThresholdMs:  c.WaitThreshold.Milliseconds(),
 		MaxClockOffsetMs: c.MaxClockOffset.Milliseconds(),
 		Rollback:         policy,
 		RedisCreate:      create,
+		Upgrades:         upgrades,
 	}
 }
 
@@ -61,6 +63,18 @@ func autoCreate(name string) (commandv1.AutoCreate, error) {
 		return commandv1.AutoCreate_AUTO_CREATE_STRICT, nil
 	}
 	return 0, fmt.Errorf("redis-create %q: expected off, relaxed or strict", name)
+}
+
+func upgradesOf(name string) (commandv1.Upgrades, error) {
+	switch name {
+	case "":
+		return commandv1.Upgrades_UPGRADES_UNSPECIFIED, nil
+	case "auto":
+		return commandv1.Upgrades_UPGRADES_AUTO, nil
+	case "manual":
+		return commandv1.Upgrades_UPGRADES_MANUAL, nil
+	}
+	return 0, fmt.Errorf("upgrades %q: expected auto or manual", name)
 }
 
 // warnInitial warns of each given setting that the cluster has another value of. It waits for a

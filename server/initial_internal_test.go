@@ -18,9 +18,9 @@ func TestInitialSettingsThatDiffer(t *testing.T) {
 		{Config{}, nil},
 		{Config{MaxWindow: time.Minute, WaitThreshold: time.Second, MaxClockOffset: 500 * time.Millisecond, Rollback: "swap"}, nil},
 		{Config{MaxWindow: 10 * time.Minute}, []difference{{"max-window", "10m0s", "1m0s"}}}, // the default, but given
-		{Config{WaitThreshold: time.Millisecond, MaxClockOffset: time.Second, Rollback: "refuse", RedisCreate: "strict"}, []difference{
+		{Config{WaitThreshold: time.Millisecond, MaxClockOffset: time.Second, Rollback: "refuse", RedisCreate: "strict", Upgrades: "manual"}, []difference{
 			{"wait-threshold", "1ms", "1s"}, {"max-clock-offset", "1s", "500ms"}, {"rollback", "refuse", "swap"},
-			{"redis-create", "strict", "off"},
+			{"redis-create", "strict", "off"}, {"upgrades", "manual", "auto"},
 		}},
 	} {
 		if got := differences(c.given.given(), cluster); !slices.Equal(got, c.want) {

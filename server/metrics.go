@@ -18,6 +18,7 @@ var (
 	descCommit    = frontend.Desc("raft_commit_index", "Index up to which the log is committed.")
 	descApplied   = frontend.Desc("raft_applied_index", "Index up to which this member has applied the log.")
 	descFSM       = frontend.Desc("fsm_version", "The replicated version of the log's commands.")
+	descKnown     = frontend.Desc("fsm_version_supported", "The newest version of the log's commands that this member knows.")
 	descMembers   = frontend.Desc("members", "Members of the cluster, by role and by whether this member hears from them.", "role", "alive")
 	descObserved  = frontend.Desc("observed_clock_timestamp_seconds", "The replicated observed clock, Unix time.")
 	descOffset    = frontend.Desc("clock_offset_seconds", "Seconds that this clock is ahead of the majority's; negative if it is behind.")
@@ -46,6 +47,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descApplied, float64(node.AppliedIndex()))
 	gauge(descObserved, float64(m.State().Observed().Load())/1000)
 	gauge(descOffset, m.Clock().Offset().Seconds())
+	gauge(descKnown, float64(node.Commands()))
 	type kind struct {
 		voter, alive bool
 	}

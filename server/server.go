@@ -62,7 +62,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect, Nonvoter: cfg.Nonvoter,
 			Version: cfg.Version, Keys: cfg.Keys, Insecure: cfg.Insecure, Timing: cfg.Timing,
 		},
-		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes,
+		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes, FinalizeAfter: cfg.FinalizeAfter,
 		Leader: s.peers.leader, Logger: logger,
 	})
 	if err != nil {

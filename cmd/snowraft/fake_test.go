@@ -184,6 +184,7 @@ func (f *fakeAPI) ListLayouts(context.Context, *snowraftv1.ListLayoutsRequest) (
 var fakeConfig = &snowraftv1.Config{
 	MaxWindowMs: proto.Int64(600000), WaitThresholdMs: proto.Int64(1000), MaxClockOffsetMs: proto.Int64(500),
 	Rollback: snowraftv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE.Enum(), RedisCreate: snowraftv1.AutoCreate_AUTO_CREATE_OFF.Enum(), Generation: 7,
+	Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO.Enum(),
 }
 
 func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*snowraftv1.GetStatusResponse, error) {
@@ -192,7 +193,7 @@ func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 	}
 	return &snowraftv1.GetStatusResponse{
 		ClusterId: "c-1", MemberId: "n-1", Name: "a", LeaderId: "n-2", LeaderName: "b", Term: 7, CommitIndex: 1 << 60, AppliedIndex: 99,
-		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2,
+		ObservedClockAtMs: 1792419138000, ClockAtMs: 1792419138123, ClockOffsetMs: -12, Version: "v1.2.3", FsmVersion: 1, FsmVersionSupported: 2, Upgrade: fakeUpgrade,
 		Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Config: fakeConfig, Quorum: fakeQuorum,
 		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}, SigningFingerprint: "0123456789abcdef",
 		ForeignPeers: []*snowraftv1.ForeignPeer{{Address: "10.0.0.9", Problem: "the peer does not encrypt", HeardAtMs: 1767225600123}},
@@ -206,9 +207,22 @@ func (f *fakeAPI) GetStatus(context.Context, *snowraftv1.GetStatusRequest) (*sno
 var fakeQuorum = &snowraftv1.Quorum{Voters: 3, Alive: 3, MayFail: 1}
 
 var fakeMembers = []*snowraftv1.Member{
-	{Id: "n-1", Name: "a", RaftAddress: "10.0.0.1:7702", ApiAddress: "10.0.0.1:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: true, Alive: true, Version: "v1.2.3",
+	{Id: "n-1", Name: "a", RaftAddress: "10.0.0.1:7702", ApiAddress: "10.0.0.1:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: true, Alive: true, Version: "v1.2.3", FsmVersionSupported: 2,
 		SecretFingerprints: []string{"fc8921786d643a5a", "0123456789abcdef"}},
 	{Id: "n-2", Name: "b", RaftAddress: "10.0.0.2:7702", ApiAddress: "10.0.0.2:7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER, ClockOffsetMs: -3, NotAliveSinceAtMs: 1767225600123, Version: "v1.2.2", SecretFingerprints: []string{"0123456789abcdef"}},
+}
+
+var fakeUpgrade = &snowraftv1.Upgrade{
+	FsmVersion: 1, NextFsmVersion: 2, Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO,
+	Blockers: []*snowraftv1.UpgradeBlocker{{MemberId: "n-2", MemberName: "b", Problem: "is not alive"}},
+}
+
+func (f *fakeAPI) GetUpgrade(context.Context, *snowraftv1.GetUpgradeRequest) (*snowraftv1.GetUpgradeResponse, error) {
+	return &snowraftv1.GetUpgradeResponse{Upgrade: fakeUpgrade, Members: fakeMembers}, nil
+}
+
+func (f *fakeAPI) FinalizeUpgrade(_ context.Context, r *snowraftv1.FinalizeUpgradeRequest) (*snowraftv1.FinalizeUpgradeResponse, error) {
+	return &snowraftv1.FinalizeUpgradeResponse{From: 1, To: 1 + uint32(len(r.GetWithout()))}, nil //nolint:gosec // few
 }
 
 func (f *fakeAPI) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {

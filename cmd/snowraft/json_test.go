@@ -48,10 +48,10 @@ func documented(responses map[string]protoreflect.MessageType, line string) prot
 		return nil // see TestEncodingsInJSON
 	case words[0] == "id" && slices.Contains(words, "--uuid"):
 		return responses["id --uuid"]
-	case responses[words[0]] != nil || len(words) == 1:
-		return responses[words[0]]
-	default:
+	case len(words) > 1 && responses[words[0]+" "+words[1]] != nil:
 		return responses[words[0]+" "+words[1]]
+	default:
+		return responses[words[0]]
 	}
 }
 

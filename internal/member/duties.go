@@ -38,11 +38,11 @@ func (m *Member) lead(ctx context.Context) {
 	defer checkpoint.Stop()
 	for established, heard := false, false; ; {
 		heard = m.reportOldCluster(heard)
+		m.duty(ctx, "finalize the upgrade", lt.finalizeIfDue)
 		if !established {
 			established = m.duty(ctx, "set up the cluster", m.establish)
 		}
 		m.duty(ctx, "observe the clock", m.observe)
-		m.duty(ctx, "raise fsm_version", m.raiseVersion)
 		select {
 		case <-ctx.Done():
 			return
@@ -92,24 +92,6 @@ func (m *Member) observe(ctx context.Context) error {
 		return nil
 	}
 	_, err := m.ObserveClock(ctx, false)
-	return err
-}
-
-// raiseVersion allows newer commands once every server in the Raft
-// configuration is known to support them.
-func (m *Member) raiseVersion(ctx context.Context) error {
-	have := m.fsmVersion()
-	lowest := m.cfg.Supported
-	for _, p := range m.node.Members() {
-		lowest = min(lowest, p.Commands) // 0 while it is not known
-	}
-	if lowest <= have {
-		return nil
-	}
-	m.logger.Info("newer log supported by all members; raising its version", "fsm_version", lowest)
-	_, err := m.propose(ctx, m.clock.Now().Wall, &commandv1.Command{Body: &commandv1.Command_RaiseVersion{
-		RaiseVersion: &commandv1.RaiseVersion{Version: lowest},
-	}})
 	return err
 }
 

@@ -21,12 +21,15 @@ type leaderTerm struct {
 	term uint64
 	led  verifier
 
+	upgrade upgradeWait
+
 	mu     sync.Mutex
 	byName map[string]*strictSequence
 }
 
 func newLeaderTerm(m *Member) *leaderTerm {
 	lt := &leaderTerm{m: m, term: m.node.LeadingTerm(), byName: make(map[string]*strictSequence)}
+	lt.upgrade = upgradeWait{after: m.cfg.FinalizeAfter, began: m.monotonic(), founding: m.cfg.Initial != nil && m.fsm.ConfigValue().GetGeneration() == 0}
 	lt.led.verify = func(ctx context.Context) error { return m.node.Verify(ctx, lt.term) }
 	return lt
 }

@@ -35,6 +35,9 @@ type Config struct {
 	Lanes int
 	// Supported is the newest fsm_version that this member applies; 0: fsm.Version.
 	Supported uint32
+	// FinalizeAfter is the time for which all members must have known newer commands before this member, as the leader,
+	// finalizes an upgrade by itself; 0: an hour.
+	FinalizeAfter time.Duration
 	// Leader returns how to query another member, the leader, for workers and blocks, and what there is.
 	Leader func(cluster.Member) (Leader, error)
 	Logger *slog.Logger
@@ -79,6 +82,7 @@ func Open(cfg Config) (*Member, error) {
 	if cfg.Supported == 0 {
 		cfg.Supported = fsm.Version
 	}
+	cfg.FinalizeAfter = cmp.Or(cfg.FinalizeAfter, stableFor)
 	m := &Member{cfg: cfg, logger: cfg.Logger, opened: make(chan struct{}), asking: make(chan struct{}, maxAsking)}
 	m.byName.Store(&map[string]*allocator.Issuer{})
 	m.counters.byName = make(map[string]*counter)

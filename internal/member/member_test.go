@@ -28,7 +28,8 @@ func TestCheckpointsFollowEachOther(t *testing.T) {
 	}
 }
 
-// The leader proposes a command of a newer fsm_version once all members support it, and no earlier.
+// The leader proposes a command of a newer fsm_version once the version is raised, and no earlier. A new cluster starts at the
+// version that its first members know.
 func TestProposalOfNewerVersion(t *testing.T) {
 	const next = fsm.Version + 1
 	propose := func(m *Member) error {
@@ -42,7 +43,7 @@ func TestProposalOfNewerVersion(t *testing.T) {
 	if !ok || *refused != (VersionError{Need: next, Have: fsm.Version}) || old.node.Failure() != nil {
 		t.Errorf("propose() = %v, want a VersionError; the member failed with %v", refused, old.node.Failure())
 	}
-	newer := openOne(t, func(c *Config) { c.Supported = next })
+	newer := openOne(t, func(c *Config) { c.Supported, c.Initial = next, fsm.DefaultConfig() })
 	if err := propose(newer); err != nil || newer.fsmVersion() != next {
 		t.Errorf("propose() = %v at fsm_version %d, want nil at %d", err, newer.fsmVersion(), next)
 	}

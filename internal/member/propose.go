@@ -16,11 +16,11 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// VersionError says that a command must wait until every member knows it.
+// VersionError says that a command must wait until the upgrade that brought it is finalized.
 type VersionError struct{ Need, Have uint32 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the command needs fsm_version %d, and the cluster has %d; upgrade every member first, or remove lost members", e.Need, e.Have)
+	return fmt.Sprintf("the command needs fsm_version %d, and the cluster uses %d; finalize the upgrade, see \"snowraft upgrade\"", e.Need, e.Have)
 }
 
 // propose replicates a command of ctx's actor, stamped with now, in Unix milliseconds. A command that uses a newer
@@ -32,8 +32,8 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	}
 	cmd.ClockAtMs, cmd.Actor = now, actorOf(ctx, cmd)
 	cmd.Version = max(cmd.GetVersion(), fsm.MinVersion(cmd))
-	if err := m.allow(ctx, cmd.GetVersion()); err != nil {
-		return fsm.Result{}, err
+	if need, have := cmd.GetVersion(), m.fsmVersion(); need > have {
+		return fsm.Result{}, &VersionError{Need: need, Have: have}
 	}
 	if err := m.checkOldCluster(cmd); err != nil {
 		return fsm.Result{}, err
@@ -52,21 +52,6 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	}
 	trust.NoteIndex(ctx, result.Index)
 	return result, result.Failure()
-}
-
-// allow makes sure that the cluster accepts commands of an fsm_version. The leader raises it from
-// time to time; the first command that needs it need not wait for that.
-func (m *Member) allow(ctx context.Context, need uint32) error {
-	if need <= m.fsmVersion() {
-		return nil
-	}
-	if err := m.raiseVersion(ctx); err != nil {
-		return err
-	}
-	if have := m.fsmVersion(); need > have {
-		return &VersionError{Need: need, Have: have}
-	}
-	return nil
 }
 
 func (m *Member) fsmVersion() (version uint32) {

@@ -90,8 +90,8 @@ var reasons = []Reason{
 		"The cluster has 1,000 layouts, 1,000,000 sequences, deleted ones included, or 10,000 tokens: no more can be created.",
 		"Use an existing layout or sequence, or delete tokens that are not used."},
 	{VersionTooLow, codes.FailedPrecondition, RepeatNo, 0, redisErr,
-		"Some member does not know this command yet.",
-		"[Upgrade](operate.md#restart-and-upgrade) every member, or remove those that are gone."},
+		"The upgrade that brought this command is not finalized.",
+		"See `snowraft upgrade`, and [finalize the upgrade](upgrade.md#finalize-the-upgrade)."},
 	{InvalidArgument, codes.InvalidArgument, RepeatNo, 0, redisErr,
 		"The request can never succeed. One such request has an `after` so far in the future that no member can have issued it.",
 		"Correct the request as its message says."},
@@ -171,6 +171,10 @@ var reasons = []Reason{
 	{OldClusterAlive, codes.Unavailable, RepeatYes, RetrySoon, redisLoading,
 		"The cluster was restored from a backup, and a member of the earlier cluster still runs. This cluster grants nothing.",
 		"Stop every member of the earlier cluster."},
+
+	{UpgradeBlocked, codes.FailedPrecondition, RepeatNo, 0, "",
+		"`FinalizeUpgrade`: a member does not know newer commands, or is not alive. The message names each.",
+		"[Upgrade](upgrade.md) or start the members, or leave them out with `--without`."},
 
 	{Unauthenticated, codes.Unauthenticated, RepeatNo, 0, "NOAUTH",
 		"The request has no valid token: none was sent, or the token is unknown, was deleted, has expired, or lost a scope during the call.",

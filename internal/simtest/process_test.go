@@ -63,7 +63,7 @@ func newProcess(n *node) (*process, error) {
 			Join: seeds, BootstrapExpect: n.expect, Timing: n.timing, Version: "simulated",
 		},
 		Clock: n.clock.source(), Initial: n.config(), Default: &layout, Lanes: n.lanes,
-		Supported: n.supported, Leader: p.ask, Logger: n.log.logger(n.name),
+		Supported: n.supported, FinalizeAfter: n.finalize, Leader: p.ask, Logger: n.log.logger(n.name),
 	})
 	if err != nil {
 		n.current.Store(nil)

@@ -43,7 +43,7 @@ func (w *world) versionStays(want uint32, d time.Duration) {
 
 func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{supported: []uint32{next, next, fsm.Version}}, func(w *world) {
+	simulate(t, options{supported: []uint32{next, next, fsm.Version}, finalize: 3 * time.Second}, func(w *world) {
 		w.untilVersion(fsm.Version)
 		w.versionStays(fsm.Version, time.Minute)
 		old := w.nodes[2]
@@ -69,7 +69,7 @@ func TestVersionIsRaisedWhenTheLastMemberIsUpgraded(t *testing.T) {
 // A leader that never saw an old member does not know what it supports.
 func TestVersionIsNotRaisedOverAMemberThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{supported: []uint32{next, next, fsm.Version}}, func(w *world) {
+	simulate(t, options{supported: []uint32{next, next, fsm.Version}, finalize: 3 * time.Second}, func(w *world) {
 		w.untilVersion(fsm.Version)
 		w.crashAll()
 		w.nodes[0].start()
@@ -85,7 +85,7 @@ func TestVersionIsNotRaisedOverAMemberThatIsNotKnown(t *testing.T) {
 
 func TestVersionIsRaisedWhenTheLastOldMemberIsRemoved(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{supported: []uint32{fsm.Version, next, next}}, func(w *world) {
+	simulate(t, options{supported: []uint32{fsm.Version, next, next}, finalize: 3 * time.Second}, func(w *world) {
 		w.untilVersion(fsm.Version)
 		old := w.nodes[0]
 		for w.leader() == old {
@@ -118,7 +118,7 @@ func TestOldMemberHalts(t *testing.T) {
 		}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			simulate(t, options{supported: []uint32{next, next, fsm.Version}}, func(w *world) {
+			simulate(t, options{supported: []uint32{next, next, fsm.Version}, finalize: 3 * time.Second}, func(w *world) {
 				old := w.nodes[2]
 				for w.leader() == old {
 					_, _ = old.proc().member.Node().TransferLeadership(w.Context(), "")

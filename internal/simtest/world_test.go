@@ -31,6 +31,8 @@ type options struct {
 	lanes     int            // 1
 	timing    cluster.Timing // the product's, but promotions after 3 s
 	supported []uint32       // by member: the newest fsm_version it supports; the build's
+	finalize  time.Duration  // time after which a leader finalizes an upgrade; an hour
+	manual    bool           // operators finalize upgrades
 	idle      bool           // no clients that want IDs
 	sequences []rules        // what other clients want numbers of; none
 	pace      time.Duration  // between their requests, at least; 100 ms
@@ -128,6 +130,10 @@ func (w *world) config() *commandv1.Config {
 		MaxWindowMs: w.maxWindow.Milliseconds(), WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
 		Rollback:    commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
+	}
+	if w.manual {
+		c.Upgrades = commandv1.Upgrades_UPGRADES_MANUAL
 	}
 	if w.swap {
 		c.Rollback = commandv1.RollbackPolicy_ROLLBACK_POLICY_SWAP

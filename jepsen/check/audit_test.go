@@ -30,6 +30,7 @@ func TestAuditPasses(t *testing.T) {
 	w.mustDo(worldEpoch, &commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{
 		MaxWindowMs: 2000, WaitThresholdMs: 500, MaxClockOffsetMs: 100, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 		RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+		Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 	}}}})
 	first := w.acquire(10, "n1/0", 1)
 	w.acquire(20, "n2/0", 2)

@@ -86,6 +86,7 @@ func TestGrants(t *testing.T) {
 		&commandv1.Command{ClockAtMs: epoch, Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: &commandv1.Config{
 			MaxWindowMs: 2000, WaitThresholdMs: 500, MaxClockOffsetMs: 100, Rollback: commandv1.RollbackPolicy_ROLLBACK_POLICY_REFUSE,
 			RedisCreate: commandv1.AutoCreate_AUTO_CREATE_OFF,
+			Upgrades:    commandv1.Upgrades_UPGRADES_AUTO,
 		}}}}, // 17
 	)
 	logs = append(logs, &raft.Log{Index: 18, Term: 1, Type: raft.LogCommand, Data: []byte("nonsense")})

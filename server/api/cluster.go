@@ -6,7 +6,6 @@ import (
 	"net"
 
 	"github.com/snowraft/snowraft/cluster"
-	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
@@ -36,7 +35,8 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	if isMember, voter := node.IsMember(); isMember {
 		resp.Role = role(voter)
 	}
-	m.State().View(func(s *fsm.State) { resp.FsmVersion = s.FSMVersion() })
+	resp.Upgrade = c.upgradeMessage(m.Upgrade())
+	resp.FsmVersion = resp.GetUpgrade().GetFsmVersion()
 	resp.Restoration = c.restoration()
 	if err := c.Ready(); err != nil {
 		resp.Problem = err.Error()
@@ -168,7 +168,7 @@ func memberMessage(m cluster.Member) *snowraftv1.Member {
 	return &snowraftv1.Member{
 		Id: m.ID, Name: m.Name, RaftAddress: m.Address, GossipAddress: m.Gossip, ApiAddress: m.API, Role: role(m.Voter),
 		Leader: m.Leader, Alive: m.Alive, ClockOffsetMs: m.ClockOffset.Milliseconds(), Version: m.Version,
-		SecretFingerprints: m.Secrets, NotAliveSinceAtMs: m.NotAliveSince,
+		SecretFingerprints: m.Secrets, NotAliveSinceAtMs: m.NotAliveSince, FsmVersionSupported: m.Commands,
 	}
 }
 

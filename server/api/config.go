@@ -94,6 +94,7 @@ func ConfigMessage(c *commandv1.Config) *snowraftv1.Config {
 	return &snowraftv1.Config{
 		MaxWindowMs: new(c.GetMaxWindowMs()), WaitThresholdMs: new(c.GetWaitThresholdMs()), MaxClockOffsetMs: new(c.GetMaxClockOffsetMs()),
 		Rollback: new(snowraftv1.RollbackPolicy(c.GetRollback())), RedisCreate: new(snowraftv1.AutoCreate(c.GetRedisCreate())),
+		Upgrades:   new(snowraftv1.Upgrades(c.GetUpgrades())),
 		Generation: c.GetGeneration(),
 	}
 }

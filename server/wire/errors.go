@@ -32,6 +32,7 @@ var rows = []struct {
 	{member.ErrNoLeader, rpc.NoLeader},
 	{cluster.ErrUnknownMember, rpc.UnknownMember},
 	{cluster.ErrQuorum, rpc.QuorumAtRisk},
+	{member.ErrUpgradeBlocked, rpc.UpgradeBlocked},
 	{cluster.ErrAmbiguousMember, rpc.InvalidArgument},
 	{cluster.ErrNamesUnknown, rpc.NamesIncomplete},
 	{cluster.ErrOtherCluster, rpc.OtherCluster},

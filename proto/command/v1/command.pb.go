@@ -255,6 +255,58 @@ func (AutoCreate) EnumDescriptor() ([]byte, []int) {
 	return file_command_v1_command_proto_rawDescGZIP(), []int{3}
 }
 
+// Upgrades is who raises the fsm_version once every member supports a newer one.
+type Upgrades int32
+
+const (
+	Upgrades_UPGRADES_UNSPECIFIED Upgrades = 0
+	// The leader, after some time.
+	Upgrades_UPGRADES_AUTO Upgrades = 1
+	// An operator.
+	Upgrades_UPGRADES_MANUAL Upgrades = 2
+)
+
+// Enum value maps for Upgrades.
+var (
+	Upgrades_name = map[int32]string{
+		0: "UPGRADES_UNSPECIFIED",
+		1: "UPGRADES_AUTO",
+		2: "UPGRADES_MANUAL",
+	}
+	Upgrades_value = map[string]int32{
+		"UPGRADES_UNSPECIFIED": 0,
+		"UPGRADES_AUTO":        1,
+		"UPGRADES_MANUAL":      2,
+	}
+)
+
+func (x Upgrades) Enum() *Upgrades {
+	p := new(Upgrades)
+	*p = x
+	return p
+}
+
+func (x Upgrades) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Upgrades) Descriptor() protoreflect.EnumDescriptor {
+	return file_command_v1_command_proto_enumTypes[4].Descriptor()
+}
+
+func (Upgrades) Type() protoreflect.EnumType {
+	return &file_command_v1_command_proto_enumTypes[4]
+}
+
+func (x Upgrades) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Upgrades.Descriptor instead.
+func (Upgrades) EnumDescriptor() ([]byte, []int) {
+	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
+}
+
 // SequenceMode is what a sequence promises about the order of its numbers.
 type SequenceMode int32
 
@@ -291,11 +343,11 @@ func (x SequenceMode) String() string {
 }
 
 func (SequenceMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[4].Descriptor()
+	return file_command_v1_command_proto_enumTypes[5].Descriptor()
 }
 
 func (SequenceMode) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[4]
+	return &file_command_v1_command_proto_enumTypes[5]
 }
 
 func (x SequenceMode) Number() protoreflect.EnumNumber {
@@ -304,7 +356,7 @@ func (x SequenceMode) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SequenceMode.Descriptor instead.
 func (SequenceMode) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{4}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{5}
 }
 
 // SequenceReset is how often a sequence starts over.
@@ -347,11 +399,11 @@ func (x SequenceReset) String() string {
 }
 
 func (SequenceReset) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[5].Descriptor()
+	return file_command_v1_command_proto_enumTypes[6].Descriptor()
 }
 
 func (SequenceReset) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[5]
+	return &file_command_v1_command_proto_enumTypes[6]
 }
 
 func (x SequenceReset) Number() protoreflect.EnumNumber {
@@ -360,7 +412,7 @@ func (x SequenceReset) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use SequenceReset.Descriptor instead.
 func (SequenceReset) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{5}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
 }
 
 // Refusal is why a command had no effect. Refusals are results, the same on every replica.
@@ -475,11 +527,11 @@ func (x Refusal) String() string {
 }
 
 func (Refusal) Descriptor() protoreflect.EnumDescriptor {
-	return file_command_v1_command_proto_enumTypes[6].Descriptor()
+	return file_command_v1_command_proto_enumTypes[7].Descriptor()
 }
 
 func (Refusal) Type() protoreflect.EnumType {
-	return &file_command_v1_command_proto_enumTypes[6]
+	return &file_command_v1_command_proto_enumTypes[7]
 }
 
 func (x Refusal) Number() protoreflect.EnumNumber {
@@ -488,7 +540,7 @@ func (x Refusal) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal.Descriptor instead.
 func (Refusal) EnumDescriptor() ([]byte, []int) {
-	return file_command_v1_command_proto_rawDescGZIP(), []int{6}
+	return file_command_v1_command_proto_rawDescGZIP(), []int{7}
 }
 
 // Command is one entry of the replicated log.
@@ -1440,7 +1492,8 @@ type Config struct {
 	Rollback         RollbackPolicy         `protobuf:"varint,4,opt,name=rollback,proto3,enum=command.v1.RollbackPolicy" json:"rollback,omitempty"`
 	RedisCreate      AutoCreate             `protobuf:"varint,5,opt,name=redis_create,json=redisCreate,proto3,enum=command.v1.AutoCreate" json:"redis_create,omitempty"`
 	// The index of the SetConfig that changed the configuration last; 0 until one did, and in SetConfig itself.
-	Generation    uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation    uint64   `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	Upgrades      Upgrades `protobuf:"varint,7,opt,name=upgrades,proto3,enum=command.v1.Upgrades" json:"upgrades,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1515,6 +1568,13 @@ func (x *Config) GetGeneration() uint64 {
 		return x.Generation
 	}
 	return 0
+}
+
+func (x *Config) GetUpgrades() Upgrades {
+	if x != nil {
+		return x.Upgrades
+	}
+	return Upgrades_UPGRADES_UNSPECIFIED
 }
 
 // SetConfig replaces the configuration; a compare-and-swap on its generation.
@@ -2678,7 +2738,7 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"until_tick\x18\x05 \x01(\x03R\tuntilTick\x12\x1b\n" +
 	"\tnext_tick\x18\x06 \x01(\x03R\bnextTick\"$\n" +
 	"\fObserveClock\x12\x14\n" +
-	"\x05force\x18\x01 \x01(\bR\x05force\"\x9a\x02\n" +
+	"\x05force\x18\x01 \x01(\bR\x05force\"\xcc\x02\n" +
 	"\x06Config\x12\"\n" +
 	"\rmax_window_ms\x18\x01 \x01(\x03R\vmaxWindowMs\x12*\n" +
 	"\x11wait_threshold_ms\x18\x02 \x01(\x03R\x0fwaitThresholdMs\x12-\n" +
@@ -2687,7 +2747,8 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\fredis_create\x18\x05 \x01(\x0e2\x16.command.v1.AutoCreateR\vredisCreate\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x06 \x01(\x04R\n" +
-	"generation\"W\n" +
+	"generation\x120\n" +
+	"\bupgrades\x18\a \x01(\x0e2\x14.command.v1.UpgradesR\bupgrades\"W\n" +
 	"\tSetConfig\x12*\n" +
 	"\x06config\x18\x01 \x01(\v2\x12.command.v1.ConfigR\x06config\x12\x1e\n" +
 	"\n" +
@@ -2804,7 +2865,11 @@ const file_command_v1_command_proto_rawDesc = "" +
 	"\x17AUTO_CREATE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fAUTO_CREATE_OFF\x10\x01\x12\x17\n" +
 	"\x13AUTO_CREATE_RELAXED\x10\x02\x12\x16\n" +
-	"\x12AUTO_CREATE_STRICT\x10\x03*b\n" +
+	"\x12AUTO_CREATE_STRICT\x10\x03*L\n" +
+	"\bUpgrades\x12\x18\n" +
+	"\x14UPGRADES_UNSPECIFIED\x10\x00\x12\x11\n" +
+	"\rUPGRADES_AUTO\x10\x01\x12\x13\n" +
+	"\x0fUPGRADES_MANUAL\x10\x02*b\n" +
 	"\fSequenceMode\x12\x1d\n" +
 	"\x19SEQUENCE_MODE_UNSPECIFIED\x10\x00\x12\x19\n" +
 	"\x15SEQUENCE_MODE_RELAXED\x10\x01\x12\x18\n" +
@@ -2855,79 +2920,81 @@ func file_command_v1_command_proto_rawDescGZIP() []byte {
 	return file_command_v1_command_proto_rawDescData
 }
 
-var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 7)
+var file_command_v1_command_proto_enumTypes = make([]protoimpl.EnumInfo, 8)
 var file_command_v1_command_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_command_v1_command_proto_goTypes = []any{
 	(ActorKind)(0),             // 0: command.v1.ActorKind
 	(FieldKind)(0),             // 1: command.v1.FieldKind
 	(RollbackPolicy)(0),        // 2: command.v1.RollbackPolicy
 	(AutoCreate)(0),            // 3: command.v1.AutoCreate
-	(SequenceMode)(0),          // 4: command.v1.SequenceMode
-	(SequenceReset)(0),         // 5: command.v1.SequenceReset
-	(Refusal)(0),               // 6: command.v1.Refusal
-	(*Command)(nil),            // 7: command.v1.Command
-	(*Actor)(nil),              // 8: command.v1.Actor
-	(*Field)(nil),              // 9: command.v1.Field
-	(*LayoutSpec)(nil),         // 10: command.v1.LayoutSpec
-	(*CreateLayout)(nil),       // 11: command.v1.CreateLayout
-	(*AcquireWorker)(nil),      // 12: command.v1.AcquireWorker
-	(*ExtendWindow)(nil),       // 13: command.v1.ExtendWindow
-	(*ReleaseWorker)(nil),      // 14: command.v1.ReleaseWorker
-	(*ObserveClock)(nil),       // 15: command.v1.ObserveClock
-	(*Config)(nil),             // 16: command.v1.Config
-	(*SetConfig)(nil),          // 17: command.v1.SetConfig
-	(*RaiseVersion)(nil),       // 18: command.v1.RaiseVersion
-	(*Checkpoint)(nil),         // 19: command.v1.Checkpoint
-	(*RemoveMember)(nil),       // 20: command.v1.RemoveMember
-	(*SequenceSpec)(nil),       // 21: command.v1.SequenceSpec
-	(*CreateSequence)(nil),     // 22: command.v1.CreateSequence
-	(*UpdateSequence)(nil),     // 23: command.v1.UpdateSequence
-	(*DeleteSequence)(nil),     // 24: command.v1.DeleteSequence
-	(*AllocateBlock)(nil),      // 25: command.v1.AllocateBlock
-	(*ReturnBlock)(nil),        // 26: command.v1.ReturnBlock
-	(*CreateToken)(nil),        // 27: command.v1.CreateToken
-	(*UpdateToken)(nil),        // 28: command.v1.UpdateToken
-	(*DeleteToken)(nil),        // 29: command.v1.DeleteToken
-	(*ResumeSequence)(nil),     // 30: command.v1.ResumeSequence
-	(*AcknowledgeRestore)(nil), // 31: command.v1.AcknowledgeRestore
+	(Upgrades)(0),              // 4: command.v1.Upgrades
+	(SequenceMode)(0),          // 5: command.v1.SequenceMode
+	(SequenceReset)(0),         // 6: command.v1.SequenceReset
+	(Refusal)(0),               // 7: command.v1.Refusal
+	(*Command)(nil),            // 8: command.v1.Command
+	(*Actor)(nil),              // 9: command.v1.Actor
+	(*Field)(nil),              // 10: command.v1.Field
+	(*LayoutSpec)(nil),         // 11: command.v1.LayoutSpec
+	(*CreateLayout)(nil),       // 12: command.v1.CreateLayout
+	(*AcquireWorker)(nil),      // 13: command.v1.AcquireWorker
+	(*ExtendWindow)(nil),       // 14: command.v1.ExtendWindow
+	(*ReleaseWorker)(nil),      // 15: command.v1.ReleaseWorker
+	(*ObserveClock)(nil),       // 16: command.v1.ObserveClock
+	(*Config)(nil),             // 17: command.v1.Config
+	(*SetConfig)(nil),          // 18: command.v1.SetConfig
+	(*RaiseVersion)(nil),       // 19: command.v1.RaiseVersion
+	(*Checkpoint)(nil),         // 20: command.v1.Checkpoint
+	(*RemoveMember)(nil),       // 21: command.v1.RemoveMember
+	(*SequenceSpec)(nil),       // 22: command.v1.SequenceSpec
+	(*CreateSequence)(nil),     // 23: command.v1.CreateSequence
+	(*UpdateSequence)(nil),     // 24: command.v1.UpdateSequence
+	(*DeleteSequence)(nil),     // 25: command.v1.DeleteSequence
+	(*AllocateBlock)(nil),      // 26: command.v1.AllocateBlock
+	(*ReturnBlock)(nil),        // 27: command.v1.ReturnBlock
+	(*CreateToken)(nil),        // 28: command.v1.CreateToken
+	(*UpdateToken)(nil),        // 29: command.v1.UpdateToken
+	(*DeleteToken)(nil),        // 30: command.v1.DeleteToken
+	(*ResumeSequence)(nil),     // 31: command.v1.ResumeSequence
+	(*AcknowledgeRestore)(nil), // 32: command.v1.AcknowledgeRestore
 }
 var file_command_v1_command_proto_depIdxs = []int32{
-	8,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
-	11, // 1: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
-	12, // 2: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
-	13, // 3: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
-	14, // 4: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
-	15, // 5: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
-	17, // 6: command.v1.Command.set_config:type_name -> command.v1.SetConfig
-	18, // 7: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
-	19, // 8: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
-	20, // 9: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
-	22, // 10: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
-	23, // 11: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
-	24, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
-	25, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
-	26, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
-	27, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
-	28, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
-	29, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
-	30, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
-	31, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
+	9,  // 0: command.v1.Command.actor:type_name -> command.v1.Actor
+	12, // 1: command.v1.Command.create_layout:type_name -> command.v1.CreateLayout
+	13, // 2: command.v1.Command.acquire_worker:type_name -> command.v1.AcquireWorker
+	14, // 3: command.v1.Command.extend_window:type_name -> command.v1.ExtendWindow
+	15, // 4: command.v1.Command.release_worker:type_name -> command.v1.ReleaseWorker
+	16, // 5: command.v1.Command.observe_clock:type_name -> command.v1.ObserveClock
+	18, // 6: command.v1.Command.set_config:type_name -> command.v1.SetConfig
+	19, // 7: command.v1.Command.raise_version:type_name -> command.v1.RaiseVersion
+	20, // 8: command.v1.Command.checkpoint:type_name -> command.v1.Checkpoint
+	21, // 9: command.v1.Command.remove_member:type_name -> command.v1.RemoveMember
+	23, // 10: command.v1.Command.create_sequence:type_name -> command.v1.CreateSequence
+	24, // 11: command.v1.Command.update_sequence:type_name -> command.v1.UpdateSequence
+	25, // 12: command.v1.Command.delete_sequence:type_name -> command.v1.DeleteSequence
+	26, // 13: command.v1.Command.allocate_block:type_name -> command.v1.AllocateBlock
+	27, // 14: command.v1.Command.return_block:type_name -> command.v1.ReturnBlock
+	28, // 15: command.v1.Command.create_token:type_name -> command.v1.CreateToken
+	29, // 16: command.v1.Command.update_token:type_name -> command.v1.UpdateToken
+	30, // 17: command.v1.Command.delete_token:type_name -> command.v1.DeleteToken
+	31, // 18: command.v1.Command.resume_sequence:type_name -> command.v1.ResumeSequence
+	32, // 19: command.v1.Command.acknowledge_restore:type_name -> command.v1.AcknowledgeRestore
 	0,  // 20: command.v1.Actor.kind:type_name -> command.v1.ActorKind
 	1,  // 21: command.v1.Field.kind:type_name -> command.v1.FieldKind
-	9,  // 22: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
-	10, // 23: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
+	10, // 22: command.v1.LayoutSpec.fields:type_name -> command.v1.Field
+	11, // 23: command.v1.CreateLayout.spec:type_name -> command.v1.LayoutSpec
 	2,  // 24: command.v1.Config.rollback:type_name -> command.v1.RollbackPolicy
 	3,  // 25: command.v1.Config.redis_create:type_name -> command.v1.AutoCreate
-	16, // 26: command.v1.SetConfig.config:type_name -> command.v1.Config
-	4,  // 27: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
-	5,  // 28: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
-	21, // 29: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
-	21, // 30: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
-	31, // [31:31] is the sub-list for method output_type
-	31, // [31:31] is the sub-list for method input_type
-	31, // [31:31] is the sub-list for extension type_name
-	31, // [31:31] is the sub-list for extension extendee
-	0,  // [0:31] is the sub-list for field type_name
+	4,  // 26: command.v1.Config.upgrades:type_name -> command.v1.Upgrades
+	17, // 27: command.v1.SetConfig.config:type_name -> command.v1.Config
+	5,  // 28: command.v1.SequenceSpec.mode:type_name -> command.v1.SequenceMode
+	6,  // 29: command.v1.SequenceSpec.reset:type_name -> command.v1.SequenceReset
+	22, // 30: command.v1.CreateSequence.spec:type_name -> command.v1.SequenceSpec
+	22, // 31: command.v1.UpdateSequence.spec:type_name -> command.v1.SequenceSpec
+	32, // [32:32] is the sub-list for method output_type
+	32, // [32:32] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_command_v1_command_proto_init() }
@@ -2964,7 +3031,7 @@ func file_command_v1_command_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_command_v1_command_proto_rawDesc), len(file_command_v1_command_proto_rawDesc)),
-			NumEnums:      7,
+			NumEnums:      8,
 			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   0,

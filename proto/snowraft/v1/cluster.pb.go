@@ -373,7 +373,8 @@ type GetStatusResponse struct {
 	Restoration *Restoration `protobuf:"bytes,24,opt,name=restoration,proto3" json:"restoration,omitempty"`
 	Quorum      *Quorum      `protobuf:"bytes,22,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	// Why the member knows no leader, such as the voters that do not answer; empty if leader_id is set.
-	NoLeader      string `protobuf:"bytes,23,opt,name=no_leader,json=noLeader,proto3" json:"no_leader,omitempty"`
+	NoLeader      string   `protobuf:"bytes,23,opt,name=no_leader,json=noLeader,proto3" json:"no_leader,omitempty"`
+	Upgrade       *Upgrade `protobuf:"bytes,25,opt,name=upgrade,proto3" json:"upgrade,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -576,6 +577,13 @@ func (x *GetStatusResponse) GetNoLeader() string {
 	return ""
 }
 
+func (x *GetStatusResponse) GetUpgrade() *Upgrade {
+	if x != nil {
+		return x.Upgrade
+	}
+	return nil
+}
+
 // Quorum is the state of the voters, as the member that answers sees it. All fields are 0 in a member that has not joined
 // a cluster.
 type Quorum struct {
@@ -727,8 +735,10 @@ type Member struct {
 	// Since when gossip does not reach the member, in Unix milliseconds: at the earliest since the member that answers
 	// started. 0 if the member is alive.
 	NotAliveSinceAtMs int64 `protobuf:"varint,12,opt,name=not_alive_since_at_ms,json=notAliveSinceAtMs,proto3" json:"not_alive_since_at_ms,omitempty"`
-	unknownFields     protoimpl.UnknownFields
-	sizeCache         protoimpl.SizeCache
+	// The newest version of the log's commands that the member knows; 0 if the member that answers does not know that.
+	FsmVersionSupported uint32 `protobuf:"varint,13,opt,name=fsm_version_supported,json=fsmVersionSupported,proto3" json:"fsm_version_supported,omitempty"`
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Member) Reset() {
@@ -841,6 +851,13 @@ func (x *Member) GetSecretFingerprints() []string {
 func (x *Member) GetNotAliveSinceAtMs() int64 {
 	if x != nil {
 		return x.NotAliveSinceAtMs
+	}
+	return 0
+}
+
+func (x *Member) GetFsmVersionSupported() uint32 {
+	if x != nil {
+		return x.FsmVersionSupported
 	}
 	return 0
 }
@@ -1303,7 +1320,9 @@ type Config struct {
 	// Off by default.
 	RedisCreate *AutoCreate `protobuf:"varint,5,opt,name=redis_create,json=redisCreate,proto3,enum=snowraft.v1.AutoCreate,oneof" json:"redis_create,omitempty"`
 	// Output only. Grows with each change of the configuration.
-	Generation    uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	Generation uint64 `protobuf:"varint,6,opt,name=generation,proto3" json:"generation,omitempty"`
+	// Auto by default.
+	Upgrades      *Upgrades `protobuf:"varint,7,opt,name=upgrades,proto3,enum=snowraft.v1.Upgrades,oneof" json:"upgrades,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1378,6 +1397,13 @@ func (x *Config) GetGeneration() uint64 {
 		return x.Generation
 	}
 	return 0
+}
+
+func (x *Config) GetUpgrades() Upgrades {
+	if x != nil && x.Upgrades != nil {
+		return *x.Upgrades
+	}
+	return Upgrades_UPGRADES_UNSPECIFIED
 }
 
 type GetConfigRequest struct {
@@ -1660,7 +1686,7 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
-	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\"\x12\n" +
+	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x19snowraft/v1/upgrade.proto\"\x12\n" +
 	"\x10GetStatusRequest\"\x9b\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
@@ -1674,7 +1700,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
 	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\x12\x12\n" +
 	"\x04idle\x18\n" +
-	" \x01(\bR\x04idle\"\xa9\a\n" +
+	" \x01(\bR\x04idle\"\xd9\a\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -1703,7 +1729,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\rforeign_peers\x18\x15 \x03(\v2\x18.snowraft.v1.ForeignPeerR\fforeignPeers\x12:\n" +
 	"\vrestoration\x18\x18 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
 	"\x06quorum\x18\x16 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\x12\x1b\n" +
-	"\tno_leader\x18\x17 \x01(\tR\bnoLeader\"Q\n" +
+	"\tno_leader\x18\x17 \x01(\tR\bnoLeader\x12.\n" +
+	"\aupgrade\x18\x19 \x01(\v2\x14.snowraft.v1.UpgradeR\aupgrade\"Q\n" +
 	"\x06Quorum\x12\x16\n" +
 	"\x06voters\x18\x01 \x01(\rR\x06voters\x12\x14\n" +
 	"\x05alive\x18\x02 \x01(\rR\x05alive\x12\x19\n" +
@@ -1711,7 +1738,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\vForeignPeer\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12\x18\n" +
 	"\aproblem\x18\x02 \x01(\tR\aproblem\x12\x1e\n" +
-	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\x97\x03\n" +
+	"\vheard_at_ms\x18\x03 \x01(\x03R\theardAtMs\"\xcb\x03\n" +
 	"\x06Member\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12!\n" +
@@ -1726,7 +1753,8 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\aversion\x18\n" +
 	" \x01(\tR\aversion\x12/\n" +
 	"\x13secret_fingerprints\x18\v \x03(\tR\x12secretFingerprints\x120\n" +
-	"\x15not_alive_since_at_ms\x18\f \x01(\x03R\x11notAliveSinceAtMs\"\x14\n" +
+	"\x15not_alive_since_at_ms\x18\f \x01(\x03R\x11notAliveSinceAtMs\x122\n" +
+	"\x15fsm_version_supported\x18\r \x01(\rR\x13fsmVersionSupported\"\x14\n" +
 	"\x12ListMembersRequest\"q\n" +
 	"\x13ListMembersResponse\x12-\n" +
 	"\amembers\x18\x01 \x03(\v2\x13.snowraft.v1.MemberR\amembers\x12+\n" +
@@ -1747,7 +1775,7 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\vleader_name\x18\x02 \x01(\tR\n" +
 	"leaderName\"\x0e\n" +
 	"\fLeaveRequest\"\x0f\n" +
-	"\rLeaveResponse\"\x93\x03\n" +
+	"\rLeaveResponse\"\xd8\x03\n" +
 	"\x06Config\x12'\n" +
 	"\rmax_window_ms\x18\x01 \x01(\x03H\x00R\vmaxWindowMs\x88\x01\x01\x12/\n" +
 	"\x11wait_threshold_ms\x18\x02 \x01(\x03H\x01R\x0fwaitThresholdMs\x88\x01\x01\x122\n" +
@@ -1756,12 +1784,14 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\fredis_create\x18\x05 \x01(\x0e2\x17.snowraft.v1.AutoCreateH\x04R\vredisCreate\x88\x01\x01\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x06 \x01(\x04R\n" +
-	"generationB\x10\n" +
+	"generation\x126\n" +
+	"\bupgrades\x18\a \x01(\x0e2\x15.snowraft.v1.UpgradesH\x05R\bupgrades\x88\x01\x01B\x10\n" +
 	"\x0e_max_window_msB\x14\n" +
 	"\x12_wait_threshold_msB\x16\n" +
 	"\x14_max_clock_offset_msB\v\n" +
 	"\t_rollbackB\x0f\n" +
-	"\r_redis_create\"\x12\n" +
+	"\r_redis_createB\v\n" +
+	"\t_upgrades\"\x12\n" +
 	"\x10GetConfigRequest\"@\n" +
 	"\x11GetConfigResponse\x12+\n" +
 	"\x06config\x18\x01 \x01(\v2\x13.snowraft.v1.ConfigR\x06config\"\xcd\x01\n" +
@@ -1848,7 +1878,9 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*ResetObservedClockRequest)(nil),  // 24: snowraft.v1.ResetObservedClockRequest
 	(*ResetObservedClockResponse)(nil), // 25: snowraft.v1.ResetObservedClockResponse
 	(*Restoration)(nil),                // 26: snowraft.v1.Restoration
-	(*fieldmaskpb.FieldMask)(nil),      // 27: google.protobuf.FieldMask
+	(*Upgrade)(nil),                    // 27: snowraft.v1.Upgrade
+	(Upgrades)(0),                      // 28: snowraft.v1.Upgrades
+	(*fieldmaskpb.FieldMask)(nil),      // 29: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
@@ -1857,40 +1889,42 @@ var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	7,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
 	26, // 4: snowraft.v1.GetStatusResponse.restoration:type_name -> snowraft.v1.Restoration
 	6,  // 5: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
-	0,  // 6: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	8,  // 7: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	6,  // 8: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
-	8,  // 9: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	8,  // 10: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	1,  // 11: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 12: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	19, // 13: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	19, // 14: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	27, // 15: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 16: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 17: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	9,  // 18: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	11, // 19: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	13, // 20: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	15, // 21: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	17, // 22: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	20, // 23: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	22, // 24: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	24, // 25: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 26: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	10, // 27: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	12, // 28: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	14, // 29: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	16, // 30: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	18, // 31: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	21, // 32: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	23, // 33: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	25, // 34: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	26, // [26:35] is the sub-list for method output_type
-	17, // [17:26] is the sub-list for method input_type
-	17, // [17:17] is the sub-list for extension type_name
-	17, // [17:17] is the sub-list for extension extendee
-	0,  // [0:17] is the sub-list for field type_name
+	27, // 6: snowraft.v1.GetStatusResponse.upgrade:type_name -> snowraft.v1.Upgrade
+	0,  // 7: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
+	8,  // 8: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	6,  // 9: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
+	8,  // 10: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	8,  // 11: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	1,  // 12: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 13: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	28, // 14: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
+	19, // 15: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	19, // 16: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	29, // 17: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	19, // 18: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 19: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	9,  // 20: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	11, // 21: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	13, // 22: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	15, // 23: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	17, // 24: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	20, // 25: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	22, // 26: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	24, // 27: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 28: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	10, // 29: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	12, // 30: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	14, // 31: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	16, // 32: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	18, // 33: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	21, // 34: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	23, // 35: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	25, // 36: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	28, // [28:37] is the sub-list for method output_type
+	19, // [19:28] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -1900,6 +1934,7 @@ func file_snowraft_v1_cluster_proto_init() {
 	}
 	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
+	file_snowraft_v1_upgrade_proto_init()
 	file_snowraft_v1_cluster_proto_msgTypes[16].OneofWrappers = []any{}
 	file_snowraft_v1_cluster_proto_msgTypes[19].OneofWrappers = []any{}
 	type x struct{}

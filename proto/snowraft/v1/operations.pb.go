@@ -22,6 +22,192 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+type GetUpgradeRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUpgradeRequest) Reset() {
+	*x = GetUpgradeRequest{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUpgradeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUpgradeRequest) ProtoMessage() {}
+
+func (x *GetUpgradeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUpgradeRequest.ProtoReflect.Descriptor instead.
+func (*GetUpgradeRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{0}
+}
+
+type GetUpgradeResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Upgrade       *Upgrade               `protobuf:"bytes,1,opt,name=upgrade,proto3" json:"upgrade,omitempty"`
+	Members       []*Member              `protobuf:"bytes,2,rep,name=members,proto3" json:"members,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetUpgradeResponse) Reset() {
+	*x = GetUpgradeResponse{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetUpgradeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetUpgradeResponse) ProtoMessage() {}
+
+func (x *GetUpgradeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetUpgradeResponse.ProtoReflect.Descriptor instead.
+func (*GetUpgradeResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *GetUpgradeResponse) GetUpgrade() *Upgrade {
+	if x != nil {
+		return x.Upgrade
+	}
+	return nil
+}
+
+func (x *GetUpgradeResponse) GetMembers() []*Member {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+type FinalizeUpgradeRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// IDs or names of members to leave out: they may not know the commands, and cannot start until they do.
+	Without       []string `protobuf:"bytes,1,rep,name=without,proto3" json:"without,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinalizeUpgradeRequest) Reset() {
+	*x = FinalizeUpgradeRequest{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinalizeUpgradeRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinalizeUpgradeRequest) ProtoMessage() {}
+
+func (x *FinalizeUpgradeRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinalizeUpgradeRequest.ProtoReflect.Descriptor instead.
+func (*FinalizeUpgradeRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *FinalizeUpgradeRequest) GetWithout() []string {
+	if x != nil {
+		return x.Without
+	}
+	return nil
+}
+
+type FinalizeUpgradeResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The version of the log's commands before and now; equal if there was nothing to finalize.
+	From          uint32 `protobuf:"varint,1,opt,name=from,proto3" json:"from,omitempty"`
+	To            uint32 `protobuf:"varint,2,opt,name=to,proto3" json:"to,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FinalizeUpgradeResponse) Reset() {
+	*x = FinalizeUpgradeResponse{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FinalizeUpgradeResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FinalizeUpgradeResponse) ProtoMessage() {}
+
+func (x *FinalizeUpgradeResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FinalizeUpgradeResponse.ProtoReflect.Descriptor instead.
+func (*FinalizeUpgradeResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *FinalizeUpgradeResponse) GetFrom() uint32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *FinalizeUpgradeResponse) GetTo() uint32 {
+	if x != nil {
+		return x.To
+	}
+	return 0
+}
+
 type AcknowledgeRestoreRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -30,7 +216,7 @@ type AcknowledgeRestoreRequest struct {
 
 func (x *AcknowledgeRestoreRequest) Reset() {
 	*x = AcknowledgeRestoreRequest{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[0]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -42,7 +228,7 @@ func (x *AcknowledgeRestoreRequest) String() string {
 func (*AcknowledgeRestoreRequest) ProtoMessage() {}
 
 func (x *AcknowledgeRestoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[0]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -55,7 +241,7 @@ func (x *AcknowledgeRestoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestoreRequest.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestoreRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{0}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{4}
 }
 
 type AcknowledgeRestoreResponse struct {
@@ -69,7 +255,7 @@ type AcknowledgeRestoreResponse struct {
 
 func (x *AcknowledgeRestoreResponse) Reset() {
 	*x = AcknowledgeRestoreResponse{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[1]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -81,7 +267,7 @@ func (x *AcknowledgeRestoreResponse) String() string {
 func (*AcknowledgeRestoreResponse) ProtoMessage() {}
 
 func (x *AcknowledgeRestoreResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[1]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -94,7 +280,7 @@ func (x *AcknowledgeRestoreResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AcknowledgeRestoreResponse.ProtoReflect.Descriptor instead.
 func (*AcknowledgeRestoreResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{1}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AcknowledgeRestoreResponse) GetRestoration() *Restoration {
@@ -121,7 +307,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[2]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -133,7 +319,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[2]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -146,7 +332,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{2}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *BackupRequest) GetStale() bool {
@@ -166,7 +352,7 @@ type BackupResponse struct {
 
 func (x *BackupResponse) Reset() {
 	*x = BackupResponse{}
-	mi := &file_snowraft_v1_operations_proto_msgTypes[3]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -178,7 +364,7 @@ func (x *BackupResponse) String() string {
 func (*BackupResponse) ProtoMessage() {}
 
 func (x *BackupResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_operations_proto_msgTypes[3]
+	mi := &file_snowraft_v1_operations_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -191,7 +377,7 @@ func (x *BackupResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupResponse.ProtoReflect.Descriptor instead.
 func (*BackupResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *BackupResponse) GetData() []byte {
@@ -205,7 +391,16 @@ var File_snowraft_v1_operations_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\n" +
-	"\x1csnowraft/v1/operations.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\"\x1b\n" +
+	"\x1csnowraft/v1/operations.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x19snowraft/v1/upgrade.proto\"\x13\n" +
+	"\x11GetUpgradeRequest\"s\n" +
+	"\x12GetUpgradeResponse\x12.\n" +
+	"\aupgrade\x18\x01 \x01(\v2\x14.snowraft.v1.UpgradeR\aupgrade\x12-\n" +
+	"\amembers\x18\x02 \x03(\v2\x13.snowraft.v1.MemberR\amembers\"2\n" +
+	"\x16FinalizeUpgradeRequest\x12\x18\n" +
+	"\awithout\x18\x01 \x03(\tR\awithout\"=\n" +
+	"\x17FinalizeUpgradeResponse\x12\x12\n" +
+	"\x04from\x18\x01 \x01(\rR\x04from\x12\x0e\n" +
+	"\x02to\x18\x02 \x01(\rR\x02to\"\x1b\n" +
 	"\x19AcknowledgeRestoreRequest\"\x85\x01\n" +
 	"\x1aAcknowledgeRestoreResponse\x12:\n" +
 	"\vrestoration\x18\x01 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
@@ -213,10 +408,13 @@ const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\rBackupRequest\x12\x14\n" +
 	"\x05stale\x18\x01 \x01(\bR\x05stale\"$\n" +
 	"\x0eBackupResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data2\x9a\x02\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data2\xaf\x04\n" +
 	"\x11OperationsService\x12^\n" +
 	"\x06Backup\x12\x1a.snowraft.v1.BackupRequest\x1a\x1b.snowraft.v1.BackupResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12\xa4\x01\n" +
-	"\x12AcknowledgeRestore\x12&.snowraft.v1.AcknowledgeRestoreRequest\x1a'.snowraft.v1.AcknowledgeRestoreResponse\"=\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/restore:acknowledgeB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"\x12AcknowledgeRestore\x12&.snowraft.v1.AcknowledgeRestoreRequest\x1a'.snowraft.v1.AcknowledgeRestoreResponse\"=\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/restore:acknowledge\x12x\n" +
+	"\n" +
+	"GetUpgrade\x12\x1e.snowraft.v1.GetUpgradeRequest\x1a\x1f.snowraft.v1.GetUpgradeResponse\")\xa2\x96\x1c\x12\b\x02\x10\x01*\fcluster:read\x82\xd3\xe4\x93\x02\r\x12\v/v1/upgrade\x12\x98\x01\n" +
+	"\x0fFinalizeUpgrade\x12#.snowraft.v1.FinalizeUpgradeRequest\x1a$.snowraft.v1.FinalizeUpgradeResponse\":\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/upgrade:finalizeB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_operations_proto_rawDescOnce sync.Once
@@ -230,25 +428,37 @@ func file_snowraft_v1_operations_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_operations_proto_rawDescData
 }
 
-var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 4)
+var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_snowraft_v1_operations_proto_goTypes = []any{
-	(*AcknowledgeRestoreRequest)(nil),  // 0: snowraft.v1.AcknowledgeRestoreRequest
-	(*AcknowledgeRestoreResponse)(nil), // 1: snowraft.v1.AcknowledgeRestoreResponse
-	(*BackupRequest)(nil),              // 2: snowraft.v1.BackupRequest
-	(*BackupResponse)(nil),             // 3: snowraft.v1.BackupResponse
-	(*Restoration)(nil),                // 4: snowraft.v1.Restoration
+	(*GetUpgradeRequest)(nil),          // 0: snowraft.v1.GetUpgradeRequest
+	(*GetUpgradeResponse)(nil),         // 1: snowraft.v1.GetUpgradeResponse
+	(*FinalizeUpgradeRequest)(nil),     // 2: snowraft.v1.FinalizeUpgradeRequest
+	(*FinalizeUpgradeResponse)(nil),    // 3: snowraft.v1.FinalizeUpgradeResponse
+	(*AcknowledgeRestoreRequest)(nil),  // 4: snowraft.v1.AcknowledgeRestoreRequest
+	(*AcknowledgeRestoreResponse)(nil), // 5: snowraft.v1.AcknowledgeRestoreResponse
+	(*BackupRequest)(nil),              // 6: snowraft.v1.BackupRequest
+	(*BackupResponse)(nil),             // 7: snowraft.v1.BackupResponse
+	(*Upgrade)(nil),                    // 8: snowraft.v1.Upgrade
+	(*Member)(nil),                     // 9: snowraft.v1.Member
+	(*Restoration)(nil),                // 10: snowraft.v1.Restoration
 }
 var file_snowraft_v1_operations_proto_depIdxs = []int32{
-	4, // 0: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
-	2, // 1: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
-	0, // 2: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
-	3, // 3: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
-	1, // 4: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
-	3, // [3:5] is the sub-list for method output_type
-	1, // [1:3] is the sub-list for method input_type
-	1, // [1:1] is the sub-list for extension type_name
-	1, // [1:1] is the sub-list for extension extendee
-	0, // [0:1] is the sub-list for field type_name
+	8,  // 0: snowraft.v1.GetUpgradeResponse.upgrade:type_name -> snowraft.v1.Upgrade
+	9,  // 1: snowraft.v1.GetUpgradeResponse.members:type_name -> snowraft.v1.Member
+	10, // 2: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
+	6,  // 3: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
+	4,  // 4: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
+	0,  // 5: snowraft.v1.OperationsService.GetUpgrade:input_type -> snowraft.v1.GetUpgradeRequest
+	2,  // 6: snowraft.v1.OperationsService.FinalizeUpgrade:input_type -> snowraft.v1.FinalizeUpgradeRequest
+	7,  // 7: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
+	5,  // 8: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
+	1,  // 9: snowraft.v1.OperationsService.GetUpgrade:output_type -> snowraft.v1.GetUpgradeResponse
+	3,  // 10: snowraft.v1.OperationsService.FinalizeUpgrade:output_type -> snowraft.v1.FinalizeUpgradeResponse
+	7,  // [7:11] is the sub-list for method output_type
+	3,  // [3:7] is the sub-list for method input_type
+	3,  // [3:3] is the sub-list for extension type_name
+	3,  // [3:3] is the sub-list for extension extendee
+	0,  // [0:3] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_operations_proto_init() }
@@ -256,15 +466,17 @@ func file_snowraft_v1_operations_proto_init() {
 	if File_snowraft_v1_operations_proto != nil {
 		return
 	}
+	file_snowraft_v1_cluster_proto_init()
 	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
+	file_snowraft_v1_upgrade_proto_init()
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_operations_proto_rawDesc), len(file_snowraft_v1_operations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   4,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

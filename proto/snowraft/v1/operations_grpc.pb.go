@@ -21,19 +21,26 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	OperationsService_Backup_FullMethodName             = "/snowraft.v1.OperationsService/Backup"
 	OperationsService_AcknowledgeRestore_FullMethodName = "/snowraft.v1.OperationsService/AcknowledgeRestore"
+	OperationsService_GetUpgrade_FullMethodName         = "/snowraft.v1.OperationsService/GetUpgrade"
+	OperationsService_FinalizeUpgrade_FullMethodName    = "/snowraft.v1.OperationsService/FinalizeUpgrade"
 )
 
 // OperationsServiceClient is the client API for OperationsService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// OperationsService is for operators: backups and restored clusters.
+// OperationsService is for operators: backups, restored clusters and upgrades.
 type OperationsServiceClient interface {
 	// Backup returns a backup of the cluster's state, piece by piece, as the member that is asked has it. The first bytes
 	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
 	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
 	AcknowledgeRestore(ctx context.Context, in *AcknowledgeRestoreRequest, opts ...grpc.CallOption) (*AcknowledgeRestoreResponse, error)
+	// GetUpgrade answers with the state of an upgrade and what each member knows, as the leader sees it.
+	GetUpgrade(ctx context.Context, in *GetUpgradeRequest, opts ...grpc.CallOption) (*GetUpgradeResponse, error)
+	// FinalizeUpgrade lets the cluster use all commands that its members know. From then on, members that know fewer cannot
+	// start. Repeating it changes nothing.
+	FinalizeUpgrade(ctx context.Context, in *FinalizeUpgradeRequest, opts ...grpc.CallOption) (*FinalizeUpgradeResponse, error)
 }
 
 type operationsServiceClient struct {
@@ -73,17 +80,42 @@ func (c *operationsServiceClient) AcknowledgeRestore(ctx context.Context, in *Ac
 	return out, nil
 }
 
+func (c *operationsServiceClient) GetUpgrade(ctx context.Context, in *GetUpgradeRequest, opts ...grpc.CallOption) (*GetUpgradeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetUpgradeResponse)
+	err := c.cc.Invoke(ctx, OperationsService_GetUpgrade_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *operationsServiceClient) FinalizeUpgrade(ctx context.Context, in *FinalizeUpgradeRequest, opts ...grpc.CallOption) (*FinalizeUpgradeResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FinalizeUpgradeResponse)
+	err := c.cc.Invoke(ctx, OperationsService_FinalizeUpgrade_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // OperationsServiceServer is the server API for OperationsService service.
 // All implementations must embed UnimplementedOperationsServiceServer
 // for forward compatibility.
 //
-// OperationsService is for operators: backups and restored clusters.
+// OperationsService is for operators: backups, restored clusters and upgrades.
 type OperationsServiceServer interface {
 	// Backup returns a backup of the cluster's state, piece by piece, as the member that is asked has it. The first bytes
 	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
 	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
 	AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error)
+	// GetUpgrade answers with the state of an upgrade and what each member knows, as the leader sees it.
+	GetUpgrade(context.Context, *GetUpgradeRequest) (*GetUpgradeResponse, error)
+	// FinalizeUpgrade lets the cluster use all commands that its members know. From then on, members that know fewer cannot
+	// start. Repeating it changes nothing.
+	FinalizeUpgrade(context.Context, *FinalizeUpgradeRequest) (*FinalizeUpgradeResponse, error)
 	mustEmbedUnimplementedOperationsServiceServer()
 }
 
@@ -99,6 +131,12 @@ func (UnimplementedOperationsServiceServer) Backup(*BackupRequest, grpc.ServerSt
 }
 func (UnimplementedOperationsServiceServer) AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcknowledgeRestore not implemented")
+}
+func (UnimplementedOperationsServiceServer) GetUpgrade(context.Context, *GetUpgradeRequest) (*GetUpgradeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetUpgrade not implemented")
+}
+func (UnimplementedOperationsServiceServer) FinalizeUpgrade(context.Context, *FinalizeUpgradeRequest) (*FinalizeUpgradeResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FinalizeUpgrade not implemented")
 }
 func (UnimplementedOperationsServiceServer) mustEmbedUnimplementedOperationsServiceServer() {}
 func (UnimplementedOperationsServiceServer) testEmbeddedByValue()                           {}
@@ -150,6 +188,42 @@ func _OperationsService_AcknowledgeRestore_Handler(srv interface{}, ctx context.
 	return interceptor(ctx, in, info, handler)
 }
 
+func _OperationsService_GetUpgrade_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetUpgradeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).GetUpgrade(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_GetUpgrade_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).GetUpgrade(ctx, req.(*GetUpgradeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _OperationsService_FinalizeUpgrade_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FinalizeUpgradeRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(OperationsServiceServer).FinalizeUpgrade(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: OperationsService_FinalizeUpgrade_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(OperationsServiceServer).FinalizeUpgrade(ctx, req.(*FinalizeUpgradeRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // OperationsService_ServiceDesc is the grpc.ServiceDesc for OperationsService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -160,6 +234,14 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AcknowledgeRestore",
 			Handler:    _OperationsService_AcknowledgeRestore_Handler,
+		},
+		{
+			MethodName: "GetUpgrade",
+			Handler:    _OperationsService_GetUpgrade_Handler,
+		},
+		{
+			MethodName: "FinalizeUpgrade",
+			Handler:    _OperationsService_FinalizeUpgrade_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

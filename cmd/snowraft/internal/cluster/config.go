@@ -33,6 +33,7 @@ func showConfig(p *cli.Printer, resp interface{ GetConfig() *snowraftv1.Config }
 		"max-clock-offset", cli.Milliseconds(c.GetMaxClockOffsetMs()),
 		"rollback", cli.Word(c.GetRollback()),
 		"redis-create", cli.Word(c.GetRedisCreate()),
+		"upgrades", cli.Word(c.GetUpgrades()),
 		"generation", c.GetGeneration(),
 	))
 }
@@ -40,7 +41,7 @@ func showConfig(p *cli.Printer, resp interface{ GetConfig() *snowraftv1.Config }
 // AddConfigFlags adds the flags of what all members of a cluster agree on, and sets c to their defaults.
 func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help string)) {
 	c.MaxWindow, c.WaitThreshold, c.MaxClockOffset = limits.DefaultWindow, limits.DefaultThreshold, limits.DefaultOffset
-	c.Rollback, c.RedisCreate = "refuse", "off"
+	c.Rollback, c.RedisCreate, c.Upgrades = "refuse", "off", "auto"
 	add("max-window", cli.DurationValue(&c.MaxWindow, limits.MinWindow, limits.MaxWindow),
 		"longest window granted, and so the longest time that a member issues IDs without quorum")
 	add("wait-threshold", cli.DurationValue(&c.WaitThreshold, limits.MinThreshold, limits.MaxThreshold),
@@ -51,6 +52,8 @@ func AddConfigFlags(c *server.Config, add func(name string, v *cli.Value, help s
 		"largest clock lead over the majority at which a member issues IDs")
 	add("redis-create", cli.ChoiceValue(&c.RedisCreate, apijson.Words[snowraftv1.AutoCreate]()...),
 		"kind of sequence that a Redis INCR creates for an unknown key; off rejects the command")
+	add("upgrades", cli.ChoiceValue(&c.Upgrades, apijson.Words[snowraftv1.Upgrades]()...),
+		"finalization of upgrades: by the leader after an hour (auto), or by \"snowraft upgrade finalize\" (manual)")
 }
 
 // KeepGiven clears the settings that were not given.
@@ -61,6 +64,7 @@ func KeepGiven(c *server.Config, given func(name string) bool) {
 		"rollback":         func() { c.Rollback = "" },
 		"max-clock-offset": func() { c.MaxClockOffset = 0 },
 		"redis-create":     func() { c.RedisCreate = "" },
+		"upgrades":         func() { c.Upgrades = "" },
 	} {
 		if !given(name) {
 			unset()
@@ -125,6 +129,10 @@ generation, which grows with each change.`,
 				create, _ := apijson.Parse[snowraftv1.AutoCreate](c.RedisCreate)
 				req.RedisCreate = &create
 			}},
+			{"upgrades", func() {
+				upgrades, _ := apijson.Parse[snowraftv1.Upgrades](c.Upgrades)
+				req.Upgrades = &upgrades
+			}},
 		} {
 			if flags.Changed(set.flag) {
 				set.apply()
@@ -132,7 +140,7 @@ generation, which grows with each change.`,
 			}
 		}
 		if !given {
-			return cli.Usagef("config set: missing setting; set --max-window, --wait-threshold, --max-clock-offset, --rollback or --redis-create")
+			return cli.Usagef("config set: missing setting; set --max-window, --wait-threshold, --max-clock-offset, --rollback, --redis-create or --upgrades")
 		}
 		resp, err := r.Cluster.UpdateConfig(ctx, &snowraftv1.UpdateConfigRequest{Config: req, ExpectedGeneration: generation()})
 		if err != nil {

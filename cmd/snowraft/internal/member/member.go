@@ -48,14 +48,11 @@ it does not. CLOCK is their offset from the answering member's clock.`,
 		}
 		heading := []string{"NAME", "ROLE", "ALIVE", "API", "RAFT", "CLOCK", "VERSION", "ID"}
 		members := cli.Table(resp.GetMembers(), heading, func(m *snowraftv1.Member) []any {
-			role, alive := cli.Word(m.GetRole()), "no, since "+cli.StampKnown(m.GetNotAliveSinceAtMs())
-			if m.GetLeader() {
-				role += ", leader"
-			}
+			alive := "no, since " + cli.StampKnown(m.GetNotAliveSinceAtMs())
 			if m.GetAlive() {
 				alive = "yes"
 			}
-			return []any{m.GetName(), role, alive, m.GetApiAddress(), m.GetRaftAddress(), cli.Offset(m.GetClockOffsetMs()), m.GetVersion(), m.GetId()}
+			return []any{m.GetName(), cli.Role(m), alive, m.GetApiAddress(), m.GetRaftAddress(), cli.Offset(m.GetClockOffsetMs()), m.GetVersion(), m.GetId()}
 		})
 		blocks := []cli.Block{members}
 		if voters := cli.Voters(resp.GetQuorum()); voters != "" {

@@ -72,6 +72,7 @@ var settings = []struct {
 	{"initial-rollback", [3]string{"swap", "refuse", "swap"}, func(c config) any { return c.Rollback }, [4]any{"", "swap", "refuse", "swap"}},
 	{"initial-max-clock-offset", [3]string{"1ms", "2s", "1m"}, func(c config) any { return c.MaxClockOffset }, [4]any{time.Duration(0), time.Millisecond, 2 * time.Second, time.Minute}},
 	{"initial-redis-create", [3]string{"relaxed", "off", "strict"}, func(c config) any { return c.RedisCreate }, [4]any{"", "relaxed", "off", "strict"}},
+	{"initial-upgrades", [3]string{"manual", "auto", "manual"}, func(c config) any { return c.Upgrades }, [4]any{"", "manual", "auto", "manual"}},
 	{"log-level", [3]string{"debug", "warn", "error"}, func(c config) any { return c.logLevel }, [4]any{"info", "debug", "warn", "error"}},
 	{"log-format", [3]string{"json", "text", "json"}, func(c config) any { return c.logFormat }, [4]any{"text", "json", "text", "json"}},
 }

@@ -1,0 +1,45 @@
+package upgrade
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func newFinalize(a *cli.App) *cobra.Command {
+	var without []string
+	cmd := &cobra.Command{
+		Use:   "finalize",
+		Short: "Allow the newer commands and end the way back",
+		Long: `Allow the commands that all members know, and end the way back: a member that knows
+fewer commands cannot start afterwards. The command fails while a member knows no newer
+commands or is not alive, and names each such member.
+
+With --without, the upgrade does not wait for the given members. They must run the newer
+program before they can come back. The other voters must be enough for quorum.`,
+		Example: `  snowraft upgrade finalize
+  snowraft upgrade finalize --without c`,
+	}
+	cli.AddFlag(cmd, "", "without", "", &cli.Value{
+		Kind: "NAME|ID", Expects: "a name or ID of a member",
+		Text: func() string { return strings.Join(without, " ") },
+		Parse: func(s string) bool {
+			without = append(without, s)
+			return s != ""
+		},
+	}, "member to leave out; repeat the flag for several")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		resp, err := r.Operations.FinalizeUpgrade(ctx, &snowraftv1.FinalizeUpgradeRequest{Without: without})
+		if err != nil {
+			return err
+		}
+		if resp.GetFrom() == resp.GetTo() {
+			return out.Answer(resp, cli.Line("nothing to finalize; commands in use: %d", resp.GetTo()))
+		}
+		return out.Answer(resp, cli.Line("finalized upgrade; commands in use: %d, before: %d", resp.GetTo(), resp.GetFrom()))
+	})
+}

@@ -1,0 +1,78 @@
+package member
+
+import (
+	"context"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+)
+
+const (
+	// stableFor is the time in which nothing may have kept an upgrade from being finalized before the leader finalizes it:
+	// the time for an operator to notice that the new program is worse, and to go back.
+	stableFor = time.Hour
+	// mostUnobserved is the time after which what a leader knows of the other members is old: it did not run.
+	mostUnobserved = time.Minute
+	// foundedWithin is for how long the leader that sets up a new cluster waits for no hour: no other program has run there.
+	foundedWithin = 10 * time.Second
+)
+
+// upgradeWait is the time for which one leader, in one term, has seen all servers of the Raft configuration live and know
+// a newer fsm_version than the one in use. The time begins again when a server is added, removed, not alive, or knows
+// another version than before.
+type upgradeWait struct {
+	after time.Duration // needed
+	began time.Duration // monotonic time of the term's begin
+	// founding: the leader sets up a new cluster.
+	founding bool
+
+	mu       sync.Mutex
+	known    map[string]uint32 // by ID of the server; nil while something blocks
+	since    time.Duration     // monotonic
+	observed time.Duration     // monotonic time of the last observation
+}
+
+// observe takes what there is now, and returns whether the time is over, and whether it has just begun.
+func (w *upgradeWait) observe(now time.Duration, u Upgrade, servers []cluster.Member, auto bool) (due, begun bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	founded := w.founding && now-w.began < foundedWithin
+	unobserved := now-w.observed > mostUnobserved
+	w.observed = now
+	if !u.free() || !auto && !founded {
+		w.known = nil
+		return false, false
+	}
+	known := make(map[string]uint32)
+	for _, s := range servers {
+		known[s.ID] = s.Commands
+	}
+	if unobserved || !maps.Equal(w.known, known) {
+		w.known, w.since, begun = known, now, true
+	}
+	return founded || now-w.since >= w.after, begun
+}
+
+// left returns the time until the version is raised; not ok if something blocks.
+func (w *upgradeWait) left(now time.Duration) (d time.Duration, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return max(w.since+w.after-now, 0), w.known != nil
+}
+
+// upgrade is the leader's duty to finalize an upgrade that is due.
+func (lt *leaderTerm) finalizeIfDue(ctx context.Context) error {
+	m := lt.m
+	servers := m.node.Members()
+	u := upgradeOf(m.fsmVersion(), servers)
+	due, begun := lt.upgrade.observe(m.monotonic(), u, servers, m.raisesItself())
+	if due {
+		return m.raiseVersion(ctx, u)
+	}
+	if begun {
+		m.logger.Info("newer commands known by all members; finalizing the upgrade later", "from", u.Used, "to", u.Next, "after", lt.upgrade.after)
+	}
+	return nil
+}
