@@ -66,7 +66,7 @@ chaos: ## Run members under chaos for 10 minutes (root; CHAOSFLAGS: --seed 2, --
 chaos-smoke: ## The same for 90 seconds, the worst for secured members for 30, and the cost of hostile traffic for 40
 	go run ./jepsen run --workload all --nemesis all --duration 90s $(CHAOSFLAGS)
 	go run ./jepsen run --secure --workload ids,strict,redis --nemesis hostile,kill,clock-decade --duration 30s
-	go run ./jepsen siege --secure --duration 40s
+	go run ./jepsen siege --secure --duration 40s --least 50
 
 .PHONY: chaos-siege
 chaos-siege: ## Measure for 10 minutes what hostile traffic costs clients (root; CHAOSFLAGS: --secure)

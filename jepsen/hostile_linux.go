@@ -9,11 +9,11 @@ import (
 	"github.com/snowraft/snowraft/jepsen/attacks"
 )
 
-// hostileCommand is what the nemesis "hostile" starts on a host of its own.
+// hostileCommand is the process that the nemesis "hostile" starts on a host of its own.
 func hostileCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "hostile",
-		Short:  "Attack members until it is killed, as standard input says",
+		Short:  "Attack members until it is killed, as standard input says, and print how often there was each act",
 		Hidden: true,
 		Args:   cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -21,8 +21,7 @@ func hostileCommand() *cobra.Command {
 			if err := json.NewDecoder(cmd.InOrStdin()).Decode(&s); err != nil {
 				return fmt.Errorf("the siege: %w", err)
 			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), s.Lay(cmd.Context()))
-			return err
+			return json.NewEncoder(cmd.OutOrStdout()).Encode(s.Lay(cmd.Context()))
 		},
 	}
 }

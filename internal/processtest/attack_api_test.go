@@ -39,10 +39,10 @@ func TestAttackSilence(t *testing.T) {
 	for _, m := range members {
 		m.untilIssues()
 	}
-	made(t, attacks.Silence(t.Context(), redis, stranger, 10_000)) // as many as there are places
+	made(t, attacks.Silence(attacks.From(t.Context(), stranger), redis, 10_000)) // as many as there are places
 	for _, m := range members {
 		for _, address := range []string{m.api, m.http, m.raft, m.gossip} {
-			made(t, attacks.Silence(t.Context(), address, stranger, 200))
+			made(t, attacks.Silence(attacks.From(t.Context(), stranger), address, 200))
 		}
 	}
 	other := members[1]

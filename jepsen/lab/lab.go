@@ -116,10 +116,11 @@ func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
 	return l, nil
 }
 
-// The last parts of the first stray's address, and of the outsider's.
+// The last parts of the first stray's address, and of the outsider's first one; the outsider has outsiders of them.
 const (
 	firstStray = 150
-	outsider   = 199
+	outsider   = 180
+	outsiders  = 16
 )
 
 func (l *Lab) disks() string { return filepath.Join(l.cfg.Dir, "disks") }
@@ -218,12 +219,12 @@ func (l *Lab) Close() error {
 	return errors.Join(append(errs, os.RemoveAll(l.disks()))...)
 }
 
-// Outsider is a host on which nothing of the cluster runs, nor a client of it.
+// Outsider is a host with several addresses on which nothing of the cluster runs, nor a client of it.
 func (l *Lab) Outsider(ctx context.Context) (_ *network.Host, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.outsider == nil {
-		l.outsider, err = l.Net.AddHost(ctx, "outsider", outsider)
+		l.outsider, err = l.Net.AddHostOf(ctx, "outsider", outsider, outsiders)
 	}
 	return l.outsider, err
 }

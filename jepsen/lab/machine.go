@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -56,6 +57,20 @@ func (m *machine) Current() uint32 {
 
 // Running reports whether its process runs, or is paused.
 func (m *machine) Running() bool { return m.Current() != 0 }
+
+// MostMemory is the most resident memory that the process that runs ever had, in bytes; 0 without a process.
+func (m *machine) MostMemory() uint64 {
+	m.state.Lock()
+	defer m.state.Unlock()
+	if m.proc == nil {
+		return 0
+	}
+	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", m.proc.cmd.Process.Pid)) // empty if it has just ended
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	var kilobytes uint64
+	_, _ = fmt.Sscan(after, &kilobytes)
+	return kilobytes << 10
+}
 
 // Reserve makes the machine the caller's: nobody else who reserves what he starts, ends or
 // breaks for a while gets it until it is released. It reports false if somebody has it.

@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"strings"
 	"syscall"
 	"time"
 
@@ -22,58 +21,102 @@ import (
 
 func hostileKinds() []Kind {
 	return []Kind{{
-		Name: "hostile", Family: Hostile, About: "a stranger attacks all ports of all members",
+		Name: "hostile", Family: Hostile, About: "strangers attack all ports of all members",
 		Draw: func(r *rand.Rand) schedule.Event {
 			return schedule.Event{On: All, For: between(r, 5*time.Second, 30*time.Second)}
 		},
-		Begin: besiege,
+		Begin: func(ctx context.Context, w *World, e schedule.Event) (Made, error) {
+			hit, err := w.targets(e)
+			if err != nil {
+				return Made{}, err
+			}
+			host, err := w.Lab.Outsider(ctx)
+			if err != nil {
+				return Made{}, err
+			}
+			s, err := Besiege(ctx, w.Lab, hit, host, e.Seed, nil)
+			if err != nil {
+				return Made{}, err
+			}
+			return Made{
+				Hosts: names(hit), Detail: fmt.Sprintf("%d datagrams to repeat", len(s.siege.Captured)),
+				Undo: func(context.Context) error {
+					_, err := s.End()
+					return err
+				},
+			}, nil
+		},
 	}}
 }
 
 // captureFor is the time that the stranger listens to members' gossip first.
 const captureFor = time.Second
 
-// besiege starts a process on a host of its own that attacks until it is stopped.
-func besiege(ctx context.Context, w *World, e schedule.Event) (Made, error) {
-	hit, err := w.targets(e)
-	if err != nil {
-		return Made{}, err
-	}
-	host, err := w.Lab.Outsider(ctx)
-	if err != nil {
-		return Made{}, err
-	}
-	siege := attacks.Siege{Seed: e.Seed, Captured: network.Capture(ctx, lab.PortGossip, captureFor), Secured: w.Lab.Powerless() != "", Token: w.Lab.Powerless()}
-	for _, m := range hit {
-		siege.Targets = append(siege.Targets, attacks.Target{
+// Siege is a process that attacks members.
+type Siege struct {
+	siege         attacks.Siege
+	cmd           *exec.Cmd
+	acts, failure bytes.Buffer
+}
+
+// Besieged is the outcome of a siege.
+type Besieged struct {
+	// Acts is how often there was each kind of act; those that there was none of are there with 0.
+	Acts map[string]uint64
+	// Processor is the time of the processors that strangers took.
+	Processor time.Duration
+}
+
+// Besiege starts a process on a host, which attacks members from all addresses of the host until End is called, with all kinds
+// of acts or only some.
+func Besiege(ctx context.Context, l *lab.Lab, members []*lab.Member, host *network.Host, seed uint64, only []string) (*Siege, error) {
+	s := &Siege{siege: attacks.Siege{
+		Seed: seed, Only: only, Sources: host.Addresses(), Captured: network.Capture(ctx, lab.PortGossip, captureFor),
+		Secured: l.Powerless() != "", Token: l.Powerless(),
+	}}
+	for _, m := range members {
+		s.siege.Targets = append(s.siege.Targets, attacks.Target{
 			API: m.Address(lab.PortAPI), HTTP: m.Address(lab.PortHTTP), Raft: m.Address(lab.PortRaft),
 			Gossip: m.Address(lab.PortGossip), Redis: m.Address(lab.PortRedis),
 		})
 	}
-	orders, err := json.Marshal(siege)
+	if len(s.siege.Kinds()) == 0 {
+		return nil, fmt.Errorf("there is no act %v that fits the members", only)
+	}
+	orders, err := json.Marshal(s.siege)
 	if err != nil {
-		return Made{}, err
+		return nil, err
 	}
 	self, err := os.Executable()
 	if err != nil {
-		return Made{}, err
+		return nil, err
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), self, "hostile")
-	cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
-	var acts, failure bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(orders), &acts, &failure
-	if err := host.Do(cmd.Start); err != nil {
-		return Made{}, err
+	s.cmd = exec.CommandContext(context.WithoutCancel(ctx), self, "hostile")
+	s.cmd.Env = append(os.Environ(), "GOMAXPROCS=1")
+	s.cmd.Stdin, s.cmd.Stdout, s.cmd.Stderr = bytes.NewReader(orders), &s.acts, &s.failure
+	if err := host.Do(s.cmd.Start); err != nil {
+		return nil, err
 	}
-	return Made{
-		Hosts: names(hit), Detail: fmt.Sprintf("%d datagrams to repeat", len(siege.Captured)),
-		Undo: func(context.Context) error {
-			_ = cmd.Process.Signal(syscall.SIGTERM)
-			err := cmd.Wait()
-			if made := strings.TrimSpace(acts.String()); err != nil || made == "" || made == "0" {
-				return fmt.Errorf("the stranger made %q acts: %w, %s", made, err, failure.String())
-			}
-			return nil
-		},
-	}, nil
+	return s, nil
+}
+
+// End ends the siege. It fails if there was none.
+func (s *Siege) End() (Besieged, error) {
+	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	err := s.cmd.Wait()
+	made := Besieged{Processor: s.cmd.ProcessState.UserTime() + s.cmd.ProcessState.SystemTime()}
+	if err == nil {
+		err = json.Unmarshal(s.acts.Bytes(), &made.Acts)
+	}
+	var sum uint64
+	for _, n := range made.Acts {
+		sum += n
+	}
+	if err != nil || sum == 0 {
+		return Besieged{}, fmt.Errorf("the strangers made %d acts: %w, %s", sum, err, s.failure.String())
+	}
+	for _, kind := range s.siege.Kinds() {
+		made.Acts[kind] += 0
+	}
+	return made, nil
 }

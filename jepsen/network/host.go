@@ -17,11 +17,12 @@ const HarnessIP = "10.77.0.254"
 // maxNumber is the highest number of a host.
 const maxNumber = 200
 
-// A Host is a network namespace with one address. Its methods may be called by
+// A Host is a network namespace with one address, or with more of [Net.AddHostOf]. Its methods may be called by
 // several goroutines at the same time, until the [Net] is closed.
 type Host struct {
 	Name, IP string
 
+	more   []string // addresses
 	space  *space
 	device string // the one that its packets leave by
 
@@ -31,6 +32,9 @@ type Host struct {
 		rates []int64 // of faults, in bits in a second
 	}
 }
+
+// Addresses are all addresses of the host.
+func (h *Host) Addresses() []string { return append([]string{h.IP}, h.more...) }
 
 // Do runs f on a thread inside the host and returns its error: sockets that f
 // makes and processes that f starts are inside and stay there. Goroutines that f

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -83,17 +84,26 @@ func refuseForeign() error {
 // AddHost makes a host with the address 10.77.0.<number>, number from 1 to 200. The
 // name, of at most 15 characters, is also that of its port on the bridge.
 func (n *Net) AddHost(ctx context.Context, name string, number int) (*Host, error) {
-	if number < 1 || number > maxNumber {
-		return nil, fmt.Errorf("the host %s has the number %d: it must be from 1 to %d", name, number, maxNumber)
+	return n.AddHostOf(ctx, name, number, 1)
+}
+
+// AddHostOf makes a host with several addresses, those of number and of the numbers after it. Faults between hosts hit
+// only the first one.
+func (n *Net) AddHostOf(ctx context.Context, name string, number, addresses int) (*Host, error) {
+	if number < 1 || number+addresses-1 > maxNumber {
+		return nil, fmt.Errorf("the host %s has the number %d: it must be from 1 to %d", name, number, maxNumber+1-addresses)
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
 		return nil, errClosed
 	}
-	h := &Host{Name: name, IP: fmt.Sprintf("10.77.0.%d", number), device: "eth0"}
+	h := &Host{Name: name, IP: address(number), device: "eth0"}
+	for i := 1; i < addresses; i++ {
+		h.more = append(h.more, address(number+i))
+	}
 	for _, other := range n.hosts {
-		if other.Name == h.Name || other.IP == h.IP {
+		if other.Name == h.Name || slices.ContainsFunc(h.Addresses(), func(ip string) bool { return slices.Contains(other.Addresses(), ip) }) {
 			return nil, fmt.Errorf("there is a host %s (%s) already", other.Name, other.IP)
 		}
 	}
@@ -107,6 +117,8 @@ func (n *Net) AddHost(ctx context.Context, name string, number int) (*Host, erro
 	n.hosts[name] = h
 	return h, nil
 }
+
+func address(number int) string { return fmt.Sprintf("10.77.0.%d", number) }
 
 // plug connects the host to the bridge. Its packets have at most the size that a
 // real network's have: the sixty times larger ones of segmentation offload would be
@@ -127,6 +139,11 @@ func (n *Net) plug(ctx context.Context, h *Host, number int) error {
 		"link set dev "+h.device+" gso_max_segs 1 up")
 	if err != nil {
 		return err
+	}
+	for _, ip := range h.more {
+		if err := h.space.ip(ctx, nil, "addr add "+ip+"/24 dev "+h.device); err != nil {
+			return err
+		}
 	}
 	return errors.Join(n.harness.space.running(ctx, h.Name), h.space.running(ctx, h.device))
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -63,6 +64,29 @@ func TestHostsReachEachOtherAndTheHarness(t *testing.T) {
 			conn.Close()
 			l.Close()
 		}
+	}
+}
+
+func TestHostConnectsFromEachOfItsAddresses(t *testing.T) {
+	n, hosts := newNet(t, 1)
+	h, err := n.AddHostOf(t.Context(), "many", 10, 3)
+	ok(t, err)
+	if _, err := n.AddHost(t.Context(), "taken", 12); err == nil {
+		t.Error("another host has an address of the first")
+	}
+	listenTCP(t, hosts[0], 7702)
+	for _, ip := range []string{"10.77.0.10", "10.77.0.11", "10.77.0.12"} {
+		dialer := &net.Dialer{Timeout: patience, LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+		var conn net.Conn
+		ok(t, h.Do(func() (err error) {
+			conn, err = dialer.DialContext(t.Context(), "tcp", hosts[0].IP+":7702")
+			return err
+		}))
+		ok(t, ask(conn, patience))
+		ok(t, conn.Close())
+	}
+	if !slices.Equal(h.Addresses(), []string{"10.77.0.10", "10.77.0.11", "10.77.0.12"}) {
+		t.Errorf("Addresses() = %v", h.Addresses())
 	}
 }
 

@@ -1,0 +1,28 @@
+package attacks
+
+import (
+	"context"
+	"net"
+	"strings"
+)
+
+type sourceKey struct{}
+
+// From returns a context in which strangers connect from an address of their host.
+func From(ctx context.Context, ip string) context.Context {
+	return context.WithValue(ctx, sourceKey{}, net.ParseIP(ip))
+}
+
+// dialer returns a dialer for a network, which connects from the address in ctx.
+func dialer(ctx context.Context, network string) *net.Dialer {
+	d := &net.Dialer{Timeout: patience}
+	ip, _ := ctx.Value(sourceKey{}).(net.IP)
+	switch {
+	case ip == nil:
+	case strings.HasPrefix(network, "udp"):
+		d.LocalAddr = &net.UDPAddr{IP: ip}
+	default:
+		d.LocalAddr = &net.TCPAddr{IP: ip}
+	}
+	return d
+}

@@ -1,0 +1,74 @@
+package attacks
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strings"
+)
+
+// answered makes an HTTP request on a connection of its own, over TLS or not, and returns the status of the answer.
+func answered(req *http.Request, secured bool) (int, error) {
+	transport := &http.Transport{
+		DisableKeepAlives: true, TLSClientConfig: unjudged(),
+		DialContext: func(_ context.Context, network, address string) (net.Conn, error) {
+			return dial(req.Context(), network, address)
+		},
+	}
+	if secured {
+		req.URL.Scheme = "https"
+	}
+	resp, err := (&http.Client{Transport: transport, Timeout: patience}).Do(req)
+	if err != nil {
+		return 0, err
+	}
+	return resp.StatusCode, resp.Body.Close()
+}
+
+// rebind makes a request for a page of a site whose name was made to resolve to the member.
+func (v visit) rebind(ctx context.Context) {
+	_, _ = Rebind(ctx, v.HTTP, http.MethodPost, "/v1/ids:generate", "{}")
+}
+
+// httpCalls makes requests that take rights, with a token that has none. To an open member, which would serve them, they
+// are those of another site's page.
+func (v visit) httpCalls(ctx context.Context) {
+	for path, body := range map[string]string{ //nolint:gosec // no credentials
+		"/v1/layouts":                       `{"name": "hostile"}`,
+		"/v1/leader:transfer":               `{}`,
+		"/v1/sequences":                     `{"name": "hostile"}`,
+		"/v1/ids:generate":                  `{"count": 1000000}`,
+		"/v1/workers:acquire":               `{"holder": "hostile"}`,
+		"/v1/tokens":                        `{"name": "hostile", "scopes": ["tokens:admin"]}`,
+		"/id?count=100000":                  "",
+		"/seq/hostile":                      "",
+		"/tinyid/id/nextId?bizType=hostile": "",
+		"/" + string(v.hex(8<<10)):          "",
+	} {
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+v.HTTP+path, strings.NewReader(body))
+		if err != nil {
+			return
+		}
+		switch {
+		case !v.Secured:
+			req.Header.Set("Content-Type", "text/plain")
+			req.Header.Set("Origin", "http://attacker.example")
+		case v.IntN(2) == 0:
+			req.Header.Set("Authorization", "Bearer "+v.Token)
+		default:
+			req.Header.Set("Authorization", "Bearer "+v.later())
+		}
+		if _, err := answered(req, v.Secured); err != nil {
+			return
+		}
+	}
+}
+
+// hex is from 1 to most random digits.
+func (v visit) hex(most int) []byte {
+	digits := make([]byte, 1+v.IntN(most))
+	for i := range digits {
+		digits[i] = "0123456789abcdef"[v.IntN(16)]
+	}
+	return digits
+}

@@ -1,0 +1,171 @@
+//go:build linux
+
+package siege
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/lab"
+	"github.com/snowraft/snowraft/jepsen/nemesis"
+	"github.com/snowraft/snowraft/jepsen/network"
+	"github.com/snowraft/snowraft/jepsen/workload"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// Phase is the length of a turn of calm or hostile traffic.
+	Phase = 10 * time.Second
+	// A client connects again after about this time, so that strangers can keep it away.
+	connectionLasts = 2 * time.Second
+)
+
+// Siege is a measurement.
+type Siege struct {
+	// Rounds is how often both phases come.
+	Rounds int
+	// Shared has the strangers act from the address of the clients.
+	Shared bool
+	// Only are the kinds of acts to make; empty for all.
+	Only []string
+
+	now     atomic.Int64 // phase
+	tallies []*tally
+	first   atomic.Pointer[string] // failure
+	report  Report
+}
+
+// Play makes the measurement in a lab. It is a script of a run.
+func (s *Siege) Play(ctx context.Context, w *workload.World) error {
+	s.now.Store(between)
+	err := w.Create(ctx,
+		&snowraftv1.Sequence{Name: strictName, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
+		&snowraftv1.Sequence{Name: relaxedName, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED})
+	if err != nil {
+		return err
+	}
+	host, err := s.host(ctx, w.Lab)
+	if err != nil {
+		return err
+	}
+	s.report = Report{Time: time.Duration(s.Rounds) * Phase, Acts: make(map[string]uint64), Addresses: len(host.Addresses())}
+	calling, stop := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	for _, p := range protocols() {
+		t := &tally{}
+		s.tallies = append(s.tallies, t)
+		for _, m := range w.Lab.Founders() {
+			for range p.clients {
+				wg.Go(func() { s.calls(calling, w.Lab, p, m, t) })
+			}
+		}
+	}
+	history.Sleep(ctx, time.Second)
+	for round := range s.Rounds {
+		if err := s.round(ctx, w.Lab, host, uint64(round)); err != nil {
+			return err
+		}
+	}
+	stop()
+	wg.Wait()
+	for _, m := range w.Lab.Founders() {
+		s.report.Largest = max(s.report.Largest, m.MostMemory())
+	}
+	return ctx.Err()
+}
+
+// host is where the strangers are.
+func (s *Siege) host(ctx context.Context, l *lab.Lab) (*network.Host, error) {
+	if s.Shared {
+		return l.Net.Host(network.Harness)
+	}
+	return l.Outsider(ctx)
+}
+
+// round is a calm phase and a hostile one.
+func (s *Siege) round(ctx context.Context, l *lab.Lab, host *network.Host, seed uint64) error {
+	s.now.Store(Calm)
+	history.Sleep(ctx, Phase)
+	s.now.Store(between)
+	strangers, err := nemesis.Besiege(ctx, l, l.Founders(), host, seed, s.Only)
+	if err != nil {
+		return err
+	}
+	s.now.Store(Hostile)
+	history.Sleep(ctx, Phase)
+	s.now.Store(between)
+	made, err := strangers.End()
+	if err != nil {
+		return err
+	}
+	for kind, n := range made.Acts {
+		s.report.Acts[kind] += n
+	}
+	s.report.Processor += made.Processor
+	return ctx.Err()
+}
+
+// calls makes one call after the other until ctx ends, each second or two on another connection. A connection that cannot be
+// made is a failed call.
+func (s *Siege) calls(ctx context.Context, l *lab.Lab, p protocol, m *lab.Member, t *tally) {
+	var c client
+	var connected int64
+	for ctx.Err() == nil {
+		phase, began := s.now.Load(), history.Now()
+		err := func() (err error) {
+			within, cancel := context.WithTimeout(ctx, callLimit)
+			defer cancel()
+			if c == nil {
+				if c, err = p.connect(within, l, m); err != nil {
+					c = nil
+					return fmt.Errorf("connection: %w", err)
+				}
+				connected = began
+			}
+			return c.call(within)
+		}()
+		ended := history.Now()
+		if ctx.Err() == nil {
+			took := time.Duration(ended - began)
+			t.count(int(phase), int(s.now.Load()), took, err)
+			if err != nil {
+				text := fmt.Sprintf("%s at %s after %v: %v", p.name, m.Name, took.Round(time.Millisecond), err)
+				s.first.CompareAndSwap(nil, &text)
+				history.Sleep(ctx, 10*time.Millisecond)
+			}
+		}
+		if c != nil && (err != nil || ended-connected > int64(connectionLasts)) {
+			_ = c.Close() // no call is open
+			c = nil
+		}
+	}
+	if c != nil {
+		_ = c.Close()
+	}
+}
+
+// Report is what Play showed.
+func (s *Siege) Report() Report {
+	r := s.report
+	for i, p := range protocols() {
+		t := s.tallies[i]
+		one := Protocol{Name: p.name, Slowest: time.Duration(t.slowest[Hostile].Load())}
+		for phase := range one.Rates {
+			one.Rates[phase] = float64(t.done[phase].Load()) / r.Time.Seconds()
+		}
+		for phase := range t.failed {
+			one.Failed += t.failed[phase].Load()
+		}
+		r.Protocols = append(r.Protocols, one)
+	}
+	if first := s.first.Load(); first != nil {
+		r.First = *first
+	}
+	return r
+}
