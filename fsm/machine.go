@@ -1,7 +1,6 @@
 package fsm
 
 import (
-	"fmt"
 	"math"
 	"sync"
 	"sync/atomic"
@@ -145,8 +144,7 @@ func decodeFor(log *raft.Log, supported uint32) (*commandv1.Command, error) {
 		return nil, haltAt(log.Index, adviceFor(err), err)
 	}
 	if need := max(cmd.GetVersion(), MinVersion(cmd), cmd.GetRaiseVersion().GetVersion()); need > supported {
-		return nil, haltAt(log.Index, adviseUpgrade,
-			fmt.Errorf("%w: a command of fsm_version %d, and this build supports %d", ErrUnknownCommand, need, supported))
+		return nil, &NewerError{Used: need, Known: supported}
 	}
 	return cmd, nil
 }

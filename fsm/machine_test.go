@@ -3,6 +3,7 @@ package fsm
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -99,8 +100,8 @@ func TestMachineHalts(t *testing.T) {
 		"a flipped bit":      {flipped, "wipe this member's data directory", ErrCorrupt},
 		"nothing":            {&raft.Log{Index: 2, Type: raft.LogCommand}, "wipe this member's data directory", ErrCorrupt},
 		"an unknown command": {unknown, "run a newer snowraft", ErrUnknownCommand},
-		"a newer version":    {entryAt(t, 2, newer), "run a newer snowraft", ErrUnknownCommand},
-		"a newer cluster":    {entryAt(t, 2, raise(Version+1)), "run a newer snowraft", ErrUnknownCommand},
+		"a newer version":    {entryAt(t, 2, newer), "start the newer program", ErrUnknownCommand},
+		"a newer cluster":    {entryAt(t, 2, raise(Version+1)), "start the newer program", ErrUnknownCommand},
 		"another state":      {entryAt(t, 2, checkpoint(1, digest[:])), "wipe this member's data directory", ErrHalted},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +120,11 @@ func TestMachineHalts(t *testing.T) {
 			if !errors.Is(r.Halted, ErrHalted) || !errors.Is(r.Halted, test.is) || r.Err == nil || !errors.Is(r.Failure(), ErrHalted) {
 				t.Fatalf("%+v", r)
 			}
-			if text := r.Halted.Error(); !strings.Contains(text, "index 2") || !strings.Contains(text, test.advice) {
+			where := "index 2"
+			if newer, ok := errors.AsType[*NewerError](r.Halted); ok {
+				where = fmt.Sprintf("fsm_version %d, and this program knows them up to fsm_version %d", newer.Used, Version)
+			}
+			if text := r.Halted.Error(); !strings.Contains(text, where) || !strings.Contains(text, test.advice) {
 				t.Errorf("%q does not say where and what to do", text)
 			}
 			if r := m.Apply(entryAt(t, 3, at(epoch, createLayout(tiny)))).(Result); !errors.Is(r.Halted, ErrHalted) {

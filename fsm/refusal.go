@@ -93,6 +93,18 @@ func invalid(format string, args ...any) *Refused {
 // without differing from the other replicas. Nothing changes its state any more.
 var ErrHalted = errors.New("fsm: halted")
 
+// NewerError says that a log or a snapshot is of a cluster that uses commands which this build does not know. It is an
+// [ErrHalted] and an [ErrUnknownCommand].
+type NewerError struct{ Used, Known uint32 }
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("the cluster uses commands of fsm_version %d, and this program knows them up to fsm_version %d; start the newer program, the data is intact",
+		e.Used, e.Known)
+}
+
+// Is makes it an ErrHalted and an ErrUnknownCommand, whose texts say less.
+func (e *NewerError) Is(target error) bool { return target == ErrHalted || target == ErrUnknownCommand }
+
 // What an operator does about a halt.
 const (
 	adviseRejoin  = "wipe this member's data directory and let it join again as a new member"

@@ -34,7 +34,7 @@ func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
 func (m *Machine) Restore(r io.ReadCloser) error {
 	defer func() { _ = r.Close() }()
 	state, err := ReadState(r, m.options.Supported)
-	if err != nil {
+	if err != nil && !errors.Is(err, ErrHalted) {
 		err = fmt.Errorf("%w: the snapshot cannot be restored: %w; to go on: %s", ErrHalted, err, adviceFor(err))
 	}
 	m.mu.Lock()

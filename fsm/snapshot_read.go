@@ -92,7 +92,7 @@ func (r *snapshotReader) next() (*commandv1.SnapshotRecord, error) {
 	}
 	// Before the fields that the version added: the versions tell an operator more.
 	if version := record.GetMeta().GetFsmVersion(); version > r.supported {
-		return nil, fmt.Errorf("%w: the cluster is at fsm_version %d and this build supports %d", ErrUnknownCommand, version, r.supported)
+		return nil, &NewerError{Used: version, Known: r.supported}
 	}
 	if err := known.Check(record.ProtoReflect()); err != nil {
 		return nil, fmt.Errorf("%w: snapshot record %d: %w", ErrUnknownCommand, r.sum.records+1, err)

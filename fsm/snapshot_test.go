@@ -225,7 +225,7 @@ func TestSnapshotOfANewerBuildNamesVersions(t *testing.T) {
 		return r
 	})
 	_, err := ReadState(bytes.NewReader(newer), Version)
-	want := fmt.Sprintf("the cluster is at fsm_version %d and this build supports %d", Version+1, Version)
+	want := fmt.Sprintf("uses commands of fsm_version %d, and this program knows them up to fsm_version %d", Version+1, Version)
 	if !errors.Is(err, ErrUnknownCommand) || !strings.Contains(err.Error(), want) {
 		t.Errorf("ReadState() = %v, want ErrUnknownCommand with %q", err, want)
 	}

@@ -100,7 +100,10 @@ func Open(cfg Config) (*Member, error) {
 	cc.Lead, cc.Removed = m.lead, removedMembers{m}
 	node, err := cluster.Open(cc)
 	if err != nil {
-		return nil, errors.Join(m.halt.reason(), err)
+		if halted := m.halt.reason(); halted != nil {
+			return nil, halted // raft knows no more than that the snapshot was not taken
+		}
+		return nil, err
 	}
 	m.node = node
 	close(m.opened)
