@@ -16,16 +16,45 @@ type removals struct {
 	gone  map[string]bool
 	began chan struct{} // closed when Remove begins
 	hold  chan struct{} // Remove waits until it is closed
+
+	watched string        // member, guarded by mu; empty: none
+	asked   chan struct{} // takes two values whenever IsRemoved is called for the watched member
 }
 
 func newRemovals() *removals {
-	return &removals{gone: map[string]bool{}, began: make(chan struct{}), hold: make(chan struct{})}
+	return &removals{gone: map[string]bool{}, began: make(chan struct{}), hold: make(chan struct{}), asked: make(chan struct{})}
 }
 
 func (r *removals) IsRemoved(id string) bool {
 	r.mu.Lock()
+	watched := id == r.watched
+	r.mu.Unlock()
+	if watched {
+		r.asked <- struct{}{}
+		r.asked <- struct{}{}
+	}
+	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.gone[id]
+}
+
+// untilIdle returns while reconcileLoop examines the nonvoter id, with nothing else to examine after that.
+func (r *removals) untilIdle(n *Node, id string) {
+	r.watch(id)
+	n.gossip.signal()
+	for busy := true; busy; {
+		<-r.asked
+		if busy = len(n.gossip.changed) > 0; !busy {
+			r.watch("")
+		}
+		<-r.asked
+	}
+}
+
+func (r *removals) watch(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watched = id
 }
 
 func (r *removals) Remove(ctx context.Context, id string) error {
@@ -222,11 +251,9 @@ func TestRemovalPrecedesPromotion(t *testing.T) {
 // Raft leads in no later term while a change is in progress: what the change saw would be outdated.
 func TestChangeEndsInItsTerm(t *testing.T) {
 	t.Parallel()
-	n, id := withNonvoter(t, newRemovals())
-	for len(n.gossip.changed) > 0 {
-		<-time.After(time.Millisecond)
-	}
-	<-time.After(20 * time.Millisecond) // reconcileLoop, which would wait for the change, is idle
+	r := newRemovals()
+	n, id := withNonvoter(t, r)
+	r.untilIdle(n, id) // otherwise reconcileLoop could wait for the change, and leadership for that loop
 	term := n.Term()
 	err := n.change(func() error {
 		_, peer := raft.NewInmemTransport("b")
