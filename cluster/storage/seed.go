@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/hashicorp/raft"
@@ -27,8 +28,11 @@ type Seed struct {
 // ErrNotEmpty says that a directory that was to be empty is not.
 var ErrNotEmpty = errors.New("the directory is not empty")
 
-// Create makes the data directory of a new member, which must be empty or absent, and returns the member's ID. After an
-// error the directory is as it was before.
+// lostAndFound is the directory that a new ext4 file system contains. Restored members may use a whole file system.
+const lostAndFound = "lost+found"
+
+// Create makes the data directory of a new member, which must be absent or empty, except for lost+found, and returns the
+// member's ID. After an error the directory is as it was before.
 //
 // The file with the identity is written last: without it, no member starts with the rest.
 func (s Seed) Create(dir string, logger *slog.Logger) (node string, err error) {
@@ -92,12 +96,15 @@ func emptyDir(dir string) (made bool, err error) {
 		return true, os.MkdirAll(dir, 0o700)
 	case err != nil:
 		return false, err
-	case len(entries) > 0:
+	case slices.ContainsFunc(entries, ours):
 		return false, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
 	default:
 		return false, nil
 	}
 }
+
+// ours reports whether an entry of a data directory does not belong to the file system.
+func ours(e os.DirEntry) bool { return e.Name() != lostAndFound || !e.IsDir() }
 
 // empty removes what is in a directory that was empty, and the directory if it was made.
 func empty(dir string, made bool) error {
@@ -106,7 +113,7 @@ func empty(dir string, made bool) error {
 	}
 	entries, err := os.ReadDir(dir)
 	errs := []error{err}
-	for _, e := range entries {
+	for _, e := range slices.DeleteFunc(entries, func(e os.DirEntry) bool { return !ours(e) }) {
 		errs = append(errs, os.RemoveAll(filepath.Join(dir, e.Name())))
 	}
 	return errors.Join(errs...)

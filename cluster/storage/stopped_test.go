@@ -231,16 +231,24 @@ func TestSeedLeavesADirectoryAsItWas(t *testing.T) {
 		t.Error(err)
 	}
 	failed := errors.New("no space")
-	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "new")} {
+	fileSystem := t.TempDir() // a new one
+	if err := os.Mkdir(filepath.Join(fileSystem, lostAndFound), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{t.TempDir(), filepath.Join(t.TempDir(), "new"), fileSystem} {
 		_, before := os.Stat(dir)
+		entries, _ := os.ReadDir(dir)
 		if _, err := seed(failing{failed}).Create(dir, slog.New(slog.DiscardHandler)); !errors.Is(err, failed) {
 			t.Error(err)
 		}
 		if _, after := os.Stat(dir); (before == nil) != (after == nil) {
 			t.Errorf("%s: %v before, %v after", dir, before, after)
 		}
-		if left, _ := os.ReadDir(dir); len(left) > 0 {
-			t.Errorf("left: %v", left)
+		if left, _ := os.ReadDir(dir); len(left) != len(entries) {
+			t.Errorf("left: %v, before: %v", left, entries)
 		}
+	}
+	if _, err := seed(text("state")).Create(fileSystem, slog.New(slog.DiscardHandler)); err != nil {
+		t.Error(err)
 	}
 }
