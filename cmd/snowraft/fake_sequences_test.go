@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -80,7 +81,11 @@ func (f *fakeAPI) SetNext(_ context.Context, r *snowraftv1.SetNextRequest) (*sno
 }
 
 func (f *fakeAPI) ResumeSequence(_ context.Context, r *snowraftv1.ResumeSequenceRequest) (*snowraftv1.ResumeSequenceResponse, error) {
+	if strings.HasPrefix(r.GetSequence(), "thawed") {
+		return nil, refuse(codes.InvalidArgument, "sequence is not frozen")
+	}
 	s := proto.CloneOf(f.sequence(r.GetSequence()))
+	s.Name = r.GetSequence()
 	s.Deleted = r.GetSequence() == "countdown"
 	return &snowraftv1.ResumeSequenceResponse{Sequence: s, UnreachedMembers: f.unreached}, nil
 }

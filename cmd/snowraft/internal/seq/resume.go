@@ -3,11 +3,9 @@ package seq
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -58,27 +56,10 @@ until its next period, unless --after says where the present one stands.`,
 		if err != nil {
 			return err
 		}
-		next := a.Now().Add(progressEvery)
-		for i, req := range requests {
-			resp, err := remote.Sequences.ResumeSequence(ctx, req)
-			if err != nil && len(requests) > 1 {
-				return fmt.Errorf("sequence %q, %d of %d: %w", req.GetSequence(), i+1, len(requests), err)
-			}
-			if err != nil {
-				return err
-			}
-			if err := printResumed(a, out, resp); err != nil {
-				return err
-			}
-			if now := a.Now(); now.After(next) {
-				next = now.Add(progressEvery)
-				fmt.Fprintf(a.Stderr, "snowraft: resumed %d of %d sequences\n", i+1, len(requests))
-			}
-		}
 		if len(requests) == 0 {
 			return out.Answer(&snowraftv1.ListFrozenSequencesResponse{}, cli.Line("no sequence is frozen"))
 		}
-		return nil
+		return resumeAll(ctx, a, remote, out, requests)
 	})
 }
 
@@ -89,9 +70,6 @@ func printResumed(a *cli.App, out *cli.Printer, resp *snowraftv1.ResumeSequenceR
 	}
 	return printChanged(a, out, "resumed", resp, "until they learn of the change, they refuse to issue its numbers")
 }
-
-// progressEvery is the time between two lines of progress.
-const progressEvery = 2 * time.Second
 
 // afterValue takes any signed 64-bit number.
 func afterValue(p **int64) *cli.Value {
@@ -152,6 +130,7 @@ func (r *resumption) listed() (all []*snowraftv1.ResumeSequenceRequest, err erro
 	}
 	defer func() { _ = file.Close() }()
 	lines := bufio.NewScanner(file)
+	seen := make(map[string]int) // line of each name
 	for n := 1; lines.Scan(); n++ {
 		words := strings.Fields(lines.Text())
 		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
@@ -164,6 +143,10 @@ func (r *resumption) listed() (all []*snowraftv1.ResumeSequenceRequest, err erro
 		if err != nil {
 			return nil, cli.Usagef("%s:%d: %q: expected %s", r.file, n, words[1], cli.WholeNumber)
 		}
+		if line := seen[words[0]]; line > 0 {
+			return nil, cli.Usagef("%s:%d: sequence %q is on line %d too; remove one of the lines", r.file, n, words[0], line)
+		}
+		seen[words[0]] = n
 		all = append(all, &snowraftv1.ResumeSequenceRequest{Sequence: words[0], After: &after, Margin: r.margin})
 	}
 	if err := lines.Err(); err != nil {
