@@ -15,8 +15,6 @@ const (
 	refusalLife = time.Second
 	// verdictWait bounds a question to members that no caller's context bounds.
 	verdictWait = 5 * time.Second
-	// maxAsked bounds the questions at once about texts of strangers, and those about good ones.
-	maxAsked = 256
 )
 
 // Verifier asks a member about the text of a token, empty for callers without one. The record is nil if the token is not
@@ -25,8 +23,11 @@ type Verifier func(ctx context.Context, text string) (*Record, error)
 
 // Remote authenticates the callers of a gateway, which has no replica, by asking members. It is safe for concurrent use.
 type Remote struct {
+	// Address returns the address of a call's caller. NewRemote sets it to [AddressOf].
+	Address func(ctx context.Context) string
+
 	ask   Verifier
-	asked chan struct{} // a place for each question about a stranger
+	asked turns         // the questions about strangers
 	again chan struct{} // a place for each question about a text that was good: strangers cannot delay it
 
 	mu       sync.Mutex
@@ -35,7 +36,7 @@ type Remote struct {
 
 // NewRemote returns a Remote.
 func NewRemote(ask Verifier) *Remote {
-	return &Remote{ask: ask, asked: make(chan struct{}, maxAsked), again: make(chan struct{}, maxAsked), verdicts: newVerdicts()}
+	return &Remote{Address: AddressOf, ask: ask, again: make(chan struct{}, maxAsked), verdicts: newVerdicts()}
 }
 
 // verdict is the members' answer about a token, and its principal.
@@ -137,16 +138,11 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	if w := v.word.Load(); w.fresh() {
 		return w.judge()
 	}
-	places := v.remote.asked
-	if v.good.Load() {
-		places = v.remote.again
+	leave, err := v.place(ctx)
+	if err != nil {
+		return nil, err
 	}
-	select {
-	case places <- struct{}{}:
-		defer func() { <-places }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	}
+	defer leave()
 	record, err := v.remote.ask(ctx, v.text)
 	if err != nil && ctx.Err() != nil {
 		return nil, err // the caller's end says nothing to others
@@ -163,6 +159,19 @@ func (v *verdict) renewed(ctx context.Context) (*state, error) {
 		v.remote.refuse(v)
 	}
 	return w.judge()
+}
+
+// place waits for a place for a question about the text. The caller returns the place with leave.
+func (v *verdict) place(ctx context.Context) (leave func(), err error) {
+	if !v.good.Load() {
+		return v.remote.asked.take(ctx, v.remote.Address(ctx))
+	}
+	select {
+	case v.remote.again <- struct{}{}:
+		return func() { <-v.remote.again }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (r *Remote) refuse(v *verdict) {

@@ -3,6 +3,7 @@ package trust
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -177,6 +178,74 @@ func TestRemoteStrangersDelayNoGoodToken(t *testing.T) {
 		cancel()
 		synctest.Wait()
 	})
+}
+
+// However many texts one host presents, and two hosts together, a token from another host is judged at once, or after the first
+// questions that are answered. All who wait are served in the end, and the places are free again.
+func TestRemoteQuestionsTakeTurns(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		hosts int
+		most  time.Duration
+	}{{"one host", 1, time.Millisecond}, {"two hosts", 2, time.Second + time.Millisecond}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				good := Token{ID: 7, Secret: NewTokenSecret()}.Text()
+				asked := 0
+				var mu sync.Mutex
+				r := NewRemote(func(ctx context.Context, text string) (*Record, error) {
+					if text == good {
+						time.Sleep(time.Millisecond)
+						return &Record{ID: 7}, nil
+					}
+					mu.Lock()
+					asked++
+					mu.Unlock()
+					select {
+					case <-time.After(time.Second):
+						return nil, nil
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				})
+				const each = 1000
+				var strangers sync.WaitGroup
+				impatient, giveUp := context.WithTimeout(t.Context(), 1500*time.Millisecond)
+				defer giveUp()
+				for host := range c.hosts {
+					for i := range each {
+						ctx := t.Context()
+						if i%3 == 2 {
+							ctx = impatient
+						}
+						ctx = WithAddress(ctx, fmt.Sprintf("192.0.2.%d:%d", host, i+1))
+						strangers.Go(func() { _, _ = r.Authenticate(ctx, Token{ID: uint64(host*each+i) + 100}.Text()) })
+					}
+				}
+				synctest.Wait()
+				if mu.Lock(); asked != min(c.hosts*maxAskedFrom, maxAsked) {
+					t.Errorf("%d questions at once", asked)
+				}
+				mu.Unlock()
+				began := time.Now()
+				if _, err := r.Authenticate(WithAddress(t.Context(), "198.51.100.1:1"), good); err != nil {
+					t.Error(err)
+				}
+				if waited := time.Since(began); waited > c.most {
+					t.Errorf("a caller from another host waited for %v, expected at most %v", waited, c.most)
+				}
+				strangers.Wait()
+				if r.asked.taken != 0 || len(r.asked.from) != 0 || r.asked.next.Len() != 0 {
+					t.Errorf("%d places are taken, by %d origins, and %d wait", r.asked.taken, len(r.asked.from), r.asked.next.Len())
+				}
+				if least := c.hosts * each * 2 / 3; asked < least {
+					t.Errorf("%d questions, expected at least %d", asked, least)
+				}
+			})
+		})
+	}
 }
 
 // A token that was revoked is a stranger's: its refusal is remembered for a second, and it holds no place of good ones.

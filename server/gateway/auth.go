@@ -15,7 +15,9 @@ func (g *Gateway) auth(m *members) *frontend.Auth {
 	if g.cfg.Token == "" {
 		return nil
 	}
-	return &frontend.Auth{Tokens: trust.NewRemote(m.verify)}
+	remote := trust.NewRemote(m.verify)
+	remote.Address = frontend.Address
+	return &frontend.Auth{Tokens: remote}
 }
 
 // auditLog returns the log of administrative calls.

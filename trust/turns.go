@@ -1,0 +1,108 @@
+package trust
+
+import (
+	"container/list"
+	"context"
+	"net/netip"
+	"slices"
+	"sync"
+)
+
+const (
+	// maxAsked bounds the questions to members at once about texts of strangers, and those about good ones.
+	maxAsked = 256
+	// maxAskedFrom bounds those about texts from one origin.
+	maxAskedFrom = maxAsked * 3 / 4
+)
+
+// turns are the places of questions about strangers. Origins whose callers wait for a place take turns, so that no host keeps the
+// others out. Its zero value is ready.
+type turns struct {
+	mu    sync.Mutex
+	taken int
+	from  map[netip.Prefix]*queue
+	next  list.List // of *queue: origins that may take a place and have callers that wait
+}
+
+// queue is the callers of one origin.
+type queue struct {
+	taken   int
+	waiting []chan struct{} // closed when the caller has a place, the first one to come first
+	at      *list.Element   // in next; nil if the origin is not there
+}
+
+// take waits for a place for a question that a call from an address causes. The caller returns the place with leave.
+func (t *turns) take(ctx context.Context, address string) (leave func(), err error) {
+	origin, turn := originOf(address), make(chan struct{})
+	t.mu.Lock()
+	if t.from == nil {
+		t.from = make(map[netip.Prefix]*queue)
+	}
+	q := t.from[origin]
+	if q == nil {
+		q = new(queue)
+		t.from[origin] = q
+	}
+	q.waiting = append(q.waiting, turn)
+	t.serve(q)
+	t.mu.Unlock()
+	leave = func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.taken--
+		q.taken--
+		t.serve(q)
+		t.forget(origin, q)
+	}
+	select {
+	case <-turn:
+		return leave, nil
+	case <-ctx.Done():
+	}
+	t.mu.Lock()
+	i := slices.Index(q.waiting, turn)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+		t.forget(origin, q)
+	}
+	t.mu.Unlock()
+	if i < 0 { // the turn came just now
+		leave()
+	}
+	return nil, ctx.Err()
+}
+
+// serve gives free places to the callers that wait, after a change of q. Requires t.mu.
+func (t *turns) serve(q *queue) {
+	if q.at == nil && len(q.waiting) > 0 && q.taken < maxAskedFrom {
+		q.at = t.next.PushBack(q)
+	}
+	for t.taken < maxAsked && t.next.Len() > 0 {
+		first := t.next.Remove(t.next.Front()).(*queue)
+		first.at = nil
+		if len(first.waiting) == 0 { // its callers gave up
+			continue
+		}
+		close(first.waiting[0])
+		first.waiting = first.waiting[1:]
+		first.taken++
+		t.taken++
+		if len(first.waiting) > 0 && first.taken < maxAskedFrom {
+			first.at = t.next.PushBack(first)
+		}
+	}
+}
+
+// forget removes an origin without places and without callers that wait. Requires t.mu.
+func (t *turns) forget(origin netip.Prefix, q *queue) {
+	if q.taken > 0 || len(q.waiting) > 0 {
+		return
+	}
+	if q.at != nil {
+		t.next.Remove(q.at)
+		q.at = nil
+	}
+	if t.from[origin] == q {
+		delete(t.from, origin)
+	}
+}
