@@ -283,6 +283,12 @@ func (k *known) present() (*state, error) {
 	}
 }
 
+// gone implements records.
+func (k *known) gone() bool {
+	_, err := k.present()
+	return err != nil
+}
+
 func deleted(id uint64) error {
 	return &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d does not exist; send another token", id)}
 }

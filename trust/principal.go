@@ -33,8 +33,13 @@ type Principal struct {
 	name string // kindToken: the last known
 }
 
-// records returns what one token may do now, or an error if it is valid no longer.
-type records interface{ present() (*state, error) }
+// records is one token as it is now.
+type records interface {
+	// present returns what the token may do, or an error if it is no longer valid.
+	present() (*state, error)
+	// gone reports whether the token is known to be no longer valid. It does not wait.
+	gone() bool
+}
 
 var (
 	open  = &Principal{kind: kindOpen}
@@ -88,6 +93,9 @@ func (p *Principal) TokenName() string {
 	}
 	return p.name
 }
+
+// Gone reports whether the caller's token is known to be no longer valid. It does not wait, and takes some nanoseconds.
+func (p *Principal) Gone() bool { return p.source != nil && p.source.gone() }
 
 // Forwarded returns what a member that forwards a call says of its caller, which is no secret; empty for a call of the
 // member's own, and in a cluster without a secret.

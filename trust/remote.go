@@ -124,6 +124,12 @@ func (v *verdict) present() (*state, error) {
 	return v.renewed(ctx)
 }
 
+// gone implements records, by the last word of a member.
+func (v *verdict) gone() bool {
+	w := v.word.Load()
+	return w != nil && w.err == nil && w.state.record == nil
+}
+
 // renewed asks unless there is a fresh word. One caller asks for all.
 func (v *verdict) renewed(ctx context.Context) (*state, error) {
 	if w := v.word.Load(); w.fresh() {

@@ -43,8 +43,8 @@ type apiConn struct {
 	account  *account
 	seat     *seat
 	of       *watches
-	spoken   atomic.Bool  // by a caller that may be here
-	sent     atomic.Int64 // bytes that the system took
+	caller   atomic.Pointer[trust.Principal] // that may be here, or might until its token was revoked; nil before its first call
+	sent     atomic.Int64                    // bytes that the system took
 	writing  atomic.Bool
 	silence  *silence
 	free     atomic.Int64 // its part of silence.free
@@ -75,16 +75,22 @@ func (c *apiConn) sits() *seat {
 	return c.seat
 }
 
-// speak keeps the connection's place for a caller that has shown that it may be here. The connection counts as one of its first
-// caller for good.
+// isKnown reports whether a caller on the connection may be here.
+func (c *apiConn) isKnown() bool {
+	p := c.caller.Load()
+	return p != nil && !p.Gone()
+}
+
+// speak keeps the connection's place for a caller that has shown that it may be here. The place counts as one of the first caller
+// until the connection is closed.
 func (c *apiConn) speak(p *trust.Principal) error {
-	if c == nil || c.spoken.Load() {
+	if c == nil || c.isKnown() {
 		return nil
 	}
 	if err := c.seat.keep(p); err != nil {
 		return err
 	}
-	c.spoken.Store(true)
+	c.caller.Store(p)
 	c.of.known(c)
 	return nil
 }

@@ -26,8 +26,8 @@ const (
 	maxSilences = 64
 )
 
-// silence bounds the calls whose message has not come. Those of strangers, on connections that have not shown a caller who may be
-// here, are in a queue of their own, so that strangers end no call but theirs.
+// silence bounds the calls whose message has not come. Those of strangers, on connections without a caller that may be here, are in
+// a queue of their own, so that strangers end no call but theirs.
 type silence struct {
 	strange, known silentQueue
 	free           atomic.Int64 // calls that are in no queue; too many where a caller gave one up before its message
@@ -60,7 +60,7 @@ func (q *silence) tap(ctx context.Context, _ *tap.Info) (context.Context, error)
 		return ctx, nil
 	}
 	among, limit := &q.strange, maxSilent
-	if c.spoken.Load() {
+	if c.isKnown() {
 		if q.free.Load() < freeSilent || c.free.Load() < freeSilentOf {
 			q.free.Add(1)
 			c.free.Add(1)

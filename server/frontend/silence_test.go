@@ -11,8 +11,10 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/metadata"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // silently begins a call and sends no message. The channel is closed when the server ends it.
@@ -195,6 +197,49 @@ func TestSilentCallsEnd(t *testing.T) {
 		for _, call := range calls {
 			if isOver(call.over) != call.ends {
 				t.Errorf("%s ended: %v", call.what, !call.ends)
+			}
+		}
+	})
+}
+
+// A connection is a stranger's again when the token of its caller is revoked, and no longer when a call on it has a valid one.
+func TestSilentCallsOfRevokedTokenEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		pipes := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+		table := revocable{oneSecret{secret: trust.NewTokenSecret()}, new(atomic.Bool)}
+		s, connect := serveEchoOn(t, &Auth{Tokens: trust.NewAuthorizer(table)}, remoteListener{pipes}, grpc.WithContextDialer(pipes.dial))
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		conn := connect()
+		call := func() error {
+			with := metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+table.text(17))
+			_, err := snowraftv1.NewClusterServiceClient(conn).GetStatus(with, &snowraftv1.GetStatusRequest{})
+			return err
+		}
+		strangers := func() int {
+			ended := silently(ctx, t, conn, snowraftv1.IdService_GenerateIds_FullMethodName)
+			synctest.Wait()
+			s.silence.strange.mu.Lock()
+			n := s.silence.strange.calls.Len()
+			s.silence.strange.mu.Unlock()
+			<-time.After(silenceLimit + time.Second)
+			synctest.Wait()
+			if isOver(ended) != (n > 0) {
+				t.Errorf("the silent call is over: %v, and was watched: %v", isOver(ended), n > 0)
+			}
+			return n
+		}
+		for _, c := range []struct {
+			revoked bool
+			want    int
+		}{{false, 0}, {true, 1}, {false, 0}} {
+			table.revoked.Store(c.revoked)
+			if err := call(); (err != nil) != c.revoked {
+				t.Fatal(err)
+			}
+			if n := strangers(); n != c.want {
+				t.Errorf("token revoked: %v: %d silent calls of strangers, expected %d", c.revoked, n, c.want)
 			}
 		}
 	})

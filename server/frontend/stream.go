@@ -47,7 +47,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if s.auth != nil {
 		ss = &judgedStream{ServerStream: ss, ctx: ctx, server: s, rule: rule}
 	}
-	if c := connOf(ctx); c != nil && c.spoken.Load() { // it has its place among the streams
+	if c := connOf(ctx); c != nil && c.isKnown() { // it has its place among the streams
 		silent.heard()
 	}
 	leased := &leasedStream{ServerStream: ss, silent: silent}

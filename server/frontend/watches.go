@@ -34,7 +34,7 @@ type watches struct {
 func (w *watches) begin(c *apiConn, secured bool) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	stranger := c != nil && secured && !c.spoken.Load()
+	stranger := c != nil && secured && !c.isKnown()
 	switch {
 	case c != nil && c.watches >= maxWatchesOf:
 		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d watches of the health are open on this connection", maxWatchesOf))
@@ -83,7 +83,7 @@ func isHealth(method string) bool { return strings.HasPrefix(method, "/grpc.heal
 // that is not valid does no harm.
 func (s *Server) watch(ctx context.Context) (end func(), err error) {
 	c := connOf(ctx)
-	if s.auth != nil && c != nil && !c.spoken.Load() &&
+	if s.auth != nil && c != nil && !c.isKnown() &&
 		(connectionOf(ctx).principal != nil || len(metadata.ValueFromIncomingContext(ctx, "authorization")) > 0) {
 		greeted, cancel := context.WithTimeout(ctx, greeting)
 		defer cancel()
