@@ -47,12 +47,12 @@ func (r *Router) try(ctx context.Context, harmless bool, here func(context.Conte
 // hold tries until there is no error that another leader would fix, for as long as calls wait
 // for one.
 func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) bool) error {
-	until := time.Now().Add(Wait)
+	until := endOfWait(ctx)
 	for {
 		changed := r.member.Node().LeaderChanged()
 		err := try()
 		if errors.Is(err, errReplaced) {
-			until = time.Now().Add(Wait) // the time up to now was not spent without a leader
+			until = endOfWait(ctx) // the time up to now was not spent without a leader
 		}
 		if err == nil || !fixes(err) || time.Now().After(until) {
 			return err
@@ -69,6 +69,18 @@ func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) b
 			return err
 		}
 	}
+}
+
+// endOfWait is when a call that begins to wait for a leader now stops waiting: after Wait, and early enough for its caller to
+// get the reason before the deadline.
+func endOfWait(ctx context.Context) time.Time {
+	now := time.Now()
+	wait := Wait
+	if deadline, ok := ctx.Deadline(); ok {
+		left := deadline.Sub(now)
+		wait = min(wait, left-min(left/4, 250*time.Millisecond))
+	}
+	return now.Add(wait)
 }
 
 // leadership is what a [cluster.Node] knows of the leader.

@@ -120,3 +120,24 @@ func TestALostLeaderUndoesNothing(t *testing.T) {
 		}
 	}
 }
+
+// A caller must get the reason for no leader before its deadline, and not a bare timeout.
+func TestWaitForLeaderEndsBeforeDeadline(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		for deadline, want := range map[time.Duration]time.Duration{
+			time.Minute:             Wait,
+			1600 * time.Millisecond: 1350 * time.Millisecond,
+			400 * time.Millisecond:  300 * time.Millisecond,
+		} {
+			ctx, cancel := context.WithTimeout(t.Context(), deadline)
+			if wait := time.Until(endOfWait(ctx)); wait != want {
+				t.Errorf("a call with %v waits for %v, want %v", deadline, wait, want)
+			}
+			cancel()
+		}
+		if wait := time.Until(endOfWait(t.Context())); wait != Wait {
+			t.Errorf("a call without a deadline waits for %v, want %v", wait, Wait)
+		}
+	})
+}
