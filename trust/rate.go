@@ -12,8 +12,9 @@ const year = 365 * 24 * time.Hour
 // bucket counts numbers against a rate: it gains one in each interval of the rate since at, up to the burst. A request for more than the burst is served from a full bucket and leaves a debt, so
 // that every request succeeds sometime.
 type bucket struct {
-	began time.Time    // long ago
-	at    atomic.Int64 // ns since began
+	began time.Time     // long ago
+	at    atomic.Int64  // ns since began
+	rate  atomic.Uint64 // the rate that at is by; 0 at first
 }
 
 // fill makes the bucket a full one; before it is used.
@@ -69,8 +70,25 @@ func (p *Principal) Refund(n uint64) {
 	}
 }
 
+// follow turns a debt by an earlier rate into one by this rate, so that a raise helps at once.
+func (b *bucket) follow(rate uint64) {
+	before := b.rate.Load()
+	if before == rate || !b.rate.CompareAndSwap(before, rate) || before == 0 {
+		return
+	}
+	now := int64(time.Since(b.began))
+	for {
+		at := b.at.Load()
+		scaled := int64(min(float64(at-now)*float64(before)/float64(rate), float64(year)))
+		if at <= now || b.at.CompareAndSwap(at, now+scaled) {
+			return
+		}
+	}
+}
+
 // charge takes n numbers even if the bucket does not have them.
 func (b *bucket) charge(n, rate, burst uint64) {
+	b.follow(rate)
 	burst = cmp.Or(burst, rate)
 	now := int64(time.Since(b.began))
 	for {
@@ -83,6 +101,7 @@ func (b *bucket) charge(n, rate, burst uint64) {
 
 // take takes n numbers, or returns how long to wait for them.
 func (b *bucket) take(n, rate, burst uint64) (wait time.Duration) {
+	b.follow(rate)
 	burst = cmp.Or(burst, rate)
 	now := int64(time.Since(b.began))
 	for {

@@ -47,6 +47,32 @@ func TestRateOfToken(t *testing.T) {
 	})
 }
 
+// A debt by a low rate must not outlast a raise of the rate, and a lower rate must not cut it short.
+func TestChangedRateScalesDebt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var b bucket
+		b.fill()
+		for _, c := range []struct {
+			n, rate uint64
+			wait    time.Duration
+		}{
+			{1000, 10, 0}, // from a full bucket of 10, and 990 in debt
+			{1, 10, 99*time.Second + 100*time.Millisecond},
+			{1, 1000, 991 * time.Millisecond},
+			{1, 100, 9*time.Second + 910*time.Millisecond},
+		} {
+			if wait := b.take(c.n, c.rate, 0); (wait - c.wait).Abs() > time.Microsecond {
+				t.Errorf("take(%d) at %d per second = %v, want %v", c.n, c.rate, wait, c.wait)
+			}
+		}
+		time.Sleep(10 * time.Second)
+		if wait := b.take(1, 1_000_000, 0); wait != 0 {
+			t.Errorf("take(1) without a debt = %v, want 0", wait)
+		}
+	})
+}
+
 func TestSharedRateOfToken(t *testing.T) {
 	t.Parallel()
 	token, record := newToken(17)
