@@ -86,8 +86,11 @@ func Classify(err error, now time.Time) *Error {
 }
 
 // Message returns the text of an error for users, who do not know the package that it comes from. The text has no secrets.
-func Message(err error) string {
-	return trust.Mask(strings.TrimPrefix(strings.TrimPrefix(err.Error(), "allocator: "), "sequence: "))
+func Message(err error) string { return trust.Mask(Plain(err.Error())) }
+
+// Plain returns the text of an error without the package that it comes from.
+func Plain(text string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(text, "allocator: "), "sequence: ")
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

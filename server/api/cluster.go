@@ -39,7 +39,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	resp.FsmVersion = resp.GetUpgrade().GetFsmVersion()
 	resp.Restoration = c.restoration()
 	if err := c.Ready(); err != nil {
-		resp.Problem = err.Error()
+		resp.Problem = rpc.Message(err)
 	}
 	if c.Keys != nil {
 		resp.SecretFingerprints, resp.SigningFingerprint = c.Keys.Fingerprints(), c.Keys.Signing().Fingerprint()
@@ -55,7 +55,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		for _, lane := range l.Lanes {
 			resp.Lanes = append(resp.Lanes, &snowraftv1.Lane{
 				Layout: l.Layout, Lane: uint32(lane.Lane), Worker: lane.Worker, Token: lane.Token, //nolint:gosec // 0 to 63
-				FromTick: lane.From, UntilTick: lane.Until, ServeUntilAtMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: lane.Problem, Idle: lane.Idle,
+				FromTick: lane.From, UntilTick: lane.Until, ServeUntilAtMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: rpc.Plain(lane.Problem), Idle: lane.Idle,
 				ExhaustsAtMs: exhausts,
 			})
 		}
