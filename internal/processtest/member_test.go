@@ -5,6 +5,7 @@ package processtest
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -30,6 +31,7 @@ type member struct {
 	api, http, raft, gossip string
 	flags                   []string               // beside those of name, directory and ports
 	secret                  atomic.Pointer[string] // path of the secret file; nil for an open member
+	launch                  func(*exec.Cmd) error
 
 	conn    *grpc.ClientConn
 	ids     snowraftv1.IdServiceClient
@@ -43,7 +45,7 @@ func newMember(t *testing.T, name string, flags ...string) *member {
 	t.Helper()
 	m := &member{
 		t: t, name: name, dir: filepath.Join(t.TempDir(), name), flags: flags,
-		api: freeAddress(t), http: freeAddress(t), raft: freeAddress(t), gossip: freeAddress(t),
+		launch: (*exec.Cmd).Start, api: freeAddress(t), http: freeAddress(t), raft: freeAddress(t), gossip: freeAddress(t),
 	}
 	if i := slices.Index(flags, "--secret-file"); i >= 0 {
 		m.secret.Store(&flags[i+1])
@@ -127,7 +129,7 @@ func (m *member) start(extra ...string) *member {
 		"--api-addr", m.api, "--http-addr", m.http, "--raft-addr", m.raft, "--gossip-addr", m.gossip}
 	args = append(args, "--promote-after", "3s") // before flags of the test's own
 	args = append(append(args, m.flags...), extra...)
-	p := start(m.t, nil, args...)
+	p := startBy(m.t, m.launch, program, nil, args...)
 	m.process = p
 	m.t.Cleanup(func() {
 		if m.t.Failed() {

@@ -3,7 +3,6 @@
 package processtest
 
 import (
-	"os/exec"
 	"runtime"
 	"sync"
 	"syscall"
@@ -28,8 +27,8 @@ var spawning = sync.OnceValue(func() chan<- func() {
 	return jobs
 })
 
-func spawn(cmd *exec.Cmd) error {
+func spawn(start func() error) error {
 	done := make(chan error, 1)
-	spawning() <- func() { done <- cmd.Start() }
+	spawning() <- func() { done <- start() }
 	return <-done
 }

@@ -2,11 +2,8 @@
 
 package processtest
 
-import (
-	"os/exec"
-	"syscall"
-)
+import "syscall"
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-func spawn(cmd *exec.Cmd) error { return cmd.Start() }
+func spawn(start func() error) error { return start() }

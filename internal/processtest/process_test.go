@@ -88,9 +88,15 @@ func start(t *testing.T, env []string, args ...string) *process {
 	return startProgram(t, program, env, args...)
 }
 
-// startProgram starts any program. Nothing of the environment is handed down that
-// the one under test could take for a setting; env is added.
+// startProgram starts any program.
 func startProgram(t *testing.T, path string, env []string, args ...string) *process {
+	t.Helper()
+	return startBy(t, (*exec.Cmd).Start, path, env, args...)
+}
+
+// startBy starts any program by a launcher. Nothing of the environment is handed down that
+// the one under test could take for a setting; env is added.
+func startBy(t *testing.T, launch func(*exec.Cmd) error, path string, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, cmd: exec.Command(path, args...), ended: make(chan struct{})}
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "SNOWRAFT_") })
@@ -99,7 +105,7 @@ func startProgram(t *testing.T, path string, env []string, args ...string) *proc
 	p.cmd.Stdout, p.cmd.Stderr = &p.stdout, &p.stderr
 	p.cmd.SysProcAttr = attributes()
 	p.began = time.Now()
-	if err := spawn(p.cmd); err != nil {
+	if err := spawn(func() error { return launch(p.cmd) }); err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
 	go func() {

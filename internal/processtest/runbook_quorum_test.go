@@ -1,0 +1,127 @@
+//go:build process
+
+package processtest
+
+import (
+	"os"
+	"syscall"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// sh runs a command line of no block, which must succeed.
+func (d *drill) sh(line string) {
+	d.t.Helper()
+	if printed := d.shell(hostStep{command: line + " && echo done"}); printed[max(0, len(printed)-4):] != "done" {
+		d.t.Fatalf("%s: %s", line, printed)
+	}
+}
+
+func drillNoLeader(d *drill) {
+	members := d.started(3)
+	d.sh("snowraft seq create orders")
+	members[1].kill()
+	members[2].signal(syscall.SIGSTOP)
+	d.prints(members[0])
+	d.run()
+	d.run()
+	members[2].signal(syscall.SIGCONT)
+}
+
+// drillLostMajority has two of three directories destroyed. The page alone brings a cluster back, in less than a minute.
+func drillLostMajority(d *drill) {
+	members := d.started(3, "--initial-max-window", "3s")
+	d.sh("snowraft seq create orders")
+	seen := make(map[int64]bool)
+	issue := func() {
+		d.t.Helper()
+		for _, m := range members {
+			resp, err := m.generate("", 100)
+			if err != nil {
+				continue // of another one
+			}
+			for _, r := range resp.GetRanges() {
+				for i := range int64(r.GetCount()) {
+					if id := r.GetFirst() + i; seen[id] {
+						d.t.Fatalf("ID %d came twice", id)
+					} else {
+						seen[id] = true
+					}
+				}
+			}
+		}
+	}
+	issue()
+	d.sh(`test "$(snowraft seq next orders)" -gt 0`)
+	for _, m := range members[1:] {
+		m.kill()
+		if err := os.RemoveAll(m.dir); err != nil {
+			d.t.Fatal(err)
+		}
+	}
+	d.prints(members[0])
+	issue()
+	began := time.Now()
+	d.run()
+	d.run()
+	d.run()
+	if took := time.Since(began); took > time.Minute {
+		d.t.Errorf("the page took %v", took)
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	issue()
+	members[0].untilVoters(3)
+	d.t.Logf("%d different IDs of both clusters; back after %v", len(seen), time.Since(began).Round(time.Millisecond))
+}
+
+func drillCutOff(d *drill) {
+	members := d.started(3, "--initial-max-window", "3s")
+	members[1].kill()
+	members[2].kill()
+	d.prints(members[0])
+	d.run()
+	d.run()
+}
+
+func drillWaits(d *drill) {
+	members := d.cluster(3)
+	d.prints(members[0].start())
+	d.run()
+	d.run()
+}
+
+// drillUnreached has a member that hangs while a sequence is changed.
+func drillUnreached(d *drill) {
+	members := d.started(3)
+	d.sh("snowraft seq create orders --mode relaxed")
+	hangs := others(members, leader(d.t, members))[0]
+	if hangs != members[2] { // the page's host is c
+		until(d.t, "c does not lead", func() bool {
+			_, _ = members[0].cluster.TransferLeadership(d.t.Context(), &snowraftv1.TransferLeadershipRequest{Member: members[0].name})
+			return leader(d.t, members) != members[2]
+		})
+		hangs = members[2]
+	}
+	hangs.signal(syscall.SIGSTOP)
+	d.run()
+	d.run()
+	committed := members[0].status().GetCommitIndex()
+	d.run()
+	until(d.t, "c has applied the change", func() bool { return members[2].status().GetAppliedIndex() >= committed })
+}
+
+func drillWorkers(d *drill) {
+	members := d.started(3)
+	d.sh("snowraft layout create tiny --fields time:41,worker:1,sequence:12")
+	for _, m := range members[:2] {
+		until(d.t, "a and b hold a worker", func() bool {
+			_, err := m.generate("tiny", 1)
+			return err == nil
+		})
+	}
+	d.run()
+	d.run()
+}
