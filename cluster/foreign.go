@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -31,9 +32,6 @@ const (
 	foreignKept = time.Minute
 	// foreignLogged is the least time between a line in the log and the next one about the same host and problem follows.
 	foreignLogged = 10 * time.Minute
-	// maxForeignLines bounds the lines in the log per foreignWindow about streams, and those about datagrams.
-	maxForeignLines = 10
-	foreignWindow   = time.Minute
 )
 
 // ForeignPeer is a peer that this member cannot understand: one of the two is open, or their secrets differ.
@@ -49,9 +47,10 @@ type ForeignPeer struct {
 type foreign struct {
 	logger *slog.Logger
 
+	streams, datagrams lines.Limit // of the log
+
 	mu    sync.Mutex
 	heard map[foreignKey]heardForeign
-	lines map[bool]foreignLines // by heardForeign.stream
 }
 
 // foreignKey is a host, of IPv6 its network, and its problem: several members with different problems may share a host.
@@ -66,14 +65,8 @@ type heardForeign struct {
 	stream     bool      // heard on a stream
 }
 
-// foreignLines counts the lines in the log since a time.
-type foreignLines struct {
-	since time.Time
-	count int
-}
-
 func newForeign(logger *slog.Logger) *foreign {
-	return &foreign{logger: logger, heard: make(map[foreignKey]heardForeign), lines: make(map[bool]foreignLines)}
+	return &foreign{logger: logger, heard: make(map[foreignKey]heardForeign)}
 }
 
 // note takes an error of a connection or of a message from an address.
@@ -96,7 +89,7 @@ func (f *foreign) note(from net.Addr, err error) {
 		f.makeRoom(h.stream)
 	}
 	h.host, h.at = host, now
-	if (h.logged.IsZero() || now.Sub(h.logged) >= foreignLogged) && f.line(h.stream, now) {
+	if (h.logged.IsZero() || now.Sub(h.logged) >= foreignLogged) && f.line(h.stream) {
 		h.logged = now
 		f.logger.Warn("peer cannot be understood", "address", from, "reason", problem)
 	}
@@ -122,18 +115,12 @@ func (f *foreign) makeRoom(stream bool) {
 	}
 }
 
-// line reports whether a line may be logged now, and counts it. Requires f.mu.
-func (f *foreign) line(stream bool, now time.Time) bool {
-	l := f.lines[stream]
-	if l.count == 0 || now.Sub(l.since) >= foreignWindow {
-		l = foreignLines{since: now}
+// line reports whether a line about a stream or a datagram may be logged now, and counts it.
+func (f *foreign) line(stream bool) bool {
+	if stream {
+		return f.streams.Allow()
 	}
-	if l.count >= maxForeignLines {
-		return false
-	}
-	l.count++
-	f.lines[stream] = l
-	return true
+	return f.datagrams.Allow()
 }
 
 // misunderstanding is what an error says about the other side's secret; nil if nothing.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/internal/lines"
 )
 
 func heardForeignPeers(t *testing.T, test func(f *foreign, log *logged)) {
@@ -74,7 +75,7 @@ func TestForeignPeerBehindForgedSources(t *testing.T) {
 		if log.lines("192.0.2.1") != 1 || !lists(f, "192.0.2.1") {
 			t.Errorf("%d lines about the peer, listed: %t", log.lines("192.0.2.1"), lists(f, "192.0.2.1"))
 		}
-		if n := log.lines("\n"); n > maxForeignLines+1 {
+		if n := log.lines("\n"); n > lines.Most+1 {
 			t.Errorf("%d lines in 10 s", n)
 		}
 		if n := len(f.heard); n > maxForeign+1 {
@@ -98,7 +99,7 @@ func TestManyForeignPeers(t *testing.T) {
 		if !lists(f, "192.0.2.1") || len(f.heard) > maxForeign {
 			t.Errorf("of %d peers: %v", len(f.heard), f.list())
 		}
-		if n := log.lines("\n"); n > 10*maxForeignLines || log.lines("192.0.2.1") != 1 {
+		if n := log.lines("\n"); n > 10*lines.Most || log.lines("192.0.2.1") != 1 {
 			t.Errorf("%d lines in 600 s, %d of them about the real peer", n, log.lines("192.0.2.1"))
 		}
 	})

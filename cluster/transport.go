@@ -15,6 +15,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/snowraft/snowraft/cluster/screen"
+	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -82,6 +83,7 @@ func (s *streamLayer) run() {
 	shaking := places.New(maxHandshakes, maxHandshakesFrom)
 	askers, peers := places.New(maxTermConns, maxTermConnsFrom), places.New(maxRaftConns, maxRaftConnsFrom)
 	large := screen.NewLarge()
+	var refused lines.Limit
 	for {
 		conn, err := s.listener.Accept()
 		if err != nil {
@@ -111,7 +113,9 @@ func (s *streamLayer) run() {
 			}
 			placed, ok := seated(screen.RaftRequests(secured, large), peers)
 			if !ok {
-				s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
+				if refused.Allow() {
+					s.logger.Warn("too many raft connections; closing another", "address", conn.RemoteAddr())
+				}
 				_ = secured.Close()
 				return
 			}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log"
 	"log/slog"
+	"maps"
 	"regexp"
 	"sync"
 	"time"
@@ -19,8 +20,9 @@ const (
 	// logPause is how long one message of raft or memberlist is not repeated:
 	// both log every single failed attempt to reach a member that is down.
 	logPause = 30 * time.Second
-	// maxLogKinds bounds the messages remembered for that.
-	maxLogKinds = 256
+	// maxLogKinds bounds the messages remembered for that, and the messages per logPause: memberlist's have addresses in
+	// them, so that strangers can cause any number.
+	maxLogKinds = 64
 )
 
 // Namer returns the name of the member with an ID; empty if the name is not known.
@@ -92,11 +94,15 @@ func (s *slogSink) repeated(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if at, ok := s.last[key]; ok && now.Sub(at) < logPause {
+	at, ok := s.last[key]
+	if ok && now.Sub(at) < logPause {
 		return true
 	}
-	if len(s.last) >= maxLogKinds {
-		clear(s.last)
+	if !ok && len(s.last) >= maxLogKinds {
+		maps.DeleteFunc(s.last, func(_ string, at time.Time) bool { return now.Sub(at) >= logPause })
+		if len(s.last) >= maxLogKinds {
+			return true
+		}
 	}
 	s.last[key] = now
 	return false

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -60,4 +61,23 @@ func TestRoutineIsNotLoggedAtInfo(t *testing.T) {
 	if got := line(t, func(l hclog.Logger) { l.Info("entering follower state") }); got != "" {
 		t.Errorf("log = %s, want none", got)
 	}
+}
+
+// TestStrangersFillNoLog logs what memberlist says of datagrams from any number of addresses.
+func TestStrangersFillNoLog(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var buf bytes.Buffer
+		logger := Standard(slog.New(slog.NewTextHandler(&buf, nil)), "gossip", name)
+		for window := range 3 {
+			buf.Reset()
+			for port := range 10_000 {
+				logger.Printf("[WARN] memberlist: Got ping for unexpected node 'a' from=192.0.2.1:%d", port)
+			}
+			if n := strings.Count(buf.String(), "\n"); n != maxLogKinds {
+				t.Errorf("%d lines in window %d, want %d", n, window, maxLogKinds)
+			}
+			<-time.After(logPause)
+		}
+	})
 }

@@ -69,7 +69,9 @@ func (c *conn) unknown(args [][]byte) {
 	name := strings.ToLower(string(args[0]))
 	if name == "post" || name == "host:" {
 		// A browser was made to send HTTP here. What follows must not be served.
-		c.s.cfg.Logger.Warn("HTTP came to the Redis protocol's port: its connection is closed", "client", c.net.RemoteAddr())
+		if c.s.strange.Allow() {
+			c.s.cfg.Logger.Warn("HTTP came to the Redis protocol's port: its connection is closed", "client", c.net.RemoteAddr())
+		}
 		c.why, c.closing = errClient, true
 		return
 	}

@@ -112,8 +112,10 @@ func (c *conn) survive() {
 func (c *conn) end(err error) {
 	err = errors.Join(err, c.w.drain())
 	if _, ok := errors.AsType[protocolError](err); ok {
-		c.s.cfg.Logger.Info("a client speaks something else than the Redis protocol: its connection is closed",
-			"client", c.net.RemoteAddr(), "error", err)
+		if c.s.strange.Allow() {
+			c.s.cfg.Logger.Info("a client speaks something else than the Redis protocol: its connection is closed",
+				"client", c.net.RemoteAddr(), "error", err)
+		}
 		c.linger()
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/lines"
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/trust"
@@ -37,6 +38,8 @@ type Server struct {
 	lastID atomic.Int64
 	room   *room // for answers that clients have not taken
 	places *places.Places
+	// strange bounds the lines in the log about connections that do not speak the protocol.
+	strange lines.Limit
 	// anonymous is the caller of connections without a token; nil in an open cluster.
 	anonymous *trust.Principal
 

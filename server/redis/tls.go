@@ -24,7 +24,9 @@ func (c *conn) handshake() error {
 	defer cancel()
 	err := secured.HandshakeContext(ctx)
 	if plain, ok := errors.AsType[tls.RecordHeaderError](err); ok && plain.Conn != nil {
-		c.s.cfg.Logger.Info("redis client without TLS rejected", "client", c.net.RemoteAddr())
+		if c.s.strange.Allow() {
+			c.s.cfg.Logger.Info("redis client without TLS rejected", "client", c.net.RemoteAddr())
+		}
 		_, _ = plain.Conn.Write([]byte("-ERR this port speaks TLS only; connect with TLS, for example redis-cli --tls\r\n"))
 	}
 	return err

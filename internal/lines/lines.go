@@ -1,0 +1,35 @@
+// Package lines bounds the lines in the log that a stranger can cause: without a bound, whoever reaches a port fills the disk.
+package lines
+
+import (
+	"sync"
+	"time"
+)
+
+// Most is the most lines of one Limit per Window.
+const (
+	Most   = 10
+	Window = time.Minute
+)
+
+// Limit counts the lines of one kind. Its zero value is ready.
+type Limit struct {
+	mu    sync.Mutex
+	since time.Time
+	count int
+}
+
+// Allow reports whether a line may be logged now, and counts it.
+func (l *Limit) Allow() bool {
+	now := time.Now()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.count == 0 || now.Sub(l.since) >= Window {
+		l.since, l.count = now, 0
+	}
+	if l.count >= Most {
+		return false
+	}
+	l.count++
+	return true
+}
