@@ -82,8 +82,21 @@ func (q *sequence) thawed() *Refused {
 	if !q.frozen {
 		return nil
 	}
+	return refuseFrozen(q.name)
+}
+
+func refuseFrozen(name string) *Refused {
 	return refuse(commandv1.Refusal_REFUSAL_SEQUENCE_FROZEN,
-		"sequence %q is frozen, because the earlier cluster may have granted more of it; resume it with \"snowraft seq resume\"", q.name)
+		"sequence %q is frozen, because the earlier cluster may have granted more of it; resume it with \"snowraft seq resume\"", name)
+}
+
+// LastGranted returns the last number granted in this period, if there is one. The last number of a frozen sequence is not
+// known.
+func (s Sequence) LastGranted() (last int64, ok bool, err error) {
+	if s.Frozen {
+		return 0, false, refuseFrozen(s.Spec.GetName())
+	}
+	return s.Last, s.HasLast, nil
 }
 
 // openNames refuses to create a sequence, or a layout, of a name that the state does not know. A layout of another

@@ -1,6 +1,7 @@
 package fsm
 
 import (
+	"errors"
 	"math"
 	"testing"
 
@@ -25,6 +26,9 @@ func TestFrozenSequences(t *testing.T) {
 		forced(set(live.Spec, live.Generation, 500)), remove("live"), create(plain("live"), 0), create(plain("gone"), 0), forced(create(plain("gone"), 0)),
 	} {
 		l.refused(frozen, cmd)
+	}
+	if last, _, err := live.LastGranted(); !errors.Is(err, &Refused{Reason: frozen}) {
+		t.Errorf("the last number of a frozen sequence is %d, %v", last, err)
 	}
 	l.refused(unacknowledged, create(plain("new"), 0))
 	l.refused(mismatchedGen, acknowledge(l.Restored().GetIndex()-1))

@@ -55,6 +55,9 @@ func TestRestoredClusterIssuesFromTheTimeThatWasSaidAndTakesMembers(t *testing.T
 	if _, err := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); reason(err) != rpc.SequenceFrozen {
 		t.Errorf("NextNumbers() = %v, want %s", err, rpc.SequenceFrozen)
 	}
+	if got, err := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"}); reason(err) != rpc.SequenceFrozen {
+		t.Errorf("GetLast() = %v, %v, want %s", got, err, rpc.SequenceFrozen)
+	}
 	create := &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "new"}}
 	if _, err := n.sequences.CreateSequence(t.Context(), create); reason(err) != rpc.RestoreUnacknowledged {
 		t.Errorf("CreateSequence() = %v, want %s", err, rpc.RestoreUnacknowledged)

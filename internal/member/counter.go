@@ -159,7 +159,10 @@ func (c Counter) Last(ctx context.Context) (last int64, ok bool, err error) {
 		return last, true, nil
 	}
 	s, err := c.m.Sequence(ctx, c.name)
-	return s.Last, s.HasLast, err
+	if err != nil {
+		return 0, false, err
+	}
+	return s.LastGranted()
 }
 
 // NextAtLeader issues the next count numbers of a sequence; only the leader can,

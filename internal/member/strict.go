@@ -88,10 +88,15 @@ func (s *strictSequence) record(ctx context.Context, count uint64, requestID str
 	return granted.definition.numbering(block.Numbers, granted.atMillis), nil
 }
 
-// last is the last number that was issued by anybody.
+// last is the last number that was issued by any member.
 func (s *strictSequence) last(ctx context.Context) (number int64, ok bool, err error) {
 	if err := s.look(nil); err != nil {
 		return 0, false, err
+	}
+	if now, ok := s.lt.m.fsm.Sequence(s.name); ok {
+		if _, _, err := now.LastGranted(); err != nil {
+			return 0, false, err
+		}
 	}
 	s.mu.Lock()
 	gave := s.gave
