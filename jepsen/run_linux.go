@@ -29,6 +29,7 @@ type runFlags struct {
 	members                         int
 	rate                            float64
 	mutants                         []string
+	maxWindow                       time.Duration
 	secured                         bool
 	shrinks                         bool
 	programs                        string // where they are built already
@@ -82,7 +83,7 @@ const (
 )
 
 // planned are the flags that stand in a schedule.
-var planned = []string{"workload", "nemesis", "duration", "seed", "members", "rate", "mutants", "secure"}
+var planned = []string{"workload", "nemesis", "duration", "seed", "members", "rate", "max-window", "mutants", "secure"}
 
 // planFlags adds them.
 func (f *runFlags) planFlags(c *cobra.Command) {
@@ -92,6 +93,7 @@ func (f *runFlags) planFlags(c *cobra.Command) {
 	c.Flags().Uint64Var(&f.seed, "seed", 1, "what chance begins with: the same seed gives the same schedule")
 	c.Flags().IntVar(&f.members, "members", 3, "how many members: 3 or 5; rings and bridges need 5")
 	c.Flags().Float64Var(&f.rate, "rate", schedule.DefaultRate, "requests a second of each workload, roughly")
+	c.Flags().DurationVar(&f.maxWindow, "max-window", 0, "the longest window that is granted, and so what a restored cluster waits for (default 20s)")
 	c.Flags().BoolVar(&f.secured, "secure", false, "give members a secret, and all clients tokens")
 	c.Flags().StringSliceVar(&f.mutants, "mutants", nil, "deliberate `BUGS` to plant in the members")
 }
@@ -113,7 +115,7 @@ func (f *runFlags) plan() (schedule.Plan, error) {
 		return schedule.Plan{}, err
 	}
 	p := schedule.Plan{Header: schedule.Header{
-		Seed: f.seed, Members: f.members, Duration: schedule.Duration(f.duration), Rate: f.rate, Mutants: f.mutants, Secured: f.secured,
+		Seed: f.seed, Members: f.members, Duration: schedule.Duration(f.duration), Rate: f.rate, Mutants: f.mutants, Secured: f.secured, MaxWindow: schedule.Duration(f.maxWindow),
 	}}
 	for _, w := range loads {
 		p.Workloads = append(p.Workloads, w.Name)

@@ -19,46 +19,40 @@ import (
 //     in each term, who leads may vote, no member knows more committed than there is in the end,
 //     nobody's commit index goes back, voters come and go one at a time, and no member of another
 //     cluster is among them.
+//
 //   - Grants: a small model of the rules, written apart from the state machine, has to agree with
 //     what that made of each command: windows of a worker and blocks of a sequence are disjoint, high-waters
 //     go down for releases by the holder only.
+//
 //   - Lanes: what members say that they hold is what the log grants them. A cluster all of whose
 //     members grant what they should have refused shows here. Likewise what clients were told
 //     that asked for windows themselves.
+//
 //   - Checkpoints: the digests in the log are those of the replay, else members applied something
 //     else than this build does. Leaders propose a checkpoint some seconds after their election
 //     and then every 10 minutes, and each carries the digest of the one before.
+//
 //   - Snapshots: the state in each that was harvested with its content is the one of the replay at
 //     its index.
 //
+//   - Lives: a restored cluster is another one, with a log of its own, which is judged in the same way. It grants nothing
+//     that an earlier one granted, no window below its floor, and no number of a sequence before that was resumed.
+//
 // A run of a minute or more in which no state was compared is invalid.
-func LogAudit(r *Run, log *raftlog.Log) Verdict {
+func LogAudit(r *Run, logs ...*raftlog.Log) Verdict {
 	v := newVerdict("log-audit")
-	for _, violation := range log.Violations {
-		v.fail("%s", violation)
-	}
-	for _, gap := range log.Incomplete {
-		v.invalid("the committed log is not known: %s", gap)
-	}
 	a := newAudit(v)
-	a.states, a.raft.strangers = statesOf(log), strangersOf(r)
-	for applied, err := range log.Replay() {
-		if err != nil {
-			v.invalid("%v", err)
-			break
-		}
-		a.take(&applied)
+	for _, log := range logs {
+		a.life(r, log)
 	}
 	a.windows.checkDisjoint()
-	auditStatuses(r, log, a)
+	auditStatuses(r, a)
 	if took := r.Phases[history.PhaseEnd] - r.Phases[history.PhaseLoad]; took >= int64(time.Minute) && v.Facts[factCompared]+v.Facts[factStates] == 0 {
 		v.invalid("the states of members were never compared with that of the log, in %v", time.Duration(took))
 	}
-	if err := auditTold(r, log, a); err != nil {
+	if err := auditTold(r, a); err != nil {
 		v.invalid("%v", err)
 	}
-	v.Facts[factFinal] = int64(min(log.Final, 1<<62))
-	v.Facts[factHarvests] = int64(len(log.Harvests))
 	v.Summary = fmt.Sprintf("%d entries of %d terms with %d windows, %d blocks and %d checkpoints, of which %d said something, and %d statuses: %d failures",
 		v.Facts[factEntries], v.Facts[factTerms], v.Facts[factWindows], v.Facts[factBlocks], v.Facts[factCheckpoints], v.Facts[factCompared],
 		len(r.Statuses), v.Facts[factFailures])
@@ -82,13 +76,48 @@ const (
 	factStates      = "states_compared" // of snapshots
 )
 
-// audit goes through a log.
+// audit goes through the logs of all lives.
 type audit struct {
 	v         *Verdict
-	raft      *raftAudit
+	lives     []auditedLife
+	raft      *raftAudit // of the life that is looked at
 	windows   *windowModel
 	sequences *sequenceModel
 	states    map[uint64][]memberState // that members had snapshots of, by index
+}
+
+// auditedLife is the log of a life, and what it says of Raft.
+type auditedLife struct {
+	log  *raftlog.Log
+	raft *raftAudit
+}
+
+// life goes through the log of the next life.
+func (a *audit) life(r *Run, log *raftlog.Log) {
+	for _, violation := range log.Violations {
+		a.v.fail("%s", violation)
+	}
+	for _, gap := range log.Incomplete {
+		a.v.invalid("the committed log is not known: %s", gap)
+	}
+	a.raft, a.states = newRaftAudit(a.v, log), statesOf(log)
+	a.raft.strangers = strangersOf(r)
+	a.lives = append(a.lives, auditedLife{log, a.raft})
+	if len(a.lives) > 1 {
+		if err := a.restored(log); err != nil {
+			a.v.invalid("%v", err)
+			return
+		}
+	}
+	for applied, err := range log.Replay() {
+		if err != nil {
+			a.v.invalid("%v", err)
+			break
+		}
+		a.take(&applied)
+	}
+	a.v.Facts[factFinal] = int64(min(log.Final, 1<<62))
+	a.v.Facts[factHarvests] += int64(len(log.Harvests))
 }
 
 // memberState is the state that a member had at an index.
@@ -121,7 +150,7 @@ func (a *audit) snapshots(e *raftlog.Applied) {
 }
 
 func newAudit(v *Verdict) *audit {
-	return &audit{v: v, raft: newRaftAudit(v), windows: newWindowModel(v), sequences: newSequenceModel(v)}
+	return &audit{v: v, raft: newRaftAudit(v, &raftlog.Log{}), windows: newWindowModel(v), sequences: newSequenceModel(v)}
 }
 
 func (a *audit) take(e *raftlog.Applied) {

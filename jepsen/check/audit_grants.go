@@ -18,6 +18,7 @@ type windowModel struct {
 	grants   map[grantKey]*grantModel
 	config   *commandv1.Config // nil until set
 	observed int64
+	floor    int64 // Unix ms; of a cluster that was restored
 }
 
 // workerModel is a worker that was granted.
@@ -27,6 +28,7 @@ type workerModel struct {
 	token    uint64
 	nonce    []byte
 	released bool
+	earlier  bool       // granted by an earlier cluster last, and so perhaps unknown to this one
 	id       uint64     // of the last extension under the token
 	moved    int64      // the end that the last extension moved
 	windows  [][2]int64 // all of them, as they ended
@@ -57,8 +59,8 @@ func (m *windowModel) take(e *raftlog.Applied) {
 	}
 }
 
-// acquire checks a grant: it begins at the high-water or the proposer's clock, whichever is
-// later, and is not longer than windows may be from that clock on.
+// acquire checks a grant: it begins at the high-water, the proposer's clock or behind the floor, whichever is
+// latest, and is not longer than windows may be from that clock on.
 func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	if e.Result.Failure() != nil {
 		return
@@ -80,7 +82,8 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 		m.v.fail("index %d grants worker %d of layout %q to %s, ticks %d to %d: "+why,
 			append([]any{e.Index, grant.Worker, c.GetLayout(), c.GetHolder(), grant.From, grant.Until}, args...)...)
 	}
-	nowTick := l.tickAt(now)
+	nowTick, fence := l.tickAt(now), m.fence(&l)
+	begin := max(w.high, nowTick, fence)
 	switch {
 	case grant.Token != e.Index:
 		wrong("under token %d", grant.Token)
@@ -88,8 +91,10 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 		wrong("the layout has %d workers", l.workers)
 	case grant.From < w.high:
 		wrong("everything below %d was granted already", w.high)
-	case grant.From != max(w.high, nowTick):
-		wrong("expected from %d on, the later of the high-water %d and the proposer's %d", max(w.high, nowTick), w.high, nowTick)
+	case grant.From < fence:
+		wrong("this cluster was restored, and below %d an earlier one may have granted everything", fence)
+	case grant.From != begin && !w.earlier:
+		wrong("expected from %d on, the latest of the high-water %d, the proposer's %d and the fence %d", begin, w.high, nowTick, fence)
 	case grant.Until <= grant.From || grant.Until > l.ticks:
 		wrong("expected some ticks, up to %d", l.ticks)
 	case grant.Until > l.covering(now+m.maxWindow()):
@@ -97,7 +102,7 @@ func (m *windowModel) acquire(e *raftlog.Applied, c *commandv1.AcquireWorker) {
 	case m.behind(now):
 		wrong("the proposer's clock is %d ms behind the observed one", m.observed-now)
 	}
-	w.high, w.from, w.token, w.nonce, w.released, w.id = grant.Until, grant.From, grant.Token, c.GetNonceHash(), false, 0
+	w.high, w.from, w.token, w.nonce, w.released, w.earlier, w.id = grant.Until, grant.From, grant.Token, c.GetNonceHash(), false, false, 0
 	w.windows = append(w.windows, [2]int64{grant.From, grant.Until})
 	g := &grantModel{from: grant.From, holder: c.GetHolder(), ends: []int64{grant.Until}}
 	copy(g.nonce[:], c.GetNonceHash())

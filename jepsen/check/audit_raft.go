@@ -23,8 +23,16 @@ type raftAudit struct {
 	strangers map[string]string
 }
 
-func newRaftAudit(v *Verdict) *raftAudit {
-	return &raftAudit{v: v, mayLead: map[uint64]map[string]bool{}}
+// newRaftAudit begins with what comes before the first entry of a log.
+func newRaftAudit(v *Verdict, log *raftlog.Log) *raftAudit {
+	a := &raftAudit{v: v, index: log.Base.Index, term: log.Base.Term, mayLead: map[uint64]map[string]bool{}}
+	if len(log.Voters) > 0 {
+		a.voters = map[string]bool{}
+	}
+	for _, id := range log.Voters {
+		a.voters[id] = true
+	}
+	return a
 }
 
 func (a *raftAudit) entry(e *raftlog.Entry) {
@@ -101,14 +109,17 @@ func (a *raftAudit) configuration(e *raftlog.Entry) {
 }
 
 // auditStatuses checks what members said of themselves.
-func auditStatuses(r *Run, log *raftlog.Log, a *audit) {
-	s := statusAudit{
-		v: a.v, log: log, raft: a.raft, windows: a.windows,
-		last: map[uint32]*history.Status{}, leaders: map[uint64]*history.Status{}, nonces: map[uint32]nonce{},
+func auditStatuses(r *Run, a *audit) {
+	var all []statusAudit
+	for _, life := range a.lives {
+		all = append(all, statusAudit{
+			v: a.v, log: life.log, raft: life.raft, windows: a.windows,
+			last: map[uint32]*history.Status{}, leaders: map[uint64]*history.Status{}, nonces: map[uint32]nonce{},
+		})
 	}
 	for i := range r.Statuses {
-		if r.Statuses[i].Error == "" {
-			s.take(&r.Statuses[i])
+		if s := &r.Statuses[i]; s.Error == "" {
+			all[r.lifeOf(s)-1].take(s)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type sequenceModel struct {
 	v       *Verdict
 	byName  map[string]*numbersModel
 	answers map[answerKey]answerModel
+	closed  bool // to new names, by a restore
 }
 
 // answerKey names a request that may be repeated.
@@ -35,6 +36,7 @@ type numbersModel struct {
 	period      int32
 	granted     []interval // of the period, ascending and disjoint, since numbers were forced to repeat last
 	last        lastBlock
+	frozen      bool // by a restore
 }
 
 // interval is numbers that are increment apart, of which low and high are the first and the last.
@@ -62,6 +64,10 @@ func (m *sequenceModel) take(e *raftlog.Applied) {
 		m.create(e, body.CreateSequence)
 	case *commandv1.Command_UpdateSequence:
 		m.update(e, body.UpdateSequence)
+	case *commandv1.Command_ResumeSequence:
+		m.resume(body.ResumeSequence)
+	case *commandv1.Command_AcknowledgeRestore:
+		m.closed = false
 	case *commandv1.Command_DeleteSequence:
 		delete(m.byName, body.DeleteSequence.GetName())
 	case *commandv1.Command_AllocateBlock:
@@ -74,6 +80,9 @@ func (m *sequenceModel) take(e *raftlog.Applied) {
 func (m *sequenceModel) create(e *raftlog.Applied, c *commandv1.CreateSequence) {
 	if q := m.byName[c.GetSpec().GetName()]; q != nil { // the same again
 		return
+	}
+	if m.closed {
+		m.v.fail("index %d creates sequence %q, which an earlier cluster may have had, and the restore was not acknowledged", e.Index, c.GetSpec().GetName())
 	}
 	m.byName[c.GetSpec().GetName()] = &numbersModel{spec: c.GetSpec(), incarnation: e.Index, period: c.GetPeriod()}
 }
@@ -117,6 +126,8 @@ func (m *sequenceModel) allocate(e *raftlog.Applied, c *commandv1.AllocateBlock)
 	case !ok:
 		wrong("they are not all numbers of 64 bits")
 		return
+	case q.frozen:
+		wrong("this cluster was restored, and the sequence was not resumed")
 	case b.Count > c.GetCount() || c.GetWhole() && b.Count < c.GetCount():
 		wrong("%d were asked for", c.GetCount())
 	case b.Increment != q.spec.GetIncrement():

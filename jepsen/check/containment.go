@@ -20,17 +20,21 @@ import (
 //
 // IDs of processes that are not known (Start 0) are only compared with the windows. If they are more than
 // one of a hundred, the run is invalid.
-func Containment(r *Run, log *raftlog.Log) Verdict {
+//
+// There is a log for each life of the cluster. What one granted its holders may issue in those that follow.
+func Containment(r *Run, logs ...*raftlog.Log) Verdict {
 	v := newVerdict("containment")
-	for _, gap := range log.Incomplete {
-		v.invalid("the committed log is not known: %s", gap)
+	for _, log := range logs {
+		for _, gap := range log.Incomplete {
+			v.invalid("the committed log is not known: %s", gap)
+		}
 	}
 	if v.Outcome != Pass {
 		v.Summary = "what the cluster granted is not known, so no ID was compared with it"
 		return *v
 	}
 	c := newContainment(r, v)
-	if err := c.run(log); err != nil {
+	if err := c.run(logs); err != nil {
 		v.invalid("%v", err)
 	}
 	switch unknown := v.Facts[factUnknown]; {
@@ -70,8 +74,8 @@ func newContainment(r *Run, v *Verdict) *containment {
 	}
 }
 
-func (c *containment) run(log *raftlog.Log) error {
-	grants, err := log.Grants()
+func (c *containment) run(logs []*raftlog.Log) error {
+	grants, _, err := grantsOf(logs)
 	if err != nil {
 		return err
 	}

@@ -19,19 +19,23 @@ func Judge(dir string) (*Run, []Verdict, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	log, err := raftlog.Open(dir)
+	logs, err := openLogs(r)
 	if err != nil {
 		return nil, nil, err
 	}
 	// What the log does not tell makes the checkers that need it say so themselves.
-	held, seen := Held(nil), Seen{SnapshotsInstalled: installs(log)}
-	if grants, err := log.Grants(); err == nil {
-		held, seen.HandedOver = heldAtEnd(r, grants), handovers(grants)
+	held, seen := Held(nil), Seen{}
+	for _, log := range logs {
+		seen.SnapshotsInstalled += installs(log)
+	}
+	if grants, last, err := grantsOf(logs); err == nil {
+		held, seen.HandedOver = heldAtEnd(r, last), handovers(grants)
 	}
 	return r, []Verdict{
-		Containment(r, log),
-		LogAudit(r, log),
+		Containment(r, logs...),
+		LogAudit(r, logs...),
 		Uniqueness(r),
+		Restores(r),
 		Order(r),
 		Refusal(r),
 		Liveness(r, held),
@@ -73,7 +77,7 @@ func handovers(g *raftlog.Grants) int {
 }
 
 // installs counts snapshots that members got from the leader: behind one of their own, which
-// they took themselves, they keep some of the entries that it covers.
+// they took themselves, they keep some of the entries that it covers. What a restored cluster begins with does not count.
 func installs(log *raftlog.Log) int {
 	type install struct {
 		member string
@@ -81,7 +85,7 @@ func installs(log *raftlog.Log) int {
 	}
 	seen := make(map[install]bool)
 	for _, h := range log.Harvests {
-		if s := h.Snapshot(); s.Index > 0 && h.Problem == "" && (h.Last == 0 || h.First > s.Index) {
+		if s := h.Snapshot(); s.Index > log.Base.Index && h.Problem == "" && (h.Last == 0 || h.First > s.Index) {
 			seen[install{h.Member, s.Index}] = true
 		}
 	}

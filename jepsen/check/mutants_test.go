@@ -67,7 +67,7 @@ func recorded(t *testing.T, script, bug string) (*Run, *raftlog.Log) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	log, err := raftlog.Open(dir)
+	log, err := raftlog.Open(dir, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,6 +23,7 @@ type Run struct {
 	Statuses  []history.Status
 	Phases    map[string]int64 // the moments, by name
 	Notes     []history.Note
+	Lives     []history.Life // after the first, in their order
 }
 
 // ProcessSpan is a process, from its start to its end.
@@ -87,6 +88,11 @@ func (r *Run) add(line history.Line) error {
 		r.Phases[line.Phase.Name] = line.Phase.At
 	case line.Note != nil:
 		r.Notes = append(r.Notes, *line.Note)
+	case line.Life != nil:
+		r.Lives = append(r.Lives, *line.Life)
+		if line.Life.Number != len(r.Lives)+1 {
+			return fmt.Errorf("the history has life %d after %d lives", line.Life.Number, len(r.Lives))
+		}
 	}
 	return nil
 }

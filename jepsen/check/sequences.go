@@ -122,7 +122,7 @@ type strictCalls struct {
 	run      *Run
 	calls    []lincheck.Call
 	answered []bool         // by call; one that was not may be answered when its request is repeated
-	requests map[string]int // the call of a request with an ID
+	requests map[string]int // the call of a request with an ID, in the life in which it was answered last
 	down     bool           // the sequence counts down
 }
 
@@ -131,6 +131,9 @@ type strictCalls struct {
 func (s *strictCalls) add(op history.Op) {
 	if op.Outcome == history.Fail || op.Outcome == history.Info && op.RequestID == "" {
 		return
+	}
+	if op.Do == history.DoRead && op.First == 0 && s.run.faulty(familyRestore, op.Call, op.Return) {
+		return // until it is created or resumed again, a sequence has no last number
 	}
 	c := lincheck.Call{
 		By:    fmt.Sprintf("operation %d of client %d, start %d", op.ID, op.Client, op.Start),
@@ -145,7 +148,7 @@ func (s *strictCalls) add(op history.Op) {
 		s.down = s.down || op.Increment < 0
 	}
 	if op.RequestID != "" {
-		if at, ok := s.requests[op.RequestID]; ok {
+		if at, ok := s.requests[op.RequestID]; ok && !s.forgotten(at, c, op) {
 			s.repeat(at, c, op.Outcome == history.OK)
 			return
 		}
@@ -153,6 +156,14 @@ func (s *strictCalls) add(op history.Op) {
 	}
 	s.calls = append(s.calls, c)
 	s.answered = append(s.answered, op.Outcome == history.OK)
+}
+
+// forgotten reports whether a request was made anew, because a cluster was restored that does not know the answer of the
+// one before.
+func (s *strictCalls) forgotten(at int, c lincheck.Call, op history.Op) bool {
+	was := s.calls[at]
+	return op.Outcome == history.OK && s.answered[at] && (c.First != was.First || c.Last != was.Last) &&
+		s.run.restored(s.run.moment(was.Began), op.Return)
 }
 
 // repeat adds what is known of a request that was made before.
@@ -189,6 +200,9 @@ func (s *strictCalls) all() []lincheck.Call {
 	slices.SortFunc(calls, func(a, b lincheck.Call) int { return a.Began.Compare(b.Began) })
 	return calls
 }
+
+// moment is the opposite of instant.
+func (r *Run) moment(instant time.Time) int64 { return instant.UnixNano() + r.Header.At }
 
 // instant is a moment, as internal/lincheck prints it: since the run's beginning.
 func (r *Run) instant(at int64) time.Time { return time.Unix(0, at-r.Header.At).UTC() }

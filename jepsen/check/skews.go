@@ -14,6 +14,7 @@ import (
 const (
 	familyClock   = "clock"
 	familyNetwork = "network"
+	familyRestore = "restore"
 )
 
 // skew is a time in which the clock of a process was off, all the time by the same.

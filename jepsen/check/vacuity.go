@@ -148,7 +148,7 @@ func (r *Run) leaderChanges() int64 {
 }
 
 // phases says which phases are missing, and returns how much was answered per second from the
-// beginning of the load to its end.
+// beginning of the load to its end, without the time in which a restored cluster may issue nothing.
 func (r *Run) phases(v *Verdict, answered int64) float64 {
 	last := int64(math.MinInt64)
 	for _, name := range []string{history.PhaseLoad, history.PhaseFaults, history.PhaseHealed, history.PhaseEnd} {
@@ -161,7 +161,7 @@ func (r *Run) phases(v *Verdict, answered int64) float64 {
 		}
 		last = max(last, at)
 	}
-	took := r.Phases[history.PhaseEnd] - r.Phases[history.PhaseLoad]
+	took := r.Phases[history.PhaseEnd] - r.Phases[history.PhaseLoad] - r.silent(newObservedClock(r).wall)
 	if took <= 0 {
 		return 0
 	}

@@ -209,7 +209,7 @@ func (w *world) finish() (*Run, *raftlog.Log) {
 	if w.snapshotAt > 0 {
 		w.writeSnapshot(data)
 	}
-	a, err := raftlog.Create(w.dir)
+	a, err := raftlog.Create(w.dir, 1)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -225,7 +225,7 @@ func (w *world) finish() (*Run, *raftlog.Log) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	log, err := raftlog.Open(w.dir)
+	log, err := raftlog.Open(w.dir, 1)
 	if err != nil {
 		w.t.Fatal(err)
 	}

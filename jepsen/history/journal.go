@@ -22,6 +22,9 @@ type Journal struct {
 	file *os.File
 	w    *bufio.Writer
 	err  error
+
+	seen    map[string]Seen
+	relaxed map[string]bool // sequences
 }
 
 // Create makes the journal of a run, whose directory has to exist and to have none yet.
@@ -30,7 +33,7 @@ func Create(dir string) (*Journal, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the history: %w", err)
 	}
-	return &Journal{file: f, w: bufio.NewWriterSize(f, 1<<16)}, nil
+	return &Journal{file: f, w: bufio.NewWriterSize(f, 1<<16), seen: make(map[string]Seen), relaxed: make(map[string]bool)}, nil
 }
 
 // Add writes a line. Close returns what went wrong.
@@ -38,6 +41,12 @@ func (j *Journal) Add(l Line) {
 	raw, err := json.Marshal(l)
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if l.Op != nil {
+		j.see(l.Op)
+	}
+	if l.Sequence != nil {
+		j.relaxed[l.Sequence.Name] = l.Sequence.Mode == ModeRelaxed
+	}
 	if err == nil {
 		_, err = j.w.Write(append(raw, '\n'))
 	}

@@ -11,6 +11,7 @@ type Line struct {
 	Status   *Status   `json:"status,omitempty"`
 	Phase    *Phase    `json:"phase,omitempty"`
 	Note     *Note     `json:"note,omitempty"`
+	Life     *Life     `json:"life,omitempty"`
 }
 
 // Run is the first line.
@@ -209,6 +210,25 @@ const (
 	PhaseHealed = "healed" // the last fault has ended; clients go on
 	PhaseEnd    = "end"    // clients have ended
 )
+
+// Life is a cluster of the run after the first one: it begins with a backup, after all members of the one before it have
+// ended for good. Its members have the names and the addresses of the earlier ones, and new data directories.
+type Life struct {
+	Number int   `json:"number"` // from 2 on
+	At     int64 `json:"at"`     // no earlier member runs from then on
+	// Backup says where the state comes from, TakenAt is when the backup was complete.
+	Backup  string `json:"backup"`
+	TakenAt int64  `json:"taken_at"`
+	// First is the host of the member that begins alone.
+	First string `json:"first"`
+	// ClusterID, Index, FloorMillis, IssuesMillis and Frozen are what "snowraft restore" said: nothing is issued before
+	// IssuesMillis.
+	ClusterID    string `json:"cluster_id"`
+	Index        uint64 `json:"index"`
+	FloorMillis  int64  `json:"floor_at_ms"`
+	IssuesMillis int64  `json:"issues_at_ms"`
+	Frozen       int    `json:"frozen_sequences"`
+}
 
 // NoteStranger is a note about a host whose member is of another cluster; Detail is its IP address.
 const NoteStranger = "stranger"

@@ -27,7 +27,13 @@ const stopsWithin = 200 * time.Millisecond
 func (m *Member) Harvest(ctx context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.broken {
+	return m.harvest(ctx)
+}
+
+// harvest does what Harvest does. Requires m.mu held.
+func (m *Member) harvest(ctx context.Context) error {
+	archive := m.lab.archive()
+	if m.broken || archive == nil {
 		return nil
 	}
 	copied, err := os.MkdirTemp(m.lab.cfg.Dir, "harvest-")
@@ -40,9 +46,9 @@ func (m *Member) Harvest(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", m.Name, err)
 	}
 	if _, err := os.Stat(filepath.Join(copied, "raft.db")); errors.Is(err, fs.ErrNotExist) {
-		return m.lab.Archive.Absent(m.Name, at) // none yet, or no more
+		return archive.Absent(m.Name, at) // none yet, or no more
 	}
-	summary, err := m.lab.Archive.Harvest(m.Name, at, copied)
+	summary, err := archive.Harvest(m.Name, at, copied)
 	if err != nil {
 		return fmt.Errorf("%s: %w", m.Name, err)
 	}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/snowraft/snowraft/jepsen/disk"
 	"github.com/snowraft/snowraft/jepsen/history"
@@ -49,6 +50,8 @@ type Config struct {
 	Flags []string
 	// Interposed puts a file system that can be made to fail in front of each disk.
 	Interposed bool
+	// MaxWindow is the longest window that the members grant at any time of the run.
+	MaxWindow time.Duration
 	// Secured gives all members a secret, and clients tokens.
 	Secured bool
 	Journal *history.Journal
@@ -59,24 +62,26 @@ type Lab struct {
 	cfg     Config
 	Net     *network.Net
 	Members []*Member // with spares and twins, without strays
-	Archive *raftlog.Archive
 	strays  []*Member
 
 	starts atomic.Uint32
-	calls  sync.Map // the addresses of a connection, a string -> uint32, the start that it leads to
+	life   atomic.Int32 // of the cluster, from 1 on; changes while the mu of all members are held
+	calls  sync.Map     // the addresses of a connection, a string -> uint32, the start that it leads to
 
 	mu        sync.Mutex
 	latest    map[string]history.Status // by member
 	memberIDs map[string]string         // the ID that each member last reported, by name
 	guests    []*Guest
 	outsider  *network.Host
-	access    *access // nil of an open cluster
+	access    *access                  // nil of an open cluster
+	archives  map[int]*raftlog.Archive // by life
 }
 
 // Open makes the hosts and their disks. Nothing is started. The sandbox of this process
 // takes all of it away when it ends; Close ends processes in good order before.
 func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
-	l := &Lab{cfg: cfg, latest: make(map[string]history.Status), memberIDs: make(map[string]string)}
+	l := &Lab{cfg: cfg, latest: make(map[string]history.Status), memberIDs: make(map[string]string), archives: make(map[int]*raftlog.Archive)}
+	l.life.Store(1)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, l.Close())
@@ -92,7 +97,7 @@ func Open(ctx context.Context, cfg Config) (_ *Lab, err error) {
 			return nil, err
 		}
 	}
-	if l.Archive, err = raftlog.Create(cfg.Dir); err != nil {
+	if l.archives[1], err = raftlog.Create(cfg.Dir, 1); err != nil {
 		return nil, err
 	}
 	if l.Net, err = network.New(ctx); err != nil {
@@ -213,8 +218,10 @@ func (l *Lab) Close() error {
 	if l.Net != nil {
 		errs = append(errs, l.Net.Close())
 	}
-	if l.Archive != nil {
-		errs = append(errs, l.Archive.Close())
+	for _, archive := range l.archives {
+		if archive != nil {
+			errs = append(errs, archive.Close())
+		}
 	}
 	return errors.Join(append(errs, os.RemoveAll(l.disks()))...)
 }

@@ -24,8 +24,13 @@ const restartAfter = time.Second
 // promoteAfter is how soon new members become voters, so that runs of minutes see promotions.
 const promoteAfter = "3s"
 
-// dataDir is the data directory's name on a member's disk.
-const dataDir = "data"
+// dataDir is the name of the data directory on a member's disk: each life of the cluster has its own.
+func (l *Lab) dataDir() string {
+	if life := l.life.Load(); life > 1 {
+		return fmt.Sprintf("data-%d", life)
+	}
+	return "data"
+}
 
 // Member is a host with a disk, and the member of a cluster on it. Its methods may be
 // called from any goroutine.
@@ -53,10 +58,10 @@ type seek struct {
 func (m *Member) Address(port int) string { return net.JoinHostPort(m.Host.IP, strconv.Itoa(port)) }
 
 // DataDir is the member's data directory, as the member sees it.
-func (m *Member) DataDir() string { return filepath.Join(m.Disk.Path(), dataDir) }
+func (m *Member) DataDir() string { return filepath.Join(m.Disk.Path(), m.lab.dataDir()) }
 
 // Files is the same directory, as the harness reads and damages it.
-func (m *Member) Files() string { return filepath.Join(m.Disk.Under(), dataDir) }
+func (m *Member) Files() string { return filepath.Join(m.Disk.Under(), m.lab.dataDir()) }
 
 // Start starts the process if it does not run. When it exits unasked it is started
 // again, until it is killed or stopped here.
@@ -125,7 +130,7 @@ func (m *Member) args() []string {
 		return append(args, m.lab.secret()...)
 	}
 	whom, expect := m.lab.Founders(), 0
-	if m.founder {
+	if m.founder && m.lab.life.Load() == 1 {
 		expect = m.lab.cfg.Members
 	}
 	if m.seek != nil {

@@ -54,7 +54,7 @@ func Expand(seed uint64, kinds []Kind, length time.Duration, members int, worklo
 			now = max(now, ends[0])
 		}
 		e.At = schedule.Duration(now)
-		end := now + time.Duration(e.For)
+		end := now + time.Duration(e.For) + k.Settles
 		if end > length {
 			if misses++; misses == mostMisses {
 				return events

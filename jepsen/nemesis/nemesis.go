@@ -23,6 +23,7 @@ const (
 	Clock   = "clock"
 	Disk    = "disk"
 	Hostile = "hostile"
+	Restore = "restore"
 )
 
 // Kind is one kind of fault.
@@ -33,6 +34,8 @@ type Kind struct {
 	// Alone says that no other fault may be there at the same time, and that the cluster has
 	// to be well when it begins: what several of it could do is more than Raft allows for.
 	Alone bool
+	// Settles is the time that it takes to undo the fault, if that is long.
+	Settles time.Duration
 	// Interposed says that disks need a file system in front of them that can fail.
 	Interposed bool
 	// Twins and Strays are how many hosts of these kinds it needs.
@@ -74,7 +77,7 @@ type Made struct {
 
 // Kinds are all kinds of faults.
 func Kinds() []Kind {
-	return slices.Concat(networkKinds(), processKinds(), clockKinds(), diskKinds(), dataKinds(), guestKinds(), hostileKinds())
+	return slices.Concat(networkKinds(), processKinds(), clockKinds(), diskKinds(), dataKinds(), guestKinds(), hostileKinds(), restoreKinds())
 }
 
 // Choose returns the kinds of these names, which are of kinds or families, separated by
@@ -95,7 +98,7 @@ func Choose(names string) ([]Kind, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("there is no nemesis %q: choose of %s; a family of network, process, clock, disk and hostile; all or none", name, Names())
+			return nil, fmt.Errorf("there is no nemesis %q: choose of %s; a family of network, process, clock, disk, hostile and restore; all or none", name, Names())
 		}
 	}
 	return chosen, nil
@@ -123,6 +126,8 @@ func Names() string {
 // World is where faults are made.
 type World struct {
 	Lab *lab.Lab
+
+	last Backup // that the present life of the cluster began with
 }
 
 // Whom an event may hit, beside a host by its name. They are chosen among the founders.

@@ -100,9 +100,43 @@ type Archive struct {
 	harvests uint32
 }
 
-// Create makes the archive of a run, which must have none yet.
-func Create(runDir string) (*Archive, error) {
-	dir := filepath.Join(runDir, archiveDir)
+// dirOf is where the archive of a life is.
+func dirOf(runDir string, life int) string {
+	if life == 1 {
+		return filepath.Join(runDir, archiveDir)
+	}
+	return filepath.Join(runDir, fmt.Sprintf("%s-%d", archiveDir, life))
+}
+
+// CreateRestored makes the archive of a cluster that begins with a restored data directory, of a life from 2 on.
+// It keeps the snapshot in the directory, which no member has started with yet.
+func CreateRestored(runDir string, life int, dataDir string) (*Archive, error) {
+	found, err := filepath.Glob(filepath.Join(dataDir, snapshotDir, "*", metaFile))
+	if err != nil {
+		return nil, err
+	}
+	if len(found) != 1 {
+		return nil, fmt.Errorf("%d snapshots in a restored directory, expected 1", len(found))
+	}
+	a, err := Create(runDir, life)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{metaFile, stateFile} {
+		raw, err := os.ReadFile(filepath.Join(filepath.Dir(found[0]), name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dirOf(runDir, life), name), raw, 0o644) //nolint:gosec // G306: for everybody to read
+		}
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("the state of life %d: %w", life, err), a.Close())
+		}
+	}
+	return a, nil
+}
+
+// Create makes the archive of a run's life, from 1 on, which must have none yet.
+func Create(runDir string, life int) (*Archive, error) {
+	dir := dirOf(runDir, life)
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // G301: for everybody to read
 		return nil, fmt.Errorf("the archive of entries: %w", err)
 	}

@@ -80,7 +80,7 @@ func TestNothingToHarvest(t *testing.T) {
 	if _, err := r.Harvest("n1", 1, filepath.Join(t.TempDir(), "x")); err == nil {
 		t.Error("a copy that is not there was harvested")
 	}
-	if _, err := raftlog.Create(r.dir); err == nil {
+	if _, err := raftlog.Create(r.dir, 1); err == nil {
 		t.Error("an archive was written over")
 	}
 }
@@ -187,7 +187,7 @@ func TestArchiveOfAKilledHarness(t *testing.T) {
 	if err := os.Truncate(path, info.Size()+20); err != nil {
 		t.Fatal(err)
 	}
-	l, err := raftlog.Open(r.dir)
+	l, err := raftlog.Open(r.dir, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func TestArchiveOfAKilledHarness(t *testing.T) {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := raftlog.Open(r.dir); err == nil {
+	if _, err := raftlog.Open(r.dir, 1); err == nil {
 		t.Error("a damaged archive was read")
 	}
 }

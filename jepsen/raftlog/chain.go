@@ -10,7 +10,7 @@ import (
 func (l *Log) resolve() {
 	last := l.lastHarvests()
 	l.findFinal(last)
-	if l.Final == 0 {
+	if l.Final <= l.Base.Index {
 		l.incomplete("the last harvests of %d members have nothing that a majority of them agrees on", len(last))
 		return
 	}
@@ -84,12 +84,12 @@ func (l *Log) before(p Snapshot) Snapshot {
 	return Snapshot{p.Index - 1, v.prev}
 }
 
-// walk follows the chain from its end to index 1. Behind a gap it goes on where a snapshot
+// walk follows the chain from its end to the base. Behind a gap it goes on where a snapshot
 // tells the term.
 func (l *Log) walk() {
-	l.chain = make([]*variant, l.Final)
+	l.chain = make([]*variant, l.Final-l.Base.Index)
 	term := l.FinalTerm
-	for i := l.Final; i > 0; i-- {
+	for i := l.Final; i > l.Base.Index; i-- {
 		if term == 0 {
 			term = l.anchor(i)
 		}
@@ -99,11 +99,11 @@ func (l *Log) walk() {
 			term = 0
 			continue
 		}
-		l.chain[i-1] = v
+		l.chain[l.place(i)] = v
 		switch {
 		case v.prev > v.term:
 			l.violation("entry %d is of term %d, and the one before it of term %d", i, v.term, v.prev)
-		case v.prev == 0 && i > 1 && l.anchor(i-1) == 0:
+		case v.prev == 0 && i > l.Base.Index+1 && l.anchor(i-1) == 0:
 			l.incomplete("no harvest shows which entry comes before entry %d of term %d", i, v.term)
 		}
 		term = v.prev
@@ -138,8 +138,12 @@ func (l *Log) checkSnapshots() {
 
 func (l *Log) checkSnapshot(h *Summary, s Snapshot) {
 	switch {
+	case s == l.Base: // what a restored cluster begins with
+	case s.Index <= l.Base.Index:
+		l.violation("%s had a snapshot up to entry %d of term %d in harvest %d, and the cluster began after entry %d of term %d",
+			h.Member, s.Index, s.Term, h.Number, l.Base.Index, l.Base.Term)
 	case s.Index <= l.Final:
-		if v := l.chain[s.Index-1]; v != nil && v.term != s.Term {
+		if v := l.chain[l.place(s.Index)]; v != nil && v.term != s.Term {
 			l.violation("%s had a snapshot up to entry %d of term %d in harvest %d, so that was committed; in the end the entry is of term %d",
 				h.Member, s.Index, s.Term, h.Number, v.term)
 		}

@@ -2,6 +2,7 @@ package raftlog
 
 import (
 	"bytes"
+	"maps"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
@@ -59,7 +60,7 @@ func (c *Checkpoint) Matches() bool { return !c.Compared || bytes.Equal(c.Digest
 // Grants replays the log and collects what it granted. The error is that of [Log.Replay]; then
 // what was collected up to there is returned as well.
 func (l *Log) Grants() (*Grants, error) {
-	g := &Grants{Layouts: map[string]*snowflake.Layout{}, Windows: map[Lane][]Window{}, Blocks: map[string][]Block{}}
+	g := NewGrants()
 	for a, err := range l.Replay() {
 		if err != nil {
 			return g, err
@@ -69,6 +70,22 @@ func (l *Log) Grants() (*Grants, error) {
 		}
 	}
 	return g, nil
+}
+
+// NewGrants returns no grants.
+func NewGrants() *Grants {
+	return &Grants{Layouts: map[string]*snowflake.Layout{}, Windows: map[Lane][]Window{}, Blocks: map[string][]Block{}}
+}
+
+// Add adds what the cluster granted that was restored after this one's end.
+func (g *Grants) Add(later *Grants) {
+	maps.Copy(g.Layouts, later.Layouts)
+	for lane, windows := range later.Windows {
+		g.Windows[lane] = append(g.Windows[lane], windows...)
+	}
+	for name, blocks := range later.Blocks {
+		g.Blocks[name] = append(g.Blocks[name], blocks...)
+	}
 }
 
 // CheckpointOf compares a Checkpoint with the replay.

@@ -86,7 +86,7 @@ type run struct {
 func newRun(t *testing.T) *run {
 	t.Helper()
 	dir := t.TempDir()
-	a, err := raftlog.Create(dir)
+	a, err := raftlog.Create(dir, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func (r *run) open() *raftlog.Log {
 	if err := r.Close(); err != nil {
 		r.t.Fatal(err)
 	}
-	l, err := raftlog.Open(r.dir)
+	l, err := raftlog.Open(r.dir, 1)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -9,6 +9,10 @@ import (
 
 // Log is what an archive shows of the log that was committed.
 type Log struct {
+	// Base is what comes before the first entry: zero, or what a restored cluster began with. Voters are the IDs of its
+	// voters there.
+	Base   Snapshot
+	Voters []string
 	// Final is the last index that was committed, and FinalTerm its term: a majority of the
 	// last harvests of all members have it. 0 if there is none.
 	Final     uint64
@@ -18,16 +22,16 @@ type Log struct {
 
 	// Violations are contradictions to what Raft promises, in sentences; at most 20.
 	Violations []string
-	// Incomplete says what no harvest shows of [1, Final], in sentences; at most 20. Unless it is
+	// Incomplete says what no harvest shows of (Base, Final], in sentences; at most 20. Unless it is
 	// empty, the log proves nothing.
 	Incomplete []string
 
 	Harvests []Summary // in their order
 
-	path  string
-	first []variant            // by index - 1; of term 0 if there is none
+	dir   string
+	first []variant            // by place; of term 0 if there is none
 	more  map[uint64][]variant // further ones, of other terms
-	chain []*variant           // by index - 1, up to Final; nil where something is missing
+	chain []*variant           // by place, up to Final; nil where something is missing
 }
 
 // variant is one of the entries that harvests saw at an index.
@@ -46,10 +50,22 @@ const mostTold = 20
 // mostIndexes bounds the indexes of a log: more are nonsense.
 const mostIndexes = 1 << 32
 
-// Open reads a run's archive and resolves what was committed.
-func Open(runDir string) (*Log, error) {
-	l := &Log{path: filepath.Join(runDir, archiveDir, archiveFile), more: map[uint64][]variant{}}
-	err := readRecords(l.path,
+// Open reads the archive of a run's life, from 1 on, and resolves what was committed.
+func Open(runDir string, life int) (*Log, error) {
+	l := &Log{dir: dirOf(runDir, life), more: map[uint64][]variant{}}
+	if life > 1 {
+		begin, err := readMeta(l.dir)
+		if err != nil {
+			return nil, fmt.Errorf("what life %d began with: %w", life, err)
+		}
+		l.Base = Snapshot{begin.Index, begin.Term}
+		for _, s := range begin.Configuration.Servers {
+			if s.Suffrage == raft.Voter {
+				l.Voters = append(l.Voters, string(s.ID))
+			}
+		}
+	}
+	err := readRecords(l.path(),
 		func(r record, at int64) error { return l.add(&r, at) },
 		func(s Summary) { l.Harvests = append(l.Harvests, s) })
 	if err != nil {
@@ -58,6 +74,12 @@ func Open(runDir string) (*Log, error) {
 	l.resolve()
 	return l, nil
 }
+
+// path is the archive's file.
+func (l *Log) path() string { return filepath.Join(l.dir, archiveFile) }
+
+// place is where the entry of an index is, from 0 on. The index must come after the base.
+func (l *Log) place(index uint64) uint64 { return index - l.Base.Index - 1 }
 
 func (l *Log) violation(format string, args ...any) {
 	if len(l.Violations) < mostTold {
@@ -75,7 +97,7 @@ func (l *Log) incomplete(format string, args ...any) {
 // before it: a harvest that has it otherwise is a violation.
 func (l *Log) add(r *record, at int64) error {
 	e := &r.entry
-	if e.Index == 0 || e.Index > mostIndexes || e.Term == 0 {
+	if e.Index <= l.Base.Index || l.place(e.Index) >= mostIndexes || e.Term == 0 {
 		return fmt.Errorf("an entry of index %d and term %d", e.Index, e.Term)
 	}
 	v := variant{
@@ -103,11 +125,12 @@ func (l *Log) add(r *record, at int64) error {
 }
 
 func (l *Log) insert(index uint64, v variant) {
-	for uint64(len(l.first)) < index {
+	place := l.place(index)
+	for uint64(len(l.first)) <= place {
 		l.first = append(l.first, variant{})
 	}
-	if l.first[index-1].term == 0 {
-		l.first[index-1] = v
+	if l.first[place].term == 0 {
+		l.first[place] = v
 		return
 	}
 	l.more[index] = append(l.more[index], v)
@@ -115,10 +138,10 @@ func (l *Log) insert(index uint64, v variant) {
 
 // variant returns the entry of an index and a term, nil if no harvest saw it.
 func (l *Log) variant(index, term uint64) *variant {
-	if index == 0 || index > uint64(len(l.first)) || term == 0 {
+	if index <= l.Base.Index || l.place(index) >= uint64(len(l.first)) || term == 0 {
 		return nil
 	}
-	if v := &l.first[index-1]; v.term == term {
+	if v := &l.first[l.place(index)]; v.term == term {
 		return v
 	}
 	more := l.more[index]

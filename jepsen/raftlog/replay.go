@@ -18,18 +18,18 @@ import (
 // ErrIncomplete says that an entry of the committed log is not known.
 var ErrIncomplete = errors.New("the committed log has a gap")
 
-// Entries reads the committed entries from index 1 on, up to Final or, with ErrIncomplete, to
+// Entries reads the committed entries from the base on, up to Final or, with ErrIncomplete, to
 // the first gap. After an error there is nothing more.
 func (l *Log) Entries() iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
-		f, err := os.Open(l.path)
+		f, err := os.Open(l.path())
 		if err != nil {
 			yield(Entry{}, fmt.Errorf("the archived entries: %w", err))
 			return
 		}
 		defer f.Close() //nolint:errcheck // read only
 		for i, v := range l.chain {
-			e, err := readEntry(f, uint64(i)+1, v)
+			e, err := readEntry(f, l.Base.Index+uint64(i)+1, v)
 			if !yield(e, err) || err != nil {
 				return
 			}
@@ -67,12 +67,17 @@ type Applied struct {
 	Digest string
 }
 
-// Replay applies the committed commands to a new state, as a replica does, but for halting: a
+// Replay applies the committed commands to the state that the life begins with, as a replica does, but for halting: a
 // command that can't be decoded, or after which a replica halts, is passed over, so that the rest
-// can be looked at. Errors are those of Entries.
+// can be looked at. Errors are those of Beginning and Entries.
 func (l *Log) Replay() iter.Seq2[Applied, error] {
 	return func(yield func(Applied, error) bool) {
-		state, snapshots := fsm.NewState(), l.statesAt()
+		state, err := l.begin()
+		if err != nil {
+			yield(Applied{}, err)
+			return
+		}
+		snapshots := l.statesAt()
 		for e, err := range l.Entries() {
 			if err != nil {
 				yield(Applied{}, err)

@@ -115,7 +115,7 @@ func (r *run) rate() float64 { return cmp.Or(r.Plan.Rate, schedule.DefaultRate) 
 // open makes the lab.
 func (r *run) open(ctx context.Context) (err error) {
 	cfg := lab.Config{
-		Dir: r.Dir, Binary: program(r.Programs), Upgrade: nextProgram(r.Programs), Members: r.Plan.Members, Journal: r.journal, Secured: r.Plan.Secured,
+		Dir: r.Dir, Binary: program(r.Programs), Upgrade: nextProgram(r.Programs), Members: r.Plan.Members, Journal: r.journal, Secured: r.Plan.Secured, MaxWindow: r.maxWindow(),
 		Flags: []string{
 			"--initial-max-window", r.maxWindow().String(), "--initial-wait-threshold", r.waitThreshold().String(), "--initial-max-clock-offset", maxOffset.String(),
 			"--initial-redis-create", "strict",

@@ -53,7 +53,7 @@ func (r *run) maxWindow() time.Duration {
 	if r.Script != nil {
 		return cmp.Or(r.Script.MaxWindow, maxWindow)
 	}
-	return maxWindow
+	return cmp.Or(time.Duration(r.Plan.MaxWindow), maxWindow)
 }
 
 // play makes the faults of the script or the plan. Those of a plan may be over early, or

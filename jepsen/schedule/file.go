@@ -23,6 +23,8 @@ type Header struct {
 	Workloads []string `json:"workloads"`
 	// Rate is how many requests a second each workload makes, roughly; 0 is [DefaultRate].
 	Rate float64 `json:"rate,omitempty"`
+	// MaxWindow is the longest window that is granted; 0 is the one of other runs.
+	MaxWindow Duration `json:"max_window,omitempty"`
 	// Secured says that members have a secret, and clients tokens.
 	Secured bool `json:"secured,omitempty"`
 	// Flags are added to "snowraft serve" of each member, Mutants are bugs to plant in them.

@@ -35,9 +35,6 @@ func admin() Workload {
 	}
 }
 
-// windows are between which the longest window goes back and forth.
-var windows = [...]time.Duration{15 * time.Second, 20 * time.Second}
-
 func runAdmin(ctx context.Context, w *World) error {
 	s, err := connect(w, snowraftv1.NewClusterServiceClient)
 	if err != nil {
@@ -47,6 +44,8 @@ func runAdmin(ctx context.Context, w *World) error {
 	ctx, cancel := w.troubled(ctx)
 	defer cancel()
 	c := &administrator{client: w.client("admin"), of: s.of}
+	longest := w.Lab.MaxWindow()
+	windows := [...]time.Duration{longest * 3 / 4, longest} // between which the longest window goes back and forth
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		for history.Sleep(ctx, within(6*time.Second, 20*time.Second)) {

@@ -1,0 +1,63 @@
+package check
+
+import (
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// lifeAt is the number of the life that a moment is in, from 1 on.
+func (r *Run) lifeAt(at int64) int {
+	life := 1
+	for _, l := range r.Lives {
+		if at >= l.At {
+			life = l.Number
+		}
+	}
+	return life
+}
+
+// restored reports whether a cluster was restored between two moments.
+func (r *Run) restored(from, to int64) bool { return r.lifeAt(from) != r.lifeAt(to) }
+
+// lifeOf is the life that a status is of: that of the process, or, if it is not known, of the question.
+func (r *Run) lifeOf(s *history.Status) int {
+	if p, ok := r.Process(s.Start); ok {
+		return r.lifeAt(p.From)
+	}
+	return r.lifeAt(s.Call)
+}
+
+// silent is the time in which no cluster could issue IDs, because one was restored.
+func (r *Run) silent(wall func(at int64) int64) (silent int64) {
+	for _, l := range r.Lives {
+		silent += max(l.IssuesMillis*int64(time.Millisecond)-wall(l.At), 0)
+	}
+	return silent
+}
+
+// openLogs opens the logs of all lives.
+func openLogs(r *Run) ([]*raftlog.Log, error) {
+	var logs []*raftlog.Log
+	for life := 1; life <= len(r.Lives)+1; life++ {
+		log, err := raftlog.Open(r.Dir, life)
+		if err != nil {
+			return nil, err
+		}
+		logs = append(logs, log)
+	}
+	return logs, nil
+}
+
+// grantsOf is what all lives granted together, and what the last of them did.
+func grantsOf(logs []*raftlog.Log) (all, last *raftlog.Grants, err error) {
+	all = raftlog.NewGrants()
+	for _, log := range logs {
+		if last, err = log.Grants(); err != nil {
+			return nil, nil, err
+		}
+		all.Add(last)
+	}
+	return all, last, nil
+}

@@ -1,0 +1,115 @@
+package check
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+)
+
+const (
+	// issuedEarly is how far ahead of the clock IDs may be issued, rounded up.
+	issuedEarly = int64(20 * time.Millisecond)
+	// issuedLate is how soon after the time that a restore said IDs have to be issued.
+	issuedLate = int64(5 * time.Second)
+)
+
+// Restores judges the time in which nothing was issued because a cluster was restored. It fails if
+//
+//   - a process that was started after the end of the old cluster issued an ID before the time that "snowraft restore" said;
+//   - no member issued one soon after that time;
+//   - the time that was said leaves no room for the windows of the old cluster, and for clocks that differ.
+//
+// Processes that live on may use up the windows that they hold: Containment tells whether they do more.
+func Restores(r *Run) Verdict {
+	v := newVerdict("restore")
+	if len(r.Lives) > 0 {
+		if err := r.judgeRestores(v); err != nil {
+			v.invalid("%v", err)
+		}
+	}
+	v.Summary = fmt.Sprintf("%d restores; IDs came at most %v after the time that was said; %d processes issued in the life before and after it", v.Facts["restores"],
+		time.Duration(v.Facts["late_ns"]).Round(time.Millisecond), v.Facts["survivors"])
+	return *v
+}
+
+// silence is what is known of one restore.
+type silence struct {
+	life   history.Life
+	issues int64 // Unix ns; said beforehand
+	first  int64 // Unix ns; of the first answer of a member with IDs
+	end    int64 // Unix ns; of the life, or of the clients
+}
+
+func (r *Run) judgeRestores(v *Verdict) error {
+	clock := newObservedClock(r)
+	room := (r.Header.MaxWindowMillis + 2*r.Header.MaxOffsetMillis) * int64(time.Millisecond)
+	all := make([]silence, 0, len(r.Lives))
+	for n, l := range r.Lives {
+		s := silence{life: l, issues: l.IssuesMillis * int64(time.Millisecond), first: math.MaxInt64, end: clock.wall(r.Phases[history.PhaseEnd])}
+		if n+1 < len(r.Lives) {
+			s.end = clock.wall(r.Lives[n+1].At)
+		}
+		all = append(all, s)
+		v.Facts["restores"]++
+		if said := s.issues - clock.wall(l.At); said < room-issuedEarly {
+			v.fail("life %d was to issue nothing for %v after the end of the one before, and windows and clocks take %v", l.Number, time.Duration(said), time.Duration(room))
+		}
+	}
+	if err := r.firstIDs(v, clock, all); err != nil {
+		return err
+	}
+	for _, s := range all {
+		switch late := s.first - s.issues; {
+		case s.first < math.MaxInt64 && late <= issuedLate:
+			v.Facts["late_ns"] = max(v.Facts["late_ns"], late)
+		case s.end < s.issues+issuedLate:
+			v.invalid("life %d ended before it could issue IDs", s.life.Number)
+		case s.first == math.MaxInt64:
+			v.fail("life %d issued no ID, and was to issue them from %s on", s.life.Number, unixMillis(s.issues))
+		default:
+			v.fail("life %d issued no ID for %v after the time that was said, %s", s.life.Number, time.Duration(late), unixMillis(s.issues))
+		}
+	}
+	return nil
+}
+
+// firstIDs looks at all IDs for those that came too early, and for the first of each life.
+func (r *Run) firstIDs(v *Verdict, clock *observedClock, all []silence) error {
+	files, err := history.IDFiles(r.Dir)
+	if err != nil {
+		return err
+	}
+	survivors := map[uint32]bool{}
+	for layout, paths := range files {
+		for i, err := range readAll(paths) {
+			if err != nil {
+				return err
+			}
+			p, ok := r.Process(i.Start)
+			if !ok {
+				continue
+			}
+			begun, now := r.lifeAt(p.From), r.lifeAt(i.Call)
+			if now > 1 && begun < now && !survivors[i.Start] && clock.wall(i.Call) > all[now-2].issues {
+				survivors[i.Start] = true
+				v.Facts["survivors"]++
+			}
+			if begun == 1 {
+				continue
+			}
+			s := &all[begun-2]
+			at := clock.wall(i.Return)
+			if at < s.issues-issuedEarly {
+				v.fail("ID %d of layout %q was issued in life %d %v before the time that was said: %v", i.First, layout, begun, time.Duration(s.issues-at), given{r, i})
+			}
+			if !p.Generator {
+				s.first = min(s.first, at)
+			}
+		}
+	}
+	return nil
+}
+
+func unixMillis(nanos int64) string { return time.Unix(0, nanos).UTC().Format("15:04:05.000") }

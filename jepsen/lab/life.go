@@ -1,0 +1,111 @@
+//go:build linux
+
+package lab
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/snowraft/snowraft/jepsen/history"
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// archive is that of the life that the cluster is in, nil while the next one has not begun.
+func (l *Lab) archive() *raftlog.Archive {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.archives[int(l.life.Load())]
+}
+
+// Life is the number of the cluster's life, from 1 on: each restore begins one.
+func (l *Lab) Life() int { return int(l.life.Load()) }
+
+// Bury ends the cluster for good. All its members are down. Their logs are read for the last time, and their data
+// directories removed, those of kept members left where nothing looks for them. Members that start later are new ones.
+func (l *Lab) Bury(ctx context.Context, kept ...*Member) error {
+	for _, m := range l.Members {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+	}
+	keep := make(map[*Member]bool)
+	for _, m := range kept {
+		keep[m] = true
+	}
+	for _, m := range l.Members {
+		if m.Running() {
+			return fmt.Errorf("%s runs still", m.Name)
+		}
+		if err := m.harvest(ctx); err != nil {
+			return err
+		}
+		if keep[m] {
+			continue
+		}
+		if err := os.RemoveAll(m.DataDir()); err != nil {
+			return err
+		}
+	}
+	l.life.Add(1)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.latest)
+	clear(l.memberIDs)
+	return nil
+}
+
+// Begin begins the next life with a restored directory, that of a member that has not started yet.
+func (l *Lab) Begin(first *Member) error {
+	archive, err := raftlog.CreateRestored(l.cfg.Dir, l.Life(), first.Files())
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.archives[l.Life()] = archive
+	return nil
+}
+
+// Backups is a directory of this machine's own disk for backups.
+func (l *Lab) Backups() (string, error) {
+	dir := filepath.Join(l.cfg.Dir, "backups")
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// Seen is what clients saw of each sequence.
+func (l *Lab) Seen() map[string]history.Seen { return l.cfg.Journal.Seen() }
+
+// Tell writes a line into the history.
+func (l *Lab) Tell(line history.Line) { l.cfg.Journal.Add(line) }
+
+// MaxWindow is the longest window that the members grant at any time of the run.
+func (l *Lab) MaxWindow() time.Duration { return l.cfg.MaxWindow }
+
+// Secured reports whether the members have a secret.
+func (l *Lab) Secured() bool { return l.cfg.Secured }
+
+// Command runs a command of the members' program as an operator does, with the addresses of all founders, and returns
+// what it prints. An error has what it says.
+func (l *Lab) Command(ctx context.Context, args ...string) (string, error) {
+	var addresses []string
+	for _, m := range l.Founders() {
+		addresses = append(addresses, m.Address(PortAPI))
+	}
+	cmd := exec.CommandContext(ctx, l.cfg.Binary, args...)
+	cmd.Env = append(os.Environ(), "SNOWRAFT_ADDR="+strings.Join(addresses, ","))
+	if a := l.tokens(); a.file != "" {
+		cmd.Env = append(cmd.Env, "SNOWRAFT_SECRET_FILE="+a.file)
+	}
+	var said bytes.Buffer
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("snowraft %s: %w: %s", strings.Join(args, " "), err, strings.TrimSpace(said.String()))
+	}
+	return string(out), nil
+}
