@@ -33,6 +33,8 @@ type Member struct {
 	Secrets []string
 	// Commands is the newest command version it supports; 0 when not known.
 	Commands uint32
+	// Starts counts its starts with this data directory; 0 when not known.
+	Starts uint64
 }
 
 // Members lists the nodes of the Raft configuration, by name.
@@ -75,7 +77,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	}
 	if m.ID == own.ID {
 		m.Address = own.Raft
-		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, true
+		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Starts, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, own.Starts, true
 		m.Secrets = own.fingerprints()
 		return m
 	}
@@ -85,7 +87,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Address = known.Raft // it may have moved
 		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
 		m.Alive, m.NotAliveSince = p.alive, p.lostAt
-		m.Secrets = p.meta.fingerprints()
+		m.Secrets, m.Starts = p.meta.fingerprints(), p.meta.Starts
 		if p.met.ID != "" || n.greeter == nil { // a version that was never supported would halt the member
 			m.Commands = min(known.Commands, p.meta.Commands) // another process may have an older program
 		}

@@ -20,8 +20,7 @@ const (
 )
 
 // upgradeWait is the time for which one leader, in one term, has seen all servers of the Raft configuration live and know
-// a newer fsm_version than the one in use. The time begins again when a server is added, removed, not alive, or knows
-// another version than before.
+// a newer fsm_version than the one in use. The time begins again when a server is added, removed, started or not alive.
 type upgradeWait struct {
 	after time.Duration // needed
 	began time.Duration // monotonic time of the term's begin
@@ -29,9 +28,15 @@ type upgradeWait struct {
 	founding bool
 
 	mu       sync.Mutex
-	known    map[string]uint32 // by ID of the server; nil while something blocks
-	since    time.Duration     // monotonic
-	observed time.Duration     // monotonic time of the last observation
+	known    map[string]program // by ID of the server; nil while something blocks
+	since    time.Duration      // monotonic
+	observed time.Duration      // monotonic time of the last observation
+}
+
+// program is a start of a server, and the newest fsm_version that it knows.
+type program struct {
+	starts   uint64
+	commands uint32
 }
 
 // observe takes what there is now, and returns whether the time is over, and whether it has just begun.
@@ -45,9 +50,9 @@ func (w *upgradeWait) observe(now time.Duration, u Upgrade, servers []cluster.Me
 		w.known = nil
 		return false, false
 	}
-	known := make(map[string]uint32)
+	known := make(map[string]program)
 	for _, s := range servers {
-		known[s.ID] = s.Commands
+		known[s.ID] = program{s.Starts, s.Commands}
 	}
 	if unobserved || !maps.Equal(w.known, known) {
 		w.known, w.since, begun = known, now, true
@@ -62,7 +67,7 @@ func (w *upgradeWait) left(now time.Duration) (d time.Duration, ok bool) {
 	return max(w.since+w.after-now, 0), w.known != nil
 }
 
-// upgrade is the leader's duty to finalize an upgrade that is due.
+// finalizeIfDue is the leader's duty to finalize an upgrade that is due.
 func (lt *leaderTerm) finalizeIfDue(ctx context.Context) error {
 	m := lt.m
 	servers := m.node.Members()
