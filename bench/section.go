@@ -30,6 +30,7 @@ func sections() []section {
 		embedded(),
 		firstID(),
 		failover(),
+		backups(),
 		gateways(),
 		modes(),
 		plainHTTP(),

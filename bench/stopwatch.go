@@ -12,6 +12,9 @@ func stopwatch() (elapsed func() time.Duration) {
 	return func() time.Duration { return time.Since(began) }
 }
 
+// wall returns the time.
+func wall() time.Time { return time.Now() }
+
 // readClock reads the clock n times, as whoever issues an ID does.
 func readClock(n int) error {
 	var sum int64

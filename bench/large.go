@@ -1,0 +1,73 @@
+package main
+
+import (
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/backup"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+const (
+	largeSequences = 100_000
+	largeWorkers   = 10_000
+)
+
+// backupEnded returns the time at which the cluster of the large backup ended: so long ago that a restored one issues at once.
+func backupEnded() time.Time { return wall().Add(-time.Hour) }
+
+// writeLargeBackup writes a backup of a cluster with [largeSequences], and a strict one, and [largeWorkers].
+func (e *env) writeLargeBackup() (path string, err error) {
+	state, index := fsm.NewState(), uint64(0)
+	taken := backupEnded().Add(-time.Hour).UnixMilli()
+	for cmd := range largeCommands() {
+		index++
+		cmd.ClockAtMs = taken
+		if err := state.Apply(index, 2, cmd).Failure(); err != nil {
+			return "", err
+		}
+	}
+	path = filepath.Join(e.dir, "large.backup")
+	return path, backup.Create(path, func(f *os.File) error {
+		return backup.Write(f, &commandv1.BackupHeader{
+			ClusterId: "50d28448-6dfe-4a73-ab47-6105a27ac055", Index: index, Term: 2, TakenAtMs: taken,
+			MaxWindowMs: state.Config().GetMaxWindowMs(), MaxClockOffsetMs: state.Config().GetMaxClockOffsetMs(),
+			Source: commandv1.BackupSource_BACKUP_SOURCE_MEMBER,
+		}, state)
+	})
+}
+
+// largeCommands yields the commands that make the state.
+func largeCommands() func(yield func(*commandv1.Command) bool) {
+	wide := snowflake.Spec{
+		Name: "large", UnitMillis: 1, EpochMillis: snowflake.Default().Spec().EpochMillis,
+		Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 41}, {Field: snowflake.FieldWorker, Bits: 14}, {Field: snowflake.FieldSequence, Bits: 8}},
+	}
+	return func(yield func(*commandv1.Command) bool) {
+		more := yield(&commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: fsm.DefaultConfig()}}})
+		for _, spec := range []snowflake.Spec{snowflake.Default().Spec(), wide} {
+			more = more && yield(&commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(spec)}}})
+		}
+		for i := uint64(0); more && i < largeWorkers; i++ {
+			more = yield(&commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
+				Layout: wide.Name, Holder: fmt.Sprint("app-", i), NonceHash: binary.BigEndian.AppendUint64(make([]byte, 24), i), WindowMs: time.Minute.Milliseconds(),
+			}}})
+		}
+		more = more && yield(createSequence(invoices, commandv1.SequenceMode_SEQUENCE_MODE_STRICT))
+		for i := 0; more && i < largeSequences; i++ {
+			more = yield(createSequence(fmt.Sprintf("shop/%d/orders", i), commandv1.SequenceMode_SEQUENCE_MODE_RELAXED))
+		}
+	}
+}
+
+func createSequence(name string, mode commandv1.SequenceMode) *commandv1.Command {
+	return &commandv1.Command{Body: &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: &commandv1.SequenceSpec{
+		Name: name, Mode: mode, Reset_: commandv1.SequenceReset_SEQUENCE_RESET_NONE,
+		Start: 1, Increment: 1, Min: 1, Max: 1 << 40, BlockDurationMs: 1000, MinBlock: 1, MaxBlock: 1000,
+	}}}}
+}
