@@ -107,6 +107,9 @@ func (s *streamLayer) run() {
 				_ = conn.Close()
 				return
 			}
+			if s.keys != nil { // without a secret, strangers shake hands as members do
+				place.Favor()
+			}
 			if what == forTerms {
 				s.answerTerms(secured, askers)
 				return

@@ -1,6 +1,7 @@
 // Package places bounds connections: all of a port, those from one address and those of one token, so that neither a host nor
 // an application takes the places of all others. Where places are short, a connection that has not spoken yet makes way for
-// another, of the address that has the most such, and after those the one that has been idle for longest.
+// another, of the address that has the most such, and after those the one that has been idle for longest. Connections from favored
+// addresses do not make way for others.
 package places
 
 import (
@@ -21,6 +22,8 @@ const (
 	IdleLimit = time.Minute
 	// lookInterval bounds how often the idle connections are looked for among all.
 	lookInterval = time.Second
+	// maxFavored bounds the addresses that are favored.
+	maxFavored = 256
 )
 
 // Places are those of one kind of connections.
@@ -32,6 +35,8 @@ type Places struct {
 	from   map[netip.Prefix]int
 	of     map[uint64]int // by token
 	silent silence        // the places that may be evicted until they speak
+	known  silence        // those of favored addresses
+	favors []netip.Prefix // the latest one last
 	served list.List      // of *Place that may be evicted when they are idle
 	idle   []*Place       // of served, the longest idle first, as of looked; or free since
 	looked time.Time
@@ -41,7 +46,8 @@ type Places struct {
 func New(all, each int) *Places {
 	return &Places{
 		all: all, each: each, share: max(1, all/shares),
-		from: make(map[netip.Prefix]int), of: make(map[uint64]int), silent: silence{of: make(map[netip.Prefix]*crowd)},
+		from: make(map[netip.Prefix]int), of: make(map[uint64]int),
+		silent: silence{of: make(map[netip.Prefix]*crowd)}, known: silence{of: make(map[netip.Prefix]*crowd)},
 	}
 }
 
@@ -52,6 +58,7 @@ type Place struct {
 	token  uint64 // 0: none
 	evict  func() // nil if it can't be evicted
 	idler  Idler
+	among  *silence   // that it is in until it speaks
 	in     *list.List // that it is in; nil if it keeps its place
 	at     *list.Element
 	spoken atomic.Bool
@@ -70,18 +77,25 @@ func (p *Places) Take(addr net.Addr, evict func()) (*Place, bool) {
 	from := Origin(addr)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	full, crowded := p.taken >= p.all, from.IsValid() && p.from[from] >= p.each
+	full, crowded, among := p.taken >= p.all, from.IsValid() && p.from[from] >= p.each, &p.silent
+	if slices.Contains(p.favors, from) {
+		among = &p.known
+	}
 	if full || crowded {
 		// Eviction of another address's connection does not help an address that has its share.
-		if silent := p.silent.first(from, crowded); silent != nil {
+		silent := among.first(from, crowded)
+		if among == &p.known && !crowded {
+			silent = cmp.Or(p.silent.first(from, false), silent)
+		}
+		if silent != nil {
 			p.drop(silent)
 		} else if !p.idleMakesWay(func(other *Place) bool { return other.origin == from || !crowded }) {
 			return nil, false
 		}
 	}
-	place := &Place{places: p, origin: from, evict: evict}
+	place := &Place{places: p, origin: from, evict: evict, among: among}
 	if evict != nil {
-		p.silent.add(place)
+		among.add(place)
 	}
 	p.taken++
 	p.from[from]++
@@ -168,7 +182,7 @@ func (p *Places) leave(place *Place) {
 	case &p.served:
 		place.leave()
 	default:
-		p.silent.remove(place)
+		place.among.remove(place)
 	}
 }
 
@@ -189,6 +203,22 @@ func (place *Place) Heard() {
 	if place.in != nil && place.in != &p.served {
 		place.in.MoveToBack(place.at)
 	}
+}
+
+// Favor prefers later connections from the address of the place: none from another address evicts them before they speak, unless
+// that one is favored too. The latest addresses are favored.
+func (place *Place) Favor() {
+	p := place.places
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := len(p.favors); !place.origin.IsValid() || n > 0 && p.favors[n-1] == place.origin {
+		return
+	}
+	p.favors = slices.DeleteFunc(p.favors, func(o netip.Prefix) bool { return o == place.origin })
+	if len(p.favors) >= maxFavored {
+		p.favors = slices.Delete(p.favors, 0, 1)
+	}
+	p.favors = append(p.favors, place.origin)
 }
 
 // Release returns the place. It may be called again.

@@ -1,6 +1,7 @@
 package places_test
 
 import (
+	"fmt"
 	"net"
 	"testing"
 	"testing/synctest"
@@ -104,6 +105,59 @@ func TestSilentMakesWay(t *testing.T) {
 }
 
 // Hosts that open silent connections without an end do not end the one of another host, nor does a network of IPv6 hosts.
+// However many addresses others come from, silent connections from a favored one stay and get places. Among themselves, they make
+// way as others do.
+func TestFavoredStay(t *testing.T) {
+	t.Parallel()
+	p := kit{t, places.New(4, 2)}
+	evicted := make(chan string, 8)
+	from := func(ip string) *places.Place { return p.take(at(ip), func() { evicted <- ip }) }
+	member := from("192.0.2.1")
+	member.Favor()
+	member.Favor()
+	member.Release()
+	for _, ip := range []string{"198.51.100.1", "198.51.100.2", "198.51.100.3", "198.51.100.4"} {
+		from(ip)
+	}
+	from("192.0.2.1")
+	from("192.0.2.1") // its share
+	for range 2 {
+		if ip := <-evicted; ip == "192.0.2.1" {
+			t.Error("a favored connection made way for another")
+		}
+	}
+	from("198.51.100.5")
+	from("198.51.100.6")
+	from("192.0.2.1")
+	found := make(map[string]int)
+	for range 3 {
+		found[<-evicted]++
+	}
+	if found["192.0.2.1"] != 1 {
+		t.Errorf("evicted: %v, expected one favored connection for another of its address", found)
+	}
+
+	p = kit{t, places.New(2, 2)}
+	first := p.take(at("192.0.2.1"), nil)
+	first.Favor()
+	first.Release()
+	kept := []*places.Place{from("192.0.2.1"), from("192.0.2.1")}
+	p.none(at("198.51.100.1"))
+	for i := range 300 { // later ones displace it
+		kept[0].Release()
+		kept[0] = p.take(at(fmt.Sprintf("2001:db8:%x::1", i)), nil)
+		kept[0].Favor()
+	}
+	kept[0].Release()
+	kept[1].Release()
+	p.take(at("192.0.2.1"), func() { evicted <- "displaced" })
+	p.take(at("192.0.2.1"), func() { evicted <- "displaced" })
+	p.take(at("198.51.100.1"), nil)
+	if got := <-evicted; got != "displaced" {
+		t.Errorf("evicted %s", got)
+	}
+}
+
 func TestFewSilentStay(t *testing.T) {
 	t.Parallel()
 	p := kit{t, places.New(64, 32)}
