@@ -23,6 +23,7 @@ type scenarioFlags struct {
 	out     string
 	mutants []string
 	verbose bool
+	lapse   time.Duration
 }
 
 func scenarioCommand() *cobra.Command {
@@ -51,6 +52,7 @@ harm here. Each prints a line: what the other system did, the verdict, and what 
 	}
 	c.Flags().StringVar(&f.out, "out", "", "the `DIR` that the runs go to, which must not exist (default the first free one of jepsen-runs/scenarios, scenarios.1, ...)")
 	c.Flags().StringSliceVar(&f.mutants, "mutants", nil, "deliberate `BUGS` to plant in the members")
+	c.Flags().DurationVar(&f.lapse, "lapse", time.Minute, "the time from a backup to the end of its cluster, in restored-cluster")
 	c.Flags().BoolVarP(&f.verbose, "verbose", "v", false, "tell how each run gets on")
 	c.AddCommand(&cobra.Command{
 		Use:   "list",
@@ -99,7 +101,7 @@ func (f *scenarioFlags) play(ctx context.Context, chosen []scenario.Scenario, ou
 	var errs []error
 	for _, s := range chosen {
 		result, err := scenario.Do(ctx, s, scenario.Options{
-			Dir: filepath.Join(dir, s.Name), Programs: programs(dir), Self: self, Mutants: f.mutants, Progress: progress,
+			Dir: filepath.Join(dir, s.Name), Programs: programs(dir), Self: self, Mutants: f.mutants, Progress: progress, Lapse: f.lapse,
 		})
 		if err != nil {
 			_, _ = fmt.Fprintf(out, "%-20s none     %v\n", s.Name, err)

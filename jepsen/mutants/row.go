@@ -32,6 +32,8 @@ type Row struct {
 	Duration time.Duration
 	// Rate is how many requests a second each workload makes, roughly; 0 is [schedule.DefaultRate].
 	Rate float64
+	// MaxWindow is the longest window that is granted; 0 is the one of other runs.
+	MaxWindow time.Duration
 	// Members is how many members there are; 0 is 3.
 	Members int
 	// Serve are flags of "snowraft serve".
@@ -60,7 +62,7 @@ func (r *Row) control() bool { return r.Bug == "" }
 // Plan is the row's run for a seed.
 func (r *Row) Plan(seed uint64) (schedule.Plan, error) {
 	p := schedule.Plan{
-		Header: schedule.Header{Seed: seed, Members: r.members(), Duration: schedule.Duration(r.Duration), Workloads: r.Workloads, Rate: r.Rate, Flags: r.Serve},
+		Header: schedule.Header{Seed: seed, Members: r.members(), Duration: schedule.Duration(r.Duration), Workloads: r.Workloads, Rate: r.Rate, MaxWindow: schedule.Duration(r.MaxWindow), Flags: r.Serve},
 		Events: slices.Clone(r.Events),
 	}
 	if !r.control() {

@@ -18,6 +18,7 @@ const (
 	order       = "order"
 	refusal     = "refusal"
 	liveness    = "liveness"
+	restored    = "restore"
 )
 
 // Rows are the controls and all bugs that a run of real members can show. The other
@@ -26,10 +27,15 @@ func Rows() []Row {
 	kills := again(schedule.Event{Fault: "kill", On: nemesis.Follower, For: lasting(200 * time.Millisecond)}, 3*time.Second, 15*time.Second)
 	handovers := again(schedule.Event{Fault: "handover", On: nemesis.Leader, For: lasting(25 * time.Second)}, time.Hour, 30*time.Second)
 	leavings := again(schedule.Event{Fault: "left-behind", On: nemesis.Leader, For: lasting(25 * time.Second)}, time.Hour, 30*time.Second)
+	restores := []schedule.Event{{At: schedule.Duration(time.Second), Fault: "restore", On: nemesis.All, How: nemesis.FromMember, For: lasting(5 * time.Second)}}
 	return []Row{
 		{
 			Workloads: []string{"ids", "strict", "churn"}, Duration: 40 * time.Second,
 			Kinds: "kill,pause,isolate,clock-bump,power-loss,handover",
+		},
+		{
+			Where: "restored", Workloads: []string{"ids", "strict", "relaxed", "embedded", "churn"}, Duration: 10 * time.Second,
+			MaxWindow: 8 * time.Second, Events: restores,
 		},
 		{
 			Where: "nonvoters", Workloads: []string{"strict", "nonvoters"}, Duration: 30 * time.Second, Rate: 400, Events: leavings,
@@ -129,6 +135,15 @@ func Rows() []Row {
 		{
 			Bug: "no-confirm", Workloads: []string{"strict"}, Duration: 30 * time.Second, Events: handovers, Rate: 400,
 			Expected: []string{order},
+		},
+		{
+			// A restored cluster grants what the old one did: to workers that the backup has as unused, or of its sequences.
+			Bug: "floor-of-used-workers", Workloads: []string{"ids", "embedded", "churn"}, Duration: 10 * time.Second, MaxWindow: 8 * time.Second,
+			Events: restores, Expected: []string{containment, logAudit, restored},
+		},
+		{
+			Bug: "live-not-frozen", Workloads: []string{"strict", "relaxed"}, Duration: 10 * time.Second, MaxWindow: 8 * time.Second,
+			Events: restores, Expected: []string{uniqueness, containment},
 		},
 		{
 			Bug: "no-cluster-check", Workloads: []string{"ids", "strict"}, Duration: 25 * time.Second,

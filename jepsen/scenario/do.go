@@ -28,6 +28,8 @@ type Options struct {
 	// Programs is the directory that run.Build filled; Self is the path of this harness.
 	Programs, Self string
 	Mutants        []string // planted in the members
+	// Lapse is the time from a backup to the end of its cluster.
+	Lapse time.Duration
 	// Progress is told how it gets on; it may be io.Discard.
 	Progress io.Writer
 }
@@ -55,7 +57,7 @@ func Do(ctx context.Context, sc Scenario, o Options) (Result, error) {
 	if err := schedule.Write(filepath.Join(o.Dir, "schedule.jsonl"), plan); err != nil {
 		return result, err
 	}
-	s, begun := &stage{}, history.Now()
+	s, begun := &stage{lapse: o.Lapse}, history.Now()
 	err := run.Do(ctx, run.Options{
 		Dir: o.Dir, Programs: o.Programs, Self: o.Self, Plan: plan, Progress: o.Progress,
 		Script: &run.Script{

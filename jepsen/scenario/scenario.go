@@ -34,7 +34,7 @@ type Scenario struct {
 func All() []Scenario {
 	return []Scenario{
 		staleRange(), deposedLeader(), smallRollback(), workerOverflow(), flippingClock(),
-		stoppedPrimary(), rebuiltSequence(), mergedClusters(), recoveredQuorum(),
+		stoppedPrimary(), rebuiltSequence(), mergedClusters(), recoveredQuorum(), restoredCluster(),
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 
 const (
 	// scriptWithin is the time that a script may take.
-	scriptWithin = 90 * time.Second
+	scriptWithin = 150 * time.Second
 	// reachWithin is the time that it waits for one condition.
 	reachWithin = 20 * time.Second
 	// pollEvery is how often it looks.
@@ -42,6 +42,7 @@ type stage struct {
 	undo   []func(ctx context.Context) error
 	events int
 	turn   int
+	lapse  time.Duration // from a backup to the end of its cluster
 
 	mu    sync.Mutex
 	conns map[*lab.Member]*grpc.ClientConn
