@@ -50,6 +50,20 @@ func (n *Node) nameTaken(m meta) (taken Member, ok bool) {
 	return Member{}, false
 }
 
+// twins are members with one name: a member was restarted under the name of another one, or is to replace it. They are zero
+// if each member has its own name.
+type twins struct{ name, ids string }
+
+// twinsOf returns the first of them. The members are sorted by name.
+func twinsOf(members []Member) twins {
+	for i := 1; i < len(members); i++ {
+		if first, second := members[i-1], members[i]; first.Name != "" && first.Name == second.Name {
+			return twins{first.Name, first.ID + " and " + second.ID}
+		}
+	}
+	return twins{}
+}
+
 // namesOpen reports whether a leader that has just been elected may still learn the name of a member.
 func (n *Node) namesOpen() bool {
 	if n.gossip.mono()-n.ledSince > namesWithin {

@@ -13,6 +13,18 @@ import (
 	"github.com/hashicorp/raft"
 )
 
+func TestTwinsAreMembersOfOneName(t *testing.T) {
+	t.Parallel()
+	members := []Member{{ID: "1"}, {ID: "2"}, {ID: "3", Name: "a"}, {ID: "4", Name: "b"}}
+	if got := twinsOf(members); got != (twins{}) {
+		t.Errorf("twinsOf() = %v with different names, want none", got)
+	}
+	members[2].Name = "b"
+	if got, want := twinsOf(members), (twins{"b", "3 and 4"}); got != want {
+		t.Errorf("twinsOf() = %v, want %v", got, want)
+	}
+}
+
 // A leader adds no node with the name of a member, dead or alive, or with its own, unless the node insists on it.
 func TestTakenNameIsNotAdded(t *testing.T) {
 	t.Parallel()

@@ -42,6 +42,7 @@ type sighting struct {
 	quorum  Quorum
 	seeking string // the search for a cluster; empty in a member of one
 	outage  string // the reason that a member of a cluster knows no leader; empty if it knows one
+	twins   twins
 }
 
 func (n *Node) sighting() (s sighting) {
@@ -49,7 +50,7 @@ func (n *Node) sighting() (s sighting) {
 	known := id != ""
 	n.noteLeader(known)
 	s.leader, _ = n.Leader()
-	s.term, s.quorum = n.Term(), n.Quorum()
+	s.term, s.quorum, s.twins = n.Term(), n.Quorum(), twinsOf(n.Members())
 	switch {
 	case n.id.Cluster() == "":
 		s.seeking = n.seeking().String()
@@ -84,6 +85,11 @@ func (r *reporter) look(s sighting, now time.Duration) {
 		r.last.quorum = s.quorum
 	}
 	r.even(s.quorum, now)
+	if s.twins != r.last.twins && s.twins.name != "" {
+		r.logger.Warn("several members have one name; restart one with another --name, or remove the one that was replaced",
+			"name", s.twins.name, "peer_ids", s.twins.ids)
+	}
+	r.last.twins = s.twins
 }
 
 // absence logs at intervals that no leader is known, and why.

@@ -39,6 +39,9 @@ func TestReporterLogsChangesOnce(t *testing.T) {
 		{sighting{leader: b, term: 3, quorum: Quorum{3, 2}}, 5, `level=INFO msg="leader changed" leader=h:7702 leader_id=2 term=3`},
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}}, 6,
 			`level=INFO msg="leader changed" leader=h:7702 leader_id=2 term=4` + "\n" + `level=WARN msg="voters lost; quorum needs more" voters=3 alive=1 may_fail=0 needed=2`},
+		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}, twins: twins{"c", "1 and 2"}}, 6,
+			`level=WARN msg="several members have one name; restart one with another --name, or remove the one that was replaced" name=c peer_ids="1 and 2"`},
+		{sighting{leader: b, term: 4, quorum: Quorum{3, 1}, twins: twins{"c", "1 and 2"}}, 6, ""},
 		{sighting{leader: b, term: 4, quorum: Quorum{3, 2}}, 7, `level=INFO msg="voters changed" voters=3 alive=2 may_fail=0`},
 	} {
 		if got := reported(&r, c.sighting, c.at); got != c.want {

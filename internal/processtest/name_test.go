@@ -109,3 +109,38 @@ func TestNewMembersOfOneName(t *testing.T) {
 		m.untilVoters(3)
 	}
 }
+
+// TestRestartUnderTakenName restarts a member with the name of another one by mistake: all members name both, and commands
+// by name do nothing until it has its own name again.
+func TestRestartUnderTakenName(t *testing.T) {
+	t.Parallel()
+	members := startCluster(t, 3)
+	wrong, right := members[2], members[1]
+	ids := []string{listed(t, members[0], wrong.name).GetId(), listed(t, members[0], right.name).GetId()}
+	wrong.stop()
+	own := wrong.name
+	wrong.name = right.name
+	wrong.start().untilIssues()
+	for _, m := range members {
+		m.logs("level=WARN", "several members have one name", "name="+right.name, ids[0], ids[1])
+	}
+	_, stderr, code := command(t, at(members[0]), "member", "remove", right.name)
+	if code != 1 || !strings.Contains(stderr, "several members have this name") || !strings.Contains(stderr, ids[0]) || !strings.Contains(stderr, ids[1]) {
+		t.Errorf("member remove: exit code %d: %s", code, stderr)
+	}
+	wrong.stop()
+	wrong.name = own
+	wrong.start().untilIssues()
+	for _, name := range []string{own, right.name} {
+		until(t, "the members have their own names", func() bool {
+			n := 0
+			for _, m := range members[0].list() {
+				if m.GetName() == name {
+					n++
+				}
+			}
+			return n == 1
+		})
+	}
+	members[0].untilVoters(3)
+}

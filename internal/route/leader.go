@@ -71,8 +71,8 @@ func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) b
 	}
 }
 
-// endOfWait is when a call that begins to wait for a leader now stops waiting: after Wait, and early enough for its caller to
-// get the reason before the deadline.
+// endOfWait returns the time until which a call waits for a leader: for Wait, and early enough for its caller to get the
+// reason before the deadline.
 func endOfWait(ctx context.Context) time.Time {
 	now := time.Now()
 	wait := Wait
