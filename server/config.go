@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/logring"
 	"github.com/snowraft/snowraft/internal/names/nfc"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -70,7 +71,9 @@ type Config struct {
 	// AuditLog gets the administrative calls; nil: the log.
 	AuditLog *trust.AuditLog
 
-	Logger  *slog.Logger
+	Logger *slog.Logger
+	// LogRing has the last lines of Logger, for debug archives; nil: the member makes one for its own lines.
+	LogRing *logring.Ring
 	Version string
 	Timing  cluster.Timing
 	// FinalizeAfter is the time for which all members must have known newer commands before the leader finalizes an upgrade
@@ -86,6 +89,10 @@ func (c Config) withDefaults() (Config, error) {
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.LogRing == nil {
+		c.LogRing = logring.New()
+		c.Logger = slog.New(c.LogRing.Handler(c.Logger.Handler()))
 	}
 	if c.Name == "" {
 		name, err := os.Hostname()

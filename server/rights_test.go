@@ -81,7 +81,8 @@ func requestOf(t *testing.T, rule *rpc.Rule, resource string) proto.Message {
 func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) error {
 	ctx, cancel := context.WithTimeout(as(ctx, c.text), 20*time.Second)
 	defer cancel()
-	if rule.Method != snowraftv1.IdService_StreamIds_FullMethodName && rule.Method != snowraftv1.OperationsService_Backup_FullMethodName {
+	if rule.Method != snowraftv1.IdService_StreamIds_FullMethodName && rule.Method != snowraftv1.OperationsService_Backup_FullMethodName &&
+		rule.Method != snowraftv1.OperationsService_Debug_FullMethodName {
 		return c.conn.Invoke(ctx, rule.Method, req, rule.Reply())
 	}
 	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, rule.Method)

@@ -12,6 +12,7 @@ import (
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
 	"github.com/snowraft/snowraft/server/api"
+	"github.com/snowraft/snowraft/server/diagnose"
 	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/issue"
 )
@@ -79,6 +80,10 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
 		Ready: s.Ready, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,
 		Verify: verify(auth),
+		Debug: diagnose.New(diagnose.Source{
+			Member: s.member, Metrics: s.endpoints.Metrics(), Log: cfg.LogRing, Settings: s.settings(),
+			Name: cfg.Name, Version: cfg.Version, DataDir: cfg.DataDir,
+		}),
 	})
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,

@@ -175,10 +175,11 @@ func TestChangesRefuseUnknownFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Issuing IDs, verifying tokens and backups change nothing that the cluster keeps, and members only read from each other.
+		// Issuing IDs, verifying tokens, backups and debug archives change nothing that the cluster keeps, and members only read from each other.
 		binding, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
 		reads := binding.GetGet() != "" || strings.HasPrefix(r.Method, "/snowraft.v1.IdService/") || strings.HasPrefix(r.Method, "/snowraft.peer.v1.") ||
-			r.Method == snowraftv1.TokenService_VerifyToken_FullMethodName || r.Method == snowraftv1.OperationsService_Backup_FullMethodName
+			r.Method == snowraftv1.TokenService_VerifyToken_FullMethodName || r.Method == snowraftv1.OperationsService_Backup_FullMethodName ||
+			r.Method == snowraftv1.OperationsService_Debug_FullMethodName
 		if r.GetChanges() == reads {
 			t.Errorf("%s: HTTP binding %v, changes: %v", r.Method, binding, r.GetChanges())
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/route"
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/diagnose"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -34,6 +35,8 @@ type Config struct {
 	Logger *slog.Logger
 	Keys   *trust.Keys // nil in an open cluster; else calls have principals, and are forwarded if a member's certificate says so
 	Left   func()      // called when the member has left its cluster on request
+	// Debug collects debug archives.
+	Debug *diagnose.Collector
 }
 
 // Invoker calls the services of other members.

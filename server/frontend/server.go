@@ -106,6 +106,9 @@ type Behind struct {
 	Serve grpc.UnaryServerInterceptor
 }
 
+// Metrics returns what the metrics are read from.
+func (s *Server) Metrics() prometheus.Gatherer { return s.metrics.registry }
+
 // Issuer returns an issuer that judges callers and counts in the server's metrics.
 func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 	return issue.New(source, s.metrics.issued(), s.auth != nil)

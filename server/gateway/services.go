@@ -61,6 +61,11 @@ func (operations) Backup(*snowraftv1.BackupRequest, grpc.ServerStreamingServer[s
 	return rpc.NewError(rpc.UnknownEndpoint, "a gateway has no state to back up; set --addr to a member")
 }
 
+// Debug implements snowraftv1.OperationsServiceServer.
+func (operations) Debug(*snowraftv1.DebugRequest, grpc.ServerStreamingServer[snowraftv1.DebugResponse]) error {
+	return rpc.NewError(rpc.UnknownEndpoint, "a gateway has no debug archive; set --addr to a member")
+}
+
 // passOn serves a method by asking a member the same.
 func (m *members) passOn(service, method string) (grpc.MethodHandler, error) {
 	found, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(service).Append(protoreflect.Name(method)))

@@ -387,6 +387,123 @@ func (x *BackupResponse) GetData() []byte {
 	return nil
 }
 
+type DebugRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Duration of the CPU profile, and the time between the two readings of the metrics: 1 to 60.
+	Seconds uint32 `protobuf:"varint,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	// Include names of sequences, holders and tokens, which are otherwise replaced by pseudonyms.
+	Names bool `protobuf:"varint,2,opt,name=names,proto3" json:"names,omitempty"`
+	// Key of the pseudonyms, 16 to 64 bytes: members that get the same salt replace a name by the same pseudonym.
+	Salt          []byte `protobuf:"bytes,3,opt,name=salt,proto3" json:"salt,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DebugRequest) Reset() {
+	*x = DebugRequest{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DebugRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DebugRequest) ProtoMessage() {}
+
+func (x *DebugRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[8]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DebugRequest.ProtoReflect.Descriptor instead.
+func (*DebugRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{8}
+}
+
+func (x *DebugRequest) GetSeconds() uint32 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
+}
+
+func (x *DebugRequest) GetNames() bool {
+	if x != nil {
+		return x.Names
+	}
+	return false
+}
+
+func (x *DebugRequest) GetSalt() []byte {
+	if x != nil {
+		return x.Salt
+	}
+	return nil
+}
+
+type DebugResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of a file in the archive, such as "status.json".
+	File string `protobuf:"bytes,1,opt,name=file,proto3" json:"file,omitempty"`
+	// The next bytes of the file.
+	Data          []byte `protobuf:"bytes,2,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DebugResponse) Reset() {
+	*x = DebugResponse{}
+	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DebugResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DebugResponse) ProtoMessage() {}
+
+func (x *DebugResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_operations_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DebugResponse.ProtoReflect.Descriptor instead.
+func (*DebugResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_operations_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *DebugResponse) GetFile() string {
+	if x != nil {
+		return x.File
+	}
+	return ""
+}
+
+func (x *DebugResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 var File_snowraft_v1_operations_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_operations_proto_rawDesc = "" +
@@ -408,9 +525,17 @@ const file_snowraft_v1_operations_proto_rawDesc = "" +
 	"\rBackupRequest\x12\x14\n" +
 	"\x05stale\x18\x01 \x01(\bR\x05stale\"$\n" +
 	"\x0eBackupResponse\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data2\xaf\x04\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"W\n" +
+	"\fDebugRequest\x12\x18\n" +
+	"\aseconds\x18\x01 \x01(\rR\aseconds\x12\x14\n" +
+	"\x05names\x18\x02 \x01(\bR\x05names\x12\x17\n" +
+	"\x04salt\x18\x03 \x01(\fB\x03\x80\x01\x01R\x04salt\"7\n" +
+	"\rDebugResponse\x12\x12\n" +
+	"\x04file\x18\x01 \x01(\tR\x04file\x12\x12\n" +
+	"\x04data\x18\x02 \x01(\fR\x04data2\x8c\x05\n" +
 	"\x11OperationsService\x12^\n" +
-	"\x06Backup\x12\x1a.snowraft.v1.BackupRequest\x1a\x1b.snowraft.v1.BackupResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12\xa4\x01\n" +
+	"\x06Backup\x12\x1a.snowraft.v1.BackupRequest\x1a\x1b.snowraft.v1.BackupResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12[\n" +
+	"\x05Debug\x12\x19.snowraft.v1.DebugRequest\x1a\x1a.snowraft.v1.DebugResponse\"\x19\xa2\x96\x1c\x15\b\x01\x10\x01*\rcluster:admin@\x010\x01\x12\xa4\x01\n" +
 	"\x12AcknowledgeRestore\x12&.snowraft.v1.AcknowledgeRestoreRequest\x1a'.snowraft.v1.AcknowledgeRestoreResponse\"=\xa2\x96\x1c\x17\b\x02\x10\x01*\rcluster:admin8\x01@\x01\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/restore:acknowledge\x12x\n" +
 	"\n" +
 	"GetUpgrade\x12\x1e.snowraft.v1.GetUpgradeRequest\x1a\x1f.snowraft.v1.GetUpgradeResponse\")\xa2\x96\x1c\x12\b\x02\x10\x01*\fcluster:read\x82\xd3\xe4\x93\x02\r\x12\v/v1/upgrade\x12\x98\x01\n" +
@@ -428,7 +553,7 @@ func file_snowraft_v1_operations_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_operations_proto_rawDescData
 }
 
-var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_snowraft_v1_operations_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_snowraft_v1_operations_proto_goTypes = []any{
 	(*GetUpgradeRequest)(nil),          // 0: snowraft.v1.GetUpgradeRequest
 	(*GetUpgradeResponse)(nil),         // 1: snowraft.v1.GetUpgradeResponse
@@ -438,24 +563,28 @@ var file_snowraft_v1_operations_proto_goTypes = []any{
 	(*AcknowledgeRestoreResponse)(nil), // 5: snowraft.v1.AcknowledgeRestoreResponse
 	(*BackupRequest)(nil),              // 6: snowraft.v1.BackupRequest
 	(*BackupResponse)(nil),             // 7: snowraft.v1.BackupResponse
-	(*Upgrade)(nil),                    // 8: snowraft.v1.Upgrade
-	(*Member)(nil),                     // 9: snowraft.v1.Member
-	(*Restoration)(nil),                // 10: snowraft.v1.Restoration
+	(*DebugRequest)(nil),               // 8: snowraft.v1.DebugRequest
+	(*DebugResponse)(nil),              // 9: snowraft.v1.DebugResponse
+	(*Upgrade)(nil),                    // 10: snowraft.v1.Upgrade
+	(*Member)(nil),                     // 11: snowraft.v1.Member
+	(*Restoration)(nil),                // 12: snowraft.v1.Restoration
 }
 var file_snowraft_v1_operations_proto_depIdxs = []int32{
-	8,  // 0: snowraft.v1.GetUpgradeResponse.upgrade:type_name -> snowraft.v1.Upgrade
-	9,  // 1: snowraft.v1.GetUpgradeResponse.members:type_name -> snowraft.v1.Member
-	10, // 2: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
+	10, // 0: snowraft.v1.GetUpgradeResponse.upgrade:type_name -> snowraft.v1.Upgrade
+	11, // 1: snowraft.v1.GetUpgradeResponse.members:type_name -> snowraft.v1.Member
+	12, // 2: snowraft.v1.AcknowledgeRestoreResponse.restoration:type_name -> snowraft.v1.Restoration
 	6,  // 3: snowraft.v1.OperationsService.Backup:input_type -> snowraft.v1.BackupRequest
-	4,  // 4: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
-	0,  // 5: snowraft.v1.OperationsService.GetUpgrade:input_type -> snowraft.v1.GetUpgradeRequest
-	2,  // 6: snowraft.v1.OperationsService.FinalizeUpgrade:input_type -> snowraft.v1.FinalizeUpgradeRequest
-	7,  // 7: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
-	5,  // 8: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
-	1,  // 9: snowraft.v1.OperationsService.GetUpgrade:output_type -> snowraft.v1.GetUpgradeResponse
-	3,  // 10: snowraft.v1.OperationsService.FinalizeUpgrade:output_type -> snowraft.v1.FinalizeUpgradeResponse
-	7,  // [7:11] is the sub-list for method output_type
-	3,  // [3:7] is the sub-list for method input_type
+	8,  // 4: snowraft.v1.OperationsService.Debug:input_type -> snowraft.v1.DebugRequest
+	4,  // 5: snowraft.v1.OperationsService.AcknowledgeRestore:input_type -> snowraft.v1.AcknowledgeRestoreRequest
+	0,  // 6: snowraft.v1.OperationsService.GetUpgrade:input_type -> snowraft.v1.GetUpgradeRequest
+	2,  // 7: snowraft.v1.OperationsService.FinalizeUpgrade:input_type -> snowraft.v1.FinalizeUpgradeRequest
+	7,  // 8: snowraft.v1.OperationsService.Backup:output_type -> snowraft.v1.BackupResponse
+	9,  // 9: snowraft.v1.OperationsService.Debug:output_type -> snowraft.v1.DebugResponse
+	5,  // 10: snowraft.v1.OperationsService.AcknowledgeRestore:output_type -> snowraft.v1.AcknowledgeRestoreResponse
+	1,  // 11: snowraft.v1.OperationsService.GetUpgrade:output_type -> snowraft.v1.GetUpgradeResponse
+	3,  // 12: snowraft.v1.OperationsService.FinalizeUpgrade:output_type -> snowraft.v1.FinalizeUpgradeResponse
+	8,  // [8:13] is the sub-list for method output_type
+	3,  // [3:8] is the sub-list for method input_type
 	3,  // [3:3] is the sub-list for extension type_name
 	3,  // [3:3] is the sub-list for extension extendee
 	0,  // [0:3] is the sub-list for field type_name
@@ -476,7 +605,7 @@ func file_snowraft_v1_operations_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_operations_proto_rawDesc), len(file_snowraft_v1_operations_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   8,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	OperationsService_Backup_FullMethodName             = "/snowraft.v1.OperationsService/Backup"
+	OperationsService_Debug_FullMethodName              = "/snowraft.v1.OperationsService/Debug"
 	OperationsService_AcknowledgeRestore_FullMethodName = "/snowraft.v1.OperationsService/AcknowledgeRestore"
 	OperationsService_GetUpgrade_FullMethodName         = "/snowraft.v1.OperationsService/GetUpgrade"
 	OperationsService_FinalizeUpgrade_FullMethodName    = "/snowraft.v1.OperationsService/FinalizeUpgrade"
@@ -29,11 +30,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// OperationsService is for operators: backups, restored clusters and upgrades.
+// OperationsService is for operators: backups, restored clusters, upgrades and debug archives.
 type OperationsServiceClient interface {
 	// Backup returns a backup of the cluster's state, piece by piece, as the member that is asked has it. The first bytes
 	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(ctx context.Context, in *BackupRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[BackupResponse], error)
+	// Debug returns the files of a debug archive about the member that is asked, one after another. A member serves one such
+	// call at a time, with a deadline of at most five minutes. HTTP and gateways do not serve it.
+	Debug(ctx context.Context, in *DebugRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DebugResponse], error)
 	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
 	AcknowledgeRestore(ctx context.Context, in *AcknowledgeRestoreRequest, opts ...grpc.CallOption) (*AcknowledgeRestoreResponse, error)
 	// GetUpgrade answers with the state of an upgrade and what each member knows, as the leader sees it.
@@ -70,6 +74,25 @@ func (c *operationsServiceClient) Backup(ctx context.Context, in *BackupRequest,
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type OperationsService_BackupClient = grpc.ServerStreamingClient[BackupResponse]
 
+func (c *operationsServiceClient) Debug(ctx context.Context, in *DebugRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[DebugResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &OperationsService_ServiceDesc.Streams[1], OperationsService_Debug_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[DebugRequest, DebugResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperationsService_DebugClient = grpc.ServerStreamingClient[DebugResponse]
+
 func (c *operationsServiceClient) AcknowledgeRestore(ctx context.Context, in *AcknowledgeRestoreRequest, opts ...grpc.CallOption) (*AcknowledgeRestoreResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AcknowledgeRestoreResponse)
@@ -104,11 +127,14 @@ func (c *operationsServiceClient) FinalizeUpgrade(ctx context.Context, in *Final
 // All implementations must embed UnimplementedOperationsServiceServer
 // for forward compatibility.
 //
-// OperationsService is for operators: backups, restored clusters and upgrades.
+// OperationsService is for operators: backups, restored clusters, upgrades and debug archives.
 type OperationsServiceServer interface {
 	// Backup returns a backup of the cluster's state, piece by piece, as the member that is asked has it. The first bytes
 	// may take as long as the cluster needs to elect a leader. HTTP and gateways do not serve it.
 	Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error
+	// Debug returns the files of a debug archive about the member that is asked, one after another. A member serves one such
+	// call at a time, with a deadline of at most five minutes. HTTP and gateways do not serve it.
+	Debug(*DebugRequest, grpc.ServerStreamingServer[DebugResponse]) error
 	// AcknowledgeRestore lets sequences of new names be created again after a restore. Repeating it changes nothing.
 	AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error)
 	// GetUpgrade answers with the state of an upgrade and what each member knows, as the leader sees it.
@@ -128,6 +154,9 @@ type UnimplementedOperationsServiceServer struct{}
 
 func (UnimplementedOperationsServiceServer) Backup(*BackupRequest, grpc.ServerStreamingServer[BackupResponse]) error {
 	return status.Error(codes.Unimplemented, "method Backup not implemented")
+}
+func (UnimplementedOperationsServiceServer) Debug(*DebugRequest, grpc.ServerStreamingServer[DebugResponse]) error {
+	return status.Error(codes.Unimplemented, "method Debug not implemented")
 }
 func (UnimplementedOperationsServiceServer) AcknowledgeRestore(context.Context, *AcknowledgeRestoreRequest) (*AcknowledgeRestoreResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AcknowledgeRestore not implemented")
@@ -169,6 +198,17 @@ func _OperationsService_Backup_Handler(srv interface{}, stream grpc.ServerStream
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type OperationsService_BackupServer = grpc.ServerStreamingServer[BackupResponse]
+
+func _OperationsService_Debug_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(DebugRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(OperationsServiceServer).Debug(m, &grpc.GenericServerStream[DebugRequest, DebugResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type OperationsService_DebugServer = grpc.ServerStreamingServer[DebugResponse]
 
 func _OperationsService_AcknowledgeRestore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AcknowledgeRestoreRequest)
@@ -248,6 +288,11 @@ var OperationsService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Backup",
 			Handler:       _OperationsService_Backup_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Debug",
+			Handler:       _OperationsService_Debug_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -28,9 +28,9 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 	if h.Env("GOGC") == "" && h.Env("GOMEMLIMIT") == "" {
 		h.collectAt(gcPercent) // trades some memory for time
 	}
-	logger := h.logger(logLevels[cfg.logLevel], cfg.logFormat)
-	cfg.Logger, cfg.Version = logger, h.Version
+	cfg.Logger, cfg.Version = h.logger(logLevels[cfg.logLevel], cfg.logFormat), h.Version
 	p, err := open(ctx)
+	logger := cfg.Logger // with what open added
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // ended by a signal while it started

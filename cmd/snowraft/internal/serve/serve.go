@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/logring"
 )
 
 // readyPoll is how often a starting member is asked whether it is ready.
@@ -92,6 +94,8 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 		return err
 	}
 	return h.run(ctx, "member", &cfg, func(ctx context.Context) (started, error) {
+		cfg.LogRing = logring.New()
+		cfg.Logger = slog.New(cfg.LogRing.Handler(cfg.Logger.Handler()))
 		h.watch(ctx, &cfg)
 		cfg.AuditLog = cfg.auditTo(cfg.Logger)
 		m, err := h.open(ctx, cfg.Config)

@@ -1,0 +1,108 @@
+// Package logring keeps the last lines of a log in memory, with their attributes apart, so that a debug archive can
+// include the attributes that it knows and no others.
+package logring
+
+import (
+	"encoding/binary"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// The bounds of a [Ring].
+const (
+	MaxLines = 10_000
+	MaxBytes = 4 << 20
+)
+
+const (
+	chunkBytes = 64 << 10
+	// maxLine bounds the bytes of a line, and maxText those of its message and of each value. A longer text is cut.
+	maxLine = chunkBytes / 2
+	maxText = 8 << 10
+)
+
+// Line is a line of the log.
+type Line struct {
+	Time    time.Time
+	Level   slog.Level
+	Message string
+	Attrs   []Attr
+}
+
+// Attr is an attribute of a line. The keys of groups precede its key, with dots.
+type Attr struct {
+	Key   string
+	Value string
+	Plain bool // a number, a boolean value, a time or a duration
+}
+
+// Ring keeps the last MaxLines lines, fewer if they have more than MaxBytes. It takes memory in chunks as lines come,
+// and then uses the chunks again. Its methods may be called from any goroutine.
+type Ring struct {
+	mu     sync.Mutex
+	chunks []*chunk // the oldest first
+	lines  int
+}
+
+// chunk holds whole lines, each after its length.
+type chunk struct {
+	buf   []byte
+	lines int
+}
+
+// New returns an empty ring.
+func New() *Ring { return new(Ring) }
+
+// add copies an encoded line of at most maxLine bytes.
+func (r *Ring) add(line []byte) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var last *chunk
+	if n := len(r.chunks); n > 0 {
+		last = r.chunks[n-1]
+	}
+	if last == nil || len(last.buf)+binary.MaxVarintLen32+len(line) > chunkBytes {
+		last = r.next()
+	}
+	last.buf = binary.AppendUvarint(last.buf, uint64(len(line)))
+	last.buf = append(last.buf, line...)
+	last.lines++
+	r.lines++
+}
+
+// next returns an empty last chunk: that of the oldest lines if those are more than the ring keeps. Requires r.mu.
+func (r *Ring) next() *chunk {
+	var c *chunk
+	for n := len(r.chunks); n > 0 && (r.lines-r.chunks[0].lines >= MaxLines || n >= MaxBytes/chunkBytes); n = len(r.chunks) {
+		c = r.chunks[0]
+		r.lines -= c.lines
+		r.chunks = append(r.chunks[:0], r.chunks[1:]...)
+	}
+	if c == nil {
+		c = &chunk{buf: make([]byte, 0, chunkBytes)}
+	}
+	c.buf, c.lines = c.buf[:0], 0
+	r.chunks = append(r.chunks, c)
+	return c
+}
+
+// Lines returns the last MaxLines lines, the oldest first. Logging waits only while they are copied.
+func (r *Ring) Lines() []Line {
+	r.mu.Lock()
+	var all []byte
+	for _, c := range r.chunks {
+		all = append(all, c.buf...)
+	}
+	skip, count := max(r.lines-MaxLines, 0), min(r.lines, MaxLines)
+	r.mu.Unlock()
+	lines := make([]Line, 0, count)
+	for len(all) > 0 {
+		size, n := binary.Uvarint(all)
+		if skip--; skip < 0 {
+			lines = append(lines, decode(all[n:n+int(size)])) //nolint:gosec // at most maxLine
+		}
+		all = all[n+int(size):] //nolint:gosec // at most maxLine
+	}
+	return lines
+}

@@ -1,0 +1,198 @@
+// Package diagnose collects the files of a member for a debug archive: its state, its log, profiles of its process.
+//
+// An archive holds no secret, and names of sequences, holders and tokens only on request. Each file is made of what is
+// listed as safe here: fields of messages, attributes of log lines, labels of metrics, settings. Whatever is not listed
+// is left out. Profiles hold functions and counts, and no values of variables.
+//
+// Nothing of it costs anything until an archive is requested.
+package diagnose
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/logring"
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+const (
+	// maxFile bounds the bytes of a file. The rest is left out.
+	maxFile = 16 << 20
+	// maxWait is the time that a file may take, apart from the CPU profile: a disk may never answer.
+	maxWait = 5 * time.Second
+	// problemsFile lists what an archive lacks.
+	problemsFile = "problems.txt"
+)
+
+// Source is what a member says of itself.
+type Source struct {
+	Member   *member.Member
+	Metrics  prometheus.Gatherer
+	Log      *logring.Ring
+	Settings map[string]any // those that are safe to show
+	Name     string         // of the member
+	Version  string         // of the program
+	DataDir  string
+}
+
+// Collector makes one archive at a time. Its methods may be called from any goroutine.
+type Collector struct {
+	Source
+	busy sync.Mutex
+
+	mu    sync.Mutex
+	stuck map[string]bool // files that are still being made, though nobody waits for them any more
+}
+
+// New returns the collector of a member.
+func New(s Source) *Collector { return &Collector{Source: s, stuck: make(map[string]bool)} }
+
+// Request is the request for an archive.
+type Request struct {
+	Duration        time.Duration // of the CPU profile
+	Names           bool          // include names of sequences, holders and tokens
+	Salt            []byte        // of their pseudonyms otherwise
+	Status, Members proto.Message
+}
+
+// Collect calls put with each file. It fails with what put returns, at the end of ctx, and while it is running already.
+func (c *Collector) Collect(ctx context.Context, req Request, put func(name string, content []byte) error) error {
+	if !c.busy.TryLock() {
+		return rpc.NewError(rpc.Overloaded, "this member is collecting another debug archive; wait until that is complete")
+	}
+	defer c.busy.Unlock()
+	a := &archive{Collector: c, ctx: ctx, put: put, redact: NewRedactor(req.Names, req.Salt, c.known()...)}
+	a.file("about.json", document(c.about()))
+	a.file("status.json", message(a.redact.Message(req.Status)))
+	a.file("members.json", message(a.redact.Message(req.Members)))
+	a.file("settings.json", document(c.Settings))
+	a.file("clock.json", document(clockOf(c.Member.Clock().Bases())))
+	a.file("raft.json", func(b *buffer) error { return document(raftOf(c.Member.Node().Statistics()))(b) })
+	a.file("disk.json", func(b *buffer) error {
+		disk, err := Disk(c.DataDir)
+		return errors.Join(err, document(disk)(b))
+	})
+	metrics := func(b *buffer) error { return a.redact.writeMetrics(b, c.Metrics) }
+	a.file("metrics-1.txt", metrics)
+	a.file("goroutines.txt", goroutines)
+	a.file("heap.pprof", heap)
+	a.cpu("cpu.pprof", req.Duration)
+	a.file("metrics-2.txt", metrics)
+	a.file("log.txt", func(b *buffer) error { return a.redact.writeLog(b, c.Log.Lines()) })
+	if len(a.problems) > 0 {
+		a.file(problemsFile, func(b *buffer) error {
+			_, err := b.Write([]byte(strings.Join(a.problems, "\n") + "\n"))
+			return err
+		})
+	}
+	return a.err
+}
+
+// known returns the names that an archive always shows: those of members and of layouts.
+func (c *Collector) known() []string {
+	names := []string{c.Name}
+	for _, m := range c.Member.Node().Members() {
+		names = append(names, m.Name, m.ID)
+	}
+	c.Member.State().View(func(s *fsm.State) {
+		for _, l := range s.Layouts() {
+			names = append(names, l.Layout.Name())
+		}
+	})
+	return names
+}
+
+// archive is an archive that is being made.
+type archive struct {
+	*Collector
+	ctx      context.Context
+	put      func(string, []byte) error
+	redact   *Redactor
+	problems []string
+	err      error // the first of put or ctx
+}
+
+// file makes a file and puts it. A file that fails is put as far as it got, and one that takes too long is left out.
+func (a *archive) file(name string, write func(*buffer) error) {
+	if a.err != nil {
+		return
+	}
+	if !a.begin(name) {
+		a.problem(name, errors.New("an earlier attempt has not ended yet"))
+		return
+	}
+	var b buffer
+	made := make(chan error, 1)
+	go func() {
+		defer a.end(name)
+		made <- guard(write, &b)
+	}()
+	late := time.NewTimer(maxWait)
+	defer late.Stop()
+	select {
+	case err := <-made:
+		if err != nil {
+			a.problem(name, err)
+		}
+		a.err = a.put(name, b.Bytes())
+	case <-late.C:
+		a.problem(name, fmt.Errorf("not complete after %v", maxWait))
+	case <-a.ctx.Done():
+		a.err = a.ctx.Err()
+	}
+}
+
+// guard returns a panic as an error: an archive must not end the member.
+func guard(write func(*buffer) error, b *buffer) (err error) {
+	defer func() {
+		if recover() != nil {
+			err = errors.New("panic")
+		}
+	}()
+	return write(b)
+}
+
+func (a *archive) problem(name string, err error) {
+	a.problems = append(a.problems, name+": "+strings.ReplaceAll(a.redact.Text(err.Error()), "\n", " "))
+	slices.Sort(a.problems)
+}
+
+func (c *Collector) begin(name string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.stuck[name] {
+		return false
+	}
+	c.stuck[name] = true
+	return true
+}
+
+func (c *Collector) end(name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.stuck, name)
+}
+
+// buffer is the content of a file, up to maxFile.
+type buffer struct{ bytes.Buffer }
+
+var errTooLong = fmt.Errorf("cut off after %d MiB", maxFile>>20)
+
+func (b *buffer) Write(p []byte) (int, error) {
+	if room := maxFile - b.Len(); len(p) > room {
+		_, _ = b.Buffer.Write(p[:room])
+		return room, errTooLong
+	}
+	return b.Buffer.Write(p)
+}

@@ -1,0 +1,141 @@
+package diagnose
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/snowraft/snowraft/internal/logring"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+var salt = []byte("0123456789abcdef")
+
+func TestTextsHideNames(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor(false, salt, "a", "default")
+	hidden := r.Name("orders")
+	if !strings.HasPrefix(hidden, "name-") || hidden != NewRedactor(false, salt).Name("orders") || hidden == NewRedactor(false, []byte("another salt 16b")).Name("orders") {
+		t.Errorf("Name() = %q", hidden)
+	}
+	for in, want := range map[string]string{
+		`sequence "orders" does not exist; create it with "snowraft seq create orders"`: `sequence "` + hidden + `" does not exist; create it with "` + r.Name("snowraft seq create orders") + `"`,
+		`no window of layout "default" for "a"`:                                         `no window of layout "default" for "a"`,
+		`cut off: sequence "ord`:                                                        `cut off: sequence "` + r.Name("ord") + `"`,
+		`cut off: "ord\`:                                                                `cut off: "` + r.Name(`ord\`) + `"`,
+		`no sequence "or\"ders\u00e9" here`:                                             `no sequence "` + r.Name(`or"dersé`) + `" here`,
+		`token 17 lacks the scope seq:next:orders`:                                      `token 17 lacks the scope seq:next:` + hidden,
+		`token 17 (orders)`:                                                             `token 17 (` + hidden + `)`,
+		`refused: ""`:                                                                   `refused: ""`,
+		`member b at 10.0.0.1:7702: refused`:                                            `member b at 10.0.0.1:7702: refused`,
+	} {
+		if got := r.Text(in); got != want {
+			t.Errorf("Text(%s) = %s\nwant %s", in, got, want)
+		}
+		if got := NewRedactor(true, salt).Text(in); got != in {
+			t.Errorf("Text(%s) = %s with names", in, got)
+		}
+	}
+}
+
+func TestLogLinesShowKnownAttributes(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor(false, salt, "a")
+	at := time.UnixMilli(1_795_403_000_000)
+	lines := []logring.Line{
+		{Time: at, Level: slog.LevelInfo, Message: `see "snowraft token list"`, Attrs: []logring.Attr{
+			{Key: "member", Value: "a"}, {Key: "sequence", Value: "orders"}, {Key: "worker", Value: "7", Plain: true},
+			{Key: "actor", Value: "token 17 (app)"}, {Key: "before", Value: `{"name":"orders"}`}, {Key: "invented", Value: "orders"},
+		}},
+		{Time: at, Level: slog.LevelError, Message: `composed of "orders"`, Attrs: []logring.Attr{
+			{Key: "component", Value: "raft"}, {Key: "error", Value: `sequence "orders": refused`}, {Key: "panic", Value: "orders"},
+			{Key: "stack", Value: "goroutine 7 [running]:\nmain.(*T).next(0xc000123, {0x6f726465, 0x7273})\n\t/src/main.go:7 +0x1d\n"},
+		}},
+	}
+	var b bytes.Buffer
+	if err := r.writeLog(&b, lines); err != nil {
+		t.Fatal(err)
+	}
+	want := `time=2026-11-23T03:03:20.000Z level=INFO msg="see \"snowraft token list\"" member=a sequence=` + r.Name("orders") +
+		` worker=7 actor="token 17 (` + r.Name("app") + `)" before=(omitted) invented=(omitted)
+time=2026-11-23T03:03:20.000Z level=ERROR msg="composed of \"` + r.Name("orders") + `\"" component=raft error="sequence \"` + r.Name("orders") +
+		`\": refused" panic=(omitted) stack="goroutine 7 [running]:\nmain.(*T).next(...)\n\t/src/main.go:7 +0x1d\n"
+`
+	if b.String() != want {
+		t.Errorf("log:\n%swant:\n%s", b.String(), want)
+	}
+}
+
+func TestMetricsShowKnownLabels(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	issued := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "snowraft_issued_total", Help: "Issued."}, []string{"layout", "sequence"})
+	other := prometheus.NewCounterVec(prometheus.CounterOpts{Name: "other_total", Help: "Other."}, []string{"layout"})
+	registry.MustRegister(issued, other)
+	issued.WithLabelValues("default", "orders").Inc()
+	other.WithLabelValues("default").Inc()
+	r := NewRedactor(false, salt)
+	var b bytes.Buffer
+	if err := r.writeMetrics(&b, registry); err != nil {
+		t.Fatal(err)
+	}
+	want := "# HELP snowraft_issued_total Issued.\n# TYPE snowraft_issued_total counter\n" +
+		`snowraft_issued_total{layout="default",sequence="` + r.Name("orders") + "\"} 1\n"
+	if b.String() != want {
+		t.Errorf("metrics:\n%swant:\n%s", b.String(), want)
+	}
+}
+
+func TestMessagesLoseTextsThatAreNotKnown(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor(false, salt)
+	in := &snowraftv1.GetStatusResponse{
+		Name: "a", Term: 7, Problem: `sequence "orders"`, SecretFingerprints: []string{"f"},
+		Lanes: []*snowraftv1.Lane{{Layout: "default", Problem: `"orders"`}}, Quorum: &snowraftv1.Quorum{Voters: 3},
+	}
+	want := proto.CloneOf(in)
+	want.Problem, want.Lanes[0].Problem = `sequence "`+r.Name("orders")+`"`, `"`+r.Name("orders")+`"`
+	if got := r.Message(in); !proto.Equal(got, want) {
+		t.Errorf("Message() = %v\nwant %v", got, want)
+	}
+	sequence := &snowraftv1.Sequence{Name: "orders", Generation: 7}
+	if got := r.Message(sequence); !proto.Equal(got, &snowraftv1.Sequence{Generation: 7}) {
+		t.Errorf("Message() = %v", got)
+	}
+}
+
+// A text field that is not listed is missing in archives: list it, as what it is.
+func TestEveryTextOfAStatusHasClass(t *testing.T) {
+	t.Parallel()
+	seen := map[protoreflect.FullName]bool{}
+	var look func(d protoreflect.MessageDescriptor)
+	look = func(d protoreflect.MessageDescriptor) {
+		if seen[d.FullName()] {
+			return
+		}
+		seen[d.FullName()] = true
+		for i := range d.Fields().Len() {
+			f := d.Fields().Get(i)
+			if f.Message() != nil {
+				look(f.Message())
+			} else if classOf(f) == omitted {
+				t.Errorf("%s has no class in fields", f.FullName())
+			}
+		}
+	}
+	look((&snowraftv1.GetStatusResponse{}).ProtoReflect().Descriptor())
+	look((&snowraftv1.ListMembersResponse{}).ProtoReflect().Descriptor())
+	for message, texts := range fields {
+		for text := range texts {
+			if !seen[message] {
+				t.Errorf("%s.%s is in no archive", message, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/limits"
+)
+
+// settings returns the settings in force that a debug archive shows: none is a secret, or has the content of a file.
+func (s *Server) settings() map[string]any {
+	c := s.cfg
+	return map[string]any{
+		"name":                     c.Name,
+		"force-name":               c.ForceName,
+		"data-dir":                 c.DataDir,
+		"api-addr":                 c.APIAddr,
+		"http-addr":                c.HTTPAddr,
+		"raft-addr":                c.RaftAddr,
+		"gossip-addr":              c.GossipAddr,
+		"redis-addr":               c.RedisAddr,
+		"advertise-host":           c.AdvertiseHost,
+		"join":                     c.Join,
+		"bootstrap-expect":         c.BootstrapExpect,
+		"nonvoter":                 c.Nonvoter,
+		"lanes":                    c.Lanes,
+		"promote-after":            cmp.Or(c.Timing.PromoteAfter, limits.DefaultPromoteAfter).String(),
+		"initial-max-window":       given(c.MaxWindow),
+		"initial-wait-threshold":   given(c.WaitThreshold),
+		"initial-max-clock-offset": given(c.MaxClockOffset),
+		"initial-rollback":         c.Rollback,
+		"initial-redis-create":     c.RedisCreate,
+		"secured":                  c.Keys != nil,
+		"insecure":                 c.Insecure,
+		"client-tls":               c.ClientTLS,
+		"own-certificate":          c.OwnCertificate != nil,
+		"audit-log":                c.AuditLog != nil,
+		"advertised":               map[string]string{"api": s.APIAddr(), "http": s.HTTPAddr(), "raft": s.RaftAddr(), "gossip": s.GossipAddr()},
+	}
+}
+
+// given returns an initial value; empty if it was not given.
+func given(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	return d.String()
+}
