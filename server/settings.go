@@ -30,6 +30,7 @@ func (s *Server) settings() map[string]any {
 		"initial-max-clock-offset": given(c.MaxClockOffset),
 		"initial-rollback":         c.Rollback,
 		"initial-redis-create":     c.RedisCreate,
+		"initial-upgrades":         c.Upgrades,
 		"secured":                  c.Keys != nil,
 		"insecure":                 c.Insecure,
 		"client-tls":               c.ClientTLS,

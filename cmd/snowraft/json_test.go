@@ -56,7 +56,7 @@ func documented(responses map[string]protoreflect.MessageType, line string) prot
 }
 
 // offline lists the commands that print JSON and make no call, and those whose JSON is a document of their own.
-var offline = []string{"decode", "encode", "version", "bench", "secret", "backup", "restore"}
+var offline = []string{"decode", "encode", "version", "bench", "secret", "backup", "restore", "debug"}
 
 // online lists the commands below those of offline that print the response of a call.
 var online = []string{"restore acknowledge"}

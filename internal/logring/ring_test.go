@@ -56,17 +56,17 @@ func TestLinesKeepTheirAttributes(t *testing.T) {
 func TestRingIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		text  string
-		lines int
+		text   string
+		logged int
+		lines  int // at least
 	}{
-		"by lines": {"x", MaxLines},
-		"by bytes": {strings.Repeat("x", 2000), MaxBytes / 2100},
-		"long":     {strings.Repeat("x", 1<<20), MaxBytes / chunkBytes},
+		"by lines": {"x", 12_345, MaxLines},
+		"by bytes": {strings.Repeat("x", 2000), 5000, MaxBytes / 2100},
+		"long":     {strings.Repeat("x", 10*maxText), 1000, MaxBytes / chunkBytes},
 	} {
 		ring := New()
 		log := slog.New(ring.Handler(nowhere()))
-		const logged = 12_345
-		for i := range logged {
+		for i := range c.logged {
 			log.Info("line", "i", i, "text", c.text)
 		}
 		lines := ring.Lines()
@@ -74,7 +74,7 @@ func TestRingIsBounded(t *testing.T) {
 			t.Errorf("%s: %d lines, expected at least %d", name, len(lines), c.lines)
 		}
 		for i, l := range lines {
-			if want := fmt.Sprint(logged - len(lines) + i); len(l.Attrs) != 2 || l.Attrs[0].Value != want {
+			if want := fmt.Sprint(c.logged - len(lines) + i); len(l.Attrs) != 2 || l.Attrs[0].Value != want {
 				t.Fatalf("%s: line %d of %d: %v, expected i=%s", name, i, len(lines), l.Attrs, want)
 			}
 		}

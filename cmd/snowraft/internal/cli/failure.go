@@ -61,6 +61,14 @@ func (e *callError) Error() string {
 	return reason(each[0])
 }
 
+// Cause returns the reason why a call to one member failed, without advice.
+func Cause(err error) string {
+	if failed, ok := errors.AsType[*client.Error](err); ok {
+		return reason(failed.Each()[0])
+	}
+	return err.Error()
+}
+
 // reason is what one member said, or gRPC of it.
 func reason(f *client.Error) string {
 	e := rpc.FromError(f)

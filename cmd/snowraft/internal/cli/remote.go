@@ -30,6 +30,7 @@ type Remote struct {
 	Operations snowraftv1.OperationsServiceClient
 	Addresses  []string
 	Timeout    time.Duration // of one call, however many members it tries
+	access     Access
 	client     *client.Client
 }
 
@@ -48,8 +49,13 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 		IDs: snowraftv1.NewIdServiceClient(to), Layouts: snowraftv1.NewLayoutServiceClient(to), Workers: snowraftv1.NewWorkerServiceClient(to),
 		Sequences: snowraftv1.NewSequenceServiceClient(to), Cluster: snowraftv1.NewClusterServiceClient(to),
 		Tokens: snowraftv1.NewTokenServiceClient(to), Operations: snowraftv1.NewOperationsServiceClient(to),
-		Addresses: addresses, Timeout: timeout, client: c,
+		Addresses: addresses, Timeout: timeout, access: access, client: c,
 	}, nil
+}
+
+// At returns the cluster with one member's address only.
+func (r *Remote) At(address string) (*Remote, error) {
+	return Dial([]string{address}, r.Timeout, r.access)
 }
 
 // Close ends the connections.

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Debug sends the files that a test has prepared, in pieces of a byte.
+func (f *fakeAPI) Debug(req *snowraftv1.DebugRequest, stream grpc.ServerStreamingServer[snowraftv1.DebugResponse]) error {
+	if req.GetSeconds() != 1 || len(req.GetSalt()) < 16 {
+		return errors.New("unexpected request")
+	}
+	for _, file := range f.files {
+		for i := range len(file[1]) {
+			if err := stream.Send(&snowraftv1.DebugResponse{File: file[0], Data: []byte(file[1][i : i+1])}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// debugFiles writes an archive of a fake and two members that do not answer, and returns the files in it.
+func debugFiles(t *testing.T, sent [][2]string) (files map[string]string, stderr string, code int) {
+	t.Helper()
+	f := newFakeAPI(t)
+	f.files = sent
+	path := filepath.Join(t.TempDir(), "x.tar.gz")
+	_, stderr, code = command(t, "debug", path, "--addr", f.address, "--seconds", "1", "--timeout", "300ms")
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, stderr, code
+	}
+	defer func() { _ = file.Close() }()
+	gz, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files = map[string]string{}
+	for r := tar.NewReader(gz); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return files, stderr, code
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[h.Name] = string(raw)
+	}
+}
+
+func TestDebugFindsMembersAtGivenAddresses(t *testing.T) {
+	t.Parallel()
+	files, stderr, code := debugFiles(t, [][2]string{{"status.json", "{}"}, {"log.txt", "lines"}})
+	if code != cli.ExitDone || files["snowraft-debug/members/a-n-1/status.json"] != "{}" || files["snowraft-debug/members/a-n-1/log.txt"] != "lines" {
+		t.Errorf("exit code %d: %s%v", code, stderr, files)
+	}
+	if !strings.Contains(stderr, "is not in the archive: ") || !strings.Contains(files["snowraft-debug/archive.json"], `"error": "`) {
+		t.Errorf("stderr: %s\n%s", stderr, files["snowraft-debug/archive.json"])
+	}
+}
+
+func TestDebugRejectsUnexpectedFiles(t *testing.T) {
+	t.Parallel()
+	for name, sent := range map[string][][2]string{
+		"outside":  {{"../../etc/passwd", "x"}},
+		"absolute": {{"/etc/passwd", "x"}},
+		"hidden":   {{".profile", "x"}},
+		"nothing":  nil,
+	} {
+		files, stderr, code := debugFiles(t, sent)
+		if code == cli.ExitDone || len(files) > 0 || !strings.Contains(stderr, "no member sent a file: ") {
+			t.Errorf("%s: exit code %d: %s%v", name, code, stderr, files)
+		}
+	}
+	files, stderr, code := debugFiles(t, [][2]string{{"log.txt", "x"}, {"status.json", "y"}, {"log.txt", "z"}})
+	if code != cli.ExitDone || !strings.Contains(stderr, "are incomplete: ") || files["snowraft-debug/members/a-n-1/log.txt"] != "x" {
+		t.Errorf("twice: exit code %d: %s%v", code, stderr, files)
+	}
+}
+
+func TestDebugUsage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	exists := filepath.Join(dir, "exists")
+	if err := os.WriteFile(exists, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fresh := filepath.Join(dir, "new")
+	for _, c := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{exists}, "the file exists; choose another name"},
+		{[]string{fresh, "--data-dir", dir, "--names"}, "--data-dir cannot be combined with --seconds or --names"},
+		{[]string{fresh, "--data-dir", dir}, "not the data directory of a member"},
+		{[]string{fresh, "--seconds", "61"}, "expected a whole number from 1 to 60"},
+	} {
+		_, stderr, code := command(t, append([]string{"debug"}, c.args...)...)
+		if code != cli.ExitUsage || !strings.Contains(stderr, c.says) {
+			t.Errorf("%q: exit code %d: %s", c.args, code, stderr)
+		}
+		if _, err := os.Stat(fresh); err == nil {
+			t.Errorf("%q: wrote a file", c.args)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+// Package debug has the command that writes debug archives.
+package debug
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/backup"
+	"github.com/snowraft/snowraft/server/diagnose"
+)
+
+const (
+	dirFlag     = "data-dir"
+	secondsFlag = "seconds"
+	namesFlag   = "names"
+	maxSeconds  = 60
+)
+
+// Summary is the document of an archive: its last file, and the answer of the command.
+type Summary struct {
+	File      string   `json:"file,omitempty"` // of the archive; not in the archive
+	Bytes     int64    `json:"bytes,string,omitempty"`
+	TakenAtMS int64    `json:"takenAtMs,string"`
+	Version   string   `json:"version"` // of the command
+	Seconds   int      `json:"seconds,omitempty"`
+	Names     bool     `json:"names"`
+	Members   []Member `json:"members"`
+}
+
+// Member is a member of the cluster, in the summary of an archive.
+type Member struct {
+	ID        string   `json:"id"`
+	Name      string   `json:"name"`
+	Directory string   `json:"directory,omitempty"` // in the archive
+	Files     []string `json:"files"`
+	Error     string   `json:"error,omitempty"` // why files are missing
+	addresses []string
+	err       error
+}
+
+// New returns the command debug.
+func New(a *cli.App) *cobra.Command {
+	var (
+		seconds = 5
+		names   bool
+		dir     string
+	)
+	cmd := &cobra.Command{
+		Use:   "debug FILE",
+		Short: "Write a debug archive of all members",
+		Long: `Write an archive for troubleshooting to a new file (tar.gz): from each member that can be
+reached, its state, members, configuration and settings, metrics at two times, the last
+10,000 lines of its log, profiles of CPU and memory, stacks, clocks, Raft statistics and
+disk usage. The command calls the members in --addr, and all others at their API
+addresses. It warns of each member that it cannot reach, and succeeds if one answers.
+
+The archive contains no secret. Pseudonyms replace names of sequences, holders and
+tokens, unless --names is set. Names of members and layouts, and addresses, are included.
+
+With --data-dir, the archive is of the data directory of a stopped member: identity, Raft
+log and snapshots, as far as they can be read.`,
+		Example: `  snowraft debug snowraft-debug.tar.gz
+  snowraft debug slow.tar.gz --seconds 30 --addr 10.0.0.1:7700
+  snowraft debug stopped.tar.gz --data-dir /var/lib/snowraft`,
+	}
+	cli.AddFlag(cmd, "", secondsFlag, "", cli.IntValue(&seconds, 1, maxSeconds), "duration of the CPU profile in seconds, and time between the two readings of metrics")
+	cmd.Flags().BoolVar(&names, namesFlag, false, "include names of sequences, holders and tokens")
+	cli.AddFlag(cmd, "", dirFlag, "", cli.TextValue(&dir, "DIR"), "data directory of a stopped member to read, instead of calling running ones")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		if dir != "" && (names || cmd.Flags().Changed(secondsFlag)) {
+			return cli.Usagef("--%s cannot be combined with --%s or --%s", dirFlag, secondsFlag, namesFlag)
+		}
+		salt := make([]byte, 32)
+		if _, err := rand.Read(salt); err != nil {
+			return err
+		}
+		s := &Summary{TakenAtMS: a.Now().UnixMilli(), Version: a.Version, Names: names, Members: []Member{}}
+		fill := func(w *archive) error { return addDirectory(w, dir, salt, s.TakenAtMS) }
+		if dir == "" {
+			s.Seconds = seconds
+			fill = func(w *archive) error {
+				g := gathering{app: a, remote: r, archive: w, salt: salt, duration: time.Duration(seconds) * time.Second, Summary: s}
+				return g.run(ctx)
+			}
+		}
+		return write(a, out, args[0], s, fill)
+	})
+}
+
+// write writes an archive, ends it with the summary, and prints that.
+func write(a *cli.App, out *cli.Printer, path string, s *Summary, fill func(*archive) error) error {
+	err := backup.Create(path, func(f *os.File) error {
+		w := newArchive(f, a.Now())
+		if err := fill(w); err != nil {
+			return err
+		}
+		if err := errors.Join(w.addJSON("program.json", diagnose.Program(a.Version)), w.addJSON("archive.json", s), w.close()); err != nil {
+			return err
+		}
+		info, err := f.Stat()
+		if err == nil {
+			s.File, s.Bytes = path, info.Size()
+		}
+		return err
+	})
+	switch {
+	case errors.Is(err, os.ErrExist):
+		return cli.Usagef("FILE %q: the file exists; choose another name", path)
+	case err != nil:
+		return err
+	}
+	return out.Answer(s, cli.Line("wrote debug archive %q%s; bytes: %d", path, s.extent(), s.Bytes))
+}
+
+// extent says how many members an archive is of.
+func (s *Summary) extent() string {
+	if len(s.Members) == 0 { // of a directory
+		return ""
+	}
+	answered := 0
+	for _, m := range s.Members {
+		if m.Error == "" {
+			answered++
+		}
+	}
+	names := "replaced"
+	if s.Names {
+		names = "included"
+	}
+	return fmt.Sprintf(" of %d of %d members; names: %s", answered, len(s.Members), names)
+}
