@@ -24,17 +24,21 @@ type replicated struct {
 
 // replicatedBy reads the state of a member; removed are the IDs that may have been removed from its cluster.
 func replicatedBy(n *node, removed []string) (r replicated) {
+	n.server.Member().State().View(func(s *fsm.State) { r = replicatedIn(s, removed) })
+	return r
+}
+
+// replicatedIn is replicatedBy of a state.
+func replicatedIn(s *fsm.State, removed []string) (r replicated) {
 	r.Workers = make(map[string][]fsm.WorkerRecord)
-	n.server.Member().State().View(func(s *fsm.State) {
-		r.Tokens = s.Tokens(0, 100)
-		r.Anonymous, _ = s.Token(0)
-		for _, l := range s.Layouts() {
-			if name := l.Layout.Name(); name != "default" {
-				r.Workers[name] = slices.DeleteFunc(s.Workers(name, 0, 100), func(w fsm.WorkerRecord) bool { return w.Owner == 0 && !w.Released })
-			}
+	r.Tokens = s.Tokens(0, 100)
+	r.Anonymous, _ = s.Token(0)
+	for _, l := range s.Layouts() {
+		if name := l.Layout.Name(); name != "default" {
+			r.Workers[name] = slices.DeleteFunc(s.Workers(name, 0, 100), func(w fsm.WorkerRecord) bool { return w.Owner == 0 && !w.Released })
 		}
-		r.Removed = slices.DeleteFunc(slices.Clone(removed), func(id string) bool { return !s.Removed(id) })
-	})
+	}
+	r.Removed = slices.DeleteFunc(slices.Clone(removed), func(id string) bool { return !s.Removed(id) })
 	return r
 }
 

@@ -39,14 +39,14 @@ type account struct {
 }
 
 // A release opens the data directory of every earlier one: testdata has one of each, with a snapshot and a log behind it,
-// of a member that crashed. "go test ./server -run TestOpensStoredDataDirectories -update" makes the one of the next
-// release anew. That is allowed until the release; what is stored then stays.
+// of a member that crashed, and a backup of the member. "go test ./server -run TestOpensStoredDataDirectories -update" makes
+// the one of the next release anew. That is allowed until the release; what is stored then stays.
 func TestOpensStoredDataDirectories(t *testing.T) {
 	t.Parallel()
 	if *update {
-		storeDataDir(t, "testdata/datadir-next.zip")
+		storeDataDir(t, "testdata/formats-next.zip")
 	}
-	stored, err := filepath.Glob("testdata/datadir-*.zip")
+	stored, err := filepath.Glob("testdata/formats-*.zip")
 	if err != nil || len(stored) == 0 {
 		t.Fatalf("stored data directories: %q, %v", stored, err)
 	}
@@ -146,15 +146,15 @@ func parse(t testing.TB, b []byte, m proto.Message) {
 	}
 }
 
-// openDataDir starts a member with a stored data directory, a minute after it was stored by the member's clock.
-func openDataDir(t *testing.T, path string) (*node, *account) {
+// unpack returns a directory with what was stored, and the account of it.
+func unpack(t *testing.T, path string) (dir string, a *account) {
 	t.Helper()
 	stored, err := zip.OpenReader(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer stored.Close()
-	dir := t.TempDir()
+	dir = t.TempDir()
 	if err := os.CopyFS(dir, stored); err != nil {
 		t.Fatal(err)
 	}
@@ -162,14 +162,21 @@ func openDataDir(t *testing.T, path string) (*node, *account) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var a account
-	if err := json.Unmarshal(facts, &a); err != nil {
+	a = &account{}
+	if err := json.Unmarshal(facts, a); err != nil {
 		t.Fatal(err)
 	}
+	return dir, a
+}
+
+// openDataDir starts a member with a stored data directory, a minute after it was stored by the member's clock.
+func openDataDir(t *testing.T, path string) (*node, *account) {
+	t.Helper()
+	dir, a := unpack(t, path)
 	n := newNode(t, "m1", func(c *server.Config) { c.DataDir = filepath.Join(dir, "data") })
 	n.setClock(time.Until(time.UnixMilli(a.ClockAtMs).Add(time.Minute)))
 	n.start().untilReady()
-	return n, &a
+	return n, a
 }
 
 // storeDataDir makes a data directory, and stores it with what its member answered.
@@ -188,6 +195,7 @@ func storeDataDir(t *testing.T, path string) {
 	a.live(n, "log")
 	a.look(n, a.IDs)
 	a.State = replicatedBy(n, a.State.Removed)
+	storeBackup(n, filepath.Join(dir, "backup"))
 	n.crash()
 	a.ClockAtMs = time.Now().UnixMilli()
 	facts, err := json.MarshalIndent(a, "", " ")

@@ -223,7 +223,7 @@ func (f *fakeAPI) GetUpgrade(context.Context, *snowraftv1.GetUpgradeRequest) (*s
 }
 
 func (f *fakeAPI) FinalizeUpgrade(_ context.Context, r *snowraftv1.FinalizeUpgradeRequest) (*snowraftv1.FinalizeUpgradeResponse, error) {
-	return &snowraftv1.FinalizeUpgradeResponse{From: 1, To: 1 + uint32(len(r.GetWithout()))}, nil //nolint:gosec // few
+	return &snowraftv1.FinalizeUpgradeResponse{From: 1, To: 1 + uint32(len(r.GetWithout()))}, nil
 }
 
 func (f *fakeAPI) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
