@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	// Phase is the length of a turn of calm or hostile traffic.
-	Phase = 10 * time.Second
+	// Phase is the length of a turn of calm or hostile traffic, warmUp the time before the first one: rates fall at first.
+	Phase  = 10 * time.Second
+	warmUp = 5 * time.Second
 	// A client connects again after about this time, so that strangers can keep it away.
 	connectionLasts = 2 * time.Second
 )
@@ -66,7 +67,7 @@ func (s *Siege) Play(ctx context.Context, w *workload.World) error {
 			}
 		}
 	}
-	history.Sleep(ctx, time.Second)
+	history.Sleep(ctx, warmUp)
 	for round := range s.Rounds {
 		if err := s.round(ctx, w.Lab, host, uint64(round)); err != nil {
 			return err
@@ -88,11 +89,25 @@ func (s *Siege) host(ctx context.Context, l *lab.Lab) (*network.Host, error) {
 	return l.Outsider(ctx)
 }
 
-// round is a calm phase and a hostile one.
-func (s *Siege) round(ctx context.Context, l *lab.Lab, host *network.Host, seed uint64) error {
+// round is a calm phase and a hostile one, in turns in this order and in the other: a rate that falls all the time, as the
+// machine has more to do, says nothing about strangers.
+func (s *Siege) round(ctx context.Context, l *lab.Lab, host *network.Host, number uint64) error {
+	if number%2 == 1 {
+		if err := s.besiege(ctx, l, host, number); err != nil {
+			return err
+		}
+	}
 	s.now.Store(Calm)
 	history.Sleep(ctx, Phase)
 	s.now.Store(between)
+	if number%2 == 0 {
+		return s.besiege(ctx, l, host, number)
+	}
+	return ctx.Err()
+}
+
+// besiege is a hostile phase.
+func (s *Siege) besiege(ctx context.Context, l *lab.Lab, host *network.Host, seed uint64) error {
 	strangers, err := nemesis.Besiege(ctx, l, l.Founders(), host, seed, s.Only)
 	if err != nil {
 		return err
