@@ -1,8 +1,10 @@
 package check
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/snowraft/snowraft/jepsen/history"
@@ -18,7 +20,7 @@ const (
 // Restores judges the time in which nothing was issued because a cluster was restored. It fails if
 //
 //   - a process that was started after the end of the old cluster issued an ID before the time that "snowraft restore" said;
-//   - no member issued one soon after that time;
+//   - no member issued one soon after that time, though clients asked for IDs then;
 //   - the time that was said leaves no room for the windows of the old cluster, and for clocks that differ.
 //
 // Processes that live on may use up the windows that they hold: Containment tells whether they do more.
@@ -39,6 +41,7 @@ type silence struct {
 	life   history.Life
 	issues int64 // Unix ns; said beforehand
 	first  int64 // Unix ns; of the first answer of a member with IDs
+	asked  bool  // founders were asked for IDs soon after issues
 	end    int64 // Unix ns; of the life, or of the clients
 }
 
@@ -57,7 +60,7 @@ func (r *Run) judgeRestores(v *Verdict) error {
 			v.fail("life %d was to issue nothing for %v after the end of the one before, and windows and clocks take %v", l.Number, time.Duration(said), time.Duration(room))
 		}
 	}
-	if err := r.firstIDs(v, clock, all); err != nil {
+	if err := errors.Join(r.firstIDs(v, clock, all), r.askedForIDs(clock, all)); err != nil {
 		return err
 	}
 	for _, s := range all {
@@ -66,6 +69,7 @@ func (r *Run) judgeRestores(v *Verdict) error {
 			v.Facts["late_ns"] = max(v.Facts["late_ns"], late)
 		case s.end < s.issues+issuedLate:
 			v.invalid("life %d ended before it could issue IDs", s.life.Number)
+		case !s.asked: // a run without such clients
 		case s.first == math.MaxInt64:
 			v.fail("life %d issued no ID, and was to issue them from %s on", s.life.Number, unixMillis(s.issues))
 		default:
@@ -107,6 +111,23 @@ func (r *Run) firstIDs(v *Verdict, clock *observedClock, all []silence) error {
 			if !p.Generator {
 				s.first = min(s.first, at)
 			}
+		}
+	}
+	return nil
+}
+
+// askedForIDs looks for clients that asked founders for IDs soon after they could be issued.
+func (r *Run) askedForIDs(clock *observedClock, all []silence) error {
+	for op, err := range r.Ops() {
+		if err != nil {
+			return err
+		}
+		if op.Do != history.DoIDs || !slices.Contains(r.Header.Members, op.Member) {
+			continue
+		}
+		if life := r.lifeAt(op.Call); life > 1 {
+			s, at := &all[life-2], clock.wall(op.Call)
+			s.asked = s.asked || at > s.issues && at < s.issues+issuedLate
 		}
 	}
 	return nil

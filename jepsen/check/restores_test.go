@@ -1,6 +1,7 @@
 package check
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/snowraft/snowraft/jepsen/history"
@@ -20,8 +21,15 @@ func reborn(more ...history.Life) *scene {
 		history.Line{Process: &history.Process{Start: 3, Member: "n1", At: 11 * second}},
 		history.Line{Process: &history.Process{Start: 4, Member: "gen-2", Generator: true, At: 11 * second}},
 		history.Line{Process: &history.Process{Start: 5, Member: "n2", At: 21 * second}},
+		history.Line{Op: &history.Op{ID: 1, Do: history.DoIDs, Member: "n1", Outcome: history.Fail, Call: 32 * second, Return: 33 * second}},
 		history.Line{Phase: &history.Phase{Name: history.PhaseEnd, At: 60 * second}},
 	)
+	return s
+}
+
+// unasked removes the request for IDs.
+func unasked(s *scene) *scene {
+	s.lines = slices.DeleteFunc(s.lines, func(l history.Line) bool { return l.Op != nil })
 	return s
 }
 
@@ -44,6 +52,7 @@ func TestRestores(t *testing.T) {
 		"a generator too early":     {reborn().issue("default", reported(4, 30*second), reported(3, 31*second)), Fail, []string{"in life 2 1s before"}},
 		"too late":                  {reborn().issue("default", reported(4, 32*second), reported(3, 40*second)), Fail, []string{"no ID for 9s after the time that was said"}},
 		"never":                     {reborn().issue("default", reported(1, 5*second)), Fail, []string{"life 2 issued no ID"}},
+		"never asked":               {unasked(reborn()).issue("default", reported(1, 5*second)), Pass, nil},
 		"too little room":           {reborn(history.Life{Number: 3, At: 40 * second, IssuesMillis: sceneWall/1e6 + 55_000}).issue("default", reported(3, 31*second)), Fail, []string{"nothing for 15s"}},
 		"ended before":              {reborn(early).issue("default", reported(5, 42*second)), Invalid, []string{"life 2 ended before"}},
 	} {
