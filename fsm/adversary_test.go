@@ -20,6 +20,7 @@ var weaker = map[string]adversary{
 }
 
 func TestWeakerAdversaries(t *testing.T) {
+	t.Parallel()
 	for name, a := range weaker {
 		t.Run(name, func(t *testing.T) {
 			for seed := uint64(1); seed <= *walks; seed++ {
@@ -32,6 +33,7 @@ func TestWeakerAdversaries(t *testing.T) {
 }
 
 func TestSearchWithWeakerAdversaries(t *testing.T) {
+	t.Parallel()
 	for name, a := range weaker {
 		t.Run(name, func(t *testing.T) {
 			if _, err := explore(*weakerDepth, a); err != nil {

@@ -300,6 +300,7 @@ func TestLives(t *testing.T) {
 }
 
 func TestLivesSeeds(t *testing.T) {
+	t.Parallel()
 	if *walkSeed != 0 {
 		if err := walkLives(*walkSeed); err != nil {
 			t.Fatal(err)

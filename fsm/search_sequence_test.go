@@ -234,6 +234,7 @@ func (n *seqNode) key() seqKey {
 }
 
 func TestSequenceSearch(t *testing.T) {
+	t.Parallel()
 	depth := *searchDepth
 	if testing.Short() {
 		depth = min(depth, 6)

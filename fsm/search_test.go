@@ -256,6 +256,7 @@ func ticksMask(from, until int64) uint8 { return uint8(1<<until - 1<<from) }
 var searchDepth = flag.Int("fsm.depth", 7, "how many steps the exhaustive search goes")
 
 func TestSearch(t *testing.T) {
+	t.Parallel()
 	depth := *searchDepth
 	if testing.Short() {
 		depth = min(depth, 6)

@@ -47,6 +47,7 @@ func TestModel(t *testing.T) {
 }
 
 func TestModelSeeds(t *testing.T) {
+	t.Parallel()
 	if *walkSeed != 0 {
 		if err := walk(*walkSeed, adversary{}, walkSteps); err != nil {
 			t.Fatal(err)
