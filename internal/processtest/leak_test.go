@@ -60,6 +60,7 @@ func TestSecretsStayInside(t *testing.T) {
 	s.redis(t, redis, s.config)
 	s.look(t, flags)
 	s.backup(t, "a backup", append([]string{"--addr", members[1].api}, flags...)...)
+	s.debug(t, "a debug archive", append([]string{"--addr", members[1].api, "--seconds", "1", "--names"}, flags...)...)
 	gateway := s.gateway(t)
 	longLog(t, leader(t, members), 5000)
 	until(t, "m1 has a snapshot", func() bool {
@@ -80,6 +81,7 @@ func TestSecretsStayInside(t *testing.T) {
 		}
 		s.add("audit logs", audit)
 	}
+	s.debug(t, "a debug archive of a directory", "--data-dir", members[1].dir)
 	s.restore(t, s.backup(t, "a backup of a directory", "--data-dir", members[1].dir), flags)
 	gateway.stop()
 	s.add("the log of the gateway", []byte(gateway.stderr.String()+gateway.stdout.String()))
