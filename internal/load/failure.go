@@ -49,6 +49,9 @@ func (f Failure) Repeatable() bool {
 			return true
 		}
 	}
+	if strings.HasPrefix(f.Example, "ERR max number of clients") { // the connection was refused, and no command
+		return true
+	}
 	switch f.Reason {
 	case reasonTimeout, reasonBroken, "HTTP_502", "HTTP_503", "HTTP_504": // those of a proxy without a member
 		return true
