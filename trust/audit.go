@@ -29,20 +29,20 @@ const (
 // The outcomes of an audited call.
 const (
 	AuditDone    = "done"
-	AuditRefused = "refused" // for lack of a right
-	AuditFailed  = "failed"  // for another reason; the call may have been done after a failure with an unknown outcome
+	AuditRefused = "refused" // the caller lacks a right
+	AuditFailed  = "failed"  // any other error; after an unknown outcome, the call may have been done
 )
 
 // AuditLine is the record of one administrative call. It holds no secrets.
 type AuditLine struct {
 	Time     time.Time       `json:"time"`
 	Actor    string          `json:"actor"`
-	Address  string          `json:"address,omitempty"` // of the caller, or of the member that forwards the call
+	Address  string          `json:"address,omitempty"` // address of the caller, or of the member that forwards the call
 	Method   string          `json:"method"`
 	Resource string          `json:"resource,omitempty"`
 	Before   json.RawMessage `json:"before,omitempty"`
 	After    json.RawMessage `json:"after,omitempty"`
-	Index    uint64          `json:"index,omitempty"` // of the command in the Raft log
+	Index    uint64          `json:"index,omitempty"` // index of the entry in the Raft log
 	Outcome  string          `json:"outcome"`
 	Reason   string          `json:"reason,omitempty"`
 	// Suppressed is the number of calls before it, refused or failed, that have no line.
@@ -56,7 +56,7 @@ type AuditLog struct {
 
 	refusals   bucket
 	mu         sync.Mutex         // one line after another
-	failures   map[string]*bucket // by actor
+	failures   map[string]*bucket // key: actor
 	suppressed uint64
 }
 

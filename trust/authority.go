@@ -44,7 +44,7 @@ type Authority struct {
 	fingerprint string
 
 	mu     sync.Mutex
-	leaves map[string]*tls.Certificate // by kind and ID, guarded by mu
+	leaves map[string]*tls.Certificate // key: kind and ID; guarded by mu
 }
 
 // Authority derives the certificate authority of the secret.

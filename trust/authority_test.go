@@ -13,7 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// What a secret derives is a format: members of all versions, built by all versions of Go, must derive the same.
+// The certificates and keys derived from a secret are a format: members of all versions, built by all versions of Go, must derive
+// the same bytes.
 func TestDerivationIsFixed(t *testing.T) {
 	t.Parallel()
 	s := fixed(1)
@@ -44,7 +45,7 @@ func TestAuthorityCertificate(t *testing.T) {
 	a := s.Authority()
 	cert := a.Certificate()
 	if err := cert.CheckSignatureFrom(cert); err != nil {
-		t.Errorf("the certificate is not signed by itself: %v", err)
+		t.Errorf("the certificate is not self-signed: %v", err)
 	}
 	hash := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
 	if want := encoding.EncodeToString(hash[:]); a.Pin() != want || len(want) != 52 {
@@ -61,7 +62,7 @@ func TestAuthorityCertificate(t *testing.T) {
 	}
 }
 
-// Hosts are what an operator says, and no certificate can hold all of it.
+// An operator may give any text as a host, and a certificate cannot hold every text.
 func TestHostLeafOmitsWhatIsNoHost(t *testing.T) {
 	t.Parallel()
 	leaf := fixed(1).Authority().hostLeaf([]string{"", "a.example", "日本.example", "a b", "fe80::1%eth0", "2001:db8::1", "host:80", "localhost"}, judged).Leaf

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// replicaWait is how long a token waits for a replica that may be behind the command that created it.
+// replicaWait is the longest wait of a token for a replica that may be behind the command that created it.
 const replicaWait = time.Second
 
 // Table is the tokens that a process knows. All methods are safe for concurrent use.
@@ -34,11 +34,11 @@ type Table interface {
 type Record struct {
 	ID              uint64
 	Name            string
-	Hash            [32]byte // of the secret
+	Hash            [32]byte // hash of the secret
 	Scopes          []Scope
 	ExpiresAtMillis int64  // Unix ms; 0: never
 	Rate, Burst     uint64 // numbers per second, and at once; a rate of 0 is unlimited
-	Disabled        bool   // by a restore of the cluster
+	Disabled        bool   // a restore of the cluster disabled the token
 }
 
 // Authorizer authenticates the callers of a member, by a replica and without the leader. It is safe for concurrent use.
@@ -75,7 +75,7 @@ func newKnown(table Table, kind kind, id uint64) *known {
 type state struct {
 	revision uint64
 	record   *Record // nil: deleted
-	grants   []grant // by its scopes
+	grants   []grant // the scopes
 }
 
 // grant is a scope, taken apart once for all calls.
@@ -230,7 +230,7 @@ func (a *Authorizer) awaitFor(ctx context.Context, id uint64) (*Record, error) {
 	}
 	defer leave()
 	record, err := a.await(wait, id)
-	if err != nil && wait.Err() != nil && ctx.Err() == nil { // it made way
+	if err != nil && wait.Err() != nil && ctx.Err() == nil { // the call made way
 		err = ErrBehind
 	}
 	return record, err

@@ -16,7 +16,7 @@ type ServerTLS struct {
 	Hosts     []string         // names and addresses by which clients reach the process
 	Now       func() time.Time // observed clock, which may jump, 1970 before there is a cluster; required with Keys
 	Machine   func() time.Time // machine's clock, used while Now is far behind; nil: not used
-	Own       *OwnCertificate  // for clients that send no pin; nil without
+	Own       *OwnCertificate  // used for clients that send no pin; may be nil
 	Protocols []string         // ALPN, in order of preference
 }
 
@@ -62,7 +62,7 @@ type hostLeaves struct {
 	observed, machine func() time.Time
 
 	mu     sync.Mutex
-	issuer *Authority       // of leaf, guarded by mu
+	issuer *Authority       // issuer of leaf; guarded by mu
 	leaf   *tls.Certificate // guarded by mu
 }
 
@@ -100,7 +100,7 @@ func (k *Keys) AdminCertificate() tls.Certificate {
 
 // ClientTLS describes how a client trusts the members or gateways that it calls.
 type ClientTLS struct {
-	Token string // its pin, if it has one, names the cluster
+	Token string // the pin in the token, if any, names the cluster
 	CA    []byte // PEM, one certificate or several
 	Keys  *Keys  // secrets of an administrator
 }

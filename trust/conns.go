@@ -24,7 +24,7 @@ type Conn struct {
 // ties it to a secret.
 func (k *Keys) Track(conn net.Conn) *Conn { return &Conn{Conn: conn, tracker: &k.conns} }
 
-// Listener returns a listener whose connections are tracked. TLS goes on top of it, with nothing between.
+// Listener returns a listener that tracks its connections. The TLS listener must wrap this one directly.
 func (k *Keys) Listener(l net.Listener) net.Listener { return &listener{Listener: l, keys: k} }
 
 type listener struct {

@@ -21,7 +21,7 @@ type Keys struct {
 // keySet is one state of Keys. It is never changed.
 type keySet struct {
 	secrets     []Secret
-	authorities []*Authority // of the secrets, in their order
+	authorities []*Authority // one for each secret, in the order of the file
 	signing     int          // index of the secret that signs
 }
 

@@ -35,7 +35,7 @@ func (s *keySet) chosen(serverName string) *Authority {
 
 // MemberServer returns the configuration of a port that serves members only, for the member with the ID self. The
 // client names the pins of its secrets in its server name, and the server answers with the first one that it knows.
-// A client without a common secret gets the certificate of the signing one, so that it can tell why it fails.
+// A client without a common secret gets the certificate of the signing one, so that the client can report the reason.
 func (k *Keys) MemberServer(self string) *tls.Config {
 	config := base(tls.VersionTLS13)
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
@@ -61,7 +61,7 @@ func (k *Keys) MemberServer(self string) *tls.Config {
 // authority's and pass check, and ties conn to its secret.
 func (k *Keys) answer(config *tls.Config, a *Authority, conn net.Conn, self Peer, check func(client Peer) error) {
 	config.Certificates = []tls.Certificate{*a.leaf(self, x509.ExtKeyUsageServerAuth)}
-	config.ClientCAs = a.pool // tells the client which of its certificates to send
+	config.ClientCAs = a.pool // names the certificate that the client should send
 	config.VerifyConnection = func(state tls.ConnectionState) error {
 		if len(state.PeerCertificates) == 0 {
 			return nil // config.ClientAuth says whether there may be none

@@ -221,7 +221,7 @@ func TestSessionsAreNotResumed(t *testing.T) {
 	}
 }
 
-// The clock of a bubble starts in 2000, before all certificates, and goes on to a century later, after all.
+// The clock of a bubble starts in 2000, before all certificates, and later passes 2100, after all of them.
 func TestMembersNeverJudgeTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -117,7 +117,7 @@ func (p *Principal) Forwarded() string {
 // Actor returns the name of the caller for the audit log and other records.
 func (p *Principal) Actor() string {
 	if p == nil {
-		return "nobody"
+		return "unknown"
 	}
 	switch p.kind {
 	case kindOpen:

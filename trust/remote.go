@@ -45,14 +45,14 @@ type verdict struct {
 	remote *Remote
 	text   string
 	key    textHash
-	good   atomic.Bool // in the good half of the memory
+	good   atomic.Bool // remembered in the good half
 	word   atomic.Pointer[word]
 	asking chan struct{} // holds one while a member is asked
 }
 
 // word is the answer of a member. It is never changed.
 type word struct {
-	state *state // its record is nil if the token is not valid
+	state *state // the record is nil if the token is not valid
 	err   error  // no member answered
 	until time.Time
 }

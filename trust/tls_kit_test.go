@@ -21,7 +21,7 @@ func keysOf(t testing.TB, secrets ...Secret) *Keys {
 	return k
 }
 
-// answer is what a server saw of a connection.
+// answer holds what a server saw of a connection.
 type answer struct {
 	state tls.ConnectionState
 	err   error

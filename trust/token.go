@@ -19,7 +19,7 @@ const tokenPrefix = "snowraft"
 type Token struct {
 	ID     uint64   // at least 1
 	Secret [32]byte // random
-	Pin    string   // of the cluster's authority; empty if clients do not verify the cluster by it
+	Pin    string   // pin of the cluster's authority; empty if clients do not verify the cluster by it
 }
 
 // NewTokenSecret returns a new random secret of a token.

@@ -21,14 +21,14 @@ type turns struct {
 	mu    sync.Mutex
 	taken int
 	from  map[netip.Prefix]*queue
-	next  list.List // of *queue: origins that may take a place and have callers that wait
+	next  list.List // *queue elements: origins that may take a place and have waiting callers
 }
 
 // queue is the callers of one origin.
 type queue struct {
 	taken   int
 	waiting []chan struct{} // closed when the caller has a place, the first one to come first
-	at      *list.Element   // in next; nil if the origin is not there
+	at      *list.Element   // element of next; nil if the origin is not queued
 }
 
 // take waits for a place for a question that a call from an address causes. The caller returns the place with leave.
@@ -80,7 +80,7 @@ func (t *turns) serve(q *queue) {
 	for t.taken < maxAsked && t.next.Len() > 0 {
 		first := t.next.Remove(t.next.Front()).(*queue)
 		first.at = nil
-		if len(first.waiting) == 0 { // its callers gave up
+		if len(first.waiting) == 0 { // all callers gave up
 			continue
 		}
 		close(first.waiting[0])

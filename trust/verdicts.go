@@ -13,9 +13,9 @@ type textHash [sha256.Size]byte
 // verdicts is the memory of a Remote. The texts of strangers only ever displace each other, the oldest first. The
 // methods require the lock of the Remote.
 type verdicts struct {
-	good      map[textHash]*verdict // of texts that members took for valid when they last answered
+	good      map[textHash]*verdict // texts that were valid at the last answer
 	strangers map[textHash]*verdict
-	arrivals  []textHash // of strangers, a ring once it is full
+	arrivals  []textHash // texts of strangers; a ring once it is full
 	oldest    int
 }
 

@@ -18,7 +18,7 @@ var (
 
 // StrangerError reports a certificate that no secret of this process issued.
 type StrangerError struct {
-	Fingerprint string // secret that the peer presents; empty if its certificate is of no cluster secret
+	Fingerprint string // secret that the peer presents; empty if no cluster secret issued its certificate
 }
 
 // Error returns the reason.

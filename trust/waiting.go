@@ -90,6 +90,6 @@ func originOf(address string) netip.Prefix {
 	if ip.Is4() {
 		bits = 32
 	}
-	prefix, _ := ip.Prefix(bits) // of a valid address
+	prefix, _ := ip.Prefix(bits) // never fails: the address is valid
 	return prefix
 }

@@ -18,16 +18,16 @@ import (
 // forged is a node that gossips as members do, and has no Raft. It answers questions for its clock.
 type forged struct {
 	meta  Meta
-	ahead time.Duration // of the clock that it reports
+	ahead time.Duration // offset of the clock that the node reports
 	list  chan *memberlist.Memberlist
 }
 
-// ForgeNodes gossips as the given number of nodes that have no cluster yet, until ctx ends: they tell clocks that are
-// ahead. On their Raft ports they agree to any handshake and swallow what comes.
+// ForgeNodes gossips as the given number of nodes that have no cluster yet, until ctx ends. The nodes report clocks
+// that are ahead, agree to any handshake on their Raft ports, and discard all bytes.
 func ForgeNodes(ctx context.Context, gossip string, nodes int, ahead time.Duration) error {
 	for i := range nodes {
 		as := stranger()
-		as.Name = fmt.Sprintf("stranger-%d", i) // a name that is taken gets nobody in
+		as.Name = fmt.Sprintf("stranger-%d", i) // members reject a node whose name is taken
 		if err := forge(ctx, gossip, as, ahead); err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func agree(l net.Listener) {
 			return
 		}
 		go func() {
-			defer conn.Close() //nolint:errcheck // nobody looks
+			defer conn.Close() //nolint:errcheck // no caller needs the error
 			if _, err := conn.Read(make([]byte, 8<<10)); err != nil {
 				return
 			}

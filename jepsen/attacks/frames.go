@@ -37,7 +37,7 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 
 // literal is a name or a value of a header, as it is.
 func literal(text string) []byte {
-	const most = 0x7f // that one byte can say
+	const most = 0x7f // the largest length in one byte
 	if len(text) < most {
 		return append([]byte{byte(len(text))}, text...) //nolint:gosec // below most
 	}

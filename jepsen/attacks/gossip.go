@@ -43,7 +43,7 @@ func (m Meta) encode() []byte {
 
 func (m Meta) gossipName() string { return m.ID + "/" + m.Process }
 
-// restarted is what a node says after another start.
+// restarted returns the meta of the node after another start.
 func (m Meta) restarted() Meta {
 	m.Starts++
 	m.Process = process()
@@ -53,7 +53,7 @@ func (m Meta) restarted() Meta {
 // process draws the number of a process.
 func process() string { return uuid.NewString()[:8] }
 
-// stranger is a node that is of no cluster, as one that has just started.
+// stranger returns the meta of a new node that has not joined a cluster.
 func stranger() Meta {
 	return Meta{ID: uuid.NewString(), Name: "stranger", Starts: 1, Process: process(), Raft: "127.0.0.1:9", API: "127.0.0.1:9", Gossip: "127.0.0.1:9", Commands: 1}
 }
@@ -131,7 +131,7 @@ func Datagrams(ctx context.Context, gossip string, all ...[]byte) error {
 	return nil
 }
 
-// Overhear asks a member who is there, as whoever joins a cluster does. A secured member says nothing.
+// Overhear requests the list of members from a member, as a joining node does. A secured member does not answer.
 func Overhear(ctx context.Context, gossip string) ([]Meta, error) {
 	conn, err := dial(ctx, "tcp", gossip)
 	if err != nil {
@@ -165,7 +165,7 @@ func Overhear(ctx context.Context, gossip string) ([]Meta, error) {
 	return all, nil
 }
 
-// MoveByGossip says of each of these members that it was started again, and is now where nobody answers.
+// MoveByGossip claims that each of these members has restarted at an address at which no process listens.
 func MoveByGossip(ctx context.Context, gossip string, members []Meta) error {
 	var states []state
 	for _, m := range members {

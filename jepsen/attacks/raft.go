@@ -99,8 +99,8 @@ func Raft(ctx context.Context, address string, member Meta) error {
 	return nil
 }
 
-// MoveByHandshake says on the Raft port of one member that the others were started again, and are now
-// where nobody answers.
+// MoveByHandshake claims, on the Raft port of one member, that the other members have restarted at addresses at which no process
+// listens.
 func MoveByHandshake(ctx context.Context, address string, member Meta, others []Meta) error {
 	for _, m := range others {
 		m = m.restarted()

@@ -34,7 +34,7 @@ func say(ctx context.Context, address string, said []byte) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close() //nolint:errcheck // what it said counts
+	defer conn.Close() //nolint:errcheck // only the answer counts
 	if _, err = conn.Write(said); err == nil {
 		_, err = io.Copy(io.Discard, conn)
 	}
@@ -90,7 +90,7 @@ func packed(v any) []byte {
 	handle := &codec.MsgpackHandle{}
 	handle.TimeNotBuiltin = true
 	if err := codec.NewEncoder(&b, handle).Encode(v); err != nil {
-		panic(err) // what attacks send is fixed
+		panic(err) // all messages of attacks are constants
 	}
 	return b.Bytes()
 }

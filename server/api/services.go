@@ -25,8 +25,8 @@ type Config struct {
 	Router  *route.Router
 	Issuer  *issue.Issuer
 	Invoker Invoker
-	Name    string // of the member
-	Version string // of the program
+	Name    string // the name of the member
+	Version string // the version of the program
 	Ready   func() error
 	// Verify returns the principal of a token's text; nil in an open cluster.
 	Verify func(ctx context.Context, text string) (*trust.Principal, error)

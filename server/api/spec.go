@@ -104,7 +104,7 @@ func updateFields(req *snowraftv1.UpdateSequenceRequest) ([]sequenceField, error
 // checkPaths refuses a mask that names fields other than the known ones.
 func checkPaths(paths, known []string) error {
 	for _, path := range paths {
-		if path == "" { // as grpc-gateway reads a body that is {}
+		if path == "" { // grpc-gateway reads the body {} like this
 			return wire.Invalid("no field to change; set at least one of " + strings.Join(known, ", "))
 		}
 		if !slices.Contains(known, path) {

@@ -190,7 +190,7 @@ func applyToken(r *fsm.TokenRecord, m *snowraftv1.Token, fields []string) error 
 		case "expires_at_ms":
 			r.ExpiresAtMillis = m.GetExpiresAtMs()
 		case "rate":
-			if r.Burst == r.Rate { // as it is without one of its own
+			if r.Burst == r.Rate { // the default burst follows the rate
 				r.Burst = m.GetRate()
 			}
 			r.Rate = m.GetRate()

@@ -31,7 +31,7 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 		_ = grpc.SetTrailer(ctx, metadata.Pairs(rpc.AuditIndex, strconv.FormatUint(line.Index, 10)))
 	}
 	if err == nil {
-		if line.Outcome = trust.AuditDone; rule.GetChanges() { // what was read is still there
+		if line.Outcome = trust.AuditDone; rule.GetChanges() { // a call that reads leaves the resource as it was
 			line.After = inJSON(resp)
 		}
 		s.auditLog.Write(line)
@@ -82,7 +82,7 @@ func (s *Server) auditCreation(ctx context.Context, sequence string, index uint6
 
 func (s *Server) auditLine(ctx context.Context, rule *rpc.Rule, req any) trust.AuditLine {
 	if s.auth == nil && fromHTTP(ctx) {
-		ctx = s.inner.crossing.arrive(ctx) // for the address
+		ctx = s.inner.crossing.arrive(ctx) // finds the address
 	}
 	return trust.AuditLine{Actor: actor(ctx, s.auth), Address: Address(ctx), Method: rule.Method[1:], Resource: rule.Resource(req)}
 }

@@ -39,7 +39,7 @@ func TestBearer(t *testing.T) {
 	}
 }
 
-// A caller crosses while its call is in progress, and not by a mark that somebody guesses later.
+// A caller crosses while its call is in progress. A mark that a client guesses later names no caller.
 func TestCallerCrosses(t *testing.T) {
 	t.Parallel()
 	var c crossing

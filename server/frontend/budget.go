@@ -86,7 +86,7 @@ func (a *account) take(ctx context.Context, size int64) (*lease, error) {
 func (a *account) hold(size int64) *lease {
 	a.guard.Lock()
 	defer a.guard.Unlock()
-	if a.ended { // its answer will not be sent
+	if a.ended { // the answer will not be sent
 		a.of.all.Release(size)
 		return &lease{of: a}
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
-// maxReadAhead is how much is read of a client while it does not take what is sent. Without a bound, calls that it
-// cancels would leave their answers behind.
+// maxReadAhead is the most bytes that the server reads from a client that does not take its answers. Without a bound, calls that the
+// client cancels would leave their answers in memory.
 const maxReadAhead = 256 << 10
 
 // apiListener is the API port, on which the memory of answers and the watches are counted for each connection.
@@ -43,11 +43,11 @@ type apiConn struct {
 	account  *account
 	seat     *seat
 	of       *watches
-	caller   atomic.Pointer[trust.Principal] // that may be here, or might until its token was revoked; nil before its first call
+	caller   atomic.Pointer[trust.Principal] // the last caller with a valid token or certificate; nil before its first call
 	sent     atomic.Int64                    // bytes that the system took
 	writing  atomic.Bool
 	silence  *silence
-	free     atomic.Int64 // its part of silence.free
+	free     atomic.Int64 // the part of silence.free on this connection
 	silences atomic.Int64 // calls that ended for their silence
 	gone     atomic.Bool
 

@@ -19,9 +19,9 @@ const recordHandshake = 0x16
 // connection is gRPC's knowledge of a connection.
 type connection struct {
 	credentials.CommonAuthInfo
-	// inner: through memory, from this process's HTTP port.
+	// inner is true for connections through memory, from the HTTP port of this process.
 	inner bool
-	// principal is that of the certificate; nil if that is neither a member's nor an administrator's.
+	// principal is the owner of the certificate; nil without a certificate of a member or an administrator.
 	principal *trust.Principal
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/snowraft/snowraft/server/wire"
 )
 
-// healthPoll is how often is looked whether IDs can be issued, while a client watches.
+// healthPoll is the interval of the checks whether IDs can be issued, while a client watches.
 const healthPoll = 100 * time.Millisecond
 
 // healthService is gRPC's health protocol, by service: see status. Clients that balance by it

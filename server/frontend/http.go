@@ -35,14 +35,14 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		answer(w, s.Ready())
 	})
 	return &http.Server{
-		Handler:           s.seated(beside(mux, clients, hosts)),
+		Handler:           s.seated(split(mux, clients, hosts)),
 		ConnContext:       withSeat,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // what strangers send
+		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // strangers cause these lines
 	}, nil
 }
 
@@ -55,9 +55,9 @@ func (s *Server) hosts() *web.Hosts {
 	return web.NewHosts(s.ports.Host, name)
 }
 
-// beside serves what operators ask for with one handler and the rest with
-// another. Not by the mux: it would send clients elsewhere for a name such as "a//b".
-func beside(operators, clients http.Handler, hosts *web.Hosts) http.Handler {
+// split serves the paths for operators with one handler and all other paths with
+// another. A mux would redirect clients for a name such as "a//b".
+func split(operators, clients http.Handler, hosts *web.Hosts) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/metrics", "/healthz", "/readyz":

@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// maxSilent bounds the calls without a message on connections whose caller is unknown. No interceptor sees such a call,
-	// as gRPC waits for the message first: anyone can begin them and send nothing more.
+	// maxSilent bounds the calls without a message on connections whose caller is unknown. No interceptor sees such a call, because
+	// gRPC waits for the message first. A stranger can begin such calls and send nothing more.
 	maxSilent = 2000
-	// freeSilent is how many calls without a message callers that may be here have at any time without being watched, and
-	// freeSilentOf how many of those each connection has in any case. The message mostly comes with the headers, and watching a
-	// call costs a twentieth of it.
+	// freeSilent bounds the calls without a message that known callers have unwatched, and freeSilentOf is the number of unwatched
+	// calls that each connection has in any case. The message usually comes with the headers, and watching a call costs a twentieth
+	// of it.
 	freeSilent, freeSilentOf = 4096, 2
-	// maxKnownSilent bounds the calls of theirs that are watched.
+	// maxKnownSilent bounds the watched calls of known callers.
 	maxKnownSilent = 4096
 	// silenceLimit is the time that the message may take.
 	silenceLimit = 10 * time.Second
-	// maxSilences is how many calls of a connection may end for their silence before the connection does.
+	// maxSilences is the number of calls without a message after which the server closes their connection.
 	maxSilences = 64
 )
 
@@ -30,11 +30,11 @@ const (
 // a queue of their own, so that strangers end no call but theirs.
 type silence struct {
 	strange, known silentQueue
-	free           atomic.Int64 // calls that are in no queue; too many where a caller gave one up before its message
+	free           atomic.Int64 // calls that are in no queue, including canceled ones whose connection is open
 }
 
-// silentQueue has calls that are watched. The call that is silent for longest makes way for a new one, so that callers who begin
-// many calls at once lose none.
+// silentQueue holds the watched calls. The call that is silent for longest makes way for a new one, so that a caller that begins
+// many calls at once loses none.
 type silentQueue struct {
 	mu    sync.Mutex
 	calls list.List // of *silent, the oldest first

@@ -180,7 +180,7 @@ func TestSilentCallsEnd(t *testing.T) {
 			{"a watch", silently(ctx, t, stranger, grpc_health_v1.Health_Watch_FullMethodName), true},
 			{"a watch with its message", watching(ctx, t, stranger), false},
 			{"a stream of IDs with a token", silently(withGood(ctx), t, connect(), ids), false},
-			{"a watch beside very many silent calls", watching(ctx, t, flooding), true},
+			{"a watch on a connection with very many silent calls", watching(ctx, t, flooding), true},
 		}
 		for range maxSilences {
 			silently(ctx, t, flooding, ids)

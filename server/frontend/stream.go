@@ -47,7 +47,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if s.auth != nil {
 		ss = &judgedStream{ServerStream: ss, ctx: ctx, server: s, rule: rule}
 	}
-	if c := connOf(ctx); c != nil && c.isKnown() { // it has its place among the streams
+	if c := connOf(ctx); c != nil && c.isKnown() { // the call has its place among the streams
 		silent.heard()
 	}
 	leased := &leasedStream{ServerStream: ss, silent: silent}
@@ -85,7 +85,7 @@ func (s *judgedStream) RecvMsg(m any) error {
 // leasedStream takes memory for its answers, each of which is sent before the next request is received.
 type leasedStream struct {
 	grpc.ServerStream
-	lease  *lease  // for the answer to come; nil if it is small
+	lease  *lease  // memory of the next answer; nil if that is small
 	silent *silent // until the first message
 }
 

@@ -158,7 +158,7 @@ func TestWatchesBecomeCallers(t *testing.T) {
 	}
 }
 
-// Where no tokens are, nobody is a stranger, and a connection has few watches all the same.
+// In an open cluster, no caller is a stranger, and the bound of each connection still holds.
 func TestWatchesOfOpenProcess(t *testing.T) {
 	t.Parallel()
 	s, connect := serveEcho(t, nil)

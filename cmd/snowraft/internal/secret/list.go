@@ -19,7 +19,7 @@ type Known struct {
 	Pin         string   `json:"pin"` // empty if the file lacks the secret
 	InFile      bool     `json:"inFile"`
 	KnownBy     []string `json:"knownBy,omitempty"`    // names of members
-	NotKnownBy  []string `json:"notKnownBy,omitempty"` // as far as they were heard
+	NotKnownBy  []string `json:"notKnownBy,omitempty"` // members that answered only
 }
 
 func newList(a *cli.App) *cobra.Command {

@@ -67,7 +67,7 @@ func rate(t *snowraftv1.Token) string {
 	return fmt.Sprintf("%d per second, %d at once, per member", t.GetRate(), t.GetBurst())
 }
 
-// oldScopes is what a change means to members that were not reached.
+// oldScopes describes the effect of a change on members that were not reached.
 const oldScopes = "until they learn of the change, they may judge by the token as it was"
 
 func newShow(a *cli.App) *cobra.Command {
