@@ -86,9 +86,11 @@ func (w *World) resume(ctx context.Context, name string, s history.Seen) (known 
 			return false, err
 		}
 		// It was granted and not issued, or not to a client that is known here.
-		if after, err = strconv.ParseInt(given[1], 10, 64); err != nil {
-			return false, err
+		number, notOne := strconv.ParseInt(given[1], 10, 64)
+		if notOne != nil {
+			return false, notOne
 		}
+		after = number
 	}
 	return false, err
 }
