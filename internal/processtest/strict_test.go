@@ -64,18 +64,18 @@ func quiet(t *testing.T, n *numbering) {
 }
 
 // gaps has each member in turn issue numbers, asks another for the last one each time, and returns what was wrong.
-func (n *numbering) gaps() (wrong []error) {
+func (n *numbering) gaps() (wrong []string) {
 	first, err := n.last(n.members[0])
 	if err != nil {
-		return []error{err}
+		return []string{err.Error()}
 	}
 	for i := range 9 {
 		m, o := n.members[i%3], n.members[(i+1+i/3)%3]
 		if err := n.next(m, 10); err != nil {
-			return append(wrong, err)
+			return append(wrong, err.Error())
 		}
 		if last, err := n.last(o); err != nil || last != first+int64(10*(i+1)) {
-			wrong = append(wrong, fmt.Errorf("%s says that the last number is %d, %v, after %d and after %s issued %d times 10",
+			wrong = append(wrong, fmt.Sprintf("%s says that the last number is %d, %v, after %d and after %s issued %d times 10",
 				o.name, last, err, first, m.name, i+1))
 		}
 	}
