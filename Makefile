@@ -63,10 +63,10 @@ chaos: ## Run members under chaos for 10 minutes (root; CHAOSFLAGS: --seed 2, --
 	go run ./jepsen run --workload all --nemesis all --duration 10m $(CHAOSFLAGS)
 
 .PHONY: chaos-smoke
-chaos-smoke: ## The same for 90 seconds, a restore, the worst for secured members for 30, and the cost of hostile traffic for 40
+chaos-smoke: ## The same for 90 seconds, a restore, the worst for secured members of two versions for 30, and the cost of hostile traffic for 40
 	go run ./jepsen run --workload all --nemesis all --duration 90s $(CHAOSFLAGS)
 	go run ./jepsen scenario restored-cluster --lapse 5s
-	go run ./jepsen run --secure --workload ids,strict,redis --nemesis hostile,kill,clock-decade --duration 30s
+	go run ./jepsen run --secure --mixed --workload ids,strict,redis --nemesis hostile,kill,clock-decade --duration 30s
 	go run ./jepsen siege --secure --duration 40s --least 50
 
 .PHONY: chaos-siege

@@ -7,6 +7,7 @@ import (
 
 	"github.com/snowraft/snowraft/jepsen/check"
 	"github.com/snowraft/snowraft/jepsen/report"
+	"github.com/snowraft/snowraft/jepsen/schedule"
 )
 
 func checkCommand() *cobra.Command {
@@ -16,7 +17,12 @@ func checkCommand() *cobra.Command {
 		Long:    "Judges a run that was made earlier, and writes its reports anew. This needs no root.",
 		Example: "  go run ./jepsen check jepsen-runs/1",
 		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return judge(args[0], cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if p, err := schedule.Read(scheduleFile(args[0])); err == nil && p.Mixed && nextVersion == "" {
+				return checkMixed(cmd.Context(), args[0])
+			}
+			return judge(args[0], cmd.OutOrStdout())
+		},
 	}
 }
 

@@ -55,17 +55,18 @@ Exit codes: 0 PASS, 1 FAIL, 2 INVALID (the run shows nothing), 3 no run could be
 
 var errNoRoot = errors.New("this needs root: hosts are network namespaces, and disks are mounted")
 
-// inSandbox runs f in a sandbox: this process runs itself again there, and prepare
+// inSandbox runs f in a sandbox: the program that prepare returns runs there, this one or another build of it. prepare
 // happens before, outside.
-func inSandbox(ctx context.Context, prepare, f func(context.Context) error) error {
+func inSandbox(ctx context.Context, prepare func(context.Context) (program string, err error), f func(context.Context) error) error {
 	if !sandbox.Inside() {
 		if os.Geteuid() != 0 {
 			return errNoRoot
 		}
-		if err := prepare(ctx); err != nil {
+		program, err := prepare(ctx)
+		if err != nil {
 			return err
 		}
-		code, err := sandbox.Run()
+		code, err := sandbox.Run(program)
 		if err != nil {
 			return err
 		}

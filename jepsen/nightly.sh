@@ -1,6 +1,6 @@
 #!/bin/sh
 # A night of chaos: a minute of each kind of fault alone, ten of all of them and ten of the siege
-# with a secret, runs of all with new seeds for the rest of HOURS (8), with three and with five members in turns, then the scenarios and the
+# with a secret, ten of all of them with members of two versions, runs of all with new seeds for the rest of HOURS (8), with three and with five members in turns, then the scenarios and the
 # planted bugs. It goes on after a failure and says at the
 # end what failed; directories of runs that did not pass stay in jepsen-runs.
 #
@@ -33,6 +33,8 @@ for nemesis in $(jepsen-runs/jepsen list nemeses | cut -d ' ' -f 1); do
 done
 echo "=== with a secret, seed $seed"
 once --nemesis all --duration 10m --secure
+echo "=== two versions, seed $seed"
+once --nemesis all --duration 10m --mixed
 siege=jepsen-runs/night-$$-siege
 if jepsen-runs/jepsen siege --duration 10m --secure --out "$siege"; then
 	rm -rf "$siege"

@@ -30,7 +30,7 @@ type runFlags struct {
 	rate                            float64
 	mutants                         []string
 	maxWindow                       time.Duration
-	secured                         bool
+	secured, mixed                  bool
 	shrinks                         bool
 	programs                        string // where they are built already
 	unjudged                        bool   // for "jepsen mutants", which judges
@@ -83,7 +83,7 @@ const (
 )
 
 // planned are the flags that stand in a schedule.
-var planned = []string{"workload", "nemesis", "duration", "seed", "members", "rate", "max-window", "mutants", "secure"}
+var planned = []string{"workload", "nemesis", "duration", "seed", "members", "rate", "max-window", "mutants", "secure", "mixed"}
 
 // planFlags adds them.
 func (f *runFlags) planFlags(c *cobra.Command) {
@@ -95,6 +95,7 @@ func (f *runFlags) planFlags(c *cobra.Command) {
 	c.Flags().Float64Var(&f.rate, "rate", schedule.DefaultRate, "requests a second of each workload, roughly")
 	c.Flags().DurationVar(&f.maxWindow, "max-window", 0, "the longest window that is granted, and so what a restored cluster waits for (default 20s)")
 	c.Flags().BoolVar(&f.secured, "secure", false, "give members a secret, and all clients tokens")
+	c.Flags().BoolVar(&f.mixed, "mixed", false, "upgrade members to a next version and back under all faults, and finalize the upgrade")
 	c.Flags().StringSliceVar(&f.mutants, "mutants", nil, "deliberate `BUGS` to plant in the members")
 }
 
@@ -115,13 +116,17 @@ func (f *runFlags) plan() (schedule.Plan, error) {
 		return schedule.Plan{}, err
 	}
 	p := schedule.Plan{Header: schedule.Header{
-		Seed: f.seed, Members: f.members, Duration: schedule.Duration(f.duration), Rate: f.rate, Mutants: f.mutants, Secured: f.secured, MaxWindow: schedule.Duration(f.maxWindow),
+		Seed: f.seed, Members: f.members, Duration: schedule.Duration(f.duration), Rate: f.rate, Mutants: f.mutants, Secured: f.secured, Mixed: f.mixed, MaxWindow: schedule.Duration(f.maxWindow),
 	}}
 	for _, w := range loads {
 		p.Workloads = append(p.Workloads, w.Name)
 	}
 	p.Events = nemesis.Expand(f.seed, kinds, f.duration, f.members, p.Workloads)
-	return p, f.drawn(p)
+	if err := f.drawn(p); err != nil || !f.mixed {
+		return p, err
+	}
+	p.Events = nemesis.Mix(f.seed, p.Events, f.duration)
+	return p, nil
 }
 
 // drawn says which kind of fault was asked for by its name and is not in the plan, or that there is none
@@ -150,24 +155,31 @@ const directory = "SNOWRAFT_JEPSEN_DIR"
 
 // prepare makes the run's directory, its schedule and the programs. It is outside of the
 // sandbox, where there is a network to fetch modules from.
-func (f *runFlags) prepare(ctx context.Context) error {
+func (f *runFlags) prepare(ctx context.Context) (string, error) {
 	p, err := f.plan()
 	if err != nil {
-		return err
+		return "", err
 	}
 	if f.out, err = makeDirectory(f.out, fmt.Sprint(p.Seed)); err != nil {
-		return err
+		return "", err
 	}
 	if err := os.Setenv(directory, f.out); err != nil {
-		return err
+		return "", err
 	}
 	if err := schedule.Write(scheduleFile(f.out), p); err != nil {
-		return err
+		return "", err
 	}
 	if f.programs != "" {
-		return nil
+		return harness(p, f.programs)
 	}
-	return run.Build(ctx, programs(f.out), p.Mutants...)
+	build := run.Build
+	if p.Mixed {
+		build = run.BuildMixed
+	}
+	if err := build(ctx, programs(f.out), p.Mutants...); err != nil {
+		return "", err
+	}
+	return harness(p, programs(f.out))
 }
 
 // run makes the run and judges it, in the sandbox.

@@ -68,14 +68,17 @@ harm here. Each prints a line: what the other system did, the verdict, and what 
 }
 
 // prepare makes the directory and the programs, outside of the sandbox.
-func (f *scenarioFlags) prepare(ctx context.Context) (err error) {
+func (f *scenarioFlags) prepare(ctx context.Context) (_ string, err error) {
 	if f.out, err = makeDirectory(f.out, "scenarios"); err != nil {
-		return err
+		return "", err
 	}
 	if err := os.Setenv(directory, f.out); err != nil {
-		return err
+		return "", err
 	}
-	return run.Build(ctx, programs(f.out), f.mutants...)
+	if err := run.Build(ctx, programs(f.out), f.mutants...); err != nil {
+		return "", err
+	}
+	return os.Executable()
 }
 
 // play plays scenarios one after the other, in the sandbox.

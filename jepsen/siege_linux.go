@@ -53,14 +53,17 @@ percent of its rate.`, siege.Phase),
 	return c
 }
 
-func (f *siegeFlags) prepare(ctx context.Context) (err error) {
+func (f *siegeFlags) prepare(ctx context.Context) (_ string, err error) {
 	if f.out, err = makeDirectory(f.out, "siege"); err != nil {
-		return err
+		return "", err
 	}
 	if err := os.Setenv(directory, f.out); err != nil {
-		return err
+		return "", err
 	}
-	return run.Build(ctx, programs(f.out))
+	if err := run.Build(ctx, programs(f.out)); err != nil {
+		return "", err
+	}
+	return os.Executable()
 }
 
 // measure makes the run, in the sandbox.

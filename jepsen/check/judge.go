@@ -31,7 +31,7 @@ func Judge(dir string) (*Run, []Verdict, error) {
 	if grants, last, err := grantsOf(logs); err == nil {
 		held, seen.HandedOver = heldAtEnd(r, last), handovers(grants)
 	}
-	return r, []Verdict{
+	verdicts := []Verdict{
 		Containment(r, logs...),
 		LogAudit(r, logs...),
 		Uniqueness(r),
@@ -42,7 +42,11 @@ func Judge(dir string) (*Run, []Verdict, error) {
 		Exits(r),
 		SkewBites(r),
 		Vacuity(r, plan.Events, seen, floorsFor(r, plan)),
-	}, nil
+	}
+	if plan.Mixed {
+		verdicts = append(verdicts, Upgrades(r, raftlog.Version, logs...))
+	}
+	return r, verdicts, nil
 }
 
 // heldAtEnd counts workers whose windows have not passed when clients ended.

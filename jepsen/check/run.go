@@ -31,6 +31,7 @@ type ProcessSpan struct {
 	Start     uint32
 	Member    string
 	Generator bool
+	Binary    string // path of the program
 	From, To  int64  // To is MaxInt64 if it never ended
 	Exit      string // exit code or signal
 }
@@ -129,7 +130,7 @@ func (r *Run) addProcess(p *history.Process) error {
 		r.Processes[at].To, r.Processes[at].Exit = p.At, p.Exit
 	default:
 		r.Processes = append(r.Processes, ProcessSpan{
-			Start: p.Start, Member: p.Member, Generator: p.Generator, From: p.At, To: math.MaxInt64,
+			Start: p.Start, Member: p.Member, Generator: p.Generator, Binary: p.Binary, From: p.At, To: math.MaxInt64,
 		})
 	}
 	return nil

@@ -131,7 +131,7 @@ func (w *world) process(start uint32, member string, generator bool) {
 func (w *world) do(now int64, cmd *commandv1.Command) fsm.Result {
 	w.t.Helper()
 	cmd.ClockAtMs = now
-	cmd.Version = fsm.MinVersion(cmd)
+	cmd.Version = max(cmd.GetVersion(), fsm.MinVersion(cmd))
 	raw, err := fsm.Encode(cmd)
 	if err != nil {
 		w.t.Fatal(err)

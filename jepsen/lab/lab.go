@@ -235,6 +235,3 @@ func (l *Lab) Outsider(ctx context.Context) (_ *network.Host, err error) {
 	}
 	return l.outsider, err
 }
-
-// Upgrade is another build of the members' program.
-func (l *Lab) Upgrade() string { return l.cfg.Upgrade }

@@ -89,14 +89,14 @@ func (l *Lab) MaxWindow() time.Duration { return l.cfg.MaxWindow }
 // Secured reports whether the members have a secret.
 func (l *Lab) Secured() bool { return l.cfg.Secured }
 
-// Command runs a command of the members' program as an operator does, with the addresses of all founders, and returns
-// what it prints. An error has what it says.
+// Command runs a command of the later of the members' programs as an operator does, with the addresses of all founders,
+// and returns what it prints. An error has what it says.
 func (l *Lab) Command(ctx context.Context, args ...string) (string, error) {
 	var addresses []string
 	for _, m := range l.Founders() {
 		addresses = append(addresses, m.Address(PortAPI))
 	}
-	cmd := exec.CommandContext(ctx, l.cfg.Binary, args...)
+	cmd := exec.CommandContext(ctx, l.cfg.Upgrade, args...)
 	cmd.Env = append(os.Environ(), "SNOWRAFT_ADDR="+strings.Join(addresses, ","))
 	if a := l.tokens(); a.file != "" {
 		cmd.Env = append(cmd.Env, "SNOWRAFT_SECRET_FILE="+a.file)

@@ -186,13 +186,20 @@ func (m *Member) Wipe() error {
 	return os.RemoveAll(m.DataDir())
 }
 
-// Use makes later starts run another program; an empty one is the usual program.
-func (m *Member) Use(binary string) {
+// Upgrade makes later starts run the other build of the program, or the usual one again.
+func (m *Member) Upgrade(to bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.binary = binary; binary == "" {
-		m.binary = m.lab.cfg.Binary
+	if m.binary = m.lab.cfg.Binary; to {
+		m.binary = m.lab.cfg.Upgrade
 	}
+}
+
+// Upgraded reports whether the member's next start runs the other build.
+func (m *Member) Upgraded() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.binary == m.lab.cfg.Upgrade
 }
 
 // Damaged says whether the member's data was damaged: its log is not read meanwhile.

@@ -72,7 +72,7 @@ func TestSchedulesLeaveOutWhatCannotBe(t *testing.T) {
 	if events := nemesis.Expand(1, nil, time.Minute, 3, nil); len(events) > 0 {
 		t.Errorf("without kinds: %v", events)
 	}
-	kinds, err := nemesis.Choose("upgrade")
+	kinds, err := nemesis.Choose("handover")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,6 +91,36 @@ func TestChoose(t *testing.T) {
 	for _, names := range []string{"", "kil", "kill,"} {
 		if got, err := nemesis.Choose(names); err == nil {
 			t.Errorf("%q: %v", names, got)
+		}
+	}
+}
+
+// TestMix looks at what every mixed schedule promises.
+func TestMix(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(50) {
+		length := 30 * time.Second
+		drawn := nemesis.Expand(seed, nemesis.Kinds(), length, 3, nil)
+		events := nemesis.Mix(seed, drawn, length)
+		if again := nemesis.Mix(seed, drawn, length); !reflect.DeepEqual(events, again) {
+			t.Fatalf("seed %d gives two schedules", seed)
+		}
+		upgrades, finals := 0, 0
+		for i, e := range events {
+			if i > 0 && e.At < events[i-1].At {
+				t.Errorf("seed %d: %+v is out of order", seed, e)
+			}
+			switch e.Fault {
+			case "upgrade":
+				upgrades++
+			case "finalize":
+				if finals++; time.Duration(e.At) < length/3 || time.Duration(e.At) > 2*length/3 {
+					t.Errorf("seed %d: finalize at %v of %v", seed, time.Duration(e.At), length)
+				}
+			}
+		}
+		if upgrades < 2 || finals != 1 || len(events) < len(drawn)+3 {
+			t.Errorf("seed %d: %d upgrades and %d times final in %d events, of which %d were drawn", seed, upgrades, finals, len(events), len(drawn))
 		}
 	}
 }

@@ -36,6 +36,8 @@ type Kind struct {
 	Alone bool
 	// Settles is the time that it takes to undo the fault, if that is long.
 	Settles time.Duration
+	// Beside says that it is a moment that adds to faults, however many there are.
+	Beside bool
 	// Interposed says that disks need a file system in front of them that can fail.
 	Interposed bool
 	// Twins and Strays are how many hosts of these kinds it needs.
@@ -106,7 +108,7 @@ func Choose(names string) ([]Kind, error) {
 
 // Named returns the kind of that name.
 func Named(name string) (Kind, error) {
-	for _, k := range Kinds() {
+	for _, k := range append(Kinds(), finalizeKind()) {
 		if k.Name == name {
 			return k, nil
 		}
@@ -127,7 +129,8 @@ func Names() string {
 type World struct {
 	Lab *lab.Lab
 
-	last Backup // that the present life of the cluster began with
+	last     Backup // that the present life of the cluster began with
+	upgrades upgrades
 }
 
 // Whom an event may hit, beside a host by its name. They are chosen among the founders.

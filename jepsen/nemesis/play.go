@@ -37,7 +37,7 @@ func (w *World) Play(ctx context.Context, journal *history.Journal, events []sch
 				errs[number] = err
 				return
 			}
-			defer turns.take(kind.Alone)()
+			defer turns.take(kind.Alone, kind.Beside)()
 			if ctx.Err() != nil {
 				return
 			}

@@ -4,7 +4,6 @@ package nemesis
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"time"
@@ -36,14 +35,7 @@ func processKinds() []Kind {
 			},
 			Begin: storm,
 		},
-		{
-			Name: "upgrade", Family: Process, About: "one member after another stopped in good order and started with another build",
-			Alone: true,
-			Draw: func(*rand.Rand) schedule.Event {
-				return schedule.Event{On: All, For: schedule.Duration(20 * time.Second)}
-			},
-			Begin: upgrade,
-		},
+		upgradeKind(),
 	}...)
 }
 
@@ -128,33 +120,3 @@ func repeat(ctx context.Context, interval time.Duration, f func(ctx context.Cont
 		return <-ended
 	}
 }
-
-// upgrade stops one member after another in good order and starts it with the other
-// build, each when the one before leads or follows again; undoing it goes back.
-func upgrade(ctx context.Context, w *World, e schedule.Event) (Made, error) {
-	hit, err := w.targets(e)
-	if err != nil {
-		return Made{}, err
-	}
-	all := func(ctx context.Context, binary string) error {
-		for _, m := range hit {
-			m.Stop(stopWithin)
-			m.Use(binary)
-			if err := m.Start(ctx); err != nil {
-				return err
-			}
-			if err := w.UntilWell(ctx, m); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	back := func(ctx context.Context) error { return all(ctx, "") }
-	if err := all(ctx, w.Lab.Upgrade()); err != nil {
-		return Made{}, errors.Join(err, back(context.WithoutCancel(ctx)))
-	}
-	return Made{Hosts: names(hit), Undo: back}, nil
-}
-
-// stopWithin is the time that a member may take to stop: what "snowraft serve" promises and a little.
-const stopWithin = 12 * time.Second

@@ -13,11 +13,16 @@ type turns struct {
 
 func newTurns() *turns { return &turns{slots: make(chan struct{}, mostOverlap)} }
 
-// take waits for a fault's turn, which lasts until release is called.
-func (t *turns) take(alone bool) (release func()) {
-	if alone {
+// take waits for a fault's turn, which lasts until release is called. One that is beside others waits for the end of
+// one that is alone only.
+func (t *turns) take(alone, beside bool) (release func()) {
+	switch {
+	case alone:
 		t.alone.Lock()
 		return t.alone.Unlock
+	case beside:
+		t.alone.RLock()
+		return t.alone.RUnlock
 	}
 	t.slots <- struct{}{}
 	t.alone.RLock()

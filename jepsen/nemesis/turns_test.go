@@ -17,7 +17,7 @@ func TestTurns(t *testing.T) {
 	for n := range 200 {
 		wg.Go(func() {
 			alone := n%10 == 0
-			defer turns.take(alone)()
+			defer turns.take(alone, false)()
 			at := now.Add(1)
 			if alone && at != 1 {
 				t.Errorf("%d faults at once, of which one was to be alone", at)

@@ -18,6 +18,9 @@ import (
 // ErrIncomplete says that an entry of the committed log is not known.
 var ErrIncomplete = errors.New("the committed log has a gap")
 
+// Version is the newest fsm_version that a replay knows.
+const Version = fsm.Version
+
 // Entries reads the committed entries from the base on, up to Final or, with ErrIncomplete, to
 // the first gap. After an error there is nothing more.
 func (l *Log) Entries() iter.Seq2[Entry, error] {

@@ -30,19 +30,15 @@ const said = 64
 // Said is the exit code inside that stands for this one, of 0 to 63.
 func Said(code int) int { return said + code }
 
-// Run runs this program with the same arguments and files in a sandbox, and returns the
+// Run runs a program, this one or another build of it, with the same arguments and files in a sandbox, and returns the
 // exit code that it has [Said]; any other end is an error. Signals to end are passed on;
 // when this process is killed, so is all in the sandbox.
-func Run() (int, error) {
+func Run(program string) (int, error) {
 	// The kernel kills the child when the thread that started it ends.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
-	self, err := os.Executable()
-	if err != nil {
-		return 0, err
-	}
-	cmd := exec.CommandContext(context.Background(), self, os.Args[1:]...)
+	cmd := exec.CommandContext(context.Background(), program, os.Args[1:]...)
 	cmd.Env = append(os.Environ(), marker+"=1")
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{

@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	case sandbox.Inside():
 		os.Exit(sandbox.Said(inside(dir)))
 	}
-	code, err := sandbox.Run()
+	code, err := sandbox.Run(os.Args[0])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(99)

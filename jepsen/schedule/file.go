@@ -27,6 +27,8 @@ type Header struct {
 	MaxWindow Duration `json:"max_window,omitempty"`
 	// Secured says that members have a secret, and clients tokens.
 	Secured bool `json:"secured,omitempty"`
+	// Mixed says that members are upgraded to the next version, and back until that is final.
+	Mixed bool `json:"mixed,omitempty"`
 	// Flags are added to "snowraft serve" of each member, Mutants are bugs to plant in them.
 	Flags   []string `json:"flags,omitempty"`
 	Mutants []string `json:"mutants,omitempty"`

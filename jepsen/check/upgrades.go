@@ -1,0 +1,92 @@
+package check
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/snowraft/snowraft/jepsen/raftlog"
+)
+
+// faultFinalize is the fault that finalizes the upgrade of a mixed run.
+const faultFinalize = "finalize"
+
+// The facts that Upgrades counts.
+const (
+	factMixedTerms = "terms_led_in_a_mix" // in which the leader's program was not that of all members
+	factNewer      = "newer_commands"     // that were committed and have an effect
+	factSwapped    = "members_swapped"    // how often a member started with another program than before
+)
+
+// Upgrades checks a mixed run, whose later program knows commands of the newer version: the version does not rise in a run
+// whose upgrade was not finalized. The run is invalid if members did not change their programs and back, if no member led a mix of both, or if no newer command was
+// committed at last. That no member halts before, and that all states agree, others check.
+func Upgrades(r *Run, newer uint32, logs ...*raftlog.Log) Verdict {
+	v := newVerdict("upgrades")
+	final := slices.ContainsFunc(r.Faults, func(f FaultSpan) bool { return f.Name == faultFinalize && f.Failed == "" })
+	for _, log := range logs {
+		for e, err := range log.Replay() {
+			if err != nil {
+				v.invalid("%v", err)
+				break
+			}
+			if e.Command == nil || e.Result.Failure() != nil {
+				continue
+			}
+			if e.Command.GetVersion() >= newer {
+				v.Facts[factNewer]++
+			}
+			if to := e.Command.GetRaiseVersion().GetVersion(); to >= newer && !final {
+				v.fail("the command at index %d raises the version to %d, and no operator finalized the upgrade", e.Index, to)
+			}
+		}
+	}
+	v.Facts[factSwapped], v.Facts[factMixedTerms] = r.swaps(), r.mixedTerms()
+	for _, fact := range []string{factNewer, factSwapped, factMixedTerms} {
+		if v.Facts[fact] == 0 {
+			v.invalid("%s: none", fact)
+		}
+	}
+	v.Summary = fmt.Sprintf("members changed their program %d times, leaders of %d terms led a mix, and %d newer commands were committed: %d failures",
+		v.Facts[factSwapped], v.Facts[factMixedTerms], v.Facts[factNewer], v.Facts[factFailures])
+	return *v
+}
+
+// swaps counts the starts of members with another program than the start before.
+func (r *Run) swaps() (n int64) {
+	last := make(map[string]string)
+	for _, p := range r.Processes {
+		if p.Generator {
+			continue
+		}
+		if before, ok := last[p.Member]; ok && before != p.Binary {
+			n++
+		}
+		last[p.Member] = p.Binary
+	}
+	return n
+}
+
+// mixedTerms counts the terms in which a leader said that it led while another member ran another program.
+func (r *Run) mixedTerms() int64 {
+	of := make(map[uint32]ProcessSpan)
+	for _, p := range r.Processes {
+		of[p.Start] = p
+	}
+	terms := make(map[uint64]bool)
+	for _, s := range r.Statuses {
+		leader, ok := of[s.Start]
+		if !ok || s.MemberID == "" || s.LeaderID != s.MemberID || terms[s.Term] {
+			continue
+		}
+		terms[s.Term] = slices.ContainsFunc(r.Processes, func(p ProcessSpan) bool {
+			return !p.Generator && p.Member != leader.Member && p.Binary != leader.Binary && p.From < s.Call && s.Return < p.To
+		})
+	}
+	n := int64(0)
+	for _, mixed := range terms {
+		if mixed {
+			n++
+		}
+	}
+	return n
+}
