@@ -29,6 +29,7 @@ type member struct {
 	t                       *testing.T
 	name, dir               string
 	api, http, raft, gossip string
+	program                 string                 // that later starts run
 	flags                   []string               // beside those of name, directory and ports
 	secret                  atomic.Pointer[string] // path of the secret file; nil for an open member
 	launch                  func(*exec.Cmd) error
@@ -44,7 +45,7 @@ type member struct {
 func newMember(t *testing.T, name string, flags ...string) *member {
 	t.Helper()
 	m := &member{
-		t: t, name: name, dir: filepath.Join(t.TempDir(), name), flags: flags,
+		t: t, name: name, dir: filepath.Join(t.TempDir(), name), program: program, flags: flags,
 		launch: (*exec.Cmd).Start, api: freeAddress(t), http: freeAddress(t), raft: freeAddress(t), gossip: freeAddress(t),
 	}
 	if i := slices.Index(flags, "--secret-file"); i >= 0 {
@@ -129,7 +130,7 @@ func (m *member) start(extra ...string) *member {
 		"--api-addr", m.api, "--http-addr", m.http, "--raft-addr", m.raft, "--gossip-addr", m.gossip}
 	args = append(args, "--promote-after", "3s") // before flags of the test's own
 	args = append(append(args, m.flags...), extra...)
-	p := startBy(m.t, m.launch, program, nil, args...)
+	p := startBy(m.t, m.launch, m.program, nil, args...)
 	m.process = p
 	m.t.Cleanup(func() {
 		if m.t.Failed() {

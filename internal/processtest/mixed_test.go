@@ -1,0 +1,234 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/lincheck"
+	"github.com/snowraft/snowraft/internal/nextversion"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// nextFSMVersion is the version of the log's commands that only the next version of the program knows.
+const nextFSMVersion = fsm.Version + 1
+
+// buildNext builds the next version of the program, once.
+var buildNext = sync.OnceValues(func() (string, error) {
+	path := filepath.Join(filepath.Dir(program), "snowraft-next")
+	return path, nextversion.Build(context.Background(), path, "./cmd/snowraft")
+})
+
+// mixed is a cluster whose members run two versions of the program, under load.
+type mixed struct {
+	t       *testing.T
+	next    string // the path of the next version of the program
+	members []*member
+	ledger  *ledger
+	ids     *load
+	numbers *numbering
+}
+
+// startMixed starts three members of the version under test, and clients.
+func startMixed(t *testing.T) *mixed {
+	next, err := buildNext()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &mixed{t: t, next: next, members: startCluster(t, 3, "--initial-upgrades", "manual"), ledger: newLedger()}
+	x.numbers = newNumbering(t, x.members, &snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})
+	x.numbers.clients(6, 2)
+	x.ids = newLoad(t, x.ledger)
+	x.ids.roaming(x.members, 3, few)
+	return x
+}
+
+// swap stops a member and starts it with another program, and waits until the others know which commands that one knows.
+func (x *mixed) swap(m *member, program string, knows uint32) {
+	x.t.Helper()
+	m.stop()
+	m.program = program
+	m.start().untilIssues()
+	for _, o := range x.members {
+		until(x.t, fmt.Sprintf("%s knows that %s knows commands up to %d", o.name, m.name, knows), func() bool {
+			return slices.ContainsFunc(o.list(), func(l *snowraftv1.Member) bool {
+				return l.GetName() == m.name && l.GetFsmVersionSupported() == knows
+			})
+		})
+	}
+}
+
+// lead has each member lead in turn; all members issue IDs and numbers under each.
+func (x *mixed) lead(version uint32) {
+	x.t.Helper()
+	for _, m := range x.members {
+		until(x.t, m.name+" leads", func() bool {
+			_, _ = x.members[0].cluster.TransferLeadership(x.t.Context(), &snowraftv1.TransferLeadershipRequest{Member: m.name})
+			return leader(x.t, x.members) == m
+		})
+		x.numbers.untilNext(x.t, x.members...)
+		for _, o := range x.members {
+			until(x.t, o.name+" issues IDs", func() bool { return x.ledger.ask(o, 100) == nil })
+			if s := o.status(); s.GetFsmVersion() != version {
+				x.t.Errorf("%s is at version %d of the commands while %s leads, want %d", o.name, s.GetFsmVersion(), m.name, version)
+			}
+		}
+	}
+}
+
+// snapshots waits until each member has a snapshot of an index that was not committed yet.
+func (x *mixed) snapshots() {
+	x.t.Helper()
+	lead := leader(x.t, x.members)
+	from := lead.status().GetCommitIndex()
+	longLog(x.t, lead, from+5000)
+	within(x.t, 90*time.Second, "each member has a new snapshot", func() bool {
+		for _, m := range x.members {
+			if newestSnapshot(x.t, m) <= from {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// refused starts a member with the version under test, which must exit and say why in its last line.
+func (x *mixed) refused(m *member) {
+	x.t.Helper()
+	m.program = program
+	m.start()
+	code := m.exit(patience)
+	if line := m.stderr.tail(1); code != 1 || line != "snowraft: "+tooOld {
+		x.t.Errorf("%s ended with exit code %d and the line %q, want 1 and %q", m.name, code, line, tooOld)
+	}
+	for _, o := range others(x.members, m) {
+		x.ledger.mustAsk(o, 100)
+	}
+}
+
+// tooOld is what the version under test says of a directory, a leader or a backup of the next version.
+var tooOld = (&fsm.NewerError{Used: nextFSMVersion, Known: fsm.Version}).Error()
+
+// run runs a command of a version of the program.
+func (x *mixed) run(program string, args ...string) (stdout, stderr string, code int) {
+	x.t.Helper()
+	p := startProgram(x.t, program, at(x.members[0]), args...)
+	code = p.exit(patience)
+	return p.stdout.String(), p.stderr.String(), code
+}
+
+// TestMixedVersions upgrades members under load one by one and back, lets each member of each mix lead, and finalizes the
+// upgrade: from then on the old version refuses to start, wherever it finds the new one, and the others do not notice.
+func TestMixedVersions(t *testing.T) {
+	t.Parallel()
+	x := startMixed(t)
+	old := uint32(fsm.Version)
+	x.lead(old)
+	for _, m := range x.members {
+		x.swap(m, x.next, nextFSMVersion)
+		x.lead(old) // also by members that know more, and over members that know more
+	}
+	x.snapshots() // by the next version, which the old one has to read
+	for _, m := range x.members[:2] {
+		x.swap(m, program, old)
+		x.lead(old)
+	}
+	stdout, stderr, code := x.run(program, "upgrade", "finalize")
+	if code == 0 || !strings.Contains(stderr, x.members[0].name) || strings.Contains(stderr, x.members[2].name) {
+		t.Errorf("finalize with two old members: exit code %d: %s%s", code, stdout, stderr)
+	}
+	for _, m := range x.members[:2] {
+		x.swap(m, x.next, nextFSMVersion)
+	}
+	if stdout, stderr, code := x.run(program, "upgrade", "finalize"); code != 0 {
+		t.Fatalf("finalize: exit code %d: %s%s", code, stdout, stderr)
+	}
+	for _, m := range x.members {
+		until(t, m.name+" uses the new commands", func() bool { return m.status().GetFsmVersion() == nextFSMVersion })
+	}
+	x.lead(nextFSMVersion)
+	until(t, "a new command is committed", func() bool {
+		return strings.Contains(leader(t, x.members).stderr.String(), "mark committed")
+	})
+
+	back := others(x.members, leader(t, x.members))[0]
+	for _, what := range []string{"log", "snapshot"} {
+		if what == "snapshot" {
+			x.snapshots()
+		}
+		back.stop()
+		x.refused(back)
+		back.program = x.next
+		back.start().untilIssues()
+	}
+	x.refusesBackup()
+	joins := newcomer(t, "m4", x.members)
+	x.refused(joins)
+	if voters, _ := x.members[0].voters(); voters != 3 {
+		t.Errorf("%d voters after an old member tried to join", voters)
+	}
+	x.lead(nextFSMVersion)
+
+	x.ids.stop()
+	x.numbers.stop()
+	report(t, "a request failed at all members", x.ids.failed(func(f failure) bool { return true }))
+	if err := lincheck.CheckOrder(x.numbers.history.Calls()); err != nil {
+		t.Error(err)
+	}
+	x.ledger.checkUnique(t)
+	for _, m := range x.members {
+		if strings.Contains(m.stderr.String(), "differs from the leader's") {
+			t.Errorf("the state of %s differs", m.name)
+		}
+	}
+}
+
+// refusesBackup makes backups with the next version, of a running cluster and of a directory, which the old version must
+// refuse in one line.
+func (x *mixed) refusesBackup() {
+	x.t.Helper()
+	dir := x.t.TempDir()
+	file := filepath.Join(dir, "next.backup")
+	if _, stderr, code := x.run(x.next, "backup", file); code != 0 {
+		x.t.Fatalf("backup: %s", stderr)
+	}
+	for _, args := range [][]string{
+		{"backup", "inspect", file},
+		{"restore", file, "--data-dir", filepath.Join(dir, "restored"), "--old-ended", time.Now().UTC().Format(time.RFC3339), "--old-cluster-is-gone"},
+	} {
+		_, stderr, code := x.run(program, args...)
+		if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, tooOld) {
+			x.t.Errorf("%v ended with exit code %d and printed %q, want 1 and one line with %q", args, code, stderr, tooOld)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "restored")); err == nil {
+		x.t.Error("a backup that was refused left a data directory")
+	}
+}
+
+// newestSnapshot returns the index of a member's newest snapshot, 0 if it has none.
+func newestSnapshot(t *testing.T, m *member) (newest uint64) {
+	t.Helper()
+	metas, err := filepath.Glob(filepath.Join(m.dir, "snapshots", "*-*", "meta.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range metas {
+		var meta struct{ Index uint64 }
+		raw, err := os.ReadFile(path)
+		if err == nil && !strings.Contains(path, ".tmp") && json.Unmarshal(raw, &meta) == nil {
+			newest = max(newest, meta.Index)
+		}
+	}
+	return newest
+}
