@@ -103,11 +103,18 @@ func OpenIdentity(dir string) (_ *Identity, err error) {
 
 // Used reports whether a member has started with the directory before. It opens and locks nothing.
 func Used(dir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, identityFile))
+	raw, err := os.ReadFile(filepath.Join(dir, identityFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
-	return err == nil, err
+	if err != nil {
+		return false, err
+	}
+	var data identityData
+	if json.Unmarshal(raw, &data) != nil {
+		return true, nil // OpenIdentity reports the damage
+	}
+	return data.Starts > 0, nil // a restore writes the file with 0
 }
 
 func (id *Identity) path() string { return filepath.Join(id.dir, identityFile) }

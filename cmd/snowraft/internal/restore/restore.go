@@ -183,7 +183,8 @@ func (s *settings) answer(out *cli.Printer, r *backup.Restored, ended, now time.
 		cli.Line("restored into %q; new cluster: %s", s.dir, r.Cluster),
 		cli.Record("Member", r.Node, "Old cluster", r.Old, "Old cluster ended", age(ended, now), "Issues IDs", issues, "Frozen sequences", r.Frozen, "API tokens", tokens),
 		cli.Line(`Next steps:
-1. Start the member: snowraft serve --data-dir %s, with its other settings.
+1. Start the member: snowraft serve --data-dir %s, with its other
+   settings, and with --secret-file if the old cluster had a secret.
 2. Start the other members with empty data directories and --join.
 3. Resume sequences: snowraft seq resume --help
 4. Allow sequences of new names: snowraft restore acknowledge`, s.dir))
