@@ -111,10 +111,8 @@ func Used(dir string) (bool, error) {
 		return false, err
 	}
 	var data identityData
-	if json.Unmarshal(raw, &data) != nil {
-		return true, nil // OpenIdentity reports the damage
-	}
-	return data.Starts > 0, nil // a restore writes the file with 0
+	readable := json.Unmarshal(raw, &data) == nil // OpenIdentity reports the damage
+	return !readable || data.Starts > 0, nil      // a restore writes the file with 0
 }
 
 func (id *Identity) path() string { return filepath.Join(id.dir, identityFile) }

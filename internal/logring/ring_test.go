@@ -17,8 +17,7 @@ import (
 
 // nowhere returns a handler that is enabled and writes nowhere.
 func nowhere() slog.Handler {
-	var w io.Writer = io.Discard
-	return slog.NewTextHandler(w, nil)
+	return slog.NewTextHandler(struct{ io.Writer }{io.Discard}, nil)
 }
 
 type broken struct{}
