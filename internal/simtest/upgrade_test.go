@@ -67,6 +67,7 @@ func TestUpgradeIsFinalizedAfterAnHour(t *testing.T) {
 			lost := w.follower()
 			w.net.part([]*node{lost}, w.others(lost), allPlanes...)
 			w.until(time.Minute, "the leader notices", func() bool { return len(w.leader().proc().member.Upgrade().Blockers) > 0 })
+			w.pass(2 * time.Second) // the leader looks every second
 			w.net.heal()
 		}},
 		{"another leader", func(w *world) {
