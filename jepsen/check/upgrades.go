@@ -4,11 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/snowraft/snowraft/jepsen/history"
 	"github.com/snowraft/snowraft/jepsen/raftlog"
 )
-
-// faultFinalize is the fault that finalizes the upgrade of a mixed run.
-const faultFinalize = "finalize"
 
 // The facts that Upgrades counts.
 const (
@@ -17,12 +15,12 @@ const (
 	factSwapped    = "members_swapped"    // how often a member started with another program than before
 )
 
-// Upgrades checks a mixed run, whose later program knows commands of the newer version: the version does not rise in a run
-// whose upgrade was not finalized. The run is invalid if members did not change their programs and back, if no member led a mix of both, or if no newer command was
-// committed at last. That no member halts before, and that all states agree, others check.
+// Upgrades checks a mixed run, whose later program knows commands of the newer version: the version does not rise before the
+// first request to finalize the upgrade. The run is invalid if members did not change their programs, if no member led a mix
+// of both, or if no newer command was committed. Other checkers check that no member halts before, and that all states agree.
 func Upgrades(r *Run, newer uint32, logs ...*raftlog.Log) Verdict {
 	v := newVerdict("upgrades")
-	final := slices.ContainsFunc(r.Faults, func(f FaultSpan) bool { return f.Name == faultFinalize && f.Failed == "" })
+	committed, requested := r.committedBeforeFinalize()
 	for _, log := range logs {
 		for e, err := range log.Replay() {
 			if err != nil {
@@ -35,8 +33,12 @@ func Upgrades(r *Run, newer uint32, logs ...*raftlog.Log) Verdict {
 			if e.Command.GetVersion() >= newer {
 				v.Facts[factNewer]++
 			}
-			if to := e.Command.GetRaiseVersion().GetVersion(); to >= newer && !final {
+			switch to := e.Command.GetRaiseVersion().GetVersion(); {
+			case to < newer:
+			case !requested:
 				v.fail("the command at index %d raises the version to %d, and no operator finalized the upgrade", e.Index, to)
+			case e.Index <= committed:
+				v.fail("the command at index %d raises the version to %d, and was committed before an operator finalized the upgrade", e.Index, to)
 			}
 		}
 	}
@@ -49,6 +51,22 @@ func Upgrades(r *Run, newer uint32, logs ...*raftlog.Log) Verdict {
 	v.Summary = fmt.Sprintf("members changed their program %d times, leaders of %d terms led a mix, and %d newer commands were committed: %d failures",
 		v.Facts[factSwapped], v.Facts[factMixedTerms], v.Facts[factNewer], v.Facts[factFailures])
 	return *v
+}
+
+// committedBeforeFinalize returns the highest index that a member reported as committed before the first request to
+// finalize the upgrade, and whether there was such a request. A later life of the run begins at a higher index than all
+// entries of the earlier ones.
+func (r *Run) committedBeforeFinalize() (index uint64, requested bool) {
+	at := slices.IndexFunc(r.Notes, func(n history.Note) bool { return n.What == history.NoteFinalize })
+	if at < 0 {
+		return 0, false
+	}
+	for _, s := range r.Statuses {
+		if s.Return <= r.Notes[at].At {
+			index = max(index, s.Commit)
+		}
+	}
+	return index, true
 }
 
 // swaps counts the starts of members with another program than the start before.

@@ -8,8 +8,9 @@ import (
 	"github.com/snowraft/snowraft/jepsen/history"
 )
 
-// mixedWorld is a run in which n1 leads with the earlier program, n2 changes its program, and the version rises to 2.
-func mixedWorld(t *testing.T, raise, swap bool, finalized ...history.Fault) *world {
+// mixedWorld is a run in which n1 leads with the earlier program, n2 changes its program, and the version rises to 2. n1
+// reports the commit index commit at moment 6.
+func mixedWorld(t *testing.T, raise, swap bool, commit uint64, notes ...history.Note) *world {
 	w := newWorld(t)
 	start := func(start uint32, member, binary string, at int64) {
 		w.line(history.Line{Process: &history.Process{Start: start, Member: member, Binary: binary, At: at}})
@@ -22,9 +23,9 @@ func mixedWorld(t *testing.T, raise, swap bool, finalized ...history.Fault) *wor
 		next = "/bin/b"
 	}
 	start(3, "n2", next, 4)
-	w.line(history.Line{Status: &history.Status{Member: "n1", Start: 1, Call: 5, Return: 6, MemberID: "x", LeaderID: "x", Term: 2}})
-	for _, f := range finalized {
-		w.line(history.Line{Fault: &f})
+	w.line(history.Line{Status: &history.Status{Member: "n1", Start: 1, Call: 5, Return: 6, MemberID: "x", LeaderID: "x", Term: 2, Commit: commit}})
+	for _, n := range notes {
+		w.line(history.Line{Note: &n})
 	}
 	if raise {
 		w.mustDo(worldEpoch, &commandv1.Command{Body: &commandv1.Command_RaiseVersion{RaiseVersion: &commandv1.RaiseVersion{Version: 2}}})
@@ -37,24 +38,35 @@ func mixedWorld(t *testing.T, raise, swap bool, finalized ...history.Fault) *wor
 
 func TestUpgrades(t *testing.T) {
 	t.Parallel()
-	final := history.Fault{Name: faultFinalize, At: 7}
-	failed := history.Fault{Name: faultFinalize, At: 7, Failed: "no leader"}
+	_, log := mixedWorld(t, true, true, 0).finish()
+	var raised uint64 // index of the command
+	for e, err := range log.Replay() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Command.GetRaiseVersion() != nil {
+			raised = e.Index
+		}
+	}
+	requested := []history.Note{{What: history.NoteFinalize, At: 7}}
 	for _, c := range []struct {
 		name        string
 		raise, swap bool
-		faults      []history.Fault
+		commit      uint64
+		notes       []history.Note
 		outcome     Outcome
 		texts       []string
 	}{
-		{"finalized", true, true, []history.Fault{final}, Pass, nil},
-		{"raised by nobody", true, true, nil, Fail, []string{"raises the version to 2"}},
-		{"raised though it failed", true, true, []history.Fault{failed}, Fail, []string{"raises the version to 2"}},
-		{"no newer command", false, true, []history.Fault{final}, Invalid, []string{factNewer}},
-		{"one program", true, false, []history.Fault{final}, Invalid, []string{factSwapped, factMixedTerms}},
+		{"raised after the request", true, true, raised - 1, requested, Pass, nil},
+		{"raised before the request", true, true, raised, requested, Fail, []string{"raises the version to 2", "before an operator"}},
+		{"committed later than the request", true, true, raised, []history.Note{{What: history.NoteFinalize, At: 5}}, Pass, nil},
+		{"raised without a request", true, true, 0, nil, Fail, []string{"raises the version to 2", "no operator"}},
+		{"no newer command", false, true, 0, requested, Invalid, []string{factNewer}},
+		{"one program", true, false, 0, requested, Invalid, []string{factSwapped, factMixedTerms}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r, log := mixedWorld(t, c.raise, c.swap, c.faults...).finish()
+			r, log := mixedWorld(t, c.raise, c.swap, c.commit, c.notes...).finish()
 			wants(t, Upgrades(r, 2, log), c.outcome, c.texts...)
 		})
 	}

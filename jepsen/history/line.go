@@ -230,8 +230,13 @@ type Life struct {
 	Frozen       int    `json:"frozen_sequences"`
 }
 
-// NoteStranger is a note about a host whose member is of another cluster; Detail is its IP address.
-const NoteStranger = "stranger"
+// The notes that checkers read.
+const (
+	// NoteStranger is a note about a host whose member is of another cluster; Detail is its IP address.
+	NoteStranger = "stranger"
+	// NoteFinalize is a note about the first request to finalize the upgrade, written before it is sent.
+	NoteFinalize = "finalize-requested"
+)
 
 // Note is something to know, for people and for the vacuity check.
 type Note struct {

@@ -28,6 +28,10 @@ const leastUpgrade, mostUpgrade = 1500 * time.Millisecond, 6 * time.Second
 // stopWithin is the time that a member may take to stop: what "snowraft serve" promises and a little.
 const stopWithin = 12 * time.Second
 
+// requestAfter is the time from the last member's upgrade to the request to finalize: enough for a leader to raise the
+// version without one, and for the members' statuses to show that.
+const requestAfter = 3 * time.Second
+
 // upgrades is the state of all upgrades of a run.
 type upgrades struct {
 	mu      sync.Mutex // held while a member changes its program
@@ -113,6 +117,10 @@ func finalize(ctx context.Context, w *World, _ schedule.Event) (Made, error) {
 			return Made{}, err
 		}
 	}
+	if !history.Sleep(ctx, requestAfter) {
+		return Made{}, ctx.Err()
+	}
+	w.Lab.Tell(history.Line{Note: &history.Note{At: history.Now(), What: history.NoteFinalize}})
 	for {
 		var to uint32
 		err := w.operate(ctx, func(ctx context.Context, conn *grpc.ClientConn) error {
