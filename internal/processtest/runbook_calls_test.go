@@ -14,7 +14,7 @@ import (
 // drillRestored restores a cluster while a member of the old one runs.
 func drillRestored(d *drill) {
 	old := d.started(1, "--initial-max-window", "2s")[0]
-	d.sh("snowraft seq create orders")
+	d.sh("snowraft seq create orders --start 5600 && snowraft seq next orders --count 50") // up to 5649, of a block up to 5699
 	d.sh("snowraft backup today.backup")
 	old.stop()
 	fresh := d.on("b", newMember(d.t, "b"))
