@@ -3,10 +3,14 @@
 package processtest
 
 import (
+	"io"
+	"net"
 	"os/exec"
+	"testing"
 	"time"
 
 	"github.com/snowraft/snowraft/jepsen/skew"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // skewed gives a member that is not started yet a clock of its own.
@@ -73,4 +77,58 @@ func drillFuture(d *drill) {
 	d.setClock(a, 0)
 	d.run()
 	d.run()
+}
+
+// drillNoOtherClock restarts a under a loopback address at which TCP reaches it and UDP does not, and makes it lead.
+func drillNoOtherClock(d *drill) {
+	const advertised = "127.0.0.7"
+	members := d.started(3)
+	a := members[0]
+	a.stop()
+	for _, address := range []string{a.api, a.raft, a.gossip} {
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		relay(d.t, net.JoinHostPort(advertised, port), address)
+	}
+	a.flags = append(a.flags, "--advertise-host", advertised)
+	a.start().untilIssues()
+	until(d.t, "a leads", func() bool {
+		_, _ = members[1].cluster.TransferLeadership(d.t.Context(), &snowraftv1.TransferLeadershipRequest{Member: a.name})
+		return leader(d.t, members) == a
+	})
+	d.prints(a)
+	d.run()
+	d.run()
+}
+
+// relay accepts TCP connections at an address until the end of the test, and joins each to one to another address.
+func relay(t *testing.T, from, to string) {
+	t.Helper()
+	l, err := net.Listen("tcp", from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := net.Dial("tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			for _, c := range [][2]net.Conn{{in, out}, {out, in}} {
+				go func() {
+					_, _ = io.Copy(c[0], c[1])
+					_ = c[0].Close()
+					_ = c[1].Close()
+				}()
+			}
+		}
+	}()
 }

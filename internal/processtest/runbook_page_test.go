@@ -54,6 +54,8 @@ func parseRunbook(text string) (map[string]*chapter, error) {
 			title = strings.TrimLeft(title, "# ")
 			now = &chapter{title: title}
 			chapters[anchorOf(title)] = now
+		case inside == "" && strings.HasPrefix(line, ">"):
+			return nil, fmt.Errorf("%s: no drill plays the quote %q; make it a block", now.title, line)
 		case inside == "text":
 			b.lines = append(b.lines, line)
 		case inside == "console":
@@ -155,6 +157,9 @@ func TestRunbookIsRead(t *testing.T) {
 	}
 	if got := c.blocks[1].steps; len(got) != 2 || got[0] != (hostStep{"", "a", "1\n"}) || got[1] != (hostStep{"b", "c \\\n  d", ""}) {
 		t.Errorf("%+v", got)
+	}
+	if _, err := parseRunbook("## A\n> snowraft: b\n"); err == nil || !strings.Contains(err.Error(), `"> snowraft: b"`) {
+		t.Errorf("a quote: %v", err)
 	}
 	const a, b = "d4fc8ea9-036e-4270-89ed-3d9d60cf0e63", "e72305d4-4226-462e-b5f0-b76f0e897d1c"
 	for _, e := range []struct {

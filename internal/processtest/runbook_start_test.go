@@ -158,3 +158,29 @@ func drillOtherSecret(d *drill) {
 	d.env = []string{"SNOWRAFT_SECRET_FILE=" + *a.secret.Load()}
 	d.run()
 }
+
+// drillNewer starts the version under test in a cluster that uses the commands of the next one.
+func drillNewer(d *drill) {
+	next, err := buildNext()
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	members := d.cluster(3, "--initial-upgrades", "manual")
+	for _, m := range members {
+		m.program = next
+		m.start()
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	until(d.t, "the cluster uses the new commands", func() bool {
+		d.shell(hostStep{command: "snowraft upgrade finalize", output: "snowraft: "}) // may fail until all members are known
+		return members[2].status().GetFsmVersion() == nextFSMVersion
+	})
+	members[2].stop()
+	members[2].program = program
+	members[2].start()
+	d.lastPrints(members[2], 1)
+	members[2].program = next
+	d.run()
+}

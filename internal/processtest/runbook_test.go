@@ -22,6 +22,7 @@ import (
 // drills play the chapters of the runbook, by anchor.
 var drills = map[string]func(d *drill){
 	"no-leader":                                 drillNoLeader,
+	"leader-without-another-clock":              drillNoOtherClock,
 	"lost-majority":                             drillLostMajority,
 	"member-cut-off":                            drillCutOff,
 	"clock-behind":                              drillClockBehind,
@@ -33,6 +34,7 @@ var drills = map[string]func(d *drill){
 	"name-taken":                                drillName,
 	"removed-member":                            drillRemoved,
 	"damaged-data-directory":                    drillDamage,
+	"data-of-a-newer-version":                   drillNewer,
 	"secret-missing":                            drillSecretMissing,
 	"data-directory-in-use":                     drillInUse,
 	"port-in-use":                               drillPort,
