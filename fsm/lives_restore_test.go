@@ -153,15 +153,16 @@ func (w *lives) restore() error {
 	}
 	ended := w.now
 	w.now += []int64{2000, 5000, livesHour, 30 * livesHour}[w.choose("outage", 4)]
+	host := []int64{0, -livesHour, 1000}[w.choose("host", 3)]
 	r := Restoration{
-		NowMillis: w.now + []int64{0, -livesHour, 1000}[w.choose("host", 3)], OldCluster: fmt.Sprint("cluster-", w.life),
+		NowMillis: w.now + host, OldCluster: fmt.Sprint("cluster-", w.life),
 		OldEndedMillis: ended, MaxOffsetMillis: livesOffset, Period: livesPeriod,
 		KeepTokens: w.choose("tokens", 2) == 0,
 	}
 	for _, window := range w.longest[max(0, b.moment-1):] {
 		r.MaxWindowMillis = max(r.MaxWindowMillis, window)
 	}
-	r.Index = FirstIndex(b.index, r.NowMillis, ended)
+	r.Index = s.FirstIndex(b.index, r.NowMillis, ended)
 	if err := s.Restore(r); err != nil {
 		return violated("restore", "%v", err)
 	}
@@ -169,5 +170,6 @@ func (w *lives) restore() error {
 		return err
 	}
 	w.s, w.life, w.index, w.term, w.log, w.stored, w.since, w.known = s, w.life+1, r.Index, w.term+1, nil, nil, 0, b.known
+	w.wrongHost = host < 0
 	return nil
 }

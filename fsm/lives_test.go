@@ -16,6 +16,7 @@ import (
 // that was never committed, ends, and is restored; from one backup twice, and from a backup of a restored one. Holders
 // and clients of all lives go on with what they have, and send their claims and requests again. What was granted in
 // one life is granted in no other: windows, numbers, answers to request IDs; and no claim of one life counts in another.
+// Tokens and generations of two lives differ, if the clocks of the hosts that restored were right.
 //
 // What the operator attests is true: when the last life ended, by the clock of most members, and the greatest maximum
 // window and offset since the backup; of each sequence, the last number that was granted; and no name is created after
@@ -89,6 +90,7 @@ type lives struct {
 	s           *State
 	life        int
 	now         int64 // by the clocks of most members
+	wrongHost   bool  // this life was restored by a clock that was wrong
 	index, term uint64
 	log         []*raft.Log // of this life
 	backups     []livesBackup
@@ -105,13 +107,14 @@ type lives struct {
 	lastOf   map[string]int             // by sequence: place of the last command that granted numbers
 	known    map[string]int             // by sequence: place of the last command that the state knows for sure
 	answered map[livesAnswer]bool       // what the logs say
+	applied  map[uint64]int             // in which life of a right clock a command had this index: a token, or a generation
 	drawn    uint64
 }
 
 func newLives(s source) *lives {
 	return &lives{
 		source: s, s: NewState(), life: 1, now: epoch + 100*livesHour, term: 1,
-		granted: map[livesWorker]map[livesOwner]Grant{}, numbers: map[livesNumber]int{}, periods: map[livesNumber]int{}, answered: map[livesAnswer]bool{}, sent: map[*commandv1.Command]int{}, lastOf: map[string]int{},
+		granted: map[livesWorker]map[livesOwner]Grant{}, numbers: map[livesNumber]int{}, periods: map[livesNumber]int{}, answered: map[livesAnswer]bool{}, sent: map[*commandv1.Command]int{}, lastOf: map[string]int{}, applied: map[uint64]int{},
 	}
 }
 
@@ -179,6 +182,12 @@ func (w *lives) commit(cmd *commandv1.Command) error {
 	}
 	if life, ok := w.sent[cmd]; ok && life != w.life {
 		return violated("claim", "life %d accepted a claim of life %d: %v", w.life, life, cmd)
+	}
+	if life, ok := w.applied[w.index]; ok && life != w.life && !w.wrongHost {
+		return violated("index", "life %d and life %d have a token or generation %d", life, w.life, w.index)
+	}
+	if !w.wrongHost {
+		w.applied[w.index] = w.life
 	}
 	return w.account(cmd, r)
 }

@@ -2,28 +2,49 @@ package fsm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
 
-// indexGap is the distance from the last index of a backup to the index of the restore. The earlier cluster continued
-// to indexes that the backup does not know, and tokens, generations and incarnations are indexes.
-const indexGap = 1 << 32
+// indexGap is the least distance from the last index of a backup to the index of the restore. It is more than a cluster
+// applies in a second. In longer times the clock raises the index by more than the earlier cluster can have applied.
+const indexGap = 1 << 16
 
-// FirstIndex returns the index at which a cluster is restored from a backup whose last index is last, by the clock of
-// the host and the end of the earlier cluster. Of two clusters that were restored from one backup, the later one has
-// the higher index, by more than a cluster applies in the time between, if the clocks of their hosts are right within two
-// of the largest offsets. An end further ahead of the clock does not count: it may be a time that is certainly late enough.
-func FirstIndex(last uint64, nowMillis, oldEndedMillis int64) uint64 {
+// FirstIndex returns the index at which a cluster is restored from a backup of this state whose last index is last, by
+// the clock of the host and the end of the earlier cluster. Tokens, generations and incarnations are indexes, and the
+// earlier cluster continued to indexes that the backup does not know. Of two clusters that were restored from one backup,
+// the later one has the higher index, by more than a cluster applies in the time between, if the clocks of their hosts
+// are right within two of the largest offsets. An end further ahead of the clock does not count: it may be a time that is
+// certainly late enough.
+//
+// The clock decides, always: what the state is ahead of it, by its own clock, is added. A minimum beyond last instead
+// would be the same for all restores of a backup that was taken soon after a restore.
+func (s *State) FirstIndex(last uint64, nowMillis, oldEndedMillis int64) uint64 {
+	known := max(s.observed, s.restored.GetRestoredAtMs())
+	last = min(last, math.MaxInt64) // what is beyond it, Restore refuses
 	ended := min(oldEndedMillis, plus(nowMillis, 2*limits.MaxOffset.Milliseconds()))
-	return max(last+indexGap, uint64(max(nowMillis, ended, 0))/1000<<20)
+	now := max(nowMillis, known)
+	index, ahead := indexAt(max(now, ended), now), uint64(0)
+	if at := indexAt(known, known); last+indexGap > at {
+		ahead = last + indexGap - at
+	}
+	return index + ahead
+}
+
+// indexAt returns an index that rises with the later of the clock and the end of the earlier cluster, by 2^20 a second,
+// and by 2^13 with the clock alone: two restores may be told the same end, which is ahead of both clocks. It is below
+// 2^59, so its sum with an index does not overflow.
+func indexAt(laterMillis, nowMillis int64) uint64 {
+	seconds := func(millis int64) uint64 { return uint64(min(max(millis, 0), maxFloor)) / 1000 }
+	return seconds(laterMillis)<<20 + seconds(nowMillis)<<13
 }
 
 // Restoration says what a new cluster that begins with the state of an earlier one must know of it.
 type Restoration struct {
-	Index      uint64 // of the restore, see FirstIndex; the first command has a higher one
+	Index      uint64 // of the restore, see [State.FirstIndex]; the first command has a higher one
 	NowMillis  int64  // clock of the host that restores; Unix ms
 	OldCluster string // ID of the earlier cluster
 

@@ -40,7 +40,7 @@ func periodOf(zone string, reset commandv1.SequenceReset, atMillis int64) (int32
 // restoration is that of a cluster that ended a minute after the epoch.
 func restoration(s *State) Restoration {
 	return Restoration{
-		Index: FirstIndex(s.index, epoch+100_000, 0), NowMillis: epoch + 100_000, OldCluster: "old", OldEndedMillis: epoch + 60_000,
+		Index: s.FirstIndex(s.index, epoch+100_000, 0), NowMillis: epoch + 100_000, OldCluster: "old", OldEndedMillis: epoch + 60_000,
 		ZonesKept: true, Period: periodOf,
 	}
 }
@@ -71,17 +71,54 @@ func acknowledge(index uint64) *commandv1.Command {
 }
 
 func TestFirstIndex(t *testing.T) {
-	if got := FirstIndex(5, 1_000, 0); got != 1<<32+5 {
-		t.Errorf("FirstIndex() soon after 1970 = %d", got)
+	const second, minute, hour = int64(1000), int64(60_000), int64(3_600_000)
+	fresh := NewState()
+	restored := func(index uint64, at, observed int64) *State {
+		s := NewState()
+		s.observed, s.restored = observed, &commandv1.Restored{Index: index, RestoredAtMs: at}
+		return s
 	}
-	if now, ended := FirstIndex(5, epoch, 0), FirstIndex(5, epoch-60_000, epoch); now != uint64(epoch/1000)<<20 || ended != now {
-		t.Errorf("FirstIndex() = %d and %d", now, ended)
+	first := fresh.FirstIndex(5, epoch, 0)
+	soon := restored(first, epoch, 0)                                                // restored a moment ago
+	ahead := restored(fresh.FirstIndex(5, epoch+2*minute, 0), epoch+2*minute, epoch) // by a host with a fast clock
+	type restore struct {
+		s          *State
+		last       uint64
+		now, ended int64
 	}
-	if now, ended := FirstIndex(5, epoch+120_000, 0), FirstIndex(5, epoch, epoch+3_600_000); ended != now {
-		t.Errorf("FirstIndex() of an end in an hour = %d, want %d", ended, now)
+	for _, c := range []struct {
+		name          string
+		earlier, then restore
+	}{
+		{"of one backup", restore{fresh, 5, epoch, epoch}, restore{fresh, 5, epoch + second, epoch}},
+		{"of one backup, by a slow clock", restore{fresh, 5, epoch, 0}, restore{fresh, 5, epoch - 2*minute + second, epoch + second}},
+		{"of one backup, of the same end ahead", restore{fresh, 5, epoch, epoch + minute}, restore{fresh, 5, epoch + second, epoch + minute}},
+		{"of one backup, of an end in a year", restore{fresh, 5, epoch, epoch + 8760*hour}, restore{fresh, 5, epoch + second, epoch + 8760*hour}},
+		{"of one backup of a restored cluster", restore{soon, first + 9, epoch + second, 0}, restore{soon, first + 9, epoch + 2*second, 0}},
+		{"of a backup of a restored cluster, and of its own", restore{soon, first + 9, epoch + second, 0}, restore{fresh, 5, epoch + 3*second, 0}},
+		{"of two backups of a restored cluster", restore{soon, first + 9_000, epoch + minute, 0}, restore{soon, first + 9, epoch + minute + second, 0}},
+		{"of one backup after a fast clock", restore{ahead, first + 2*60<<20 + 2*60<<13 + 9, epoch + 2*minute, 0}, restore{ahead, first + 2*60<<20 + 2*60<<13 + 9, epoch + 2*minute + second, 0}},
+	} {
+		earlier := c.earlier.s.FirstIndex(c.earlier.last, c.earlier.now, c.earlier.ended)
+		then := c.then.s.FirstIndex(c.then.last, c.then.now, c.then.ended)
+		if earlier < c.earlier.last+indexGap || then < c.then.last+indexGap || then < earlier+1<<13 {
+			t.Errorf("%s: FirstIndex() = %d, then %d, want it 2^13 higher", c.name, earlier, then)
+		}
 	}
-	if got := FirstIndex(5, -epoch, -1); got != 1<<32+5 {
-		t.Errorf("FirstIndex() before 1970 = %d", got)
+	for _, clock := range []int64{math.MinInt64, -epoch, 0, 1000, math.MaxInt64} {
+		for _, s := range []*State{fresh, soon, ahead, restored(first, math.MaxInt64, math.MaxInt64)} {
+			for _, last := range []uint64{5, first + 9, math.MaxInt64, math.MaxUint64} {
+				if got := s.FirstIndex(last, clock, clock); got < min(last, math.MaxInt64)+indexGap {
+					t.Errorf("FirstIndex(%d) at %d = %d", last, clock, got)
+				}
+			}
+		}
+	}
+	for s, last, generations := soon, first, 0; generations < 1000; generations++ { // one after the other, without a pause
+		if last = s.FirstIndex(last+100, epoch, epoch); last > math.MaxInt64>>8 {
+			t.Fatalf("FirstIndex() = %d of restore %d", last, generations)
+		}
+		s = restored(last, epoch, epoch)
 	}
 }
 
@@ -216,7 +253,7 @@ func TestRestoreRefuses(t *testing.T) {
 		l := newLog(t)
 		l.must(create(plain("s", resetting(resetDaily)), 20250101))
 		r := restoration(l.State)
-		r.Index = l.State.index + 1<<32
+		r.Index = l.State.index + indexGap
 		c.change(&r)
 		if err := l.Restore(r); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("Restore() = %v, want an error of %q", err, c.want)
@@ -233,7 +270,7 @@ func TestReturnAcrossRestore(t *testing.T) {
 	old.must(at(epoch, observe(false)))
 	lost := old.take("s", 5, 0)
 
-	l.restore(func(r *Restoration) { r.Index, r.OldEndedMillis = FirstIndex(old.index-3, 0, 0), 1 })
+	l.restore(func(r *Restoration) { r.Index, r.OldEndedMillis = l.FirstIndex(old.index-3, 0, 0), 1 })
 	l.must(resume("s", l.seq("s").Generation, new(int64(10)), 0))
 	l.take("s", 5, 0)
 	l.refused(notLast, giveBack("s", lost.Token, 5))

@@ -95,7 +95,7 @@ func (s *restoreSearch) restore(path []seqStep, backup *State, end seqStep, took
 		period = seqSearchPeriods[2]
 	}
 	if err := backup.Restore(Restoration{
-		Index: FirstIndex(uint64(len(path)), 1, 1), NowMillis: 1, OldCluster: "old", OldEndedMillis: 1, ZonesKept: true,
+		Index: backup.FirstIndex(uint64(len(path)), 1, 1), NowMillis: 1, OldCluster: "old", OldEndedMillis: 1, ZonesKept: true,
 		Period: func(string, commandv1.SequenceReset, int64) (int32, error) { return period, nil },
 	}); err != nil {
 		return err

@@ -38,10 +38,6 @@ type Restored struct {
 	Frozen        int    // sequences, deleted ones included
 }
 
-// skewMillis bounds how far the end of the old cluster, by its clock, moves the first index beyond this host's clock: a
-// second restore, told an earlier end, must get a higher index.
-const skewMillis = 60_000
-
 // unknownAddress stands for the Raft address of the new member, which is that of the flags it starts with. Nothing
 // listens there.
 const unknownAddress = "0.0.0.0:0"
@@ -49,7 +45,7 @@ const unknownAddress = "0.0.0.0:0"
 // Into restores a backup into an empty data directory. The backup's state must not be used afterwards.
 func (r Restore) Into(dir string, b *Backup) (*Restored, error) {
 	h := b.Header
-	index := fsm.FirstIndex(h.GetIndex(), r.NowMillis, min(r.OldEndedMillis, r.NowMillis+skewMillis))
+	index := b.State.FirstIndex(h.GetIndex(), r.NowMillis, r.OldEndedMillis)
 	err := b.State.Restore(fsm.Restoration{
 		Index: index, NowMillis: r.NowMillis, OldCluster: h.GetClusterId(), OldEndedMillis: r.OldEndedMillis,
 		MaxWindowMillis: max(h.GetMaxWindowMs(), r.OldMaxWindow.Milliseconds()), MaxOffsetMillis: max(h.GetMaxClockOffsetMs(), r.OldMaxClockOffset.Milliseconds()),
