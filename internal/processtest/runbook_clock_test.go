@@ -79,20 +79,25 @@ func drillFuture(d *drill) {
 	d.run()
 }
 
-// drillNoOtherClock restarts a under a loopback address at which TCP reaches it and UDP does not, and makes it lead.
+// drillNoOtherClock restarts a under a loopback address at which TCP reaches it and UDP does not, and makes it lead. Gossip
+// listens at a third address, because the others may send to the first one until they know the advertised one.
 func drillNoOtherClock(d *drill) {
-	const advertised = "127.0.0.7"
+	const advertised, hidden = "127.0.0.7", "127.0.0.8"
 	members := d.started(3)
 	a := members[0]
 	a.stop()
-	for _, address := range []string{a.api, a.raft, a.gossip} {
-		_, port, err := net.SplitHostPort(address)
-		if err != nil {
+	_, port, err := net.SplitHostPort(a.gossip)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	gossip := net.JoinHostPort(hidden, port)
+	a.flags = append(a.flags, "--advertise-host", advertised, "--gossip-addr", gossip)
+	for _, address := range []string{a.api, a.raft, gossip} {
+		if _, port, err = net.SplitHostPort(address); err != nil {
 			d.t.Fatal(err)
 		}
 		relay(d.t, net.JoinHostPort(advertised, port), address)
 	}
-	a.flags = append(a.flags, "--advertise-host", advertised)
 	a.start().untilIssues()
 	until(d.t, "a leads", func() bool {
 		_, _ = members[1].cluster.TransferLeadership(d.t.Context(), &snowraftv1.TransferLeadershipRequest{Member: a.name})
