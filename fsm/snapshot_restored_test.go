@@ -28,7 +28,7 @@ func sampleRestored(t testing.TB) *State {
 	l.must(at(epoch, acquire("a/0", 2000)))
 	l.token("app", "ids:issue:*")
 	if err := l.Restore(Restoration{
-		Index: l.FirstIndex(l.index, epoch+200_000_000, 0), NowMillis: epoch + 200_000_000, OldCluster: "old",
+		Index: uint64(epoch+200_000_000) / 1000 << 20, NowMillis: epoch + 200_000_000, OldCluster: "old",
 		OldEndedMillis: epoch + 100_000_000, ZonesKept: true, Period: periodOf,
 	}); err != nil {
 		t.Fatal(err)
