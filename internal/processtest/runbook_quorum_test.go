@@ -64,6 +64,8 @@ func drillLostMajority(d *drill) {
 	issue()
 	began := time.Now()
 	d.run()
+	noted := time.Now().Add(2 * time.Second) // at the latest
+	until(d.t, "the time that the operator noted has passed, as it has when a person types the next command", func() bool { return time.Now().After(noted) })
 	d.run()
 	d.run()
 	if took := time.Since(began); took > time.Minute {
