@@ -18,9 +18,11 @@ var attrs = classes(map[class][]string{
 		"fingerprint", "fingerprints", "secrets", "remote-address", "local-address", "leader-address", "leader-id", "last-leader-addr",
 		"last-leader-id", "server-id", "node", "candidate", "follower", "from", "fallback",
 	},
-	text:  {"error", "reason", "actor", "damage", "anonymous", "servers"},
-	name:  {"sequence", "resource", "holder", "path", "names"},
-	stack: {"stack"},
+	text:   {"error", "reason", "damage", "servers"},
+	name:   {"sequence", "resource", "holder", "path", "names"},
+	actor:  {"actor"},
+	scopes: {"anonymous"},
+	stack:  {"stack"},
 })
 
 func classes(by map[class][]string) map[string]class {
@@ -51,6 +53,10 @@ func (r *Redactor) attr(a logring.Attr) string {
 		return r.Text(a.Value)
 	case name:
 		return r.Name(a.Value)
+	case actor:
+		return r.actor(a.Value)
+	case scopes:
+		return r.scopes(a.Value)
 	case stack:
 		return arguments.ReplaceAllString(a.Value, "$1(...)")
 	default:

@@ -40,35 +40,88 @@ func (r *Redactor) Name(name string) string {
 	return "name-" + hex.EncodeToString(sum.Sum(nil)[:6])
 }
 
-var (
-	// quoted is a name in the text of an error, which quotes names. One that was cut off has no end.
-	quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*(?:"|\\?$)`)
-	// scope is a right with the name that it is for.
-	scope = regexp.MustCompile(`\b(ids:issue|seq:next|seq:read|seq:admin|worker:lease):(\S+)`)
-	// token is a token by its ID and name.
-	token = regexp.MustCompile(`\btoken (\d+) \((.*)\)`)
-)
+// right is a right that is for a name.
+const right = `(?:ids:issue|seq:next|seq:read|seq:admin|worker:lease):`
 
-// Text returns a text for people without names.
+// hidden finds what may be a name in a text, in one pass: callers choose names, and a name may look like any of these.
+// It finds a quoted name, which has no end if the text was cut off; a resource, which may be anything, after the right
+// that a token lacks; and a name after a right or after the ID of a token, up to the next space: no name has one.
+var hidden = regexp.MustCompile(`(?s)"((?:[^"\\]|\\.)*)("|\\?$)|\b(lacks the scope ` + right + `)(.+)|\b(` + right + `|token \d+ \()(\S+)`)
+
+// beforeQuote are the characters before a quote that opens. No other quote comes after one of them.
+const beforeQuote = " \t\r\n([{<=:,;"
+
+// Text returns a text for people without names. A quote that does not belong to a quoted name, such as one in the name
+// of a member, hides the rest of the text.
 func (r *Redactor) Text(text string) string {
 	if r.names {
 		return text
 	}
-	text = quoted.ReplaceAllStringFunc(text, func(q string) string {
-		name, err := strconv.Unquote(q)
-		if err != nil {
-			name = strings.Trim(q, `"`)
+	var b strings.Builder
+	end := 0
+	for _, at := range hidden.FindAllStringSubmatchIndex(text, -1) {
+		part := func(n int) string { return text[at[2*n]:at[2*n+1]] }
+		b.WriteString(text[end:at[0]])
+		end = at[1]
+		switch {
+		case at[2] < 0 && at[6] >= 0:
+			b.WriteString(part(3) + r.Name(part(4)))
+		case at[2] < 0:
+			b.WriteString(part(5) + r.run(part(6), strings.HasPrefix(part(5), "token ")))
+		case at[0] > 0 && !strings.Contains(beforeQuote, text[at[0]-1:at[0]]) || part(1) != "" && strings.ContainsAny(part(1)[len(part(1))-1:], beforeQuote):
+			b.WriteString(strconv.Quote(r.Name(text[at[0]:])))
+			return b.String()
+		default:
+			b.WriteString(strconv.Quote(r.Name(unquote(part(0)))))
 		}
-		return strconv.Quote(r.Name(name))
-	})
-	text = scope.ReplaceAllStringFunc(text, func(s string) string {
-		parts := scope.FindStringSubmatch(s)
-		return parts[1] + ":" + r.Name(parts[2])
-	})
-	return token.ReplaceAllStringFunc(text, func(s string) string {
-		parts := token.FindStringSubmatch(s)
-		return "token " + parts[1] + " (" + r.Name(parts[2]) + ")"
-	})
+	}
+	return b.String() + text[end:]
+}
+
+// run returns what follows a right, or the ID of a token, which has the name in parentheses.
+func (r *Redactor) run(run string, ofToken bool) string {
+	if !ofToken {
+		return r.Name(run)
+	}
+	if i := strings.LastIndexByte(run, ')'); i >= 0 && strings.Contains(":;,.", run[i+1:]) {
+		return r.Name(run[:i]) + run[i:]
+	}
+	return r.Name(run) // cut off
+}
+
+// unquote returns a quoted name as it is.
+func unquote(quoted string) string {
+	name, err := strconv.Unquote(quoted)
+	if err != nil {
+		return strings.Trim(quoted, `"`)
+	}
+	return name
+}
+
+// actor returns an actor of a change. The name of a token may have any visible character.
+func (r *Redactor) actor(actor string) string {
+	rest, ofToken := strings.CutPrefix(actor, "token ")
+	if !ofToken || r.names {
+		return actor // a member by its ID, or what is no token
+	}
+	id, name, _ := strings.Cut(rest, " (")
+	return "token " + id + " (" + r.Name(strings.TrimSuffix(name, ")")) + ")"
+}
+
+// plainScope is a scope that can be told from a part of another one.
+var plainScope = regexp.MustCompile(`^(?:metrics:read|cluster:read|cluster:admin|tokens:admin|tokens:verify|` + right + `\S+)$`)
+
+// scopes returns a list of scopes. A resource in a scope may have spaces; the list then has no unique meaning, and is
+// one name.
+func (r *Redactor) scopes(list string) string {
+	scopes := strings.Fields(strings.TrimSuffix(strings.TrimPrefix(list, "["), "]"))
+	for i, scope := range scopes {
+		if !plainScope.MatchString(scope) {
+			return r.Name(list)
+		}
+		scopes[i] = r.Text(scope)
+	}
+	return "[" + strings.Join(scopes, " ") + "]"
 }
 
 // class says what a text may hold.
@@ -79,6 +132,8 @@ const (
 	plain                // no names but those of members and layouts
 	text                 // prose, which quotes names
 	name                 // a name
+	actor                // of a change, with the name of a token
+	scopes               // a list of scopes, which have names
 	stack                // of a goroutine, with the arguments of its functions
 )
 

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -32,6 +33,9 @@ func TestTextsHideNames(t *testing.T) {
 		`no sequence "or\"ders\u00e9" here`:                                             `no sequence "` + r.Name(`or"dersé`) + `" here`,
 		`token 17 lacks the scope seq:next:orders`:                                      `token 17 lacks the scope seq:next:` + hidden,
 		`token 17 (orders)`:                                                             `token 17 (` + hidden + `)`,
+		`token 17 (a"orders)`:                                                           `token 17 (` + r.Name(`a"orders`) + `)`,
+		`token 17 (orders): refused`:                                                    `token 17 (` + hidden + `): refused`,
+		`"orders", ("orders")`:                                                          `"` + hidden + `", ("` + hidden + `")`,
 		`refused: ""`:                                                                   `refused: ""`,
 		`member b at 10.0.0.1:7702: refused`:                                            `member b at 10.0.0.1:7702: refused`,
 	} {
@@ -44,6 +48,66 @@ func TestTextsHideNames(t *testing.T) {
 	}
 }
 
+// hostile are names of which no part may be seen. Some pass no check of names.
+var hostile = []string{
+	`SECRET"t`, `"SECRET"`, `a"SECRET"b`, `SECRET\`, `\"SECRET`, `SECRET\"`, `\\"SECRET\\`, `"` + "SECRET", `('"SECRET`, "`SECRET`",
+	"a\nSECRET", "SECRET\nactor=SECRET", "a\tSECRET", "a SECRET", "é\"SECRET→", "\u202eSECRET", "\u00a0SECRET", "a\xffSECRET", "日本\"SECRET",
+	"token 17 (SECRET)", "token 17 (a) SECRET", "a)SECRET", "(SECRET", "SECRET)x", "seq:next:SECRET", `seq:next:"SECRET`, "lacks the scope seq:next:SECRET",
+	"name-3f9a12bc04d1SECRET", `x":SECRET`, `a", "SECRET`, `=SECRET`, "%!s(SECRET)", "$SECRET", "${1}SECRET", "(?s)SECRET.*", "cluster:admin SECRET", "] SECRET",
+}
+
+func TestHostileNamesAreHidden(t *testing.T) {
+	t.Parallel()
+	r := NewRedactor(false, salt, "a", "b")
+	for _, n := range hostile {
+		line := logring.Line{Message: fmt.Sprintf("raft knows %q", n), Attrs: []logring.Attr{
+			{Key: "component", Value: "raft"}, {Key: "actor", Value: "token 17 (" + n + ")"}, {Key: "anonymous", Value: fmt.Sprintf("%+v", []string{"seq:next:" + n, "cluster:read"})},
+			{Key: "sequence", Value: n}, {Key: "resource", Value: n}, {Key: "holder", Value: n + "/" + n}, {Key: "path", Value: "/v1/" + n}, {Key: "names", Value: fmt.Sprint([]string{n, n})},
+			{Key: "error", Value: fmt.Sprintf("sequence %q: holder %q, (%+q); see %q", n, n, n, "snowraft seq show "+n)},
+			{Key: "reason", Value: "token 17 lacks the scope seq:next:" + n}, {Key: "before", Value: n},
+		}}
+		var b bytes.Buffer
+		if err := r.writeLog(&b, []logring.Line{line}); err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(b.String(), "SECRET") || strings.Count(b.String(), "\n") != 1 {
+			t.Errorf("%q: %s", n, b.String())
+		}
+		if want := "token 17 (" + r.Name(n) + ")"; r.actor("token 17 ("+n+")") != want {
+			t.Errorf("actor(%q) = %s, want %s", n, r.actor("token 17 ("+n+")"), want)
+		}
+		if !strings.ContainsAny(n, " \t\n") { // no name of a token has a space
+			for _, text := range []string{"token 17 (" + n + ")", "token 17 (" + n, "refused: token 17 (" + n + "): disabled", "see seq:admin:" + n + " here"} {
+				if got := r.Text(text); strings.Contains(got, "SECRET") {
+					t.Errorf("Text(%q) = %s", text, got)
+				}
+			}
+		}
+		if long := fmt.Sprintf("sequence %q", n); strings.Contains(r.Text(long[:len(long)-1]), "SECRET") {
+			t.Errorf("cut off: %q", n)
+		}
+	}
+}
+
+// Names of members are not quoted everywhere, and a quote in one must not turn names inside out.
+func TestQuotesInNamesOfMembersRevealNothing(t *testing.T) {
+	t.Parallel()
+	for _, m := range []string{`"`, `b"`, `"b`, `b"c`, `"b"`, `""`, `"""`, `("`, `":`, `b\"`, `"\`, `"b\`, `="`, `seq:next:"`, `seq:next:`, `",`, `"("`, `日"`} {
+		r := NewRedactor(false, salt, m)
+		for _, form := range []string{
+			"member %[1]s at 10.0.0.1:7702: sequence %[2]q is frozen", "%[1]s: %[2]q", "%[1]s %[2]q %[1]s %[2]q", "%[2]q on %[1]s (%[2]q)", "[%[2]q %[1]s], %[2]q, %[1]s",
+			"member %[1]q: sequence %[2]q", "from=%[1]s sequence=%[2]q", "%[1]s (%[2]q) %[1]s", "token 17 (%[2]s) at %[1]s: %[2]q",
+		} {
+			for _, n := range []string{"SECRET", `SE"SECRET`, `SECRET\`, "SECRET:", "(SECRET", `"SECRET"`, "=SECRET("} {
+				text := fmt.Sprintf(form, m, n)
+				if got := r.Text(text); strings.Contains(got, "SECRET") {
+					t.Errorf("Text(%s) = %s", text, got)
+				}
+			}
+		}
+	}
+}
+
 func TestLogLinesShowKnownAttributes(t *testing.T) {
 	t.Parallel()
 	r := NewRedactor(false, salt, "a")
@@ -51,7 +115,7 @@ func TestLogLinesShowKnownAttributes(t *testing.T) {
 	lines := []logring.Line{
 		{Time: at, Level: slog.LevelInfo, Message: `see "snowraft token list"`, Attrs: []logring.Attr{
 			{Key: "member", Value: "a"}, {Key: "sequence", Value: "orders"}, {Key: "worker", Value: "7", Plain: true},
-			{Key: "actor", Value: "token 17 (app)"}, {Key: "before", Value: `{"name":"orders"}`}, {Key: "invented", Value: "orders"},
+			{Key: "actor", Value: "token 17 (app)"}, {Key: "anonymous", Value: "[metrics:read seq:next:orders]"}, {Key: "before", Value: `{"name":"orders"}`}, {Key: "invented", Value: "orders"},
 		}},
 		{Time: at, Level: slog.LevelError, Message: `composed of "orders"`, Attrs: []logring.Attr{
 			{Key: "component", Value: "raft"}, {Key: "error", Value: `sequence "orders": refused`}, {Key: "panic", Value: "orders"},
@@ -63,7 +127,7 @@ func TestLogLinesShowKnownAttributes(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `time=2026-11-23T03:03:20.000Z level=INFO msg="see \"snowraft token list\"" member=a sequence=` + r.Name("orders") +
-		` worker=7 actor="token 17 (` + r.Name("app") + `)" before=(omitted) invented=(omitted)
+		` worker=7 actor="token 17 (` + r.Name("app") + `)" anonymous="[metrics:read seq:next:` + r.Name("orders") + `]" before=(omitted) invented=(omitted)
 time=2026-11-23T03:03:20.000Z level=ERROR msg="composed of \"` + r.Name("orders") + `\"" component=raft error="sequence \"` + r.Name("orders") +
 		`\": refused" panic=(omitted) stack="goroutine 7 [running]:\nmain.(*T).next(...)\n\t/src/main.go:7 +0x1d\n"
 `
