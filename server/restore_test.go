@@ -1,8 +1,10 @@
 package server_test
 
 import (
+	"net/http"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -72,6 +74,9 @@ func TestRestoredClusterIssuesFromTheTimeThatWasSaidAndTakesMembers(t *testing.T
 		ids, err = n.generate(1, 0)
 		if e := rpc.FromError(err); err != nil && (e.Reason != rpc.Fenced || e.Metadata[rpc.MetadataRetryAt] != granted) {
 			t.Errorf("GenerateIds() = %v, %v, want %s until %s", err, e.Metadata, rpc.Fenced, granted)
+		}
+		if _, body := ask(t, http.DefaultClient, http.MethodGet, "http://"+n.server.HTTPAddr()+"/readyz", ""); strings.Contains(body, "allocator:") {
+			t.Errorf("/readyz: %s", body)
 		}
 		return err == nil
 	})

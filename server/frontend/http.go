@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/server/web"
 )
 
@@ -42,7 +43,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,
 		IdleTimeout:       2 * time.Minute,
-		ErrorLog:          slog.NewLogLogger(s.logger.Handler(), slog.LevelDebug), // strangers cause these lines
+		ErrorLog:          slog.NewLogLogger(s.logger.With("component", "http").Handler(), slog.LevelDebug), // strangers cause these lines
 	}, nil
 }
 
@@ -77,7 +78,7 @@ func answer(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if err != nil {
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = fmt.Fprintln(w, err)
+		_, _ = fmt.Fprintln(w, rpc.Message(err))
 		return
 	}
 	_, _ = fmt.Fprintln(w, "ok")
