@@ -85,6 +85,7 @@ func TestRestoreRefusals(t *testing.T) {
 		{[]string{file, "--data-dir", "DIR", "--old-ended", "2026-11-23T02:00:00Z", gone}, cli.ExitUsage, "must not be before 2026-11-23T03:03:20.000Z"},
 		{[]string{file, "--data-dir", "DIR", "--old-ended", "2126-11-23T02:00:00Z", gone}, cli.ExitUsage, "must not be after"},
 		{[]string{file, "--data-dir", full, "--old-ended", "now", gone}, cli.ExitUsage, "must be empty"},
+		{[]string{file, "--data-dir", filepath.Join(bad, "x"), "--old-ended", "now", gone}, cli.ExitUsage, "cannot be written (not a directory); choose another directory"},
 		{[]string{bad, "--data-dir", "DIR", "--old-ended", "now", gone}, cli.ExitFailed, "damaged backup"},
 		{[]string{"restore_test.go", "--data-dir", "DIR", "--old-ended", "now", gone}, cli.ExitFailed, "not a Snowraft backup"},
 	} {

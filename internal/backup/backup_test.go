@@ -128,6 +128,38 @@ func TestReadRefusals(t *testing.T) {
 	}
 }
 
+// The advice for a data directory of a newer version is another.
+func TestReadNamesTheVersionsOfAFutureState(t *testing.T) {
+	t.Parallel()
+	file := written(t, header())
+	_, err := backup.Read(bytes.NewReader(file), int64(len(file)), 0)
+	if want := backup.ErrFuture.Error() + " (fsm_version 1, known: 0)"; err == nil || err.Error() != want {
+		t.Errorf("Read() = %v, want %s", err, want)
+	}
+}
+
+// A path of the file for now tells nothing to people.
+func TestCreateNamesTheFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for path, write := range map[string]func(*os.File) error{
+		filepath.Join(dir, "none", "x"): func(*os.File) error { return nil },
+		filepath.Join(dir, "x"): func(f *os.File) error {
+			_, err := f.ReadAt(make([]byte, 1), -1)
+			return err
+		},
+		filepath.Join(dir, "taken"): func(*os.File) error { return os.Mkdir(filepath.Join(dir, "taken"), 0o700) },
+	} {
+		err := backup.Create(path, write)
+		if at, ok := errors.AsType[*os.PathError](err); !ok || at.Path != path {
+			t.Errorf("Create(%s) = %v", path, err)
+		}
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 // FuzzRead checks that Read ends, without a panic, and accepts only what Write writes. With forged, the sum is made to
 // fit, so that what the sum protects is read too.
 func FuzzRead(f *testing.F) {

@@ -95,6 +95,9 @@ func Read(r io.ReaderAt, size int64, supported uint32) (*Backup, error) {
 	}
 	at += length
 	b.State, err = fsm.ReadState(io.NewSectionReader(r, at, end-at), supported)
+	if newer, ok := errors.AsType[*fsm.NewerError](err); ok { // its advice is for a data directory
+		return nil, fmt.Errorf("%w (fsm_version %d, known: %d)", ErrFuture, newer.Used, newer.Known)
+	}
 	switch {
 	case errors.Is(err, fsm.ErrUnknownCommand):
 		return nil, fmt.Errorf("%w (%w)", ErrFuture, err)

@@ -54,7 +54,7 @@ func marshalHeader(h *commandv1.BackupHeader) ([]byte, error) {
 }
 
 // Create writes a new file, durably and all of it or nothing. An existing file stays as it is: the error is then
-// [os.ErrExist]. Only the owner can read the file.
+// [os.ErrExist]. Only the owner can read the file. An [os.PathError] about the file names it by path.
 func Create(path string, write func(*os.File) error) (err error) {
 	if _, err := os.Lstat(path); err == nil {
 		return &os.PathError{Op: "create", Path: path, Err: os.ErrExist}
@@ -62,12 +62,16 @@ func Create(path string, write func(*os.File) error) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+".*") // mode 0600
 	if err != nil {
-		return err
+		return &os.PathError{Op: "create", Path: path, Err: cause(err)}
 	}
 	defer func() {
-		if err != nil {
-			err = errors.Join(err, ignore(os.Remove(f.Name()), os.ErrNotExist))
+		if err == nil {
+			return
 		}
+		if at, ok := errors.AsType[*os.PathError](err); ok && at.Path == f.Name() {
+			at.Path = path
+		}
+		err = errors.Join(err, ignore(os.Remove(f.Name()), os.ErrNotExist))
 	}()
 	if err := write(f); err != nil {
 		return errors.Join(err, f.Close())
@@ -77,7 +81,7 @@ func Create(path string, write func(*os.File) error) (err error) {
 	}
 	// A link, unlike a renaming, replaces no file that came into being meanwhile.
 	if err := os.Link(f.Name(), path); err != nil {
-		return err
+		return &os.PathError{Op: "create", Path: path, Err: cause(err)}
 	}
 	if err := os.Remove(f.Name()); err != nil {
 		return err
@@ -87,6 +91,17 @@ func Create(path string, write func(*os.File) error) (err error) {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// cause returns what the system says of a file, without the name that the file has for now.
+func cause(err error) error {
+	switch e := err.(type) { //nolint:errorlint // as the functions of os return them
+	case *os.PathError:
+		return e.Err
+	case *os.LinkError:
+		return e.Err
+	}
+	return err
 }
 
 // ignore returns err unless it is fine.

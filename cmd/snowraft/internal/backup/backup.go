@@ -50,6 +50,9 @@ the backup is (see "snowraft restore").`,
 		if dir != "" {
 			write = func(f *os.File) error {
 				b, err := backup.OpenDirectory(dir, a.Now().UnixMilli())
+				if errors.Is(err, os.ErrNotExist) {
+					return cli.Usagef("--%s %q: not the data directory of a member; choose another directory", dirFlag, dir)
+				}
 				if err != nil {
 					return err
 				}
@@ -71,11 +74,8 @@ the backup is (see "snowraft restore").`,
 			}
 			return err
 		})
-		switch {
-		case errors.Is(err, os.ErrExist):
-			return cli.Usagef("FILE %q: the file exists; choose another name", args[0])
-		case err != nil:
-			return err
+		if err != nil {
+			return cli.Unwritable("FILE", args[0], err)
 		}
 		return out.Answer(taken, cli.Line("wrote backup %q of cluster %s; index: %d, sequences: %d, bytes: %d",
 			args[0], taken.Cluster, taken.Index, taken.Sequences, taken.Bytes))

@@ -81,6 +81,19 @@ func Unreadable(argument string, err error) error {
 	return err
 }
 
+// Unwritable returns why a new file that was given as an argument cannot be written, and err if that is something else.
+func Unwritable(argument, file string, err error) error {
+	path, ok := errors.AsType[*fs.PathError](err)
+	switch {
+	case !ok || path.Path != file:
+		return err
+	case errors.Is(path, fs.ErrExist):
+		return Usagef("%s %q: the file exists; choose another name", argument, file)
+	default:
+		return Usagef("%s %q: cannot be written (%v); choose another file", argument, file, Innermost(path))
+	}
+}
+
 // OneLine returns text with all of its white space as single spaces.
 func OneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 

@@ -110,11 +110,8 @@ func write(a *cli.App, out *cli.Printer, path string, s *Summary, fill func(*arc
 		}
 		return err
 	})
-	switch {
-	case errors.Is(err, os.ErrExist):
-		return cli.Usagef("FILE %q: the file exists; choose another name", path)
-	case err != nil:
-		return err
+	if err != nil {
+		return cli.Unwritable("FILE", path, err)
 	}
 	return out.Answer(s, cli.Line("wrote debug archive %q%s; bytes: %d", path, s.extent(), s.Bytes))
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,6 +107,9 @@ func (s *settings) restore(ctx context.Context, a *cli.App, out *cli.Printer, fi
 	case errors.Is(err, storage.ErrNotEmpty):
 		return cli.Usagef("--%s %q: must be empty; choose another directory, or move the files away", dirFlag, s.dir)
 	case err != nil:
+		if at, ok := errors.AsType[*fs.PathError](err); ok {
+			return cli.Usagef("--%s %q: cannot be written (%v); choose another directory", dirFlag, s.dir, at.Err)
+		}
 		return err
 	}
 	if observed := time.UnixMilli(observedMillis); observed.After(now.Add(time.Minute)) {
