@@ -49,7 +49,7 @@ func TestServeRefusesToBeOpenToTheNetwork(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		if want.used {
-			write(t, dir, "member.json", "{}")
+			write(t, dir, "member.json", `{"starts": 1}`)
 		}
 		args := append(strings.Fields(line), "--data-dir", dir)
 		if strings.HasSuffix(line, " ") {
@@ -81,7 +81,7 @@ func TestServeRefusesASecuredDirectory(t *testing.T) {
 			args = []string{"dev", "--port-base", strconv.Itoa(freeBase(t)), "--data-dir", dir}
 			want = "--data-dir \"" + dir + "\": the data belongs to a secured cluster; set --secure"
 		} else {
-			write(t, dir, "member.json", "{}")
+			write(t, dir, "member.json", `{"starts": 1}`)
 		}
 		a := newTestApp()
 		a.open = func(context.Context, server.Config) (member, error) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,17 +19,21 @@ import (
 type serving struct {
 	*testApp
 	member *fakeMember
-	opened chan struct{}
+	opened chan struct{} // closed when the member is opened, or serve has ended without that
 	code   chan int
 }
 
 func serve(ctx context.Context, m *fakeMember, args ...string) *serving {
 	s := &serving{testApp: newTestApp(), member: m, opened: make(chan struct{}), code: make(chan int, 1)}
+	opened := sync.OnceFunc(func() { close(s.opened) })
 	s.open = func(context.Context, server.Config) (member, error) {
-		close(s.opened)
+		opened()
 		return m, nil
 	}
-	go func() { s.code <- s.run(ctx, append([]string{"serve", "--name", "a"}, args...)...) }()
+	go func() {
+		defer opened()
+		s.code <- s.run(ctx, append([]string{"serve", "--name", "a"}, args...)...)
+	}()
 	return s
 }
 
