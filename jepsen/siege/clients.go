@@ -24,6 +24,8 @@ const (
 	relaxedName = "siege-relaxed"
 	// pipelined is how many commands a pipeline has.
 	pipelined = 16
+	// clients is how many clients of a protocol call each member.
+	clients = 4
 	// callLimit is the time after which a call has failed.
 	callLimit = 5 * time.Second
 )
@@ -37,22 +39,21 @@ type client interface {
 // protocol is one way to call a member.
 type protocol struct {
 	name    string
-	clients int // of each member
 	connect func(ctx context.Context, l *lab.Lab, m *lab.Member) (client, error)
 }
 
 func protocols() []protocol {
 	return []protocol{
-		{"gRPC GenerateIds", 2, overGRPC(func(ctx context.Context, conn *grpc.ClientConn) error {
+		{"gRPC GenerateIds", overGRPC(func(ctx context.Context, conn *grpc.ClientConn) error {
 			_, err := snowraftv1.NewIdServiceClient(conn).GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 100})
 			return err
 		})},
-		{"gRPC NextNumbers, strict", 2, overGRPC(numbers(strictName))},
-		{"gRPC NextNumbers, relaxed", 1, overGRPC(numbers(relaxedName))},
-		{"HTTP /id", 1, overHTTP("/id")},
-		{"HTTP /seq/NAME", 1, overHTTP("/seq/" + relaxedName)},
-		{"Redis INCR", 1, overRedis(relaxedName, 1)},
-		{fmt.Sprintf("Redis INCR, %d at once", pipelined), 1, overRedis(strictName, pipelined)},
+		{"gRPC NextNumbers, strict", overGRPC(numbers(strictName))},
+		{"gRPC NextNumbers, relaxed", overGRPC(numbers(relaxedName))},
+		{"HTTP /id", overHTTP("/id")},
+		{"HTTP /seq/NAME", overHTTP("/seq/" + relaxedName)},
+		{"Redis INCR", overRedis(relaxedName, 1)},
+		{fmt.Sprintf("Redis INCR, %d at once", pipelined), overRedis(strictName, pipelined)},
 	}
 }
 

@@ -18,9 +18,11 @@ import (
 )
 
 const (
-	// Phase is the length of a turn of calm or hostile traffic, warmUp the time before the first one: rates fall at first.
+	// Phase is the length of calm or hostile traffic, warmUp the time before the first phase: rates fall at first.
 	Phase  = 10 * time.Second
 	warmUp = 5 * time.Second
+	// In a phase, protocols have this many turns each.
+	cycles = 10
 	// A client connects again after about this time, so that strangers can keep it away.
 	connectionLasts = 2 * time.Second
 )
@@ -35,6 +37,7 @@ type Siege struct {
 	Only []string
 
 	now     atomic.Int64 // phase
+	turns   *turns
 	tallies []*tally
 	first   atomic.Pointer[string] // failure
 	report  Report
@@ -43,6 +46,7 @@ type Siege struct {
 // Play makes the measurement in a lab. It is a script of a run.
 func (s *Siege) Play(ctx context.Context, w *workload.World) error {
 	s.now.Store(between)
+	s.turns = newTurns()
 	err := w.Create(ctx,
 		&snowraftv1.Sequence{Name: strictName, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT},
 		&snowraftv1.Sequence{Name: relaxedName, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED})
@@ -58,16 +62,15 @@ func (s *Siege) Play(ctx context.Context, w *workload.World) error {
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer stop()
-	for _, p := range protocols() {
-		t := &tally{}
-		s.tallies = append(s.tallies, t)
+	for i, p := range protocols() {
+		s.tallies = append(s.tallies, &tally{})
 		for _, m := range w.Lab.Founders() {
-			for range p.clients {
-				wg.Go(func() { s.calls(calling, w.Lab, p, m, t) })
+			for range clients {
+				wg.Go(func() { s.calls(calling, w.Lab, p, m, i) })
 			}
 		}
 	}
-	history.Sleep(ctx, warmUp)
+	s.phase(ctx, between, warmUp)
 	for round := range s.Rounds {
 		if err := s.round(ctx, w.Lab, host, uint64(round)); err != nil {
 			return err
@@ -97,9 +100,7 @@ func (s *Siege) round(ctx context.Context, l *lab.Lab, host *network.Host, numbe
 			return err
 		}
 	}
-	s.now.Store(Calm)
-	history.Sleep(ctx, Phase)
-	s.now.Store(between)
+	s.phase(ctx, Calm, Phase)
 	if number%2 == 0 {
 		return s.besiege(ctx, l, host, number)
 	}
@@ -112,9 +113,7 @@ func (s *Siege) besiege(ctx context.Context, l *lab.Lab, host *network.Host, see
 	if err != nil {
 		return err
 	}
-	s.now.Store(Hostile)
-	history.Sleep(ctx, Phase)
-	s.now.Store(between)
+	s.phase(ctx, Hostile, Phase)
 	made, err := strangers.End()
 	if err != nil {
 		return err
@@ -126,12 +125,28 @@ func (s *Siege) besiege(ctx context.Context, l *lab.Lab, host *network.Host, see
 	return ctx.Err()
 }
 
-// calls makes one call after the other until ctx ends, each second or two on another connection. A connection that cannot be
+// phase gives the protocols their turns for a time. Afterwards the last one keeps it.
+func (s *Siege) phase(ctx context.Context, phase int64, length time.Duration) {
+	s.now.Store(phase)
+	defer s.now.Store(between)
+	for range cycles {
+		for i, t := range s.tallies {
+			s.turns.give(i)
+			began := history.Now()
+			history.Sleep(ctx, length/time.Duration(cycles*len(s.tallies)))
+			t.time[phase] += time.Duration(history.Now() - began)
+		}
+	}
+}
+
+// calls makes one call after the other in its protocol's turns until ctx ends, each second or two on another connection. A connection that cannot be
 // made is a failed call.
-func (s *Siege) calls(ctx context.Context, l *lab.Lab, p protocol, m *lab.Member, t *tally) {
+func (s *Siege) calls(ctx context.Context, l *lab.Lab, p protocol, m *lab.Member, number int) {
 	var c client
 	var connected int64
+	t := s.tallies[number]
 	for ctx.Err() == nil {
+		s.turns.await(ctx, number)
 		phase, began := s.now.Load(), history.Now()
 		err := func() (err error) {
 			within, cancel := context.WithTimeout(ctx, callLimit)
@@ -172,7 +187,7 @@ func (s *Siege) Report() Report {
 		t := s.tallies[i]
 		one := Protocol{Name: p.name, Slowest: time.Duration(t.slowest[Hostile].Load())}
 		for phase := range one.Rates {
-			one.Rates[phase] = float64(t.done[phase].Load()) / r.Time.Seconds()
+			one.Rates[phase] = float64(t.done[phase].Load()) / t.time[phase].Seconds()
 		}
 		for phase := range t.failed {
 			one.Failed += t.failed[phase].Load()

@@ -17,7 +17,9 @@ const (
 type tally struct {
 	done    [phases]atomic.Uint64 // that began and ended in one phase
 	failed  [phases]atomic.Uint64 // that began in it
-	slowest [phases]atomic.Int64  // call that ended in it, ns
+	slowest [phases]atomic.Int64  // call that began in it, ns
+
+	time [phases]time.Duration // of the protocol's turns; owned by Play
 }
 
 // count counts a call that began in one phase and ended in another or the same.

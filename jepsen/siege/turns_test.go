@@ -1,0 +1,35 @@
+package siege
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+)
+
+func TestProtocolsCallInTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		turns, came := newTurns(), make(chan int, 3)
+		for i := range 3 {
+			go func() {
+				turns.await(ctx, i)
+				came <- i
+			}()
+		}
+		for _, i := range []int{0, 2} { // the first turn is the first protocol's
+			if i > 0 {
+				turns.give(i)
+			}
+			synctest.Wait()
+			if len(came) != 1 || <-came != i {
+				t.Fatalf("in the turn of %d the others call, or nobody", i)
+			}
+		}
+		cancel()
+		synctest.Wait()
+		if len(came) != 1 {
+			t.Error("a client waits after its siege has ended")
+		}
+	})
+}
