@@ -67,6 +67,42 @@ func TestBenchSequence(t *testing.T) {
 	}
 }
 
+// With several numbers of clients there is a run for each, and a number that comes in two of them is found.
+func TestBenchSeveralNumbersOfClients(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	stdout := succeeds(t, "bench", "seq", "countdown", "--addr", f.address, "-d", "50ms", "-c", "1,2,3", "-o", "json")
+	for i, line := range strings.Split(strings.TrimSpace(stdout), "\n") {
+		var doc bench.Report
+		decodeJSON(t, line, &doc)
+		if doc.Clients != i+1 || doc.Calls == 0 || doc.Check.Checked != doc.Numbers {
+			t.Errorf("%+v, want a run with %d clients", doc, i+1)
+		}
+	}
+	text := succeeds(t, "bench", "ids", "--addr", f.address, "-d", "50ms", "-c", "1,2")
+	if rows := strings.Split(text, "\n"); len(rows) != 4 || !strings.HasPrefix(rows[0], "CLIENTS  CALLS/S") || !strings.HasPrefix(rows[2], "2 ") {
+		t.Errorf("bench prints %q, want a row for each number of clients", text)
+	}
+	f = newFakeAPI(t)
+	start := f.next
+	var calls atomic.Int64
+	f.first(func(context.Context) error {
+		if calls.Add(1) == 60 { // in the second run, because the first makes at most 51 calls
+			f.mu.Lock()
+			f.next = start
+			f.mu.Unlock()
+		}
+		return nil
+	})
+	stdout, stderr, code := command(t, "bench", "ids", "--addr", f.address, "-d", "50ms", "-c", "1,2", "-r", "1000", "-o", "json")
+	lines := strings.Split(strings.TrimSpace(stdout), "\n")
+	var doc bench.Report
+	decodeJSON(t, lines[len(lines)-1], &doc)
+	if code != cli.ExitFailed || len(lines) != 2 || doc.Check.Duplicates == 0 || !strings.Contains(stderr, "are duplicates") {
+		t.Errorf("exit code %d: %s%s", code, stdout, stderr)
+	}
+}
+
 // What fails from the start is an error, and so is a run in which nothing succeeded.
 func TestBenchFails(t *testing.T) {
 	t.Parallel()

@@ -22,6 +22,24 @@ func (c *Coalesced) Call(ctx context.Context, got *Receipt) error {
 	return got.ranges(ranges, c.Count, err)
 }
 
+// CoalescedNumbers asks for numbers of a sequence through the Go client, as Coalesced asks for IDs.
+type CoalescedNumbers struct {
+	Sequence *client.Sequence
+	Count    int // at least 1
+}
+
+// Call implements Caller.
+func (c *CoalescedNumbers) Call(ctx context.Context, got *Receipt) error {
+	if c.Count == 1 {
+		return one(ctx, got, c.Sequence.Next)
+	}
+	numbers, err := c.Sequence.Take(ctx, c.Count)
+	if err != nil {
+		return refusal(err)
+	}
+	return got.run(numbers.First, uint64(numbers.Count), numbers.Increment, uint64(c.Count)) //nolint:gosec // both are at least 1
+}
+
 // Embedded takes IDs of a generator in this process.
 type Embedded struct {
 	Generator *client.Generator
@@ -46,7 +64,7 @@ func one(ctx context.Context, got *Receipt, next func(context.Context) (int64, e
 	if err != nil {
 		return refusal(err)
 	}
-	got.Number(uint64(id)) //nolint:gosec // never negative
+	got.Number(uint64(id)) //nolint:gosec // the same bits
 	return nil
 }
 

@@ -59,13 +59,18 @@ func (c *Next) Call(ctx context.Context, got *Receipt) error {
 	if err != nil {
 		return refusal(err)
 	}
-	first, count, step := uint64(resp.GetFirst()), uint64(resp.GetCount()), uint64(resp.GetIncrement()) //nolint:gosec // the same bits
-	if resp.GetIncrement() < 0 && count > 0 {                                                           // from the other end
+	return got.run(resp.GetFirst(), uint64(resp.GetCount()), resp.GetIncrement(), max(uint64(c.Request.GetCount()), 1))
+}
+
+// run notes the answer of a call that asked for want numbers of a sequence.
+func (r *Receipt) run(from int64, count uint64, increment int64, want uint64) error {
+	first, step := uint64(from), uint64(increment) //nolint:gosec // the same bits
+	if increment < 0 && count > 0 {                // from the other end
 		first += (count - 1) * step
 		step = -step
 	}
-	got.Range(first, count, step)
-	return expected(count, max(uint64(c.Request.GetCount()), 1))
+	r.Range(first, count, step)
+	return expected(count, want)
 }
 
 // refusal is a failed call, with the member's reason, or gRPC's.

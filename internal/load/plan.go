@@ -30,7 +30,7 @@ type Plan struct {
 	// Rate is how many calls are due each second, over all clients: the open loop.
 	// 0 is the closed loop, in which each client makes one call after the other.
 	Rate float64
-	// Check finds duplicates; nil does not look for them. A check is for one run.
+	// Check finds duplicates; nil does not look for them. Runs one after the other may share a check.
 	Check *Seen
 	// Progress, if not nil, is called about once a second, from one goroutine.
 	Progress func(Progress)
@@ -57,7 +57,7 @@ type Result struct {
 	Latency *hdrhistogram.Histogram
 	// Failures by reason, the most frequent first.
 	Failures []Failure
-	// Report is the outcome of the check; zero without one.
+	// Report is the outcome of the check, of all its runs so far; zero without one.
 	Report DuplicateReport
 }
 

@@ -94,7 +94,7 @@ func (s *Seen) twice(span Span) {
 	}
 }
 
-// Report ends the check and returns its outcome.
+// Report returns the outcome so far.
 func (s *Seen) Report() DuplicateReport {
 	s.merge(func(int, int) bool { return true })
 	return s.report

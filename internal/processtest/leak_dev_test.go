@@ -71,7 +71,7 @@ func (s *secretive) bench(t *testing.T, d *dev, where string, want int, flags ..
 	t.Helper()
 	_, base, _ := strings.Cut(d.env[0], ":")
 	for _, line := range []string{
-		"ids", "ids --coalesce", "embedded", "seq bench",
+		"ids", "ids --coalesce", "embedded", "seq bench", "seq bench --coalesce",
 		"http --addr " + portOf(t, base, 1), "redis bench --addr " + portOf(t, base, 4),
 	} {
 		args := append([]string{"bench", "-d", "100ms", "-o", "json"}, strings.Fields(line)...)

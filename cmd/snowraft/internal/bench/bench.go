@@ -24,8 +24,12 @@ requests: use a sequence that nothing depends on.
 Without --rate, each client makes one call after the other (closed loop). This finds
 the greatest throughput, but understates latencies, because a stalled member receives
 no calls in the meantime. With --rate, calls are due at fixed times, and latency counts
-from the time at which a call was due.`,
+from the time at which a call was due.
+
+With several numbers of --clients, bench measures with each number of clients in turn,
+for --duration each, and prints a row, or a line of JSON, for each.`,
 		Example: `  snowraft bench ids
+  snowraft bench ids --coalesce --clients 1,64,1000
   snowraft bench seq orders --clients 1000 --rate 20000 --duration 1m`,
 	}, newIDs(a), newSeq(a), newEmbedded(a), newRedis(a), newHTTP(a))
 }
@@ -54,9 +58,10 @@ type target struct {
 
 // command makes cmd a command that measures a target.
 func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
+	counts := []int{64}
 	cfg := config{
 		addresses: []string{fmt.Sprintf("%s:%d", cli.Localhost, target.port)},
-		clients:   64, batch: 1, duration: 10 * time.Second, timeout: cli.DefaultTimeout, check: true,
+		batch:     1, duration: 10 * time.Second, timeout: cli.DefaultTimeout, check: true,
 	}
 	const help = "addresses of members; clients are spread over these"
 	addresses := cli.AddressesValue(&cfg.addresses, fmt.Sprintf("10.0.0.1:%d,10.0.0.2:%[1]d", target.port))
@@ -67,7 +72,9 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 	}
 	cli.AddAccessFlags(cmd)
 	cli.AddFlag(cmd, "Connection", "timeout", "", cli.DurationValue(&cfg.timeout, time.Millisecond, time.Hour), "longest time of a call")
-	cli.AddFlag(cmd, "", "clients", "c", cli.IntValue(&cfg.clients, 1, 100_000), "number of clients that call at the same time")
+	clients := cli.IntsValue(&counts, 1, 100_000)
+	clients.Among = []string{"64", "1,64,1000"}
+	cli.AddFlag(cmd, "", "clients", "c", clients, "number of clients that call at the same time; several are measured in turn")
 	cli.AddFlag(cmd, "", "batch", "b", cli.IntValue(&cfg.batch, 1, target.batch), target.batchHelp)
 	cli.AddFlag(cmd, "", "duration", "d", cli.DurationValue(&cfg.duration, time.Millisecond, 7*24*time.Hour), "time during which calls begin")
 	cli.AddFlag(cmd, "", "rate", "r", cli.UintValue(&cfg.rate, 0), "calls per second over all clients; 0 means no limit")
@@ -76,31 +83,74 @@ func command(a *cli.App, cmd *cobra.Command, target target) *cobra.Command {
 		ctx, _, stop := a.Interruptible(ctx)
 		defer stop()
 		cfg.access = a.Access(cmd.Flags())
-		clients, err := target.open(ctx, cfg, args)
+		var seen *load.Seen
+		return measure(a, out, counts, func(count int) (r report, err error) {
+			cfg := cfg
+			cfg.clients = count
+			clients, err := target.open(ctx, cfg, args)
+			if err != nil {
+				return report{}, err
+			}
+			defer clients.close()
+			if cfg.check && seen == nil {
+				seen = load.NewSeen(clients.step, load.DefaultSpans)
+			}
+			plan := load.Plan{Callers: clients.callers, Duration: cfg.duration, Rate: float64(cfg.rate), Check: seen}
+			hide := showProgress(a, &plan, target.noun)
+			defer hide()
+			return report{
+				command: cmd.Name(), noun: target.noun, cfg: cfg, connections: clients.connections, signed: clients.signed,
+				result: load.Run(ctx, plan), interrupted: ctx.Err() != nil,
+			}, nil
+		})
+	})
+}
+
+// measure runs with each number of clients in turn, until a run is interrupted, and prints what comes out.
+func measure(a *cli.App, out *cli.Printer, counts []int, run func(clients int) (report, error)) error {
+	var (
+		all     reports
+		checked load.DuplicateReport // by the runs before
+	)
+	for _, count := range counts {
+		r, err := run(count)
 		if err != nil {
 			return err
 		}
-		defer clients.close()
-		plan := load.Plan{Callers: clients.callers, Duration: cfg.duration, Rate: float64(cfg.rate)}
-		if cfg.check {
-			plan.Check = load.NewSeen(clients.step, load.DefaultSpans)
+		r.result.Report, checked = since(checked, r.result.Report), r.result.Report
+		all = append(all, r)
+		if out.JSON || len(counts) == 1 {
+			if err := r.print(out); err != nil {
+				return err
+			}
 		}
-		hide := showProgress(a, &plan, target.noun)
-		result := load.Run(ctx, plan)
-		hide()
-		r := report{
-			command: cmd.Name(), noun: target.noun, cfg: cfg, connections: clients.connections, signed: clients.signed,
-			interrupted: ctx.Err() != nil, result: result,
+		if r.interrupted {
+			break
 		}
-		if err := r.print(out); err != nil {
+	}
+	if !out.JSON && len(counts) > 1 {
+		if err := all.print(out); err != nil {
 			return err
 		}
-		if skipped := result.Report.Skipped; skipped > 0 {
-			a.Warn("memory of the check full: %d %s were not checked for duplicates; raise --batch or shorten --duration",
-				skipped, target.noun)
+	}
+	if checked.Skipped > 0 {
+		a.Warn("memory of the check full: %d %s were not checked for duplicates; raise --batch or shorten --duration",
+			checked.Skipped, all[0].noun)
+	}
+	for _, r := range all {
+		if err := r.failure(); err != nil {
+			return err
 		}
-		return r.failure()
-	})
+	}
+	return nil
+}
+
+// since returns what one of several runs with the same check adds to the report of those before.
+func since(before, now load.DuplicateReport) load.DuplicateReport {
+	return load.DuplicateReport{
+		Checked: now.Checked - before.Checked, Skipped: now.Skipped - before.Skipped, Duplicates: now.Duplicates - before.Duplicates,
+		Examples: now.Examples[len(before.Examples):],
+	}
 }
 
 // showProgress has a run report its progress, on a terminal, and returns what hides it again.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
 	"github.com/snowraft/snowraft/client"
@@ -84,16 +85,21 @@ type clients struct {
 }
 
 // share makes clients that are callers of one Go client.
-func (b *clients) share(cfg config, layout string) error {
+func (b *clients) share(cfg config, caller func(*client.Client) load.Caller) error {
 	c, err := cfg.client()
 	if err != nil {
 		return err
 	}
 	b.close = func() { _ = c.Close() } // no call is in progress
 	for range cfg.clients {
-		b.callers = append(b.callers, &load.Coalesced{IDs: c.IDs(layout), Count: cfg.batch})
+		b.callers = append(b.callers, caller(c))
 	}
 	return nil
+}
+
+// addCoalesceFlag adds the flag of clients that share a Go client.
+func addCoalesceFlag(cmd *cobra.Command, coalesce *bool) {
+	cmd.Flags().BoolVar(coalesce, "coalesce", false, "share one Go client, which joins concurrent requests")
 }
 
 // closingCaller is a client with a connection of its own.

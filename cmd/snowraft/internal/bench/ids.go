@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
+	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/load"
@@ -26,18 +27,18 @@ each address. Members return ranges of IDs, whose size does not depend on --batc
 --packed they return the IDs themselves.
 
 With --coalesce, the clients share one Go client, which joins concurrent requests into
-one call to a healthy member.
+one request to a healthy member.
 
 The check for duplicates keeps all IDs as ranges in bounded memory, and warns when that
 is full.`,
 		Example: `  snowraft bench ids
   snowraft bench ids --batch 10000 --packed --layout orders
-  snowraft bench ids --coalesce --clients 1000
+  snowraft bench ids --coalesce --clients 1,64,1000
   snowraft bench ids --rate 5000 --duration 1m --addr 10.0.0.1:7700,10.0.0.2:7700 -o json`,
 	}
 	cli.AddLayoutFlag(cmd, &layout)
 	cmd.Flags().BoolVar(&packed, "packed", false, "request the IDs themselves instead of ranges")
-	cmd.Flags().BoolVar(&coalesce, "coalesce", false, "share one Go client, which joins concurrent requests")
+	addCoalesceFlag(cmd, &coalesce)
 	return command(a, cmd, target{
 		noun: "IDs", port: cli.APIPort, setting: true,
 		batch: limits.Count, batchHelp: fmt.Sprintf("IDs per call, at most %d with --packed", limits.Packed),
@@ -60,7 +61,9 @@ is full.`,
 				return nil, err
 			}
 			if coalesce {
-				return clients, clients.share(cfg, layout)
+				return clients, clients.share(cfg, func(c *client.Client) load.Caller {
+					return &load.Coalesced{IDs: c.IDs(layout), Count: cfg.batch}
+				})
 			}
 			req := &snowraftv1.GenerateIdsRequest{Layout: layout, Count: batchOf(cfg), Packed: packed}
 			return clients, clients.dial(cfg, func(conn *grpc.ClientConn) load.Caller {

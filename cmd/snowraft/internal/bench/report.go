@@ -71,6 +71,18 @@ type check struct {
 
 // print prints the report.
 func (r report) print(out *cli.Printer) error {
+	d := r.document()
+	blocks := []cli.Block{r.record(d)}
+	if len(d.Failures) > 0 {
+		blocks = append(blocks, cli.Table(d.Failures, []string{"FAILURE", "CALLS", "SUCH AS"}, func(f failure) []any {
+			return []any{f.Reason, f.Count, f.Example}
+		}))
+	}
+	return out.Answer(d, blocks...)
+}
+
+// document returns the report as JSON has it.
+func (r report) document() Report {
 	res := r.result
 	d := Report{
 		Command: r.command, Addresses: r.cfg.addresses, Clients: r.cfg.clients, Connections: r.connections, Batch: r.cfg.batch, Rate: r.cfg.rate,
@@ -86,28 +98,11 @@ func (r report) print(out *cli.Printer) error {
 	if v := res.Report; r.cfg.check {
 		d.Check = &check{v.Checked, v.Skipped, v.Duplicates, r.examples()}
 	}
-	blocks := []cli.Block{r.record(d)}
-	if len(d.Failures) > 0 {
-		blocks = append(blocks, cli.Table(d.Failures, []string{"FAILURE", "CALLS", "SUCH AS"}, func(f failure) []any {
-			return []any{f.Reason, f.Count, f.Example}
-		}))
-	}
-	return out.Answer(d, blocks...)
+	return d
 }
 
 // record shows everything but the failures.
 func (r report) record(d Report) cli.Block {
-	unique := "not checked"
-	if d.Check != nil {
-		switch {
-		case d.Check.Duplicates > 0:
-			unique = fmt.Sprintf("NO: %d of %d are duplicates", d.Check.Duplicates, d.Check.Checked)
-		case d.Check.Skipped > 0:
-			unique = fmt.Sprintf("yes, all %d that were checked", d.Check.Checked)
-		default:
-			unique = fmt.Sprintf("yes, all %d", d.Check.Checked)
-		}
-	}
 	return cli.Record(
 		"Clients", fmt.Sprintf("%d%s, %d per call", d.Clients, textIf(d.Connections > 0, ", %s", plural(d.Connections, "connection")), d.Batch),
 		"Due", textIf(d.Rate > 0, "%d calls per second", d.Rate),
@@ -117,8 +112,22 @@ func (r report) record(d Report) cli.Block {
 		"Latency", d.LatencyMillis,
 		"Overdue", textIf(d.Overdue > 0, "%d calls were due and not made; the rate exceeds the throughput", d.Overdue),
 		"Failed", cmp.Or(textIf(d.Failed > 0, "%d calls", d.Failed), "none"),
-		"Unique", unique,
+		"Unique", d.Check,
 	)
+}
+
+// String says whether all is unique.
+func (c *check) String() string {
+	switch {
+	case c == nil:
+		return "not checked"
+	case c.Duplicates > 0:
+		return fmt.Sprintf("NO: %d of %d are duplicates", c.Duplicates, c.Checked)
+	case c.Skipped > 0:
+		return fmt.Sprintf("yes, all %d that were checked", c.Checked)
+	default:
+		return fmt.Sprintf("yes, all %d", c.Checked)
+	}
 }
 
 // textIf formats text if there is something to show; it is empty otherwise.

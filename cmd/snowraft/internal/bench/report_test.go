@@ -50,6 +50,19 @@ func TestBenchReports(t *testing.T) {
 			text.WriteString("\n")
 		}
 	}
+	quick := clean
+	quick.cfg.clients = 1
+	quick.result = &load.Result{Elapsed: time.Second, Calls: 9000, Numbers: 90000, Latency: hdrhistogram.New(1, time.Hour.Nanoseconds(), 3)}
+	_ = quick.result.Latency.RecordValue(141_234)
+	quick.result.Report.Checked = 90000
+	bad.noun, unchecked.cfg.clients = quick.noun, 1000
+	for _, rs := range []reports{{quick, clean}, {quick, bad, unchecked}} {
+		if err := rs.print(out.Printer(cli.OutputText)); err != nil {
+			t.Fatal(err)
+		}
+		text.WriteString("\n")
+	}
+	bad.noun = "numbers"
 	const path = "testdata/report.golden"
 	if *update {
 		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {

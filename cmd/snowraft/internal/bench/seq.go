@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/grpc"
 
+	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/seq"
 	"github.com/snowraft/snowraft/internal/limits"
@@ -14,7 +15,8 @@ import (
 )
 
 func newSeq(a *cli.App) *cobra.Command {
-	return command(a, &cobra.Command{
+	var coalesce bool
+	cmd := &cobra.Command{
 		Use:   "seq NAME",
 		Short: "Measure the numbers of a sequence over gRPC",
 		Long: `Measure the numbers of a sequence over gRPC: call NextNumbers from --clients clients,
@@ -22,13 +24,19 @@ over one connection to each address. The sequence must exist, and bench takes it
 The mode of the sequence decides the path to measure: the leader of a strict sequence, or the memory of the
 members of a relaxed one ("snowraft seq create orders --mode relaxed").
 
+With --coalesce, the clients share one Go client, which joins concurrent requests into
+one request to the leader or, for a relaxed sequence, to any healthy member.
+
 A sequence that restarts during the measurement repeats numbers as intended: use
 --check=false.`,
 		Example: `  snowraft bench seq orders
+  snowraft bench seq orders --coalesce --clients 1,64,1000
   snowraft bench seq invoices --clients 1000 --batch 10 --duration 30s`,
 		Args:              seq.Args,
 		ValidArgsFunction: seq.Complete(a),
-	}, target{
+	}
+	addCoalesceFlag(cmd, &coalesce)
+	return command(a, cmd, target{
 		noun: "numbers", port: cli.APIPort, setting: true,
 		batch: limits.Count, batchHelp: "numbers per call",
 		open: func(ctx context.Context, cfg config, args []string) (*clients, error) {
@@ -42,6 +50,11 @@ A sequence that restarts during the measurement repeats numbers as intended: use
 			})
 			if err != nil {
 				return nil, err
+			}
+			if coalesce {
+				return clients, clients.share(cfg, func(c *client.Client) load.Caller {
+					return &load.CoalescedNumbers{Sequence: c.Sequence(args[0]), Count: cfg.batch}
+				})
 			}
 			req := &snowraftv1.NextNumbersRequest{Sequence: args[0], Count: batchOf(cfg)}
 			return clients, clients.dial(cfg, func(conn *grpc.ClientConn) load.Caller {
