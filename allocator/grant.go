@@ -119,7 +119,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 			Until:     until,
 			ID:        l.extension,
 			NowMillis: now.Wall,
-			Window:    l.window.next(),
+			Window:    l.window.coming,
 		})
 		if err == nil && (!l.plausible(grant) || grant.Worker != held.worker || grant.Token != held.token || grant.Until < until) {
 			err = fmt.Errorf("allocator: the extension of worker %d, token %d to [%d, %d) is impossible and was ignored", grant.Worker, grant.Token, grant.From, grant.Until)

@@ -154,7 +154,7 @@ func (l *lane) swap(held *lease) pause {
 	}
 	// The clock is behind the start of a window that was granted a moment ago.
 	l.failures++
-	return pause{backoff(l.failures), false}
+	return pause{backoff(l.failures, maxBackoff), false}
 }
 
 // close closes a lease. The next one begins after the last tick it used. Requires l.mu.
@@ -178,12 +178,18 @@ func (l *lane) failed(err error) pause {
 		l.log.Warn("window not granted; retrying", "error", err)
 	}
 	l.report(err, false)
-	d := backoff(l.failures)
+	l.window.failed()
+	most := maxBackoff
+	if held := l.lease.Load(); held != nil && held != l.lost {
+		left := clock.Between(l.issuer.watch.Now().Wall, held.layout.MillisAt(held.until()))
+		most = max(most, min(left, l.window.current)/patience)
+	}
+	d := backoff(l.failures, most)
 	if at, ok := retryAt(err); ok {
 		now := time.UnixMilli(l.issuer.watch.Now().Wall)
-		d = max(d, min(at.Sub(now)+backoff(1), exhaustedPoll))
+		d = max(d, min(at.Sub(now)+backoff(1, maxBackoff), exhaustedPoll))
 	}
-	return pause{d, false}
+	return pause{d, most > maxBackoff}
 }
 
 // report notes why the window is not ahead of the clock and tells who waits for it.

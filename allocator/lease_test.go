@@ -3,6 +3,7 @@ package allocator
 import (
 	"math"
 	"math/bits"
+	"slices"
 	"testing"
 	"time"
 
@@ -233,32 +234,53 @@ func TestLeaseIssuesWithinItsWindow(t *testing.T) {
 func TestSlowStart(t *testing.T) {
 	var s slowStart
 	s.begin(time.Minute)
-	for _, want := range []time.Duration{4, 8, 16, 32, 60, 60} {
-		if got := s.next(); got != want*time.Second {
-			t.Fatalf("asked for %v, want %v s", got, want)
+	for s.current < time.Minute {
+		if least, most := min(2*s.current, s.max), min(4*s.current, s.max); s.coming < least || s.coming > most {
+			t.Fatalf("asks for %v after %v", s.coming, s.current)
+		}
+		for range 100 {
+			if d := s.extendAfter(time.Hour); d < s.current/4 || d > s.current/2 {
+				t.Fatalf("extends after %v of %v", d, s.current)
+			}
 		}
 		s.extended(time.Minute)
-		for range 100 {
+	}
+	var first []time.Duration // of the first windows of full length
+	for range 1000 {
+		s.failed()
+		first = append(first, s.extendAfter(time.Hour))
+		for range 10 {
 			if d := s.extendAfter(time.Hour); d < s.current/2 || d > s.current*55/100 {
 				t.Fatalf("extends after %v of %v", d, s.current)
 			}
 		}
 	}
+	slices.Sort(first)
+	for i, d := range first {
+		if even := time.Duration(i) * s.current / 2 / 1000; (d - even).Abs() > 3*time.Second {
+			t.Fatalf("of 1,000 first windows of full length, the extension %d is after %v, expected about %v", i, d, even)
+		}
+	}
 	s.begin(time.Minute) // with another worker
-	if s.current != firstWindow || s.next() != time.Minute {
-		t.Fatalf("with another worker: %v, then %v", s.current, s.next())
+	if s.current != firstWindow || s.coming != time.Minute {
+		t.Fatalf("with another worker: %v, then %v", s.current, s.coming)
 	}
 	s.extended(time.Minute)
 	s.extended(0)
-	if s.next() != 2*time.Minute || s.max != limits.DefaultWindow {
-		t.Fatalf("where no maximum is told: %v of %v", s.next(), s.max)
+	if s.coming < 2*time.Minute || s.coming > 4*time.Minute || s.max != limits.DefaultWindow {
+		t.Fatalf("where no maximum is told: %v of %v", s.coming, s.max)
 	}
 	if d := s.extendAfter(-time.Second); d != minBackoff {
 		t.Fatalf("of nothing left: %v", d)
 	}
-	for n := range 1000 {
-		if d := backoff(n); d < minBackoff || d > maxBackoff || n >= 6 && d < maxBackoff/2 {
-			t.Fatalf("pause %v after %d failures", d, n)
+}
+
+func TestBackoff(t *testing.T) {
+	for _, most := range []time.Duration{maxBackoff, 20 * time.Second} {
+		for n := range 1000 {
+			if d := backoff(n, most); d < minBackoff || d > most || n >= 10 && d < most/2 {
+				t.Fatalf("pause %v after %d failures, at most %v", d, n, most)
+			}
 		}
 	}
 }

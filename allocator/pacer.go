@@ -101,7 +101,7 @@ func (p *pacer) granted(b Block, took int64) {
 // failed notes a request that failed, and reports whether it is the first in a row.
 func (p *pacer) failed(mono int64) bool {
 	p.failures++
-	p.retryAt = mono + backoff(p.failures).Milliseconds()
+	p.retryAt = mono + backoff(p.failures, maxBackoff).Milliseconds()
 	return p.failures == 1
 }
 
