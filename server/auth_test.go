@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -179,8 +180,8 @@ func TestRevocationEndsCalls(t *testing.T) {
 		if err := stream.Send(&snowraftv1.StreamIdsRequest{}); err != nil {
 			return err
 		}
-		_, err := stream.Recv()
-		return err
+		resp, err := stream.Recv()
+		return cmp.Or(err, status.ErrorProto(resp.GetError()))
 	}
 	if err := ask(); err != nil {
 		t.Fatal(err)

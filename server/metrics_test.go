@@ -171,8 +171,8 @@ func exercise(t *testing.T, a asker, redisAddr string, ids snowraftv1.IdServiceC
 		if err := stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Layout: layout}}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := stream.Recv(); (err == nil) != (layout == "") {
-			t.Errorf("StreamIds of layout %q: %v", layout, err)
+		if resp, err := stream.Recv(); err != nil || (resp.GetError() == nil) != (layout == "") {
+			t.Errorf("StreamIds of layout %q: %v, %v", layout, resp.GetError(), err)
 		}
 	}
 	for name, count := range map[string]uint32{"strict": 5, "relaxed": 7} {

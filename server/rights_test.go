@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	spb "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -81,8 +82,10 @@ func requestOf(t *testing.T, rule *rpc.Rule, resource string) proto.Message {
 func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) error {
 	ctx, cancel := context.WithTimeout(as(ctx, c.text), 20*time.Second)
 	defer cancel()
-	if rule.Method != snowraftv1.IdService_StreamIds_FullMethodName && rule.Method != snowraftv1.OperationsService_Backup_FullMethodName &&
-		rule.Method != snowraftv1.OperationsService_Debug_FullMethodName {
+	switch rule.Method {
+	case snowraftv1.IdService_StreamIds_FullMethodName, snowraftv1.SequenceService_StreamNumbers_FullMethodName,
+		snowraftv1.OperationsService_Backup_FullMethodName, snowraftv1.OperationsService_Debug_FullMethodName:
+	default:
 		return c.conn.Invoke(ctx, rule.Method, req, rule.Reply())
 	}
 	stream, err := c.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, rule.Method)
@@ -91,7 +94,12 @@ func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) e
 	}
 	_ = stream.SendMsg(req) // RecvMsg says why it failed
 	_ = stream.CloseSend()
-	return stream.RecvMsg(rule.Reply())
+	reply := rule.Reply()
+	err = stream.RecvMsg(reply)
+	if carried, ok := reply.(interface{ GetError() *spb.Status }); ok && err == nil { // of the request, not of the stream
+		err = status.ErrorProto(carried.GetError())
+	}
+	return err
 }
 
 // callers returns callers without a token, with tokens that are not valid, and with each scope alone: those that take a

@@ -138,9 +138,9 @@ func streamCaller(t *testing.T, m *member, config *tls.Config, token string) fun
 	}
 	return func() error {
 		_ = stream.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}}) // its error is told by Recv
-		_, err := stream.Recv()
-		if status.Code(err) == codes.Unauthenticated {
-			return fmt.Errorf("%w: %w", errRevoked, err)
+		resp, err := stream.Recv()
+		if resp.GetError().GetCode() == int32(codes.Unauthenticated) {
+			return fmt.Errorf("%w: %s", errRevoked, resp.GetError().GetMessage())
 		}
 		return err
 	}

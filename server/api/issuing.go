@@ -2,9 +2,7 @@ package api
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -34,28 +32,6 @@ func (i IDs) GenerateIds(ctx context.Context, req *snowraftv1.GenerateIdsRequest
 		return nil, err
 	}
 	return wire.IDsResponse(*taken, count, req.GetPacked()), nil
-}
-
-// StreamIds answers each request of a stream in turn.
-func (i IDs) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
-	for {
-		req, err := stream.Recv()
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		ctx, cancel := context.WithTimeout(stream.Context(), limits.CallTimeout)
-		resp, err := i.GenerateIds(ctx, req.GetRequest())
-		cancel()
-		if err != nil {
-			return err
-		}
-		if err := stream.Send(&snowraftv1.StreamIdsResponse{Response: resp}); err != nil {
-			return err
-		}
-	}
 }
 
 // GenerateUuids issues IDs and writes them as UUIDs.

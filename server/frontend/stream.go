@@ -44,13 +44,17 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		}
 		defer s.streams.end(token)
 	}
-	if s.auth != nil {
-		ss = &judgedStream{ServerStream: ss, ctx: ctx, server: s, rule: rule}
-	}
 	if c := connOf(ctx); c != nil && c.isKnown() { // the call has its place among the streams
 		silent.heard()
 	}
-	leased := &leasedStream{ServerStream: ss, silent: silent}
+	ss = &heardStream{ss, silent}
+	if carries := carriages[info.FullMethod]; carries != nil {
+		return wire.Status(s.carry(ctx, ss, srv, carries, rule))
+	}
+	if s.auth != nil {
+		ss = &judgedStream{ServerStream: ss, ctx: ctx, server: s, rule: rule}
+	}
+	leased := &leasedStream{ServerStream: ss}
 	defer leased.end()
 	ss = leased
 	if rule == nil { // watches of the health, reflection
@@ -82,11 +86,23 @@ func (s *judgedStream) RecvMsg(m any) error {
 	return err
 }
 
+// heardStream is watched until its first message comes.
+type heardStream struct {
+	grpc.ServerStream
+	silent *silent // nil after that
+}
+
+func (s *heardStream) RecvMsg(m any) error {
+	err := s.ServerStream.RecvMsg(m)
+	s.silent.heard()
+	s.silent = nil
+	return err
+}
+
 // leasedStream takes memory for its answers, each of which is sent before the next request is received.
 type leasedStream struct {
 	grpc.ServerStream
-	lease  *lease  // memory of the next answer; nil if that is small
-	silent *silent // until the first message
+	lease *lease // memory of the next answer; nil if that is small
 }
 
 // end returns the memory for an answer that was not sent.
@@ -100,8 +116,6 @@ func (s *leasedStream) end() {
 func (s *leasedStream) RecvMsg(m any) error {
 	s.end()
 	err := s.ServerStream.RecvMsg(m)
-	s.silent.heard()
-	s.silent = nil
 	if err == nil {
 		s.lease, err = reserve(s.Context(), m)
 	}

@@ -8,6 +8,7 @@ package snowraftv1
 
 import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
+	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	reflect "reflect"
@@ -310,8 +311,12 @@ func (x *GenerateUuidsResponse) GetUuids() []string {
 }
 
 type StreamIdsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Request       *GenerateIdsRequest    `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Request *GenerateIdsRequest    `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	// What the client knows the request by. The answer repeats it.
+	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
+	// How long the member may take to answer, in milliseconds; 0 means 10 s, as in a call without a deadline.
+	TimeoutMs     uint32 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -353,9 +358,28 @@ func (x *StreamIdsRequest) GetRequest() *GenerateIdsRequest {
 	return nil
 }
 
+func (x *StreamIdsRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StreamIdsRequest) GetTimeoutMs() uint32 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
 type StreamIdsResponse struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Response      *GenerateIdsResponse   `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent after an error.
+	Response *GenerateIdsResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	// Of the request.
+	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Absent unless the request failed: what a call of GenerateIds fails with.
+	Error         *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -393,6 +417,20 @@ func (*StreamIdsResponse) Descriptor() ([]byte, []int) {
 func (x *StreamIdsResponse) GetResponse() *GenerateIdsResponse {
 	if x != nil {
 		return x.Response
+	}
+	return nil
+}
+
+func (x *StreamIdsResponse) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StreamIdsResponse) GetError() *status.Status {
+	if x != nil {
+		return x.Error
 	}
 	return nil
 }
@@ -645,7 +683,7 @@ var File_snowraft_v1_id_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\n" +
-	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/worker.proto\"p\n" +
+	"\x14snowraft/v1/id.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\x1a\x18snowraft/v1/worker.proto\"p\n" +
 	"\x12GenerateIdsRequest\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\x12\x14\n" +
@@ -662,11 +700,16 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x14\n" +
 	"\x05count\x18\x02 \x01(\rR\x05count\"-\n" +
 	"\x15GenerateUuidsResponse\x12\x14\n" +
-	"\x05uuids\x18\x01 \x03(\tR\x05uuids\"M\n" +
+	"\x05uuids\x18\x01 \x03(\tR\x05uuids\"|\n" +
 	"\x10StreamIdsRequest\x129\n" +
-	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.GenerateIdsRequestR\arequest\"Q\n" +
+	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.GenerateIdsRequestR\arequest\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\x8b\x01\n" +
 	"\x11StreamIdsResponse\x12<\n" +
-	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.GenerateIdsResponseR\bresponse\"9\n" +
+	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.GenerateIdsResponseR\bresponse\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\x12(\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\"9\n" +
 	"\x0fDecodeIdRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
 	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xc0\x01\n" +
@@ -718,28 +761,30 @@ var file_snowraft_v1_id_proto_goTypes = []any{
 	(*DecodeIdResponse)(nil),      // 8: snowraft.v1.DecodeIdResponse
 	(*WhoIsRequest)(nil),          // 9: snowraft.v1.WhoIsRequest
 	(*WhoIsResponse)(nil),         // 10: snowraft.v1.WhoIsResponse
-	(*WorkerGrant)(nil),           // 11: snowraft.v1.WorkerGrant
+	(*status.Status)(nil),         // 11: google.rpc.Status
+	(*WorkerGrant)(nil),           // 12: snowraft.v1.WorkerGrant
 }
 var file_snowraft_v1_id_proto_depIdxs = []int32{
 	1,  // 0: snowraft.v1.GenerateIdsResponse.ranges:type_name -> snowraft.v1.IdRange
 	0,  // 1: snowraft.v1.StreamIdsRequest.request:type_name -> snowraft.v1.GenerateIdsRequest
 	2,  // 2: snowraft.v1.StreamIdsResponse.response:type_name -> snowraft.v1.GenerateIdsResponse
-	11, // 3: snowraft.v1.WhoIsResponse.grant:type_name -> snowraft.v1.WorkerGrant
-	0,  // 4: snowraft.v1.IdService.GenerateIds:input_type -> snowraft.v1.GenerateIdsRequest
-	3,  // 5: snowraft.v1.IdService.GenerateUuids:input_type -> snowraft.v1.GenerateUuidsRequest
-	5,  // 6: snowraft.v1.IdService.StreamIds:input_type -> snowraft.v1.StreamIdsRequest
-	7,  // 7: snowraft.v1.IdService.DecodeId:input_type -> snowraft.v1.DecodeIdRequest
-	9,  // 8: snowraft.v1.IdService.WhoIs:input_type -> snowraft.v1.WhoIsRequest
-	2,  // 9: snowraft.v1.IdService.GenerateIds:output_type -> snowraft.v1.GenerateIdsResponse
-	4,  // 10: snowraft.v1.IdService.GenerateUuids:output_type -> snowraft.v1.GenerateUuidsResponse
-	6,  // 11: snowraft.v1.IdService.StreamIds:output_type -> snowraft.v1.StreamIdsResponse
-	8,  // 12: snowraft.v1.IdService.DecodeId:output_type -> snowraft.v1.DecodeIdResponse
-	10, // 13: snowraft.v1.IdService.WhoIs:output_type -> snowraft.v1.WhoIsResponse
-	9,  // [9:14] is the sub-list for method output_type
-	4,  // [4:9] is the sub-list for method input_type
-	4,  // [4:4] is the sub-list for extension type_name
-	4,  // [4:4] is the sub-list for extension extendee
-	0,  // [0:4] is the sub-list for field type_name
+	11, // 3: snowraft.v1.StreamIdsResponse.error:type_name -> google.rpc.Status
+	12, // 4: snowraft.v1.WhoIsResponse.grant:type_name -> snowraft.v1.WorkerGrant
+	0,  // 5: snowraft.v1.IdService.GenerateIds:input_type -> snowraft.v1.GenerateIdsRequest
+	3,  // 6: snowraft.v1.IdService.GenerateUuids:input_type -> snowraft.v1.GenerateUuidsRequest
+	5,  // 7: snowraft.v1.IdService.StreamIds:input_type -> snowraft.v1.StreamIdsRequest
+	7,  // 8: snowraft.v1.IdService.DecodeId:input_type -> snowraft.v1.DecodeIdRequest
+	9,  // 9: snowraft.v1.IdService.WhoIs:input_type -> snowraft.v1.WhoIsRequest
+	2,  // 10: snowraft.v1.IdService.GenerateIds:output_type -> snowraft.v1.GenerateIdsResponse
+	4,  // 11: snowraft.v1.IdService.GenerateUuids:output_type -> snowraft.v1.GenerateUuidsResponse
+	6,  // 12: snowraft.v1.IdService.StreamIds:output_type -> snowraft.v1.StreamIdsResponse
+	8,  // 13: snowraft.v1.IdService.DecodeId:output_type -> snowraft.v1.DecodeIdResponse
+	10, // 14: snowraft.v1.IdService.WhoIs:output_type -> snowraft.v1.WhoIsResponse
+	10, // [10:15] is the sub-list for method output_type
+	5,  // [5:10] is the sub-list for method input_type
+	5,  // [5:5] is the sub-list for extension type_name
+	5,  // [5:5] is the sub-list for extension extendee
+	0,  // [0:5] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_id_proto_init() }

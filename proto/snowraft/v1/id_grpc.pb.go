@@ -37,7 +37,8 @@ type IdServiceClient interface {
 	GenerateIds(ctx context.Context, in *GenerateIdsRequest, opts ...grpc.CallOption) (*GenerateIdsResponse, error)
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(ctx context.Context, in *GenerateUuidsRequest, opts ...grpc.CallOption) (*GenerateUuidsResponse, error)
-	// StreamIds answers each request of a stream in turn, for clients that fetch ahead.
+	// StreamIds carries calls of GenerateIds, as many as a client likes at a time. Each request has its own answer, in any
+	// order, and its own error, which does not end the stream.
 	StreamIds(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamIdsRequest, StreamIdsResponse], error)
 	// DecodeId splits an ID into its fields.
 	DecodeId(ctx context.Context, in *DecodeIdRequest, opts ...grpc.CallOption) (*DecodeIdResponse, error)
@@ -117,7 +118,8 @@ type IdServiceServer interface {
 	GenerateIds(context.Context, *GenerateIdsRequest) (*GenerateIdsResponse, error)
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(context.Context, *GenerateUuidsRequest) (*GenerateUuidsResponse, error)
-	// StreamIds answers each request of a stream in turn, for clients that fetch ahead.
+	// StreamIds carries calls of GenerateIds, as many as a client likes at a time. Each request has its own answer, in any
+	// order, and its own error, which does not end the stream.
 	StreamIds(grpc.BidiStreamingServer[StreamIdsRequest, StreamIdsResponse]) error
 	// DecodeId splits an ID into its fields.
 	DecodeId(context.Context, *DecodeIdRequest) (*DecodeIdResponse, error)

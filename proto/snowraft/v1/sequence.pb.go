@@ -8,6 +8,7 @@ package snowraftv1
 
 import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
+	status "google.golang.org/genproto/googleapis/rpc/status"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	fieldmaskpb "google.golang.org/protobuf/types/known/fieldmaskpb"
@@ -1431,6 +1432,131 @@ func (x *NextNumbersResponse) GetMode() SequenceMode {
 	return SequenceMode_SEQUENCE_MODE_UNSPECIFIED
 }
 
+type StreamNumbersRequest struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Request *NextNumbersRequest    `protobuf:"bytes,1,opt,name=request,proto3" json:"request,omitempty"`
+	// What the client knows the request by. The answer repeats it.
+	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
+	// How long the member may take to answer, in milliseconds; 0 means 10 s, as in a call without a deadline.
+	TimeoutMs     uint32 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamNumbersRequest) Reset() {
+	*x = StreamNumbersRequest{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamNumbersRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamNumbersRequest) ProtoMessage() {}
+
+func (x *StreamNumbersRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamNumbersRequest.ProtoReflect.Descriptor instead.
+func (*StreamNumbersRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *StreamNumbersRequest) GetRequest() *NextNumbersRequest {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+func (x *StreamNumbersRequest) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StreamNumbersRequest) GetTimeoutMs() uint32 {
+	if x != nil {
+		return x.TimeoutMs
+	}
+	return 0
+}
+
+type StreamNumbersResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Absent after an error.
+	Response *NextNumbersResponse `protobuf:"bytes,1,opt,name=response,proto3" json:"response,omitempty"`
+	// Of the request.
+	Id uint64 `protobuf:"varint,2,opt,name=id,proto3" json:"id,omitempty"`
+	// Absent unless the request failed: what a call of NextNumbers fails with.
+	Error         *status.Status `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StreamNumbersResponse) Reset() {
+	*x = StreamNumbersResponse{}
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StreamNumbersResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StreamNumbersResponse) ProtoMessage() {}
+
+func (x *StreamNumbersResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StreamNumbersResponse.ProtoReflect.Descriptor instead.
+func (*StreamNumbersResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *StreamNumbersResponse) GetResponse() *NextNumbersResponse {
+	if x != nil {
+		return x.Response
+	}
+	return nil
+}
+
+func (x *StreamNumbersResponse) GetId() uint64 {
+	if x != nil {
+		return x.Id
+	}
+	return 0
+}
+
+func (x *StreamNumbersResponse) GetError() *status.Status {
+	if x != nil {
+		return x.Error
+	}
+	return nil
+}
+
 type GetLastRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Sequence      string                 `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
@@ -1440,7 +1566,7 @@ type GetLastRequest struct {
 
 func (x *GetLastRequest) Reset() {
 	*x = GetLastRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1452,7 +1578,7 @@ func (x *GetLastRequest) String() string {
 func (*GetLastRequest) ProtoMessage() {}
 
 func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[19]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1465,7 +1591,7 @@ func (x *GetLastRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastRequest.ProtoReflect.Descriptor instead.
 func (*GetLastRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *GetLastRequest) GetSequence() string {
@@ -1485,7 +1611,7 @@ type GetLastResponse struct {
 
 func (x *GetLastResponse) Reset() {
 	*x = GetLastResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1623,7 @@ func (x *GetLastResponse) String() string {
 func (*GetLastResponse) ProtoMessage() {}
 
 func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[20]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1636,7 @@ func (x *GetLastResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetLastResponse.ProtoReflect.Descriptor instead.
 func (*GetLastResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *GetLastResponse) GetLast() int64 {
@@ -1538,7 +1664,7 @@ type AllocateBlockRequest struct {
 
 func (x *AllocateBlockRequest) Reset() {
 	*x = AllocateBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1550,7 +1676,7 @@ func (x *AllocateBlockRequest) String() string {
 func (*AllocateBlockRequest) ProtoMessage() {}
 
 func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[21]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1563,7 +1689,7 @@ func (x *AllocateBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockRequest.ProtoReflect.Descriptor instead.
 func (*AllocateBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *AllocateBlockRequest) GetSequence() string {
@@ -1603,7 +1729,7 @@ type AllocateBlockResponse struct {
 
 func (x *AllocateBlockResponse) Reset() {
 	*x = AllocateBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1615,7 +1741,7 @@ func (x *AllocateBlockResponse) String() string {
 func (*AllocateBlockResponse) ProtoMessage() {}
 
 func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[22]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1628,7 +1754,7 @@ func (x *AllocateBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AllocateBlockResponse.ProtoReflect.Descriptor instead.
 func (*AllocateBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{22}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *AllocateBlockResponse) GetBlock() *Block {
@@ -1662,7 +1788,7 @@ type Block struct {
 
 func (x *Block) Reset() {
 	*x = Block{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1674,7 +1800,7 @@ func (x *Block) String() string {
 func (*Block) ProtoMessage() {}
 
 func (x *Block) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[23]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1687,7 +1813,7 @@ func (x *Block) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Block.ProtoReflect.Descriptor instead.
 func (*Block) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{23}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Block) GetToken() uint64 {
@@ -1774,7 +1900,7 @@ type ReturnBlockRequest struct {
 
 func (x *ReturnBlockRequest) Reset() {
 	*x = ReturnBlockRequest{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1786,7 +1912,7 @@ func (x *ReturnBlockRequest) String() string {
 func (*ReturnBlockRequest) ProtoMessage() {}
 
 func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[24]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1799,7 +1925,7 @@ func (x *ReturnBlockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockRequest.ProtoReflect.Descriptor instead.
 func (*ReturnBlockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{24}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ReturnBlockRequest) GetSequence() string {
@@ -1838,7 +1964,7 @@ type ReturnBlockResponse struct {
 
 func (x *ReturnBlockResponse) Reset() {
 	*x = ReturnBlockResponse{}
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1850,7 +1976,7 @@ func (x *ReturnBlockResponse) String() string {
 func (*ReturnBlockResponse) ProtoMessage() {}
 
 func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_sequence_proto_msgTypes[25]
+	mi := &file_snowraft_v1_sequence_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1863,14 +1989,14 @@ func (x *ReturnBlockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnBlockResponse.ProtoReflect.Descriptor instead.
 func (*ReturnBlockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{25}
+	return file_snowraft_v1_sequence_proto_rawDescGZIP(), []int{27}
 }
 
 var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\x9e\x05\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/rpc/status.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\x9e\x05\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\x05start\x18\x02 \x01(\x03H\x00R\x05start\x88\x01\x01\x12!\n" +
@@ -1979,7 +2105,16 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\fissued_at_ms\x18\t \x01(\x03R\n" +
 	"issuedAtMs\x12-\n" +
 	"\x04mode\x18\n" +
-	" \x01(\x0e2\x19.snowraft.v1.SequenceModeR\x04mode\",\n" +
+	" \x01(\x0e2\x19.snowraft.v1.SequenceModeR\x04mode\"\x80\x01\n" +
+	"\x14StreamNumbersRequest\x129\n" +
+	"\arequest\x18\x01 \x01(\v2\x1f.snowraft.v1.NextNumbersRequestR\arequest\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\x12\x1d\n" +
+	"\n" +
+	"timeout_ms\x18\x03 \x01(\rR\ttimeoutMs\"\x8f\x01\n" +
+	"\x15StreamNumbersResponse\x12<\n" +
+	"\bresponse\x18\x01 \x01(\v2 .snowraft.v1.NextNumbersResponseR\bresponse\x12\x0e\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\x12(\n" +
+	"\x05error\x18\x03 \x01(\v2\x12.google.rpc.StatusR\x05error\",\n" +
 	"\x0eGetLastRequest\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\tR\bsequence\"3\n" +
 	"\x0fGetLastResponse\x12\x17\n" +
@@ -2024,7 +2159,7 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\x13SEQUENCE_RESET_NONE\x10\x01\x12\x18\n" +
 	"\x14SEQUENCE_RESET_DAILY\x10\x02\x12\x1a\n" +
 	"\x16SEQUENCE_RESET_MONTHLY\x10\x03\x12\x19\n" +
-	"\x15SEQUENCE_RESET_YEARLY\x10\x042\x8f\x0e\n" +
+	"\x15SEQUENCE_RESET_YEARLY\x10\x042\x94\x0f\n" +
 	"\x0fSequenceService\x12\xa7\x01\n" +
 	"\x0eCreateSequence\x12\".snowraft.v1.CreateSequenceRequest\x1a#.snowraft.v1.CreateSequenceResponse\"L\xa2\x96\x1c)\b\x02\x10\x01\x1a\x05force*\tseq:admin2\rsequence.name8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\bsequence\"\r/v1/sequences\x12\x89\x01\n" +
 	"\vGetSequence\x12\x1f.snowraft.v1.GetSequenceRequest\x1a .snowraft.v1.GetSequenceResponse\"7\xa2\x96\x1c\x14\b\x01\x10\x01*\bseq:read2\x04name\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/sequences/{name=**}\x12\x7f\n" +
@@ -2034,7 +2169,8 @@ const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\aSetNext\x12\x1b.snowraft.v1.SetNextRequest\x1a\x1c.snowraft.v1.SetNextResponse\"A\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x1a:\x01*\"\x15/v1/sequences:setNext\x12\x9b\x01\n" +
 	"\x0eResumeSequence\x12\".snowraft.v1.ResumeSequenceRequest\x1a#.snowraft.v1.ResumeSequenceResponse\"@\xa2\x96\x1c\x1d\b\x02\x10\x02*\tseq:admin2\bsequence8\x01@\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/sequences:resume\x12\x98\x01\n" +
 	"\x13ListFrozenSequences\x12'.snowraft.v1.ListFrozenSequencesRequest\x1a(.snowraft.v1.ListFrozenSequencesResponse\".\xa2\x96\x1c\x0e\b\x02\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/sequences:frozen\x12\x8d\x01\n" +
-	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\";\xa2\x96\x1c\x1a\b\x03\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12|\n" +
+	"\vNextNumbers\x12\x1f.snowraft.v1.NextNumbersRequest\x1a .snowraft.v1.NextNumbersResponse\";\xa2\x96\x1c\x1a\b\x03\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/sequences:next\x12\x82\x01\n" +
+	"\rStreamNumbers\x12!.snowraft.v1.StreamNumbersRequest\x1a\".snowraft.v1.StreamNumbersResponse\"&\xa2\x96\x1c\"\b\x03\x10\x01*\bseq:next2\x10request.sequence8\x01(\x010\x01\x12|\n" +
 	"\aGetLast\x12\x1b.snowraft.v1.GetLastRequest\x1a\x1c.snowraft.v1.GetLastResponse\"6\xa2\x96\x1c\x18\b\x03\x10\x01*\bseq:read2\bsequence\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:last\x12\x94\x01\n" +
 	"\rAllocateBlock\x12!.snowraft.v1.AllocateBlockRequest\x1a\".snowraft.v1.AllocateBlockResponse\"<\xa2\x96\x1c\x1a\b\x02\x10\x01*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/blocks:allocate\x12\x8c\x01\n" +
 	"\vReturnBlock\x12\x1f.snowraft.v1.ReturnBlockRequest\x1a .snowraft.v1.ReturnBlockResponse\":\xa2\x96\x1c\x1a\b\x02\x10\x02*\bseq:next2\bsequence8\x01\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/blocks:returnB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
@@ -2052,7 +2188,7 @@ func file_snowraft_v1_sequence_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_sequence_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 26)
+var file_snowraft_v1_sequence_proto_msgTypes = make([]protoimpl.MessageInfo, 28)
 var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(SequenceMode)(0),                   // 0: snowraft.v1.SequenceMode
 	(SequenceReset)(0),                  // 1: snowraft.v1.SequenceReset
@@ -2075,14 +2211,17 @@ var file_snowraft_v1_sequence_proto_goTypes = []any{
 	(*ListFrozenSequencesResponse)(nil), // 18: snowraft.v1.ListFrozenSequencesResponse
 	(*NextNumbersRequest)(nil),          // 19: snowraft.v1.NextNumbersRequest
 	(*NextNumbersResponse)(nil),         // 20: snowraft.v1.NextNumbersResponse
-	(*GetLastRequest)(nil),              // 21: snowraft.v1.GetLastRequest
-	(*GetLastResponse)(nil),             // 22: snowraft.v1.GetLastResponse
-	(*AllocateBlockRequest)(nil),        // 23: snowraft.v1.AllocateBlockRequest
-	(*AllocateBlockResponse)(nil),       // 24: snowraft.v1.AllocateBlockResponse
-	(*Block)(nil),                       // 25: snowraft.v1.Block
-	(*ReturnBlockRequest)(nil),          // 26: snowraft.v1.ReturnBlockRequest
-	(*ReturnBlockResponse)(nil),         // 27: snowraft.v1.ReturnBlockResponse
-	(*fieldmaskpb.FieldMask)(nil),       // 28: google.protobuf.FieldMask
+	(*StreamNumbersRequest)(nil),        // 21: snowraft.v1.StreamNumbersRequest
+	(*StreamNumbersResponse)(nil),       // 22: snowraft.v1.StreamNumbersResponse
+	(*GetLastRequest)(nil),              // 23: snowraft.v1.GetLastRequest
+	(*GetLastResponse)(nil),             // 24: snowraft.v1.GetLastResponse
+	(*AllocateBlockRequest)(nil),        // 25: snowraft.v1.AllocateBlockRequest
+	(*AllocateBlockResponse)(nil),       // 26: snowraft.v1.AllocateBlockResponse
+	(*Block)(nil),                       // 27: snowraft.v1.Block
+	(*ReturnBlockRequest)(nil),          // 28: snowraft.v1.ReturnBlockRequest
+	(*ReturnBlockResponse)(nil),         // 29: snowraft.v1.ReturnBlockResponse
+	(*fieldmaskpb.FieldMask)(nil),       // 30: google.protobuf.FieldMask
+	(*status.Status)(nil),               // 31: google.rpc.Status
 }
 var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	0,  // 0: snowraft.v1.Sequence.mode:type_name -> snowraft.v1.SequenceMode
@@ -2092,42 +2231,47 @@ var file_snowraft_v1_sequence_proto_depIdxs = []int32{
 	2,  // 4: snowraft.v1.GetSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 5: snowraft.v1.ListSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
 	2,  // 6: snowraft.v1.UpdateSequenceRequest.sequence:type_name -> snowraft.v1.Sequence
-	28, // 7: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
+	30, // 7: snowraft.v1.UpdateSequenceRequest.update_mask:type_name -> google.protobuf.FieldMask
 	2,  // 8: snowraft.v1.UpdateSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 9: snowraft.v1.SetNextResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 10: snowraft.v1.ResumeSequenceResponse.sequence:type_name -> snowraft.v1.Sequence
 	2,  // 11: snowraft.v1.ListFrozenSequencesResponse.sequences:type_name -> snowraft.v1.Sequence
 	0,  // 12: snowraft.v1.NextNumbersResponse.mode:type_name -> snowraft.v1.SequenceMode
-	25, // 13: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
-	3,  // 14: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
-	5,  // 15: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
-	7,  // 16: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
-	9,  // 17: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
-	11, // 18: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
-	13, // 19: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
-	15, // 20: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
-	17, // 21: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
-	19, // 22: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
-	21, // 23: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
-	23, // 24: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
-	26, // 25: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
-	4,  // 26: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
-	6,  // 27: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
-	8,  // 28: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
-	10, // 29: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
-	12, // 30: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
-	14, // 31: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
-	16, // 32: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
-	18, // 33: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
-	20, // 34: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
-	22, // 35: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
-	24, // 36: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
-	27, // 37: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
-	26, // [26:38] is the sub-list for method output_type
-	14, // [14:26] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	19, // 13: snowraft.v1.StreamNumbersRequest.request:type_name -> snowraft.v1.NextNumbersRequest
+	20, // 14: snowraft.v1.StreamNumbersResponse.response:type_name -> snowraft.v1.NextNumbersResponse
+	31, // 15: snowraft.v1.StreamNumbersResponse.error:type_name -> google.rpc.Status
+	27, // 16: snowraft.v1.AllocateBlockResponse.block:type_name -> snowraft.v1.Block
+	3,  // 17: snowraft.v1.SequenceService.CreateSequence:input_type -> snowraft.v1.CreateSequenceRequest
+	5,  // 18: snowraft.v1.SequenceService.GetSequence:input_type -> snowraft.v1.GetSequenceRequest
+	7,  // 19: snowraft.v1.SequenceService.ListSequences:input_type -> snowraft.v1.ListSequencesRequest
+	9,  // 20: snowraft.v1.SequenceService.UpdateSequence:input_type -> snowraft.v1.UpdateSequenceRequest
+	11, // 21: snowraft.v1.SequenceService.DeleteSequence:input_type -> snowraft.v1.DeleteSequenceRequest
+	13, // 22: snowraft.v1.SequenceService.SetNext:input_type -> snowraft.v1.SetNextRequest
+	15, // 23: snowraft.v1.SequenceService.ResumeSequence:input_type -> snowraft.v1.ResumeSequenceRequest
+	17, // 24: snowraft.v1.SequenceService.ListFrozenSequences:input_type -> snowraft.v1.ListFrozenSequencesRequest
+	19, // 25: snowraft.v1.SequenceService.NextNumbers:input_type -> snowraft.v1.NextNumbersRequest
+	21, // 26: snowraft.v1.SequenceService.StreamNumbers:input_type -> snowraft.v1.StreamNumbersRequest
+	23, // 27: snowraft.v1.SequenceService.GetLast:input_type -> snowraft.v1.GetLastRequest
+	25, // 28: snowraft.v1.SequenceService.AllocateBlock:input_type -> snowraft.v1.AllocateBlockRequest
+	28, // 29: snowraft.v1.SequenceService.ReturnBlock:input_type -> snowraft.v1.ReturnBlockRequest
+	4,  // 30: snowraft.v1.SequenceService.CreateSequence:output_type -> snowraft.v1.CreateSequenceResponse
+	6,  // 31: snowraft.v1.SequenceService.GetSequence:output_type -> snowraft.v1.GetSequenceResponse
+	8,  // 32: snowraft.v1.SequenceService.ListSequences:output_type -> snowraft.v1.ListSequencesResponse
+	10, // 33: snowraft.v1.SequenceService.UpdateSequence:output_type -> snowraft.v1.UpdateSequenceResponse
+	12, // 34: snowraft.v1.SequenceService.DeleteSequence:output_type -> snowraft.v1.DeleteSequenceResponse
+	14, // 35: snowraft.v1.SequenceService.SetNext:output_type -> snowraft.v1.SetNextResponse
+	16, // 36: snowraft.v1.SequenceService.ResumeSequence:output_type -> snowraft.v1.ResumeSequenceResponse
+	18, // 37: snowraft.v1.SequenceService.ListFrozenSequences:output_type -> snowraft.v1.ListFrozenSequencesResponse
+	20, // 38: snowraft.v1.SequenceService.NextNumbers:output_type -> snowraft.v1.NextNumbersResponse
+	22, // 39: snowraft.v1.SequenceService.StreamNumbers:output_type -> snowraft.v1.StreamNumbersResponse
+	24, // 40: snowraft.v1.SequenceService.GetLast:output_type -> snowraft.v1.GetLastResponse
+	26, // 41: snowraft.v1.SequenceService.AllocateBlock:output_type -> snowraft.v1.AllocateBlockResponse
+	29, // 42: snowraft.v1.SequenceService.ReturnBlock:output_type -> snowraft.v1.ReturnBlockResponse
+	30, // [30:43] is the sub-list for method output_type
+	17, // [17:30] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_sequence_proto_init() }
@@ -2141,14 +2285,14 @@ func file_snowraft_v1_sequence_proto_init() {
 	file_snowraft_v1_sequence_proto_msgTypes[9].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[11].OneofWrappers = []any{}
 	file_snowraft_v1_sequence_proto_msgTypes[13].OneofWrappers = []any{}
-	file_snowraft_v1_sequence_proto_msgTypes[20].OneofWrappers = []any{}
+	file_snowraft_v1_sequence_proto_msgTypes[22].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_sequence_proto_rawDesc), len(file_snowraft_v1_sequence_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   26,
+			NumMessages:   28,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

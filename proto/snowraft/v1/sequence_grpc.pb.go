@@ -28,6 +28,7 @@ const (
 	SequenceService_ResumeSequence_FullMethodName      = "/snowraft.v1.SequenceService/ResumeSequence"
 	SequenceService_ListFrozenSequences_FullMethodName = "/snowraft.v1.SequenceService/ListFrozenSequences"
 	SequenceService_NextNumbers_FullMethodName         = "/snowraft.v1.SequenceService/NextNumbers"
+	SequenceService_StreamNumbers_FullMethodName       = "/snowraft.v1.SequenceService/StreamNumbers"
 	SequenceService_GetLast_FullMethodName             = "/snowraft.v1.SequenceService/GetLast"
 	SequenceService_AllocateBlock_FullMethodName       = "/snowraft.v1.SequenceService/AllocateBlock"
 	SequenceService_ReturnBlock_FullMethodName         = "/snowraft.v1.SequenceService/ReturnBlock"
@@ -61,6 +62,9 @@ type SequenceServiceClient interface {
 	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
 	NextNumbers(ctx context.Context, in *NextNumbersRequest, opts ...grpc.CallOption) (*NextNumbersResponse, error)
+	// StreamNumbers carries calls of NextNumbers, as StreamIds does those of GenerateIds. The numbers of a strict sequence
+	// take the shortest way on a stream to the leader.
+	StreamNumbers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamNumbersRequest, StreamNumbersResponse], error)
 	// GetLast returns the last number that was issued: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error)
@@ -169,6 +173,19 @@ func (c *sequenceServiceClient) NextNumbers(ctx context.Context, in *NextNumbers
 	return out, nil
 }
 
+func (c *sequenceServiceClient) StreamNumbers(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamNumbersRequest, StreamNumbersResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &SequenceService_ServiceDesc.Streams[0], SequenceService_StreamNumbers_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[StreamNumbersRequest, StreamNumbersResponse]{ClientStream: stream}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SequenceService_StreamNumbersClient = grpc.BidiStreamingClient[StreamNumbersRequest, StreamNumbersResponse]
+
 func (c *sequenceServiceClient) GetLast(ctx context.Context, in *GetLastRequest, opts ...grpc.CallOption) (*GetLastResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(GetLastResponse)
@@ -227,6 +244,9 @@ type SequenceServiceServer interface {
 	// NextNumbers issues the next count numbers. A reply that is lost is numbers that are
 	// lost, unless the request had an ID and is repeated.
 	NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error)
+	// StreamNumbers carries calls of NextNumbers, as StreamIds does those of GenerateIds. The numbers of a strict sequence
+	// take the shortest way on a stream to the leader.
+	StreamNumbers(grpc.BidiStreamingServer[StreamNumbersRequest, StreamNumbersResponse]) error
 	// GetLast returns the last number that was issued: of a strict sequence
 	// linearizably, of a relaxed one by the member that is asked.
 	GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error)
@@ -271,6 +291,9 @@ func (UnimplementedSequenceServiceServer) ListFrozenSequences(context.Context, *
 }
 func (UnimplementedSequenceServiceServer) NextNumbers(context.Context, *NextNumbersRequest) (*NextNumbersResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method NextNumbers not implemented")
+}
+func (UnimplementedSequenceServiceServer) StreamNumbers(grpc.BidiStreamingServer[StreamNumbersRequest, StreamNumbersResponse]) error {
+	return status.Error(codes.Unimplemented, "method StreamNumbers not implemented")
 }
 func (UnimplementedSequenceServiceServer) GetLast(context.Context, *GetLastRequest) (*GetLastResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetLast not implemented")
@@ -464,6 +487,13 @@ func _SequenceService_NextNumbers_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _SequenceService_StreamNumbers_Handler(srv interface{}, stream grpc.ServerStream) error {
+	return srv.(SequenceServiceServer).StreamNumbers(&grpc.GenericServerStream[StreamNumbersRequest, StreamNumbersResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type SequenceService_StreamNumbersServer = grpc.BidiStreamingServer[StreamNumbersRequest, StreamNumbersResponse]
+
 func _SequenceService_GetLast_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(GetLastRequest)
 	if err := dec(in); err != nil {
@@ -574,6 +604,13 @@ var SequenceService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _SequenceService_ReturnBlock_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "StreamNumbers",
+			Handler:       _SequenceService_StreamNumbers_Handler,
+			ServerStreams: true,
+			ClientStreams: true,
+		},
+	},
 	Metadata: "snowraft/v1/sequence.proto",
 }

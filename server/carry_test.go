@@ -1,0 +1,160 @@
+package server_test
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// idStream is a stream of IDs that asks with growing request IDs.
+type idStream struct {
+	t testing.TB
+	snowraftv1.IdService_StreamIdsClient
+	sent uint64
+}
+
+func (n *node) streamIDs() *idStream {
+	stream, err := n.ids.StreamIds(n.t.Context())
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return &idStream{n.t, stream, 0}
+}
+
+func (s *idStream) ask(req *snowraftv1.GenerateIdsRequest) (id uint64) {
+	s.t.Helper()
+	s.sent++
+	if err := s.Send(&snowraftv1.StreamIdsRequest{Request: req, Id: s.sent}); err != nil {
+		s.t.Fatal(err)
+	}
+	return s.sent
+}
+
+func (s *idStream) answer() *snowraftv1.StreamIdsResponse {
+	s.t.Helper()
+	resp, err := s.Recv()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return resp
+}
+
+// ahead returns an ID that this clock reaches after d.
+func ahead(id int64, d time.Duration) int64 { return id + d.Milliseconds()<<22 }
+
+func TestAnErrorEndsItsRequestAndNotTheStream(t *testing.T) {
+	t.Parallel()
+	s := startCluster(t, 1)[0].streamIDs()
+	for _, test := range []struct {
+		req    *snowraftv1.GenerateIdsRequest
+		reason string
+	}{
+		{&snowraftv1.GenerateIdsRequest{Layout: "none"}, rpc.UnknownLayout},
+		{&snowraftv1.GenerateIdsRequest{Count: 2_000_000}, rpc.InvalidArgument},
+		{&snowraftv1.GenerateIdsRequest{Layout: string(make([]byte, 5000))}, rpc.InvalidArgument},
+		{nil, ""},
+	} {
+		id := s.ask(test.req)
+		resp := s.answer()
+		if resp.GetId() != id || reason(status.ErrorProto(resp.GetError())) != test.reason || (resp.GetResponse() != nil) != (test.reason == "") {
+			t.Errorf("%v was answered with %v, want %q", test.req, resp, test.reason)
+		}
+	}
+}
+
+// Requests that wait for the clock hold back none behind them, up to a limit, and all are answered when the client has ended
+// its side.
+func TestRequestsThatWaitHoldBackNone(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	s := n.streamIDs()
+	s.ask(nil)
+	floor := ahead(expand(s.answer().GetResponse())[0], 700*time.Millisecond)
+	waiting := map[uint64]bool{}
+	for range 60 {
+		waiting[s.ask(&snowraftv1.GenerateIdsRequest{After: floor})] = true
+	}
+	for range 100 {
+		if id := s.ask(nil); s.answer().GetId() != id {
+			t.Fatal("a request that could be answered at once was not")
+		}
+	}
+	if err := s.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	for range len(waiting) {
+		resp := s.answer()
+		if !waiting[resp.GetId()] || resp.GetError() != nil || expand(resp.GetResponse())[0] <= floor {
+			t.Errorf("answer %v above %d", resp, floor)
+		}
+		delete(waiting, resp.GetId())
+	}
+	if _, err := s.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("the stream ends with %v", err)
+	}
+}
+
+// More requests than may wait at a time are answered all the same, and a request's timeout is its own.
+func TestManyRequestsOfAStreamWait(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	s := n.streamIDs()
+	s.ask(nil)
+	floor := ahead(expand(s.answer().GetResponse())[0], 500*time.Millisecond)
+	const many = 200
+	for range many {
+		s.ask(&snowraftv1.GenerateIdsRequest{After: floor})
+	}
+	for range many {
+		if resp := s.answer(); resp.GetError() != nil {
+			t.Error(resp)
+		}
+	}
+	s.ask(nil)
+	far := ahead(expand(s.answer().GetResponse())[0], 900*time.Millisecond)
+	if err := s.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{After: far}, TimeoutMs: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if resp := s.answer(); resp.GetError() == nil {
+		t.Errorf("%v after a timeout of 1 ms", resp)
+	}
+}
+
+func TestNumbersOfAStream(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	n := nodes[0]
+	n.createSequence(&snowraftv1.Sequence{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT})
+	for _, n := range nodes { // at the leader, and forwarded there
+		stream, err := n.sequences.StreamNumbers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		const many = 500
+		for id := range uint64(many) {
+			if err := stream.Send(&snowraftv1.StreamNumbersRequest{Request: &snowraftv1.NextNumbersRequest{Sequence: "strict", Count: 1}, Id: id}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := stream.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		answered, numbers := map[uint64]bool{}, map[int64]bool{}
+		for range many {
+			resp, err := stream.Recv()
+			if err != nil || resp.GetError() != nil || answered[resp.GetId()] || numbers[resp.GetResponse().GetFirst()] {
+				t.Fatal(resp, err)
+			}
+			answered[resp.GetId()], numbers[resp.GetResponse().GetFirst()] = true, true
+		}
+		if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+			t.Errorf("the stream ends with %v", err)
+		}
+	}
+}

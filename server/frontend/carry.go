@@ -1,0 +1,188 @@
+package frontend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
+)
+
+const (
+	// maxCarried is the most requests of a stream that wait at a time. While so many do, the stream is not read.
+	maxCarried = 64
+	// maxCarriedBytes is the size of the largest request of a stream, which holds two names at most.
+	maxCarriedBytes = 4 << 10
+)
+
+// carrier serves the unary calls of one stream.
+//
+// One goroutine reads at a time. It serves a request itself, and answers it before it reads the next one, as long as nothing
+// of the request waits: no other goroutine has to wake up then. When a request begins to wait, another goroutine reads on,
+// so that no request holds back those behind it.
+type carrier struct {
+	*Server
+	ss      grpc.ServerStream
+	ctx     context.Context // of the caller
+	carries *carriage
+	rule    *rpc.Rule // of the streaming method
+	inner   *rpc.Rule // of the unary method
+	info    *grpc.UnaryServerInfo
+	handler grpc.UnaryHandler
+	method  *method
+	token   uint64
+
+	sending sync.Mutex // SendMsg
+	waiting atomic.Int32
+	readers sync.WaitGroup
+	ended   error // why reading ended; written by the last reader
+}
+
+// carry serves a stream until the client ends it, and all of its requests are answered.
+func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, carries *carriage, rule *rpc.Rule) error {
+	c := &carrier{
+		Server: s, ss: ss, ctx: ctx, carries: carries, rule: rule, inner: rpc.RuleOf(carries.method),
+		info:    &grpc.UnaryServerInfo{Server: service, FullMethod: carries.method},
+		handler: carries.handler(service), method: s.metrics.requests.of(protocolGRPC, rule.Method[1:]),
+		token: trust.PrincipalOf(ctx).TokenID(),
+	}
+	c.read()
+	c.readers.Wait()
+	if errors.Is(c.ended, io.EOF) {
+		return nil
+	}
+	return c.ended
+}
+
+// read serves requests until the stream ends or another goroutine reads on.
+func (c *carrier) read() {
+	for {
+		req := c.carries.request()
+		if err := c.ss.RecvMsg(req); err != nil {
+			c.ended = err
+			return
+		}
+		t := c.begin(req)
+		c.answer(t, req)
+		if t.finish() {
+			continue
+		}
+		return
+	}
+}
+
+// begin returns the context of a request.
+func (c *carrier) begin(req carried) *turn {
+	began, timeout := time.Now(), limits.CallTimeout
+	if ms := req.GetTimeoutMs(); ms > 0 {
+		timeout = min(timeout, time.Duration(ms)*time.Millisecond)
+	}
+	return &turn{patience: &patience{Context: c.ctx, until: began.Add(timeout)}, of: c, began: began}
+}
+
+// answer serves a request and sends its answer. An error of sending is told by the next read.
+func (c *carrier) answer(t *turn, req carried) {
+	resp, err := c.call(t, req)
+	err = wire.Status(err)
+	c.method.served(err, time.Since(t.began))
+	l, ok := resp.(*leased)
+	if ok {
+		resp = l.answer
+	}
+	answer := any(c.carries.answer(req.GetId(), resp, status.Convert(err).Proto()))
+	if ok {
+		l.answer, answer = answer, l
+	}
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	_ = c.ss.SendMsg(answer)
+}
+
+// call serves a request as a unary call.
+func (c *carrier) call(ctx context.Context, req carried) (resp any, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			resp, err = nil, c.panicked(c.info.FullMethod, r)
+		}
+	}()
+	if size := proto.Size(req); size > maxCarriedBytes {
+		return nil, wire.Invalid(fmt.Sprintf("a request of %d bytes: expected at most %d bytes on a stream", size, maxCarriedBytes))
+	}
+	if err := c.judge(ctx, c.rule, req); err != nil {
+		return nil, err
+	}
+	if err := c.rule.CheckKnown(req); err != nil {
+		return nil, err
+	}
+	return c.Server.answer(ctx, c.inner, req.inner(), c.info, c.handler)
+}
+
+// pass lets another goroutine read on while a request waits, if there is room for one more that waits.
+func (c *carrier) pass() bool {
+	if c.waiting.Add(1) > maxCarried || c.streams.begin(c.token) != nil {
+		c.waiting.Add(-1)
+		return false
+	}
+	c.readers.Go(c.read)
+	return true
+}
+
+// passed is the end of a request that waited.
+func (c *carrier) passed() {
+	c.streams.end(c.token)
+	c.waiting.Add(-1)
+}
+
+// turn is the context of a request that a stream carries. Whoever calls Done is about to wait, so another goroutine reads on.
+type turn struct {
+	*patience
+	of    *carrier
+	began time.Time
+
+	mu     sync.Mutex
+	over   bool // the request was served
+	passed bool // another goroutine reads on
+}
+
+// Done implements context.Context.
+func (t *turn) Done() <-chan struct{} {
+	t.waits()
+	return t.patience.Done()
+}
+
+// AfterFunc lets contexts that are derived from this one do without a goroutine.
+func (t *turn) AfterFunc(f func()) (stop func() bool) {
+	t.waits()
+	return t.patience.AfterFunc(f)
+}
+
+func (t *turn) waits() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over && !t.passed {
+		t.passed = t.of.pass()
+	}
+}
+
+// finish ends a turn, and reports whether its goroutine reads on.
+func (t *turn) finish() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+	t.patience.end()
+	if t.passed {
+		t.of.passed()
+	}
+	return !t.passed
+}
