@@ -100,6 +100,20 @@ func (c *call) alone(e *Error) *Error {
 	return &whole
 }
 
+// attempt tries once, unless a try was made before.
+func (c *call) attempt(ctx context.Context, before *former, patience time.Duration, reply any) (*try, error) {
+	t := &try{avoid: c.tried(), standing: c.standing}
+	switch {
+	case before == nil || before.member == "":
+	case before.err != nil:
+		t.choose(before.member, true)
+		return t, before.err
+	default:
+		t.avoid = append(t.avoid, before.member)
+	}
+	return t, c.try(ctx, t, patience, reply)
+}
+
 // try tries once, at a member that t would have.
 func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply any) error {
 	if patience > 0 {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -38,15 +40,27 @@ type toldKey struct{}
 // told is where a call says why it is still being tried, for who stops waiting for it.
 type told = atomic.Pointer[Error]
 
+// formerKey is the context's key of a *former.
+type formerKey struct{}
+
+// former is a try that was made on a stream, before the call.
+type former struct {
+	member string // empty: none was
+	err    error  // nil: it goes on
+}
+
+// errSlow is the error of a member that has not answered in time.
+var errSlow = status.Error(codes.DeadlineExceeded, "no answer in time")
+
 // invoke makes a call, with as many tries as it takes and as its deadline allows.
 func (c *caller) invoke(ctx context.Context, method string, req, reply any, opts ...grpc.CallOption) error {
 	ctx, cancel := bounded(ctx, c.opts.timeout)
 	defer cancel()
 	call := newCall(ctx, c, method, req, opts)
 	patience, pause := call.policy.patience, firstPause
-	for {
-		t := &try{avoid: call.tried(), standing: c.standing}
-		err := call.try(ctx, t, patience, reply)
+	before, _ := ctx.Value(formerKey{}).(*former)
+	for ; ; before = nil {
+		t, err := call.attempt(ctx, before, patience, reply)
 		if err == nil {
 			return nil
 		}

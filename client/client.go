@@ -32,6 +32,9 @@ type Client struct {
 	members *members
 	direct  *direct // of a one-shot client; else nil
 
+	// idStreams and numberStreams carry requests of many callers; a one-shot client does not use them.
+	idStreams, numberStreams *streams
+
 	sequences snowraftv1.SequenceServiceClient
 	catalog   snowraftv1.LayoutServiceClient
 
@@ -67,6 +70,8 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 		return nil, errors.Join(err, c.ids.close())
 	}
 	c.ids.caller.fallback = c.leader.ClientConn
+	c.idStreams = newStreams(c.ids, snowraftv1.IdService_StreamIds_FullMethodName, func() carriedAnswer { return new(snowraftv1.StreamIdsResponse) })
+	c.numberStreams = newStreams(c.leader, snowraftv1.SequenceService_StreamNumbers_FullMethodName, func() carriedAnswer { return new(snowraftv1.StreamNumbersResponse) })
 	c.members.ask = snowraftv1.NewClusterServiceClient(c.leader)
 	c.members.channels = []*channel{c.ids, c.leader}
 	if o.oneShot {
@@ -126,7 +131,7 @@ func (c *Client) IDs(layout string) *IDs {
 // asked for. The same name gives the same Sequence.
 func (c *Client) Sequence(name string) *Sequence {
 	return entry(c, c.numbers, name, func() *Sequence {
-		return newSequence(name, c.sequences, &c.opts)
+		return newSequence(name, c)
 	})
 }
 

@@ -2,49 +2,60 @@ package client
 
 import (
 	"context"
+	"runtime"
+	"slices"
 	"sync"
 	"time"
 
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
 )
 
 const (
-	// stagger is between the beginnings of two calls while one is under way. So a
+	// window is how many requests are under way while each is answered soon: one that members work on, and one on its way.
+	window = 2
+	// overdue is the time after which an answer counts as late: another request may begin beside it, so that a
 	// member that answers slowly holds no caller back for longer.
-	stagger = time.Millisecond
-	// maxFlights is how many calls may be under way at once before those who come have to wait for
-	// the end of one.
+	overdue = 5 * time.Millisecond
+	// maxFlights is how many requests are under way at most. Then callers wait for the end of one.
 	maxFlights = 64
-	// maxShared is how many IDs or numbers a request may ask for to share a call. Who wants more
+	// maxShared is how many IDs or numbers a caller may ask for to share a request. A caller that wants more
 	// would hold back the others, and has nothing to gain.
 	maxShared = 1000
 )
 
-// coalescer puts the requests of concurrent callers into one call. A caller who comes while no
-// call is under way has its own at once. While one is, those who come wait together, until it
-// ends or the stagger has passed.
+// coalescer puts what concurrent callers ask for into one request. The first caller gives way once, so that those who are about
+// to ask come along, and sends the request itself; no other goroutine has to wake up for that. While as many requests as the
+// window are under way, callers wait together for the next.
 //
-// Invariants: an answer's part is given to one caller at most, by its place in the batch; a call
-// begins after all requests that it serves; it ends when none of them waits.
+// Invariants: a part of an answer is given to one caller at most, by its place in the batch; a request
+// begins after all callers that it serves; it ends when none of them waits.
 type coalescer[R any] struct {
-	// fetch gets count of something, above a floor.
-	fetch   func(ctx context.Context, count uint64, after int64) (R, error)
-	timeout time.Duration // of callers who bring no deadline
-	hooks   *Hooks
-	// divide reports whether an error of a shared call need not concern each of its callers, so that
-	// each gets a call of its own; nil: it never is.
+	// fetch makes a call for count of something, above a floor, and tries again where that is safe.
+	fetch func(ctx context.Context, count uint64, after int64) (R, error)
+	// ship sends a request on a stream, the shorter way; nil: there is none. It returns the member, or false if nothing was sent.
+	// If it returns true, landed is called once: with the answer; or with what a call has to know of the try that failed.
+	ship    func(b *batch[R], landed func(answer R, err error, failed *former)) (member string, ok bool)
+	late    func(member string) // has not answered within the patience
+	timeout time.Duration       // of callers that bring no deadline
+	// patience is the time for an answer on a stream, and hedge the time after which another member is asked too.
+	patience, hedge time.Duration
+	hooks           *Hooks
+	// divide reports whether an error of a shared request need not concern each of its callers, so that
+	// each gets a call of its own; nil: it never does.
 	divide func(error) bool
 
 	mu      sync.Mutex
-	open    *batch[R] // takes callers in; nil: none waits
-	flights int
-	last    time.Time // when a call began
+	open    *batch[R]   // takes callers in; nil: none waits
+	flights []*batch[R] // under way, the oldest first
+	fresh   int         // of flights: not overdue
 	timer   *time.Timer
+	wakes   time.Time // when the timer runs; zero: it does not
 }
 
-// batch is callers who are served by one call.
+// batch is callers that one request serves.
 type batch[R any] struct {
 	first    context.Context // of the first caller, for its values
 	callers  int             // still waiting
@@ -52,35 +63,40 @@ type batch[R any] struct {
 	count    uint64
 	after    int64
 	deadline time.Time
-	cancel   context.CancelFunc // set when its call begins
-	told     told               // why its call still runs
+	told     told // why its call still runs
 
-	done   chan struct{} // closed when answer and err are set
+	began   time.Time
+	fresh   bool               // not overdue
+	member  string             // that has the request on a stream
+	calling bool               // a call was made, or is about to be
+	cancel  context.CancelFunc // of that call
+	over    bool               // answer and err are set
+
+	done   chan struct{} // closed after that
 	answer R
 	err    error
 }
 
-// do returns the answer of a call that began after it, and the caller's place in it: from
+// do returns the answer to a request that began after it was called, and the caller's place in the answer: from
 // offset on, count things are the caller's.
 func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answer R, offset uint64, err error) {
 	if err := ctx.Err(); err != nil {
 		return answer, 0, interrupted(err, nil)
 	}
-	if count > maxShared {
+	if _, own := rpc.Bearer(ctx); own || count > maxShared {
 		answer, err = c.alone(ctx, count, after)
 		return answer, 0, err
 	}
 	c.mu.Lock()
-	if c.flights == 0 {
-		// No caller can join a call that has begun, so it is the caller's alone and needs no goroutine.
-		c.begun()
-		c.mu.Unlock()
-		answer, err = c.alone(ctx, count, after)
-		c.landed()
-		return answer, 0, err
-	}
 	b, offset := c.join(ctx, count, after)
+	first := b.joined == 1 && c.room()
 	c.mu.Unlock()
+	if first {
+		runtime.Gosched()
+		if answer, err, ok := c.lead(ctx, b); ok {
+			return answer, 0, err
+		}
+	}
 	select {
 	case <-b.done:
 		if b.joined > 1 && c.divide != nil && c.divide(b.err) {
@@ -110,11 +126,11 @@ func withoutMetadata(ctx context.Context) context.Context {
 	return ctx
 }
 
-// join adds a caller to the open batch, while a call is in progress. Requires the lock.
+// join adds a caller to the open batch. Requires the lock.
 func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *batch[R], offset uint64) {
 	deadline, bounded := ctx.Deadline()
 	if c.open != nil && c.open.count+count > limits.Count {
-		c.launch()
+		go c.dispatch(c.take())
 	}
 	if c.open == nil {
 		c.open = &batch[R]{first: ctx, done: make(chan struct{})}
@@ -131,73 +147,185 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 	if deadline.After(b.deadline) {
 		b.deadline = deadline
 	}
-	pause := stagger - time.Since(c.last)
-	switch {
-	case b.joined > 1 || c.flights >= maxFlights: // the first has arranged its call, or the end of a call does
-	case pause <= 0:
-		c.launch()
-	case c.timer == nil:
-		c.timer = time.AfterFunc(pause, c.due)
-	default:
-		c.timer.Reset(pause)
-	}
 	return b, offset
 }
 
-// due runs when the stagger has passed.
-func (c *coalescer[R]) due() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.open != nil && c.flights < maxFlights && time.Since(c.last) >= stagger {
-		c.launch()
+// room reports whether a request may begin now. Requires the lock.
+func (c *coalescer[R]) room() bool { return c.fresh < window && len(c.flights) < maxFlights }
+
+// next returns the open batch if it may begin; the caller dispatches it. Requires the lock.
+func (c *coalescer[R]) next() *batch[R] {
+	if c.open == nil || !c.room() {
+		return nil
+	}
+	return c.take()
+}
+
+// take begins the open batch. Requires the lock.
+func (c *coalescer[R]) take() *batch[R] {
+	b := c.open
+	c.open = nil
+	b.began, b.fresh = time.Now(), true
+	c.flights = append(c.flights, b)
+	c.fresh++
+	c.arm(b.began.Add(min(overdue, c.hedge)))
+	return b
+}
+
+// arm has the timer run at a time, or earlier. A timer that runs already stays: to set it for each request would cost more than to
+// let it run for nothing every 5 ms. Requires the lock.
+func (c *coalescer[R]) arm(at time.Time) {
+	if !c.wakes.IsZero() && !at.Before(c.wakes) {
+		return
+	}
+	c.wakes = at
+	if d := time.Until(at); c.timer == nil {
+		c.timer = time.AfterFunc(d, c.due)
+	} else {
+		c.timer.Reset(d)
 	}
 }
 
-// launch begins the open batch's call. The lock is held.
-func (c *coalescer[R]) launch() {
-	b := c.open
-	c.open = nil
-	c.begun()
+// lead begins the batch of a first caller, unless that was done already. Without a stream, a caller that stayed alone makes its
+// call itself, and ok is true.
+func (c *coalescer[R]) lead(ctx context.Context, b *batch[R]) (answer R, err error, ok bool) { //nolint:revive // ok tells what the others are
+	c.mu.Lock()
+	if c.open != b || !c.room() {
+		c.mu.Unlock()
+		return answer, nil, false
+	}
+	c.take()
+	alone := b.joined == 1 && c.ship == nil
+	b.calling = alone
+	c.mu.Unlock()
+	if !alone {
+		c.dispatch(b)
+		return answer, nil, false
+	}
+	answer, err = c.fetch(withoutMetadata(ctx), b.count, b.after)
+	c.land(b, answer, err)
+	return answer, err, true
+}
+
+// dispatch sends the request of a batch that was taken.
+func (c *coalescer[R]) dispatch(b *batch[R]) {
+	if c.ship != nil {
+		member, ok := c.ship(b, func(answer R, err error, failed *former) {
+			if failed != nil {
+				c.call(b, failed)
+			} else {
+				c.land(b, answer, err)
+			}
+		})
+		if ok {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			b.member = member
+			return
+		}
+	}
+	c.call(b, &former{})
+}
+
+// call makes a call for a batch, in a goroutine of its own, unless there was one or the batch has its answer.
+func (c *coalescer[R]) call(b *batch[R], failed *former) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b.calling || b.over {
+		return
+	}
+	b.calling = true
 	// With the first caller's values a trace shows what the call was for.
 	values := context.WithValue(withoutMetadata(context.WithoutCancel(b.first)), toldKey{}, &b.told)
-	ctx, cancel := context.WithDeadline(values, b.deadline)
-	b.first, b.cancel = nil, cancel
+	ctx, cancel := context.WithDeadline(context.WithValue(values, formerKey{}, failed), b.deadline)
+	b.cancel = cancel
 	go func() {
 		defer cancel()
-		b.answer, b.err = c.fetch(ctx, b.count, b.after)
-		close(b.done)
-		c.hooks.batch(b.joined, b.count, b.err)
-		c.landed()
+		answer, err := c.fetch(ctx, b.count, b.after)
+		c.land(b, answer, err)
 	}()
 }
 
-// begun counts a call. The lock is held.
-func (c *coalescer[R]) begun() {
-	c.flights++
-	c.last = time.Now()
-}
-
-// landed is the end of a call: who waited has the next.
-func (c *coalescer[R]) landed() {
+// land ends a batch with its first answer. The batch that waits begins before the callers of this one wake up.
+func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.flights--
-	if c.open != nil {
-		c.launch()
-	}
-}
-
-// leave is for a caller who no longer waits. What is issued for it is lost; the call ends when no caller waits.
-func (c *coalescer[R]) leave(b *batch[R]) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	b.callers--
-	if b.callers > 0 {
+	if b.over {
+		c.mu.Unlock()
 		return
 	}
+	b.over, b.answer, b.err = true, answer, err
+	if b.fresh {
+		c.fresh--
+	}
+	at := slices.Index(c.flights, b)
+	c.flights = slices.Delete(c.flights, at, at+1)
 	if b.cancel != nil {
 		b.cancel()
-	} else if c.open == b {
-		c.open = nil
 	}
+	next := c.next()
+	c.mu.Unlock()
+	if next != nil {
+		c.dispatch(next)
+	}
+	close(b.done)
+	c.hooks.batch(b.joined, b.count, err)
+}
+
+// due runs when something of a flight may be late.
+func (c *coalescer[R]) due() {
+	c.mu.Lock()
+	c.wakes = time.Time{}
+	now := time.Now()
+	var calls []*batch[R]
+	var why []*former
+	soon := never
+	for _, b := range c.flights {
+		passed := now.Sub(b.began)
+		for _, limit := range []time.Duration{overdue, c.hedge, c.patience} {
+			if limit > passed && limit != never {
+				soon = min(soon, limit-passed)
+			}
+		}
+		if b.fresh && passed >= overdue {
+			b.fresh = false
+			c.fresh--
+		}
+		switch {
+		case b.calling || b.member == "":
+		case passed >= c.patience:
+			calls, why = append(calls, b), append(why, &former{member: b.member, err: errSlow})
+			c.late(b.member)
+		case passed >= c.hedge:
+			calls, why = append(calls, b), append(why, &former{member: b.member})
+		}
+	}
+	if soon != never {
+		c.arm(now.Add(soon))
+	}
+	next := c.next()
+	c.mu.Unlock()
+	for i, b := range calls {
+		c.call(b, why[i])
+	}
+	if next != nil {
+		c.dispatch(next)
+	}
+}
+
+// leave is for a caller that no longer waits. What is issued for it is lost; the request ends when no caller waits.
+func (c *coalescer[R]) leave(b *batch[R]) {
+	c.mu.Lock()
+	b.callers--
+	switch {
+	case b.callers > 0 || b.over:
+	case c.open == b:
+		c.open = nil
+	case b.cancel != nil:
+		b.cancel()
+	default:
+		c.mu.Unlock()
+		c.land(b, b.answer, context.Canceled)
+		return
+	}
+	c.mu.Unlock()
 }

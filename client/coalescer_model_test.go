@@ -31,7 +31,7 @@ type airport struct {
 
 func newAirport(takes func() (time.Duration, error)) *airport {
 	a := &airport{}
-	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, hooks: &Hooks{}, fetch: func(ctx context.Context, count uint64, _ int64) (flight, error) {
+	a.coalescer = coalescer[flight]{timeout: 10 * time.Second, patience: never, hedge: never, hooks: &Hooks{}, fetch: func(ctx context.Context, count uint64, _ int64) (flight, error) {
 		f := flight{first: a.next.Add(count) - count, count: count, began: a.events.Add(1), at: time.Now()}
 		a.calls.Add(1)
 		raise64(&a.most, a.under.Add(1))
@@ -59,7 +59,7 @@ func raise64(what *atomic.Int64, to int64) {
 }
 
 // Whatever callers come, give up and fail: nobody gets another one's part, nor one of a call that began
-// before it came; nobody waits for longer than the stagger for its call to begin; an error is that
+// before it came; nobody waits for longer than the overdue for its call to begin; an error is that
 // of one's own call or context.
 func TestCoalescedCallers(t *testing.T) {
 	refused := errors.New("refused")
@@ -100,7 +100,7 @@ func TestCoalescedCallers(t *testing.T) {
 						}
 					case f.began < came:
 						t.Errorf("seed %d: served by a call that began before", seed)
-					case f.at.Sub(began) > stagger:
+					case f.at.Sub(began) > overdue:
 						t.Errorf("seed %d: waited %v for the call to begin", seed, f.at.Sub(began))
 					case offset+count > f.count:
 						t.Errorf("seed %d: %d from %d on, of %d", seed, count, offset, f.count)
@@ -115,8 +115,8 @@ func TestCoalescedCallers(t *testing.T) {
 			}
 			callers.Wait()
 			synctest.Wait()
-			if a.open != nil || a.flights != 0 || a.under.Load() != 0 {
-				t.Errorf("seed %d: %d flights are left, %v", seed, a.flights, a.open)
+			if a.open != nil || len(a.flights) != 0 || a.under.Load() != 0 {
+				t.Errorf("seed %d: %d flights are left, %v", seed, len(a.flights), a.open)
 			}
 		})
 	}

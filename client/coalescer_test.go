@@ -28,7 +28,7 @@ func (a *airport) come(ctx context.Context, count uint64) <-chan error {
 // A caller that finds no other caller is served at once; those who come meanwhile share the next call.
 func TestCallersShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAirport(func() (time.Duration, error) { return stagger / 2, nil })
+		a := newAirport(func() (time.Duration, error) { return overdue / 2, nil })
 		began := time.Now()
 		all := []<-chan error{a.come(t.Context(), 1)}
 		if a.calls.Load() != 1 {
@@ -42,13 +42,13 @@ func TestCallersShare(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if calls, took := a.calls.Load(), time.Since(began); calls != 2 || took != stagger {
-			t.Errorf("%d calls in %v, expected 2 in %v", calls, took, stagger)
+		if calls, took := a.calls.Load(), time.Since(began); calls != 3 || took != overdue {
+			t.Errorf("%d calls in %v, expected 3 in %v", calls, took, overdue)
 		}
 	})
 }
 
-// A call that hangs holds back no caller for longer than the stagger, nor do many: at most maxFlights are
+// A call that hangs holds back no caller for longer than the overdue, nor do many: at most maxFlights are
 // under way.
 func TestSlowCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -56,7 +56,7 @@ func TestSlowCalls(t *testing.T) {
 		var all []<-chan error
 		for range 3 * maxFlights {
 			all = append(all, a.come(t.Context(), 1))
-			time.Sleep(stagger)
+			time.Sleep(overdue)
 		}
 		for _, done := range all {
 			if err := <-done; err != nil {
@@ -96,10 +96,10 @@ func TestCallersLeave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a := newAirport(func() (time.Duration, error) { return time.Second, nil })
 		ctx, cancel := context.WithCancel(t.Context())
-		alone := a.come(ctx, 1)
+		alone, other := a.come(ctx, 1), a.come(t.Context(), 1)
 		leaves, stays := a.come(ctx, 3), a.come(t.Context(), 2)
-		time.Sleep(2 * stagger) // both are on their way, in one call
-		if a.calls.Load() != 2 {
+		time.Sleep(2 * overdue) // both are on their way, in one call
+		if a.calls.Load() != 3 {
 			t.Fatalf("%d calls", a.calls.Load())
 		}
 		cancel()
@@ -112,17 +112,20 @@ func TestCallersLeave(t *testing.T) {
 		if a.cancelled.Load() != 1 {
 			t.Errorf("%d calls were cancelled, expected the one that nobody waits for", a.cancelled.Load())
 		}
-		if err := <-stays; err != nil {
-			t.Error(err)
+		for _, done := range []<-chan error{other, stays} {
+			if err := <-done; err != nil {
+				t.Error(err)
+			}
 		}
 		// One that has not begun never does.
-		running := a.come(t.Context(), 1)
+		running, too := a.come(t.Context(), 1), a.come(t.Context(), 1)
 		ctx, cancel = context.WithCancel(t.Context())
 		waiting := a.come(ctx, 1)
 		cancel()
 		<-waiting
 		<-running
-		if a.calls.Load() != 3 {
+		<-too
+		if a.calls.Load() != 5 {
 			t.Errorf("%d calls, expected none for a caller who left before", a.calls.Load())
 		}
 	})
@@ -154,7 +157,7 @@ type valueKey struct{}
 func TestValuesOfCoalescedCallers(t *testing.T) {
 	var seen any
 	var sent bool
-	c := coalescer[int]{timeout: time.Second, hooks: &Hooks{}, fetch: func(ctx context.Context, _ uint64, _ int64) (int, error) {
+	c := coalescer[int]{timeout: time.Second, patience: never, hedge: never, hooks: &Hooks{}, fetch: func(ctx context.Context, _ uint64, _ int64) (int, error) {
 		seen = ctx.Value(valueKey{})
 		md, _ := metadata.FromOutgoingContext(ctx)
 		sent = len(md) > 0
@@ -171,7 +174,7 @@ func TestValuesOfCoalescedCallers(t *testing.T) {
 // Who asks again and again, alone, waits for nothing but the answers.
 func TestIdleAddsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := newAirport(func() (time.Duration, error) { return stagger / 10, nil })
+		a := newAirport(func() (time.Duration, error) { return overdue / 10, nil })
 		began := time.Now()
 		for range 10 {
 			if _, _, err := a.do(t.Context(), 1, 0); err != nil {
@@ -179,8 +182,8 @@ func TestIdleAddsNothing(t *testing.T) {
 			}
 			synctest.Wait() // the next one comes after the flight has landed
 		}
-		if took := time.Since(began); took != stagger {
-			t.Errorf("10 calls took %v, expected %v", took, stagger)
+		if took := time.Since(began); took != overdue {
+			t.Errorf("10 calls took %v, expected %v", took, overdue)
 		}
 	})
 }

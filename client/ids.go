@@ -5,6 +5,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"google.golang.org/protobuf/proto"
+
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -26,9 +28,30 @@ type IDs struct {
 
 func newIDs(c *Client, layout string) *IDs {
 	i := &IDs{layout: layout, client: c, rpc: snowraftv1.NewIdServiceClient(c.ids)}
-	i.plain = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, hooks: &c.opts.hooks}
-	i.floored = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, hooks: &c.opts.hooks}
+	for _, calls := range []*coalescer[[]Range]{&i.plain, &i.floored} {
+		*calls = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, patience: idPatience, hedge: c.opts.hedge, hooks: &c.opts.hooks}
+		if !c.opts.oneShot {
+			calls.ship, calls.late = i.ship, c.ids.caller.standing.suspect
+		}
+	}
 	return i
+}
+
+// ship sends a request for a batch on a stream.
+func (i *IDs) ship(b *batch[[]Range], landed func([]Range, error, *former)) (member string, ok bool) {
+	count, after := b.count, b.after
+	return i.client.idStreams.send(b.deadline, func(id uint64, timeoutMillis uint32) proto.Message {
+		return &snowraftv1.StreamIdsRequest{
+			Request: &snowraftv1.GenerateIdsRequest{Layout: i.layout, Count: uint32(count), After: after}, Id: id, TimeoutMs: timeoutMillis,
+		}
+	}, func(a carriedAnswer, failed *former) {
+		if failed != nil {
+			landed(nil, nil, failed)
+			return
+		}
+		answer, err := i.checked(a.(*snowraftv1.StreamIdsResponse).GetResponse(), count, after)
+		landed(answer, err, nil)
+	})
 }
 
 // Next returns one ID. It is in no order with those of other calls; a [Session] has one.
@@ -95,6 +118,11 @@ func (i *IDs) fetch(ctx context.Context, count uint64, after int64) ([]Range, er
 	if err != nil {
 		return nil, err
 	}
+	return i.checked(resp, count, after)
+}
+
+// checked returns the IDs of an answer, if it is one to the request.
+func (i *IDs) checked(resp *snowraftv1.GenerateIdsResponse, count uint64, after int64) ([]Range, error) {
 	answer, err := checked(resp.GetRanges(), count, after)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 )
 
 // balancerName is what gRPC knows the balancer by.
@@ -48,6 +50,14 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 	if !ok {
 		return balancer.PickResult{SubConn: p.ready[rand.IntN(len(p.ready))].SubConn}, nil
 	}
+	if t.only != "" {
+		for _, conn := range p.ready {
+			if conn.addr == t.only {
+				return balancer.PickResult{SubConn: conn.SubConn}, nil
+			}
+		}
+		return balancer.PickResult{}, status.Error(codes.Unavailable, "no connection to this member")
+	}
 	var best connection
 	least, fewest, equal, fresh := worst+1, 0, 0, 0
 	for _, conn := range p.ready {
@@ -81,6 +91,7 @@ const (
 
 // try is one try of a call. It travels in the call's context.
 type try struct {
+	only     string   // not empty: the address to take
 	avoid    []string // addresses that were tried in this round
 	standing *standing
 

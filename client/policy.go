@@ -29,6 +29,9 @@ const (
 	memorySuspicious = 100 * time.Millisecond
 )
 
+// idPatience is the patience for as many IDs as callers share.
+const idPatience = memoryPatience + maxShared*perID
+
 const (
 	// patientCount is the most IDs that a member is expected to issue in half of a call's time. More take as
 	// long as their ticks last, on any member.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -22,19 +24,39 @@ import (
 // Without a deadline in ctx a call takes at most the client's timeout. Errors are an [*Error], such as
 // ErrUnknownSequence and ErrSequenceExhausted; ErrClosed; and that of ctx.
 type Sequence struct {
-	name  string
-	rpc   snowraftv1.SequenceServiceClient
-	calls coalescer[*numbering]
+	name   string
+	client *Client
+	calls  coalescer[*numbering]
 }
 
-func newSequence(name string, members snowraftv1.SequenceServiceClient, o *options) *Sequence {
-	s := &Sequence{name: name, rpc: members}
+func newSequence(name string, c *Client) *Sequence {
+	s := &Sequence{name: name, client: c}
 	s.calls = coalescer[*numbering]{
 		fetch:   func(ctx context.Context, count uint64, _ int64) (*numbering, error) { return s.ask(ctx, count, "") },
 		divide:  func(err error) bool { return errors.Is(err, ErrSequenceExhausted) }, // there may be enough for one
-		timeout: o.timeout, hooks: &o.hooks,
+		timeout: c.opts.timeout, patience: leaderPatience, hedge: never, hooks: &c.opts.hooks,
+	}
+	if !c.opts.oneShot {
+		s.calls.ship, s.calls.late = s.ship, c.leader.caller.standing.suspect
 	}
 	return s
+}
+
+// ship sends a request for a batch on a stream.
+func (s *Sequence) ship(b *batch[*numbering], landed func(*numbering, error, *former)) (member string, ok bool) {
+	count := b.count
+	return s.client.numberStreams.send(b.deadline, func(id uint64, timeoutMillis uint32) proto.Message {
+		return &snowraftv1.StreamNumbersRequest{
+			Request: &snowraftv1.NextNumbersRequest{Sequence: s.name, Count: uint32(count)}, Id: id, TimeoutMs: timeoutMillis,
+		}
+	}, func(a carriedAnswer, failed *former) {
+		if failed != nil {
+			landed(nil, nil, failed)
+			return
+		}
+		answer, err := newNumbering(a.(*snowraftv1.StreamNumbersResponse).GetResponse(), count)
+		landed(answer, err, nil)
+	})
 }
 
 // Next returns the next number.
@@ -113,7 +135,7 @@ func (s *Sequence) get(ctx context.Context, n int) (answer *numbering, at uint64
 }
 
 func (s *Sequence) ask(ctx context.Context, count uint64, requestID string) (*numbering, error) {
-	resp, err := s.rpc.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: s.name, Count: uint32(count), RequestId: requestID})
+	resp, err := s.client.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: s.name, Count: uint32(count), RequestId: requestID})
 	if err != nil {
 		return nil, err
 	}

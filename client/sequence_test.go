@@ -77,7 +77,7 @@ func (c *counter) sequence() *Sequence {
 	if c.max == 0 {
 		c.max = 1 << 40
 	}
-	return newSequence("s", c, &options{timeout: limits.CallTimeout})
+	return newSequence("s", &Client{opts: options{timeout: limits.CallTimeout, oneShot: true}, sequences: c})
 }
 
 // What callers together get is what was issued, in order for each; nothing was issued before it was requested.

@@ -61,7 +61,7 @@ func (c *Client) DeleteSequence(ctx context.Context, name string, opts ...Sequen
 // SetNext sets the number that the sequence issues next, in [Min, Max].
 func (s *Sequence) SetNext(ctx context.Context, next int64, opts ...SequenceOption) (SequenceInfo, error) {
 	o := newSequenceOptions(opts)
-	return changedSequence(s.rpc.SetNext(ctx, &snowraftv1.SetNextRequest{
+	return changedSequence(s.client.sequences.SetNext(ctx, &snowraftv1.SetNextRequest{
 		Sequence: s.name, Next: next, Force: o.force, ExpectedGeneration: o.generation,
 	}))
 }
@@ -69,7 +69,7 @@ func (s *Sequence) SetNext(ctx context.Context, next int64, opts ...SequenceOpti
 // Last returns the last number that was issued: of a strict sequence linearizably, of a relaxed one by the member that
 // answers. ok is false before the first number.
 func (s *Sequence) Last(ctx context.Context) (last int64, ok bool, err error) {
-	resp, err := s.rpc.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: s.name})
+	resp, err := s.client.sequences.GetLast(ctx, &snowraftv1.GetLastRequest{Sequence: s.name})
 	if err != nil {
 		return 0, false, err
 	}

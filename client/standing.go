@@ -47,6 +47,14 @@ func (s *standing) suspect(addr string) {
 	s.suspects[addr] = time.Now().Add(suspicion)
 }
 
+// suspected reports whether a member did not answer in time lately.
+func (s *standing) suspected(addr string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	until, ok := s.suspects[addr]
+	return ok && time.Now().Before(until)
+}
+
 // trust says that a member has answered.
 func (s *standing) trust(addr string) {
 	s.mu.Lock()

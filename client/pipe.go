@@ -1,0 +1,148 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	spb "google.golang.org/genproto/googleapis/rpc/status"
+)
+
+// maxUnanswered is how many bytes of requests a pipe has without an answer at most. gRPC's window and its buffer for a stream
+// hold more, so sending never blocks: the goroutine that receives answers sends requests too.
+const maxUnanswered = 32 << 10
+
+// letter is a request on a pipe, or what becomes of it.
+type letter struct {
+	// fill returns the message of the request.
+	fill func(id uint64, timeoutMillis uint32) proto.Message
+	// arrived is called once, by the goroutine that receives: with the answer, with the error that the member
+	// answered with, or with errStreamEnded.
+	arrived  func(answer carriedAnswer, err error)
+	deadline time.Time
+	size     int
+}
+
+// carriedAnswer is an answer as it comes on a stream.
+type carriedAnswer interface {
+	proto.Message
+	GetId() uint64
+	GetError() *spb.Status
+}
+
+// pipe is a stream to one member. It is open until the stream ends or the member says that it is about to end.
+type pipe struct {
+	member string
+	stream grpc.ClientStream
+	cancel context.CancelFunc
+	answer func() carriedAnswer
+
+	sending sync.Mutex // SendMsg and CloseSend
+
+	mu         sync.Mutex
+	last       uint64 // ID of a request
+	letters    map[uint64]*letter
+	unanswered int // bytes
+	closed     bool
+}
+
+// send sends a request. It returns false if nothing was sent, and nothing will arrive.
+func (p *pipe) send(l *letter) bool {
+	wait := max(1, time.Until(l.deadline).Milliseconds())
+	p.sending.Lock() // first, so that requests are sent in the order of their IDs
+	defer p.sending.Unlock()
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return false
+	}
+	m := l.fill(p.last+1, uint32(min(wait, 1<<31)))
+	if l.size = proto.Size(m); p.unanswered+l.size > maxUnanswered {
+		p.mu.Unlock()
+		return false
+	}
+	p.last++
+	p.letters[p.last] = l
+	p.unanswered += l.size
+	p.mu.Unlock()
+	_ = p.stream.SendMsg(m) // the receiver learns why it failed
+	return true
+}
+
+// receive hands out answers until the stream ends.
+func (p *pipe) receive() error {
+	defer p.cancel()
+	for {
+		a := p.answer()
+		err := p.stream.RecvMsg(a)
+		if err != nil {
+			for _, l := range p.end() {
+				l.arrived(nil, errStreamEnded)
+			}
+			return err
+		}
+		if a.GetId() == 0 { // the member is about to end the stream
+			p.finish()
+			continue
+		}
+		if l := p.take(a.GetId()); l != nil {
+			if e := a.GetError(); e != nil {
+				l.arrived(nil, status.ErrorProto(e))
+			} else {
+				l.arrived(a, nil)
+			}
+		}
+	}
+}
+
+// take removes a request that was answered; nil if there is none.
+func (p *pipe) take(id uint64) *letter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.letters[id]
+	if l != nil {
+		delete(p.letters, id)
+		p.unanswered -= l.size
+	}
+	return l
+}
+
+// end returns the requests that get no answer.
+func (p *pipe) end() map[uint64]*letter {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.letters
+	p.letters, p.closed = nil, true
+	return left
+}
+
+// finish ends this side of the stream: what was sent is still answered.
+func (p *pipe) finish() {
+	p.mu.Lock()
+	was := p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if !was {
+		p.sending.Lock()
+		defer p.sending.Unlock()
+		_ = p.stream.CloseSend() // never fails
+	}
+}
+
+// open reports whether requests can be sent, and how many have no answer.
+func (p *pipe) open() (ok bool, busy int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !p.closed, len(p.letters)
+}
+
+// errStreamEnded is the error of a request that was sent, and got no answer because the stream ended.
+var errStreamEnded = status.Error(codes.Unavailable, "the stream ended")
+
+// refused reports whether a stream ended because members, or something before them, have none.
+func refused(err error) bool { return status.Code(err) == codes.Unimplemented }

@@ -1,0 +1,195 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+const (
+	// sameMember is the time for which a client sends to one member while nothing speaks against it: waking one process
+	// costs less than waking all by turns. Then it chooses anew, so that the calls of each client go to all members.
+	sameMember = 100 * time.Millisecond
+	// rest is the time for which a member is passed over that could open no stream, or answered that it cannot issue.
+	streamRest = time.Second
+	// streamsRest is that of a member that has no such streams.
+	streamsRest = time.Minute
+	// openWithin is the time that opening a stream may take.
+	openWithin = 2 * time.Second
+)
+
+// streams carries the requests of one unary method over streams of another one, a stream for each member. It is a shorter way
+// beside the calls of a channel: what it cannot carry, or what fails, is for the channel, which knows what to try again.
+type streams struct {
+	channel *channel
+	method  string
+	answer  func() carriedAnswer
+
+	mu      sync.Mutex
+	lines   map[string]*line // by address
+	current *line
+	chosen  time.Time // current
+}
+
+// line is the way to one member.
+type line struct {
+	member  string
+	pipe    *pipe // nil: none is open
+	opening bool
+	rests   time.Time // until when
+}
+
+func newStreams(ch *channel, method string, answer func() carriedAnswer) *streams {
+	return &streams{channel: ch, method: method, answer: answer, lines: make(map[string]*line)}
+}
+
+// send sends a request to a member. It returns false if nothing was sent, and nothing will arrive. Otherwise, arrived is called
+// once, by a goroutine that it must not hold up: with the answer, or with the try that failed.
+func (s *streams) send(deadline time.Time, fill func(id uint64, timeoutMillis uint32) proto.Message, arrived func(carriedAnswer, *former)) (member string, ok bool) {
+	p := s.choose()
+	if p == nil {
+		return "", false
+	}
+	began := time.Now()
+	return p.member, p.send(&letter{deadline: deadline, fill: fill, arrived: func(a carriedAnswer, err error) {
+		s.tell(TryInfo{Method: s.method, Member: p.member, Took: time.Since(began), Err: err})
+		switch {
+		case a != nil:
+			s.answered(p.member, nil)
+			arrived(a, nil)
+		case errors.Is(err, errStreamEnded): // the call learns more
+			arrived(nil, &former{})
+		default:
+			s.answered(p.member, err)
+			arrived(nil, &former{member: p.member, err: err})
+		}
+	}})
+}
+
+func (s *streams) tell(about TryInfo) {
+	if hook := s.channel.caller.opts.hooks.Try; hook != nil {
+		hook(about)
+	}
+}
+
+// choose returns the pipe to use; nil if none is open. It opens one if that is so, or a better one is due.
+func (s *streams) choose() *pipe {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if c := s.current; c != nil && c.usable() && now.Sub(s.chosen) < sameMember && now.After(c.rests) && !s.channel.caller.standing.suspected(c.member) {
+		return c.pipe
+	}
+	best := s.best(now, func(*line) bool { return true })
+	if best == nil {
+		return nil
+	}
+	if !best.usable() {
+		s.open(best)
+		if best = s.best(now, (*line).usable); best == nil {
+			return nil
+		}
+	}
+	s.current, s.chosen = best, now
+	return best.pipe
+}
+
+// best returns the line to a member that least speaks against, among those that qualify; nil if none does. Requires the lock.
+func (s *streams) best(now time.Time, qualifies func(*line) bool) (best *line) {
+	least, equal := 0, 0
+	for _, addr := range s.channel.caller.standing.known() {
+		l := s.lines[addr]
+		if l == nil {
+			l = &line{member: addr}
+			s.lines[addr] = l
+		}
+		if !qualifies(l) {
+			continue
+		}
+		objection, _ := s.channel.caller.standing.objection(addr)
+		if now.Before(l.rests) {
+			objection += avoided
+		}
+		if best == nil || objection < least {
+			best, least, equal = l, objection, 0
+		}
+		if objection == least {
+			if equal++; rand.IntN(equal) == 0 {
+				best = l
+			}
+		}
+	}
+	return best
+}
+
+func (l *line) usable() bool {
+	if l.pipe == nil {
+		return false
+	}
+	ok, _ := l.pipe.open()
+	return ok
+}
+
+// open begins to open a stream. Requires the lock.
+func (s *streams) open(l *line) {
+	if l.opening || time.Now().Before(l.rests) || s.channel.caller.life.Err() != nil {
+		return
+	}
+	l.opening = true
+	go s.run(l)
+}
+
+// run opens a stream and receives from it until it ends.
+func (s *streams) run(l *line) {
+	ctx, cancel := context.WithCancel(s.channel.caller.life)
+	defer cancel()
+	late := time.AfterFunc(openWithin, cancel)
+	ctx = context.WithValue(ctx, tryKey{}, &try{only: l.member, standing: s.channel.caller.standing})
+	stream, err := s.channel.caller.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, s.method)
+	late.Stop()
+	if err == nil {
+		p := &pipe{member: l.member, stream: stream, cancel: cancel, answer: s.answer, letters: make(map[uint64]*letter)}
+		s.opened(l, p)
+		err = p.receive()
+	}
+	s.ended(l, err)
+}
+
+func (s *streams) opened(l *line, p *pipe) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.pipe = p
+}
+
+func (s *streams) ended(l *line, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l.pipe, l.opening = nil, false
+	if refused(err) {
+		l.rests = time.Now().Add(streamsRest)
+	} else {
+		l.rests = time.Now().Add(streamRest)
+	}
+}
+
+// answered notes what a member answered: with an error that another member need not have, it rests.
+func (s *streams) answered(member string, err error) {
+	s.channel.caller.standing.trust(member)
+	if err == nil {
+		return
+	}
+	if r, ok := rpc.ReasonOf(rpc.FromError(err).Reason); ok && r.Repeat == rpc.RepeatYes {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if l := s.lines[member]; l != nil {
+			l.rests = time.Now().Add(streamRest)
+		}
+	}
+}
