@@ -72,6 +72,7 @@ func New(addrs []string, opts ...Option) (*Client, error) {
 	c.ids.caller.fallback = c.leader.ClientConn
 	c.idStreams = newStreams(c.ids, snowraftv1.IdService_StreamIds_FullMethodName, func() carriedAnswer { return new(snowraftv1.StreamIdsResponse) })
 	c.numberStreams = newStreams(c.leader, snowraftv1.SequenceService_StreamNumbers_FullMethodName, func() carriedAnswer { return new(snowraftv1.StreamNumbersResponse) })
+	c.numberStreams.toLeader = true
 	c.members.ask = snowraftv1.NewClusterServiceClient(c.leader)
 	c.members.channels = []*channel{c.ids, c.leader}
 	if o.oneShot {

@@ -87,13 +87,20 @@ func (m *members) look() {
 		return
 	}
 	var learned []string
+	leader := ""
 	for _, member := range resp.GetMembers() {
 		if a := member.GetApiAddress(); a != "" {
+			if member.GetLeader() {
+				leader = a
+			}
 			learned = append(learned, a)
 			if slices.Contains(m.seeds, a) {
 				m.ever[a] = true
 			}
 		}
+	}
+	for _, ch := range m.channels {
+		ch.caller.standing.led(leader)
 	}
 	if len(learned) == 0 {
 		return

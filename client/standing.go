@@ -17,6 +17,7 @@ type standing struct {
 	mu       sync.Mutex
 	addrs    []string             // to which there are or should be connections
 	learned  []string             // those that members advertise; nil: nothing was learned yet
+	leader   string               // its address; empty: unknown
 	suspects map[string]time.Time // until when
 	calls    map[string]int       // in progress
 }
@@ -31,6 +32,20 @@ func (s *standing) learn(addrs, learned []string) {
 	defer s.mu.Unlock()
 	s.addrs, s.learned = addrs, learned
 	maps.DeleteFunc(s.suspects, func(a string, _ time.Time) bool { return !slices.Contains(addrs, a) })
+}
+
+// led tells which address is the leader's; empty: unknown.
+func (s *standing) led(addr string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.leader = addr
+}
+
+// leads reports whether an address is the leader's.
+func (s *standing) leads(addr string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return addr == s.leader
 }
 
 // known are the addresses in use.

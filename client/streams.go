@@ -31,6 +31,8 @@ type streams struct {
 	channel *channel
 	method  string
 	answer  func() carriedAnswer
+	// toLeader: the leader has the shortest way to answers.
+	toLeader bool
 
 	mu      sync.Mutex
 	lines   map[string]*line // by address
@@ -116,6 +118,9 @@ func (s *streams) best(now time.Time, qualifies func(*line) bool) (best *line) {
 		objection, _ := s.channel.caller.standing.objection(addr)
 		if now.Before(l.rests) {
 			objection += avoided
+		}
+		if objection *= 2; s.toLeader && !s.channel.caller.standing.leads(addr) {
+			objection++ // less than anything else
 		}
 		if best == nil || objection < least {
 			best, least, equal = l, objection, 0
