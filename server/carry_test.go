@@ -158,3 +158,34 @@ func TestNumbersOfAStream(t *testing.T) {
 		}
 	}
 }
+
+// A member that shuts down asks for the end of streams, and answers what was sent before it came.
+func TestAStreamOfAMemberThatShutsDownEndsWithoutAFailure(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	stream, err := snowraftv1.NewIdServiceClient(dial(t, n.server.APIAddr())).StreamIds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &idStream{t, stream, 0}
+	s.ask(nil)
+	s.answer()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		n.stop()
+	}()
+	if resp := s.answer(); resp.GetId() != 0 {
+		t.Fatalf("answer %v, want one with ID 0", resp)
+	}
+	if id := s.ask(nil); s.answer().GetId() != id {
+		t.Error("a request that was sent before the end of the stream has no answer")
+	}
+	if err := s.CloseSend(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("the stream ends with %v", err)
+	}
+	<-stopped
+}

@@ -57,6 +57,7 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 		handler: carries.handler(service), method: s.metrics.requests.of(protocolGRPC, rule.Method[1:]),
 		token: trust.PrincipalOf(ctx).TokenID(),
 	}
+	defer s.carriers.add(c)()
 	c.read()
 	c.readers.Wait()
 	if errors.Is(c.ended, io.EOF) {
@@ -104,9 +105,55 @@ func (c *carrier) answer(t *turn, req carried) {
 	if ok {
 		l.answer, answer = answer, l
 	}
+	c.send(answer)
+}
+
+// send sends an answer, unless the stream is broken.
+func (c *carrier) send(answer any) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
 	_ = c.ss.SendMsg(answer)
+}
+
+// end asks the client to end the stream: nothing that it has sent until then goes unanswered.
+func (c *carrier) end() {
+	failed := rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", c.what))
+	c.send(c.carries.answer(0, nil, status.Convert(wire.Status(failed)).Proto()))
+}
+
+// carriers are the carriers of a server.
+type carriers struct {
+	mu     sync.Mutex
+	all    map[*carrier]struct{}
+	ending bool
+}
+
+// add adds a carrier until the returned function is called.
+func (cs *carriers) add(c *carrier) (remove func()) {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	if cs.all == nil {
+		cs.all = make(map[*carrier]struct{})
+	}
+	cs.all[c] = struct{}{}
+	if cs.ending {
+		go c.end()
+	}
+	return func() {
+		cs.mu.Lock()
+		defer cs.mu.Unlock()
+		delete(cs.all, c)
+	}
+}
+
+// end ends all carriers, and those that are added later.
+func (cs *carriers) end() {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	cs.ending = true
+	for c := range cs.all {
+		go c.end() // may wait for a client that does not read, until the connection is closed
+	}
 }
 
 // call serves a request as a unary call.

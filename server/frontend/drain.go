@@ -31,6 +31,7 @@ func (s *Server) drain(ctx context.Context, budget time.Duration) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
+		s.carriers.end()
 		s.grpc.GracefulStop()
 	}()
 	select {

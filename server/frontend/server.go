@@ -47,25 +47,26 @@ type Config struct {
 
 // Server serves the protocols of a process at its ports.
 type Server struct {
-	what    string
-	version string
-	ready   func() error
-	logger  *slog.Logger
-	ports   *Ports
-	grpc    *grpc.Server
-	inner   *inProcess
-	http    *http.Server
-	redis   *redis.Server // nil when it is off
-	gate    gate
-	budget  *budget
-	streams streams
-	watches watches
-	silence silence
-	metrics *metrics
-	handle  grpc.UnaryServerInterceptor           // serves calls, inside of what all calls have
-	auth    *Auth                                 // nil: an open cluster
-	tls     func(protocols ...string) *tls.Config // nil: plain text
-	plain   bool
+	what     string
+	version  string
+	ready    func() error
+	logger   *slog.Logger
+	ports    *Ports
+	grpc     *grpc.Server
+	inner    *inProcess
+	http     *http.Server
+	redis    *redis.Server // nil when it is off
+	gate     gate
+	budget   *budget
+	streams  streams
+	carriers carriers
+	watches  watches
+	silence  silence
+	metrics  *metrics
+	handle   grpc.UnaryServerInterceptor           // serves calls, inside of what all calls have
+	auth     *Auth                                 // nil: an open cluster
+	tls      func(protocols ...string) *tls.Config // nil: plain text
+	plain    bool
 
 	auditLog *trust.AuditLog             // nil: none
 	before   func(req any) proto.Message // see Behind.Before

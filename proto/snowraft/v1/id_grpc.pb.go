@@ -38,7 +38,8 @@ type IdServiceClient interface {
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(ctx context.Context, in *GenerateUuidsRequest, opts ...grpc.CallOption) (*GenerateUuidsResponse, error)
 	// StreamIds carries calls of GenerateIds, as many as a client likes at a time. Each request has its own answer, in any
-	// order, and its own error, which does not end the stream.
+	// order, and its own error, which does not end the stream. An answer with ID 0 asks the client to end its side: the
+	// member is about to shut down, and answers what was sent until then.
 	StreamIds(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[StreamIdsRequest, StreamIdsResponse], error)
 	// DecodeId splits an ID into its fields.
 	DecodeId(ctx context.Context, in *DecodeIdRequest, opts ...grpc.CallOption) (*DecodeIdResponse, error)
@@ -119,7 +120,8 @@ type IdServiceServer interface {
 	// GenerateUuids issues IDs of a layout as UUIDs of version 7 (RFC 9562).
 	GenerateUuids(context.Context, *GenerateUuidsRequest) (*GenerateUuidsResponse, error)
 	// StreamIds carries calls of GenerateIds, as many as a client likes at a time. Each request has its own answer, in any
-	// order, and its own error, which does not end the stream.
+	// order, and its own error, which does not end the stream. An answer with ID 0 asks the client to end its side: the
+	// member is about to shut down, and answers what was sent until then.
 	StreamIds(grpc.BidiStreamingServer[StreamIdsRequest, StreamIdsResponse]) error
 	// DecodeId splits an ID into its fields.
 	DecodeId(context.Context, *DecodeIdRequest) (*DecodeIdResponse, error)
