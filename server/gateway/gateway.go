@@ -55,7 +55,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	asked, m := newAsked(), &members{id: uuid.NewString(), name: cfg.Name, secured: cfg.Token != ""}
 	options := []client.Option{
 		client.WithTimeout(limits.CallTimeout), client.WithHooks(client.Hooks{Try: asked.try}),
-		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(m.sign)),
+		client.WithDialOptions(grpc.WithIdleTimeout(0), grpc.WithChainUnaryInterceptor(m.sign), grpc.WithChainStreamInterceptor(m.signStream)),
 	}
 	if cfg.Token != "" {
 		options = append(options, client.WithToken(cfg.Token))

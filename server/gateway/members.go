@@ -55,6 +55,11 @@ func (m *members) sign(ctx context.Context, method string, req, reply any, cc *g
 	return invoke(metadata.AppendToOutgoingContext(ctx, rpc.Via, m.id), method, req, reply, cc, opts...)
 }
 
+// signStream puts this gateway's ID on all streams to members, so on each request of a stream.
+func (m *members) signStream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, begin grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	return begin(metadata.AppendToOutgoingContext(ctx, rpc.Via, m.id), desc, cc, method, opts...)
+}
+
 // ask makes a call to a member on behalf of a caller. Of the caller's metadata it takes along only through which
 // gateways it came, and the token.
 func (m *members) ask(ctx context.Context, method string, req, reply any) error {
