@@ -5,15 +5,15 @@ import "time"
 // Hooks are functions of a program that the client calls to count and time what it does. A nil one is not called.
 // They run in the goroutine that did it, so they must be quick, and several may run at the same time.
 type Hooks struct {
-	// Try is called after each try of a call.
+	// Try is called after each try of a call, and after each request on a stream.
 	Try func(TryInfo)
-	// Batch is called after each call that served coalesced callers.
+	// Batch is called after each call, or request on a stream, that served coalesced callers.
 	Batch func(BatchInfo)
 }
 
-// TryInfo describes one try of a call.
+// TryInfo describes one try of a call, or a request on a stream.
 type TryInfo struct {
-	Method string        // of gRPC, such as "/snowraft.v1.IdService/GenerateIds"
+	Method string        // gRPC method of the call or stream, such as "/snowraft.v1.IdService/GenerateIds"
 	Member string        // address of the member; empty if none could be asked
 	Took   time.Duration // until the answer
 	// Err is the error as gRPC has it; its code is CANCELED if another member that was asked at the same time
@@ -21,7 +21,7 @@ type TryInfo struct {
 	Err error
 }
 
-// BatchInfo describes one call for IDs or numbers.
+// BatchInfo describes one call, or request on a stream, for IDs or numbers.
 type BatchInfo struct {
 	Callers int // callers that the call served
 	Count   int // IDs or numbers that they asked for

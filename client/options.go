@@ -57,8 +57,9 @@ func WithHedging(after time.Duration) Option { return func(o *options) { o.hedge
 func WithOneShot() Option { return func(o *options) { o.oneShot = true } }
 
 // WithDialOptions adds options of gRPC to the connections: interceptors, a stats handler
-// such as OpenTelemetry's. They see each try of a call, in a context with the values of the caller who
-// was the first to ask for what the call gets.
+// such as OpenTelemetry's. They see each try of a call, in a context with the values of the first caller
+// that shares the call. Most requests for IDs and numbers travel on streams: of these, the options see each stream
+// as one long call, without the values of any caller. [Hooks] report each request.
 func WithDialOptions(opts ...grpc.DialOption) Option {
 	return func(o *options) { o.dial = append(o.dial, opts...) }
 }

@@ -1996,7 +1996,7 @@ var File_snowraft_v1_sequence_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_sequence_proto_rawDesc = "" +
 	"\n" +
-	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x17google/rpc/status.proto\x1a google/protobuf/field_mask.proto\x1a\x16snowraft/v1/rule.proto\"\x9e\x05\n" +
+	"\x1asnowraft/v1/sequence.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\x1a\x16snowraft/v1/rule.proto\"\x9e\x05\n" +
 	"\bSequence\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x19\n" +
 	"\x05start\x18\x02 \x01(\x03H\x00R\x05start\x88\x01\x01\x12!\n" +
