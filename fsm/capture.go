@@ -22,9 +22,7 @@ func (m *Machine) Capture() (*Capture, error) {
 	if m.halted != nil {
 		return nil, m.halted
 	}
-	im := m.state.image().clone()
-	im.sequences = m.state.sequences.clone()
-	return &Capture{Index: m.state.index, Term: m.term, image: im}, nil
+	return &Capture{Index: m.state.index, Term: m.term, image: m.state.imageAlone()}, nil
 }
 
 // Observed returns the observed clock in Unix milliseconds; 0 before the first observation.

@@ -4,12 +4,26 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"sync"
 )
 
 // LastCheckpoint returns the log index of the last checkpoint and the digest that
 // the state had just before it; 0 and zeros if there was none.
 func (s *State) LastCheckpoint() (index uint64, digest [32]byte) {
-	return s.lastCheckpoint.index, s.lastCheckpoint.digest
+	return s.lastCheckpoint.index, s.lastCheckpoint.digest()
+}
+
+// lastCheckpoint is what a replica remembers of a checkpoint. Never changed, only replaced.
+type lastCheckpoint struct {
+	index uint64
+	// digest returns that of the state just before the checkpoint. It takes time in proportion to the state when it is
+	// called first, from any goroutine, whatever happened to the state since: commands do not wait for it.
+	digest func() [32]byte
+}
+
+// checkpointOf returns a checkpoint whose digest is known.
+func checkpointOf(index uint64, digest [32]byte) lastCheckpoint {
+	return lastCheckpoint{index, func() [32]byte { return digest }}
 }
 
 // digestBytes is how long the digest at a checkpoint's index is: none belongs to index 0.
@@ -25,17 +39,16 @@ func digestBytes(index uint64) int {
 // command speaks of can compare.
 func (s *State) checkpoint(e entry) Result {
 	c := e.cmd.GetCheckpoint()
-	last := &s.lastCheckpoint
+	last, digest := s.lastCheckpoint.index, s.lastCheckpoint.digest()
 	if want := digestBytes(c.GetIndex()); len(c.GetDigest()) != want {
 		return Result{Err: invalid("a checkpoint of index %d with a digest of %d bytes, expected %d", c.GetIndex(), len(c.GetDigest()), want)}
 	}
-	if c.GetIndex() != 0 && c.GetIndex() == last.index && !bytes.Equal(c.GetDigest(), last.digest[:]) {
+	if c.GetIndex() != 0 && c.GetIndex() == last && !bytes.Equal(c.GetDigest(), digest[:]) {
 		return halted(haltAt(e.index,
 			"find out which members agree on that digest; on the others, "+adviseRejoin,
 			fmt.Errorf("this member's state differs from the leader's, its digest at index %d is %x and the leader's %x",
-				last.index, last.digest, c.GetDigest())))
+				last, digest, c.GetDigest())))
 	}
-	last.digest = s.Digest()
-	last.index = e.index
+	s.lastCheckpoint = lastCheckpoint{e.index, sync.OnceValue(s.imageAlone().digest)}
 	return Result{}
 }

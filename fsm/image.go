@@ -10,7 +10,8 @@ import (
 // be derived from it. It is walked in one canonical order, so that equal states give
 // equal bytes whatever their history.
 type image struct {
-	meta      *commandv1.SnapshotMeta
+	meta      *commandv1.SnapshotMeta // without the digest at the checkpoint until it is walked
+	last      lastCheckpoint
 	layouts   []layoutImage // by name
 	removed   []string      // oldest first
 	tokens    tokens
@@ -34,13 +35,11 @@ func (s *State) image() image {
 			CheckpointIndex:   s.lastCheckpoint.index,
 			Restored:          s.restored,
 		},
+		last:      s.lastCheckpoint,
 		removed:   s.removed,
 		tokens:    s.tokens,
 		sequences: s.sequences,
 		answers:   s.answers.kept(),
-	}
-	if s.lastCheckpoint.index != 0 {
-		im.meta.CheckpointDigest = slices.Clone(s.lastCheckpoint.digest[:])
 	}
 	for _, name := range s.names {
 		l := s.layouts[name]
@@ -50,6 +49,13 @@ func (s *State) image() image {
 			history: l.history,
 		})
 	}
+	return im
+}
+
+// imageAlone returns an image that shares nothing with the state that can change. The caller must be alone with the state.
+func (s *State) imageAlone() image {
+	im := s.image().clone()
+	im.sequences = s.sequences.clone()
 	return im
 }
 
@@ -70,6 +76,10 @@ func (im image) clone() image {
 // workers and then its grants, the removed members, the tokens, the sequences, the answers. A record
 // is valid until visit returns.
 func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
+	if im.last.index != 0 {
+		digest := im.last.digest()
+		im.meta.CheckpointDigest = digest[:]
+	}
 	visit(&commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Meta{Meta: im.meta}})
 	for i := range im.layouts {
 		l := &im.layouts[i]

@@ -198,8 +198,12 @@ func TestCheckpoint(t *testing.T) {
 	l := newLog(t, tiny)
 	digest := l.Digest()
 	l.must(checkpoint(0, nil))
-	if index, got := l.LastCheckpoint(); index != l.index || got != digest {
-		t.Errorf("checkpoint %d, %x, expected %d, %x", index, got, l.index, digest)
+	taken := l.index
+	l.must(at(epoch, acquire("a/0", 1000))) // the digest is not asked for until after that
+	l.must(create(plain("orders"), 0))
+	l.must(removeMember("node-1"))
+	if index, got := l.LastCheckpoint(); index != taken || got != digest {
+		t.Errorf("checkpoint %d, %x, expected %d, %x", index, got, taken, digest)
 	}
 	l.refused(invalidArgument, checkpoint(0, digest[:]))
 	l.refused(invalidArgument, checkpoint(2, digest[:31]))
@@ -223,7 +227,7 @@ func TestDigestCoversEverything(t *testing.T) {
 		"observed":   func(s *State) { s.observed++ },
 		"config":     func(s *State) { s.config = nil },
 		"checkpoint": func(s *State) { s.lastCheckpoint.index++ },
-		"digest":     func(s *State) { s.lastCheckpoint.digest[0]++ },
+		"digest":     func(s *State) { s.lastCheckpoint = checkpointOf(s.lastCheckpoint.index, [32]byte{1}) },
 		"removed":    func(s *State) { s.removed = nil },
 		"layout":     func(s *State) { s.names = s.names[1:] },
 		"created":    func(s *State) { s.layouts["tiny"].created++ },

@@ -99,7 +99,7 @@ func (s *State) Restore(r Restoration) error {
 		s.disableTokens()
 	}
 	s.removed = nil
-	s.lastCheckpoint.index, s.lastCheckpoint.digest = 0, [32]byte{}
+	s.lastCheckpoint = checkpointOf(0, [32]byte{})
 	s.observed = min(s.observed, r.NowMillis)
 	s.index = r.Index
 	s.setRestored(next)

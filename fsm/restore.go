@@ -94,13 +94,13 @@ func (r *restore) meta(m *commandv1.SnapshotMeta) error {
 	if err := r.addRestored(m.GetRestored()); err != nil {
 		return err
 	}
-	last := &r.state.lastCheckpoint
 	if want := digestBytes(m.GetCheckpointIndex()); len(m.GetCheckpointDigest()) != want {
 		return corrupt("a checkpoint digest of %d bytes, expected %d", len(m.GetCheckpointDigest()), want)
 	}
-	last.index = m.GetCheckpointIndex()
-	r.state.index = max(last.index, m.GetConfig().GetGeneration(), m.GetRestored().GetIndex())
-	copy(last.digest[:], m.GetCheckpointDigest())
+	var digest [32]byte
+	copy(digest[:], m.GetCheckpointDigest())
+	r.state.lastCheckpoint = checkpointOf(m.GetCheckpointIndex(), digest)
+	r.state.index = max(m.GetCheckpointIndex(), m.GetConfig().GetGeneration(), m.GetRestored().GetIndex())
 	r.state.version = m.GetFsmVersion()
 	r.state.observed = m.GetObservedClockAtMs()
 	return nil

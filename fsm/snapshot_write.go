@@ -69,9 +69,11 @@ func (w *snapshotWriter) write(data []byte) {
 // its snapshot but the end record, each with its length (4 bytes, big endian) in
 // front. It takes time in proportion to the state, about half a second for a million
 // workers.
-func (s *State) Digest() [32]byte {
+func (s *State) Digest() [32]byte { return s.image().digest() }
+
+func (im image) digest() [32]byte {
 	sum := newRecordSum()
-	s.image().walk(func(record *commandv1.SnapshotRecord) { sum.add(record) })
+	im.walk(func(record *commandv1.SnapshotRecord) { sum.add(record) })
 	return [32]byte(sum.hash.Sum(nil))
 }
 

@@ -22,10 +22,7 @@ type State struct {
 
 	restored *commandv1.Restored // nil in a cluster that was not; never changed, only replaced
 
-	lastCheckpoint struct {
-		index  uint64
-		digest [32]byte
-	}
+	lastCheckpoint lastCheckpoint
 
 	// What follows is not part of the state. revision counts the changes of config,
 	// layouts, version and restored, sequenceRevision those of sequences but for blocks,
@@ -45,7 +42,8 @@ func NewState() *State {
 	return &State{
 		version: firstVersion, layouts: map[string]*layout{},
 		sequences: newSequences(), answers: newAnswers(), tokens: tokens{anonymous: newAnonymous()},
-		maxSequences: maxSequences, maxTokens: maxTokens,
+		lastCheckpoint: checkpointOf(0, [32]byte{}),
+		maxSequences:   maxSequences, maxTokens: maxTokens,
 	}
 }
 
