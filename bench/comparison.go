@@ -48,9 +48,18 @@ type target struct {
 	format          format
 }
 
-// measure lets the contenders take turns, every other round in the reverse order,
-// after a short turn of each that does not count.
+// measure lets the contenders take turns, and returns the table.
 func (c comparison) measure(ctx context.Context, e *env) (*table, error) {
+	rounds, err := c.rounds(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	return c.table(rounds), nil
+}
+
+// rounds lets the contenders take turns, every other round in the reverse order,
+// after a short turn of each that does not count. It returns the rounds of each contender.
+func (c comparison) rounds(ctx context.Context, e *env) ([][]figures, error) {
 	order := make([]int, len(c.contenders))
 	for i := range order {
 		order[i] = i
@@ -72,7 +81,7 @@ func (c comparison) measure(ctx context.Context, e *env) (*table, error) {
 		}
 		slices.Reverse(order)
 	}
-	return c.table(rounds), nil
+	return rounds, nil
 }
 
 // table shows the medians of the rounds of each contender.
@@ -117,22 +126,32 @@ func (c comparison) value(rounds [][]figures, i int, figure string, ratio bool) 
 			return 0, false
 		}
 	}
-	var all []float64
-	for n, f := range rounds[i] {
+	var others []figures
+	if ratio {
+		others = rounds[base]
+	}
+	all := valuesOf(rounds[i], figure, others)
+	return median(all), len(all) > 0
+}
+
+// valuesOf returns a figure of all rounds, or with others its ratio to theirs, round by round; none
+// if it was not measured.
+func valuesOf(rounds []figures, figure string, others []figures) (all []float64) {
+	for n, f := range rounds {
 		value, ok := f[figure]
 		if !ok {
-			return 0, false
+			return nil
 		}
-		if ratio {
-			other, ok := rounds[base][n][figure]
-			if !ok || other == 0 {
-				return 0, false
+		if others != nil {
+			other := others[n][figure]
+			if other == 0 {
+				return nil
 			}
 			value /= other
 		}
 		all = append(all, value)
 	}
-	return median(all), len(all) > 0
+	return all
 }
 
 // judge says whether a target is met.

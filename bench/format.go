@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,6 +36,14 @@ func with(unit string, f format) format {
 
 // ratio writes how many times as much something is.
 func ratio(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
+// spread writes the median of ratios, and the least and the greatest of them if there are several.
+func spread(ratios []float64) string {
+	if len(ratios) < 2 {
+		return ratio(median(ratios))
+	}
+	return fmt.Sprintf("%s (%s–%s)", ratio(median(ratios)), ratio(slices.Min(ratios)), ratio(slices.Max(ratios)))
+}
 
 // amount writes a count or a rate: 950, 12,300, 1.62 million.
 func amount(x float64) string {

@@ -35,7 +35,7 @@ func main() {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) > 1 && args[0] == roleArgument {
-		return play(ctx, args[1])
+		return play(ctx, args[1], args[2:])
 	}
 	var o options
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)

@@ -22,13 +22,20 @@ const roleArgument = "role"
 const (
 	roleEcho = "echo"
 	roleHTTP = "http"
+	// roleStreams answers over streams, as a member does, with constants.
+	roleStreams = "streams"
+	// roleCrowd opens connections and keeps them.
+	roleCrowd = "crowd"
 )
 
 // constantID is of the size that IDs have now.
 const constantID = 1<<57 + 1<<40
 
 // play serves on a free port of the loopback interface, which it prints, until ctx is done.
-func play(ctx context.Context, role string) error {
+func play(ctx context.Context, role string, args []string) error {
+	if role == roleCrowd {
+		return crowd(ctx, args)
+	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -39,9 +46,9 @@ func play(ctx context.Context, role string) error {
 	case roleEcho:
 		s := grpc.NewServer()
 		snowraftv1.RegisterIdServiceServer(s, echo{})
-		stop := context.AfterFunc(ctx, s.Stop)
-		defer stop()
-		return s.Serve(l)
+		return serveUntil(ctx, s, l)
+	case roleStreams:
+		return serveUntil(ctx, newStreamEcho(l.Addr().String()), l)
 	case roleHTTP:
 		s := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -54,8 +61,15 @@ func play(ctx context.Context, role string) error {
 		}
 		return nil
 	default:
-		return fmt.Errorf("role %q: expected %s or %s", role, roleEcho, roleHTTP)
+		return fmt.Errorf("role %q: expected %s, %s, %s or %s", role, roleEcho, roleStreams, roleHTTP, roleCrowd)
 	}
+}
+
+// serveUntil serves until ctx is done.
+func serveUntil(ctx context.Context, s *grpc.Server, l net.Listener) error {
+	stop := context.AfterFunc(ctx, s.Stop)
+	defer stop()
+	return s.Serve(l)
 }
 
 // echo answers at once, with a message of the size that a member's have.
@@ -74,16 +88,21 @@ func (e *env) startRole(role string, started *closers, environ ...string) (addre
 	if err != nil {
 		return "", err
 	}
-	c, err := e.start(role, environ, func(line string) bool {
+	return e.startServer(role, environ, started, self, roleArgument, role)
+}
+
+// startServer starts a program that prints the address at which it listens, and returns the address.
+func (e *env) startServer(name string, environ []string, started *closers, program string, args ...string) (address string, err error) {
+	c, err := e.start(name, environ, func(line string) bool {
 		address = line
 		return false
-	}, self, roleArgument, role)
+	}, program, args...)
 	if err != nil {
 		return "", err
 	}
 	started.add(c.stop)
 	if address == "" {
-		return "", fmt.Errorf("%s does not say where it listens", role)
+		return "", fmt.Errorf("%s does not say where it listens", name)
 	}
 	return address, nil
 }

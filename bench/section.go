@@ -25,6 +25,7 @@ func sections() []section {
 		batches(),
 		startup(),
 		coalescing(),
+		streamed(),
 		strict(),
 		buffer(),
 		embedded(),
@@ -36,6 +37,7 @@ func sections() []section {
 		plainHTTP(),
 		redisProtocol(),
 		idle(),
+		crowded(),
 	}, suites()...)
 }
 

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// earlierCommit has the Go client before it sent its requests over streams.
+const earlierCommit = "6c7eb7a"
+
+// driver is a process that calls through the Go client.
+type driver struct{ address string }
+
+// drivers starts a driver with the present Go client, and one with that of earlierCommit.
+func (e *env) drivers(ctx context.Context, started *closers) (present, earlier driver, err error) {
+	if present, err = e.startDriver(ctx, e.root, "present", started); err != nil {
+		return present, earlier, err
+	}
+	root, err := e.checkout(ctx, earlierCommit)
+	if err != nil {
+		return present, earlier, err
+	}
+	earlier, err = e.startDriver(ctx, root, "earlier", started)
+	return present, earlier, err
+}
+
+// checkout returns a directory with the repository as it was, and the source of the driver as it is.
+func (e *env) checkout(ctx context.Context, commit string) (root string, err error) {
+	if _, err := e.git(ctx, "cat-file", "-e", commit+"^{tree}"); err != nil {
+		return "", &skippedError{fmt.Sprintf("commit %s is not in the history here, expected a clone with all of it (git fetch --unshallow)", commit)}
+	}
+	if root, err = e.temp("earlier"); err != nil {
+		return "", err
+	}
+	archive := filepath.Join(e.dir, "earlier.tar")
+	if _, err := e.git(ctx, "archive", "--output", archive, commit); err != nil {
+		return "", err
+	}
+	if _, err := output(exec.CommandContext(ctx, "tar", "-xf", archive, "-C", root)); err != nil { //nolint:gosec // all of it is of this program
+		return "", err
+	}
+	return root, os.CopyFS(filepath.Join(root, "bench", "driver"), os.DirFS(filepath.Join(e.root, "bench", "driver")))
+}
+
+func (e *env) git(ctx context.Context, args ...string) ([]byte, error) {
+	return output(exec.CommandContext(ctx, "git", append([]string{"-C", e.root}, args...)...)) //nolint:gosec // all of it is of this program
+}
+
+// startDriver builds the driver of a copy of the repository, and starts it.
+func (e *env) startDriver(ctx context.Context, root, name string, started *closers) (d driver, err error) {
+	program := filepath.Join(e.dir, "driver-"+name)
+	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./driver") //nolint:gosec // all of it is of this program
+	build.Dir = filepath.Join(root, "bench")
+	if _, err := output(build); err != nil {
+		return d, err
+	}
+	d.address, err = e.startServer(name, nil, started, program)
+	return d, err
+}
+
+// output runs a program; its error has what it says.
+func output(cmd *exec.Cmd) ([]byte, error) {
+	out, err := cmd.Output()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return nil, fmt.Errorf("%s: %w: %s", strings.Join(cmd.Args, " "), err, strings.TrimSpace(string(exit.Stderr)))
+	}
+	return out, err
+}
+
+// drive is what a driver does in a turn.
+type drive struct {
+	addresses        []string
+	sequence         string // empty: IDs
+	clients, callers int    // callers of each client
+}
+
+// turn returns a turn of the driver. Its clients are opened for the turn, and get some time before it.
+func (d driver) turn(of drive) turn {
+	return func(ctx context.Context, duration time.Duration) (figures, error) {
+		query := url.Values{
+			"addresses": {strings.Join(of.addresses, ",")}, "sequence": {of.sequence},
+			"clients": {strconv.Itoa(of.clients)}, "callers": {strconv.Itoa(of.callers)},
+			"warm": {max(duration/4, 100*time.Millisecond).String()}, "duration": {duration.String()},
+		}
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.address+"/?"+query.Encode(), http.NoBody)
+		if err != nil {
+			return nil, err
+		}
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = resp.Body.Close() }() // all of it was read
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return nil, err
+		}
+		if resp.StatusCode != http.StatusOK {
+			return nil, errors.New(strings.TrimSpace(string(body)))
+		}
+		var measured figures
+		err = json.Unmarshal(body, &measured)
+		return measured, err
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"google.golang.org/grpc"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// streamWindow is the flow-control window of members, which is fixed, because a window that is estimated costs a ping now and then.
+const streamWindow = 1 << 20
+
+// streamEcho answers the requests of streams with constants, as soon as they come. To a Go client it is a cluster of one member.
+type streamEcho struct {
+	snowraftv1.UnimplementedIdServiceServer
+	snowraftv1.UnimplementedSequenceServiceServer
+	snowraftv1.UnimplementedClusterServiceServer
+	address string
+}
+
+func newStreamEcho(address string) *grpc.Server {
+	s := grpc.NewServer(grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(streamWindow))
+	e := streamEcho{address: address}
+	snowraftv1.RegisterIdServiceServer(s, e)
+	snowraftv1.RegisterSequenceServiceServer(s, e)
+	snowraftv1.RegisterClusterServiceServer(s, e)
+	return s
+}
+
+func (streamEcho) StreamIds(stream grpc.BidiStreamingServer[snowraftv1.StreamIdsRequest, snowraftv1.StreamIdsResponse]) error {
+	of := &snowraftv1.IdRange{First: constantID, Step: 1}
+	answer := &snowraftv1.StreamIdsResponse{Response: &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{of}}}
+	for req := new(snowraftv1.StreamIdsRequest); ; {
+		if err := stream.RecvMsg(req); err != nil {
+			return ending(err)
+		}
+		answer.Id, of.Count = req.GetId(), req.GetRequest().GetCount()
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+func (streamEcho) StreamNumbers(stream grpc.BidiStreamingServer[snowraftv1.StreamNumbersRequest, snowraftv1.StreamNumbersResponse]) error {
+	numbers := &snowraftv1.NextNumbersResponse{First: constantID, Increment: 1, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT}
+	answer := &snowraftv1.StreamNumbersResponse{Response: numbers}
+	for req := new(snowraftv1.StreamNumbersRequest); ; {
+		if err := stream.RecvMsg(req); err != nil {
+			return ending(err)
+		}
+		answer.Id, numbers.Count = req.GetId(), req.GetRequest().GetCount()
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
+// GenerateIds answers what a client requests before its stream is open.
+func (streamEcho) GenerateIds(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+	return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: constantID, Count: req.GetCount(), Step: 1}}}, nil
+}
+
+// NextNumbers answers what a client requests before its stream is open.
+func (streamEcho) NextNumbers(_ context.Context, req *snowraftv1.NextNumbersRequest) (*snowraftv1.NextNumbersResponse, error) {
+	return &snowraftv1.NextNumbersResponse{First: constantID, Count: req.GetCount(), Increment: 1}, nil
+}
+
+// ListMembers names this server as the leader.
+func (e streamEcho) ListMembers(context.Context, *snowraftv1.ListMembersRequest) (*snowraftv1.ListMembersResponse, error) {
+	return &snowraftv1.ListMembersResponse{Members: []*snowraftv1.Member{{Name: roleStreams, ApiAddress: e.address, Leader: true}}}, nil
+}
+
+// ending is the error of a stream that the client has ended.
+func ending(err error) error {
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	return err
+}
