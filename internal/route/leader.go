@@ -10,6 +10,13 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 )
 
+// A leader that was just elected refuses calls for some milliseconds, until it is ready. So the first pauses after a change of
+// leader are short.
+const (
+	firstPause = 4 * time.Millisecond
+	lastPause  = 50 * time.Millisecond
+)
+
 // AtLeader makes a call: here while this member leads, else there, until a member answers as the
 // leader. Only a harmless call is tried again after an unknown outcome.
 func (r *Router) AtLeader(ctx context.Context, harmless bool, here func(context.Context) error,
@@ -47,7 +54,7 @@ func (r *Router) try(ctx context.Context, harmless bool, here func(context.Conte
 // hold tries until there is no error that another leader would fix, for as long as calls wait
 // for one.
 func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) bool) error {
-	until := endOfWait(ctx)
+	until, pause := endOfWait(ctx), firstPause
 	for {
 		changed := r.member.Node().LeaderChanged()
 		err := try()
@@ -58,13 +65,15 @@ func (r *Router) hold(ctx context.Context, try func() error, fixes func(error) b
 			return err
 		}
 		// Jitter, so that held calls do not all arrive at the new leader at once.
-		pause := time.NewTimer(50*time.Millisecond + rand.N(50*time.Millisecond))
+		next := time.NewTimer(pause + rand.N(pause))
 		select {
 		case <-changed:
-		case <-pause.C:
+			pause = firstPause
+		case <-next.C:
+			pause = min(2*pause, lastPause)
 		case <-ctx.Done():
 		}
-		pause.Stop()
+		next.Stop()
 		if ctx.Err() != nil {
 			return err
 		}
