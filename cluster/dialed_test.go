@@ -37,6 +37,7 @@ func agreeing(m meta) peering {
 		where: func(string) ([]string, int) { return nil, 0 }, met: func(meta, string) {},
 		earlier: func(meta) (meta, []string) { return meta{}, nil }, duplicate: func(meta, meta) {},
 		refused: func(error) {}, foreign: func(net.Addr, error) {}, term: func() (uint64, bool) { return 1, true },
+		links: new(links), witness: func(context.Context, string, Loss) LossReply { return LossReply{} },
 	}
 }
 

@@ -1,8 +1,11 @@
 package cluster
 
 import (
+	"context"
+	"errors"
 	"io"
 	"sync"
+	"syscall"
 
 	"github.com/hashicorp/raft"
 )
@@ -16,15 +19,19 @@ type guarded struct {
 	ready  <-chan struct{} // closed when bounds may be called
 	// appended is called with each answer to entries that did not fail.
 	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse)
-	consume  chan raft.RPC
-	closed   chan struct{}
-	once     sync.Once
-	wg       sync.WaitGroup
+	// chosen is called when a leader has chosen this node as its successor.
+	chosen  func()
+	consume chan raft.RPC
+	closed  chan struct{}
+	once    sync.Once
+	wg      sync.WaitGroup
 }
 
-func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds, appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse)) *guarded {
+func newGuarded(inner Transport, ready <-chan struct{}, bounds func() bounds,
+	appended func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse), chosen func(),
+) *guarded {
 	g := &guarded{
-		Transport: inner, ready: ready, bounds: bounds, appended: appended,
+		Transport: inner, ready: ready, bounds: bounds, appended: appended, chosen: chosen,
 		consume: make(chan raft.RPC), closed: make(chan struct{}),
 	}
 	g.wg.Go(g.run)
@@ -76,6 +83,9 @@ func (g *guarded) pass(rpc raft.RPC) bool {
 		}()
 		return true
 	}
+	if _, ok := rpc.Command.(*raft.TimeoutNowRequest); ok {
+		g.chosen()
+	}
 	answers := make(chan raft.RPCResponse, 1)
 	to := rpc.RespChan
 	rpc.RespChan = answers
@@ -93,6 +103,19 @@ func (g *guarded) pass(rpc raft.RPC) bool {
 	}
 }
 
+// stand makes raft stand for election at once, as a member does to which leadership is transferred: the other voters vote
+// although they have heard a leader. It reports whether raft does.
+func (g *guarded) stand(ctx context.Context) bool {
+	request := &raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax}}
+	select {
+	case g.consume <- raft.RPC{Command: request, RespChan: make(chan raft.RPCResponse, 1)}:
+		return true
+	case <-g.closed:
+	case <-ctx.Done():
+	}
+	return false
+}
+
 // RequestVote implements raft.Transport.
 func (g *guarded) RequestVote(id raft.ServerID, target raft.ServerAddress, args *raft.RequestVoteRequest, resp *raft.RequestVoteResponse) error {
 	err := g.Transport.RequestVote(id, target, args, resp)
@@ -108,10 +131,21 @@ func (g *guarded) RequestPreVote(id raft.ServerID, target raft.ServerAddress, ar
 // AppendEntries implements raft.Transport.
 func (g *guarded) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
 	err := g.Transport.AppendEntries(id, target, args, resp)
+	for again := 0; again < transportPool && broken(err); again++ {
+		*resp = raft.AppendEntriesResponse{}
+		err = g.Transport.AppendEntries(id, target, args, resp)
+	}
 	if err = g.answered(err, resp.Term); err == nil {
 		g.appended(id, args, resp)
 	}
 	return err
+}
+
+// broken reports whether a request failed because the other side had closed the connection. Raft's pool holds connections that
+// broke while nothing was sent on them. A leader tries the next one at once, so that its followers hear it again before
+// they take it to be gone, see succession.
+func broken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
 // AppendEntriesPipeline implements raft.Transport. A wedged pipeline looks healthy (hashicorp/raft#612), and its answers

@@ -36,6 +36,7 @@ type purpose string
 const (
 	forRaft  purpose = ""
 	forTerms purpose = "terms" // see terms
+	forLoss  purpose = "loss"  // see Loss
 )
 
 // handshakeReply is the acceptor's answer. A refusal names no IDs, because anything may have dialed.
@@ -102,23 +103,23 @@ func (n *Node) Handshake(to *Node) error {
 	return nil
 }
 
-// receive runs the acceptor's side and returns what the connection is for.
-func receive(conn io.ReadWriter, judge func(hello) handshakeReply) (purpose, error) {
+// receive runs the acceptor's side and returns what the dialer says.
+func receive(conn io.ReadWriter, judge func(hello) handshakeReply) (hello, error) {
 	var h hello
 	if err := readFrame(conn, &h); err != nil {
-		return "", fmt.Errorf("handshake: %w", err)
+		return hello{}, fmt.Errorf("handshake: %w", err)
 	}
 	reply := judge(h)
-	if h.For != forRaft && h.For != forTerms && reply.Refused == accepted {
+	if h.For != forRaft && h.For != forTerms && h.For != forLoss && reply.Refused == accepted {
 		reply = handshakeReply{Refused: handshakeError, Detail: fmt.Sprintf("a connection for %q is not known here", h.For)}
 	}
 	if err := writeFrame(conn, reply); err != nil {
-		return "", fmt.Errorf("handshake: %w", err)
+		return hello{}, fmt.Errorf("handshake: %w", err)
 	}
 	if reply.Refused != accepted {
-		return "", fmt.Errorf("refused %q (%q): %s", h.From.Name, h.From.ID, cmp.Or(reply.why, reply.Detail))
+		return hello{}, fmt.Errorf("refused %q (%q): %s", h.From.Name, h.From.ID, cmp.Or(reply.why, reply.Detail))
 	}
-	return h.For, nil
+	return h, nil
 }
 
 func writeFrame(w io.Writer, v any) error {

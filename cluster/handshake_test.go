@@ -23,9 +23,9 @@ func shake(t *testing.T, h hello, answer handshakeReply) (dialer, acceptor error
 	done := make(chan error, 1)
 	var heard hello
 	go func() {
-		what, err := receive(b, func(h hello) handshakeReply { heard = h; return answer })
-		if err == nil && what != h.For {
-			t.Errorf("a connection for %q, expected %q", what, h.For)
+		said, err := receive(b, func(h hello) handshakeReply { heard = h; return answer })
+		if err == nil && said != h {
+			t.Errorf("returned %+v, expected %+v", said, h)
 		}
 		done <- err
 	}()

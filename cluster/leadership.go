@@ -42,6 +42,7 @@ func (n *Node) follow() {
 				stop = nil
 			}
 			if leads {
+				n.elections.win(n.Term())
 				stop = n.startLeading()
 			}
 			n.leader.send()

@@ -22,23 +22,25 @@ import (
 //
 // Its goroutines: follow (leadership, and while leading: lead and what it
 // starts), bootstrap (until the node is of a cluster), watch (clock, disk,
-// lost members), report (the log), probe (members while there is no leader), and those of raft and memberlist.
+// lost members), watchLeader (its end), report (the log), probe (members while there is no leader), and those of raft and memberlist.
 type Node struct {
-	cfg     Config
-	logger  *slog.Logger
-	id      *storage.Identity
-	process string // as in meta
-	store   *storage.Store
-	stream  *streamLayer           // nil in simulations
-	network *raft.NetworkTransport // likewise
-	greeter Greeter                // nil in simulations whose transport is none
-	terms   *terms                 // nil in simulations
-	asker   TermAsker
-	raft    *raft.Raft
-	opened  chan struct{} // closed once raft is set
-	gossip  *gossip
-	foreign *foreign
-	seeds   seeds
+	cfg       Config
+	logger    *slog.Logger
+	id        *storage.Identity
+	process   string // as in meta
+	store     *storage.Store
+	stream    *streamLayer           // nil in simulations
+	network   *raft.NetworkTransport // likewise
+	greeter   Greeter                // nil in simulations whose transport is none
+	witnesses Witnesses              // likewise
+	terms     *terms                 // nil in simulations
+	asker     TermAsker
+	raft      *raft.Raft
+	guarded   *guarded
+	opened    chan struct{} // closed once raft is set
+	gossip    *gossip
+	foreign   *foreign
+	seeds     seeds
 
 	notify       chan bool
 	leads        atomic.Uint64             // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
@@ -54,6 +56,9 @@ type Node struct {
 	quorum       atomic.Pointer[string]    // what meta says of bootstrap
 	leaderless   atomic.Int64              // since when no leader is known, on the monotonic clock; 0 if one is
 	contacts     *contacts
+	links        links
+	succession   succession
+	elections    elections
 	wasOpen      bool // see WasOpen; final once Open returned
 
 	ctx    context.Context // ends when Close begins
@@ -138,11 +143,12 @@ func (n *Node) openRaft() error {
 	trans := n.cfg.Transport
 	n.greeter, _ = trans.(Greeter)
 	n.asker, _ = trans.(TermAsker)
+	n.witnesses, _ = trans.(Witnesses)
 	if trans == nil {
 		n.stream = newStreamLayer(n.cfg.RaftListener, n.cfg.Keys, peering{
-			self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen,
+			self: n.meta, judge: n.judge, where: n.where, met: n.gossip.met, earlier: n.gossip.earlier, duplicate: n.onDuplicate, refused: n.onRefused, foreign: n.foreign.note, term: n.termIfOpen, links: &n.links, witness: n.Witness,
 		}, n.logger)
-		n.greeter = n.stream
+		n.greeter, n.witnesses = n.stream, n.stream
 		n.terms = newTerms(n.stream.dialTerms)
 		n.asker = n.terms
 		n.network = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -155,12 +161,12 @@ func (n *Node) openRaft() error {
 		})
 		trans = n.network
 	}
-	trans = newGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
+	n.guarded = newGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
 		n.replicated.observe(id, args, resp, n.gossip.mono())
-	})
-	r, err := n.newRaft(trans)
+	}, func() { n.elections.expect(n.Term()+1, ElectionTransfer) })
+	r, err := n.newRaft(n.guarded)
 	if err != nil {
-		return errors.Join(fmt.Errorf("raft: %w", err), trans.Close())
+		return errors.Join(fmt.Errorf("raft: %w", err), n.guarded.Close())
 	}
 	n.raft = r
 	close(n.opened)
@@ -216,6 +222,7 @@ func (n *Node) start() {
 	})
 	n.wg.Go(n.follow)
 	n.wg.Go(n.watch)
+	n.wg.Go(n.watchLeader)
 	n.wg.Go(n.rejoin)
 	n.wg.Go(n.meet)
 	n.wg.Go(n.meetAncestors)
@@ -338,7 +345,3 @@ func (n *Node) abandon() error {
 	}
 	return errors.Join(errs...)
 }
-
-// Snapshot takes a snapshot now instead of when the log has grown. It fails
-// with raft.ErrNothingNewToSnapshot when there is nothing new.
-func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }

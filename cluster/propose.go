@@ -45,3 +45,7 @@ func (n *Node) Propose(ctx context.Context, command []byte) (any, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUnknownOutcome, n.failure)
 	}
 }
+
+// Snapshot takes a snapshot now instead of when the log has grown. It fails
+// with raft.ErrNothingNewToSnapshot when there is nothing new.
+func (n *Node) Snapshot() error { return n.raft.Snapshot().Error() }

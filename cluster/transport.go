@@ -65,6 +65,8 @@ type peering struct {
 	refused   func(error)                    // called when a peer refuses us
 	foreign   func(from net.Addr, err error) // called for connections on which TLS fails
 	term      func() (term uint64, ok bool)  // the current one, once there is one
+	links     *links
+	witness   func(ctx context.Context, candidate string, question Loss) LossReply
 }
 
 func newStreamLayer(l net.Listener, keys *trust.Keys, node peering, logger *slog.Logger) *streamLayer {
@@ -101,7 +103,7 @@ func (s *streamLayer) run() {
 		}
 		s.wg.Go(func() {
 			defer place.Release()
-			secured, what, err := s.shake(conn)
+			secured, said, err := s.shake(conn)
 			if err != nil {
 				s.logger.Debug("raft connection refused", "address", conn.RemoteAddr(), "error", err)
 				_ = conn.Close()
@@ -110,8 +112,12 @@ func (s *streamLayer) run() {
 			if s.keys != nil { // without a secret, strangers shake hands as members do
 				place.Favor()
 			}
-			if what == forTerms {
+			switch said.For {
+			case forTerms:
 				s.answerTerms(secured, askers)
+				return
+			case forLoss:
+				s.answerLoss(secured, said.From.ID)
 				return
 			}
 			placed, ok := seated(screen.RaftRequests(secured, large), peers)
@@ -122,21 +128,22 @@ func (s *streamLayer) run() {
 				_ = secured.Close()
 				return
 			}
+			link := &linkedConn{placed, s.links.add(origin{said.From.ID, said.From.Process})}
 			select {
-			case s.conns <- placed:
+			case s.conns <- link:
 			case <-s.ctx.Done():
-				_ = placed.Close()
+				_ = link.Close()
 			}
 		})
 	}
 }
 
-// shake runs the acceptor's side of TLS and of the handshake, and returns the connection with what it is for.
-func (s *streamLayer) shake(raw net.Conn) (net.Conn, purpose, error) {
+// shake runs the acceptor's side of TLS and of the handshake, and returns the connection with what the dialer says.
+func (s *streamLayer) shake(raw net.Conn) (net.Conn, hello, error) {
 	shaken := make(chan struct{})
 	defer close(shaken)
 	if err := raw.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil {
-		return nil, "", err
+		return nil, hello{}, err
 	}
 	go func() { // Close does not wait for a silent peer
 		select {
@@ -151,17 +158,17 @@ func (s *streamLayer) shake(raw net.Conn) (net.Conn, purpose, error) {
 		secured := tls.Server(s.keys.Track(raw), s.keys.MemberServer(s.self().ID))
 		if err := secured.Handshake(); err != nil {
 			s.foreign(from, err)
-			return nil, "", err
+			return nil, hello{}, err
 		}
 		verified = s.keys.PeerOf(secured.ConnectionState()).ID
 		conn = secured
 	}
-	what, err := receive(conn, func(h hello) handshakeReply { return s.receptive(h, verified) })
+	said, err := receive(conn, func(h hello) handshakeReply { return s.receptive(h, verified) })
 	if err != nil {
 		s.foreign(from, err)
-		return nil, "", err
+		return nil, hello{}, err
 	}
-	return conn, what, conn.SetDeadline(time.Time{})
+	return conn, said, conn.SetDeadline(time.Time{})
 }
 
 // answerTerms answers on a connection in a goroutine of its own.

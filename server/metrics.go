@@ -15,6 +15,7 @@ type stateCollector struct{ s *Server }
 var (
 	descLeader    = frontend.Desc("leader", "1 while this member leads, otherwise 0.")
 	descTerm      = frontend.Desc("raft_term", "Raft's current term.")
+	descElections = frontend.Desc("raft_elections_total", "Elections that this member won, by cause.", "cause")
 	descCommit    = frontend.Desc("raft_commit_index", "Index up to which the log is committed.")
 	descApplied   = frontend.Desc("raft_applied_index", "Index up to which this member has applied the log.")
 	descFSM       = frontend.Desc("fsm_version", "The replicated version of the log's commands.")
@@ -62,8 +63,11 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 		}
 		gauge(descMembers, float64(count[k]), name, strconv.FormatBool(k.alive))
 	}
-	counter := func(d *prometheus.Desc, v uint64) {
-		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v))
+	counter := func(d *prometheus.Desc, v uint64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), labels...)
+	}
+	for cause, won := range node.ElectionsWon() {
+		counter(descElections, won, string(cause))
 	}
 	stats := m.SequenceStats()
 	counter(descBlocks, stats.Blocks)

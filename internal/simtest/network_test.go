@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -31,8 +32,8 @@ type link struct {
 }
 
 var (
-	errRefused = errors.New("connection refused")
-	errTimeout = errors.New("i/o timeout")
+	errRefused error = syscall.ECONNREFUSED
+	errTimeout       = errors.New("i/o timeout")
 )
 
 // network decides which messages arrive, and when.
@@ -40,6 +41,7 @@ type network struct {
 	mu    sync.Mutex
 	rng   *rand.Rand
 	cut   map[link]bool
+	walls map[link]bool         // new connections on the Raft plane are refused
 	loss  [planes]float64       // the share of messages that is lost at random
 	delay [planes]time.Duration // the longest way from one node to another
 	nodes map[string]*node      // by any of their addresses
@@ -47,7 +49,7 @@ type network struct {
 
 func newNetwork(seed uint64) *network {
 	return &network{
-		rng: rand.New(rand.NewPCG(seed, 1)), cut: make(map[link]bool), nodes: make(map[string]*node),
+		rng: rand.New(rand.NewPCG(seed, 1)), cut: make(map[link]bool), walls: make(map[link]bool), nodes: make(map[string]*node),
 		delay: [planes]time.Duration{time.Millisecond, time.Millisecond, 2 * time.Millisecond},
 	}
 }
@@ -80,11 +82,37 @@ func (n *network) lose(share float64, on ...plane) {
 	}
 }
 
+// wall makes a middlebox refuse new connections between two groups of nodes, in this direction only. Those that are open stay.
+func (n *network) wall(from, to []*node) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, a := range from {
+		for _, b := range to {
+			n.walls[link{raftPlane, a, b}] = a != b
+		}
+	}
+}
+
+// refuses reports whether a middlebox refuses a connection between two processes.
+func (n *network) refuses(from, to *process) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.walls[link{raftPlane, from.node, to.node}]
+}
+
+// connects reports whether the way from one node to another is open on the Raft plane.
+func (n *network) connects(from, to *node) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.cut[link{raftPlane, from, to}] && !n.cut[link{raftPlane, to, from}]
+}
+
 // heal makes everything arrive again.
 func (n *network) heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	clear(n.cut)
+	clear(n.walls)
 	n.loss = [planes]float64{}
 }
 

@@ -23,7 +23,8 @@ type node struct {
 	clock     *wrist
 	installed atomic.Int64 // snapshots that a leader sent
 
-	current atomic.Pointer[process] // nil while the machine is down
+	current atomic.Pointer[process] // nil while no process runs
+	dark    atomic.Bool             // the machine has no power
 
 	mu      sync.Mutex // guards what follows, and starting against ending
 	disk    *disk
@@ -74,6 +75,7 @@ func (n *node) start() *node {
 	if n.proc() != nil {
 		n.Fatalf("%s runs already", n.name)
 	}
+	n.dark.Store(false)
 	if _, err := newProcess(n); err != nil {
 		n.Fatalf("start %s: %v", n.name, err)
 	}
@@ -92,11 +94,17 @@ func (n *node) stop() error {
 }
 
 // crash ends the process without a word: nothing of what it still does reaches
-// anybody, and the next one finds the disk as it is now.
+// anybody, and the next one finds the disk as it is now. The machine closes its connections.
 func (n *node) crash() {
 	if p := n.proc(); p != nil {
 		n.kill(p)
 	}
+}
+
+// unplug crashes the machine, which closes no connection and refuses none.
+func (n *node) unplug() {
+	n.dark.Store(true)
+	n.crash()
 }
 
 func (n *node) kill(p *process) {
@@ -109,6 +117,10 @@ func (n *node) kill(p *process) {
 	n.disk = n.disk.clone()
 	n.dir = n.copyDir()
 	n.ending.Go(func() {
+		if !n.dark.Load() {
+			time.Sleep(n.net.latency(raftPlane))
+			p.raft.hangUp()
+		}
 		p.end()
 		gone, cancel := context.WithCancel(context.Background())
 		cancel()

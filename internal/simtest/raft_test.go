@@ -22,13 +22,13 @@ type raftPort struct {
 	self *process
 
 	mu    sync.Mutex
-	known map[*process]bool // those that we shook hands with
+	known map[*process]func() // those that we shook hands with, and what closes the connection there
 }
 
 func newRaftPort(net *network, self *process) *raftPort {
 	// It waits ten times as long for some answers.
 	_, inmem := raft.NewInmemTransportWithTimeout(raft.ServerAddress(self.node.raftAddress()), transportTimeout/10)
-	return &raftPort{InmemTransport: inmem, net: net, self: self, known: make(map[*process]bool)}
+	return &raftPort{InmemTransport: inmem, net: net, self: self, known: make(map[*process]func())}
 }
 
 // call carries one request and its answer.
@@ -70,18 +70,30 @@ func (r *raftPort) carry(from, to *process) error {
 // greet shakes hands before the first message to a process.
 func (r *raftPort) greet(to *process) error {
 	r.mu.Lock()
-	known := r.known[to]
-	r.mu.Unlock()
-	if known {
+	defer r.mu.Unlock()
+	if r.known[to] != nil {
 		return nil
+	}
+	if r.net.refuses(r.self, to) {
+		return errRefused
 	}
 	if err := r.shake(to); err != nil {
 		return err
 	}
-	r.mu.Lock()
-	r.known[to] = true
-	r.mu.Unlock()
+	r.known[to] = to.opened().Node().Linked(r.self.opened().Node())
 	return nil
+}
+
+// hangUp closes the connections to other processes, which learn of it unless the network is cut.
+func (r *raftPort) hangUp() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for to, closed := range r.known {
+		if r.net.connects(r.self.node, to.node) {
+			closed()
+		}
+	}
+	clear(r.known)
 }
 
 func (r *raftPort) shake(to *process) error {
@@ -95,6 +107,46 @@ func (r *raftPort) Greet(_ raft.ServerID, address raft.ServerAddress) error {
 		return err
 	}
 	return r.shake(to)
+}
+
+// Knock implements cluster.Witnesses.
+func (r *raftPort) Knock(ctx context.Context, _ raft.ServerID, address string) (string, error) {
+	n := r.net.at(address)
+	if !r.net.connects(r.self.node, n) || n.dark.Load() {
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	to := n.proc()
+	if err := r.reach(to); err != nil {
+		return "", err
+	}
+	if r.net.refuses(r.self, to) {
+		return "", errRefused
+	}
+	return to.opened().Node().Process(), nil
+}
+
+// AskLoss implements cluster.Witnesses.
+func (r *raftPort) AskLoss(ctx context.Context, _ raft.ServerID, address raft.ServerAddress, question cluster.Loss) (cluster.LossReply, error) {
+	type answer struct {
+		reply cluster.LossReply
+		err   error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.err = r.call(address, func() error {
+			a.reply = r.net.at(cluster.HostPort(address)).proc().opened().Node().Witness(ctx, r.self.opened().Node().ID(), question)
+			return nil
+		})
+		answers <- a
+	}()
+	select {
+	case a := <-answers:
+		return a.reply, a.err
+	case <-ctx.Done():
+		return cluster.LossReply{}, ctx.Err()
+	}
 }
 
 // AskTerm implements cluster.TermAsker.

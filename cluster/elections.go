@@ -1,0 +1,56 @@
+package cluster
+
+import (
+	"maps"
+	"sync"
+)
+
+// ElectionCause is the reason for an election.
+type ElectionCause string
+
+const (
+	// ElectionTimeout is that no leader was heard for a heartbeat timeout.
+	ElectionTimeout ElectionCause = "timeout"
+	// ElectionTransfer is that the leader handed leadership over.
+	ElectionTransfer ElectionCause = "transfer"
+	// ElectionRefused is that the process of the leader ended, see succession.
+	ElectionRefused ElectionCause = "refused"
+)
+
+// elections counts the elections that this node won.
+type elections struct {
+	mu    sync.Mutex
+	term  uint64        // of the last election that began for another cause than a timeout
+	cause ElectionCause // of that election
+	won   map[ElectionCause]uint64
+}
+
+// expect notes that an election begins in a term for another reason than a timeout.
+func (e *elections) expect(term uint64, cause ElectionCause) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.term, e.cause = term, cause
+}
+
+// win counts an election.
+func (e *elections) win(term uint64) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	cause := ElectionTimeout
+	if term == e.term {
+		cause = e.cause
+	}
+	if e.won == nil {
+		e.won = make(map[ElectionCause]uint64)
+	}
+	e.won[cause]++
+}
+
+// ElectionsWon counts the elections that this node won since it started, by cause.
+func (n *Node) ElectionsWon() map[ElectionCause]uint64 {
+	all := map[ElectionCause]uint64{ElectionTimeout: 0, ElectionTransfer: 0, ElectionRefused: 0}
+	n.elections.mu.Lock()
+	defer n.elections.mu.Unlock()
+	maps.Copy(all, n.elections.won)
+	return all
+}

@@ -1,0 +1,99 @@
+package cluster
+
+import (
+	"net"
+	"sync"
+)
+
+// links are the Raft connections that processes of other nodes opened to this node and that are still open.
+type links struct {
+	mu     sync.Mutex
+	opened uint64 // counts all links
+	open   map[origin]*openLinks
+	moved  broadcast // a process opened its first link, or its last link closed
+}
+
+// origin is a process of a node.
+type origin struct{ id, process string }
+
+type openLinks struct {
+	count  int
+	newest uint64
+}
+
+// add counts a link until the returned function is called.
+func (l *links) add(from origin) (remove func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = make(map[origin]*openLinks)
+	}
+	o := l.open[from]
+	if o == nil {
+		o = new(openLinks)
+		l.open[from] = o
+		l.moved.send()
+	}
+	l.opened++
+	o.count, o.newest = o.count+1, l.opened
+	return sync.OnceFunc(func() { l.remove(from, o) })
+}
+
+func (l *links) remove(from origin, o *openLinks) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if o.count--; o.count == 0 {
+		delete(l.open, from)
+		l.moved.send()
+	}
+}
+
+// has reports whether a process has a link.
+func (l *links) has(from origin) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.open[from] != nil
+}
+
+// process returns the process of a node that opened the newest link; empty if the node has none.
+func (l *links) process(id string) (process string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var newest uint64
+	for from, o := range l.open {
+		if from.id == id && o.newest > newest {
+			process, newest = from.process, o.newest
+		}
+	}
+	return process
+}
+
+// Linked counts a connection that another node of this process opened, until the returned function is called. A simulated
+// Transport, which has no connections, calls it.
+func (n *Node) Linked(from *Node) (closed func()) {
+	return n.links.add(origin{from.ID(), from.process})
+}
+
+// Process differs between starts of this node, also those of copies of its data directory.
+func (n *Node) Process() string { return n.process }
+
+// linkedConn is a link. A closed or broken connection fails the read that waits for the next message.
+type linkedConn struct {
+	net.Conn
+	remove func()
+}
+
+// Read implements net.Conn.
+func (c *linkedConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if err != nil {
+		c.remove()
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (c *linkedConn) Close() error {
+	c.remove()
+	return c.Conn.Close()
+}

@@ -1,0 +1,122 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Loss is the question of a voter to another: did the process that leads end, and may the voter that asks stand for election?
+type Loss struct {
+	Leader  string `json:"leader"`  // its ID
+	Process string `json:"process"` // of the leader
+	Term    uint64 `json:"term"`    // that it leads in
+	// LastTerm and LastIndex are those of the last entry of the log of the voter that asks.
+	LastTerm  uint64 `json:"last_term"`
+	LastIndex uint64 `json:"last_index"`
+}
+
+// LossReply is the answer to a Loss.
+type LossReply struct {
+	Agrees bool   `json:"agrees"`
+	Why    string `json:"why,omitempty"` // it does not
+}
+
+// Witnesses finds out whether processes live. A simulated Transport may be one.
+type Witnesses interface {
+	// Knock shakes hands at the address of a node and returns the process that answers. It fails with
+	// syscall.ECONNREFUSED only if the host refused the connection.
+	Knock(ctx context.Context, id raft.ServerID, address string) (process string, err error)
+	// AskLoss asks a node.
+	AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question Loss) (LossReply, error)
+}
+
+// Knock implements Witnesses. A name may stand for several hosts: all of them must refuse.
+func (s *streamLayer) Knock(ctx context.Context, id raft.ServerID, address string) (process string, err error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", err
+	}
+	hosts, err := net.DefaultResolver.LookupHost(ctx, host)
+	if err != nil {
+		return "", err
+	}
+	for _, host := range hosts {
+		conn, from, greeting := s.greet(ctx, string(id), net.JoinHostPort(host, port), forTerms)
+		if greeting == nil {
+			return from.Process, conn.Close()
+		}
+		if !errors.Is(greeting, syscall.ECONNREFUSED) {
+			return "", greeting
+		}
+		err = greeting
+	}
+	return "", err
+}
+
+// AskLoss implements Witnesses.
+func (s *streamLayer) AskLoss(ctx context.Context, id raft.ServerID, address raft.ServerAddress, question Loss) (reply LossReply, err error) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return reply, errors.New("a question needs a deadline")
+	}
+	conn, err := s.dial(raftAddress(string(id), HostPort(address)), forLoss, time.Until(deadline))
+	if err != nil {
+		return reply, err
+	}
+	defer func() { _ = conn.Close() }()
+	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	if err := writeFrame(conn, question); err != nil {
+		return reply, err
+	}
+	return reply, readFrame(conn, &reply)
+}
+
+// answerLoss answers the one question on a connection.
+func (s *streamLayer) answerLoss(conn net.Conn, from string) {
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(termTimeout)); err != nil {
+		return
+	}
+	stop := context.AfterFunc(s.ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
+	defer stop()
+	var question Loss
+	if err := readFrame(conn, &question); err != nil {
+		return
+	}
+	if err := writeFrame(conn, s.witness(s.ctx, from, question)); err != nil {
+		s.logger.Debug("answer about a lost leader not sent", "peer_id", from, "error", err)
+	}
+}
+
+// evidence is the reason for which a process counts as gone.
+type evidence string
+
+const (
+	noEvidence     evidence = ""
+	portRefuses    evidence = "the leader's connections closed, and its address refuses new ones"
+	processChanged evidence = "the leader's connections closed, and another process answers at its address"
+)
+
+// knock looks for a process at its address: alive, gone, or neither is certain.
+func (n *Node) knock(leader origin, address string, timeout time.Duration) (found evidence, alive bool, err error) {
+	ctx, cancel := context.WithTimeout(n.ctx, timeout)
+	defer cancel()
+	process, err := n.witnesses.Knock(ctx, raft.ServerID(leader.id), address)
+	switch {
+	case err == nil && process == leader.process:
+		return noEvidence, true, nil
+	case err == nil:
+		return processChanged, false, nil
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return portRefuses, false, nil
+	default:
+		return noEvidence, false, fmt.Errorf("neither refused nor answered: %w", err)
+	}
+}

@@ -1,0 +1,46 @@
+package cluster
+
+import (
+	"errors"
+	"net"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A process that is too slow to accept connections has a full queue of them. The kernel drops more, and refuses none.
+func TestKnockAtFullAcceptQueue(t *testing.T) {
+	t.Parallel()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := net.JoinHostPort("127.0.0.1", strconv.Itoa(bound.(*syscall.SockaddrInet4).Port))
+	full := false
+	for range 8 {
+		conn, err := net.DialTimeout("tcp", address, 100*time.Millisecond)
+		if full = err != nil; full {
+			break
+		}
+		defer conn.Close()
+	}
+	if !full {
+		t.Skip("the queue does not fill")
+	}
+	a := layer(t, nil)
+	if _, err := knocks(t, a, nodeID(1), address); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
+		t.Errorf("Knock() = %v, want an error that is not a refusal", err)
+	}
+}

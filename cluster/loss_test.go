@@ -1,0 +1,94 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"net"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// knocks is the outcome of a Knock at an address within a moment.
+func knocks(t *testing.T, from layered, id, address string) (process string, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	return from.Knock(ctx, raft.ServerID(id), address)
+}
+
+// acceptor runs a listener whose connections go to a function.
+func acceptor(t *testing.T, handle func(*net.TCPConn)) (address string) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			handle(conn.(*net.TCPConn))
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestKnock(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
+			address := b.listener.Addr().String()
+			if process, err := knocks(t, a, b.self.ID, address); err != nil || process != b.self.Process {
+				t.Errorf("at a node that lives: %q, %v; want %q", process, err, b.self.Process)
+			}
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := knocks(t, a, b.self.ID, address); !errors.Is(err, syscall.ECONNREFUSED) {
+				t.Errorf("at a node that ended: %v, want a refusal", err)
+			}
+			for what, address := range map[string]string{
+				"a process that is paused": acceptor(t, func(c *net.TCPConn) { t.Cleanup(func() { _ = c.Close() }) }),
+				"a process that closes":    acceptor(t, func(c *net.TCPConn) { _ = c.Close() }),
+				"a process that resets": acceptor(t, func(c *net.TCPConn) {
+					_ = c.SetLinger(0)
+					_ = c.Close()
+				}),
+				"a name that stands for no host": "nowhere.invalid:1",
+			} {
+				if _, err := knocks(t, a, b.self.ID, address); err == nil || errors.Is(err, syscall.ECONNREFUSED) {
+					t.Errorf("%s: %v, want an error that is not a refusal", what, err)
+				}
+			}
+		})
+	}
+}
+
+// A question reaches the other voter with the name of the one that asks, and the answer comes back.
+func TestAskLoss(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
+			want := Loss{Leader: nodeID(1), Process: "p", Term: 7, LastTerm: 6, LastIndex: 1 << 60}
+			b.streamLayer.witness = func(_ context.Context, candidate string, question Loss) LossReply {
+				return LossReply{Agrees: candidate == a.self.ID && question == want, Why: "because"}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			reply, err := a.AskLoss(ctx, raft.ServerID(b.self.ID), raft.ServerAddress(b.listener.Addr().String()), want)
+			if err != nil || !reply.Agrees || reply.Why != "because" {
+				t.Errorf("AskLoss() = %+v, %v", reply, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,317 @@
+package cluster
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A process that ends closes its connections, and its host refuses new ones. So the followers of a leader need no
+// timeout to learn that its process ended. A follower calls an election when
+//
+//  1. all connections closed that the leader's process had opened to it, and none opened again,
+//  2. the address at which this process answered earlier in the same term refuses connections, for longer than a leader
+//     needs to open connections again, or another process of the same node answers there,
+//  3. a majority of the voters, this one included, say the same of the same process in the same term.
+//
+// Silence is no evidence: a leader that is paused, or cut off without a word, is replaced after Raft's timeouts.
+//
+// A voter speaks for one candidate at most in a term, so at most one candidate of each leader's term gets a
+// majority, and it calls one election. The next one needs a leader of a later term that was followed for a heartbeat timeout.
+
+// watched is the leader whose loss a follower would notice.
+type watched struct {
+	origin
+	term    uint64
+	address string // at which the process answered in this term; empty until it did
+	since   time.Time
+}
+
+// succession holds the findings of this node about the leader, and the candidate for which this node speaks.
+type succession struct {
+	mu       sync.Mutex
+	lost     watched   // the last leader that was found to be gone
+	changed  broadcast // of lost
+	term     uint64    // of the leader of whose loss this node has spoken last
+	promised string    // the candidate to which it said so; empty if it took that back
+}
+
+func (s *succession) lose(w watched) {
+	s.mu.Lock()
+	s.lost = w
+	s.mu.Unlock()
+	s.changed.send()
+}
+
+func (s *succession) last() watched {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lost
+}
+
+// promise speaks for a candidate unless this node has spoken for another in this term.
+func (s *succession) promise(term uint64, candidate string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if term < s.term || term == s.term && s.promised != "" && s.promised != candidate {
+		return false
+	}
+	s.term, s.promised = term, candidate
+	return true
+}
+
+// withdraw takes back what this node promised itself: it has not stood for election.
+func (s *succession) withdraw(term uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.term == term {
+		s.promised = ""
+	}
+}
+
+// patience is the time without a connection from the leader after which refusals count. A leader that lives opens new
+// connections within a fifth of the heartbeat timeout, because it sends heartbeats at least as often.
+func (t Timing) patience() time.Duration { return t.Heartbeat / 4 }
+
+// turn is the time between the candidacies of two followers.
+func (t Timing) turn() time.Duration { return t.Heartbeat / 10 }
+
+// watchLeader notices the end of the leader's process.
+func (n *Node) watchLeader() {
+	if n.witnesses == nil {
+		return
+	}
+	var w watched
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		changed, moved := n.LeaderChanged(), n.links.moved.next()
+		w = n.follows(w)
+		switch {
+		case w.process == "":
+		case w.address == "":
+			n.reach(&w)
+		case !n.links.has(w.origin):
+			n.succeed(w)
+		}
+		select {
+		case <-n.ctx.Done():
+			return
+		case <-changed:
+		case <-moved:
+		case <-tick.C:
+		}
+	}
+}
+
+// follows returns the leader that this node follows now, with what was known of it before.
+func (n *Node) follows(before watched) watched {
+	term := n.Term()
+	_, leader := n.raft.LeaderWithID()
+	if n.raft.State() != raft.Follower || leader == "" || n.Term() != term {
+		return watched{}
+	}
+	if before.id != string(leader) || before.term != term {
+		before = watched{origin: origin{id: string(leader)}, term: term, since: time.Now()}
+	}
+	if before.process == "" {
+		before.process = n.links.process(before.id)
+	}
+	return before
+}
+
+// reach looks for the address of a process, because only an address that the process had counts when it refuses connections.
+func (n *Node) reach(w *watched) {
+	addresses, certain := n.where(w.id)
+	for _, address := range addresses[:certain] {
+		if _, alive, _ := n.knock(w.origin, address, n.cfg.Timing.Heartbeat); alive {
+			w.address = address
+			return
+		}
+	}
+	w.process = "" // the newest link may be of another process
+}
+
+// bereft reports whether this node still follows a leader that has no connection to it.
+func (n *Node) bereft(w watched) bool {
+	return n.follows(w) == w && !n.links.has(w.origin)
+}
+
+// succeed stands for election if the leader's process has ended and a majority of the voters knows. Otherwise it returns
+// when the leader is back, or was silent for the heartbeat timeout, after which Raft elects another.
+func (n *Node) succeed(w watched) {
+	began, timing := time.Now(), n.cfg.Timing
+	turn, ok := n.rank(w.id)
+	if !ok || began.Sub(w.since) < timing.Heartbeat {
+		return
+	}
+	ctx, cancel := context.WithTimeout(n.ctx, timing.Heartbeat)
+	defer cancel()
+	found := n.mourn(ctx, w, began)
+	if found == noEvidence {
+		return
+	}
+	n.succession.lose(w)
+	for pause := time.Duration(turn) * timing.turn(); n.rest(ctx, pause) && n.bereft(w); pause = timing.turn() + pause/2 {
+		if !n.succession.promise(w.term, n.ID()) {
+			continue // the other candidate stands for election; if it does not, Raft's timeouts apply
+		}
+		agreed, why := n.askLoss(ctx, w)
+		if why == "" && n.stand(w, found, agreed, began) {
+			return
+		}
+		n.succession.withdraw(w.term)
+		n.logger.Debug("election not called", "leader_id", w.id, "term", w.term, "reason", why)
+	}
+}
+
+// rank returns the place of this node among the voters without the leader; false if this node does not vote.
+func (n *Node) rank(leader string) (rank int, votes bool) {
+	var ids []string
+	for _, s := range n.servers() {
+		if s.Suffrage == raft.Voter && string(s.ID) != leader {
+			ids = append(ids, string(s.ID))
+		}
+	}
+	slices.Sort(ids)
+	return slices.BinarySearch(ids, n.ID())
+}
+
+// knockPause is the time between two looks for the leader.
+const knockPause = 10 * time.Millisecond
+
+// mourn returns the evidence that a process is gone, once there is enough; none if it lives, or nothing is certain.
+func (n *Node) mourn(ctx context.Context, w watched, began time.Time) evidence {
+	for n.bereft(w) {
+		heard := n.raft.LastContact()
+		if heard.Before(began) {
+			heard = began
+		}
+		found, alive, err := n.knock(w.origin, w.address, n.cfg.Timing.patience())
+		switch {
+		case alive:
+			return noEvidence
+		case found == processChanged, found == portRefuses && time.Since(heard) >= n.cfg.Timing.patience():
+			return found
+		case err != nil:
+			n.logger.Debug("lost leader neither answers nor refuses", "leader_id", w.id, "error", err)
+		}
+		if !n.rest(ctx, knockPause) {
+			break
+		}
+	}
+	return noEvidence
+}
+
+// rest waits; false when the context ends before.
+func (n *Node) rest(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// lastEntry is the end of this node's log.
+func (n *Node) lastEntry() (term, index uint64) {
+	index = n.raft.LastIndex()
+	term, _ = n.bounds().termAt(index)
+	return term, index
+}
+
+// askLoss asks the other voters, and returns those that agree, or why they are too few.
+func (n *Node) askLoss(ctx context.Context, w watched) (agreed []string, why string) {
+	others, need := n.otherVoters()
+	others = slices.DeleteFunc(others, func(id raft.ServerID) bool { return string(id) == w.id })
+	if need > len(others) {
+		return nil, "the other voters make no majority without the leader"
+	}
+	term, index := n.lastEntry()
+	question := Loss{Leader: w.id, Process: w.process, Term: w.term, LastTerm: term, LastIndex: index}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Timing.Heartbeat/2)
+	defer cancel()
+	type answer struct {
+		from  raft.ServerID
+		reply LossReply
+		err   error
+	}
+	answers := make(chan answer, len(others))
+	for _, id := range others {
+		go func() {
+			address, err := n.ServerAddr(id)
+			a := answer{from: id, err: err}
+			if err == nil {
+				a.reply, a.err = n.witnesses.AskLoss(ctx, id, address, question)
+			}
+			answers <- a
+		}()
+	}
+	var denials []string
+	for range others {
+		switch a := <-answers; {
+		case a.err != nil:
+			denials = append(denials, n.label(a.from)+": "+a.err.Error())
+		case !a.reply.Agrees:
+			denials = append(denials, n.label(a.from)+": "+a.reply.Why)
+		default:
+			if agreed = append(agreed, n.label(a.from)); len(agreed) == need {
+				return agreed, ""
+			}
+		}
+	}
+	return nil, strings.Join(denials, "; ")
+}
+
+// Witness answers a voter that has lost the leader. It waits a moment for this node to lose the leader too.
+func (n *Node) Witness(ctx context.Context, candidate string, question Loss) LossReply {
+	deny := func(why string) LossReply { return LossReply{Why: why} }
+	if _, voter := n.standing(candidate); !voter {
+		return deny("the candidate has no vote")
+	}
+	if _, voter := n.standing(n.ID()); !voter {
+		return deny("not a voter")
+	}
+	ctx, cancel := context.WithTimeout(ctx, n.cfg.Timing.turn())
+	defer cancel()
+	leader := origin{question.Leader, question.Process}
+	for {
+		changed := n.succession.changed.next()
+		if n.links.has(leader) {
+			return deny("the leader is connected")
+		}
+		w := n.succession.last()
+		if w.origin == leader && w.term == question.Term && n.bereft(w) {
+			break
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return deny("the leader's end was not noticed")
+		}
+	}
+	if term, index := n.lastEntry(); term > question.LastTerm || term == question.LastTerm && index > question.LastIndex {
+		return deny("the candidate's log is shorter")
+	}
+	if !n.succession.promise(question.Term, candidate) {
+		return deny("another candidate is preferred")
+	}
+	return LossReply{Agrees: true}
+}
+
+// stand calls an election, unless anything changed.
+func (n *Node) stand(w watched, found evidence, agreed []string, began time.Time) bool {
+	if !n.bereft(w) {
+		return false
+	}
+	n.elections.expect(w.term+1, ElectionRefused)
+	n.logger.Info("leader's process ended; calling an election", "leader", n.label(raft.ServerID(w.id)), "leader_id", w.id, "term", w.term,
+		"reason", string(found), "agreed", strings.Join(agreed, ", "), "after", time.Since(began))
+	return n.guarded.stand(n.ctx)
+}

@@ -1,0 +1,203 @@
+package cluster
+
+import (
+	"io"
+	"net"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A voter that spoke for two candidates in one term could let two elections begin that were called.
+func TestVoterSpeaksForOneCandidateInATerm(t *testing.T) {
+	t.Parallel()
+	var s succession
+	for i, step := range []struct {
+		term      uint64
+		candidate string
+		want      bool
+	}{
+		{5, "a", true}, {5, "a", true}, {5, "b", false}, {4, "b", false}, {6, "b", true}, {6, "a", false}, {5, "a", false},
+	} {
+		if got := s.promise(step.term, step.candidate); got != step.want {
+			t.Errorf("%d: promise(%d, %s) = %v, want %v", i, step.term, step.candidate, got, step.want)
+		}
+	}
+	s.withdraw(5)
+	if s.promise(6, "a") {
+		t.Error("the withdrawal of an earlier term counted")
+	}
+	s.withdraw(6)
+	if !s.promise(6, "a") {
+		t.Error("a promise was withdrawn and stayed")
+	}
+}
+
+func TestLinksOfProcesses(t *testing.T) {
+	t.Parallel()
+	var l links
+	old, now := origin{"a", "1"}, origin{"a", "2"}
+	moved := l.moved.next()
+	first := l.add(old)
+	<-moved
+	second := l.add(old)
+	other := l.add(now)
+	if l.process("a") != "2" || l.process("b") != "" {
+		t.Errorf("the newest links are of %q and %q", l.process("a"), l.process("b"))
+	}
+	moved = l.moved.next()
+	first()
+	first()
+	select {
+	case <-moved:
+		t.Error("one of two links was closed, twice, and counted as the last one")
+	default:
+	}
+	if !l.has(old) {
+		t.Error("one link is left")
+	}
+	second()
+	<-moved
+	if l.has(old) || !l.has(now) || l.process("a") != "2" {
+		t.Error("the links of one process were closed, and not those of the other")
+	}
+	other()
+	if len(l.open) > 0 {
+		t.Errorf("%d processes are remembered", len(l.open))
+	}
+}
+
+// brittle is a transport whose pool holds connections that broke.
+type brittle struct {
+	*raft.InmemTransport
+	errors []error
+	calls  int
+}
+
+func (b *brittle) AppendEntries(_ raft.ServerID, _ raft.ServerAddress, _ *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	b.calls++
+	resp.Term = 1
+	if b.calls <= len(b.errors) {
+		return b.errors[b.calls-1]
+	}
+	return nil
+}
+
+func TestLeaderTriesPastBrokenConnections(t *testing.T) {
+	t.Parallel()
+	ready := make(chan struct{})
+	close(ready)
+	for _, c := range []struct {
+		errors []error
+		calls  int
+		fails  bool
+	}{
+		{calls: 1},
+		{errors: []error{io.EOF, syscall.EPIPE, syscall.ECONNRESET}, calls: 4},
+		{errors: []error{io.EOF, io.EOF, io.EOF, io.EOF, io.EOF}, calls: 1 + transportPool, fails: true},
+		{errors: []error{syscall.ECONNREFUSED}, calls: 1, fails: true},
+	} {
+		_, inner := raft.NewInmemTransport("a")
+		b := &brittle{InmemTransport: inner, errors: c.errors}
+		g := newGuarded(b, ready, func() bounds { return bounds{wall: 1} },
+			func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func() {})
+		err := g.AppendEntries("b", "b", &raft.AppendEntriesRequest{}, new(raft.AppendEntriesResponse))
+		if b.calls != c.calls || (err != nil) != c.fails {
+			t.Errorf("after %v: %d calls and %v, want %d", c.errors, b.calls, err, c.calls)
+		}
+		if err := g.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// middlebox carries connections to an address, and resets them.
+type middlebox struct {
+	address string
+
+	mu    sync.Mutex
+	conns []*net.TCPConn
+}
+
+func newMiddlebox(t *testing.T, to string) *middlebox {
+	t.Helper()
+	box := new(middlebox)
+	box.address = acceptor(t, func(client *net.TCPConn) {
+		server, err := net.Dial("tcp", to)
+		if err != nil {
+			_ = client.Close()
+			return
+		}
+		box.mu.Lock()
+		box.conns = append(box.conns, client, server.(*net.TCPConn))
+		box.mu.Unlock()
+		go func() { _, _ = io.Copy(client, server) }()
+		go func() { _, _ = io.Copy(server, client) }()
+	})
+	t.Cleanup(box.reset)
+	return box
+}
+
+// reset resets all connections, on both sides.
+func (box *middlebox) reset() {
+	box.mu.Lock()
+	defer box.mu.Unlock()
+	for _, c := range box.conns {
+		_ = c.SetLinger(0)
+		_ = c.Close()
+	}
+	box.conns = nil
+}
+
+// A leader's request on a connection that the other side closed arrives on a new one.
+func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
+	t.Parallel()
+	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, b := layer(t, keyed(t, keys...)), layer(t, keyed(t, keys...))
+			box := newMiddlebox(t, b.listener.Addr().String())
+			var ends [2]*raft.NetworkTransport
+			for i, l := range []layered{a, b} {
+				go func() {
+					for range l.verified {
+					}
+				}()
+				ends[i] = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: l.streamLayer, MaxPool: transportPool, Timeout: patience})
+				t.Cleanup(func() { _ = ends[i].Close() })
+			}
+			go func() {
+				for rpc := range ends[1].Consumer() {
+					rpc.Respond(&raft.AppendEntriesResponse{Term: 1, Success: true}, nil)
+				}
+			}()
+			ready := make(chan struct{})
+			close(ready)
+			g := newGuarded(ends[0], ready, func() bounds { return bounds{wall: 1} },
+				func(raft.ServerID, *raft.AppendEntriesRequest, *raft.AppendEntriesResponse) {}, func() {})
+			t.Cleanup(func() { _ = g.Close() })
+			from := origin{a.self.ID, a.self.Process}
+			for round := range 5 {
+				request := &raft.AppendEntriesRequest{RPCHeader: head(), Term: 1}
+				var resp raft.AppendEntriesResponse
+				err := g.AppendEntries(raft.ServerID(b.self.ID), raftAddress(b.self.ID, box.address), request, &resp)
+				if err != nil || !resp.Success {
+					t.Fatalf("round %d: %+v, %v", round, resp, err)
+				}
+				if !b.links.has(from) {
+					t.Error("the acceptor counts no link")
+				}
+				gone := b.links.moved.next()
+				box.reset()
+				select {
+				case <-gone:
+				case <-time.After(patience):
+					t.Fatal("the acceptor does not notice that its link broke")
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,184 @@
+package simtest
+
+import (
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+)
+
+// called counts the elections that live members won without a timeout or a transfer.
+func (w *world) called() (count uint64) {
+	for _, n := range w.live() {
+		count += n.proc().member.Node().ElectionsWon()[cluster.ElectionRefused]
+	}
+	return count
+}
+
+// follow waits until the leader has led for long enough to be replaced without a timeout.
+func (w *world) follow() *node {
+	w.Helper()
+	leader := w.leader()
+	w.pass(2 * time.Second)
+	if now := w.leader(); now != leader {
+		w.Fatalf("%s replaced %s", now.name, leader.name)
+	}
+	return leader
+}
+
+// replaced returns how long the others take to have a leader that is ready.
+func (w *world) replaced(old *node) time.Duration {
+	w.Helper()
+	began := time.Now()
+	for {
+		if leader := w.leaderNow(); leader != nil && leader != old {
+			return time.Since(began)
+		}
+		if time.Since(began) > recovery {
+			w.Fatalf("no leader within %v\n%s", recovery, w.status())
+		}
+		w.pass(time.Millisecond)
+	}
+}
+
+func TestKilledLeaderIsReplacedWithoutTimeout(t *testing.T) {
+	t.Parallel()
+	for _, members := range []int{3, 5} {
+		simulate(t, options{members: members, idle: true}, func(w *world) {
+			for range 20 {
+				leader, before := w.follow(), w.called()
+				term := leader.proc().member.Node().Term()
+				before -= leader.proc().member.Node().ElectionsWon()[cluster.ElectionRefused]
+				leader.crash()
+				took := w.replaced(leader)
+				if took > 300*time.Millisecond || w.called() != before+1 || w.leader().proc().member.Node().Term() != term+1 {
+					w.Errorf("of %d members the leader of term %d was replaced after %v in term %d, by %d elections that were called; want one within 300 ms",
+						members, term, took, w.leader().proc().member.Node().Term(), w.called()-before)
+				}
+				leader.start()
+				w.untilAllIssue(recovery)
+			}
+		})
+	}
+}
+
+// A restarted process answers at the address of the leader before the others look.
+func TestRestartedLeaderIsReplacedWithoutTimeout(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		for range 10 {
+			leader := w.follow()
+			term := leader.proc().member.Node().Term()
+			leader.crash()
+			leader.start()
+			w.until(400*time.Millisecond, "there is another term", func() bool { return w.others(leader)[0].proc().member.Node().Term() > term })
+			w.untilAllIssue(recovery)
+		}
+	})
+}
+
+// Silence is no evidence: a machine without power closes no connection and refuses none.
+func TestUnpluggedLeaderIsReplacedAfterTimeout(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		for range 5 {
+			leader := w.follow()
+			leader.unplug()
+			if took := w.replaced(leader); took < 400*time.Millisecond {
+				w.Errorf("replaced after %v, before any timeout", took)
+			}
+			leader.start()
+			w.untilAllIssue(recovery)
+		}
+		if n := w.called(); n > 0 {
+			w.Errorf("%d elections were called", n)
+		}
+	})
+}
+
+// No disturbance of the network deposes a leader that lives, and that a majority hears at least once in 100 ms.
+func TestLivingLeaderIsKept(t *testing.T) {
+	t.Parallel()
+	for name, disturb := range map[string]func(w *world, leader *node){
+		"resets": func(w *world, leader *node) {
+			leader.proc().raft.hangUp()
+		},
+		"resets, new connections to the leader are refused": func(w *world, leader *node) {
+			w.net.wall(w.others(leader), []*node{leader})
+			leader.proc().raft.hangUp()
+		},
+		"resets, new connections between the leader and one follower are refused": func(w *world, leader *node) {
+			one := w.others(leader)[:1]
+			w.net.wall(one, []*node{leader})
+			w.net.wall([]*node{leader}, one)
+			leader.proc().raft.hangUp()
+		},
+		"resets of all connections": func(w *world, leader *node) {
+			for _, n := range w.live() {
+				n.proc().raft.hangUp()
+			}
+		},
+		"a follower restarts": func(w *world, leader *node) {
+			f := w.others(leader)[w.rng.IntN(2)]
+			f.crash()
+			w.pass(w.between(0, 300*time.Millisecond))
+			f.start()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			simulate(t, options{idle: true}, func(w *world) {
+				leader := w.follow()
+				term := leader.proc().member.Node().Term()
+				for range 50 {
+					disturb(w, leader)
+					w.pass(w.between(0, 2*time.Second))
+					w.net.heal()
+					w.pass(time.Second)
+				}
+				if now := w.leader(); w.called() > 0 || now != leader || now.proc().member.Node().Term() != term {
+					w.Errorf("%d elections were called, %s leads in term %d, want %s in term %d", w.called(), now.name, now.proc().member.Node().Term(), leader.name, term)
+				}
+			})
+		})
+	}
+}
+
+// A leader that is paused accepts connections and does not answer on them.
+func TestPausedLeaderIsReplacedAfterTimeout(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		for range 10 {
+			leader := w.follow()
+			leader.proc().raft.hangUp()
+			w.net.part([]*node{leader}, w.others(leader), raftPlane)
+			if took := w.replaced(leader); took < 400*time.Millisecond {
+				w.Errorf("replaced after %v, before any timeout", took)
+			}
+			w.net.heal()
+			w.untilAllIssue(recovery)
+		}
+		if n := w.called(); n > 0 {
+			w.Errorf("%d elections were called", n)
+		}
+	})
+}
+
+// Where messages get lost, elections are Raft's alone.
+func TestLostMessagesCallNoElection(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{idle: true}, func(w *world) {
+		for range 30 {
+			w.net.lose(0.3, raftPlane)
+			for _, n := range w.live() {
+				n.proc().raft.hangUp()
+			}
+			w.pass(w.between(0, 10*time.Second))
+			w.net.heal()
+			w.untilAllIssue(recovery)
+		}
+		if n := w.called(); n > 0 {
+			w.Errorf("%d elections were called", n)
+		}
+	})
+}
