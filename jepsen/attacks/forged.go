@@ -10,17 +10,23 @@ import (
 	"net"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 )
 
-// forged is a node that gossips as members do, and has no Raft. It answers questions for its clock.
+// forged is a node that gossips as members do, and has no Raft. It answers questions for its clock, and claims to have the
+// log of the member whose acknowledgement came last.
 type forged struct {
 	meta  Meta
 	ahead time.Duration // offset of the clock that the node reports
 	list  chan *memberlist.Memberlist
+	heard atomic.Pointer[[]byte] // acknowledgement of a member; nil if members acknowledge without a word
 }
+
+// acknowledged is the length of an acknowledgement with a clock and the state of a log.
+const acknowledged = 8 + 8 + 8 + 4
 
 // ForgeNodes gossips as the given number of nodes that have no cluster yet, until ctx ends. The nodes report clocks
 // that are ahead, agree to any handshake on their Raft ports, and discard all bytes.
@@ -64,7 +70,7 @@ func forge(ctx context.Context, gossip string, as Meta, ahead time.Duration) err
 	}
 	cfg.Transport, cfg.AdvertisePort = transport, transport.GetAutoBindPort()
 	f.meta.Gossip = net.JoinHostPort("127.0.0.1", strconv.Itoa(cfg.AdvertisePort))
-	cfg.Delegate, cfg.TCPTimeout = f, patience/2
+	cfg.Delegate, cfg.Ping, cfg.TCPTimeout, cfg.ProbeInterval = f, f, patience/2, time.Second/4
 	list, err := memberlist.Create(cfg)
 	if err != nil {
 		return errors.Join(err, transport.Shutdown())
@@ -103,6 +109,28 @@ func (f *forged) GetBroadcasts(int, int) [][]byte { return nil }
 func (f *forged) LocalState(bool) []byte          { return nil }
 func (f *forged) MergeRemoteState([]byte, bool)   {}
 
+// NotifyPingComplete implements memberlist.PingDelegate.
+func (f *forged) NotifyPingComplete(_ *memberlist.Node, _ time.Duration, payload []byte) {
+	if len(payload) == acknowledged {
+		f.heard.Store(&payload)
+	}
+}
+
+// AckPayload implements memberlist.PingDelegate: a wall clock, the index and the term of the last entry, and the milliseconds
+// since the leader sent one, which are none.
+func (f *forged) AckPayload() []byte {
+	said := binary.BigEndian.AppendUint64(nil, f.clock())
+	if heard := f.heard.Load(); heard != nil {
+		said = append(said, (*heard)[8:24]...)
+	}
+	return append(said, make([]byte, acknowledged-len(said))...)
+}
+
+// clock returns what the node reports as its wall clock, in Unix milliseconds.
+func (f *forged) clock() uint64 {
+	return uint64(time.Now().Add(f.ahead).UnixMilli())
+}
+
 // NotifyMsg implements memberlist.Delegate: it answers a question for the clock.
 func (f *forged) NotifyMsg(question []byte) {
 	const head = 1 + 8 // a kind and a number; the asker's ID follows
@@ -112,7 +140,7 @@ func (f *forged) NotifyMsg(question []byte) {
 	list := <-f.list
 	f.list <- list
 	answer := append([]byte{'a'}, question[1:head]...)
-	answer = binary.BigEndian.AppendUint64(answer, uint64(time.Now().Add(f.ahead).UnixMilli()))
+	answer = binary.BigEndian.AppendUint64(answer, f.clock())
 	answer = append(answer, f.meta.ID...)
 	for _, n := range list.Members() {
 		if strings.HasPrefix(n.Name, string(question[head:])+"/") {
