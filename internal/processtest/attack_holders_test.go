@@ -52,7 +52,7 @@ func TestAttackReturnedBlocks(t *testing.T) {
 		seen[resp.GetFirst()] = m.name
 	}
 	next(b.members[0])
-	taken, err := attacks.ReturnBlocks(t.Context(), b.members[0].conn, "relaxed", b.members[0].status().GetCommitIndex(), 1)
+	taken, err := attacks.ReturnBlocks(t.Context(), b.members[0].conn, "relaxed", leader(t, b.members).status().GetCommitIndex(), 1)
 	made(t, err)
 	if taken > 0 {
 		t.Errorf("%d blocks were returned", taken)

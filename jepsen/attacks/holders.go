@@ -115,8 +115,15 @@ func TakeWorkers(ctx context.Context, conn grpc.ClientConnInterface, layout stri
 // MakeLayouts creates so many layouts, which no caller can delete. It returns how many there are then.
 func MakeLayouts(ctx context.Context, conn grpc.ClientConnInterface, layouts int) (made int, err error) {
 	client := snowraftv1.NewLayoutServiceClient(conn)
+	fields := []*snowraftv1.Field{
+		{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 41},
+		{Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 10},
+		{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 12},
+	}
 	for i := range layouts {
-		_, err := client.CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{Name: fmt.Sprintf("stranger-%d", i)}})
+		_, err := client.CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
+			Name: fmt.Sprintf("stranger-%d", i), Fields: fields, UnitMs: 1,
+		}})
 		switch status.Code(err) {
 		case codes.OK:
 			made++
