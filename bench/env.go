@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // env is what sections measure with.
@@ -36,6 +37,9 @@ func newEnv(o options) (*env, error) {
 	}
 	return &env{options: o, root: repository, dir: dir, out: os.Stdout, given: map[string]bool{}}, nil
 }
+
+// brief reports whether this run only shows that measuring works: what a section does a number of times, it does seldom then.
+func (e *env) brief() bool { return e.duration < 500*time.Millisecond }
 
 func (e *env) close() error { return os.RemoveAll(e.dir) }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"time"
 )
 
 // crowded measures what idle connections cost a member, and the callers of other connections. A member takes 10,000
@@ -16,7 +15,7 @@ func crowded() section {
 		var started closers
 		defer started.close(&err)
 		count := 9900
-		if e.duration < 500*time.Millisecond { // only to see that it works
+		if e.brief() {
 			count = 300
 		}
 		present, err := e.startDriver(ctx, e.root, "present", &started)

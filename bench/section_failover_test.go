@@ -1,7 +1,10 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,25 +15,65 @@ import (
 
 func TestFailoverIsJudged(t *testing.T) {
 	t.Parallel()
-	latency := hdrhistogram.New(1, time.Hour.Nanoseconds(), 3)
-	_ = latency.RecordValue(int64(150 * time.Millisecond))
-	r := &load.Result{Calls: 1, Latency: latency, Failures: []load.Failure{{Reason: "NO_LEADER", Count: 2, Example: "none"}}}
-	quick := hdrhistogram.New(1, time.Hour.Nanoseconds(), 3)
-	_ = quick.RecordValue(int64(50 * time.Millisecond))
-	good := failures{&load.Result{Calls: 1, Latency: quick}, samples{time.Second}}
-	bad := failures{r, samples{time.Second, 3 * time.Second, time.Second}}
-	table := failoverTable(bad, good)
+	result := func(slowest time.Duration, failures ...load.Failure) *load.Result {
+		latency := hdrhistogram.New(1, time.Hour.Nanoseconds(), 3)
+		_ = latency.RecordValue(int64(slowest))
+		return &load.Result{Calls: 1, Latency: latency, Failures: failures}
+	}
+	quick, slow := result(50*time.Millisecond), result(150*time.Millisecond, load.Failure{Reason: "NO_LEADER", Count: 2, Example: "none"})
+	good := handovers{quick, quick, samples{20e6, 30e6}, samples{20e6, 40e6}, 0, 1}
+	bad := handovers{slow, quick, samples{20e6, 300e6, 300e6}, samples{20e6, 20e6, 600e6}, 1, 0}
+	ways := []handover{{name: "a"}, {name: "b"}, {name: "c"}, {name: "d"}}
 	want := []string{
 		"Target: no failed call: **not met**, 2.",
-		"Target: the slowest call under 100 ms: **not met**, 150 ms.",
-		"Target: strict sequences back within 2 s, the longest: **not met**, 3.0 s.",
+		"Target: the slowest ID under 100 ms if all members were there for a while: **not met**, 150 ms.",
+		"Target: strict numbers within 250 ms after a kill, the median: **not met**, 300 ms.",
+		"Target: within 500 ms, the longest: **not met**, 600 ms.",
+		"Target: within 50 ms after a stop, the longest: met, 40 ms.",
+		"Target: within 50 ms after a transfer, the longest: met, 40 ms.",
+		"Target: no election beyond one for each leader: **not met**, 1.",
 		"2 calls failed with NO_LEADER: none",
 	}
+	table := failoverTable(ways, [4]handovers{bad, good, good, good}, 3)
 	if !slices.Equal(table.notes, want) {
 		t.Errorf("%q, expected %q", table.notes, want)
 	}
-	want[1] = "Target: the slowest call under 100 ms: met, 50 ms."
-	if table = failoverTable(good, bad); !slices.Equal(table.notes, want) {
-		t.Errorf("%q, expected %q", table.notes, want)
+	if got, want := strings.Join(table.rows[8], " "), "the longest 600 ms 40 ms 40 ms 40 ms"; got != want {
+		t.Errorf("the row of followers is %q, expected %q", got, want)
+	}
+	table = failoverTable(ways, [4]handovers{good, good, bad, bad}, 3)
+	for i, want := range []string{"not met", "met, 50 ms", "met, 20 ms", "met, 40 ms", "not met**, 600 ms", "not met**, 600 ms", "not met"} {
+		if !strings.Contains(table.notes[i], want) {
+			t.Errorf("%q, expected %s", table.notes[i], want)
+		}
+	}
+}
+
+// The time without a number includes calls that fail, and one that is under way when the probes are to end.
+func TestProbesNoteTheLongestGap(t *testing.T) {
+	t.Parallel()
+	p := probes{seen: map[int64]bool{}, over: make(chan struct{})}
+	var n int64
+	between := make(chan struct{})
+	p.start(t.Context(), func(ctx context.Context) (int64, error) {
+		n++
+		switch {
+		case n == 3:
+			close(between)
+			return 0, pass(ctx, 60*time.Millisecond)
+		case n == 4:
+			return 0, errors.New("no leader")
+		default:
+			return n, nil
+		}
+	})
+	<-between
+	if gaps, err := p.end(); err != nil || len(gaps) != 1 || gaps[0] < 60*time.Millisecond {
+		t.Errorf("%v, %v, expected one gap of at least 60 ms", gaps, err)
+	}
+	p = probes{seen: map[int64]bool{7: true}, over: make(chan struct{})}
+	p.start(t.Context(), func(context.Context) (int64, error) { return 7, nil })
+	if _, err := p.end(); err == nil || err.Error() != "number 7 came twice" {
+		t.Errorf("%v, expected that 7 came twice", err)
 	}
 }

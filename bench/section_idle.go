@@ -68,7 +68,7 @@ func pass(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// metrics returns the member's metrics that have no labels.
+// metrics returns the member's metrics, by name and labels.
 func (m *member) metrics(ctx context.Context) (map[string]float64, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/metrics", http.NoBody)
 	if err != nil {

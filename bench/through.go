@@ -61,6 +61,15 @@ func coalesced(c *client.Client, callers int) []load.Caller {
 	return all
 }
 
+// coalescedNumbers are callers of one Go client that request one number at a time.
+func coalescedNumbers(c *client.Client, sequence string, callers int) []load.Caller {
+	all := make([]load.Caller, callers)
+	for i := range all {
+		all[i] = &load.CoalescedNumbers{Sequence: c.Sequence(sequence), Count: 1}
+	}
+	return all
+}
+
 // oneByOne are callers that make a call of GenerateIds for each ID, over one connection.
 func oneByOne(address string, callers int, started *closers) ([]load.Caller, error) {
 	return oneByOneWith(address, callers, started, load.Access{})
