@@ -164,7 +164,7 @@ func (n *Node) openRaft() error {
 	n.guarded = newGuarded(trans, n.opened, n.bounds, func(id raft.ServerID, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) {
 		n.replicated.observe(id, args, resp, n.gossip.mono())
 	}, func() { n.elections.expect(n.Term()+1, ElectionTransfer) })
-	r, err := n.newRaft(n.guarded)
+	r, err := n.newRaft(newPatient(n.guarded, n.replicates))
 	if err != nil {
 		return errors.Join(fmt.Errorf("raft: %w", err), n.guarded.Close())
 	}

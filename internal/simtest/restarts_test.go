@@ -46,6 +46,26 @@ func TestCrashLoopOfOneMember(t *testing.T) {
 	})
 }
 
+// TestKilledMemberIssuesSoonAfterStart kills members for longer than a message to them is waited for, because the network of the
+// simulation is silent about a process that ends.
+func TestKilledMemberIssuesSoonAfterStart(t *testing.T) {
+	t.Parallel()
+	simulate(t, options{}, func(w *world) {
+		slowest := time.Duration(0)
+		for _, away := range []time.Duration{2 * transportTimeout, time.Minute, 5 * time.Minute} {
+			for range 10 {
+				w.pass(w.between(30*time.Second, time.Minute))
+				n := w.follower()
+				n.crash()
+				w.pass(away)
+				n.start()
+				slowest = max(slowest, w.untilIssue(time.Second, n))
+			}
+		}
+		t.Logf("all issued within %v", slowest)
+	})
+}
+
 func TestCrashStormOfAllMembers(t *testing.T) {
 	t.Parallel()
 	simulate(t, options{members: 5, lanes: 2, sequences: ofAllKinds()}, func(w *world) {

@@ -1,0 +1,96 @@
+package cluster
+
+import (
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// replicatesPoll is the interval between two checks of whether this node still replicates to a member.
+const replicatesPoll = 50 * time.Millisecond
+
+// patient is a transport that returns the error of a request for replication when the member answers a heartbeat again. Raft's
+// pause after an error doubles up to 10 s. A member that was down for that long would hear its new leader at once, and would
+// wait as long again for the log, without which it issues nothing.
+//
+// Raft sends heartbeats from another goroutine, whose pause is at most half of the heartbeat timeout.
+type patient struct {
+	*guarded
+	// replicates reports whether this node leads in that term, and replicates to the member.
+	replicates func(id raft.ServerID, term uint64) bool
+
+	mu      sync.Mutex
+	waiting map[raft.ServerID]chan struct{} // closed at the next answer to a heartbeat
+}
+
+func newPatient(inner *guarded, replicates func(id raft.ServerID, term uint64) bool) *patient {
+	return &patient{guarded: inner, replicates: replicates, waiting: make(map[raft.ServerID]chan struct{})}
+}
+
+// AppendEntries implements raft.Transport.
+func (p *patient) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) error {
+	err := p.guarded.AppendEntries(id, target, args, resp)
+	heartbeat := args.PrevLogEntry == 0 && len(args.Entries) == 0
+	switch {
+	case err == nil && heartbeat:
+		p.heard(id)
+	case err != nil && !heartbeat:
+		p.await(id, args.Term)
+	}
+	return err
+}
+
+// InstallSnapshot implements raft.Transport.
+func (p *patient) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, args *raft.InstallSnapshotRequest, resp *raft.InstallSnapshotResponse, data io.Reader) error {
+	err := p.guarded.InstallSnapshot(id, target, args, resp, data)
+	if err != nil {
+		p.await(id, args.Term)
+	}
+	return err
+}
+
+// heard is called when a member has answered a heartbeat.
+func (p *patient) heard(id raft.ServerID) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if waiting, ok := p.waiting[id]; ok {
+		close(waiting)
+		delete(p.waiting, id)
+	}
+}
+
+// next returns the channel that is closed when a member answers the next heartbeat.
+func (p *patient) next(id raft.ServerID) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	waiting, ok := p.waiting[id]
+	if !ok {
+		waiting = make(chan struct{})
+		p.waiting[id] = waiting
+	}
+	return waiting
+}
+
+// await returns when the member answers a heartbeat, or this node no longer replicates to it.
+func (p *patient) await(id raft.ServerID, term uint64) {
+	answered := p.next(id)
+	poll := time.NewTicker(replicatesPoll)
+	defer poll.Stop()
+	for p.replicates(id, term) {
+		select {
+		case <-answered:
+			return
+		case <-p.closed:
+			return
+		case <-poll.C:
+		}
+	}
+}
+
+// replicates reports whether this node leads in that term, and the member is in the configuration.
+func (n *Node) replicates(id raft.ServerID, term uint64) bool {
+	member, _ := n.standing(string(id))
+	return member && n.raft.State() == raft.Leader && n.Term() == term
+}
