@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/backup"
 	"github.com/snowraft/snowraft/internal/lincheck"
 	"github.com/snowraft/snowraft/internal/nextversion"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -116,7 +117,7 @@ func (x *mixed) refused(m *member) {
 	}
 }
 
-// tooOld is what the version under test says of a directory, a leader or a backup of the next version.
+// tooOld is what the version under test says of a directory of the next version.
 var tooOld = (&fsm.NewerError{Used: nextFSMVersion, Known: fsm.Version}).Error()
 
 // run runs a command of a version of the program.
@@ -202,13 +203,14 @@ func (x *mixed) refusesBackup() {
 	if _, stderr, code := x.run(x.next, "backup", file); code != 0 {
 		x.t.Fatalf("backup: %s", stderr)
 	}
+	want := fmt.Sprintf("%v (fsm_version %d, known: %d)", backup.ErrFuture, nextFSMVersion, fsm.Version)
 	for _, args := range [][]string{
 		{"backup", "inspect", file},
 		{"restore", file, "--data-dir", filepath.Join(dir, "restored"), "--old-ended", time.Now().UTC().Format(time.RFC3339), "--old-cluster-is-gone"},
 	} {
 		_, stderr, code := x.run(program, args...)
-		if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, tooOld) {
-			x.t.Errorf("%v ended with exit code %d and printed %q, want 1 and one line with %q", args, code, stderr, tooOld)
+		if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.Contains(stderr, want) {
+			x.t.Errorf("%v ended with exit code %d and printed %q, want 1 and one line with %q", args, code, stderr, want)
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "restored")); err == nil {
