@@ -62,13 +62,11 @@ func (g *gossip) tell(to memberlist.Address, message []byte) {
 	}
 }
 
-// NotifyMsg implements memberlist.Delegate: questions for our clock, answers to ours, and refusals of our name.
+// NotifyMsg implements memberlist.Delegate: questions for our clock, answers to ours, and refusals to add us.
 func (g *gossip) NotifyMsg(message []byte) {
 	switch {
-	case len(message) > 1 && message[0] == nameRefused:
-		if g.onNameRefused != nil {
-			g.onNameRefused(message[1:])
-		}
+	case len(message) > 1 && g.refusals[message[0]] != nil:
+		g.refusals[message[0]](message[1:])
 	case len(message) > questionHead && message[0] == clockQuestion:
 		g.mu.Lock()
 		p, known := g.peers[string(message[questionHead:])]

@@ -52,6 +52,8 @@ type Config struct {
 	FSM raft.FSM
 	// Commands is the newest version of the FSM's commands that this node supports.
 	Commands uint32
+	// Used returns the version of the commands that the cluster uses; nil if it uses none. It may be called from any goroutine.
+	Used func() uint32
 	// Version is shown to people.
 	Version string
 

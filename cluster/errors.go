@@ -23,6 +23,8 @@ var (
 	ErrDuplicate = errors.New("another process has the identity of this member")
 	// ErrNameTaken says that a node was not added because a member has its name.
 	ErrNameTaken = errors.New("the member's name is taken")
+	// ErrTooOld says that a node was not added because its program does not know the commands that the cluster uses.
+	ErrTooOld = errors.New("the member's program is too old")
 	// ErrUnknownMember says that no member has this ID or name.
 	ErrUnknownMember = errors.New("no such member")
 	// ErrQuorum says that a change of membership was refused because it would leave no working majority.

@@ -45,8 +45,8 @@ type gossip struct {
 	standing func(id string) (member, voter bool) // in the Raft configuration
 	foreign  *foreign
 	ancestry ancestry
-	// onNameRefused is called when a leader refuses this node's name.
-	onNameRefused func(said []byte)
+	// refusals take a leader's word that it does not add this node, by its kind.
+	refusals map[byte]func(said []byte)
 
 	mu         sync.Mutex
 	peers      map[string]peerInfo // by node ID, this node excluded

@@ -162,6 +162,10 @@ func (n *Node) Contact(ctx context.Context, gossipAddress string) (Member, uint6
 					}
 					return m, n.addedAt(m.ID, last), nil
 				}
+				if used, ok := n.tooOld(p.meta); ok {
+					return Member{}, 0, fmt.Errorf("%w: %q, with ID %s, knows commands up to fsm_version %d, and the cluster uses those of fsm_version %d; start the newer program there",
+						ErrTooOld, p.meta.Name, p.meta.ID, p.meta.Commands, used)
+				}
 				if taken, ok := n.nameTaken(p.meta); ok {
 					return Member{}, 0, fmt.Errorf("%w: %q, with ID %s, has the name of member %s at %s; remove that member first, or start the new one with --force-name or with another --name",
 						ErrNameTaken, p.meta.Name, p.meta.ID, taken.ID, taken.Address)

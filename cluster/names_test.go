@@ -166,7 +166,7 @@ func TestRefusedName(t *testing.T) {
 	} {
 		n := c.node()
 		n.failed, n.logger = make(chan struct{}), slog.New(slog.DiscardHandler)
-		n.gossip.onNameRefused = n.onNameRefused
+		n.gossip.refusals = map[byte]func([]byte){nameRefused: n.onNameRefused}
 		n.gossip.NotifyMsg(c.said(n))
 		if failure := n.Failure(); (failure != nil) != c.halts {
 			t.Errorf("%s: halts with %v", name, failure)

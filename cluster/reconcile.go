@@ -68,7 +68,7 @@ func (n *Node) reconcile() error {
 			p.meta.Cluster != "" && p.meta.Cluster != n.id.Cluster() || n.cfg.Removed.IsRemoved(p.meta.ID) {
 			continue
 		}
-		if n.nameRefused(p) || n.namesOpen() {
+		if n.programRefused(p) || n.nameRefused(p) || n.namesOpen() {
 			continue
 		}
 		err := n.settle(n.raft.AddNonvoter(raft.ServerID(p.meta.ID), raftAddress(p.meta.ID, p.meta.Raft), 0, enqueueTimeout))

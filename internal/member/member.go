@@ -96,7 +96,7 @@ func Open(cfg Config) (*Member, error) {
 
 	cc := cfg.Cluster
 	cc.FSM, cc.Commands, cc.Watch, cc.Logger = m.fsm, cfg.Supported, m.clock, cfg.Logger
-	cc.Ancestors = m.ancestors
+	cc.Used, cc.Ancestors = m.fsmVersion, m.ancestors
 	cc.Lead, cc.Removed = m.lead, removedMembers{m}
 	node, err := cluster.Open(cc)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/backup"
 	"github.com/snowraft/snowraft/internal/lincheck"
@@ -104,13 +105,13 @@ func (x *mixed) snapshots() {
 }
 
 // refused starts a member with the version under test, which must exit and say why in its last line.
-func (x *mixed) refused(m *member) {
+func (x *mixed) refused(m *member, why string) {
 	x.t.Helper()
 	m.program = program
 	m.start()
 	code := m.exit(patience)
-	if line := m.stderr.tail(1); code != 1 || line != "snowraft: "+tooOld {
-		x.t.Errorf("%s ended with exit code %d and the line %q, want 1 and %q", m.name, code, line, tooOld)
+	if line := m.stderr.tail(1); code != 1 || line != "snowraft: "+why {
+		x.t.Errorf("%s ended with exit code %d and the line %q, want 1 and %q", m.name, code, line, why)
 	}
 	for _, o := range others(x.members, m) {
 		x.ledger.mustAsk(o, 100)
@@ -168,15 +169,16 @@ func TestMixedVersions(t *testing.T) {
 			x.snapshots()
 		}
 		back.stop()
-		x.refused(back)
+		x.refused(back, tooOld)
 		back.program = x.next
 		back.start().untilIssues()
 	}
 	x.refusesBackup()
 	joins := newcomer(t, "m4", x.members)
-	x.refused(joins)
-	if voters, _ := x.members[0].voters(); voters != 3 {
-		t.Errorf("%d voters after an old member tried to join", voters)
+	x.refused(joins, fmt.Sprintf("%v: the cluster uses commands of fsm_version %d, and this program knows them up to fsm_version %d; start the newer program",
+		cluster.ErrTooOld, nextFSMVersion, fsm.Version))
+	if voters, nonvoters := x.members[0].voters(); voters != 3 || nonvoters != 0 {
+		t.Errorf("%d voters and %d nonvoters after an old member tried to join", voters, nonvoters)
 	}
 	x.lead(nextFSMVersion)
 

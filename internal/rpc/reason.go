@@ -55,6 +55,7 @@ const (
 	MemberNotAlive    = "MEMBER_NOT_ALIVE"
 	OtherCluster      = "OTHER_CLUSTER"
 	NameTaken         = "NAME_TAKEN"
+	ProgramTooOld     = "PROGRAM_TOO_OLD"
 	NoSuccessor       = "NO_SUCCESSOR"
 	QuorumAtRisk      = "QUORUM_AT_RISK"
 	AlreadyLeaving    = "ALREADY_LEAVING"

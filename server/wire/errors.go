@@ -37,6 +37,7 @@ var rows = []struct {
 	{cluster.ErrNamesUnknown, rpc.NamesIncomplete},
 	{cluster.ErrOtherCluster, rpc.OtherCluster},
 	{cluster.ErrNameTaken, rpc.NameTaken},
+	{cluster.ErrTooOld, rpc.ProgramTooOld},
 	{cluster.ErrMemberUnreachable, rpc.MemberUnreachable},
 	{cluster.ErrNotAlive, rpc.MemberNotAlive},
 	{cluster.ErrNoSuccessor, rpc.NoSuccessor},
