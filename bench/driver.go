@@ -78,7 +78,7 @@ func output(cmd *exec.Cmd) ([]byte, error) {
 	return out, err
 }
 
-// drive is what a driver does in a turn.
+// drive is the work of a driver in a turn.
 type drive struct {
 	addresses        []string
 	sequence         string // empty: IDs

@@ -38,7 +38,7 @@ func newEnv(o options) (*env, error) {
 	return &env{options: o, root: repository, dir: dir, out: os.Stdout, given: map[string]bool{}}, nil
 }
 
-// brief reports whether this run only shows that measuring works: what a section does a number of times, it does seldom then.
+// brief reports whether this run only shows that measuring works, with small numbers.
 func (e *env) brief() bool { return e.duration < 500*time.Millisecond }
 
 func (e *env) close() error { return os.RemoveAll(e.dir) }

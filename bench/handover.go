@@ -19,7 +19,7 @@ const (
 	idRate, relaxedNumberRate = 5000, 2000
 	// probePause is between the calls of a probe.
 	probePause = 2 * time.Millisecond
-	// observed is how long after a change of the leader the probes go on.
+	// observed is the time for which the probes continue after a change of the leader.
 	observed = time.Second
 	// raftTerm and timeoutElections are metrics of a member.
 	raftTerm         = "snowraft_raft_term"
@@ -29,7 +29,7 @@ const (
 // handover is a way to take leadership from a member.
 type handover struct {
 	name string
-	// after is for how long all members are there before it.
+	// after is the time for which all members run before it.
 	after time.Duration
 	// take takes leadership from the leader.
 	take func(ctx context.Context, leader *member) error
@@ -44,13 +44,13 @@ func (m *member) transferLeadership(ctx context.Context) error {
 	})
 }
 
-// handovers is what happened while leadership was taken from one leader after the other.
+// handovers is the outcome of taking leadership from one leader after the other.
 type handovers struct {
 	ids, relaxed *load.Result
 	// client and followers are the times for which no strict number came, through the Go client and through members
 	// that do not lead.
 	client, followers samples
-	// needless is how many elections there were beyond one for each leader; timeouts is how many were won after a timeout.
+	// needless counts the elections beyond one for each leader, timeouts those that were won after a timeout.
 	needless, timeouts float64
 }
 

@@ -16,11 +16,12 @@ import (
 )
 
 const (
-	// dialers is how many connections of a crowd are opened at a time.
+	// dialers is the number of connections of a crowd that are opened at the same time.
 	dialers = 32
-	// fromEach is how many connections of a crowd come from one address: members take a part of their connections from each.
+	// fromEach is the number of connections of a crowd from each address: a member accepts only a part of its connections
+	// from one address.
 	fromEach = 2500
-	// crowdBuffer keeps what a connection of a crowd takes here small.
+	// crowdBuffer is the size of gRPC's buffers in this process, in bytes.
 	crowdBuffer = 1 << 10
 )
 

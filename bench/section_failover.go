@@ -11,10 +11,9 @@ import (
 )
 
 const (
-	// settled is how long after its start a member's window is so long that it outlasts
-	// an election.
+	// settled is the time after its start at which a member's window outlasts an election.
 	settled = 5 * time.Second
-	// fresh is after a start too, when it is short still.
+	// fresh is a time after its start at which the window is still short.
 	fresh = time.Second
 	// invoices is the strict sequence.
 	invoices = "invoices"
@@ -53,6 +52,9 @@ func failover() section {
 		}
 		var of [4]handovers
 		for i, h := range ways {
+			if e.brief() {
+				h.after = 2 * e.duration
+			}
 			if of[i], err = e.handOver(ctx, c, members, h, count); err != nil {
 				return nil, fmt.Errorf("%s: %w", h.name, err)
 			}

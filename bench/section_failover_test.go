@@ -57,11 +57,11 @@ func TestProbesNoteTheLongestGap(t *testing.T) {
 	between := make(chan struct{})
 	p.start(t.Context(), func(ctx context.Context) (int64, error) {
 		n++
-		switch {
-		case n == 3:
+		switch n {
+		case 3:
 			close(between)
 			return 0, pass(ctx, 60*time.Millisecond)
-		case n == 4:
+		case 4:
 			return 0, errors.New("no leader")
 		default:
 			return n, nil

@@ -1,7 +1,7 @@
 // Command driver calls a cluster through the Go client, when it is asked to, and returns what it measured.
 //
-// It is built with the client of this tree and with that of an earlier commit: it uses nothing of Snowraft but what both
-// clients have, and measures by itself.
+// It is built with the client of this tree and with that of an earlier commit. So it uses nothing of Snowraft except the
+// part of the client that both have, and does not use internal/load, which may differ too.
 package main
 
 import (
@@ -46,7 +46,7 @@ func serve(w http.ResponseWriter, r *http.Request) {
 	http.Error(w, err.Error(), http.StatusInternalServerError)
 }
 
-// plan is what to call.
+// plan is the work of a run.
 type plan struct {
 	addresses        []string
 	sequence         string // empty: IDs
@@ -71,14 +71,14 @@ const (
 	over
 )
 
-// sampled is of how many calls of a caller that is not alone one is timed: reading the clock for all of them would be
-// a good part of the work.
+// sampled is the number of calls of which one is timed, unless the caller is alone: reading the clock for each would be a
+// good part of the work.
 const sampled = 16
 
 // caller makes calls, one after the other, and counts those that end in the phase of measuring.
 type caller struct {
 	next  func(context.Context) (int64, error)
-	every int // of so many calls one is timed
+	every int // calls of which one is timed
 
 	calls int
 	took  []time.Duration
