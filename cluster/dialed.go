@@ -40,6 +40,11 @@ func (c *dialedConn) Close() error {
 	return c.Conn.Close()
 }
 
+// closeAll closes all of them, which tells the other nodes that this one ended.
+func (d *dialed) closeAll() {
+	d.closeAbandoned(func(raft.ServerID) (raft.ServerAddress, error) { return "", ErrClosed })
+}
+
 // closeAbandoned closes the connections to an address that is no longer the current one of its
 // member, or whose member is not known any more. It reports whether there were any.
 func (d *dialed) closeAbandoned(current func(raft.ServerID) (raft.ServerAddress, error)) bool {

@@ -19,26 +19,6 @@ func knocks(t *testing.T, from layered, id, address string) (process string, err
 	return from.Knock(ctx, raft.ServerID(id), address)
 }
 
-// acceptor runs a listener whose connections go to a function.
-func acceptor(t *testing.T, handle func(*net.TCPConn)) (address string) {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			handle(conn.(*net.TCPConn))
-		}
-	}()
-	return listener.Addr().String()
-}
-
 func TestKnock(t *testing.T) {
 	t.Parallel()
 	for name, keys := range map[string][]int{"open": nil, "secured": {0}} {

@@ -75,7 +75,7 @@ func (s *succession) withdraw(term uint64) {
 
 // patience is the time without a connection from the leader after which refusals count. A leader that lives opens new
 // connections within a fifth of the heartbeat timeout, because it sends heartbeats at least as often.
-func (t Timing) patience() time.Duration { return t.Heartbeat / 4 }
+func (t Timing) patience() time.Duration { return 3 * t.Heartbeat / 10 }
 
 // turn is the time between the candidacies of two followers.
 func (t Timing) turn() time.Duration { return t.Heartbeat / 10 }

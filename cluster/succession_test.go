@@ -1,9 +1,9 @@
 package cluster
 
 import (
+	"errors"
 	"io"
-	"net"
-	"sync"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -114,44 +114,6 @@ func TestLeaderTriesPastBrokenConnections(t *testing.T) {
 	}
 }
 
-// middlebox carries connections to an address, and resets them.
-type middlebox struct {
-	address string
-
-	mu    sync.Mutex
-	conns []*net.TCPConn
-}
-
-func newMiddlebox(t *testing.T, to string) *middlebox {
-	t.Helper()
-	box := new(middlebox)
-	box.address = acceptor(t, func(client *net.TCPConn) {
-		server, err := net.Dial("tcp", to)
-		if err != nil {
-			_ = client.Close()
-			return
-		}
-		box.mu.Lock()
-		box.conns = append(box.conns, client, server.(*net.TCPConn))
-		box.mu.Unlock()
-		go func() { _, _ = io.Copy(client, server) }()
-		go func() { _, _ = io.Copy(server, client) }()
-	})
-	t.Cleanup(box.reset)
-	return box
-}
-
-// reset resets all connections, on both sides.
-func (box *middlebox) reset() {
-	box.mu.Lock()
-	defer box.mu.Unlock()
-	for _, c := range box.conns {
-		_ = c.SetLinger(0)
-		_ = c.Close()
-	}
-	box.conns = nil
-}
-
 // A leader's request on a connection that the other side closed arrives on a new one.
 func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 	t.Parallel()
@@ -197,6 +159,76 @@ func TestLeaderOpensConnectionsAgainAtOnce(t *testing.T) {
 				case <-time.After(patience):
 					t.Fatal("the acceptor does not notice that its link broke")
 				}
+			}
+		})
+	}
+}
+
+// calledBy counts the elections that these hosts won without a timeout or a transfer.
+func calledBy(hosts []*host) (count uint64) {
+	for _, h := range hosts {
+		count += h.ElectionsWon()[ElectionRefused]
+	}
+	return count
+}
+
+// untilFollowed waits until all hosts follow one leader for long enough to replace it without a timeout.
+func untilFollowed(t *testing.T, hosts []*host) (leader *host, followers []*host) {
+	t.Helper()
+	leader = leaderOf(t, hosts)
+	for _, h := range hosts {
+		if h != leader {
+			followers = append(followers, h)
+		}
+	}
+	eventually(t, "the leader is followed", func() bool {
+		return !slices.ContainsFunc(followers, func(h *host) bool {
+			return h.Term() != leader.Term() || !h.links.has(origin{leader.ID(), leader.Process()})
+		})
+	})
+	<-time.After(leader.cfg.Timing.Heartbeat + 500*time.Millisecond)
+	return leader, followers
+}
+
+// Over real connections, a middlebox that resets connections and refuses new ones to the leader deposes no leader.
+func TestLeaderBehindMiddleboxIsKept(t *testing.T) {
+	t.Parallel()
+	for name, numbers := range map[string][]int{"open": nil, "secured": {0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hosts := trioBehind(t, newMiddlebox, numbers...)
+			leader, _ := untilFollowed(t, hosts)
+			for _, refuse := range []bool{false, true} {
+				if refuse {
+					leader.box.refuse()
+				}
+				for _, h := range hosts {
+					h.box.reset()
+				}
+				<-time.After(leader.cfg.Timing.Heartbeat / 2)
+				leader.box.accept(t)
+			}
+			if n := calledBy(hosts); n > 0 {
+				t.Errorf("%d elections were called against a leader that lives", n)
+			}
+		})
+	}
+}
+
+func TestEndedLeaderIsReplacedWithoutTimeout(t *testing.T) {
+	t.Parallel()
+	for name, numbers := range map[string][]int{"open": nil, "secured": {0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			hosts := trio(t, numbers...)
+			leader, followers := untilFollowed(t, hosts)
+			leader.Fail(errors.New("the test ends it")) // so that it hands nothing over
+			if err := leader.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+			next := leaderOf(t, followers)
+			if calledBy(followers) != 1 || next.log.lines("calling an election") != 1 {
+				t.Errorf("%d elections were called, expected one; the new leader says so %d times", calledBy(followers), next.log.lines("calling an election"))
 			}
 		})
 	}

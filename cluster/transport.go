@@ -309,6 +309,7 @@ func (s *streamLayer) Close() error {
 		s.cancel()
 		err = s.listener.Close()
 		s.wg.Wait()
+		s.dialed.closeAll()
 	})
 	return err
 }
