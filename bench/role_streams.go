@@ -7,11 +7,9 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
-
-// streamWindow is the flow-control window of members, which is fixed, because a window that is estimated costs a ping now and then.
-const streamWindow = 1 << 20
 
 // streamEcho answers the requests of streams with constants, as soon as they come. To a Go client it is a cluster of one member.
 type streamEcho struct {
@@ -22,7 +20,7 @@ type streamEcho struct {
 }
 
 func newStreamEcho(address string) *grpc.Server {
-	s := grpc.NewServer(grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(streamWindow))
+	s := grpc.NewServer(grpc.StaticStreamWindowSize(limits.RequestBytes), grpc.StaticConnWindowSize(limits.RequestBytes)) // as a member
 	e := streamEcho{address: address}
 	snowraftv1.RegisterIdServiceServer(s, e)
 	snowraftv1.RegisterSequenceServiceServer(s, e)
