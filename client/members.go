@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"math/rand/v2"
 	"slices"
 	"sync"
 	"time"
@@ -10,8 +11,10 @@ import (
 )
 
 const (
-	// lookEvery is how often members are asked who the members are.
+	// lookEvery is how often members are asked who the members are, when that may have changed. While it does not change,
+	// the time doubles up to rarely times as much: there may be a hundred thousand clients.
 	lookEvery = 10 * time.Second
+	rarely    = 16
 	// lookPause is between two such questions at least.
 	lookPause = time.Second
 	// lookFor is the time for which one is tried.
@@ -68,23 +71,35 @@ func (m *members) changed() {
 }
 
 func (m *members) run() {
-	for {
-		m.look()
-		if !wait(m.life, m.pause, nil) || !wait(m.life, m.every-m.pause, m.news) {
+	for every := m.every; ; every = min(2*every, rarely*m.every) {
+		if changed := m.look(); changed {
+			every = m.every
+		}
+		if !wait(m.life, m.pause, nil) {
+			return
+		}
+		rest := time.NewTimer(every - m.pause - rand.N(every/4)) // clients that started together do not ask together
+		select {
+		case <-rest.C:
+		case <-m.news:
+			every = m.every
+		case <-m.life.Done():
+		}
+		if rest.Stop(); m.life.Err() != nil {
 			return
 		}
 	}
 }
 
-// look requests the members once. If no member answers, those that were known and all that the client was
-// given are tried.
-func (m *members) look() {
+// look requests the members once, and reports whether there are others than before. If no member answers, those that
+// were known and all that the client was given are tried.
+func (m *members) look() (changed bool) {
 	ctx, cancel := context.WithTimeout(m.life, m.limit)
 	defer cancel()
 	resp, err := m.ask.ListMembers(ctx, &snowraftv1.ListMembersRequest{})
 	if err != nil {
 		m.tell(m.seeds)
-		return
+		return true
 	}
 	var learned []string
 	leader := ""
@@ -103,13 +118,16 @@ func (m *members) look() {
 		ch.caller.standing.led(leader)
 	}
 	if len(learned) == 0 {
-		return
+		return true
 	}
 	slices.Sort(learned)
-	m.learned = slices.Compact(learned)
+	learned = slices.Compact(learned)
+	changed = !slices.Equal(m.learned, learned)
+	m.learned = learned
 	m.tell(slices.DeleteFunc(slices.Clone(m.seeds), func(a string) bool {
 		return m.ever[a] && !slices.Contains(m.learned, a)
 	}))
+	return changed
 }
 
 func (m *members) tell(seeds []string) {

@@ -1,10 +1,17 @@
 package client
 
 import (
+	"context"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"google.golang.org/grpc"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // hurry makes the client look at the membership all the time.
@@ -153,4 +160,39 @@ func TestAddressesOfMembers(t *testing.T) {
 			_ = c.Close()
 		}
 	}
+}
+
+// A client asks rarely who the members are while they stay the same, and soon after a connection broke.
+func TestMembersAreAskedRarelyWhileTheyStay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		directory := &directory{}
+		m := newMembers([]string{"a:1"})
+		m.ask = directory
+		m.start()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := directory.asked.Load(); n < 20 || n > 45 {
+			t.Errorf("asked %d times in an hour, expected about once in 140 s", n)
+		}
+		directory.asked.Store(0)
+		m.changed()
+		time.Sleep(45 * time.Second)
+		synctest.Wait()
+		if n := directory.asked.Load(); n < 2 || n > 4 {
+			t.Errorf("asked %d times within 45 s after a connection broke, expected about 3", n)
+		}
+		m.stop()
+	})
+}
+
+// directory is a member that answers who the members are.
+type directory struct {
+	snowraftv1.ClusterServiceClient
+	asked atomic.Int64
+}
+
+func (d *directory) ListMembers(context.Context, *snowraftv1.ListMembersRequest, ...grpc.CallOption) (*snowraftv1.ListMembersResponse, error) {
+	d.asked.Add(1)
+	return &snowraftv1.ListMembersResponse{Members: []*snowraftv1.Member{{ApiAddress: "a:1"}}}, nil
 }
