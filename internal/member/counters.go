@@ -3,6 +3,8 @@ package member
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -66,12 +68,13 @@ func (c *counters) remove(name string) {
 	}
 }
 
-// stats adds up what all counters did.
+// stats adds up what all counters did. They are looked at without the lock, so that a first use of a sequence, and with
+// it all others, does not wait for that.
 func (c *counters) stats() allocator.SequenceStats {
 	c.mu.RLock()
-	defer c.mu.RUnlock()
-	sum := c.gone
-	for _, each := range c.byName {
+	sum, all := c.gone, slices.Collect(maps.Values(c.byName))
+	c.mu.RUnlock()
+	for _, each := range all {
 		add(&sum, each.numbers.Stats())
 	}
 	return sum
