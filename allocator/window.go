@@ -62,9 +62,9 @@ func (s *slowStart) limit(grantMax time.Duration) {
 // failed notes that an extension was not granted, perhaps to other lanes either: they would extend together from now on.
 func (s *slowStart) failed() { s.apart = false }
 
-// extendAfter is when to extend a window of which that much is left, as a part of it at random: 0.25 to
+// extendAfter returns the time until the window is extended, a random part of the time left: 0.25 to
 // 0.5 of it while windows grow, then once 0 to 0.5, then 0.5 to 0.55.
-// What is left is not believed to be more than what was requested, because a
+// A time left that is longer than the window requested is not believed, because a
 // clock that moved backwards makes it look longer.
 func (s *slowStart) extendAfter(left time.Duration) time.Duration {
 	left = max(0, min(left, s.current))

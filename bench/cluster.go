@@ -156,13 +156,16 @@ func (e *env) startWide(ctx context.Context, started *closers) (*member, error) 
 }
 
 // wide creates a layout that does not limit what is measured.
-func (m *member) wide(ctx context.Context) error {
+func (m *member) wide(ctx context.Context) error { return m.layout(ctx, wideLayout, 38, 3, 22) }
+
+// layout creates a layout with so many bits of time, worker and sequence.
+func (m *member) layout(ctx context.Context, name string, timeBits, worker, sequence uint32) error {
 	return m.with(func(conn *grpc.ClientConn) error {
 		_, err := snowraftv1.NewLayoutServiceClient(conn).CreateLayout(ctx, &snowraftv1.CreateLayoutRequest{Layout: &snowraftv1.Layout{
-			Name: wideLayout,
+			Name: name,
 			Fields: []*snowraftv1.Field{
-				{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: 38}, {Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: 3},
-				{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: 22},
+				{Kind: snowraftv1.FieldKind_FIELD_KIND_TIME, Bits: timeBits}, {Kind: snowraftv1.FieldKind_FIELD_KIND_WORKER, Bits: worker},
+				{Kind: snowraftv1.FieldKind_FIELD_KIND_SEQUENCE, Bits: sequence},
 			},
 			UnitMs: 1, EpochAtMs: wideEpoch.UnixMilli(),
 		}})

@@ -21,18 +21,28 @@ const (
 // backupEnded returns the time at which the cluster of the large backup ended: so long ago that a restored one issues at once.
 func backupEnded() time.Time { return wall().Add(-time.Hour) }
 
-// writeLargeBackup writes a backup of a cluster with [largeSequences], and a strict one, and [largeWorkers].
-func (e *env) writeLargeBackup() (path string, err error) {
-	state, index := fsm.NewState(), uint64(0)
-	taken := backupEnded().Add(-time.Hour).UnixMilli()
-	for cmd := range largeCommands() {
+// stateOf returns a state with so many workers and relaxed sequences, and a strict one, and its last index.
+func stateOf(at time.Time, workers, sequences int) (state *fsm.State, index uint64, err error) {
+	state = fsm.NewState()
+	for cmd := range largeCommands(workers, sequences) {
 		index++
-		cmd.ClockAtMs = taken
+		cmd.ClockAtMs = at.UnixMilli()
 		if err := state.Apply(index, 2, cmd).Failure(); err != nil {
-			return "", err
+			return nil, 0, err
 		}
 	}
-	path = filepath.Join(e.dir, "large.backup")
+	return state, index, nil
+}
+
+// writeBackup writes a backup of a cluster with the state that stateOf returns.
+func (e *env) writeBackup(workers, sequences int) (path string, err error) {
+	at := backupEnded().Add(-time.Hour)
+	state, index, err := stateOf(at, workers, sequences)
+	if err != nil {
+		return "", err
+	}
+	taken := at.UnixMilli()
+	path = filepath.Join(e.dir, fmt.Sprintf("%d-%d.backup", workers, sequences))
 	return path, backup.Create(path, func(f *os.File) error {
 		return backup.Write(f, &commandv1.BackupHeader{
 			ClusterId: "50d28448-6dfe-4a73-ab47-6105a27ac055", Index: index, Term: 2, TakenAtMs: taken,
@@ -43,23 +53,23 @@ func (e *env) writeLargeBackup() (path string, err error) {
 }
 
 // largeCommands yields the commands that make the state.
-func largeCommands() func(yield func(*commandv1.Command) bool) {
+func largeCommands(workers, sequences int) func(yield func(*commandv1.Command) bool) {
 	wide := snowflake.Spec{
 		Name: "large", UnitMillis: 1, EpochMillis: snowflake.Default().Spec().EpochMillis,
-		Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 41}, {Field: snowflake.FieldWorker, Bits: 14}, {Field: snowflake.FieldSequence, Bits: 8}},
+		Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 41}, {Field: snowflake.FieldWorker, Bits: 17}, {Field: snowflake.FieldSequence, Bits: 5}},
 	}
 	return func(yield func(*commandv1.Command) bool) {
 		more := yield(&commandv1.Command{Body: &commandv1.Command_SetConfig{SetConfig: &commandv1.SetConfig{Config: fsm.DefaultConfig()}}})
 		for _, spec := range []snowflake.Spec{snowflake.Default().Spec(), wide} {
 			more = more && yield(&commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(spec)}}})
 		}
-		for i := uint64(0); more && i < largeWorkers; i++ {
+		for i := uint64(0); more && i < uint64(workers); i++ { //nolint:gosec // never negative
 			more = yield(&commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
 				Layout: wide.Name, Holder: fmt.Sprint("app-", i), NonceHash: binary.BigEndian.AppendUint64(make([]byte, 24), i), WindowMs: time.Minute.Milliseconds(),
 			}}})
 		}
 		more = more && yield(createSequence(invoices, commandv1.SequenceMode_SEQUENCE_MODE_STRICT))
-		for i := 0; more && i < largeSequences; i++ {
+		for i := 0; more && i < sequences; i++ {
 			more = yield(createSequence(fmt.Sprintf("shop/%d/orders", i), commandv1.SequenceMode_SEQUENCE_MODE_RELAXED))
 		}
 	}

@@ -1,6 +1,9 @@
 package main
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // section is one table of the documentation.
 type section struct {
@@ -38,7 +41,9 @@ func sections() []section {
 		redisProtocol(),
 		idle(),
 		crowded(),
-	}, suites()...)
+		scaleLoad(),
+		scaleSequences(),
+	}, slices.Concat(suites(), scales())...)
 }
 
 // file is the name of the page that has the section's table.

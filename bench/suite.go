@@ -45,8 +45,10 @@ type goTest struct {
 	once      bool
 	// run is what go test -run takes, of a test whose log has readings: the first
 	// group of each expression. Where there are several, the largest counts.
-	run  string
-	logs map[string]*regexp.Regexp
+	run string
+	// flags are those of the test itself.
+	flags []string
+	logs  map[string]*regexp.Regexp
 }
 
 // reading is what was reported under a name.
@@ -109,7 +111,7 @@ func (r *reading) value() float64 {
 // args are those of the go command.
 func (r goTest) args(e *env) []string {
 	if r.bench == "" {
-		return []string{"test", "./" + r.pkg, "-count", "1", "-v", "-run", r.run}
+		return append([]string{"test", "./" + r.pkg, "-count", "1", "-v", "-run", r.run}, r.flags...)
 	}
 	benchtime, count := r.benchtime, strconv.Itoa(e.rounds)
 	if benchtime == "" {

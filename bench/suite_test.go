@@ -48,6 +48,7 @@ func TestCommandsOfGoTest(t *testing.T) {
 		{goTest{pkg: "fsm", bench: "A"}, short, "test ./fsm -run '^$' -timeout 30m -benchtime 100ms -count 1 -bench A"},
 		{goTest{pkg: "fsm", bench: "A", benchtime: "1x", once: true}, e, "test ./fsm -run '^$' -timeout 30m -benchtime 1x -count 1 -bench A"},
 		{goTest{pkg: "fsm", run: "TestA"}, e, "test ./fsm -count 1 -v -run TestA"},
+		{goTest{pkg: "fsm", run: "TestA", flags: []string{"-n=5"}}, e, "test ./fsm -count 1 -v -run TestA -n=5"},
 	} {
 		if got := strings.Join(quoted(c.run.args(c.e)), " "); got != c.want {
 			t.Errorf("%s, expected %s", got, c.want)

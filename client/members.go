@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// lookEvery is how often members are asked who the members are, when that may have changed. While it does not change,
-	// the time doubles up to rarely times as much: there may be a hundred thousand clients.
+	// lookEvery is the time between two requests for the list of members when that may have changed. While the list stays the
+	// same, the time doubles up to rarely times as much: there may be a hundred thousand clients.
 	lookEvery = 10 * time.Second
 	rarely    = 16
 	// lookPause is between two such questions at least.
