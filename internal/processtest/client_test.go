@@ -80,9 +80,13 @@ func (a *callers) during(phase string) {
 	a.phase = phase
 }
 
+// slowestCall is the longest time that a call may take although another member could answer it. A client on a busy machine
+// may try several members in turn before one answers; a call that waits for one member only takes callTimeout.
+const slowestCall = 3 * time.Second
+
 // stop ends the callers. No call may have failed, nor any ID have come twice, nor any call have taken longer
-// than limit.
-func (a *callers) stop(limit time.Duration) {
+// than slowestCall.
+func (a *callers) stop() {
 	a.t.Helper()
 	close(a.stopped)
 	a.wg.Wait()
@@ -95,8 +99,8 @@ func (a *callers) stop(limit time.Duration) {
 	}
 	for _, phase := range slices.Sorted(maps.Keys(a.slowest)) {
 		a.t.Logf("the slowest call %s took %v", phase, a.slowest[phase].Round(time.Microsecond))
-		if a.slowest[phase] > limit {
-			a.t.Errorf("the slowest call %s took %v, expected at most %v", phase, a.slowest[phase], limit)
+		if a.slowest[phase] > slowestCall {
+			a.t.Errorf("the slowest call %s took %v, expected at most %v", phase, a.slowest[phase], slowestCall)
 		}
 	}
 	a.t.Logf("%d IDs, all different", len(a.ids))
@@ -135,7 +139,7 @@ func TestClientWhileLeadersAreKilled(t *testing.T) {
 		a.during("in between")
 		pass(t, 500*time.Millisecond)
 	}
-	a.stop(time.Second)
+	a.stop()
 }
 
 // A member that hangs, so that its connections stay, delays some calls and lets none fail.
@@ -154,5 +158,5 @@ func TestClientWhileAMemberHangs(t *testing.T) {
 	victim.untilIssues()
 	a.during("after it hung")
 	pass(t, time.Second)
-	a.stop(3 * time.Second)
+	a.stop()
 }

@@ -60,7 +60,7 @@ func TestSecretRotationUnderLoad(t *testing.T) {
 		}
 	}
 	stopNumbers()
-	a.stop(3 * time.Second)
+	a.stop()
 	fresh := dialCluster(t, members, client.WithToken(token))
 	if _, err := fresh.NextID(t.Context()); err != nil {
 		t.Errorf("a new client with the first pin: %v", err)
