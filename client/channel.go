@@ -43,6 +43,8 @@ func newChannel(service string, seeds []string, o *options, m *members) (*channe
 		grpc.WithDisableServiceConfig(), // of DNS
 		grpc.WithDisableRetry(),         // caller knows reasons, gRPC only codes
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(limits.AnswerBytes)),
+		grpc.WithStaticStreamWindowSize(limits.AnswerWindow),
+		grpc.WithStaticConnWindowSize(limits.AnswersWindow),
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: 50 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 2 * time.Second},
 			MinConnectTimeout: 2 * time.Second,

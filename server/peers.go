@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -54,6 +55,8 @@ func (p *peers) conn(m cluster.Member) (grpc.ClientConnInterface, error) {
 	c, err := grpc.NewClient("passthrough:///"+m.API,
 		grpc.WithTransportCredentials(p.credentials(m.ID)),
 		grpc.WithUnaryInterceptor(p.mark),
+		grpc.WithStaticStreamWindowSize(limits.AnswerWindow),
+		grpc.WithStaticConnWindowSize(limits.AnswersWindow),
 		grpc.WithStatsHandler(sending{}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 10 * time.Second, Timeout: 3 * time.Second}),
 		// A member that was down is back soon: look often.

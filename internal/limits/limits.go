@@ -27,6 +27,10 @@ const (
 	// AnswerBytes is the size of the largest answer that a client reads. A million IDs take that much
 	// where a layout's sequence is so narrow that each range holds one or two.
 	AnswerBytes = 64 << 20
+	// AnswerWindow is the number of bytes of an answer that a client takes before it reads any of them, and AnswersWindow
+	// those of all answers of a connection. gRPC measures the delay of a connection with a ping per answer unless they are set.
+	AnswerWindow  = 1 << 20
+	AnswersWindow = 4 << 20
 )
 
 // Lanes and names.

@@ -40,6 +40,8 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 		grpc.MaxRecvMsgSize(limits.RequestBytes),
 		grpc.MaxConcurrentStreams(maxConcurrentStreams),
 		grpc.MaxHeaderListSize(maxHeaderList),
+		grpc.StaticStreamWindowSize(limits.RequestBytes),
+		grpc.StaticConnWindowSize(maxReadAhead),
 		grpc.ForceServerCodecV2(newCodec()),
 		grpc.ConnectionTimeout(10*time.Second),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
