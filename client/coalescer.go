@@ -21,12 +21,14 @@ const (
 	overdue = 5 * time.Millisecond
 	// maxFlights is how many requests are under way at most. Then callers wait for the end of one.
 	maxFlights = 64
+	// yields is how often a first caller gives way. The callers that an answer woke need two turns until all have asked again.
+	yields = 2
 	// maxShared is how many IDs or numbers a caller may ask for to share a request. A caller that wants more
 	// would hold back the others, and has nothing to gain.
 	maxShared = 1000
 )
 
-// coalescer puts what concurrent callers ask for into one request. The first caller gives way once, so that those who are about
+// coalescer puts what concurrent callers ask for into one request. The first caller gives way, so that those who are about
 // to ask come along, and sends the request itself; no other goroutine has to wake up for that. While as many requests as the
 // window are under way, callers wait together for the next.
 //
@@ -57,13 +59,14 @@ type coalescer[R any] struct {
 
 // batch is callers that one request serves.
 type batch[R any] struct {
-	first    context.Context // of the first caller, for its values
-	callers  int             // still waiting
-	joined   int
-	count    uint64
-	after    int64
-	deadline time.Time
-	told     told // why its call still runs
+	first     context.Context // of the first caller, for its values
+	callers   int             // still waiting
+	joined    int
+	count     uint64
+	after     int64
+	deadline  time.Time // the latest of the callers' deadlines
+	unbounded bool      // a caller has none, and counts as one with the timeout
+	told      told      // why its call still runs
 
 	began   time.Time
 	fresh   bool               // not overdue
@@ -92,7 +95,9 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 	first := b.joined == 1 && c.room()
 	c.mu.Unlock()
 	if first {
-		runtime.Gosched()
+		for range yields {
+			runtime.Gosched()
+		}
 		if answer, err, ok := c.lead(ctx, b); ok {
 			return answer, 0, err
 		}
@@ -141,8 +146,8 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 	b.joined++
 	b.count += count
 	b.after = max(b.after, after)
-	if !bounded {
-		deadline = time.Now().Add(c.timeout)
+	if !bounded && !b.unbounded { // one reading of the clock for all: a batch waits for milliseconds
+		b.unbounded, deadline = true, time.Now().Add(c.timeout)
 	}
 	if deadline.After(b.deadline) {
 		b.deadline = deadline

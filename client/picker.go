@@ -7,8 +7,6 @@ import (
 
 	"google.golang.org/grpc/balancer"
 	"google.golang.org/grpc/balancer/base"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // balancerName is what gRPC knows the balancer by.
@@ -56,7 +54,7 @@ func (p *picker) Pick(info balancer.PickInfo) (balancer.PickResult, error) {
 				return balancer.PickResult{SubConn: conn.SubConn}, nil
 			}
 		}
-		return balancer.PickResult{}, status.Error(codes.Unavailable, "no connection to this member")
+		return balancer.PickResult{}, balancer.ErrNoSubConnAvailable // until its connection is there
 	}
 	var best connection
 	least, fewest, equal, fresh := worst+1, 0, 0, 0
