@@ -26,6 +26,7 @@ type channel struct {
 	resolver *manual.Resolver
 	stop     context.CancelFunc // ends pauses between tries
 	members  *members
+	streams  *streams // carry the requests of one method
 }
 
 func newChannel(service string, seeds []string, o *options, m *members) (*channel, error) {
@@ -88,6 +89,7 @@ func (ch *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method 
 func (ch *channel) update(seeds, learned []string) {
 	all := distinct(slices.Concat(learned, seeds))
 	ch.caller.standing.learn(all, learned)
+	ch.streams.keep(all)
 	ch.resolver.UpdateState(addresses(all))
 }
 

@@ -41,10 +41,13 @@ type coalescer[R any] struct {
 	// If it returns true, landed is called once: with the answer; or with what a call has to know of the try that failed.
 	ship    func(b *batch[R], landed func(answer R, err error, failed *former)) (member string, ok bool)
 	late    func(member string) // has not answered within the patience
+	slow    func(member string) // has not answered before the request is overdue; may be nil
 	timeout time.Duration       // of callers that bring no deadline
 	// patience is the time for an answer on a stream, and hedge the time after which another member is asked too.
 	patience, hedge time.Duration
-	hooks           *Hooks
+	// suspicious is the silence on a stream after which a member is suspected if no caller waits any longer.
+	suspicious time.Duration
+	hooks      *Hooks
 	// divide reports whether an error of a shared request need not concern each of its callers, so that
 	// each gets a call of its own; nil: it never does.
 	divide func(error) bool
@@ -110,7 +113,7 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 		}
 		return b.answer, offset, b.err
 	case <-ctx.Done():
-		c.leave(b)
+		c.leave(b, ctx.Err())
 		return answer, 0, interrupted(ctx.Err(), b.told.Load())
 	}
 }
@@ -294,6 +297,9 @@ func (c *coalescer[R]) due() {
 		if b.fresh && passed >= overdue {
 			b.fresh = false
 			c.fresh--
+			if c.slow != nil && b.member != "" {
+				c.slow(b.member)
+			}
 		}
 		switch {
 		case b.calling || b.member == "":
@@ -318,7 +324,7 @@ func (c *coalescer[R]) due() {
 }
 
 // leave is for a caller that no longer waits. What is issued for it is lost; the request ends when no caller waits.
-func (c *coalescer[R]) leave(b *batch[R]) {
+func (c *coalescer[R]) leave(b *batch[R], why error) {
 	c.mu.Lock()
 	b.callers--
 	switch {
@@ -328,6 +334,9 @@ func (c *coalescer[R]) leave(b *batch[R]) {
 	case b.cancel != nil:
 		b.cancel()
 	default:
+		if isTimeout(why) && b.member != "" && time.Since(b.began) >= c.suspicious {
+			c.late(b.member)
+		}
 		c.mu.Unlock()
 		c.land(b, b.answer, context.Canceled)
 		return

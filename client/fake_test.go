@@ -39,6 +39,10 @@ type fake struct {
 	conns  *connections
 	asked  atomic.Int64 // calls for IDs
 	answer atomic.Pointer[answering]
+
+	streams, deaf atomic.Bool  // has streams; reads none of them
+	carried       atomic.Int64 // requests on streams
+	carriers      carriers
 }
 
 // answering is what a member does instead of issuing IDs.

@@ -29,10 +29,13 @@ type IDs struct {
 func newIDs(c *Client, layout string) *IDs {
 	i := &IDs{layout: layout, client: c, rpc: snowraftv1.NewIdServiceClient(c.ids)}
 	for _, calls := range []*coalescer[[]Range]{&i.plain, &i.floored} {
-		*calls = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, patience: idPatience, hedge: c.opts.hedge, hooks: &c.opts.hooks}
+		*calls = coalescer[[]Range]{fetch: i.fetch, timeout: c.opts.timeout, patience: idPatience, suspicious: memorySuspicious, hedge: c.opts.hedge, hooks: &c.opts.hooks}
 		if !c.opts.oneShot {
 			calls.ship, calls.late = i.ship, c.ids.caller.standing.suspect
 		}
+	}
+	if !c.opts.oneShot { // members answer requests with a floor when the floor has passed
+		i.plain.slow = c.idStreams.slow
 	}
 	return i
 }

@@ -17,6 +17,9 @@ import (
 // hold more, so sending never blocks: the goroutine that receives answers sends requests too.
 const maxUnanswered = 32 << 10
 
+// prefixBytes is the length of what gRPC sends before each message.
+const prefixBytes = 5
+
 // letter is a request on a pipe, or what becomes of it.
 type letter struct {
 	// fill returns the message of the request.
@@ -62,7 +65,7 @@ func (p *pipe) send(l *letter) bool {
 		return false
 	}
 	m := l.fill(p.last+1, uint32(min(wait, 1<<31)))
-	if l.size = proto.Size(m); p.unanswered+l.size > maxUnanswered {
+	if l.size = proto.Size(m) + prefixBytes; p.unanswered+l.size > maxUnanswered {
 		p.mu.Unlock()
 		return false
 	}
@@ -134,11 +137,31 @@ func (p *pipe) finish() {
 	}
 }
 
-// open reports whether requests can be sent, and how many have no answer.
-func (p *pipe) open() (ok bool, busy int) {
+// open reports whether requests can be sent.
+func (p *pipe) open() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return !p.closed, len(p.letters)
+	return !p.closed
+}
+
+// tend ends the stream once no request was sent for a time and all are answered, until the returned function is called.
+func (p *pipe) tend(idle time.Duration) (stop func() bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var sent uint64
+	var timer *time.Timer
+	timer = time.AfterFunc(idle, func() {
+		p.mu.Lock()
+		unused := p.last == sent && len(p.letters) == 0
+		if sent = p.last; !unused && !p.closed {
+			timer.Reset(idle)
+		}
+		p.mu.Unlock()
+		if unused {
+			p.finish()
+		}
+	})
+	return timer.Stop
 }
 
 // errStreamEnded is the error of a request that was sent, and got no answer because the stream ended.

@@ -34,7 +34,7 @@ func newSequence(name string, c *Client) *Sequence {
 	s.calls = coalescer[*numbering]{
 		fetch:   func(ctx context.Context, count uint64, _ int64) (*numbering, error) { return s.ask(ctx, count, "") },
 		divide:  func(err error) bool { return errors.Is(err, ErrSequenceExhausted) }, // there may be enough for one
-		timeout: c.opts.timeout, patience: leaderPatience, hedge: never, hooks: &c.opts.hooks,
+		timeout: c.opts.timeout, patience: leaderPatience, suspicious: leaderPatience, hedge: never, hooks: &c.opts.hooks,
 	}
 	if !c.opts.oneShot {
 		s.calls.ship, s.calls.late = s.ship, c.leader.caller.standing.suspect

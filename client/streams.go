@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,10 +18,13 @@ const (
 	// sameMember is the time for which a client sends to one member while nothing speaks against it: waking one process
 	// costs less than waking all by turns. Then it chooses anew, so that the calls of each client go to all members.
 	sameMember = 100 * time.Millisecond
-	// rest is the time for which a member is passed over that could open no stream, or answered that it cannot issue.
+	// streamRest is the time for which a member is passed over while others are there: it could open no stream, answered
+	// that it cannot issue, or is slow.
 	streamRest = time.Second
 	// streamsRest is that of a member that has no such streams.
 	streamsRest = time.Minute
+	// idleStream is the time after which a stream without requests ends, so that it takes nothing of the member.
+	idleStream = time.Minute
 	// openWithin is the time that opening a stream may take.
 	openWithin = 2 * time.Second
 )
@@ -33,6 +37,7 @@ type streams struct {
 	answer  func() carriedAnswer
 	// toLeader: the leader has the shortest way to answers.
 	toLeader bool
+	idle     time.Duration // idleStream
 
 	mu      sync.Mutex
 	lines   map[string]*line // by address
@@ -49,7 +54,9 @@ type line struct {
 }
 
 func newStreams(ch *channel, method string, answer func() carriedAnswer) *streams {
-	return &streams{channel: ch, method: method, answer: answer, lines: make(map[string]*line)}
+	s := &streams{channel: ch, method: method, answer: answer, idle: idleStream, lines: make(map[string]*line)}
+	ch.streams = s
+	return s
 }
 
 // send sends a request to a member. It returns false if nothing was sent, and nothing will arrive. Otherwise, arrived is called
@@ -103,7 +110,7 @@ func (s *streams) choose() *pipe {
 	return best.pipe
 }
 
-// best returns the line to a member that least speaks against, among those that qualify; nil if none does. Requires the lock.
+// best returns the line to the member that least speaks against, among those that qualify; nil if none does. Requires the lock.
 func (s *streams) best(now time.Time, qualifies func(*line) bool) (best *line) {
 	least, equal := 0, 0
 	for _, addr := range s.channel.caller.standing.known() {
@@ -138,8 +145,21 @@ func (l *line) usable() bool {
 	if l.pipe == nil {
 		return false
 	}
-	ok, _ := l.pipe.open()
-	return ok
+	return l.pipe.open()
+}
+
+// keep ends the streams to other addresses than these, so that the connections end.
+func (s *streams) keep(addrs []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for addr, l := range s.lines {
+		if !slices.Contains(addrs, addr) {
+			delete(s.lines, addr)
+			if l.pipe != nil {
+				l.pipe.finish()
+			}
+		}
+	}
 }
 
 // open begins to open a stream. Requires the lock.
@@ -155,16 +175,20 @@ func (s *streams) open(l *line) {
 func (s *streams) run(l *line) {
 	ctx, cancel := context.WithCancel(s.channel.caller.life)
 	defer cancel()
+	var lived time.Duration
 	late := time.AfterFunc(openWithin, cancel)
 	ctx = context.WithValue(ctx, tryKey{}, &try{only: l.member, standing: s.channel.caller.standing})
 	stream, err := s.channel.caller.conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, s.method)
 	late.Stop()
 	if err == nil {
+		opened := time.Now()
 		p := &pipe{member: l.member, stream: stream, cancel: cancel, answer: s.answer, letters: make(map[uint64]*letter)}
 		s.opened(l, p)
+		defer p.tend(s.idle)()
 		err = p.receive()
+		lived = time.Since(opened)
 	}
-	s.ended(l, err)
+	s.ended(l, err, lived)
 }
 
 func (s *streams) opened(l *line, p *pipe) {
@@ -173,13 +197,24 @@ func (s *streams) opened(l *line, p *pipe) {
 	l.pipe = p
 }
 
-func (s *streams) ended(l *line, err error) {
+// ended notes that a stream ended. One that lived for long was ended by its member or by a proxy, and the next may live as long.
+func (s *streams) ended(l *line, err error, lived time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.pipe, l.opening = nil, false
-	if refused(err) {
+	switch {
+	case refused(err):
 		l.rests = time.Now().Add(streamsRest)
-	} else {
+	case lived < streamRest:
+		l.rests = time.Now().Add(streamRest)
+	}
+}
+
+// slow notes that a member takes long: it rests.
+func (s *streams) slow(member string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l := s.lines[member]; l != nil {
 		l.rests = time.Now().Add(streamRest)
 	}
 }
@@ -191,10 +226,6 @@ func (s *streams) answered(member string, err error) {
 		return
 	}
 	if r, ok := rpc.ReasonOf(rpc.FromError(err).Reason); ok && r.Repeat == rpc.RepeatYes {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if l := s.lines[member]; l != nil {
-			l.rests = time.Now().Add(streamRest)
-		}
+		s.slow(member)
 	}
 }

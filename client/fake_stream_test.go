@@ -1,0 +1,108 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// carriers are the open streams of a fake member.
+type carriers struct {
+	mu   sync.Mutex
+	open map[*carrierOfFake]bool
+	all  int
+}
+
+type carrierOfFake struct {
+	snowraftv1.IdService_StreamIdsServer
+	sending sync.Mutex
+	stop    context.CancelFunc
+}
+
+func (c *carrierOfFake) send(resp *snowraftv1.StreamIdsResponse) {
+	c.sending.Lock()
+	defer c.sending.Unlock()
+	_ = c.Send(resp)
+}
+
+// each calls f with each open stream and returns how many there are.
+func (cs *carriers) each(f func(*carrierOfFake)) int {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	for c := range cs.open {
+		f(c)
+	}
+	return len(cs.open)
+}
+
+// opened returns how many streams were opened until now.
+func (cs *carriers) opened() int {
+	cs.mu.Lock()
+	defer cs.mu.Unlock()
+	return cs.all
+}
+
+func (m *fake) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
+	switch {
+	case !m.streams.Load():
+		return status.Error(codes.Unimplemented, "told so by the test")
+	case m.deaf.Load():
+		<-stream.Context().Done()
+		return nil
+	}
+	ctx, stop := context.WithCancel(stream.Context())
+	defer stop()
+	c := &carrierOfFake{IdService_StreamIdsServer: stream, stop: stop}
+	m.carriers.mu.Lock()
+	if m.carriers.open == nil {
+		m.carriers.open = make(map[*carrierOfFake]bool)
+	}
+	m.carriers.open[c] = true
+	m.carriers.all++
+	m.carriers.mu.Unlock()
+	defer func() {
+		m.carriers.mu.Lock()
+		defer m.carriers.mu.Unlock()
+		delete(m.carriers.open, c)
+	}()
+	ended := make(chan struct{})
+	var answers sync.WaitGroup
+	go func() {
+		defer close(ended)
+		for {
+			req, err := stream.Recv()
+			if err != nil {
+				return
+			}
+			m.carried.Add(1)
+			answers.Go(func() { m.carry(ctx, c, req) })
+		}
+	}()
+	select {
+	case <-ended: // by the client
+		answers.Wait()
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+// carry answers a request on a stream.
+func (m *fake) carry(ctx context.Context, c *carrierOfFake, req *snowraftv1.StreamIdsRequest) {
+	ctx, cancel := context.WithTimeout(ctx, time.Duration(req.GetTimeoutMs())*time.Millisecond)
+	defer cancel()
+	resp, err := m.GenerateIds(ctx, req.GetRequest())
+	if err != nil {
+		s, ok := status.FromError(err)
+		if !ok {
+			s = status.FromContextError(err)
+		}
+		c.send(&snowraftv1.StreamIdsResponse{Id: req.GetId(), Error: s.Proto()})
+		return
+	}
+	c.send(&snowraftv1.StreamIdsResponse{Id: req.GetId(), Response: resp})
+}

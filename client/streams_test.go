@@ -1,0 +1,312 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// startStreams starts members with streams, and returns a client that has a stream to each.
+func startStreams(t *testing.T, n int, opts ...Option) (*fakes, *Client) {
+	f := startFakes(t, n)
+	for _, m := range f.members {
+		m.streams.Store(true)
+	}
+	c := f.client(f.addrs(), opts...)
+	until(t, "there is a stream to each member", func() bool {
+		if _, err := c.NextID(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c.idStreams.mu.Lock()
+		c.idStreams.current = nil // so that the next request chooses
+		c.idStreams.mu.Unlock()
+		for _, m := range f.members {
+			if m.carried.Load() == 0 {
+				return false
+			}
+		}
+		return true
+	})
+	return f, c
+}
+
+// use lets the next requests go to a member's stream.
+func use(t *testing.T, c *Client, m *fake) {
+	t.Helper()
+	s := c.idStreams
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.lines[m.addr]
+	if l == nil || !l.usable() {
+		t.Fatalf("no stream to %s", m.addr)
+	}
+	s.current, s.chosen, l.rests = l, time.Now(), time.Time{}
+}
+
+func TestStreamCarriesRequests(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 1)
+	before, carried := f.members[0].asked.Load(), f.members[0].carried.Load()
+	askAll(t, c, 50, 50)
+	if asked, on := f.members[0].asked.Load()-before, f.members[0].carried.Load()-carried; asked != on {
+		t.Errorf("%d of %d requests came on the stream", on, asked)
+	}
+	if n := f.members[0].carriers.opened(); n != 1 {
+		t.Errorf("%d streams, want 1", n)
+	}
+}
+
+// An error ends its request and not the stream; where another member may help, the caller notices nothing.
+func TestStreamErrors(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 2)
+	bad := f.members[0]
+	for _, test := range []struct {
+		code   codes.Code
+		reason string
+		want   error
+	}{
+		{codes.NotFound, rpc.UnknownLayout, ErrUnknownLayout},
+		{codes.Unauthenticated, rpc.Unauthenticated, ErrUnauthenticated},
+		{codes.Unavailable, rpc.ClockSkew, nil},
+		{codes.Unavailable, rpc.WindowEnded, nil},
+		{codes.Unavailable, rpc.ShuttingDown, nil},
+		{codes.ResourceExhausted, rpc.Overloaded, nil},
+	} {
+		use(t, c, bad)
+		bad.refuses(test.code, test.reason, 0)
+		if _, err := c.NextID(t.Context()); !errors.Is(err, test.want) {
+			t.Errorf("%s: %v, want %v", test.reason, err, test.want)
+		}
+		if test.want == nil { // it rests
+			asked := bad.asked.Load()
+			askAll(t, c, 4, 20)
+			if n := bad.asked.Load() - asked; n != 0 {
+				t.Errorf("%s: %d further requests", test.reason, n)
+			}
+		}
+	}
+	if n := bad.carriers.opened(); n != 1 {
+		t.Errorf("%d streams, want 1", n)
+	}
+}
+
+// A member that does not answer costs its callers the patience; another member answers.
+func TestStreamOfSilentMember(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 3)
+	use(t, c, f.members[0])
+	f.members[0].hangs()
+	if slowest := askAll(t, c, 20, 1); slowest < idPatience || slowest > 4*idPatience {
+		t.Errorf("the slowest call took %v", slowest)
+	}
+	if slowest := askAll(t, c, 20, 20); slowest > idPatience/2 {
+		t.Errorf("afterwards the slowest call took %v", slowest)
+	}
+}
+
+// The answer to a request whose caller gave up reaches no other caller.
+func TestStreamCallerGivesUp(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 1)
+	m := f.members[0]
+	m.does(slowly(m, 300*time.Millisecond))
+	began := time.Now()
+	if _, err := c.NextID(within(t, 20*time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 250*time.Millisecond {
+		t.Errorf("%v after %v", err, time.Since(began))
+	}
+	askAll(t, c, 20, 2) // fails if an ID comes twice
+	m.does(nil)
+	askAll(t, c, 10, 100)
+	pipe := c.idStreams.lines[m.addr].pipe
+	until(t, "all requests are answered", func() bool {
+		pipe.mu.Lock()
+		defer pipe.mu.Unlock()
+		return len(pipe.letters) == 0 && pipe.unanswered == 0
+	})
+}
+
+// A member that is about to shut down asks for the end of the stream, answers what was sent, and gets nothing more.
+func TestStreamDrains(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 2)
+	m := f.members[0]
+	m.does(slowly(m, 3*time.Millisecond))
+	use(t, c, m)
+	var wg sync.WaitGroup
+	wg.Go(func() { askAll(t, c, 20, 20) })
+	until(t, "requests are in progress", func() bool { return m.asked.Load() > 2 })
+	m.serving(false)
+	m.carriers.each(func(s *carrierOfFake) { s.send(&snowraftv1.StreamIdsResponse{}) })
+	wg.Wait()
+	until(t, "the stream ends", func() bool { return m.carriers.each(func(*carrierOfFake) {}) == 0 })
+	asked := m.asked.Load()
+	askAll(t, c, 10, 20)
+	if n := m.asked.Load() - asked; n != 0 {
+		t.Errorf("%d requests after the end", n)
+	}
+}
+
+// A proxy may end streams at any time: no call fails, and another stream opens.
+func TestStreamsThatEnd(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 1)
+	m := f.members[0]
+	m.does(slowly(m, time.Millisecond))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		askAll(t, c, 20, 300)
+	}()
+	for range 5 {
+		time.Sleep(30 * time.Millisecond)
+		m.carriers.each(func(s *carrierOfFake) { s.stop() })
+	}
+	<-done
+	opened := m.carriers.opened()
+	until(t, "another stream is open", func() bool {
+		askAll(t, c, 1, 1)
+		return m.carriers.opened() > opened || m.carriers.each(func(*carrierOfFake) {}) == 1
+	})
+}
+
+// Members without streams, and streams that nothing is read from, hold back no caller.
+func TestStreamsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	f := startFakes(t, 1)
+	askAll(t, f.client(f.addrs()), 20, 20)
+	if n := f.members[0].carried.Load(); n != 0 {
+		t.Errorf("%d requests on streams", n)
+	}
+	deaf := startFakes(t, 1)
+	deaf.members[0].streams.Store(true)
+	deaf.members[0].deaf.Store(true)
+	c := deaf.client(deaf.addrs(), WithHedging(time.Millisecond))
+	until(t, "the stream is open", func() bool {
+		askAll(t, c, 1, 1)
+		return c.idStreams.choose() != nil
+	})
+	// Many more than fit: a Send that blocked would block all.
+	began := time.Now()
+	askAll(t, c, 64, 200)
+	if took := time.Since(began); took > patience {
+		t.Errorf("%v", took)
+	}
+	p := c.idStreams.choose()
+	for p.send(&letter{deadline: time.Now().Add(time.Minute), arrived: func(carriedAnswer, error) {}, fill: requestOf}) {
+	}
+	if p.unanswered > maxUnanswered || p.unanswered < maxUnanswered-100 {
+		t.Errorf("%d bytes without an answer", p.unanswered)
+	}
+	askAll(t, c, 4, 4)
+}
+
+// A slow member gets few requests while others are fast.
+func TestStreamOfSlowMember(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 3)
+	slow := f.members[0]
+	slow.does(slowly(slow, 60*time.Millisecond))
+	use(t, c, slow)
+	asked := slow.asked.Load()
+	all := f.members[1].asked.Load() + f.members[2].asked.Load()
+	for began := time.Now(); time.Since(began) < 700*time.Millisecond; {
+		askAll(t, c, 16, 10)
+	}
+	all = f.members[1].asked.Load() + f.members[2].asked.Load() - all
+	if n := slow.asked.Load() - asked; n < 1 || n > all/10 {
+		t.Errorf("%d requests to the slow member, %d to the others", n, all)
+	}
+}
+
+// Over time, requests go to all members alike.
+func TestStreamsAreBalanced(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 3)
+	before := make([]int64, 3)
+	for i, m := range f.members {
+		before[i] = m.carried.Load()
+	}
+	for range 60 {
+		askAll(t, c, 1, 5)
+		c.idStreams.mu.Lock()
+		c.idStreams.chosen = c.idStreams.chosen.Add(-sameMember)
+		for _, l := range c.idStreams.lines {
+			l.rests = time.Time{} // on a busy machine members are slow
+		}
+		c.idStreams.mu.Unlock()
+	}
+	for i, m := range f.members {
+		if n := m.carried.Load() - before[i]; n < 25 { // 100 on average; fewer than 5 turns of 60 come once in 10^5 runs
+			t.Errorf("member %d has %d of 300 requests", i, n)
+		}
+	}
+}
+
+// Streams to members that left end, and so do streams that nothing uses.
+func TestStreamsThatAreNotUsed(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 2)
+	gone := f.members[0]
+	c.ids.update(nil, []string{f.members[1].addr})
+	until(t, "the stream to the member that left has ended", func() bool { return gone.carriers.each(func(*carrierOfFake) {}) == 0 })
+	askAll(t, c, 4, 4)
+
+	f = startFakes(t, 1)
+	f.members[0].streams.Store(true)
+	c = f.client(f.addrs())
+	c.idStreams.idle = 50 * time.Millisecond
+	until(t, "a request is carried", func() bool { askAll(t, c, 1, 1); return f.members[0].carried.Load() > 0 })
+	until(t, "the unused stream has ended", func() bool { return f.members[0].carriers.each(func(*carrierOfFake) {}) == 0 })
+	askAll(t, c, 4, 4)
+}
+
+// A second member is called when a stream is slow, and what both answer is one caller's once.
+func TestStreamHedges(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 2, WithHedging(10*time.Millisecond))
+	slow := f.members[0]
+	slow.does(slowly(slow, 300*time.Millisecond))
+	use(t, c, slow)
+	if slowest := askAll(t, c, 10, 1); slowest > 250*time.Millisecond {
+		t.Errorf("the slowest call took %v", slowest)
+	}
+	time.Sleep(350 * time.Millisecond) // the late answers come
+	askAll(t, c, 10, 50)
+}
+
+// Calls on streams fail with ErrClosed when the client is closed.
+func TestStreamClientCloses(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 1)
+	f.members[0].hangs()
+	failed := make(chan error, 10)
+	asked := f.members[0].asked.Load()
+	for range cap(failed) {
+		go func() {
+			_, err := c.NextID(t.Context())
+			failed <- err
+		}()
+	}
+	until(t, "a request is in progress", func() bool { return f.members[0].asked.Load() > asked })
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+	for range cap(failed) {
+		if err := <-failed; !errors.Is(err, ErrClosed) {
+			t.Error(err)
+		}
+	}
+}
+
+func requestOf(id uint64, timeoutMillis uint32) proto.Message {
+	return &snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Layout: "default"}, Id: id, TimeoutMs: timeoutMillis}
+}
