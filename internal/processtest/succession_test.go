@@ -128,24 +128,26 @@ func TestSuccession(t *testing.T) {
 					}
 				}, func(*member) {}, false},
 			} {
-				var took []time.Duration
-				elections := 0
-				for range *failovers {
-					pass(t, 2*time.Second) // the leader is followed, and the windows grow
-					victim := leader(t, members)
-					survivors := others(members, victim)
-					before := called(survivors)
-					took = append(took, o.during(victim, func() { kind.end(victim) }).Round(time.Millisecond))
-					elections += called(survivors) - before
-					kind.again(victim)
-					victim.untilIssues()
-				}
-				slices.Sort(took)
-				t.Logf("leader %s: no strict number for %v (median), %v", kind.name, took[len(took)/2], took)
-				// A machine that stalls for longer than the timeouts may have an election begin by one of them.
-				if want := *failovers; kind.calls && elections < want-1 || !kind.calls && elections > 0 {
-					t.Errorf("leader %s: %d elections were called in %d rounds", kind.name, elections, want)
-				}
+				t.Run(kind.name, func(t *testing.T) {
+					var took []time.Duration
+					elections := 0
+					for range *failovers {
+						pass(t, 2*time.Second) // the leader is followed, and the windows grow
+						victim := leader(t, members)
+						survivors := others(members, victim)
+						before := called(survivors)
+						took = append(took, o.during(victim, func() { kind.end(victim) }).Round(time.Millisecond))
+						elections += called(survivors) - before
+						kind.again(victim)
+						victim.untilIssues()
+					}
+					slices.Sort(took)
+					t.Logf("leader %s: no strict number for %v (median), %v", kind.name, took[len(took)/2], took)
+					// A machine that stalls for longer than the timeouts may have an election begin by one of them.
+					if want := *failovers; kind.calls && elections < want-1 || !kind.calls && elections > 0 {
+						t.Errorf("leader %s: %d elections were called in %d rounds", kind.name, elections, want)
+					}
+				})
 			}
 		})
 	}
