@@ -9,11 +9,11 @@ import (
 type ElectionCause string
 
 const (
-	// ElectionTimeout is that no leader was heard for a heartbeat timeout.
+	// ElectionTimeout means silence: no leader was heard for a heartbeat timeout.
 	ElectionTimeout ElectionCause = "timeout"
-	// ElectionTransfer is that the leader handed leadership over.
+	// ElectionTransfer means that the leader transferred leadership.
 	ElectionTransfer ElectionCause = "transfer"
-	// ElectionRefused is that the process of the leader ended, see succession.
+	// ElectionRefused means that the process of the leader ended, see succession.
 	ElectionRefused ElectionCause = "refused"
 )
 
