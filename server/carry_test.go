@@ -126,6 +126,29 @@ func TestManyRequestsOfAStreamWait(t *testing.T) {
 	}
 }
 
+// While as many requests wait as may, the stream is read again once any of them is answered, not a particular one.
+func TestFullStreamIsReadOn(t *testing.T) {
+	t.Parallel()
+	s := startCluster(t, 1)[0].streamIDs()
+	s.ask(nil)
+	now := expand(s.answer().GetResponse())[0]
+	s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 300*time.Millisecond)})
+	for range 64 {
+		s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 900*time.Millisecond)})
+	}
+	last := s.ask(nil)
+	for i := range 66 {
+		if resp := s.answer(); resp.GetError() != nil {
+			t.Fatal(resp)
+		} else if resp.GetId() == last {
+			if i > 1 {
+				t.Errorf("the request behind was answered after %d others, want 1", i)
+			}
+			return
+		}
+	}
+}
+
 func TestNumbersOfAStream(t *testing.T) {
 	t.Parallel()
 	nodes := startCluster(t, 3)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -43,9 +42,14 @@ type carrier struct {
 	method  *method
 	token   uint64
 
+	seat *seat
+
 	sending sync.Mutex // SendMsg
-	waiting atomic.Int32
 	readers sync.WaitGroup
+
+	mu      sync.Mutex
+	waiting int
+	stuck   *turn // waits, and no goroutine reads on; may be over
 	ended   error // why reading ended; written by the last reader
 }
 
@@ -55,7 +59,7 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 		Server: s, ss: ss, ctx: ctx, carries: carries, rule: rule, inner: rpc.RuleOf(carries.method),
 		info:    &grpc.UnaryServerInfo{Server: service, FullMethod: carries.method},
 		handler: carries.handler(service), method: s.metrics.requests.of(protocolGRPC, rule.Method[1:]),
-		token: trust.PrincipalOf(ctx).TokenID(),
+		token: trust.PrincipalOf(ctx).TokenID(), seat: connOf(ctx).sits(),
 	}
 	defer s.carriers.add(c)()
 	c.read()
@@ -74,8 +78,10 @@ func (c *carrier) read() {
 			c.ended = err
 			return
 		}
+		c.seat.enter()
 		t := c.begin(req)
 		c.answer(t, req)
+		c.seat.leave()
 		if t.finish() {
 			continue
 		}
@@ -175,12 +181,15 @@ func (c *carrier) call(ctx context.Context, req carried) (resp any, err error) {
 	return c.Server.answer(ctx, c.inner, req.inner(), c.info, c.handler)
 }
 
-// pass lets another goroutine read on while a request waits, if there is room for one more that waits.
-func (c *carrier) pass() bool {
-	if c.waiting.Add(1) > maxCarried || c.streams.begin(c.token) != nil {
-		c.waiting.Add(-1)
+// pass lets another goroutine read on while the request of a turn waits. If too many wait, that happens when one is answered.
+func (c *carrier) pass(t *turn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.waiting == maxCarried || c.streams.begin(c.token) != nil {
+		c.stuck = t
 		return false
 	}
+	c.waiting++
 	c.readers.Go(c.read)
 	return true
 }
@@ -188,7 +197,14 @@ func (c *carrier) pass() bool {
 // passed is the end of a request that waited.
 func (c *carrier) passed() {
 	c.streams.end(c.token)
-	c.waiting.Add(-1)
+	c.mu.Lock()
+	c.waiting--
+	stuck := c.stuck
+	c.stuck = nil
+	c.mu.Unlock()
+	if stuck != nil {
+		stuck.waits()
+	}
 }
 
 // turn is the context of a request that a stream carries. Whoever calls Done is about to wait, so another goroutine reads on.
@@ -218,7 +234,7 @@ func (t *turn) waits() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.over && !t.passed {
-		t.passed = t.of.pass()
+		t.passed = t.of.pass(t)
 	}
 }
 

@@ -34,9 +34,12 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 	if err != nil {
 		return wire.Status(err)
 	}
-	seat := connOf(ctx).sits()
-	seat.enter()
-	defer seat.leave()
+	carries := carriages[info.FullMethod]
+	if carries == nil { // a stream that carries requests is idle between them
+		seat := connOf(ctx).sits()
+		seat.enter()
+		defer seat.leave()
+	}
 	if !isHealth(info.FullMethod) {
 		token := trust.PrincipalOf(ctx).TokenID()
 		if err := s.streams.begin(token); err != nil {
@@ -48,7 +51,7 @@ func (s *Server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		silent.heard()
 	}
 	ss = &heardStream{ss, silent}
-	if carries := carriages[info.FullMethod]; carries != nil {
+	if carries != nil {
 		return wire.Status(s.carry(ctx, ss, srv, carries, rule))
 	}
 	if s.auth != nil {
