@@ -70,3 +70,6 @@ func (l *Lines[T]) Board(line *Line[T]) (seats []Seat[T], total uint64) {
 func (l *Line[T]) Leave(caller T) {
 	l.waiting = slices.DeleteFunc(l.waiting, func(s Seat[T]) bool { return s.Caller == caller })
 }
+
+// Waiting returns the number of callers that no call serves yet.
+func (l *Line[T]) Waiting() int { return len(l.waiting) }

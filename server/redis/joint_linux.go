@@ -33,8 +33,17 @@ func (j *joint) add(c *conn) {
 	}
 }
 
+// boarding returns the number of connections that the next departure serves.
+func (j *joint) boarding() (conns int) {
+	for _, line := range j.idle {
+		conns += line.Waiting()
+	}
+	return conns
+}
+
 // depart begins the calls for those who wait.
 func (l *loop) depart() {
+	l.gathers.departed(l.joint.boarding())
 	for _, line := range l.joint.idle {
 		if conns, count := l.joint.Board(line); count > 0 {
 			go l.call(&grant{line: line, conns: conns}, count)

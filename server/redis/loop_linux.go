@@ -35,13 +35,14 @@ type place struct {
 // and every connection that is here. It never waits for a client or the Backend:
 // other goroutines do, to which it hands connections.
 type loop struct {
-	s      *Server
-	epoll  int
-	wakeup int // an eventfd
-	conns  map[int32]*conn
-	joint  joint
-	rounds int       // of events since the last departure
-	woke   time.Time // when the events came that are handled now
+	s       *Server
+	epoll   int
+	wakeup  int // an eventfd
+	conns   map[int32]*conn
+	joint   joint
+	gathers gathering
+	rounds  int       // of events since the last departure
+	woke    time.Time // when the events came that are handled now
 
 	waking  atomic.Bool // the loop has been woken and has not looked yet
 	closing atomic.Bool // no more is read
@@ -124,8 +125,8 @@ func (l *loop) run() {
 }
 
 // wait waits for events. Before it waits in the system, and now and then when there are
-// always events, it lets those depart who wait for numbers, and lets the goroutines run
-// that this one has made ready: another thread may take long to see them. While a call is
+// always events, it lets those depart who wait for numbers, see gathering, and lets the goroutines
+// run that this one has made ready: another thread may take long to see them. While a call is
 // under way it looks a few times more, as the answer often comes sooner than a thread
 // that sleeps is woken.
 func (l *loop) wait(events []unix.EpollEvent) int {
@@ -135,6 +136,10 @@ func (l *loop) wait(events []unix.EpollEvent) int {
 			timeout = -1
 		}
 		n, err := unix.EpollWait(l.epoll, events, timeout)
+		if n <= 0 && l.gathers.longer(l.joint.boarding()) {
+			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // to clients on this machine
+			continue
+		}
 		if l.rounds++; n <= 0 || l.rounds >= maxRounds {
 			l.rounds = 0
 			l.depart()
