@@ -1,0 +1,53 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Answers come in any order, and each is that of its own request.
+func TestStreamAnswersOutOfOrder(t *testing.T) {
+	t.Parallel()
+	f, c := startStreams(t, 1)
+	const many = 20
+	var waiting sync.WaitGroup
+	waiting.Add(many)
+	f.members[0].does(func(_ context.Context, req *snowraftv1.GenerateIdsRequest) (*snowraftv1.GenerateIdsResponse, error) {
+		waiting.Done()
+		waiting.Wait()
+		time.Sleep(time.Duration(many-req.GetAfter()) * time.Millisecond) // the last one first
+		return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: req.GetAfter() + 1, Count: 1, Step: 1}}}, nil
+	})
+	p := c.idStreams.choose()
+	answers := make(chan [2]int64, many)
+	for i := range int64(many) {
+		sent := p.send(&letter{
+			deadline: time.Now().Add(time.Minute),
+			fill: func(id uint64, timeoutMillis uint32) proto.Message {
+				return &snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{After: i}, Id: id, TimeoutMs: timeoutMillis}
+			},
+			arrived: func(a carriedAnswer, err error) {
+				if err != nil {
+					t.Error(err)
+					answers <- [2]int64{i, 0}
+					return
+				}
+				answers <- [2]int64{i, a.(*snowraftv1.StreamIdsResponse).GetResponse().GetRanges()[0].GetFirst()}
+			},
+		})
+		if !sent {
+			t.Fatal("not sent")
+		}
+	}
+	for range many {
+		if a := <-answers; a[1] != a[0]+1 {
+			t.Errorf("request %d got the answer of request %d", a[0], a[1]-1)
+		}
+	}
+}
