@@ -6,7 +6,7 @@
 // round by round, so that what else the machine does falls on all of them; a table
 // has the medians of the rounds, and for a ratio the median of the rounds' ratios.
 // Servers run in processes of their own. The Go client is also compared with an earlier one: the program in
-// the directory driver is built with both, which takes the history of the repository.
+// the directory driver is built with both, next to earlier members, which takes the history of the repository.
 //
 // # Adding a section
 //

@@ -22,17 +22,18 @@ const earlierCommit = "6c7eb7a"
 // driver is a process that calls through the Go client.
 type driver struct{ address string }
 
-// drivers starts a driver with the present Go client, and one with that of earlierCommit.
-func (e *env) drivers(ctx context.Context, started *closers) (present, earlier driver, err error) {
-	if present, err = e.startDriver(ctx, e.root, "present", started); err != nil {
-		return present, earlier, err
-	}
+// earlier returns an environment with the repository, and the program, of earlierCommit.
+func (e *env) earlier(ctx context.Context) (*env, error) {
 	root, err := e.checkout(ctx, earlierCommit)
 	if err != nil {
-		return present, earlier, err
+		return nil, err
 	}
-	earlier, err = e.startDriver(ctx, root, "earlier", started)
-	return present, earlier, err
+	past := *e
+	past.root, past.snowraft = root, filepath.Join(e.dir, "snowraft-earlier")
+	build := exec.CommandContext(ctx, "go", "build", "-o", past.snowraft, "./cmd/snowraft") //nolint:gosec // all of it is of this program
+	build.Dir, build.Env = root, append(os.Environ(), "CGO_ENABLED=0")
+	_, err = output(build)
+	return &past, err
 }
 
 // checkout returns a directory with the repository as it was, and the source of the driver as it is.
@@ -57,11 +58,11 @@ func (e *env) git(ctx context.Context, args ...string) ([]byte, error) {
 	return output(exec.CommandContext(ctx, "git", append([]string{"-C", e.root}, args...)...)) //nolint:gosec // all of it is of this program
 }
 
-// startDriver builds the driver of a copy of the repository, and starts it.
-func (e *env) startDriver(ctx context.Context, root, name string, started *closers) (d driver, err error) {
+// startDriver builds the driver, and starts it.
+func (e *env) startDriver(ctx context.Context, name string, started *closers) (d driver, err error) {
 	program := filepath.Join(e.dir, "driver-"+name)
 	build := exec.CommandContext(ctx, "go", "build", "-o", program, "./driver") //nolint:gosec // all of it is of this program
-	build.Dir = filepath.Join(root, "bench")
+	build.Dir = filepath.Join(e.root, "bench")
 	if _, err := output(build); err != nil {
 		return d, err
 	}

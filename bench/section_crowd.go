@@ -18,7 +18,7 @@ func crowded() section {
 		if e.brief() {
 			count = 300
 		}
-		present, err := e.startDriver(ctx, e.root, "present", &started)
+		present, err := e.startDriver(ctx, "present", &started)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,7 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// streamRow is a row of the table of streams: so many clients with so many callers, next to two others.
+// streamRow is a row of the table of streams.
 type streamRow struct {
 	name     string
 	sequence string // empty: IDs
@@ -27,20 +27,21 @@ var streamRows = []streamRow{
 	{name: "strict numbers, 1,000 callers", sequence: invoices, clients: 1, callers: 1000, ofEarlier: 1.3, p99: 1},
 }
 
-// streamed compares the Go client with itself before it used streams, and with what its streams can carry at most.
+// streamed compares the Go client, and members, with both before there were streams, and with what streams can carry at most.
 func streamed() section {
 	return section{name: "streams", title: "The Go client over streams", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
-		present, earlier, err := e.drivers(ctx, &started)
+		past, err := e.earlier(ctx)
 		if err != nil {
 			return nil, err
 		}
-		members, err := e.startCluster(ctx, 3, &started)
+		present, members, err := e.driven(ctx, "present", &started)
 		if err != nil {
 			return nil, err
 		}
-		if err := members[0].sequence(ctx, invoices, snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT); err != nil {
+		earlier, before, err := past.driven(ctx, "earlier", &started)
+		if err != nil {
 			return nil, err
 		}
 		echo, err := e.startRole(roleStreams, &started, "GOGC=400")
@@ -48,30 +49,45 @@ func streamed() section {
 			return nil, err
 		}
 		t = &table{columns: []string{
-			"one at a time through the Go client, three members", "per second", "of the earlier client's", "of the echo's", "p50", "p99", "of the earlier client's",
+			"one at a time through the Go client, three members", "per second", "of the earlier client and members",
+			"of the earlier client at the present members", "of the echo's", "p50", "p99", "of the earlier client and members",
 		}}
 		for _, row := range streamRows {
-			of := drive{addresses: apis(members), sequence: row.sequence, clients: row.clients, callers: row.callers}
-			bare := of
-			bare.addresses = []string{echo}
+			of := func(addresses ...string) drive {
+				return drive{addresses: addresses, sequence: row.sequence, clients: row.clients, callers: row.callers}
+			}
 			rounds, err := comparison{contenders: []contender{
-				{name: "the present client", turn: present.turn(of)}, {name: "the earlier client", turn: earlier.turn(of)},
-				{name: "the present client and the echo", turn: present.turn(bare)},
+				{name: "the present client", turn: present.turn(of(apis(members)...))},
+				{name: "the earlier client and members", turn: earlier.turn(of(apis(before)...))},
+				{name: "the earlier client at the present members", turn: earlier.turn(of(apis(members)...))},
+				{name: "the present client at the echo", turn: present.turn(of(echo))},
 			}}.rounds(ctx, e)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", row.name, err)
 			}
-			row.add(t, rounds[0], rounds[1], rounds[2])
+			row.add(t, rounds)
 		}
 		return t, nil
 	}}
 }
 
-// add adds the row, and what is to be said of its targets.
-func (r streamRow) add(t *table, present, earlier, echo []figures) {
+// driven starts a driver and a cluster for it.
+func (e *env) driven(ctx context.Context, name string, started *closers) (d driver, members []*member, err error) {
+	if d, err = e.startDriver(ctx, name, started); err != nil {
+		return d, nil, err
+	}
+	if members, err = e.startCluster(ctx, 3, started); err != nil {
+		return d, nil, err
+	}
+	return d, members, members[0].sequence(ctx, invoices, snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT)
+}
+
+// add adds the row of the four contenders' rounds, and notes whether its targets are met.
+func (r streamRow) add(t *table, rounds [][]figures) {
+	present, earlier, alike, echo := rounds[0], rounds[1], rounds[2], rounds[3]
 	ofEarlier, ofEcho, slower := valuesOf(present, calls, earlier), valuesOf(present, calls, echo), valuesOf(present, p99, earlier)
 	t.rows = append(t.rows, []string{
-		r.name, amount(median(valuesOf(present, calls, nil))), spread(ofEarlier), spread(ofEcho),
+		r.name, amount(median(valuesOf(present, calls, nil))), spread(ofEarlier), spread(valuesOf(present, calls, alike)), spread(ofEcho),
 		nanoseconds(median(valuesOf(present, p50, nil))), nanoseconds(median(valuesOf(present, p99, nil))), spread(slower),
 	})
 	for _, of := range []struct {
@@ -79,8 +95,8 @@ func (r streamRow) add(t *table, present, earlier, echo []figures) {
 		ratios []float64
 	}{
 		{target{text: fmt.Sprintf("%s: at least %s of the echo's rate", r.name, ratio(r.ofEcho)), atLeast: r.ofEcho}, ofEcho},
-		{target{text: fmt.Sprintf("%s: at least %s of the earlier client's rate", r.name, ratio(r.ofEarlier)), atLeast: r.ofEarlier}, ofEarlier},
-		{target{text: fmt.Sprintf("%s: a p99 of at most %s of the earlier client's", r.name, ratio(r.p99)), atMost: r.p99}, slower},
+		{target{text: fmt.Sprintf("%s: at least %s of the earlier rate", r.name, ratio(r.ofEarlier)), atLeast: r.ofEarlier}, ofEarlier},
+		{target{text: fmt.Sprintf("%s: a p99 of at most %s of the earlier one", r.name, ratio(r.p99)), atMost: r.p99}, slower},
 	} {
 		if of.format = ratio; of.atLeast > 0 || of.atMost > 0 {
 			t.notes = append(t.notes, of.judge(median(of.ratios)))

@@ -16,18 +16,20 @@ func TestStreamRowIsJudged(t *testing.T) {
 		}
 		return all
 	}
-	got := &table{columns: make([]string, 7)}
-	streamRow{name: "IDs", ofEcho: 0.9, ofEarlier: 2, p99: 1}.add(got, rounds(2e6, 100, 300, 200), rounds(1e6, 50, 100, 200), rounds(1e6, 100, 400, 400))
-	streamRow{name: "more", ofEarlier: 1.5}.add(got, rounds(1e6, 300), rounds(1e6, 150), rounds(1e6, 300))
+	got := &table{columns: make([]string, 8)}
+	streamRow{name: "IDs", ofEcho: 0.9, ofEarlier: 2, p99: 1}.add(got, [][]figures{
+		rounds(2e6, 100, 300, 200), rounds(1e6, 50, 100, 200), rounds(1e6, 100, 100, 200), rounds(1e6, 100, 400, 400),
+	})
+	streamRow{name: "more", ofEarlier: 1.5}.add(got, [][]figures{rounds(1e6, 300), rounds(1e6, 150), rounds(1e6, 200), rounds(1e6, 300)})
 	wantRows := [][]string{
-		{"IDs", "200", "2.00 (1.00–3.00)", "0.75 (0.50–1.00)", "1.0 µs", "2.0 ms", "2.00 (2.00–2.00)"},
-		{"more", "300", "2.00", "1.00", "1.0 µs", "1.0 ms", "1.00"},
+		{"IDs", "200", "2.00 (1.00–3.00)", "1.00 (1.00–3.00)", "0.75 (0.50–1.00)", "1.0 µs", "2.0 ms", "2.00 (2.00–2.00)"},
+		{"more", "300", "2.00", "1.50", "1.00", "1.0 µs", "1.0 ms", "1.00"},
 	}
 	wantNotes := []string{
 		"Target: IDs: at least 0.90 of the echo's rate: **not met**, 0.75.",
-		"Target: IDs: at least 2.00 of the earlier client's rate: met, 2.00.",
-		"Target: IDs: a p99 of at most 1.00 of the earlier client's: **not met**, 2.00.",
-		"Target: more: at least 1.50 of the earlier client's rate: met, 2.00.",
+		"Target: IDs: at least 2.00 of the earlier rate: met, 2.00.",
+		"Target: IDs: a p99 of at most 1.00 of the earlier one: **not met**, 2.00.",
+		"Target: more: at least 1.50 of the earlier rate: met, 2.00.",
 	}
 	if !slices.EqualFunc(got.rows, wantRows, slices.Equal) || !slices.Equal(got.notes, wantNotes) {
 		t.Errorf("the table is\n%s\nexpected %q, %q", got.markdown(), wantRows, wantNotes)
