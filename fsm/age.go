@@ -23,15 +23,15 @@ func (w *workers) agesOf(number int) *ages {
 
 // fixAge restores the order after a worker changed.
 func (w *workers) fixAge(number int) {
-	w.fix(inLayout, *w.agesOf(number), w.used[number].place[inLayout])
-	if owner := w.used[number].owner; owner != 0 {
-		w.fix(inToken, w.ofToken[owner], w.used[number].place[inToken])
+	w.fix(inLayout, *w.agesOf(number), w.at(number).place[inLayout])
+	if owner := w.at(number).owner; owner != 0 {
+		w.fix(inToken, w.ofToken[owner], w.at(number).place[inToken])
 	}
 }
 
 // own puts a worker into the heap of its owner.
 func (w *workers) own(number int) {
-	if owner := w.used[number].owner; owner != 0 {
+	if owner := w.at(number).owner; owner != 0 {
 		h := w.ofToken[owner]
 		w.push(inToken, &h, number)
 		w.ofToken[owner] = h
@@ -40,11 +40,11 @@ func (w *workers) own(number int) {
 
 // disown takes a worker out of the heap of its owner.
 func (w *workers) disown(number int) {
-	owner := w.used[number].owner
+	owner := w.at(number).owner
 	if owner == 0 {
 		return
 	}
-	h, place := w.ofToken[owner], w.used[number].place[inToken]
+	h, place := w.ofToken[owner], w.at(number).place[inToken]
 	last := len(h) - 1
 	w.swapAge(inToken, h, place, last)
 	if h = h[:last]; last == 0 {
@@ -59,9 +59,9 @@ func (w *workers) disown(number int) {
 
 // buildAge makes the heaps of all used workers.
 func (w *workers) buildAge() {
-	w.byAge = [2]ages{make(ages, 0, min(w.common, uint64(len(w.used))))}
+	w.byAge = [2]ages{make(ages, 0, min(w.common, uint64(w.count())))}
 	w.ofToken = map[uint64]ages{}
-	for number := range w.used {
+	for number := range w.count() {
 		w.push(inLayout, w.agesOf(number), number)
 		w.own(number)
 	}
@@ -69,7 +69,7 @@ func (w *workers) buildAge() {
 
 func (w *workers) push(in int, h *ages, number int) {
 	*h = append(*h, number)
-	w.used[number].place[in] = len(*h) - 1
+	w.at(number).place[in] = len(*h) - 1
 	w.raiseAge(in, *h, len(*h)-1)
 }
 
@@ -112,14 +112,14 @@ func (w *workers) sinkAge(in int, h ages, place int) bool {
 
 // older reports whether the worker m comes before the worker n.
 func (w *workers) older(m, n int) bool {
-	if w.used[m].highWater != w.used[n].highWater {
-		return w.used[m].highWater < w.used[n].highWater
+	if a, b := w.see(m).highWater, w.see(n).highWater; a != b {
+		return a < b
 	}
 	return m < n
 }
 
 func (w *workers) swapAge(in int, h ages, a, b int) {
 	h[a], h[b] = h[b], h[a]
-	w.used[h[a]].place[in] = a
-	w.used[h[b]].place[in] = b
+	w.at(h[a]).place[in] = a
+	w.at(h[b]).place[in] = b
 }

@@ -65,7 +65,7 @@ func BenchmarkSnapshotWrite(b *testing.B) {
 func BenchmarkSnapshotCopy(b *testing.B) {
 	l := crowd(b, 1_000_000)
 	for b.Loop() {
-		l.image().clone()
+		l.imageAlone()
 	}
 }
 

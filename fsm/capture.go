@@ -14,8 +14,7 @@ type Capture struct {
 // WriteTo implements io.WriterTo: it writes what [ReadState] reads.
 func (c *Capture) WriteTo(w io.Writer) (int64, error) { return c.image.writeTo(w) }
 
-// Capture returns the state of now. Unlike Snapshot it may be called at any time; commands and readers wait while it
-// copies workers, about a millisecond for each ten thousand. A halted machine has none.
+// Capture returns the state of now. Unlike Snapshot it may be called at any time. A halted machine has none.
 func (m *Machine) Capture() (*Capture, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -65,6 +65,12 @@ var costKinds = []struct {
 	{"observing the clock", func(c *costly, _ int) *commandv1.Command { return at(c.now, observe(false)) }},
 }
 
+// crowded is a layout with many workers.
+var crowded = snowflake.Spec{
+	Name: "crowd", UnitMillis: 1, EpochMillis: epoch,
+	Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 38}, {Field: snowflake.FieldWorker, Bits: 22}, {Field: snowflake.FieldSequence, Bits: 3}},
+}
+
 // costly is a machine with many workers and sequences.
 type costly struct {
 	*testing.T
@@ -76,10 +82,7 @@ type costly struct {
 }
 
 func newCostly(t *testing.T, size int) *costly {
-	l := newLog(t, snowflake.Spec{
-		Name: "crowd", UnitMillis: 1, EpochMillis: epoch,
-		Fields: []snowflake.FieldBits{{Field: snowflake.FieldTime, Bits: 38}, {Field: snowflake.FieldWorker, Bits: 22}, {Field: snowflake.FieldSequence, Bits: 3}},
-	})
+	l := newLog(t, crowded)
 	for i := range size {
 		l.must(at(epoch+int64(i), acquireCrowd(fmt.Sprint("holder-", i))))
 		l.must(at(epoch, create(plain(costlyName(i)), 0)))

@@ -11,13 +11,13 @@ type WorkerRecord struct {
 // returned, if any, begins at the number after it. An unknown layout has none.
 func (s *State) Workers(layout string, from uint64, limit int) []WorkerRecord {
 	l, ok := s.layouts[layout]
-	if !ok || from >= uint64(len(l.workers.used)) || limit <= 0 {
+	if !ok || from >= uint64(l.workers.count()) || limit <= 0 {
 		return nil
 	}
-	records := make([]WorkerRecord, min(limit, len(l.workers.used)-int(from)))
+	records := make([]WorkerRecord, min(limit, l.workers.count()-int(from)))
 	for i := range records {
 		number := int(from) + i
-		records[i] = WorkerRecord{l.workers.record(number), l.workers.used[number].released}
+		records[i] = WorkerRecord{l.workers.record(number), l.workers.see(number).released}
 	}
 	return records
 }
@@ -26,7 +26,7 @@ func (s *State) Workers(layout string, from uint64, limit int) []WorkerRecord {
 // remembered: the last 10,000 grants of each layout are, and the last of each worker.
 func (s *State) WhoIs(layout string, worker uint64, tick int64) (GrantRecord, bool) {
 	l, ok := s.layouts[layout]
-	if !ok || worker >= uint64(len(l.workers.used)) {
+	if !ok || worker >= uint64(l.workers.count()) {
 		return GrantRecord{}, false
 	}
 	if g, ok := l.history.find(worker, tick); ok {
@@ -38,7 +38,7 @@ func (s *State) WhoIs(layout string, worker uint64, tick int64) (GrantRecord, bo
 
 // record returns the last window of a worker, without the time of its grant.
 func (w *workers) record(number int) GrantRecord {
-	k := &w.used[number]
+	k := w.see(number)
 	return GrantRecord{
 		Worker: uint64(number), Token: k.token, Holder: k.holder, Owner: k.owner, NonceHash: k.nonceHash, From: k.from, Until: k.highWater,
 	}
@@ -46,6 +46,6 @@ func (w *workers) record(number int) GrantRecord {
 
 // granted returns the current window of a worker.
 func (w *workers) granted(number int) Grant {
-	k := &w.used[number]
+	k := w.see(number)
 	return Grant{Worker: uint64(number), Token: k.token, From: k.from, Until: k.highWater}
 }

@@ -21,7 +21,7 @@ type image struct {
 
 type layoutImage struct {
 	record  *commandv1.SnapshotLayout
-	workers []worker
+	workers roll
 	history history
 }
 
@@ -45,30 +45,23 @@ func (s *State) image() image {
 		l := s.layouts[name]
 		im.layouts = append(im.layouts, layoutImage{
 			record:  &commandv1.SnapshotLayout{Spec: LayoutSpec(l.layout.Spec()), CreatedAtMs: l.created},
-			workers: l.workers.used,
+			workers: l.workers.roll,
 			history: l.history,
 		})
 	}
 	return im
 }
 
-// imageAlone returns an image that shares nothing with the state that can change. The caller must be alone with the state.
+// imageAlone returns an image that does not change with the state. Workers and sequences are shared until they change; tokens
+// and answers never change. The caller must be alone with the state.
 func (s *State) imageAlone() image {
-	im := s.image().clone()
-	im.sequences = s.sequences.clone()
-	return im
-}
-
-// clone returns a copy that shares nothing with the state that can change, but for
-// the sequences, which have a clone of their own. Tokens and answers are never changed.
-func (im image) clone() image {
-	im.layouts = slices.Clone(im.layouts)
-	for i := range im.layouts {
-		l := &im.layouts[i]
-		l.workers = slices.Clone(l.workers)
-		l.history = l.history.clone()
+	im := s.image()
+	for i, name := range s.names {
+		l := s.layouts[name]
+		im.layouts[i].workers, im.layouts[i].history = l.workers.clone(), l.history.clone()
 	}
-	im.removed = slices.Clone(im.removed)
+	im.removed = slices.Clone(s.removed)
+	im.sequences = s.sequences.clone()
 	return im
 }
 
@@ -100,8 +93,8 @@ func (im image) walk(visit func(*commandv1.SnapshotRecord)) {
 func (l *layoutImage) walkWorkers(visit func(*commandv1.SnapshotRecord)) {
 	message := &commandv1.SnapshotWorker{}
 	record := &commandv1.SnapshotRecord{Body: &commandv1.SnapshotRecord_Worker{Worker: message}}
-	for number := range l.workers {
-		k := &l.workers[number]
+	for number := range l.workers.count() {
+		k := l.workers.see(number)
 		message.Worker, message.HighWater, message.FromTick, message.Token = uint64(number), k.highWater, k.from, k.token
 		message.Holder, message.Owner, message.NonceHash, message.Released = k.holder, k.owner, k.nonceHash[:], k.released
 		message.ExtensionId, message.ExtendedFromTick = k.extension.id, k.extension.from

@@ -73,7 +73,7 @@ func (s *State) LayoutInfo(name string) (LayoutInfo, bool) {
 }
 
 func (l *layout) info() LayoutInfo {
-	return LayoutInfo{Layout: l.layout, CreatedMillis: l.created, Used: uint64(len(l.workers.used))}
+	return LayoutInfo{Layout: l.layout, CreatedMillis: l.created, Used: uint64(l.workers.count())}
 }
 
 func (s *State) layoutNamed(name string) (*layout, *Refused) {

@@ -93,8 +93,8 @@ func (r *Replay) look() {
 
 // keepHigh keeps the high-water of a worker that is about to be released.
 func (r *Replay) keepHigh(k cellOwner) {
-	if l, ok := r.state.layouts[k.layout]; ok && k.worker < uint64(len(l.workers.used)) {
-		r.high[k] = max(r.high[k], l.workers.used[k.worker].highWater)
+	if l, ok := r.state.layouts[k.layout]; ok && k.worker < uint64(l.workers.count()) {
+		r.high[k] = max(r.high[k], l.workers.at(int(k.worker)).highWater)
 	}
 }
 
@@ -177,7 +177,7 @@ func (t *trail) covering() *sequence {
 
 // raise raises the high-water of a worker, whose last window ends there, if it is lower.
 func (l *layout) raise(number int, high int64) {
-	if k := &l.workers.used[number]; k.highWater < high {
+	if k := l.workers.at(number); k.highWater < high {
 		l.workers.setHighWater(number, high)
 		l.history.setUntil(k.token, high)
 	}

@@ -13,10 +13,10 @@ import (
 func covers(covering, s *State) error {
 	for name, l := range s.layouts {
 		c, ok := covering.layouts[name]
-		if !ok || len(c.workers.used) < len(l.workers.used) {
+		if !ok || c.workers.count() < l.workers.count() {
 			return violated("covers", "layout %q, or some worker of it, is missing", name)
 		}
-		for number := range l.workers.used {
+		for number := range l.workers.count() {
 			if have, want := c.workers.highWater(number), l.workers.highWater(number); have < want {
 				return violated("covers", "worker %d of layout %q has the high-water %d, expected at least %d", number, name, have, want)
 			}

@@ -177,8 +177,8 @@ func (q *sequence) skipTo(period int32) {
 
 // releaseAll voids all claims. High-waters stay.
 func (w *workers) releaseAll() {
-	for number := range w.used {
-		w.used[number].released, w.used[number].extension = true, extension{}
+	for number := range w.count() {
+		w.at(number).released, w.at(number).extension = true, extension{}
 	}
 }
 

@@ -125,7 +125,7 @@ func (r *restore) addLayout(m *commandv1.SnapshotLayout) error {
 
 func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	w := &r.layout.workers
-	if number := uint64(len(w.used)); m.GetWorker() != number || number >= w.size {
+	if number := uint64(w.count()); m.GetWorker() != number || number >= w.size {
 		return corrupt("worker %d, expected %d of %d", m.GetWorker(), number, w.size)
 	}
 	nonceHash, err := r.checkHolding(m)
@@ -144,7 +144,7 @@ func (r *restore) addWorker(m *commandv1.SnapshotWorker) error {
 	if last != (extension{}) && (last.id == 0 || m.GetReleased() || last.from <= m.GetFromTick() || last.from > m.GetHighWater()) {
 		return corrupt("an extension %d of tick %d, expected one within the window", last.id, last.from)
 	}
-	w.used = append(w.used, worker{
+	w.append(worker{
 		highWater: m.GetHighWater(), from: m.GetFromTick(), token: m.GetToken(),
 		nonceHash: nonceHash, holder: m.GetHolder(), owner: m.GetOwner(), released: m.GetReleased(), extension: last,
 	})
@@ -158,7 +158,7 @@ func (r *restore) addGrant(m *commandv1.SnapshotGrant) error {
 	}
 	h := &r.layout.history
 	switch {
-	case m.GetWorker() >= uint64(len(r.layout.workers.used)):
+	case m.GetWorker() >= uint64(r.layout.workers.count()):
 		return corrupt("a grant of worker %d, which was never granted", m.GetWorker())
 	case m.GetToken() <= h.lastToken() || len(h.entries) == maxHistory:
 		return corrupt("a grant under token %d is out of order, or one too many", m.GetToken())

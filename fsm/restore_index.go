@@ -17,13 +17,13 @@ func (l *layout) index() error {
 // index builds the heap and the lists of the holders' workers.
 func (w *workers) index() error {
 	w.buildAge()
-	byToken := make([]int, len(w.used))
-	for number := range w.used {
+	byToken := make([]int, w.count())
+	for number := range w.count() {
 		byToken[number] = number
 	}
-	slices.SortFunc(byToken, func(a, b int) int { return cmp.Compare(w.used[a].token, w.used[b].token) })
+	slices.SortFunc(byToken, func(a, b int) int { return cmp.Compare(w.at(a).token, w.at(b).token) })
 	for i, number := range byToken {
-		if i > 0 && w.used[byToken[i-1]].token == w.used[number].token {
+		if i > 0 && w.at(byToken[i-1]).token == w.at(number).token {
 			return corrupt("workers %d and %d have the same token", byToken[i-1], number)
 		}
 		w.remember(number)
@@ -39,7 +39,7 @@ func (l *layout) checkHistory() error {
 	current := 0
 	upTo := map[uint64]int64{} // by worker: where the window after this one began
 	for i := range slices.Backward(h.entries) {
-		g, k := h.at(i), &l.workers.used[h.at(i).Worker]
+		g, k := h.at(i), l.workers.at(int(h.at(i).Worker))
 		after, later := upTo[g.Worker]
 		switch {
 		case g.From < 0 || g.From > g.Until:
@@ -55,8 +55,8 @@ func (l *layout) checkHistory() error {
 		upTo[g.Worker] = g.From
 	}
 	want := 0
-	for number := range l.workers.used {
-		if len(h.entries) < maxHistory || l.workers.used[number].token >= h.at(0).Token {
+	for number := range l.workers.count() {
+		if len(h.entries) < maxHistory || l.workers.at(number).token >= h.at(0).Token {
 			want++
 		}
 	}

@@ -168,8 +168,8 @@ func (n *searchNode) compare(s *search) error {
 	if s.idsOnly {
 		return nil
 	}
-	for number := range n.used() {
-		k, g := &n.used()[number], &n.ghosts[number]
+	for number := range n.used().count() {
+		k, g := n.used().at(number), &n.ghosts[number]
 		if uint64(k.highWater) != g.high || k.token != g.token || k.released != g.released || uint64(k.from) != g.from ||
 			k.extension != (extension{uint64(g.id), g.moved}) {
 			return violated("high-water", "%+v, expected %+v", *k, *g)
@@ -178,4 +178,4 @@ func (n *searchNode) compare(s *search) error {
 	return nil
 }
 
-func (n *searchNode) used() []worker { return n.fsm.layouts["small"].workers.used }
+func (n *searchNode) used() *roll { return &n.fsm.layouts["small"].workers.roll }

@@ -209,7 +209,7 @@ func cloneState(s *State) *State {
 	next.layouts = make(map[string]*layout, len(s.layouts))
 	for name, l := range s.layouts {
 		one := *l
-		one.workers.used = slices.Clone(l.workers.used)
+		one.workers.roll = l.workers.clone()
 		for i, h := range l.workers.byAge {
 			one.workers.byAge[i] = slices.Clone(h)
 		}
@@ -221,13 +221,13 @@ func cloneState(s *State) *State {
 }
 
 func (n *searchNode) key() searchKey {
-	k := searchKey{processes: n.processes, ghosts: n.ghosts, used: len(n.used())}
+	k := searchKey{processes: n.processes, ghosts: n.ghosts, used: n.used().count()}
 	var tokens []*uint64
 	for i := range 2 {
 		tokens = append(tokens, &k.processes[i].lane.token, &k.processes[i].extend.token, &k.processes[i].release.token, &k.ghosts[i].token)
 	}
-	for i := range min(2, len(n.used())) {
-		from, to := &n.used()[i], &k.workers[i]
+	for i := range min(2, n.used().count()) {
+		from, to := n.used().see(i), &k.workers[i]
 		to.high, to.from, to.token, to.released, to.extension = from.highWater, from.from, from.token, from.released, from.extension
 		tokens = append(tokens, &to.token)
 	}

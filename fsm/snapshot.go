@@ -12,20 +12,12 @@ import (
 // halted machine has none. It must not be called while Apply or Restore runs, as
 // raft never does.
 func (m *Machine) Snapshot() (raft.FSMSnapshot, error) {
-	// Raft applies nothing meanwhile, so what the locks protect is only those who
-	// read. The clone of the sequences marks the original, which takes no time; the
-	// rest is copied, and may be read by others.
 	m.mu.Lock()
-	sequences := m.state.sequences.clone()
-	m.mu.Unlock()
-	m.mu.RLock()
-	defer m.mu.RUnlock()
+	defer m.mu.Unlock()
 	if m.halted != nil {
 		return nil, m.halted
 	}
-	im := m.state.image().clone()
-	im.sequences = sequences
-	return &snapshot{im}, nil
+	return &snapshot{m.state.imageAlone()}, nil
 }
 
 // Restore replaces the state by the one of a snapshot. A snapshot that can't be

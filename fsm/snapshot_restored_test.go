@@ -122,7 +122,7 @@ func TestSnapshotRefusesRestoresThatNoStateWrites(t *testing.T) {
 // A snapshot shares the restore with the state, which replaces it and never changes it.
 func TestSnapshotKeepsClosedNames(t *testing.T) {
 	s := sampleRestored(t)
-	im := s.image().clone()
+	im := s.imageAlone()
 	before := proto.CloneOf(s.Restored())
 	if r := s.Apply(s.index+1, 1, acknowledge(s.Restored().GetIndex())); r.Err != nil {
 		t.Fatal(r.Err)

@@ -83,7 +83,7 @@ func (s *State) extendWindow(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	k := &l.workers.used[number]
+	k := l.workers.at(number)
 	if k.extension == (extension{c.GetExtensionId(), c.GetUntilTick()}) {
 		return Result{Grant: l.workers.granted(number)}
 	}
@@ -111,7 +111,7 @@ func (s *State) releaseWorker(e entry) Result {
 	if refused != nil {
 		return Result{Err: refused}
 	}
-	next, k := c.GetNextTick(), &l.workers.used[number]
+	next, k := c.GetNextTick(), l.workers.at(number)
 	if c.GetUntilTick() != k.highWater {
 		return Result{Err: l.otherEnd(c, k)}
 	}
@@ -137,11 +137,11 @@ type claim interface {
 // Neither check can replace the other, because a release lowers an end that an earlier
 // holder may still believe in.
 func (l *layout) held(c claim) (number int, refused *Refused) {
-	if c.GetWorker() >= uint64(len(l.workers.used)) {
+	if c.GetWorker() >= uint64(l.workers.count()) {
 		return 0, l.mismatch(c, "was never granted")
 	}
 	number = int(c.GetWorker())
-	k := &l.workers.used[number]
+	k := l.workers.at(number)
 	nonceHash, ok := hashOf(c.GetNonceHash())
 	switch {
 	case c.GetToken() != k.token:

@@ -34,11 +34,11 @@ const none = -1
 // nothing. Every change of a high-water is made by grant, extend or release below.
 //
 // Workers that were never granted need no memory: they are taken in ascending order,
-// so they are the ones from len(used) on, and their high-water is 0.
+// so they are the ones from count on, and their high-water is 0.
 type workers struct {
 	size   uint64 // the layout has the workers [0, size)
 	common uint64 // only members get those from here on
-	used   []worker
+	roll          // the used workers
 
 	// byAge are heaps of all used workers: the common ones, and the members'.
 	byAge [2]ages
@@ -91,23 +91,23 @@ const ownLooks = 16
 // used, the lowest number first; else the one with the lowest high-water. It is O(log n).
 func (w *workers) pick(by holding, end uint64, limit int64) (number int, ok bool) {
 	if own, had := w.held[by]; had {
-		if w.used[own.newest].highWater <= limit {
+		if w.at(own.newest).highWater <= limit {
 			return own.newest, true
 		}
-		for n, looks := own.oldest, 0; n != none && looks < ownLooks; n, looks = w.used[n].newer, looks+1 {
-			if w.used[n].highWater <= limit {
+		for n, looks := own.oldest, 0; n != none && looks < ownLooks; n, looks = w.at(n).newer, looks+1 {
+			if w.at(n).highWater <= limit {
 				return n, true
 			}
 		}
 	}
 	if w.full(by.owner) {
 		n := w.ofToken[by.owner][0]
-		return n, w.used[n].highWater <= limit
+		return n, w.at(n).highWater <= limit
 	}
-	if uint64(len(w.used)) < end {
-		return len(w.used), true
+	if uint64(w.count()) < end {
+		return w.count(), true
 	}
-	if n := w.oldest(end); w.used[n].highWater <= limit {
+	if n := w.oldest(end); w.at(n).highWater <= limit {
 		return n, true
 	}
 	return 0, false
@@ -125,35 +125,35 @@ func (w *workers) oldest(end uint64) int {
 
 // highWater returns a worker's high-water, 0 for one that was never used.
 func (w *workers) highWater(number int) int64 {
-	if number == len(w.used) {
+	if number == w.count() {
 		return 0
 	}
-	return w.used[number].highWater
+	return w.see(number).highWater
 }
 
 // soonest returns the lowest high-water of the workers that pick chooses from for an owner: the tick from which on one
 // is free.
 func (w *workers) soonest(owner, end uint64) int64 {
 	if w.full(owner) {
-		return w.used[w.ofToken[owner][0]].highWater
+		return w.at(w.ofToken[owner][0]).highWater
 	}
-	if uint64(len(w.used)) < end {
+	if uint64(w.count()) < end {
 		return 0
 	}
-	return w.used[w.oldest(end)].highWater
+	return w.at(w.oldest(end)).highWater
 }
 
 // grant gives a worker that pick returned to a holder. from must not be below its
 // high-water, until must be above from, and token above every earlier one.
 func (w *workers) grant(number int, by holding, nonceHash [hashBytes]byte, token uint64, from, until int64) {
-	if number == len(w.used) {
-		w.used = append(w.used, worker{newer: none, older: none})
+	if number == w.count() {
+		w.append(worker{newer: none, older: none})
 		w.push(inLayout, w.agesOf(number), number)
 	} else {
 		w.forget(number)
 		w.disown(number)
 	}
-	k := &w.used[number]
+	k := w.at(number)
 	k.owner, k.holder, k.nonceHash, k.token, k.from, k.released, k.extension = by.owner, by.holder, nonceHash, token, from, false, extension{}
 	w.remember(number)
 	w.own(number)
@@ -162,7 +162,7 @@ func (w *workers) grant(number int, by holding, nonceHash [hashBytes]byte, token
 
 // extend moves the end of the current window. until must not be below the high-water.
 func (w *workers) extend(number int, id uint64, until int64) {
-	k := &w.used[number]
+	k := w.at(number)
 	k.extension = extension{id: id, from: k.highWater}
 	w.setHighWater(number, until)
 }
@@ -170,23 +170,23 @@ func (w *workers) extend(number int, id uint64, until int64) {
 // release lowers the high-water to next, which must be within the current window,
 // at or above every tick that its holder may have used or will use.
 func (w *workers) release(number int, next int64) {
-	w.used[number].released, w.used[number].extension = true, extension{}
+	w.at(number).released, w.at(number).extension = true, extension{}
 	w.setHighWater(number, next)
 }
 
 func (w *workers) setHighWater(number int, tick int64) {
-	w.used[number].highWater = tick
+	w.at(number).highWater = tick
 	w.fixAge(number)
 }
 
 // remember puts a worker, whose token is the newest, at the head of its holder's.
 func (w *workers) remember(number int) {
-	k := &w.used[number]
+	k := w.at(number)
 	k.newer, k.older = none, none
 	own, had := w.held[k.holding()]
 	if had {
 		k.older = own.newest
-		w.used[own.newest].newer = number
+		w.at(own.newest).newer = number
 	} else {
 		own.oldest = number
 	}
@@ -196,15 +196,15 @@ func (w *workers) remember(number int) {
 
 // forget takes a worker out of its holder's.
 func (w *workers) forget(number int) {
-	k := &w.used[number]
+	k := w.at(number)
 	own := w.held[k.holding()]
 	if k.older != none {
-		w.used[k.older].newer = k.newer
+		w.at(k.older).newer = k.newer
 	} else {
 		own.oldest = k.newer
 	}
 	if k.newer != none {
-		w.used[k.newer].older = k.older
+		w.at(k.newer).older = k.older
 	} else {
 		own.newest = k.older
 	}
