@@ -18,7 +18,7 @@ const (
 	// tenantLayout has enough workers for the largest number of holders.
 	tenantLayout = "tenants"
 	tenantWindow = 10 * time.Minute
-	// tenantFor is how long the load of full windows is measured.
+	// tenantFor is the time for which the load of full windows is measured.
 	tenantFor = 20 * time.Second
 )
 
@@ -92,7 +92,7 @@ type tenants struct {
 	nonce  [16]byte
 	grants []*snowraftv1.Grant
 	next   atomic.Int64
-	// granted is how many calls for a worker were answered.
+	// granted counts the calls for a worker that were answered.
 	granted atomic.Int64
 }
 

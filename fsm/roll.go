@@ -1,6 +1,6 @@
 package fsm
 
-// pieceWorkers is how many workers are copied for the first change after a snapshot.
+// pieceWorkers is the number of workers that are copied for the first change after a snapshot.
 const pieceWorkers = 16
 
 // roll holds the workers [0, count) of a layout. A clone shares pieces with the original until either changes them, so
