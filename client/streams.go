@@ -38,6 +38,7 @@ type streams struct {
 	// toLeader: the leader has the shortest way to answers.
 	toLeader bool
 	idle     time.Duration // idleStream
+	asked    time.Time     // the last question about the leader; guarded by mu
 
 	mu      sync.Mutex
 	lines   map[string]*line // by address
@@ -95,6 +96,10 @@ func (s *streams) choose() *pipe {
 	now := time.Now()
 	if c := s.current; c != nil && c.usable() && now.Sub(s.chosen) < sameMember && now.After(c.rests) && !s.channel.caller.standing.suspected(c.member) {
 		return c.pipe
+	}
+	if s.toLeader && now.Sub(s.asked) >= lookEvery { // a transfer of leadership breaks no connection
+		s.asked = now
+		s.channel.members.changed()
 	}
 	best := s.best(now, func(*line) bool { return true })
 	if best == nil {

@@ -251,6 +251,31 @@ func TestStreamsAreBalanced(t *testing.T) {
 	}
 }
 
+// While numbers are in use, the client learns of a new leader: a transfer of leadership breaks no connection.
+func TestStreamsFollowLeader(t *testing.T) {
+	t.Parallel()
+	f := startFakes(t, 1)
+	c := f.client(f.addrs())
+	c.members.begin.Do(func() {}) // the questions stay in the queue
+	for i, test := range []struct {
+		streams *streams
+		passed  time.Duration
+		asks    int
+	}{{c.numberStreams, 0, 1}, {c.numberStreams, lookEvery / 2, 0}, {c.numberStreams, lookEvery, 1}, {c.idStreams, lookEvery, 0}} {
+		test.streams.mu.Lock()
+		test.streams.asked = test.streams.asked.Add(-test.passed)
+		test.streams.mu.Unlock()
+		test.streams.choose()
+		if n := len(c.members.news); n != test.asks {
+			t.Errorf("%d: %d questions, want %d", i, n, test.asks)
+		}
+		select {
+		case <-c.members.news:
+		default:
+		}
+	}
+}
+
 // Streams to members that left end, and so do streams that nothing uses.
 func TestStreamsThatAreNotUsed(t *testing.T) {
 	t.Parallel()
