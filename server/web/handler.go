@@ -92,8 +92,9 @@ func New(cfg Config) (http.Handler, error) {
 // endpoint answers the paths of one pattern.
 type endpoint struct {
 	// get and post are "GET " and "POST " with the pattern, which is the path or, up to a name in
-	// braces, how the path begins.
-	get, post string
+	// braces, how the path begins: prefix.
+	get, post, prefix string
+	named             bool // the pattern ends with a name
 	// take answers with numbers, which it takes even for a GET, or returns why not.
 	take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error
 	// refuse answers with an error, in the form of this endpoint.
@@ -129,7 +130,8 @@ var (
 
 func numbers(pattern string, take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error,
 	refuse, forbid refuser) *endpoint {
-	return &endpoint{get: "GET " + pattern, post: "POST " + pattern, take: take, refuse: refuse, forbid: forbid}
+	prefix, _, named := strings.Cut(pattern, "{")
+	return &endpoint{get: "GET " + pattern, post: "POST " + pattern, prefix: prefix, named: named, take: take, refuse: refuse, forbid: forbid}
 }
 
 func tinyid(pattern string, take func(h *handler, w http.ResponseWriter, r *http.Request, name string) error, refuse refuser) *endpoint {
@@ -141,8 +143,7 @@ func tinyid(pattern string, take func(h *handler, w http.ResponseWriter, r *http
 // choose returns the endpoint that a path belongs to, and the name in the path.
 func choose(path string) (e *endpoint, name string) {
 	for _, e := range numberEndpoints {
-		prefix, _, named := strings.Cut(strings.TrimPrefix(e.get, "GET "), "{")
-		if name, ok := strings.CutPrefix(path, prefix); ok && (named || name == "") {
+		if name, ok := strings.CutPrefix(path, e.prefix); ok && (e.named || name == "") {
 			return e, name
 		}
 	}
