@@ -94,7 +94,7 @@ func (s *streams) choose() *pipe {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	if c := s.current; c != nil && c.usable() && now.Sub(s.chosen) < sameMember && now.After(c.rests) && !s.channel.caller.standing.suspected(c.member) {
+	if c := s.current; c != nil && c.usable() && now.Sub(s.chosen) < sameMember && !s.channel.caller.standing.suspected(c.member) {
 		return c.pipe
 	}
 	if s.toLeader && now.Sub(s.asked) >= lookEvery { // a transfer of leadership breaks no connection
@@ -215,12 +215,15 @@ func (s *streams) ended(l *line, err error, lived time.Duration) {
 	}
 }
 
-// slow notes that a member takes long: it rests.
+// slow notes that a member takes long: it rests. If all members rest, the one that is chosen next stays for its time too.
 func (s *streams) slow(member string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l := s.lines[member]; l != nil {
 		l.rests = time.Now().Add(streamRest)
+		if s.current == l {
+			s.current = nil
+		}
 	}
 }
 
