@@ -155,14 +155,27 @@ func TestOldMemberHalts(t *testing.T) {
 	}
 }
 
-// An old build that joins a cluster that is past it gets a snapshot that it can't read.
+// A member that was away while the others went past its program gets a snapshot that it can't read.
 func TestOldMemberHaltsAtASnapshot(t *testing.T) {
 	t.Parallel()
-	simulate(t, options{supported: []uint32{next, next, next, fsm.Version}, timing: eager}, func(w *world) {
-		w.untilVersion(next)
+	simulate(t, options{supported: []uint32{next, next, fsm.Version}, finalize: 3 * time.Second, timing: eager}, func(w *world) {
+		w.untilVersion(fsm.Version)
+		old := w.nodes[2]
+		old.crash()
+		w.untilAllIssue(recovery) // also with another leader
+		raise := &commandv1.Command{Version: 1, ClockAtMs: time.Now().UnixMilli(), Body: &commandv1.Command_RaiseVersion{
+			RaiseVersion: &commandv1.RaiseVersion{Version: next},
+		}}
+		data, err := fsm.Encode(raise)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.leader().proc().member.Node().Propose(w.Context(), data); err != nil {
+			t.Fatal(err)
+		}
 		w.commit(4000)
 		w.pass(time.Minute)
-		old := w.addNode(0).start()
+		old.start()
 		w.until(time.Minute, "it halts", func() bool { return old.failed() != nil })
 		if err := old.failed(); !errors.Is(err, fsm.ErrHalted) && !errors.Is(err, fsm.ErrUnknownCommand) {
 			t.Errorf("it failed with %v", err)
