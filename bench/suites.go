@@ -130,7 +130,7 @@ func stateMachine() suite {
 			stateRow("copying the state for a snapshot", "SnapshotCopy", "a million workers; commands wait for this"),
 			stateRow("writing the snapshot", "SnapshotWrite", "a million workers; commands go on meanwhile"),
 			stateRow("reading it", "SnapshotRead", "a million workers, with every check"),
-			stateRow("digest", "Digest", "a million workers; commands wait, once in 10 minutes"),
+			stateRow("digest", "Digest", "a million workers; commands go on meanwhile"),
 		},
 	}
 }
