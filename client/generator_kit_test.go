@@ -2,11 +2,13 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -59,7 +61,12 @@ func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host 
 
 func (h *host) start() {
 	h.t.Helper()
-	s, err := server.Open(context.Background(), h.cfg)
+	var s *server.Server
+	var err error
+	eventually(h.t, "its ports are free", func() bool { // another process may have one for a moment
+		s, err = server.Open(context.Background(), h.cfg)
+		return !errors.Is(err, syscall.EADDRINUSE)
+	})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -7,8 +7,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
@@ -85,16 +87,20 @@ func TestBenchSeveralNumbersOfClients(t *testing.T) {
 	}
 	f = newFakeAPI(t)
 	start := f.next
-	var calls atomic.Int64
+	const length = 200 * time.Millisecond
+	began := sync.OnceValue(time.Now)
+	again := sync.OnceFunc(func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.next = start
+	})
 	f.first(func(context.Context) error {
-		if calls.Add(1) == 60 { // in the second run, because the first makes at most 51 calls
-			f.mu.Lock()
-			f.next = start
-			f.mu.Unlock()
+		if time.Since(began()) > length+length/4 { // in the second run
+			again()
 		}
 		return nil
 	})
-	stdout, stderr, code := command(t, "bench", "ids", "--addr", f.address, "-d", "50ms", "-c", "1,2", "-r", "1000", "-o", "json")
+	stdout, stderr, code := command(t, "bench", "ids", "--addr", f.address, "-d", length.String(), "-c", "1,2", "-r", "1000", "-o", "json")
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	var doc bench.Report
 	decodeJSON(t, lines[len(lines)-1], &doc)
