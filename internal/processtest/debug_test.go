@@ -71,14 +71,16 @@ func TestDebugArchive(t *testing.T) {
 	mustRun(t, append([]string{"token", "create", "token-of-a-customer", "--scope", "seq:next:" + hidden}, admin...)...)
 	command(t, nil, append([]string{"seq", "delete", "lost-of-a-customer"}, admin...)...)
 	dead.kill()
-	until(t, "gossip notices", func() bool {
-		for _, s := range m.list() {
-			if s.GetName() == dead.name {
-				return !s.GetAlive()
+	for _, m := range members[:2] {
+		until(t, m.name+" notices", func() bool {
+			for _, s := range m.list() {
+				if s.GetName() == dead.name {
+					return !s.GetAlive()
+				}
 			}
-		}
-		return false
-	})
+			return false
+		})
+	}
 
 	file := filepath.Join(t.TempDir(), "debug.tar.gz")
 	stdout, stderr, code := command(t, nil, append([]string{"debug", file, "--seconds", "1"}, admin...)...)
