@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// window is how many requests are under way while each is answered soon: one that members work on, and one on its way.
+	// window is how many requests have no answer yet while each is answered soon: one that members work on, and one on its way.
 	window = 2
 	// overdue is the time after which an answer counts as late: another request may begin beside it, so that a
 	// member that answers slowly holds no caller back for longer.
 	overdue = 5 * time.Millisecond
-	// maxFlights is how many requests are under way at most. Then callers wait for the end of one.
+	// maxFlights is how many requests have no answer yet at most. Then callers wait for the end of one.
 	maxFlights = 64
 	// yields is how often a first caller gives way. The callers that an answer woke need two turns until all have asked again.
 	yields = 2
@@ -30,7 +30,7 @@ const (
 
 // coalescer puts what concurrent callers ask for into one request. The first caller gives way, so that those who are about
 // to ask come along, and sends the request itself; no other goroutine has to wake up for that. While as many requests as the
-// window are under way, callers wait together for the next.
+// window have no answer yet, callers wait together for the next.
 //
 // Invariants: a part of an answer is given to one caller at most, by its place in the batch; a request
 // begins after all callers that it serves; it ends when none of them waits.
@@ -54,7 +54,7 @@ type coalescer[R any] struct {
 
 	mu      sync.Mutex
 	open    *batch[R]   // takes callers in; nil: none waits
-	flights []*batch[R] // under way, the oldest first
+	flights []*batch[R] // without an answer, the oldest first
 	fresh   int         // of flights: not overdue
 	timer   *time.Timer
 	wakes   time.Time // when the timer runs; zero: it does not

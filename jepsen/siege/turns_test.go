@@ -23,7 +23,7 @@ func TestProtocolsCallInTurns(t *testing.T) {
 			}
 			synctest.Wait()
 			if len(came) != 1 || <-came != i {
-				t.Fatalf("in the turn of %d the others call, or nobody", i)
+				t.Fatalf("in the turn of %d another protocol calls, or none", i)
 			}
 		}
 		cancel()

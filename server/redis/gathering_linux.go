@@ -15,7 +15,7 @@ type gathering struct {
 	skip, skips  int // departures without gathering: those to come, and those after the last one in vain
 }
 
-// longer reports whether the loop shall look for others, while that many connections wait.
+// longer reports whether the loop looks for others again, while that many connections wait.
 func (g *gathering) longer(waiting int) bool {
 	if waiting == 0 || g.skip > 0 || g.looks >= maxGathering {
 		return false
