@@ -56,10 +56,10 @@ func documented(responses map[string]protoreflect.MessageType, line string) prot
 }
 
 // offline lists the commands that print JSON and make no call, and those whose JSON is a document of their own.
-var offline = []string{"decode", "encode", "version", "bench", "secret", "backup", "restore", "debug"}
+var offline = []string{"decode", "encode", "version", "bench", "secret", "backup", "restore", "debug", "layout"}
 
 // online lists the commands below those of offline that print the response of a call.
-var online = []string{"restore acknowledge"}
+var online = []string{"restore acknowledge", "layout create", "layout get", "layout list"}
 
 // TestDocumentedResponses checks that docs/json.md names the response of each command that prints JSON.
 func TestDocumentedResponses(t *testing.T) {

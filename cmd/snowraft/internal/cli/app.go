@@ -17,6 +17,7 @@ import (
 
 // App is what the commands touch of the world outside.
 type App struct {
+	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Env            func(name string) string // what is empty is not set
 	Now            func() time.Time
@@ -33,6 +34,7 @@ type App struct {
 // System is the app of the real process, a program of this version.
 func System(version string) *App {
 	return &App{
+		Stdin:   os.Stdin,
 		Stdout:  os.Stdout,
 		Stderr:  os.Stderr,
 		Env:     os.Getenv,

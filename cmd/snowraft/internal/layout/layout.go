@@ -16,13 +16,13 @@ import (
 func New(a *cli.App) *cobra.Command {
 	return cli.Group(&cobra.Command{
 		Use:   "layout",
-		Short: "Create and show layouts",
-		Long: `Create and show layouts. A layout defines the split of an ID's bits, the length of a
+		Short: "Create, check and show layouts",
+		Long: `Create, check and show layouts. A layout defines the split of an ID's bits, the length of a
 tick and the instant of tick 0. All members know it, and it never changes. Every
 cluster has the layout "default".`,
 		Example: `  snowraft layout list
   snowraft layout create orders --fields time:41,worker:12,sequence:10`,
-	}, newCreate(a), newGet(a), newList(a))
+	}, newCreate(a), newCheck(a), newGet(a), newList(a))
 }
 
 // fields returns the fields of a layout, as --fields takes them.

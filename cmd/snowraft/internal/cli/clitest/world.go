@@ -12,6 +12,7 @@ import (
 
 // World is what an app sees of the world outside.
 type World struct {
+	In       bytes.Buffer
 	Out, Err Buffer
 	Environ  map[string]string
 	Sent     chan os.Signal
@@ -26,6 +27,7 @@ func New() *World {
 // App returns an app of a version in this world.
 func (w *World) App(version string) *cli.App {
 	return &cli.App{
+		Stdin:   &w.In,
 		Stdout:  &w.Out,
 		Stderr:  &w.Err,
 		Env:     func(name string) string { return w.Environ[name] },

@@ -1,0 +1,148 @@
+package layout
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/collision"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// meeting says whether a layout of the cluster can repeat IDs of the existing system, and when.
+type meeting struct {
+	Layout string `json:"layout"`
+	Meets  bool   `json:"meets"`
+	// The times of the first and the last shared ID, as the cluster issues them; 0 if there is none.
+	FirstAtMS int64 `json:"firstAtMs,string"`
+	LastAtMS  int64 `json:"lastAtMs,string"`
+	// The shared IDs at these times.
+	FirstID uint64 `json:"firstId,string"`
+	LastID  uint64 `json:"lastId,string"`
+}
+
+func newCheck(a *cli.App) *cobra.Command {
+	e := &existing{form: specFlags{unit: time.Millisecond}}
+	cmd := &cobra.Command{
+		Use:   "check [NAME]",
+		Short: "Check that layouts cannot repeat IDs of another system",
+		Long: `Check that the layouts of the cluster, or the layout NAME, cannot repeat IDs that another
+system has issued. Run it before an application moves from that system to the cluster.
+
+The same integer has different times in different layouts: an ID that Twitter's layout
+dates to June 2019 belongs to July 2033 in the layout "default". A cluster that issues
+IDs in "default" repeats that ID in 2033.
+
+Describe the existing system by its --preset or --fields. A --sample of its IDs then
+confirms the description. Without a description, the sample must include the least and
+the greatest ID of the system, and the system must have stopped.
+
+If the existing system continues while the cluster issues IDs, set --until to its end.
+Layouts with a datacenter field can keep the two apart: give the existing system's
+--datacenter, and create the cluster's layout with another one.
+
+The command fails if a layout can repeat an ID.`,
+		Example: `  snowraft layout check --preset twitter
+  snowraft layout check orders --fields time:41,worker:10,sequence:12 --epoch 2020-01-01T00:00:00Z
+  snowraft layout check --preset twitter --datacenter 1 --until 2027-06-30T00:00:00Z
+  psql -At -c 'SELECT id FROM orders' | snowraft layout check --preset twitter --sample -`,
+	}
+	e.cmd = cmd
+	e.addFlags()
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
+		now := a.Now().UnixMilli()
+		system, err := e.describe(a.Stdin, now)
+		if err != nil {
+			return err
+		}
+		layouts, err := toCheck(ctx, r, args)
+		if err != nil {
+			return err
+		}
+		meetings := make([]meeting, len(layouts))
+		for i, l := range layouts {
+			meetings[i] = meet(system, l, now)
+		}
+		return report(out, system, meetings, now)
+	})
+}
+
+// toCheck returns the layouts of the cluster, or the named one.
+func toCheck(ctx context.Context, r *cli.Remote, args []string) (layouts []*snowflake.Layout, err error) {
+	var all []*snowraftv1.Layout
+	if len(args) == 1 {
+		var resp *snowraftv1.GetLayoutResponse
+		resp, err = r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: args[0]})
+		all = []*snowraftv1.Layout{resp.GetLayout()}
+	} else {
+		all, err = cli.List(func(token string) ([]*snowraftv1.Layout, string, error) {
+			resp, err := r.Layouts.ListLayouts(ctx, &snowraftv1.ListLayoutsRequest{PageSize: cli.PageSize, PageToken: token})
+			return resp.GetLayouts(), resp.GetNextPageToken(), err
+		})
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range all {
+		layout, err := snowflake.New(rpc.Spec(l))
+		if err != nil {
+			return nil, fmt.Errorf("layout %q of the cluster: %s; use a snowraft of the cluster's version", l.GetName(), cli.Plain(err))
+		}
+		layouts = append(layouts, layout)
+	}
+	return layouts, nil
+}
+
+// meet compares a layout of the cluster, which issues IDs after the present tick, with the existing system.
+func meet(system existingSystem, l *snowflake.Layout, now int64) meeting {
+	m := meeting{Layout: l.Name()}
+	if m.FirstID, m.LastID, m.Meets = collision.Meet(system.ids, collision.Issued(l, l.MillisAt(l.TickAt(now)+1))); m.Meets {
+		m.FirstAtMS, m.LastAtMS = l.TimeOf(m.FirstID).UnixMilli(), l.TimeOf(m.LastID).UnixMilli()
+	}
+	return m
+}
+
+// report prints the comparison and a layout that is safe. Its error names the layouts that are not.
+func report(out *cli.Printer, system existingSystem, meetings []meeting, now int64) error {
+	var unsafe []string
+	for _, m := range meetings {
+		if m.Meets {
+			unsafe = append(unsafe, fmt.Sprintf("%q", m.Layout))
+		}
+	}
+	doc := struct {
+		Layouts []meeting `json:"layouts"`
+		Safe    string    `json:"create,omitempty"` // command that creates a layout which never repeats an ID
+	}{Layouts: meetings}
+	if safe, ok := suggest(system, now); ok && len(unsafe) == len(meetings) {
+		doc.Safe = command(safe)
+	}
+	blocks := []cli.Block{cli.Table(meetings, []string{"LAYOUT", "REPEATS IDS", "FIRST", "LAST"}, func(m meeting) []any {
+		if !m.Meets {
+			return []any{m.Layout, "never", "", ""}
+		}
+		return []any{
+			m.Layout, "yes", fmt.Sprintf("%s (%d)", cli.Stamp(m.FirstAtMS), m.FirstID), fmt.Sprintf("%s (%d)", cli.Stamp(m.LastAtMS), m.LastID),
+		}
+	})}
+	if doc.Safe != "" {
+		blocks = append(blocks, cli.Line("This layout never repeats an ID of the existing system:\n  %s", doc.Safe))
+	}
+	if err := out.Answer(doc, blocks...); err != nil || len(unsafe) == 0 {
+		return err
+	}
+	next := "create a safe layout and issue from it with --layout"
+	if i := slices.IndexFunc(meetings, func(m meeting) bool { return !m.Meets }); i >= 0 {
+		next = fmt.Sprintf("issue from layout %q", meetings[i].Layout)
+	} else if doc.Safe == "" {
+		next = "no safe layout is known: stop the existing system first, or describe it more narrowly with --since, --until and --datacenter"
+	}
+	return fmt.Errorf("%s can repeat IDs of the existing system; %s", strings.Join(unsafe, ", "), next)
+}

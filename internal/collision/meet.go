@@ -1,0 +1,77 @@
+package collision
+
+import "slices"
+
+// Meet returns the least and the greatest ID that is in both sets, and reports whether there is any.
+func Meet(a, b Set) (least, greatest uint64, ok bool) {
+	if a.empty || b.empty {
+		return 0, 0, false
+	}
+	s := search{parts: slices.Concat(a.parts, b.parts), dead: map[position]bool{}}
+	if least, ok = s.find(63, s.start(), 0, 0); !ok {
+		return 0, 0, false
+	}
+	greatest, _ = s.find(63, s.start(), 0, 1)
+	return least, greatest, true
+}
+
+// search walks the bits of an ID from the highest to the lowest. Of each part it keeps whether the bits so far equal those
+// of its lower and of its upper bound: only then the next bit is bounded. What follows depends on no more than that, so a
+// place from which no ID was found is never entered again.
+type search struct {
+	parts []part
+	dead  map[position]bool
+}
+
+// position is a bit, and two flags for each part: the bits so far equal its lower bound, and its upper bound.
+type position struct {
+	bit   int
+	tight uint64
+}
+
+// start returns the flags before the first bit.
+func (s *search) start() uint64 { return 1<<(2*len(s.parts)) - 1 }
+
+// find returns the first ID from this place on, with each bit tried as prefer at first.
+func (s *search) find(bit int, tight, id, prefer uint64) (uint64, bool) {
+	if bit < 0 {
+		return id, true
+	}
+	here := position{bit, tight}
+	if s.dead[here] {
+		return 0, false
+	}
+	for _, value := range [...]uint64{prefer, 1 - prefer} {
+		next, ok := s.step(bit, tight, value)
+		if !ok {
+			continue
+		}
+		if found, ok := s.find(bit-1, next, id|value<<bit, prefer); ok {
+			return found, true
+		}
+	}
+	s.dead[here] = true
+	return 0, false
+}
+
+// step returns the flags after a bit has that value, unless a part forbids it.
+func (s *search) step(bit int, tight, value uint64) (uint64, bool) {
+	for i, p := range s.parts {
+		if bit < int(p.shift) || bit >= int(p.shift)+int(p.bits) {
+			continue
+		}
+		at := bit - int(p.shift)
+		lower, upper := uint64(1)<<(2*i), uint64(2)<<(2*i)
+		low, high := p.first>>at&1, p.last>>at&1
+		if tight&lower != 0 && value < low || tight&upper != 0 && value > high {
+			return 0, false
+		}
+		if value > low {
+			tight &^= lower
+		}
+		if value < high {
+			tight &^= upper
+		}
+	}
+	return tight, true
+}

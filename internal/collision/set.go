@@ -1,0 +1,67 @@
+// Package collision finds the IDs that two systems could both issue.
+package collision
+
+import (
+	"slices"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// Set is a set of IDs: those with each part in a range. The zero Set holds every ID.
+type Set struct {
+	parts []part
+	empty bool
+}
+
+// part bounds the value of some neighboring bits.
+type part struct {
+	shift, bits uint8
+	first, last uint64 // both included
+}
+
+// All returns the set of IDs that a layout can form in the ticks of the Unix milliseconds from and until, both included,
+// with any datacenter and worker.
+func All(l *snowflake.Layout, from, until int64) Set {
+	first, last := max(0, l.TickAt(from)), l.TickAt(until)
+	if last < first || uint64(first) >= l.Ticks() {
+		return Set{empty: true}
+	}
+	s := Set{}
+	if above := 64 - l.Bits(); above > 0 {
+		s.parts = append(s.parts, part{shift: uint8(l.Bits()), bits: uint8(above)}) //nolint:gosec // both are at most 64
+	}
+	shift, bits, _ := place(l, snowflake.FieldTime)
+	s.parts = append(s.parts, part{shift, bits, uint64(first), min(uint64(last), l.Ticks()-1)}) //nolint:gosec // not before first, which is not negative
+	return s
+}
+
+// Issued returns the set of IDs that a cluster can issue from a layout of its own from that instant on.
+func Issued(l *snowflake.Layout, from int64) Set {
+	return All(l, from, l.ExhaustsAt()-1).With(l, snowflake.FieldDatacenter, l.Spec().Datacenter)
+}
+
+// Between returns the set of IDs from first to last, both included.
+func Between(first, last uint64) Set {
+	return Set{parts: []part{{0, 64, first, last}}, empty: last < first}
+}
+
+// With returns the IDs of s that have this value in a field of the layout, or s if the layout has no such field.
+func (s Set) With(l *snowflake.Layout, f snowflake.Field, value uint64) Set {
+	shift, bits, ok := place(l, f)
+	if !ok {
+		return s
+	}
+	return Set{append(slices.Clip(s.parts), part{shift, bits, value, value}), s.empty || value>>bits != 0}
+}
+
+// place returns where a field lies within the IDs of a layout.
+func place(l *snowflake.Layout, f snowflake.Field) (shift, bits uint8, ok bool) {
+	shift = uint8(l.Bits()) //nolint:gosec // at most 64
+	for _, have := range l.Spec().Fields {
+		shift -= have.Bits
+		if have.Field == f {
+			return shift, have.Bits, true
+		}
+	}
+	return 0, 0, false
+}
