@@ -36,6 +36,30 @@ func (s *State) WhoIs(layout string, worker uint64, tick int64) (GrantRecord, bo
 	return g, g.From <= tick && tick < g.Until
 }
 
+// Neighbors returns the grants of a layout's worker with the tokens before and after one, as far as they are remembered.
+// Without such a grant its token is 0.
+func (s *State) Neighbors(layout string, worker, token uint64) (previous, next GrantRecord) {
+	l, ok := s.layouts[layout]
+	if !ok || worker >= uint64(l.workers.count()) {
+		return previous, next
+	}
+	last := l.workers.record(int(worker))
+	closer := func(g *GrantRecord) {
+		switch {
+		case g.Worker != worker:
+		case g.Token < token:
+			previous = *g
+		case g.Token > token && next.Token == 0:
+			next = *g
+		}
+	}
+	for i := range l.history.entries { // in ascending order of their tokens
+		closer(l.history.at(i))
+	}
+	closer(&last)
+	return previous, next
+}
+
 // record returns the last window of a worker, without the time of its grant.
 func (w *workers) record(number int) GrantRecord {
 	k := w.see(number)

@@ -261,6 +261,36 @@ func TestRelease(t *testing.T) {
 	}
 }
 
+func TestNeighborsAreTheNearestGrantsOfTheWorker(t *testing.T) {
+	l := newLog(t, tiny)
+	grants := make([]Grant, 3)
+	other := Grant{}
+	for i := range grants { // each window ends before the next begins
+		now := epoch + 1000*int64(i)
+		grants[i] = l.must(at(now, acquire("a/0", 100))).Grant
+		other = l.must(at(now, acquire("b/0", 100))).Grant
+	}
+	worker := grants[0].Worker
+	if grants[1].Worker != worker || grants[2].Worker != worker || other.Worker == worker {
+		t.Fatalf("grants %+v and %+v, want one worker for each holder", grants, other)
+	}
+	for i, g := range grants {
+		want := [2]uint64{}
+		if i > 0 {
+			want[0] = grants[i-1].Token
+		}
+		if i < 2 {
+			want[1] = grants[i+1].Token
+		}
+		if previous, next := l.Neighbors("tiny", worker, g.Token); [2]uint64{previous.Token, next.Token} != want {
+			t.Errorf("Neighbors(%d) = %d, %d, want %v", g.Token, previous.Token, next.Token, want)
+		}
+	}
+	if previous, next := l.Neighbors("tiny", 99, grants[1].Token); previous.Token != 0 || next.Token != 0 {
+		t.Errorf("Neighbors of an unknown worker = %+v, %+v", previous, next)
+	}
+}
+
 func TestGracefulRestartsUseOneWorker(t *testing.T) {
 	l := newLog(t, wide)
 	for i := range int64(20) {

@@ -21,7 +21,7 @@ func TestWhoIsReturnsTheStateOfTheGrant(t *testing.T) {
 		}
 		return resp.GetGrant()
 	}
-	state := func(g *snowraftv1.Grant) string {
+	whois := func(g *snowraftv1.Grant) *snowraftv1.WhoIsResponse {
 		t.Helper()
 		id, err := snowflake.Default().Pack(snowflake.Parts{Tick: g.GetFromTick(), Worker: g.GetWorker()})
 		if err != nil {
@@ -34,7 +34,11 @@ func TestWhoIsReturnsTheStateOfTheGrant(t *testing.T) {
 		if resp.GetGrant().GetToken() != g.GetToken() {
 			t.Fatalf("WhoIs() = %v, want the grant with token %d", resp.GetGrant(), g.GetToken())
 		}
-		return resp.GetGrant().GetState().String()
+		return resp
+	}
+	state := func(g *snowraftv1.Grant) string {
+		t.Helper()
+		return whois(g).GetGrant().GetState().String()
 	}
 	first := acquire(time.Hour)
 	if got := state(first); got != "WORKER_STATE_HELD" {
@@ -54,6 +58,12 @@ func TestWhoIsReturnsTheStateOfTheGrant(t *testing.T) {
 	}
 	if got := state(first); got != "WORKER_STATE_SUPERSEDED" {
 		t.Errorf("state after another grant = %s", got)
+	}
+	if got := whois(first); got.GetPrevious() != nil || got.GetNext().GetToken() != second.GetToken() || got.GetNext().GetFromTick() < got.GetGrant().GetUntilTick() {
+		t.Errorf("WhoIs(first) = %v, want the second window as next and no previous", got)
+	}
+	if got := whois(second); got.GetNext() != nil || got.GetPrevious().GetToken() != first.GetToken() || got.GetPrevious().GetUntilTick() > got.GetGrant().GetFromTick() {
+		t.Errorf("WhoIs(second) = %v, want the first window as previous and no next", got)
 	}
 	until(t, "the window ends", func() bool { return state(second) == "WORKER_STATE_EXPIRED" })
 }

@@ -74,18 +74,28 @@ func (i ids) WhoIs(ctx context.Context, req *snowraftv1.WhoIsRequest) (*snowraft
 	}
 	now := l.TickAt(i.Member.Clock().Now().Wall)
 	term := i.Member.Node().LeadingTerm()
-	var grant *snowraftv1.WorkerGrant
+	resp := &snowraftv1.WhoIsResponse{}
 	i.Member.State().View(func(s *fsm.State) {
-		if record, ok := s.WhoIs(l.Name(), p.Worker, p.Tick); ok {
-			grant = workerGrant(l, record, s.Workers(l.Name(), p.Worker, 1)[0], now)
+		record, ok := s.WhoIs(l.Name(), p.Worker, p.Tick)
+		if !ok {
+			return
+		}
+		last := s.Workers(l.Name(), p.Worker, 1)[0]
+		resp.Grant = workerGrant(l, record, last, now)
+		previous, next := s.Neighbors(l.Name(), p.Worker, record.Token)
+		if previous.Token != 0 {
+			resp.Previous = workerGrant(l, previous, last, now)
+		}
+		if next.Token != 0 {
+			resp.Next = workerGrant(l, next, last, now)
 		}
 	})
 	if err := i.Member.Node().Verify(ctx, term); err != nil {
 		return nil, err
 	}
-	if grant == nil {
+	if resp.GetGrant() == nil {
 		return nil, rpc.NewError(rpc.NotGranted,
 			fmt.Sprintf("the history has no window of worker %d at %s; the ID was never issued, or is older than the history", p.Worker, l.TimeOf(id).Format("2006-01-02T15:04:05.000Z")))
 	}
-	return &snowraftv1.WhoIsResponse{Grant: grant}, nil
+	return resp, nil
 }

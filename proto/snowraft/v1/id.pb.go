@@ -637,7 +637,11 @@ func (x *WhoIsRequest) GetLayout() string {
 type WhoIsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The window that the ID lies in.
-	Grant         *WorkerGrant `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
+	Grant *WorkerGrant `protobuf:"bytes,1,opt,name=grant,proto3" json:"grant,omitempty"`
+	// The windows of the same worker under the tokens before and after that of grant; absent if there is none, or the history
+	// does not reach back that far. Windows of one worker do not overlap.
+	Previous      *WorkerGrant `protobuf:"bytes,2,opt,name=previous,proto3" json:"previous,omitempty"`
+	Next          *WorkerGrant `protobuf:"bytes,3,opt,name=next,proto3" json:"next,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -675,6 +679,20 @@ func (*WhoIsResponse) Descriptor() ([]byte, []int) {
 func (x *WhoIsResponse) GetGrant() *WorkerGrant {
 	if x != nil {
 		return x.Grant
+	}
+	return nil
+}
+
+func (x *WhoIsResponse) GetPrevious() *WorkerGrant {
+	if x != nil {
+		return x.Previous
+	}
+	return nil
+}
+
+func (x *WhoIsResponse) GetNext() *WorkerGrant {
+	if x != nil {
+		return x.Next
 	}
 	return nil
 }
@@ -726,9 +744,11 @@ const file_snowraft_v1_id_proto_rawDesc = "" +
 	"\bsequence\x18\a \x01(\x04R\bsequence\"6\n" +
 	"\fWhoIsRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x03R\x02id\x12\x16\n" +
-	"\x06layout\x18\x02 \x01(\tR\x06layout\"?\n" +
+	"\x06layout\x18\x02 \x01(\tR\x06layout\"\xa3\x01\n" +
 	"\rWhoIsResponse\x12.\n" +
-	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant2\x84\x05\n" +
+	"\x05grant\x18\x01 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x05grant\x124\n" +
+	"\bprevious\x18\x02 \x01(\v2\x18.snowraft.v1.WorkerGrantR\bprevious\x12,\n" +
+	"\x04next\x18\x03 \x01(\v2\x18.snowraft.v1.WorkerGrantR\x04next2\x84\x05\n" +
 	"\tIdService\x12\x88\x01\n" +
 	"\vGenerateIds\x12\x1f.snowraft.v1.GenerateIdsRequest\x1a .snowraft.v1.GenerateIdsResponse\"6\xa2\x96\x1c\x17\b\x01\x10\x01*\tids:issue2\x06layout\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/ids:generate\x12\x90\x01\n" +
 	"\rGenerateUuids\x12!.snowraft.v1.GenerateUuidsRequest\x1a\".snowraft.v1.GenerateUuidsResponse\"8\xa2\x96\x1c\x17\b\x01\x10\x01*\tids:issue2\x06layout\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/uuids:generate\x12s\n" +
@@ -770,21 +790,23 @@ var file_snowraft_v1_id_proto_depIdxs = []int32{
 	2,  // 2: snowraft.v1.StreamIdsResponse.response:type_name -> snowraft.v1.GenerateIdsResponse
 	11, // 3: snowraft.v1.StreamIdsResponse.error:type_name -> google.rpc.Status
 	12, // 4: snowraft.v1.WhoIsResponse.grant:type_name -> snowraft.v1.WorkerGrant
-	0,  // 5: snowraft.v1.IdService.GenerateIds:input_type -> snowraft.v1.GenerateIdsRequest
-	3,  // 6: snowraft.v1.IdService.GenerateUuids:input_type -> snowraft.v1.GenerateUuidsRequest
-	5,  // 7: snowraft.v1.IdService.StreamIds:input_type -> snowraft.v1.StreamIdsRequest
-	7,  // 8: snowraft.v1.IdService.DecodeId:input_type -> snowraft.v1.DecodeIdRequest
-	9,  // 9: snowraft.v1.IdService.WhoIs:input_type -> snowraft.v1.WhoIsRequest
-	2,  // 10: snowraft.v1.IdService.GenerateIds:output_type -> snowraft.v1.GenerateIdsResponse
-	4,  // 11: snowraft.v1.IdService.GenerateUuids:output_type -> snowraft.v1.GenerateUuidsResponse
-	6,  // 12: snowraft.v1.IdService.StreamIds:output_type -> snowraft.v1.StreamIdsResponse
-	8,  // 13: snowraft.v1.IdService.DecodeId:output_type -> snowraft.v1.DecodeIdResponse
-	10, // 14: snowraft.v1.IdService.WhoIs:output_type -> snowraft.v1.WhoIsResponse
-	10, // [10:15] is the sub-list for method output_type
-	5,  // [5:10] is the sub-list for method input_type
-	5,  // [5:5] is the sub-list for extension type_name
-	5,  // [5:5] is the sub-list for extension extendee
-	0,  // [0:5] is the sub-list for field type_name
+	12, // 5: snowraft.v1.WhoIsResponse.previous:type_name -> snowraft.v1.WorkerGrant
+	12, // 6: snowraft.v1.WhoIsResponse.next:type_name -> snowraft.v1.WorkerGrant
+	0,  // 7: snowraft.v1.IdService.GenerateIds:input_type -> snowraft.v1.GenerateIdsRequest
+	3,  // 8: snowraft.v1.IdService.GenerateUuids:input_type -> snowraft.v1.GenerateUuidsRequest
+	5,  // 9: snowraft.v1.IdService.StreamIds:input_type -> snowraft.v1.StreamIdsRequest
+	7,  // 10: snowraft.v1.IdService.DecodeId:input_type -> snowraft.v1.DecodeIdRequest
+	9,  // 11: snowraft.v1.IdService.WhoIs:input_type -> snowraft.v1.WhoIsRequest
+	2,  // 12: snowraft.v1.IdService.GenerateIds:output_type -> snowraft.v1.GenerateIdsResponse
+	4,  // 13: snowraft.v1.IdService.GenerateUuids:output_type -> snowraft.v1.GenerateUuidsResponse
+	6,  // 14: snowraft.v1.IdService.StreamIds:output_type -> snowraft.v1.StreamIdsResponse
+	8,  // 15: snowraft.v1.IdService.DecodeId:output_type -> snowraft.v1.DecodeIdResponse
+	10, // 16: snowraft.v1.IdService.WhoIs:output_type -> snowraft.v1.WhoIsResponse
+	12, // [12:17] is the sub-list for method output_type
+	7,  // [7:12] is the sub-list for method input_type
+	7,  // [7:7] is the sub-list for extension type_name
+	7,  // [7:7] is the sub-list for extension extendee
+	0,  // [0:7] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_id_proto_init() }
