@@ -84,6 +84,10 @@ func TestDecodeUUIDs(t *testing.T) {
 			}
 		}
 	}
+	// As an ID of the layout, the UUID has a plain form too.
+	if got, want := succeeds(t, "encode", "019b76da-a800-7806-8010-c885bc185cb8"), succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"); !strings.Contains(want, strings.TrimSpace(got)) {
+		t.Errorf("encode of a UUID prints %s, want the ID in %s", got, want)
+	}
 	golden(t, "decode-uuid", succeeds(t, "decode", "019b76da-a800-7806-8010-c885bc185cb8"))
 }
 
@@ -120,4 +124,32 @@ func TestEncodeBackAndForth(t *testing.T) {
 		t.Errorf("encode prints %s, expected %s", got, want)
 	}
 	golden(t, "decode", succeeds(t, "decode", id))
+}
+
+// TestDecodeSeveral decodes arguments and the lines of standard input, in their order.
+func TestDecodeSeveral(t *testing.T) {
+	t.Parallel()
+	decode := func(input string, args ...string) (stdout, stderr string, code int) {
+		a := newTestApp()
+		a.In.WriteString(input)
+		code = run(t.Context(), a.Host, append([]string{"decode"}, args...))
+		return a.Out.String(), a.Err.String(), code
+	}
+	const text = "132271570944028672\n\n 132271570944028673 \n019b76da-a800-7806-8010-c885bc185cb8\n"
+	stdout, stderr, code := decode(text, "1", "-", "2")
+	if code != cli.ExitDone || stderr != "" {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	golden(t, "decode-several", stdout)
+	stdout, _, _ = decode(text, "1", "-", "2", "-o", "json")
+	if got := strings.Count(stdout, "\n"); got != 5 || !strings.Contains(stdout, `{"uuid":"019b76da-a800-7806-8010-c885bc185cb8",`) {
+		t.Errorf("prints %s, want 5 documents", stdout)
+	}
+	stdout, stderr, code = decode("1\n2\nthree\n4\n", "-")
+	if code != cli.ExitUsage || strings.Count(stdout, "\n") != 3 || !strings.Contains(stderr, `of ID "three"`) {
+		t.Errorf("exit code %d, prints %s, %s, want the two IDs before the wrong one", code, stdout, stderr)
+	}
+	if stdout, stderr, code = decode(strings.Repeat("1", 70_000), "-"); code != cli.ExitUsage || !strings.Contains(stderr, "longer than") {
+		t.Errorf("a line of 70,000 bytes: exit code %d, prints %.40s, %s", code, stdout, stderr)
+	}
 }

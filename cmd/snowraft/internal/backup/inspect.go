@@ -22,12 +22,6 @@ byte, changes nothing and needs no cluster. It fails if a file is damaged.`,
 		Example: `  snowraft backup inspect snowraft-2026-11-23.backup
   snowraft backup inspect /var/lib/snowraft old.backup -o json`,
 	}
-	cmd.Args = func(_ *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cli.Usagef("missing argument FILE|DIR; backup inspect takes FILE|DIR...")
-		}
-		return nil
-	}
 	return a.Command(cmd, func(_ context.Context, out *cli.Printer, args []string) error {
 		all := make([]Summary, len(args))
 		for i, path := range args {

@@ -7,12 +7,18 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Args checks that a command gets the arguments that its Use names; one in brackets is optional.
+// Args checks that a command gets the arguments that its Use names; one in brackets is optional, and the last one may be
+// repeated if it ends in dots.
 func Args(cmd *cobra.Command, args []string) error {
 	names := strings.Fields(cmd.Use)[1:]
 	takes := Below(cmd) + " takes no arguments"
 	if len(names) > 0 {
 		takes = Below(cmd) + " takes " + strings.Join(names, " ")
+	}
+	if repeated := len(names) > 0 && strings.HasSuffix(names[len(names)-1], "..."); repeated {
+		for len(names) < len(args) {
+			names = append(names, names[len(names)-1])
+		}
 	}
 	if len(args) > len(names) {
 		return Usagef("unexpected argument %q; %s", args[len(names)], takes)
@@ -20,9 +26,9 @@ func Args(cmd *cobra.Command, args []string) error {
 	for i, name := range names {
 		switch {
 		case i >= len(args) && !strings.HasPrefix(name, "["):
-			return Usagef("missing argument %s; %s", name, takes)
+			return Usagef("missing argument %s; %s", strings.TrimSuffix(name, "..."), takes)
 		case i < len(args) && !utf8.ValidString(args[i]): // no member could be sent it
-			return Usagef("%s: %s %q: expected UTF-8", Below(cmd), strings.Trim(name, "[]"), args[i])
+			return Usagef("%s: %s %q: expected UTF-8", Below(cmd), strings.Trim(name, "[]."), args[i])
 		}
 	}
 	return nil

@@ -35,7 +35,7 @@ func NewEncode(a *cli.App) *cobra.Command {
 		Long: `Encode an ID, or build one from its fields.
 
 With ID, print it in another encoding: --from is the encoding of ID, and --encoding
-that of the output.
+that of the output. ID may be a UUID of "snowraft id --uuid"; --layout is its layout.
 
 Without ID, build one from --time or --tick, and from --worker, --datacenter and
 --sequence, which default to 0. Use such IDs as the bounds of a time range in a
@@ -46,6 +46,7 @@ The command needs no cluster. The layout is one of the presets:
 ` + cli.Either(cli.PresetNames()) + `.`,
 		Example: `  snowraft encode 132271570944028672 --encoding base58
   snowraft encode 1d5ec4b00007000 --from hex
+  snowraft encode 019b76da-a800-701c-8000-3f3a1d4c5b6e
   snowraft encode --time 2026-01-01T00:00:00Z
   snowraft encode --layout discord --time 1462015105796 --datacenter 1 --sequence 7`,
 	}
@@ -53,7 +54,7 @@ The command needs no cluster. The layout is one of the presets:
 	flags.SortFlags = false
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&to), "output encoding: "+cli.Either(cli.EncodingNames()))
 	cli.AddFlag(cmd, "With an ID", "from", "", cli.EncodingValue(&from), "encoding of ID")
-	cli.AddLayoutFlag(cmd, &fields.layout, cli.PresetNames()...).Annotations = map[string][]string{cli.FlagGroup: {"Without an ID"}}
+	cli.AddLayoutFlag(cmd, &fields.layout, cli.PresetNames()...).Usage = "name of the layout of a UUID, or of the fields"
 	field := func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "Without an ID", name, "", v, help) }
 	field("time", cli.TextValue(&fields.time, "TIME"), "time, as RFC 3339 or Unix milliseconds; rounded down to a tick")
 	field("tick", tickValue(&fields.parts.Tick), "number of ticks since the layout's epoch, instead of --time")
@@ -64,13 +65,21 @@ The command needs no cluster. The layout is one of the presets:
 		var id uint64
 		var err error
 		if len(args) == 1 {
-			for _, name := range []string{"layout", "time", "tick", "datacenter", "worker", "sequence"} {
+			for _, name := range []string{"time", "tick", "datacenter", "worker", "sequence"} {
 				if flags.Changed(name) {
 					return cli.Usagef("--%s cannot be combined with ID", name)
 				}
 			}
-			if id, err = from.Decode(args[0]); err != nil {
-				return cli.Usagef("%s", cli.Plain(err))
+			g := given{encoding: from, layout: fields.known}
+			if flags.Changed("from") {
+				g.explicit = "from"
+			}
+			var uuid string
+			if id, uuid, err = g.id(args[0]); err != nil {
+				return err
+			}
+			if uuid == "" && flags.Changed("layout") {
+				return cli.Usagef("--layout cannot be combined with an ID that is not a UUID")
 			}
 		} else {
 			if flags.Changed("from") {
@@ -85,9 +94,13 @@ The command needs no cluster. The layout is one of the presets:
 	})
 }
 
+func (f *partFlags) known() (*snowflake.Layout, error) {
+	return cli.Preset(f.layout, "only a cluster knows its other layouts")
+}
+
 // pack puts the fields together.
 func (f *partFlags) pack(tickGiven bool) (uint64, error) {
-	layout, err := cli.Preset(f.layout, "only a cluster knows its other layouts")
+	layout, err := f.known()
 	if err != nil {
 		return 0, err
 	}

@@ -3,6 +3,7 @@ package id
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"math"
 	"strings"
@@ -46,7 +47,7 @@ then have at most 100,000 IDs.`,
 	cli.AddFlag(cmd, "", "count", "n", cli.UintValue(&count, 1), "number of IDs")
 	cli.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "output encoding: "+cli.Either(cli.EncodingNames()))
-	cli.AddFlag(cmd, "", "after", "", cli.TextValue(&after, "ID"), "lower bound: issue only greater IDs; in the encoding of --encoding")
+	cli.AddFlag(cmd, "", "after", "", cli.TextValue(&after, "ID"), "lower bound: issue only greater IDs; in the encoding of --encoding, or a UUID")
 	cmd.Flags().BoolVar(&uuid, "uuid", false, "print UUIDs of version 7")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		if uuid {
@@ -59,9 +60,9 @@ then have at most 100,000 IDs.`,
 		}
 		req := &snowraftv1.GenerateIdsRequest{Layout: layout}
 		if after != "" {
-			id, err := encoding.Decode(after)
+			id, _, err := given{encoding: encoding, layout: inCluster(ctx, r, layout)}.id(after)
 			if err != nil {
-				return cli.Usagef("--after: %s", cli.Plain(err))
+				return fmt.Errorf("--after: %w", err)
 			}
 			if req.After, err = asked(id); err != nil {
 				return cli.Usagef("--after: %s", cli.Plain(err))

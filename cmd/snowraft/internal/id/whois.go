@@ -22,19 +22,24 @@ func NewWhoIs(a *cli.App) *cobra.Command {
 		Short: "Show which holder issued an ID",
 		Long: `Show which holder issued an ID: the holder that was granted the worker and the time
 in the ID. The cluster keeps a bounded history of grants, and the command fails for
-an ID that is older.
+an ID that is older. ID may be a UUID of "snowraft id --uuid".
 
 States: those of "snowraft worker list"; and superseded, because the worker was
 granted again later.`,
 		Example: `  snowraft whois 132271570944028672
-  snowraft whois Jos2sncHm1 --encoding base58 -o json`,
+  snowraft whois Jos2sncHm1 --encoding base58 -o json
+  snowraft whois 019b76da-a800-701c-8000-3f3a1d4c5b6e`,
 	}
 	cli.AddLayoutFlag(cmd, &layout)
 	cli.AddFlag(cmd, "", "encoding", "", cli.EncodingValue(&encoding), "encoding of the ID: "+cli.Either(cli.EncodingNames()))
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
-		id, err := encoding.Decode(args[0])
+		text := given{encoding: encoding, layout: inCluster(ctx, r, layout)}
+		if cmd.Flags().Changed("encoding") {
+			text.explicit = "encoding"
+		}
+		id, uuid, err := text.id(args[0])
 		if err != nil {
-			return cli.Usagef("%s", cli.Plain(err))
+			return err
 		}
 		signed, err := asked(id)
 		if err != nil {
@@ -46,6 +51,7 @@ granted again later.`,
 		}
 		g := resp.GetGrant()
 		return out.Answer(resp, cli.Record(
+			"UUID", uuid,
 			"ID", id,
 			"Layout", layout,
 			"Holder", cli.Holder(g),

@@ -1,0 +1,96 @@
+package id
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+// given reads IDs as users write them: in an encoding, or as the UUIDs of "snowraft id --uuid".
+type given struct {
+	encoding snowflake.Encoding
+	// explicit is the flag that gave the encoding; empty if the user gave none.
+	explicit string
+	// layout returns the layout that UUIDs are of.
+	layout func() (*snowflake.Layout, error)
+}
+
+// id returns the ID in a text, and the UUID if it is one.
+func (g given) id(text string) (id uint64, uuid string, err error) {
+	// No encoding of IDs has hyphens.
+	if !strings.Contains(text, "-") {
+		if id, err = g.encoding.Decode(text); err != nil {
+			return 0, "", cli.Usagef("%s", cli.Plain(err))
+		}
+		return id, "", nil
+	}
+	if g.explicit != "" {
+		return 0, "", cli.Usagef("--%s cannot be combined with a UUID", g.explicit)
+	}
+	u, err := snowflake.ParseUUID(text)
+	if err != nil {
+		return 0, "", cli.Usagef("%s", cli.Plain(err))
+	}
+	layout, err := g.layout()
+	if err != nil {
+		return 0, "", err
+	}
+	if id, err = layout.FromUUID(u); err != nil {
+		return 0, "", cli.Usagef("%s", cli.Plain(err))
+	}
+	return id, u.String(), nil
+}
+
+// inCluster returns a function that fetches a layout of the cluster, once. A preset that the cluster does not have is
+// taken as it is, as the cluster does when it decodes.
+func inCluster(ctx context.Context, r *cli.Remote, name string) func() (*snowflake.Layout, error) {
+	return sync.OnceValues(func() (*snowflake.Layout, error) {
+		resp, err := r.Layouts.GetLayout(ctx, &snowraftv1.GetLayoutRequest{Name: name})
+		if known, ok := snowflake.Preset(name); ok && err != nil && rpc.FromError(err).Reason == rpc.UnknownLayout {
+			return known, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		return snowflake.New(rpc.Spec(resp.GetLayout()))
+	})
+}
+
+// each yields the arguments, and for the argument "-" the lines of standard input that are not empty. Errors of the input
+// are yielded with an empty text.
+func each(args []string, stdin io.Reader) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		for _, arg := range args {
+			if arg != "-" {
+				if !yield(arg, nil) {
+					return
+				}
+				continue
+			}
+			lines := bufio.NewScanner(stdin)
+			for lines.Scan() {
+				if text := strings.TrimSpace(lines.Text()); text != "" && !yield(text, nil) {
+					return
+				}
+			}
+			switch err := lines.Err(); {
+			case errors.Is(err, bufio.ErrTooLong):
+				yield("", cli.Usagef("standard input: a line is longer than %d bytes; write one ID per line", bufio.MaxScanTokenSize))
+				return
+			case err != nil:
+				yield("", fmt.Errorf("read standard input: %w", err))
+				return
+			}
+		}
+	}
+}
