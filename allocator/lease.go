@@ -203,6 +203,15 @@ func (l *lease) until() int64 { return l.tick(l.limit.Load()) }
 // endsAt is the end of the window on the clock.
 func (l *lease) endsAt() time.Time { return time.UnixMilli(l.layout.MillisAt(l.until())) }
 
+// lastAt returns the time of the tick of the last cell issued; zero if none was, and once the lease is closed.
+func (l *lease) lastAt() time.Time {
+	next := l.position.Load()
+	if next <= l.first || next == closedPosition {
+		return time.Time{}
+	}
+	return time.UnixMilli(l.layout.MillisAt(l.tick(next - 1)))
+}
+
 // lead is how far the start of a cell's tick is ahead of a clock.
 func (l *lease) lead(cell uint64, wall int64) time.Duration {
 	return clock.Between(wall, l.layout.MillisAt(l.tick(cell)))

@@ -9,8 +9,10 @@ type LaneStatus struct {
 	Token       uint64 // 0: the lane holds no worker now
 	From, Until int64  // ticks
 	ServeUntil  time.Time
-	Idle        bool   // the worker was released because no caller used the lane; the next one wakes it
-	Problem     string // why the lane cannot issue, or its window is not extended; empty if all is well
+	Last        time.Time // of the tick of the last ID; zero without one under this grant
+	Idle        bool      // the worker was released because no caller used the lane; the next one wakes it
+	Problem     string    // why the lane cannot issue, or its window is not extended; empty if all is well
+	Cause       error     // the error that Problem is the text of
 }
 
 // Lanes returns the state of each lane.
@@ -24,6 +26,7 @@ func (i *Issuer) Lanes() []LaneStatus {
 		if held := l.held(); held != nil {
 			s.Worker, s.Token = held.worker, held.token
 			s.From, s.Until, s.ServeUntil = held.from, held.until(), held.endsAt()
+			s.Last = held.lastAt()
 		}
 		s.Idle = l.idle
 		problem := l.problem
@@ -35,7 +38,7 @@ func (i *Issuer) Lanes() []LaneStatus {
 		}
 		l.mu.Unlock()
 		if problem != nil {
-			s.Problem = problem.Error()
+			s.Problem, s.Cause = problem.Error(), problem
 		}
 	}
 	return status

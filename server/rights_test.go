@@ -84,7 +84,8 @@ func (c caller) invoke(ctx context.Context, rule *rpc.Rule, req proto.Message) e
 	defer cancel()
 	switch rule.Method {
 	case snowraftv1.IdService_StreamIds_FullMethodName, snowraftv1.SequenceService_StreamNumbers_FullMethodName,
-		snowraftv1.OperationsService_Backup_FullMethodName, snowraftv1.OperationsService_Debug_FullMethodName:
+		snowraftv1.OperationsService_Backup_FullMethodName, snowraftv1.OperationsService_Debug_FullMethodName,
+		snowraftv1.ViewService_WatchOverview_FullMethodName:
 	default:
 		return c.conn.Invoke(ctx, rule.Method, req, rule.Reply())
 	}

@@ -78,7 +78,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	issuer := s.Issuer(issue.FromMember(s.member, router))
 	s.api = api.New(api.Config{
 		Member: s.member, Router: router, Issuer: issuer, Invoker: s.peers, Name: cfg.Name, Version: cfg.Version,
-		Ready: s.Ready, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,
+		Ready: s.Ready, Issued: s.endpoints.Issued, Left: func() { s.Finish(nil) }, Logger: logger, Keys: cfg.Keys, Pin: s.pin,
 		Verify: verify(auth),
 		Debug: diagnose.New(diagnose.Source{
 			Member: s.member, Metrics: s.endpoints.Metrics(), Log: cfg.LogRing, Settings: s.settings(),
@@ -129,6 +129,7 @@ func (s *Server) Failure() error { return s.member.Node().Failure() }
 // stopped. ctx bounds the polite part.
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
+		s.api.CloseViews()
 		s.Drain(ctx)
 		s.closeErr = s.member.Close(ctx)
 		s.peers.close()

@@ -33,6 +33,7 @@ func TestEveryMethodHasRule(t *testing.T) {
 		{"snowraft.v1.ClusterService", len(snowraftv1.ClusterService_ServiceDesc.Methods)},
 		{"snowraft.v1.TokenService", len(snowraftv1.TokenService_ServiceDesc.Methods)},
 		{"snowraft.v1.OperationsService", len(snowraftv1.OperationsService_ServiceDesc.Methods) + len(snowraftv1.OperationsService_ServiceDesc.Streams)},
+		{"snowraft.v1.ViewService", len(snowraftv1.ViewService_ServiceDesc.Methods) + len(snowraftv1.ViewService_ServiceDesc.Streams)},
 		{"snowraft.peer.v1.PeerService", len(peerv1.PeerService_ServiceDesc.Methods)},
 	}
 	found := make(map[string]int)
@@ -175,11 +176,11 @@ func TestChangesRefuseUnknownFields(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Issuing IDs, verifying tokens, backups and debug archives change nothing that the cluster keeps, and members only read from each other.
+		// Issuing IDs, verifying tokens, backups, debug archives and watches change nothing that the cluster keeps, and members only read from each other.
 		binding, _ := proto.GetExtension(d.Options(), annotations.E_Http).(*annotations.HttpRule)
 		reads := binding.GetGet() != "" || strings.HasPrefix(r.Method, "/snowraft.v1.IdService/") || strings.HasPrefix(r.Method, "/snowraft.peer.v1.") ||
 			r.Method == snowraftv1.TokenService_VerifyToken_FullMethodName || r.Method == snowraftv1.OperationsService_Backup_FullMethodName ||
-			r.Method == snowraftv1.OperationsService_Debug_FullMethodName
+			r.Method == snowraftv1.OperationsService_Debug_FullMethodName || r.Method == snowraftv1.ViewService_WatchOverview_FullMethodName
 		if r.GetChanges() == reads {
 			t.Errorf("%s: HTTP binding %v, changes: %v", r.Method, binding, r.GetChanges())
 		}

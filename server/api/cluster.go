@@ -27,6 +27,8 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		FsmVersionSupported: node.Commands(), Config: ConfigMessage(m.State().ConfigValue()),
 	}
 	resp.Quorum = quorumMessage(node.Quorum())
+	ids, numbers := c.Issued()
+	resp.Issued = &snowraftv1.Issued{Ids: ids, Numbers: numbers, Refusals: c.Issuer.Refused()}
 	if leader, ok := node.Leader(); ok {
 		resp.LeaderId, resp.LeaderName = leader.ID, leader.Name
 	} else {
@@ -39,7 +41,7 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 	resp.FsmVersion = resp.GetUpgrade().GetFsmVersion()
 	resp.Restoration = c.restoration()
 	if err := c.Ready(); err != nil {
-		resp.Problem = rpc.Message(err)
+		resp.Problem, resp.Reason = rpc.Message(err), reasonOf(err)
 	}
 	if c.Keys != nil {
 		resp.SecretFingerprints, resp.SigningFingerprint = c.Keys.Fingerprints(), c.Keys.Signing().Fingerprint()
@@ -55,12 +57,20 @@ func (c *clusterService) GetStatus(context.Context, *snowraftv1.GetStatusRequest
 		for _, lane := range l.Lanes {
 			resp.Lanes = append(resp.Lanes, &snowraftv1.Lane{
 				Layout: l.Layout, Lane: uint32(lane.Lane), Worker: lane.Worker, Token: lane.Token, //nolint:gosec // 0 to 63
-				FromTick: lane.From, UntilTick: lane.Until, ServeUntilAtMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: rpc.Plain(lane.Problem), Idle: lane.Idle,
-				ExhaustsAtMs: exhausts,
+				FromTick: lane.From, UntilTick: lane.Until, ServeUntilAtMs: max(lane.ServeUntil.UnixMilli(), 0), Problem: rpc.Plain(lane.Problem), Reason: reasonOf(lane.Cause), Idle: lane.Idle,
+				ExhaustsAtMs: exhausts, PositionAtMs: max(lane.Last.UnixMilli(), 0),
 			})
 		}
 	}
 	return resp, nil
+}
+
+// reasonOf returns the reason of an error, as callers get it; empty without one.
+func reasonOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return rpc.FromError(wire.Status(err)).Reason
 }
 
 // ListMembers shows a caller without the right to the status only what routing takes.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/overview"
 	"github.com/snowraft/snowraft/internal/route"
 	peerv1 "github.com/snowraft/snowraft/proto/peer/v1"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -28,6 +29,8 @@ type Config struct {
 	Name    string // the name of the member
 	Version string // the version of the program
 	Ready   func() error
+	// Issued returns how many IDs and numbers this member has issued since it started.
+	Issued func() (ids, numbers uint64)
 	// Verify returns the principal of a token's text; nil in an open cluster.
 	Verify func(ctx context.Context, text string) (*trust.Principal, error)
 	// Pin returns what clients verify the cluster by; empty in an open cluster.
@@ -48,10 +51,15 @@ type Invoker interface {
 type Services struct {
 	Config
 	leaving atomic.Bool // the cluster was asked to remove this member
+	views   *overview.Hub
 }
 
 // New returns the services, which are served once they are registered.
-func New(cfg Config) *Services { return &Services{Config: cfg} }
+func New(cfg Config) *Services {
+	s := &Services{Config: cfg}
+	s.views = overview.New(overview.Config{Source: outlook{s}, Now: cfg.Member.Clock().Now})
+	return s
+}
 
 // Register registers all services. The server's interceptor calls Serve.
 func (s *Services) Register(g grpc.ServiceRegistrar) error {
@@ -62,6 +70,7 @@ func (s *Services) Register(g grpc.ServiceRegistrar) error {
 	snowraftv1.RegisterSequenceServiceServer(g, sequences{Numbers: Numbers{Issuer: s.Issuer}, Services: s})
 	snowraftv1.RegisterTokenServiceServer(g, tokens{Services: s})
 	snowraftv1.RegisterOperationsServiceServer(g, &operations{Services: s})
+	snowraftv1.RegisterViewServiceServer(g, views{Services: s})
 	peerv1.RegisterPeerServiceServer(g, &peerService{Services: s})
 	return nil
 }
@@ -74,6 +83,9 @@ func (s *Services) noteChange(ctx context.Context, done string, about ...any) {
 	}
 	s.Logger.Info(done, append(about, "actor", actor.Actor())...) //nolint:sloglint // constants of the callers
 }
+
+// CloseViews ends the streams of overviews. Those who watch are not to hold up the shutdown.
+func (s *Services) CloseViews() { s.views.Close() }
 
 // Leaving reports whether a caller asked this member to leave.
 func (s *Services) Leaving() bool { return s.leaving.Load() }

@@ -84,9 +84,28 @@ func (p *inProcess) Invoke(ctx context.Context, method string, args, reply any, 
 	return nil
 }
 
-// NewStream implements grpc.ClientConnInterface.
-func (*inProcess) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.CallOption) (grpc.ClientStream, error) {
-	return nil, rpc.NewError(rpc.MethodNotAllowed, "there are no streams over HTTP")
+// NewStream implements grpc.ClientConnInterface, for streams from the server whose right has no resource: there is no
+// request yet. The stream has a place and a caller until ctx ends, so the caller has to cancel ctx.
+func (p *inProcess) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if desc.ClientStreams {
+		return nil, rpc.NewError(rpc.MethodNotAllowed, "clients send no streams over HTTP")
+	}
+	if err := p.judge(ctx, rpc.RuleOf(method), nil); err != nil {
+		return nil, wire.Status(err)
+	}
+	k, err := p.kind(method)
+	if err != nil {
+		return nil, err
+	}
+	if err := k.enter(ctx, method); err != nil {
+		return nil, err
+	}
+	ctx, crossed := p.crossing.leave(ctx)
+	context.AfterFunc(ctx, func() {
+		crossed()
+		k.leave()
+	})
+	return k.ClientConn.NewStream(ctx, desc, method, opts...)
 }
 
 func (p *inProcess) kind(method string) (*kind, error) {

@@ -3,6 +3,7 @@ package frontend
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/snowraft/snowraft/server/issue"
 )
@@ -39,6 +40,27 @@ func (m *metrics) issued() issue.Counters {
 		Strict:  m.numbers.WithLabelValues("strict"),
 		Relaxed: m.numbers.WithLabelValues("relaxed"),
 	}
+}
+
+// Issued returns how many IDs and numbers the process has issued since it started.
+func (s *Server) Issued() (ids, numbers uint64) {
+	return total(s.metrics.ids), total(s.metrics.numbers)
+}
+
+// total returns the sum of a vector of counters.
+func total(v *prometheus.CounterVec) (sum uint64) {
+	counters := make(chan prometheus.Metric)
+	go func() {
+		defer close(counters)
+		v.Collect(counters)
+	}()
+	for c := range counters {
+		var m dto.Metric
+		if c.Write(&m) == nil {
+			sum += uint64(m.GetCounter().GetValue())
+		}
+	}
+	return sum
 }
 
 const namespace = "snowraft_"

@@ -32,6 +32,7 @@ type Gateway struct {
 	clock  clock.Source
 	client *client.Client
 	source *source
+	views  *views
 	// createsAt is when an INCR may create a sequence, on the monotonic clock in ms.
 	createsAt atomic.Int64
 
@@ -69,6 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 		return nil, err
 	}
 	m.conn = g.client.Conn()
+	g.views = &views{members: m, now: g.clock, closing: make(chan struct{})}
 	g.source = newSource(m, func(layout string) (idSource, error) {
 		return client.NewBuffer(g.client.IDs(layout), client.WithBufferAge(bufferAge), client.WithBufferSize(minBuffer, maxBuffer))
 	})
@@ -78,7 +80,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	})
 	issuer := g.Issuer(g.source)
 	err = g.endpoints.Open(frontend.Behind{
-		Issuer: issuer, Process: process{m, g}, Services: services{issuer, m}.register, Serve: m.serve, TLS: g.tls(),
+		Issuer: issuer, Process: process{m, g}, Services: services{issuer, g.views, m}.register, Serve: m.serve, TLS: g.tls(),
 	})
 	if err != nil {
 		ports.Close()
@@ -92,6 +94,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 // connections to the members. ctx bounds the graceful part.
 func (g *Gateway) Close(ctx context.Context) error {
 	g.closeOnce.Do(func() {
+		close(g.views.closing)
 		g.Drain(ctx)
 		g.source.buffers.close()
 		g.closeErr = g.client.Close()

@@ -63,13 +63,22 @@ func (m *members) signStream(ctx context.Context, desc *grpc.StreamDesc, cc *grp
 // ask makes a call to a member on behalf of a caller. Of the caller's metadata it takes along only through which
 // gateways it came, and the token.
 func (m *members) ask(ctx context.Context, method string, req, reply any) error {
+	return answered(m.conn.Invoke(m.onBehalf(ctx), method, req, reply))
+}
+
+// onBehalf returns the context of a call to a member for a caller.
+func (m *members) onBehalf(ctx context.Context) context.Context {
 	if m.secured {
 		ctx = rpc.WithBearer(ctx, trust.PrincipalOf(ctx).Bearer())
 	}
 	if via := metadata.ValueFromIncomingContext(ctx, rpc.Via); len(via) > 0 {
 		ctx = metadata.NewOutgoingContext(ctx, metadata.MD{rpc.Via: via})
 	}
-	err := m.conn.Invoke(ctx, method, req, reply)
+	return ctx
+}
+
+// answered returns the error of a call to a member, for a caller.
+func answered(err error) error {
 	if errors.Is(err, client.ErrClosed) {
 		return wire.ShuttingDown()
 	}

@@ -18,6 +18,7 @@ import (
 // services are those of a member: what issues is served here, and the rest by members.
 type services struct {
 	issuer *issue.Issuer
+	views  *views
 	*members
 }
 
@@ -26,15 +27,18 @@ func (s services) register(g grpc.ServiceRegistrar) error {
 		snowraftv1.IdService_ServiceDesc.ServiceName:         api.IDs{Issuer: s.issuer},
 		snowraftv1.SequenceService_ServiceDesc.ServiceName:   api.Numbers{Issuer: s.issuer},
 		snowraftv1.OperationsService_ServiceDesc.ServiceName: operations{},
+		snowraftv1.ViewService_ServiceDesc.ServiceName:       s.views,
 	}
 	served := []string{ // by these
 		snowraftv1.IdService_GenerateIds_FullMethodName, snowraftv1.IdService_GenerateUuids_FullMethodName,
 		snowraftv1.SequenceService_NextNumbers_FullMethodName, snowraftv1.SequenceService_GetLast_FullMethodName,
+		snowraftv1.ViewService_GetOverview_FullMethodName,
 	}
 	for _, desc := range []grpc.ServiceDesc{
 		snowraftv1.IdService_ServiceDesc, snowraftv1.SequenceService_ServiceDesc, snowraftv1.LayoutService_ServiceDesc,
 		snowraftv1.WorkerService_ServiceDesc, snowraftv1.ClusterService_ServiceDesc,
 		snowraftv1.TokenService_ServiceDesc, snowraftv1.OperationsService_ServiceDesc,
+		snowraftv1.ViewService_ServiceDesc,
 	} {
 		desc.Methods = slices.Clone(desc.Methods) // those of the package stay as they are
 		for i, m := range desc.Methods {

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/snowraft/snowraft/allocator"
@@ -50,6 +51,7 @@ type Issuer struct {
 	counters Counters
 	judges   bool                        // callers, by their principals
 	ids      cowmap.Map[string, Counter] // by layout, as callers name it; only of layouts that have issued
+	refused  atomic.Uint64               // requests for IDs or numbers that failed
 }
 
 // New returns an Issuer. If it judges, each context has the principal of its caller, which needs the right and is subject to
@@ -76,6 +78,15 @@ func (i *Issuer) refund(ctx context.Context, count uint64) {
 		trust.PrincipalOf(ctx).Refund(count)
 	}
 }
+
+// fail counts a request of which nothing was issued, and refunds it.
+func (i *Issuer) fail(ctx context.Context, count uint64) {
+	i.refused.Add(1)
+	i.refund(ctx, count)
+}
+
+// Refused returns the number of requests for IDs or numbers that failed after their caller was found to have the right.
+func (i *Issuer) Refused() uint64 { return i.refused.Load() }
 
 // countIDs counts what was issued, so that a layout that does not exist gets no counter.
 func (i *Issuer) countIDs(layout string, count uint32) {
@@ -104,7 +115,7 @@ func (i *Issuer) Take(ctx context.Context, ids []allocator.Range, layout string,
 	if err == nil {
 		i.countIDs(layout, count)
 	} else {
-		i.refund(ctx, uint64(count))
+		i.fail(ctx, uint64(count))
 	}
 	return ids, err
 }
@@ -121,7 +132,7 @@ func (i *Issuer) UUIDs(ctx context.Context, layout string, count uint32) ([]stri
 	if err == nil {
 		i.countIDs(layout, count)
 	} else {
-		i.refund(ctx, uint64(count))
+		i.fail(ctx, uint64(count))
 	}
 	return uuids, err
 }
@@ -138,7 +149,7 @@ func (i *Issuer) Next(ctx context.Context, sequence string, count uint64, reques
 	if err == nil {
 		i.countNumbers(n)
 	} else {
-		i.refund(ctx, count)
+		i.fail(ctx, count)
 	}
 	return n, err
 }

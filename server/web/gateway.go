@@ -71,6 +71,7 @@ func newGateway(conn grpc.ClientConnInterface) (*gateway, error) {
 		register(g.mux, conn, snowraftv1.NewSequenceServiceClient, snowraftv1.RegisterSequenceServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewTokenServiceClient, snowraftv1.RegisterTokenServiceHandlerClient),
 		register(g.mux, conn, snowraftv1.NewOperationsServiceClient, snowraftv1.RegisterOperationsServiceHandlerClient),
+		register(g.mux, conn, snowraftv1.NewViewServiceClient, snowraftv1.RegisterViewServiceHandlerClient),
 	); err != nil {
 		return nil, err
 	}

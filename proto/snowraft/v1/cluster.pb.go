@@ -232,7 +232,11 @@ type Lane struct {
 	// When the layout's time field is full, in Unix milliseconds.
 	ExhaustsAtMs int64 `protobuf:"varint,9,opt,name=exhausts_at_ms,json=exhaustsAtMs,proto3" json:"exhausts_at_ms,omitempty"`
 	// The lane released its worker because no caller used it; the next one takes a worker again.
-	Idle          bool `protobuf:"varint,10,opt,name=idle,proto3" json:"idle,omitempty"`
+	Idle bool `protobuf:"varint,10,opt,name=idle,proto3" json:"idle,omitempty"`
+	// The time of the tick of the last ID that the lane issued, in Unix milliseconds; 0 without one in its window.
+	PositionAtMs int64 `protobuf:"varint,11,opt,name=position_at_ms,json=positionAtMs,proto3" json:"position_at_ms,omitempty"`
+	// The reason of problem, as errors have it, such as "WORKERS_EXHAUSTED"; empty without one.
+	Reason        string `protobuf:"bytes,12,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -337,6 +341,20 @@ func (x *Lane) GetIdle() bool {
 	return false
 }
 
+func (x *Lane) GetPositionAtMs() int64 {
+	if x != nil {
+		return x.PositionAtMs
+	}
+	return 0
+}
+
+func (x *Lane) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 type GetStatusResponse struct {
 	state     protoimpl.MessageState `protogen:"open.v1"`
 	ClusterId string                 `protobuf:"bytes,1,opt,name=cluster_id,json=clusterId,proto3" json:"cluster_id,omitempty"`
@@ -373,8 +391,11 @@ type GetStatusResponse struct {
 	Restoration *Restoration `protobuf:"bytes,24,opt,name=restoration,proto3" json:"restoration,omitempty"`
 	Quorum      *Quorum      `protobuf:"bytes,22,opt,name=quorum,proto3" json:"quorum,omitempty"`
 	// Why the member knows no leader, such as the voters that do not answer; empty if leader_id is set.
-	NoLeader      string   `protobuf:"bytes,23,opt,name=no_leader,json=noLeader,proto3" json:"no_leader,omitempty"`
-	Upgrade       *Upgrade `protobuf:"bytes,25,opt,name=upgrade,proto3" json:"upgrade,omitempty"`
+	NoLeader string   `protobuf:"bytes,23,opt,name=no_leader,json=noLeader,proto3" json:"no_leader,omitempty"`
+	Upgrade  *Upgrade `protobuf:"bytes,25,opt,name=upgrade,proto3" json:"upgrade,omitempty"`
+	Issued   *Issued  `protobuf:"bytes,26,opt,name=issued,proto3" json:"issued,omitempty"`
+	// The reason of problem, as errors have it, such as "CLOCK_BEHIND"; empty without one.
+	Reason        string `protobuf:"bytes,27,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -584,6 +605,82 @@ func (x *GetStatusResponse) GetUpgrade() *Upgrade {
 	return nil
 }
 
+func (x *GetStatusResponse) GetIssued() *Issued {
+	if x != nil {
+		return x.Issued
+	}
+	return nil
+}
+
+func (x *GetStatusResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+// Issued counts what the member has issued since it started.
+type Issued struct {
+	state   protoimpl.MessageState `protogen:"open.v1"`
+	Ids     uint64                 `protobuf:"varint,1,opt,name=ids,proto3" json:"ids,omitempty"`
+	Numbers uint64                 `protobuf:"varint,2,opt,name=numbers,proto3" json:"numbers,omitempty"`
+	// Requests for IDs or numbers that failed.
+	Refusals      uint64 `protobuf:"varint,3,opt,name=refusals,proto3" json:"refusals,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Issued) Reset() {
+	*x = Issued{}
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Issued) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Issued) ProtoMessage() {}
+
+func (x *Issued) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Issued.ProtoReflect.Descriptor instead.
+func (*Issued) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Issued) GetIds() uint64 {
+	if x != nil {
+		return x.Ids
+	}
+	return 0
+}
+
+func (x *Issued) GetNumbers() uint64 {
+	if x != nil {
+		return x.Numbers
+	}
+	return 0
+}
+
+func (x *Issued) GetRefusals() uint64 {
+	if x != nil {
+		return x.Refusals
+	}
+	return 0
+}
+
 // Quorum is the state of the voters, as the member that answers sees it. All fields are 0 in a member that has not joined
 // a cluster.
 type Quorum struct {
@@ -599,7 +696,7 @@ type Quorum struct {
 
 func (x *Quorum) Reset() {
 	*x = Quorum{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -611,7 +708,7 @@ func (x *Quorum) String() string {
 func (*Quorum) ProtoMessage() {}
 
 func (x *Quorum) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[3]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -624,7 +721,7 @@ func (x *Quorum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Quorum.ProtoReflect.Descriptor instead.
 func (*Quorum) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{3}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *Quorum) GetVoters() uint32 {
@@ -663,7 +760,7 @@ type ForeignPeer struct {
 
 func (x *ForeignPeer) Reset() {
 	*x = ForeignPeer{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -675,7 +772,7 @@ func (x *ForeignPeer) String() string {
 func (*ForeignPeer) ProtoMessage() {}
 
 func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[4]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -688,7 +785,7 @@ func (x *ForeignPeer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForeignPeer.ProtoReflect.Descriptor instead.
 func (*ForeignPeer) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{4}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ForeignPeer) GetAddress() string {
@@ -743,7 +840,7 @@ type Member struct {
 
 func (x *Member) Reset() {
 	*x = Member{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +852,7 @@ func (x *Member) String() string {
 func (*Member) ProtoMessage() {}
 
 func (x *Member) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[5]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +865,7 @@ func (x *Member) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Member.ProtoReflect.Descriptor instead.
 func (*Member) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{5}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Member) GetId() string {
@@ -870,7 +967,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -882,7 +979,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[6]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -895,7 +992,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{6}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
 }
 
 type ListMembersResponse struct {
@@ -908,7 +1005,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -920,7 +1017,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[7]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -933,7 +1030,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{7}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListMembersResponse) GetMembers() []*Member {
@@ -960,7 +1057,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -972,7 +1069,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[8]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -985,7 +1082,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{8}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *AddMemberRequest) GetGossipAddress() string {
@@ -1004,7 +1101,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1016,7 +1113,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[9]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1029,7 +1126,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{9}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *AddMemberResponse) GetMember() *Member {
@@ -1051,7 +1148,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1063,7 +1160,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[10]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1076,7 +1173,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{10}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RemoveMemberRequest) GetMember() string {
@@ -1102,7 +1199,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1114,7 +1211,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[11]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1127,7 +1224,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{11}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RemoveMemberResponse) GetMember() *Member {
@@ -1147,7 +1244,7 @@ type TransferLeadershipRequest struct {
 
 func (x *TransferLeadershipRequest) Reset() {
 	*x = TransferLeadershipRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1159,7 +1256,7 @@ func (x *TransferLeadershipRequest) String() string {
 func (*TransferLeadershipRequest) ProtoMessage() {}
 
 func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[12]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1172,7 +1269,7 @@ func (x *TransferLeadershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipRequest.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{12}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *TransferLeadershipRequest) GetMember() string {
@@ -1192,7 +1289,7 @@ type TransferLeadershipResponse struct {
 
 func (x *TransferLeadershipResponse) Reset() {
 	*x = TransferLeadershipResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1204,7 +1301,7 @@ func (x *TransferLeadershipResponse) String() string {
 func (*TransferLeadershipResponse) ProtoMessage() {}
 
 func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[13]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1217,7 +1314,7 @@ func (x *TransferLeadershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TransferLeadershipResponse.ProtoReflect.Descriptor instead.
 func (*TransferLeadershipResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{13}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TransferLeadershipResponse) GetLeaderId() string {
@@ -1242,7 +1339,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1254,7 +1351,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[14]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1267,7 +1364,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{14}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
 }
 
 type LeaveResponse struct {
@@ -1278,7 +1375,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1290,7 +1387,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[15]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1303,7 +1400,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{15}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
 }
 
 // Config is the configuration that all members share. Responses have all fields.
@@ -1329,7 +1426,7 @@ type Config struct {
 
 func (x *Config) Reset() {
 	*x = Config{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1341,7 +1438,7 @@ func (x *Config) String() string {
 func (*Config) ProtoMessage() {}
 
 func (x *Config) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[16]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1354,7 +1451,7 @@ func (x *Config) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Config.ProtoReflect.Descriptor instead.
 func (*Config) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{16}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Config) GetMaxWindowMs() int64 {
@@ -1414,7 +1511,7 @@ type GetConfigRequest struct {
 
 func (x *GetConfigRequest) Reset() {
 	*x = GetConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1426,7 +1523,7 @@ func (x *GetConfigRequest) String() string {
 func (*GetConfigRequest) ProtoMessage() {}
 
 func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[17]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1439,7 +1536,7 @@ func (x *GetConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigRequest.ProtoReflect.Descriptor instead.
 func (*GetConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{17}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
 }
 
 type GetConfigResponse struct {
@@ -1451,7 +1548,7 @@ type GetConfigResponse struct {
 
 func (x *GetConfigResponse) Reset() {
 	*x = GetConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1463,7 +1560,7 @@ func (x *GetConfigResponse) String() string {
 func (*GetConfigResponse) ProtoMessage() {}
 
 func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[18]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1476,7 +1573,7 @@ func (x *GetConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetConfigResponse.ProtoReflect.Descriptor instead.
 func (*GetConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{18}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetConfigResponse) GetConfig() *Config {
@@ -1500,7 +1597,7 @@ type UpdateConfigRequest struct {
 
 func (x *UpdateConfigRequest) Reset() {
 	*x = UpdateConfigRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1512,7 +1609,7 @@ func (x *UpdateConfigRequest) String() string {
 func (*UpdateConfigRequest) ProtoMessage() {}
 
 func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[19]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1525,7 +1622,7 @@ func (x *UpdateConfigRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigRequest.ProtoReflect.Descriptor instead.
 func (*UpdateConfigRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{19}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *UpdateConfigRequest) GetConfig() *Config {
@@ -1560,7 +1657,7 @@ type UpdateConfigResponse struct {
 
 func (x *UpdateConfigResponse) Reset() {
 	*x = UpdateConfigResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1572,7 +1669,7 @@ func (x *UpdateConfigResponse) String() string {
 func (*UpdateConfigResponse) ProtoMessage() {}
 
 func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[20]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1585,7 +1682,7 @@ func (x *UpdateConfigResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateConfigResponse.ProtoReflect.Descriptor instead.
 func (*UpdateConfigResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{20}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *UpdateConfigResponse) GetConfig() *Config {
@@ -1610,7 +1707,7 @@ type ResetObservedClockRequest struct {
 
 func (x *ResetObservedClockRequest) Reset() {
 	*x = ResetObservedClockRequest{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +1719,7 @@ func (x *ResetObservedClockRequest) String() string {
 func (*ResetObservedClockRequest) ProtoMessage() {}
 
 func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[21]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +1732,7 @@ func (x *ResetObservedClockRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockRequest.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockRequest) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{21}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
 }
 
 type ResetObservedClockResponse struct {
@@ -1647,7 +1744,7 @@ type ResetObservedClockResponse struct {
 
 func (x *ResetObservedClockResponse) Reset() {
 	*x = ResetObservedClockResponse{}
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1659,7 +1756,7 @@ func (x *ResetObservedClockResponse) String() string {
 func (*ResetObservedClockResponse) ProtoMessage() {}
 
 func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_snowraft_v1_cluster_proto_msgTypes[22]
+	mi := &file_snowraft_v1_cluster_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1672,7 +1769,7 @@ func (x *ResetObservedClockResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetObservedClockResponse.ProtoReflect.Descriptor instead.
 func (*ResetObservedClockResponse) Descriptor() ([]byte, []int) {
-	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{22}
+	return file_snowraft_v1_cluster_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ResetObservedClockResponse) GetObservedClockAtMs() int64 {
@@ -1687,7 +1784,7 @@ var File_snowraft_v1_cluster_proto protoreflect.FileDescriptor
 const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\n" +
 	"\x19snowraft/v1/cluster.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a google/protobuf/field_mask.proto\x1a\x1dsnowraft/v1/restoration.proto\x1a\x16snowraft/v1/rule.proto\x1a\x19snowraft/v1/upgrade.proto\"\x12\n" +
-	"\x10GetStatusRequest\"\x9b\x02\n" +
+	"\x10GetStatusRequest\"\xd9\x02\n" +
 	"\x04Lane\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x12\n" +
 	"\x04lane\x18\x02 \x01(\rR\x04lane\x12\x16\n" +
@@ -1700,7 +1797,9 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\aproblem\x18\b \x01(\tR\aproblem\x12$\n" +
 	"\x0eexhausts_at_ms\x18\t \x01(\x03R\fexhaustsAtMs\x12\x12\n" +
 	"\x04idle\x18\n" +
-	" \x01(\bR\x04idle\"\xd9\a\n" +
+	" \x01(\bR\x04idle\x12$\n" +
+	"\x0eposition_at_ms\x18\v \x01(\x03R\fpositionAtMs\x12\x16\n" +
+	"\x06reason\x18\f \x01(\tR\x06reason\"\x9e\b\n" +
 	"\x11GetStatusResponse\x12\x1d\n" +
 	"\n" +
 	"cluster_id\x18\x01 \x01(\tR\tclusterId\x12\x1b\n" +
@@ -1730,7 +1829,13 @@ const file_snowraft_v1_cluster_proto_rawDesc = "" +
 	"\vrestoration\x18\x18 \x01(\v2\x18.snowraft.v1.RestorationR\vrestoration\x12+\n" +
 	"\x06quorum\x18\x16 \x01(\v2\x13.snowraft.v1.QuorumR\x06quorum\x12\x1b\n" +
 	"\tno_leader\x18\x17 \x01(\tR\bnoLeader\x12.\n" +
-	"\aupgrade\x18\x19 \x01(\v2\x14.snowraft.v1.UpgradeR\aupgrade\"Q\n" +
+	"\aupgrade\x18\x19 \x01(\v2\x14.snowraft.v1.UpgradeR\aupgrade\x12+\n" +
+	"\x06issued\x18\x1a \x01(\v2\x13.snowraft.v1.IssuedR\x06issued\x12\x16\n" +
+	"\x06reason\x18\x1b \x01(\tR\x06reason\"P\n" +
+	"\x06Issued\x12\x10\n" +
+	"\x03ids\x18\x01 \x01(\x04R\x03ids\x12\x18\n" +
+	"\anumbers\x18\x02 \x01(\x04R\anumbers\x12\x1a\n" +
+	"\brefusals\x18\x03 \x01(\x04R\brefusals\"Q\n" +
 	"\x06Quorum\x12\x16\n" +
 	"\x06voters\x18\x01 \x01(\rR\x06voters\x12\x14\n" +
 	"\x05alive\x18\x02 \x01(\rR\x05alive\x12\x19\n" +
@@ -1849,7 +1954,7 @@ func file_snowraft_v1_cluster_proto_rawDescGZIP() []byte {
 }
 
 var file_snowraft_v1_cluster_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
-var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 23)
+var file_snowraft_v1_cluster_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(MemberRole)(0),                    // 0: snowraft.v1.MemberRole
 	(RollbackPolicy)(0),                // 1: snowraft.v1.RollbackPolicy
@@ -1857,74 +1962,76 @@ var file_snowraft_v1_cluster_proto_goTypes = []any{
 	(*GetStatusRequest)(nil),           // 3: snowraft.v1.GetStatusRequest
 	(*Lane)(nil),                       // 4: snowraft.v1.Lane
 	(*GetStatusResponse)(nil),          // 5: snowraft.v1.GetStatusResponse
-	(*Quorum)(nil),                     // 6: snowraft.v1.Quorum
-	(*ForeignPeer)(nil),                // 7: snowraft.v1.ForeignPeer
-	(*Member)(nil),                     // 8: snowraft.v1.Member
-	(*ListMembersRequest)(nil),         // 9: snowraft.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),        // 10: snowraft.v1.ListMembersResponse
-	(*AddMemberRequest)(nil),           // 11: snowraft.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),          // 12: snowraft.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),        // 13: snowraft.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),       // 14: snowraft.v1.RemoveMemberResponse
-	(*TransferLeadershipRequest)(nil),  // 15: snowraft.v1.TransferLeadershipRequest
-	(*TransferLeadershipResponse)(nil), // 16: snowraft.v1.TransferLeadershipResponse
-	(*LeaveRequest)(nil),               // 17: snowraft.v1.LeaveRequest
-	(*LeaveResponse)(nil),              // 18: snowraft.v1.LeaveResponse
-	(*Config)(nil),                     // 19: snowraft.v1.Config
-	(*GetConfigRequest)(nil),           // 20: snowraft.v1.GetConfigRequest
-	(*GetConfigResponse)(nil),          // 21: snowraft.v1.GetConfigResponse
-	(*UpdateConfigRequest)(nil),        // 22: snowraft.v1.UpdateConfigRequest
-	(*UpdateConfigResponse)(nil),       // 23: snowraft.v1.UpdateConfigResponse
-	(*ResetObservedClockRequest)(nil),  // 24: snowraft.v1.ResetObservedClockRequest
-	(*ResetObservedClockResponse)(nil), // 25: snowraft.v1.ResetObservedClockResponse
-	(*Restoration)(nil),                // 26: snowraft.v1.Restoration
-	(*Upgrade)(nil),                    // 27: snowraft.v1.Upgrade
-	(Upgrades)(0),                      // 28: snowraft.v1.Upgrades
-	(*fieldmaskpb.FieldMask)(nil),      // 29: google.protobuf.FieldMask
+	(*Issued)(nil),                     // 6: snowraft.v1.Issued
+	(*Quorum)(nil),                     // 7: snowraft.v1.Quorum
+	(*ForeignPeer)(nil),                // 8: snowraft.v1.ForeignPeer
+	(*Member)(nil),                     // 9: snowraft.v1.Member
+	(*ListMembersRequest)(nil),         // 10: snowraft.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),        // 11: snowraft.v1.ListMembersResponse
+	(*AddMemberRequest)(nil),           // 12: snowraft.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),          // 13: snowraft.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),        // 14: snowraft.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),       // 15: snowraft.v1.RemoveMemberResponse
+	(*TransferLeadershipRequest)(nil),  // 16: snowraft.v1.TransferLeadershipRequest
+	(*TransferLeadershipResponse)(nil), // 17: snowraft.v1.TransferLeadershipResponse
+	(*LeaveRequest)(nil),               // 18: snowraft.v1.LeaveRequest
+	(*LeaveResponse)(nil),              // 19: snowraft.v1.LeaveResponse
+	(*Config)(nil),                     // 20: snowraft.v1.Config
+	(*GetConfigRequest)(nil),           // 21: snowraft.v1.GetConfigRequest
+	(*GetConfigResponse)(nil),          // 22: snowraft.v1.GetConfigResponse
+	(*UpdateConfigRequest)(nil),        // 23: snowraft.v1.UpdateConfigRequest
+	(*UpdateConfigResponse)(nil),       // 24: snowraft.v1.UpdateConfigResponse
+	(*ResetObservedClockRequest)(nil),  // 25: snowraft.v1.ResetObservedClockRequest
+	(*ResetObservedClockResponse)(nil), // 26: snowraft.v1.ResetObservedClockResponse
+	(*Restoration)(nil),                // 27: snowraft.v1.Restoration
+	(*Upgrade)(nil),                    // 28: snowraft.v1.Upgrade
+	(Upgrades)(0),                      // 29: snowraft.v1.Upgrades
+	(*fieldmaskpb.FieldMask)(nil),      // 30: google.protobuf.FieldMask
 }
 var file_snowraft_v1_cluster_proto_depIdxs = []int32{
 	4,  // 0: snowraft.v1.GetStatusResponse.lanes:type_name -> snowraft.v1.Lane
 	0,  // 1: snowraft.v1.GetStatusResponse.role:type_name -> snowraft.v1.MemberRole
-	19, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
-	7,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
-	26, // 4: snowraft.v1.GetStatusResponse.restoration:type_name -> snowraft.v1.Restoration
-	6,  // 5: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
-	27, // 6: snowraft.v1.GetStatusResponse.upgrade:type_name -> snowraft.v1.Upgrade
-	0,  // 7: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
-	8,  // 8: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
-	6,  // 9: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
-	8,  // 10: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
-	8,  // 11: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
-	1,  // 12: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
-	2,  // 13: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
-	28, // 14: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
-	19, // 15: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
-	19, // 16: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
-	29, // 17: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
-	19, // 18: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
-	3,  // 19: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
-	9,  // 20: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
-	11, // 21: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
-	13, // 22: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
-	15, // 23: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
-	17, // 24: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
-	20, // 25: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
-	22, // 26: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
-	24, // 27: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
-	5,  // 28: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
-	10, // 29: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
-	12, // 30: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
-	14, // 31: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
-	16, // 32: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
-	18, // 33: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
-	21, // 34: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
-	23, // 35: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
-	25, // 36: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
-	28, // [28:37] is the sub-list for method output_type
-	19, // [19:28] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	20, // 2: snowraft.v1.GetStatusResponse.config:type_name -> snowraft.v1.Config
+	8,  // 3: snowraft.v1.GetStatusResponse.foreign_peers:type_name -> snowraft.v1.ForeignPeer
+	27, // 4: snowraft.v1.GetStatusResponse.restoration:type_name -> snowraft.v1.Restoration
+	7,  // 5: snowraft.v1.GetStatusResponse.quorum:type_name -> snowraft.v1.Quorum
+	28, // 6: snowraft.v1.GetStatusResponse.upgrade:type_name -> snowraft.v1.Upgrade
+	6,  // 7: snowraft.v1.GetStatusResponse.issued:type_name -> snowraft.v1.Issued
+	0,  // 8: snowraft.v1.Member.role:type_name -> snowraft.v1.MemberRole
+	9,  // 9: snowraft.v1.ListMembersResponse.members:type_name -> snowraft.v1.Member
+	7,  // 10: snowraft.v1.ListMembersResponse.quorum:type_name -> snowraft.v1.Quorum
+	9,  // 11: snowraft.v1.AddMemberResponse.member:type_name -> snowraft.v1.Member
+	9,  // 12: snowraft.v1.RemoveMemberResponse.member:type_name -> snowraft.v1.Member
+	1,  // 13: snowraft.v1.Config.rollback:type_name -> snowraft.v1.RollbackPolicy
+	2,  // 14: snowraft.v1.Config.redis_create:type_name -> snowraft.v1.AutoCreate
+	29, // 15: snowraft.v1.Config.upgrades:type_name -> snowraft.v1.Upgrades
+	20, // 16: snowraft.v1.GetConfigResponse.config:type_name -> snowraft.v1.Config
+	20, // 17: snowraft.v1.UpdateConfigRequest.config:type_name -> snowraft.v1.Config
+	30, // 18: snowraft.v1.UpdateConfigRequest.update_mask:type_name -> google.protobuf.FieldMask
+	20, // 19: snowraft.v1.UpdateConfigResponse.config:type_name -> snowraft.v1.Config
+	3,  // 20: snowraft.v1.ClusterService.GetStatus:input_type -> snowraft.v1.GetStatusRequest
+	10, // 21: snowraft.v1.ClusterService.ListMembers:input_type -> snowraft.v1.ListMembersRequest
+	12, // 22: snowraft.v1.ClusterService.AddMember:input_type -> snowraft.v1.AddMemberRequest
+	14, // 23: snowraft.v1.ClusterService.RemoveMember:input_type -> snowraft.v1.RemoveMemberRequest
+	16, // 24: snowraft.v1.ClusterService.TransferLeadership:input_type -> snowraft.v1.TransferLeadershipRequest
+	18, // 25: snowraft.v1.ClusterService.Leave:input_type -> snowraft.v1.LeaveRequest
+	21, // 26: snowraft.v1.ClusterService.GetConfig:input_type -> snowraft.v1.GetConfigRequest
+	23, // 27: snowraft.v1.ClusterService.UpdateConfig:input_type -> snowraft.v1.UpdateConfigRequest
+	25, // 28: snowraft.v1.ClusterService.ResetObservedClock:input_type -> snowraft.v1.ResetObservedClockRequest
+	5,  // 29: snowraft.v1.ClusterService.GetStatus:output_type -> snowraft.v1.GetStatusResponse
+	11, // 30: snowraft.v1.ClusterService.ListMembers:output_type -> snowraft.v1.ListMembersResponse
+	13, // 31: snowraft.v1.ClusterService.AddMember:output_type -> snowraft.v1.AddMemberResponse
+	15, // 32: snowraft.v1.ClusterService.RemoveMember:output_type -> snowraft.v1.RemoveMemberResponse
+	17, // 33: snowraft.v1.ClusterService.TransferLeadership:output_type -> snowraft.v1.TransferLeadershipResponse
+	19, // 34: snowraft.v1.ClusterService.Leave:output_type -> snowraft.v1.LeaveResponse
+	22, // 35: snowraft.v1.ClusterService.GetConfig:output_type -> snowraft.v1.GetConfigResponse
+	24, // 36: snowraft.v1.ClusterService.UpdateConfig:output_type -> snowraft.v1.UpdateConfigResponse
+	26, // 37: snowraft.v1.ClusterService.ResetObservedClock:output_type -> snowraft.v1.ResetObservedClockResponse
+	29, // [29:38] is the sub-list for method output_type
+	20, // [20:29] is the sub-list for method input_type
+	20, // [20:20] is the sub-list for extension type_name
+	20, // [20:20] is the sub-list for extension extendee
+	0,  // [0:20] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_cluster_proto_init() }
@@ -1935,15 +2042,15 @@ func file_snowraft_v1_cluster_proto_init() {
 	file_snowraft_v1_restoration_proto_init()
 	file_snowraft_v1_rule_proto_init()
 	file_snowraft_v1_upgrade_proto_init()
-	file_snowraft_v1_cluster_proto_msgTypes[16].OneofWrappers = []any{}
-	file_snowraft_v1_cluster_proto_msgTypes[19].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[17].OneofWrappers = []any{}
+	file_snowraft_v1_cluster_proto_msgTypes[20].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_cluster_proto_rawDesc), len(file_snowraft_v1_cluster_proto_rawDesc)),
 			NumEnums:      3,
-			NumMessages:   23,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

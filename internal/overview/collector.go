@@ -1,0 +1,217 @@
+package overview
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// collector requests the status of the other members and composes overviews. One goroutine runs it and owns its fields;
+// a goroutine for each member makes the requests and sends the outcome to answers.
+type collector struct {
+	hub       *Hub
+	peers     map[string]*peer // by ID, without the own
+	self      peer
+	answers   chan answer
+	began     clock.Reading
+	published clock.Reading // the last time; zero before the first
+	print     string        // of the overview that was published last
+	idleSince int64         // on the monotonic clock, ms; 0 while there are users
+}
+
+// peer is what a member last said.
+type peer struct {
+	stop   context.CancelFunc
+	asked  bool // a request had an outcome
+	broken bool // the last request found no connection
+	status *snowraftv1.GetStatusResponse
+	seen   clock.Reading // when status arrived
+	taken  int64         // when the member took its status, on this process's monotonic clock, by half of the round trip
+	rates  rates
+}
+
+// answer is the outcome of a request to a member.
+type answer struct {
+	id     string
+	status *snowraftv1.GetStatusResponse // nil: err
+	err    error
+	sent   clock.Reading
+	got    clock.Reading
+}
+
+func newCollector(h *Hub) *collector {
+	return &collector{hub: h, peers: make(map[string]*peer), answers: make(chan answer), began: h.now()}
+}
+
+func (c *collector) run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ticker := time.NewTicker(beat)
+	defer ticker.Stop()
+	for {
+		c.look(ctx)
+		select {
+		case a := <-c.answers:
+			c.note(a)
+		case <-ticker.C:
+			if c.idle() && c.hub.retire() {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// idle reports whether nobody has read overviews for some time.
+func (c *collector) idle() bool {
+	now := c.hub.now().Mono
+	switch {
+	case c.hub.used():
+		c.idleSince = 0
+	case c.idleSince == 0:
+		c.idleSince = max(now, 1)
+	}
+	return c.idleSince != 0 && now-c.idleSince >= linger.Milliseconds()
+}
+
+// look composes an overview and publishes it if it is due, or shows something new.
+func (c *collector) look(ctx context.Context) {
+	now := c.hub.now()
+	since := now.Mono - c.published.Mono
+	first := c.published == clock.Reading{}
+	if !first && since < beat.Milliseconds()-slack {
+		return
+	}
+	members := c.hub.source.Members()
+	c.meet(ctx, members)
+	if first && !c.complete() && now.Mono-c.began.Mono < refresh.Milliseconds() {
+		return
+	}
+	c.self.hear(c.hub.source.Status(), now, now.Mono)
+	o := c.compose(now, members)
+	seen := fingerprint(o)
+	if !first && since < refresh.Milliseconds()-slack && seen == c.print {
+		return
+	}
+	c.published, c.print = now, seen
+	c.hub.publish(o)
+}
+
+// slack is the most that a tick may come too early, in milliseconds.
+const slack = 20
+
+// meet begins to ask members that are new, and stops to ask those that are gone.
+func (c *collector) meet(ctx context.Context, members []*snowraftv1.Member) {
+	own := c.hub.source.Status().GetMemberId()
+	present := make(map[string]bool, len(members))
+	for _, m := range members {
+		present[m.GetId()] = true
+		if m.GetId() == own {
+			continue
+		}
+		p := c.peers[m.GetId()]
+		if p == nil {
+			p = &peer{}
+			c.peers[m.GetId()] = p
+		}
+		if p.stop == nil && m.GetApiAddress() != "" {
+			asking, stop := context.WithCancel(ctx)
+			p.stop = stop
+			c.hub.wg.Go(func() { c.ask(asking, m.GetId()) })
+		}
+		if m.GetApiAddress() == "" {
+			p.asked = true // there is nothing to wait for
+		}
+	}
+	for id, p := range c.peers {
+		if !present[id] {
+			if p.stop != nil {
+				p.stop()
+			}
+			delete(c.peers, id)
+		}
+	}
+}
+
+// ask requests a member's status every second until ctx ends. It runs in a goroutine of its own.
+func (c *collector) ask(ctx context.Context, id string) {
+	timer := time.NewTicker(refresh)
+	defer timer.Stop()
+	for {
+		a := answer{id: id, sent: c.hub.now()}
+		members := c.hub.source.Members() // its address may have changed
+		i := slices.IndexFunc(members, func(m *snowraftv1.Member) bool { return m.GetId() == id })
+		if i < 0 {
+			return
+		}
+		asking, cancel := context.WithTimeout(ctx, askTimeout)
+		a.status, a.err = c.hub.source.Ask(asking, members[i])
+		cancel()
+		a.got = c.hub.now()
+		select {
+		case c.answers <- a:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// note keeps an answer.
+func (c *collector) note(a answer) {
+	p := c.peers[a.id]
+	if p == nil {
+		return
+	}
+	p.asked = true
+	if a.err != nil {
+		p.broken = rpc.FromError(a.err).Code == codes.Unavailable
+		return
+	}
+	if a.status.GetMemberId() != a.id { // another member has its address now
+		p.broken = true
+		return
+	}
+	p.hear(a.status, a.got, (a.sent.Mono+a.got.Mono)/2)
+}
+
+func (p *peer) hear(s *snowraftv1.GetStatusResponse, now clock.Reading, taken int64) {
+	p.rates.note(s.GetIssued(), now.Mono)
+	p.status, p.seen, p.taken, p.broken, p.asked = s, now, taken, false, true
+}
+
+// complete reports whether each request had an outcome.
+func (c *collector) complete() bool {
+	for p := range maps.Values(c.peers) {
+		if !p.asked {
+			return false
+		}
+	}
+	return true
+}
+
+// answers reports whether the member answered lately.
+func (p *peer) answers(now clock.Reading) bool {
+	return p.status != nil && !p.broken && now.Mono-p.seen.Mono < fresh.Milliseconds()
+}
+
+// byName sorts members for people.
+func byName(a, b *snowraftv1.Member) int {
+	if c := strings.Compare(a.GetName(), b.GetName()); c != 0 {
+		return c
+	}
+	return strings.Compare(a.GetId(), b.GetId())
+}

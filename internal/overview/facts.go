@@ -1,0 +1,82 @@
+package overview
+
+import (
+	"slices"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// facts is what an overview is judged by.
+type facts struct {
+	*snowraftv1.Overview
+	own      *snowraftv1.GetStatusResponse            // of the composing member
+	statuses map[string]*snowraftv1.GetStatusResponse // of the members that answer, itself included, by ID
+
+	issuing []*snowraftv1.MemberView // answer, and issue IDs
+	refuse  []*snowraftv1.MemberView // answer, and issue none
+	silent  []*snowraftv1.MemberView // do not answer
+	needed  int                      // voters that make a quorum
+	leads   *snowraftv1.MemberView   // nil: no leader that answers is known
+	until   int64                    // every issuing member continues until then without quorum, Unix ms; 0 if unknown
+}
+
+func (f *facts) sort() {
+	voters, alive := 0, 0
+	for _, m := range f.GetMembers() {
+		if m.GetMember().GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
+			voters++
+			if m.GetAnswers() && m.GetMember().GetAlive() {
+				alive++
+			}
+		}
+		switch {
+		case !m.GetAnswers():
+			f.silent = append(f.silent, m)
+		case m.GetProblem() != "":
+			f.refuse = append(f.refuse, m)
+		default:
+			f.issuing = append(f.issuing, m)
+			if until := m.GetServesUntilAtMs(); until > 0 && (f.until == 0 || until < f.until) {
+				f.until = until
+			}
+		}
+	}
+	f.needed = voters/2 + 1
+	if f.own.GetClusterId() != "" {
+		f.Overview.Quorum = &snowraftv1.Quorum{
+			Voters: uint32(voters), Alive: uint32(alive), MayFail: uint32(max(alive-f.needed, 0)), //nolint:gosec // 0 to 100
+		}
+	}
+	f.findLeader()
+}
+
+// findLeader finds the leader of the latest term that any member that answers knows.
+func (f *facts) findLeader() {
+	by := f.own
+	for _, s := range f.statuses {
+		if s.GetLeaderId() != "" && (by.GetLeaderId() == "" || s.GetTerm() > by.GetTerm()) {
+			by = s
+		}
+	}
+	f.LeaderId, f.LeaderName, f.Term = by.GetLeaderId(), by.GetLeaderName(), max(by.GetTerm(), f.own.GetTerm())
+	i := slices.IndexFunc(f.GetMembers(), func(m *snowraftv1.MemberView) bool { return m.GetMember().GetId() == f.LeaderId })
+	for _, m := range f.GetMembers() {
+		m.Member.Leader = f.LeaderId != "" && m.GetMember().GetId() == f.LeaderId
+	}
+	if i >= 0 && f.GetMembers()[i].GetAnswers() {
+		f.leads = f.GetMembers()[i]
+	}
+}
+
+// leaderless reports whether the composing member itself knows no leader.
+func (f *facts) leaderless() bool { return f.own.GetLeaderId() == "" }
+
+// reached returns the number of voters that answer.
+func (f *facts) reached() (n int) {
+	for _, m := range f.GetMembers() {
+		if m.GetAnswers() && m.GetMember().GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,38 @@
+package overview
+
+import (
+	"fmt"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Unreachable returns the overview of a gateway that no member answers: what a member composed last, if there is that, with
+// no member answering since then. Times are in Unix milliseconds.
+func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.Overview) *snowraftv1.Overview {
+	o := &snowraftv1.Overview{}
+	if last != nil {
+		o = proto.CloneOf(last)
+	}
+	o.ComposedBy, o.ComposedAtMs = gateway, now
+	o.LeaderId, o.LeaderName = "", ""
+	o.Quorum = nil
+	for _, m := range o.GetMembers() {
+		m.Answers, m.Problem = false, "does not answer gateway "+gateway
+		m.IdsPerSecond, m.NumbersPerSecond, m.RefusalsPerSecond = nil, nil, nil
+		m.Member.Leader = false
+	}
+	text := fmt.Sprintf("no member has answered gateway %s since %s", gateway, clockTime(since, now))
+	o.Verdict = &snowraftv1.Verdict{
+		Level:    snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD,
+		Sentence: capital(text) + ".",
+		Findings: []*snowraftv1.Finding{{
+			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD, Text: text + ": " + rpc.Message(why),
+			Action:  "Check that the members run, and the network between the gateway and the addresses in --members.",
+			Runbook: "member-cut-off",
+		}},
+	}
+	return o
+}

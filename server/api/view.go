@@ -1,0 +1,104 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/overview"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
+)
+
+type views struct {
+	snowraftv1.UnimplementedViewServiceServer
+	*Services
+}
+
+// GetOverview implements snowraftv1.ViewServiceServer.
+func (v views) GetOverview(ctx context.Context, req *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
+	o, err := v.views.Get(ctx)
+	if err == nil {
+		o, err = v.withWindows(o, req.GetWindowsOfLayout())
+	}
+	if err != nil {
+		return nil, closing(err)
+	}
+	return &snowraftv1.GetOverviewResponse{Overview: o}, nil
+}
+
+// WatchOverview implements snowraftv1.ViewServiceServer. The caller is judged again before each overview: a token may lose
+// its scope while the stream is open.
+func (v views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+	ctx := stream.Context()
+	watch, err := v.views.Watch()
+	if err != nil {
+		return closing(err)
+	}
+	defer watch.Close()
+	for {
+		o, err := watch.Next(ctx)
+		if err == nil && v.Keys != nil {
+			err = trust.PrincipalOf(ctx).Authorize(trust.RightReadCluster, "")
+		}
+		if err == nil {
+			o, err = v.withWindows(o, req.GetWindowsOfLayout())
+		}
+		if err == nil {
+			err = stream.Send(&snowraftv1.WatchOverviewResponse{Overview: o})
+		}
+		if err != nil {
+			return closing(err)
+		}
+	}
+}
+
+// closing returns the error of a call that a shutdown ends.
+func closing(err error) error {
+	if errors.Is(err, overview.ErrClosed) {
+		return wire.ShuttingDown()
+	}
+	return err
+}
+
+// outlook implements [overview.Source].
+type outlook struct{ *Services }
+
+// Status implements overview.Source.
+func (o outlook) Status() *snowraftv1.GetStatusResponse {
+	s, _ := (&clusterService{Services: o.Services}).GetStatus(context.Background(), nil) // never fails
+	return s
+}
+
+// Members implements overview.Source.
+func (o outlook) Members() []*snowraftv1.Member {
+	var all []*snowraftv1.Member
+	for _, m := range o.Member.Node().Members() {
+		all = append(all, memberMessage(m))
+	}
+	return all
+}
+
+// Ask implements overview.Source. The member asks on its own behalf, once for all who watch; each of them was found to have
+// the right.
+func (o outlook) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.GetStatusResponse, error) {
+	ctx = trust.WithPrincipal(ctx, trust.Member(o.Member.Node().ID()))
+	reply := new(snowraftv1.GetStatusResponse)
+	err := o.Invoker.Invoke(ctx, cluster.Member{ID: m.GetId(), API: m.GetApiAddress()},
+		snowraftv1.ClusterService_GetStatus_FullMethodName, &snowraftv1.GetStatusRequest{}, reply)
+	return reply, err
+}
+
+// Layouts implements overview.Source.
+func (o outlook) Layouts() (names []string) {
+	o.Member.State().View(func(s *fsm.State) {
+		for _, l := range s.Layouts() {
+			names = append(names, l.Layout.Name())
+		}
+	})
+	return names
+}

@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/overview"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/frontend"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+const (
+	// viewWait is the time that a member may take for an overview, and for the next one.
+	viewWait = 2 * time.Second
+	// viewPause is the time between two tries to watch a member.
+	viewPause = 500 * time.Millisecond
+)
+
+// views shows the overviews of a member that answers, and if none does, that none does.
+type views struct {
+	snowraftv1.UnimplementedViewServiceServer
+	*members
+	now     clock.Source
+	watches atomic.Int64
+	closing chan struct{} // closed when the gateway shuts down
+}
+
+// GetOverview implements snowraftv1.ViewServiceServer.
+func (v *views) GetOverview(ctx context.Context, req *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
+	soon, cancel := frontend.Within(ctx, viewWait)
+	defer cancel()
+	resp := new(snowraftv1.GetOverviewResponse)
+	err := v.ask(soon, snowraftv1.ViewService_GetOverview_FullMethodName, req, resp)
+	if err == nil || !silent(err) || ctx.Err() != nil {
+		return resp, err
+	}
+	now := v.now().Wall
+	return &snowraftv1.GetOverviewResponse{Overview: overview.Unreachable(v.name, now, now, err, nil)}, nil
+}
+
+// WatchOverview implements snowraftv1.ViewServiceServer. It moves on to another member when one falls silent.
+func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+	defer v.watches.Add(-1)
+	if v.watches.Add(1) > overview.MaxWatches {
+		return overview.TooMany()
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	var last *snowraftv1.Overview // as a member composed it
+	var since int64               // no member answers, Unix ms
+	for {
+		began := v.now().Wall
+		err := v.relay(ctx, req, func(o *snowraftv1.Overview) error {
+			last, since = o, 0
+			return stream.Send(&snowraftv1.WatchOverviewResponse{Overview: o})
+		})
+		switch {
+		case stream.Context().Err() != nil:
+			return stream.Context().Err()
+		case !silent(err):
+			return err
+		}
+		now := v.now().Wall
+		if since == 0 {
+			since = began
+			if last != nil {
+				since = last.GetComposedAtMs()
+			}
+		}
+		if err := stream.Send(&snowraftv1.WatchOverviewResponse{Overview: overview.Unreachable(v.name, now, since, err, last)}); err != nil {
+			return err
+		}
+		pause := time.NewTimer(viewPause)
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+		case <-v.closing:
+			return wire.ShuttingDown()
+		}
+	}
+}
+
+// relay passes the overviews of one member on until it falls silent.
+func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest, send func(*snowraftv1.Overview) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silence := time.AfterFunc(viewWait, func() { cancel(errSilent) })
+	defer silence.Stop()
+	watching := make(chan struct{})
+	defer close(watching)
+	go func() {
+		select {
+		case <-v.closing:
+			cancel(wire.ShuttingDown())
+		case <-watching:
+		}
+	}()
+	stream, err := snowraftv1.NewViewServiceClient(v.conn).WatchOverview(v.onBehalf(ctx), req)
+	for err == nil {
+		var resp *snowraftv1.WatchOverviewResponse
+		if resp, err = stream.Recv(); err == nil {
+			silence.Reset(viewWait)
+			err = send(resp.GetOverview())
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return answered(err)
+}
+
+// errSilent is the error of a member that sends no overviews.
+var errSilent = rpc.NewError(rpc.NoLeader, "the member sends nothing")
+
+// silent reports whether an error says that no member answers, rather than what it answers.
+func silent(err error) bool {
+	if errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	code := rpc.FromError(err).Code
+	return code == codes.Unavailable && rpc.FromError(err).Reason != rpc.ShuttingDown || code == codes.DeadlineExceeded
+}

@@ -1,0 +1,118 @@
+package server_test
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// watchOverviews begins to watch overviews at a connection.
+func watchOverviews(t *testing.T, c snowraftv1.ViewServiceClient, layout string) func() *snowraftv1.Overview {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	t.Cleanup(cancel)
+	stream, err := c.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{WindowsOfLayout: layout})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func() *snowraftv1.Overview {
+		t.Helper()
+		resp, err := stream.Recv()
+		if err != nil {
+			t.Fatalf("WatchOverview: %v", err)
+		}
+		return resp.GetOverview()
+	}
+}
+
+func viewOf(o *snowraftv1.Overview, name string) *snowraftv1.MemberView {
+	i := slices.IndexFunc(o.GetMembers(), func(m *snowraftv1.MemberView) bool { return m.GetMember().GetName() == name })
+	if i < 0 {
+		return nil
+	}
+	return o.GetMembers()[i]
+}
+
+func answering(o *snowraftv1.Overview) (n int) {
+	for _, m := range o.GetMembers() {
+		if m.GetAnswers() {
+			n++
+		}
+	}
+	return n
+}
+
+// A member and a gateway show every member, with its lanes and rates, and notice within 2 s that one is gone.
+func TestOverviewFollowsMembers(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	lead := leader(t, nodes)
+	gone := follower(t, nodes)
+	asked := except(nodes, lead, gone)[0]
+	g := inFront(t, []*node{asked})
+	for name, c := range map[string]snowraftv1.ViewServiceClient{"member": snowraftv1.NewViewServiceClient(asked.conn), "gateway": snowraftv1.NewViewServiceClient(g.conn)} {
+		var o *snowraftv1.Overview
+		until(t, "the replica has all windows", func() bool {
+			resp, err := c.GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{WindowsOfLayout: "default"})
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			o = resp.GetOverview()
+			return o.GetWindows().GetHeld() == 3
+		})
+		if answering(o) != 3 || o.GetLeaderName() != lead.cfg.Name || o.GetClusterId() == "" || o.GetQuorum().GetMayFail() != 1 ||
+			o.GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD {
+			t.Errorf("%s: overview %v", name, o)
+		}
+		for _, m := range o.GetMembers() {
+			if len(m.GetLanes()) != 1 || m.GetServesUntilAtMs() <= o.GetComposedAtMs() || m.GetProblem() != "" || m.GetEncrypted() {
+				t.Errorf("%s: member %v", name, m)
+			}
+		}
+		if w := o.GetWindows(); w.GetHeld() != 3 || len(w.GetRows()) != 3 || w.GetRows()[0].GetMemberId() == "" || w.GetTickMs() != 1 {
+			t.Errorf("%s: windows %v", name, w)
+		}
+	}
+	next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn), "")
+	next()
+	lead.mustGenerate(1000)
+	until(t, "the rate of the leader is shown", func() bool {
+		return viewOf(next(), lead.cfg.Name).GetIdsPerSecond() > 0
+	})
+	gone.crash()
+	began := time.Now()
+	for {
+		o := next()
+		if m := viewOf(o, gone.cfg.Name); !m.GetAnswers() && m.GetProblem() != "" && o.GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD {
+			break
+		}
+	}
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("%v until the overview shows that a member is gone", took)
+	}
+}
+
+// A gateway that reaches no member says so, and since when, with the members that it knew.
+func TestGatewayOverviewWithoutMembers(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 1)
+	g := inFront(t, nodes)
+	next := watchOverviews(t, snowraftv1.NewViewServiceClient(g.conn), "")
+	if o := next(); answering(o) != 1 {
+		t.Fatalf("overview %v", o)
+	}
+	nodes[0].crash()
+	var o *snowraftv1.Overview
+	for o = next(); answering(o) > 0; o = next() {
+	}
+	if o.GetComposedBy() != "g" || len(o.GetMembers()) != 1 || o.GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
+		t.Errorf("overview %v", o)
+	}
+	resp, err := snowraftv1.NewViewServiceClient(g.conn).GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{})
+	if err != nil || resp.GetOverview().GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
+		t.Errorf("GetOverview() = %v, %v", resp, err)
+	}
+}
