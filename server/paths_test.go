@@ -54,6 +54,8 @@ var shortPaths = []httpPath{
 	{pattern: "/healthz", method: "GET", target: "/healthz"},
 	{pattern: "/readyz", method: "GET", target: "/readyz"},
 	{pattern: "/", method: "GET", target: "/"},
+	{pattern: "/console", method: "GET", target: "/console"},
+	{pattern: "/console/runbook", method: "GET", target: "/console/runbook"},
 	{pattern: "/docs", method: "GET", target: "/docs"},
 	{pattern: "/docs/page.css", method: "GET", target: "/docs/page.css"},
 	{pattern: "/docs/page.js", method: "GET", target: "/docs/page.js"},

@@ -50,6 +50,9 @@ func (s *Server) drainOthers(ctx context.Context, budget time.Duration) {
 	defer cancel()
 	s.gate.closing.Store(true)
 	var others sync.WaitGroup
+	if s.console != nil {
+		s.console.Close() // or else its streams would keep the gate
+	}
 	others.Go(s.gate.shut)
 	if s.redis != nil {
 		others.Go(func() { _ = s.redis.Close(ctx) }) // fails only for requests that ctx cut off

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/console"
 	"github.com/snowraft/snowraft/server/web"
 )
 
@@ -18,8 +19,15 @@ const maxHeaderBytes = 12 << 10
 
 func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	hosts := s.hosts()
+	pages, err := console.New(console.Config{
+		What: s.what, Version: s.version, Conn: s.inner, Authenticate: s.byRequest(), Logger: s.logger.With("component", "console"),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.console = pages
 	clients, err := web.New(web.Config{
-		Backend: webBackend{b, s.budget}, Conn: s.inner, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Logger: s.logger,
+		Backend: webBackend{b, s.budget}, Conn: s.inner, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
 		Served: func(method string, err error, took time.Duration) {
 			s.metrics.requests.of(protocolHTTP, method).served(err, took)
 		},

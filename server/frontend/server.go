@@ -20,6 +20,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/console"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
 	"github.com/snowraft/snowraft/trust"
@@ -55,7 +56,8 @@ type Server struct {
 	grpc     *grpc.Server
 	inner    *inProcess
 	http     *http.Server
-	redis    *redis.Server // nil when it is off
+	console  *console.Console // nil until the ports open
+	redis    *redis.Server    // nil when it is off
 	gate     gate
 	budget   *budget
 	streams  streams

@@ -42,6 +42,14 @@ type Gate interface {
 	Leave()
 }
 
+// Console is the pages for people. It judges their viewers itself.
+type Console interface {
+	// Has reports whether the console serves a path.
+	Has(path string) bool
+	// Serve answers a request. It returns what [Config.Served] is called with.
+	Serve(w http.ResponseWriter, r *http.Request) (method string, err error)
+}
+
 // Config is what the handler stands on.
 type Config struct {
 	Backend Backend
@@ -55,6 +63,8 @@ type Config struct {
 	Hosts *Hosts
 	// Gate, if not nil, can keep requests out.
 	Gate Gate
+	// Console, if not nil, serves the pages for people: the paths that it Has.
+	Console Console
 	// Served, if not nil, is called after every request with its HTTP method and the pattern that
 	// its path matched, such as "GET /seq/{name}", why it failed, and how long it took. All that
 	// match nothing are "other". rpc.FromError can read the error, which may be nil.
@@ -124,7 +134,10 @@ var (
 		tinyid("/tinyid/id/nextId", (*handler).nextID, refuseTinyid),
 		tinyid("/tinyid/id/nextIdSimple", (*handler).nextIDSimple, refuseTinyidSimple),
 	}
-	callEndpoint = &endpoint{serve: (*handler).call, refuse: refuseJSON, forbid: refuseJSON}
+	callEndpoint    = &endpoint{serve: (*handler).call, refuse: refuseJSON, forbid: refuseJSON}
+	consoleEndpoint = &endpoint{public: true, serve: func(h *handler, w http.ResponseWriter, r *http.Request) (string, error) {
+		return h.cfg.Console.Serve(w, r)
+	}, refuse: refuseText, forbid: refuseText}
 	pageEndpoint = &endpoint{public: true, serve: (*handler).page, refuse: refuseJSON, forbid: refuseJSON}
 )
 
@@ -141,7 +154,10 @@ func tinyid(pattern string, take func(h *handler, w http.ResponseWriter, r *http
 }
 
 // choose returns the endpoint that a path belongs to, and the name in the path.
-func choose(path string) (e *endpoint, name string) {
+func (h *handler) choose(path string) (e *endpoint, name string) {
+	if h.cfg.Console != nil && h.cfg.Console.Has(path) {
+		return consoleEndpoint, ""
+	}
 	for _, e := range numberEndpoints {
 		if name, ok := strings.CutPrefix(path, e.prefix); ok && (e.named || name == "") {
 			return e, name
@@ -209,7 +225,7 @@ func denied(err error) bool {
 // ServeHTTP implements http.Handler.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	began := time.Now()
-	e, name := choose(r.URL.Path)
+	e, name := h.choose(r.URL.Path)
 	method, err := other, error(nil)
 	defer func() {
 		if what := recover(); what != nil {

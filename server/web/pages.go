@@ -34,7 +34,6 @@ func newPages() (map[string]*page, error) {
 		pages[path] = &page{content, contentType, `"` + hex.EncodeToString(sum[:16]) + `"`}
 	}
 	for path, file := range map[string]struct{ name, contentType string }{
-		"/":              {"index.html", "text/html; charset=utf-8"},
 		"/docs":          {"docs.html", "text/html; charset=utf-8"},
 		"/docs/page.css": {"page.css", "text/css; charset=utf-8"},
 		"/docs/page.js":  {"page.js", "text/javascript; charset=utf-8"},

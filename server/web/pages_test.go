@@ -9,13 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/web"
+	"github.com/snowraft/snowraft/trust"
 )
 
 func TestPages(t *testing.T) {
 	r := newRig(t)
 	for path, contentType := range map[string]string{
-		"/": "text/html; charset=utf-8", "/docs": "text/html; charset=utf-8", "/docs/page.css": "text/css; charset=utf-8",
+		"/docs": "text/html; charset=utf-8", "/docs/page.css": "text/css; charset=utf-8",
 		"/docs/page.js": "text/javascript; charset=utf-8", "/openapi.json": "application/json",
 	} {
 		w := r.ask("GET", path, "")
@@ -44,7 +47,7 @@ func TestPages(t *testing.T) {
 // What the policy forbids would only show in a browser.
 func TestPagesKeepTheirPolicy(t *testing.T) {
 	files, err := filepath.Glob("static/*")
-	if err != nil || len(files) != 4 {
+	if err != nil || len(files) != 3 {
 		t.Fatalf("%v %v", files, err)
 	}
 	forbidden := regexp.MustCompile(`https?://|<script>|<style|\sstyle=|\son[a-z]+=|javascript:|innerHTML|eval\(|\burl\(|@import`)
@@ -60,7 +63,7 @@ func TestPagesKeepTheirPolicy(t *testing.T) {
 		}
 		for _, m := range reference.FindAllStringSubmatch(string(raw), -1) {
 			switch path := m[1]; path {
-			case "/healthz", "/readyz", "/metrics": // outside
+			case "/", "/healthz", "/readyz", "/metrics": // outside
 			default:
 				if w := r.ask("GET", path, ""); w.Code == http.StatusNotFound {
 					t.Errorf("%s leads to %s, where nothing is", file, path)
@@ -118,5 +121,39 @@ func TestOpenAPIIsServed(t *testing.T) {
 	}
 	if operations < 25 {
 		t.Errorf("%d operations", operations)
+	}
+}
+
+// pagesForPeople is a Console.
+type pagesForPeople struct{}
+
+func (pagesForPeople) Has(path string) bool {
+	return path == "/" || strings.HasPrefix(path, "/console/")
+}
+
+func (pagesForPeople) Serve(w http.ResponseWriter, r *http.Request) (string, error) {
+	_, _ = w.Write([]byte("page"))
+	return r.Method + " " + r.URL.Path, nil
+}
+
+// The console is behind the checks that all paths pass, and judges its viewers itself.
+func TestConsoleIsGuarded(t *testing.T) {
+	r := newRig(t, func(cfg *web.Config) {
+		cfg.Console, cfg.Hosts = pagesForPeople{}, web.NewHosts("a.example")
+		cfg.Authenticate = func(*http.Request, string) (*trust.Principal, error) {
+			return nil, rpc.NewError(rpc.Unauthenticated, "no token")
+		}
+	})
+	for _, path := range []string{"/", "/console/now", "/console/"} {
+		want(t, r.ask("GET", path, ""), 200, "page")
+	}
+	if w := r.ask("POST", "/console/session", "token=x", "Sec-Fetch-Site: cross-site"); w.Code != http.StatusForbidden {
+		t.Errorf("a form of another site: %d %s", w.Code, w.Body)
+	}
+	if w := r.ask("GET", "http://evil.example/", "", "User-Agent: Mozilla/5.0"); w.Code != http.StatusForbidden {
+		t.Errorf("another host name: %d %s", w.Code, w.Body)
+	}
+	if got := strings.Join(r.served[:2], ", "); got != "GET / OK, GET /console/now OK" {
+		t.Errorf("served %s", got)
 	}
 }

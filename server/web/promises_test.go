@@ -13,7 +13,8 @@ import (
 	"github.com/snowraft/snowraft/internal/rpc"
 )
 
-// Paths outside of /v1 keep their methods (docs/compatibility.md); TestText, TestLeaf and TestTinyid their parameters.
+// Paths outside of /v1 keep their methods (docs/compatibility.md); TestText, TestLeaf and TestTinyid their parameters. The
+// console has a test of its own paths.
 func TestPathsKeepTheirMethods(t *testing.T) {
 	r := newRig(t)
 	for path, want := range map[string]string{
@@ -23,7 +24,6 @@ func TestPathsKeepTheirMethods(t *testing.T) {
 		"/api/snowflake/get/any":            "GET POST",
 		"/tinyid/id/nextId?bizType=a":       "GET POST",
 		"/tinyid/id/nextIdSimple?bizType=a": "GET POST",
-		"/":                                 "GET HEAD",
 		"/docs":                             "GET HEAD",
 		"/openapi.json":                     "GET HEAD",
 	} {

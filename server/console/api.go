@@ -1,0 +1,35 @@
+package console
+
+import (
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// API is the part of the public API that pages read. Contexts carry the principal of the viewer.
+type API struct {
+	View      snowraftv1.ViewServiceClient
+	IDs       snowraftv1.IdServiceClient
+	Sequences snowraftv1.SequenceServiceClient
+	Workers   snowraftv1.WorkerServiceClient
+	Layouts   snowraftv1.LayoutServiceClient
+}
+
+func newAPI(conn grpc.ClientConnInterface) *API {
+	return &API{
+		View:      snowraftv1.NewViewServiceClient(conn),
+		IDs:       snowraftv1.NewIdServiceClient(conn),
+		Sequences: snowraftv1.NewSequenceServiceClient(conn),
+		Workers:   snowraftv1.NewWorkerServiceClient(conn),
+		Layouts:   snowraftv1.NewLayoutServiceClient(conn),
+	}
+}
+
+func isUnauthenticated(err error) bool { return rpc.FromError(err).Code == codes.Unauthenticated }
+
+// isDenied reports whether the viewer lacks a right.
+func isDenied(err error) bool {
+	return err != nil && (isUnauthenticated(err) || rpc.FromError(err).Code == codes.PermissionDenied)
+}

@@ -1,0 +1,171 @@
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// root is the path of all pages except the first.
+const root = "/console"
+
+// Config describes a Console.
+type Config struct {
+	// What is "member" or "gateway".
+	What    string
+	Version string
+	// Conn leads to the process's own gRPC services, which judge the principal of a context.
+	Conn grpc.ClientConnInterface
+	// Authenticate returns the principal of a request, given the token of its session; an empty token is that of the
+	// request's headers. It is nil in an open cluster. rpc.FromError can read the errors.
+	Authenticate func(r *http.Request, token string) (*trust.Principal, error)
+	Logger       *slog.Logger // nil logs nothing
+}
+
+// Console serves the pages. It is safe for concurrent use.
+type Console struct {
+	cfg       Config
+	api       *API
+	pages     map[string]*page // by path
+	templates map[*page]*template.Template
+	assets    *assets
+	sessions  *sessions
+	viewers   *viewers
+}
+
+// New returns a console.
+func New(cfg Config) (*Console, error) {
+	if cfg.Conn == nil {
+		return nil, errors.New("console: Conn must be set")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Console{
+		cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page), templates: make(map[*page]*template.Template),
+		sessions: newSessions(), viewers: newViewers(),
+	}
+	var err error
+	if c.assets, err = loadAssets(); err != nil {
+		return nil, err
+	}
+	for _, p := range pages {
+		c.pages[p.path] = p
+		if c.templates[p], err = c.parse(p); err != nil {
+			return nil, fmt.Errorf("console: page %s: %w", p.name, err)
+		}
+	}
+	return c, nil
+}
+
+// Close ends all streams, so that the requests of viewers end too. Streams that begin later end at once.
+func (c *Console) Close() { c.viewers.close() }
+
+// Has reports whether the console serves a path.
+func (*Console) Has(path string) bool {
+	return path == "/" || path == root || strings.HasPrefix(path, root+"/")
+}
+
+// Serve answers a request. It returns the HTTP method and the pattern of the path, and the error that the answer shows.
+func (c *Console) Serve(w http.ResponseWriter, r *http.Request) (method string, err error) {
+	path := r.URL.Path
+	secureHeaders(w.Header())
+	switch {
+	case path == root:
+		return c.method(w, r, root, func() error { http.Redirect(w, r, "/", http.StatusSeeOther); return nil })
+	case path == sessionPath:
+		return c.session(w, r)
+	case path == streamPath:
+		return c.method(w, r, streamPath, func() error { return c.stream(w, r) })
+	case strings.HasPrefix(path, assetsPath):
+		return c.method(w, r, assetsPath+"{name}", func() error { return c.assets.serve(w, r) })
+	case c.pages[path] != nil:
+		return c.method(w, r, path, func() error { return c.show(w, r, c.pages[path], "") })
+	}
+	err = rpc.NewError(rpc.UnknownEndpoint, fmt.Sprintf("path %s does not exist; see /", path))
+	refuse(w, http.StatusNotFound, err)
+	return other, err
+}
+
+// other is the method of requests that match nothing.
+const other = "other"
+
+// method serves a GET or HEAD request.
+func (*Console) method(w http.ResponseWriter, r *http.Request, pattern string, serve func() error) (string, error) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return other, wrongMethod(w, r, "GET, HEAD")
+	}
+	return r.Method + " " + pattern, serve()
+}
+
+func wrongMethod(w http.ResponseWriter, r *http.Request, allowed string) error {
+	err := rpc.NewError(rpc.MethodNotAllowed, fmt.Sprintf("%s takes %s, not %s", r.URL.Path, allowed, r.Method))
+	w.Header().Set("Allow", allowed)
+	refuse(w, http.StatusMethodNotAllowed, err)
+	return err
+}
+
+// refuse answers with one line of text.
+func refuse(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, rpc.Message(err)+"\n") //nolint:gosec // plain text, which no browser takes for anything else
+}
+
+// policy lets a page use this port and nothing else. An inline script or style does not run.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+
+func secureHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Content-Type-Options", "nosniff")
+	// With "no-referrer", browsers send forms with the origin "null".
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}
+
+// viewer is the person at the other end of a request.
+type viewer struct {
+	ctx     context.Context
+	token   string // of the session; empty without one
+	name    string // of the token, for the page; empty without a session
+	expired bool   // the session's token is no longer valid
+}
+
+// judge returns the viewer of a request, with a context that has the principal.
+func (c *Console) judge(r *http.Request) (viewer, error) {
+	v := viewer{ctx: trust.WithAddress(r.Context(), r.RemoteAddr)}
+	if c.cfg.Authenticate == nil {
+		return v, nil
+	}
+	v.token = c.sessions.token(r)
+	p, err := c.cfg.Authenticate(r, v.token)
+	if err != nil && v.token != "" {
+		if !isUnauthenticated(err) {
+			return v, err // the member cannot judge the token now
+		}
+		c.sessions.end(r)
+		v.token, v.expired = "", true
+		p, err = c.cfg.Authenticate(r, "")
+	}
+	if err != nil {
+		return v, err
+	}
+	if v.token != "" {
+		v.name = p.TokenName()
+	}
+	v.ctx = trust.WithPrincipal(v.ctx, p)
+	return v, nil
+}

@@ -1,0 +1,261 @@
+package console_test
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/test/bufconn"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/console"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// cluster is a fake of what a console reads. The overview goes to all watchers when it is set.
+type cluster struct {
+	snowraftv1.UnimplementedViewServiceServer
+
+	mu       sync.Mutex
+	overview *snowraftv1.Overview
+	err      error
+	changed  chan struct{} // closed by the next set
+	watchers int
+}
+
+func (c *cluster) set(overview *snowraftv1.Overview, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.overview, c.err = overview, err
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+func (c *cluster) newest() (*snowraftv1.Overview, <-chan struct{}, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return proto.CloneOf(c.overview), c.changed, c.err
+}
+
+func (c *cluster) GetOverview(context.Context, *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
+	o, _, err := c.newest()
+	return &snowraftv1.GetOverviewResponse{Overview: o}, rpcError(err)
+}
+
+func (c *cluster) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+	c.mu.Lock()
+	c.watchers++
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		c.watchers--
+		c.mu.Unlock()
+	}()
+	for {
+		o, changed, err := c.newest()
+		if err != nil {
+			return rpcError(err)
+		}
+		if err := stream.Send(&snowraftv1.WatchOverviewResponse{Overview: o}); err != nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-stream.Context().Done():
+			return nil
+		}
+	}
+}
+
+// watching returns the number of open watches.
+func (c *cluster) watching() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.watchers
+}
+
+func rpcError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return rpc.FromError(err).GRPCStatus().Err()
+}
+
+// healthy is the overview of three members of which b leads.
+func healthy() *snowraftv1.Overview {
+	const at = 1_800_000_000_000
+	o := &snowraftv1.Overview{
+		ClusterId: "c1", ComposedBy: "a", ComposedAtMs: at, LeaderName: "b", Term: 7, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
+		ObservedClockAtMs: at - 5, Quorum: &snowraftv1.Quorum{Voters: 3, Alive: 3, MayFail: 1}, Layouts: []string{"default"},
+		Verdict: &snowraftv1.Verdict{
+			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD, ServesUntilAtMs: at + 500_000,
+			Sentence: "3 of 3 members issue. b leads. One may fail. Alone, each continues until 12:14.",
+		},
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		o.Members = append(o.Members, &snowraftv1.MemberView{
+			Member:  &snowraftv1.Member{Id: "id-" + name, Name: name, Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER, Leader: name == "b", Alive: true, Version: "v9"},
+			Answers: true, SeenAtMs: at, ClockAtMs: at, ServesUntilAtMs: at + 500_000, Encrypted: true, IdsPerSecond: proto.Float64(100),
+			Lanes: []*snowraftv1.Lane{{Layout: "default", Worker: 3, ServeUntilAtMs: at + 500_000}},
+		})
+	}
+	return o
+}
+
+// rig is a console over a fake cluster.
+type rig struct {
+	t       *testing.T
+	cluster *cluster
+	console *console.Console
+	server  *httptest.Server
+}
+
+func newRig(t *testing.T, change ...func(*console.Config)) *rig {
+	t.Helper()
+	r := &rig{t: t, cluster: &cluster{overview: healthy(), changed: make(chan struct{})}}
+	l := bufconn.Listen(64 << 10)
+	g := grpc.NewServer()
+	snowraftv1.RegisterViewServiceServer(g, r.cluster)
+	go g.Serve(l)
+	t.Cleanup(g.Stop)
+	conn, err := grpc.NewClient("passthrough:///test", grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	cfg := console.Config{What: "member", Version: "v9", Conn: conn}
+	for _, c := range change {
+		c(&cfg)
+	}
+	if r.console, err = console.New(cfg); err != nil {
+		t.Fatal(err)
+	}
+	r.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { _, _ = r.console.Serve(w, req) }))
+	r.server.Config.ReadTimeout, r.server.Config.WriteTimeout = time.Second, time.Second // streams outlive both
+	r.server.Start()
+	t.Cleanup(func() {
+		r.console.Close()
+		r.server.Close()
+	})
+	return r
+}
+
+// ask sends a request past the network. headers are "Name: value".
+func (r *rig) ask(method, target, body string, headers ...string) *httptest.ResponseRecorder {
+	r.t.Helper()
+	req := httptest.NewRequest(method, target, strings.NewReader(body))
+	req.Host = "a.example:7701"
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "TLS" {
+			req.TLS = &tls.ConnectionState{}
+			continue
+		}
+		req.Header.Add(name, value)
+	}
+	w := httptest.NewRecorder()
+	_, _ = r.console.Serve(w, req)
+	return w
+}
+
+// wants checks that a page has texts, or lacks those that begin with "!".
+func (r *rig) wants(page string, texts ...string) {
+	r.t.Helper()
+	for _, text := range texts {
+		text, absent := strings.CutPrefix(text, "!")
+		if strings.Contains(page, text) == absent {
+			r.t.Errorf("page has %q: %v, want %v\n%s", text, absent, !absent, page)
+		}
+	}
+}
+
+// table is a trust.Table of tokens 1, which reads the cluster, and 2, which issues IDs.
+type table struct {
+	mu       sync.Mutex
+	revision uint64
+	records  map[uint64]*trust.Record
+}
+
+func (t *table) TokenRevision() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.revision
+}
+
+func (t *table) Token(id uint64) (*trust.Record, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	r, ok := t.records[id]
+	return r, ok
+}
+
+func (*table) Anonymous() *trust.Record                   { return &trust.Record{} }
+func (*table) NeverIssued(uint64) bool                    { return true }
+func (*table) AwaitApplied(context.Context, uint64) error { return nil }
+func (*table) NowMillis() int64                           { return time.Now().UnixMilli() }
+
+// change replaces the record of a token; nil deletes it.
+func (t *table) change(id uint64, r *trust.Record) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.revision++
+	if delete(t.records, id); r != nil {
+		t.records[id] = r
+	}
+}
+
+// judging judges calls as the process does.
+type judging struct{ grpc.ClientConnInterface }
+
+func (j judging) Invoke(ctx context.Context, method string, args, reply any, opts ...grpc.CallOption) error {
+	if err := wire.Authorize(ctx, rpc.RuleOf(method), args); err != nil {
+		return wire.Status(err)
+	}
+	return j.ClientConnInterface.Invoke(ctx, method, args, reply, opts...)
+}
+
+func (j judging) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if err := wire.Authorize(ctx, rpc.RuleOf(method), nil); err != nil {
+		return nil, wire.Status(err)
+	}
+	return j.ClientConnInterface.NewStream(ctx, desc, method, opts...)
+}
+
+// secured is a rig of a secured cluster, with the tokens of the table.
+func secured(t *testing.T) (r *rig, tokens *table, reader, issuer string) {
+	t.Helper()
+	tokens = &table{records: make(map[uint64]*trust.Record)}
+	text := func(id uint64, name string, scope trust.Scope) string {
+		secret := trust.NewTokenSecret()
+		tokens.change(id, &trust.Record{ID: id, Name: name, Hash: trust.HashTokenSecret(secret), Scopes: []trust.Scope{scope}})
+		return trust.Token{ID: id, Secret: secret}.Text()
+	}
+	reader, issuer = text(1, "reader", trust.RightReadCluster), text(2, "issuer", "ids:issue:*")
+	authorizer := trust.NewAuthorizer(tokens)
+	r = newRig(t, func(cfg *console.Config) {
+		cfg.Conn = judging{cfg.Conn}
+		cfg.Authenticate = func(req *http.Request, token string) (*trust.Principal, error) {
+			if header := req.Header.Get("Authorization"); header != "" {
+				token = strings.TrimPrefix(header, "Bearer ")
+			}
+			p, err := authorizer.Authenticate(req.Context(), token)
+			return p, wire.Status(err)
+		}
+	})
+	return r, tokens, reader, issuer
+}

@@ -1,0 +1,153 @@
+package console
+
+import (
+	"cmp"
+	"context"
+	"strings"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// nowPage says whether the cluster works, what is wrong, and how each member is.
+var nowPage = &page{
+	name: "now", path: "/", title: "Now", reload: 5 * time.Second, needsOverview: true,
+	scopes: []trust.Scope{trust.RightReadCluster},
+	live:   []string{"now-facts", "now-members", "now-lanes"},
+	load:   func(_ context.Context, _ *API, in *input) (any, error) { return nowOf(in.overview), nil },
+}
+
+// maxLanes is the most lanes on the page. Each member has one for each layout, or several.
+const maxLanes = 60
+
+// now is the data of the page.
+type now struct {
+	At            int64 // when the overview was composed
+	Leader        string
+	Term          uint64
+	Quorum        *snowraftv1.Quorum
+	ServesUntil   int64
+	Observed      int64
+	ObservedAhead int64 // of the clock of the process that composed the overview, ms
+	Behind        int64 // how far a clock may be behind, negative, and MaxOffset ahead, ms
+	MaxOffset     int64
+	IDs, Numbers  *float64
+	Refusals      *float64
+	Members       []memberRow
+	Lanes         []laneRow
+	MoreLanes     int
+}
+
+type memberRow struct {
+	*snowraftv1.MemberView
+	Name, Role string
+	Self       bool // composed the overview
+	Heard      bool // answered at least once
+	State      level
+	Clock      bar
+}
+
+// bar is a clock's offset on a line from 0 to 100, on which the limits are at 10 and 90.
+type bar struct {
+	X, Width float64
+	Over     bool
+}
+
+type laneRow struct {
+	*snowraftv1.Lane
+	Member string
+	Stale  bool  // the member does not answer
+	Left   int64 // ms until the window ends
+	State  level
+}
+
+func nowOf(o *snowraftv1.Overview) now {
+	n := now{
+		At: o.GetComposedAtMs(), Leader: o.GetLeaderName(), Term: o.GetTerm(), Quorum: o.GetQuorum(),
+		ServesUntil: o.GetVerdict().GetServesUntilAtMs(), Observed: o.GetObservedClockAtMs(),
+		Behind: -o.GetWaitThresholdMs(), MaxOffset: o.GetMaxClockOffsetMs(),
+	}
+	if n.Observed != 0 {
+		n.ObservedAhead = n.Observed - n.At
+	}
+	for _, m := range o.GetMembers() {
+		n.Members = append(n.Members, memberOf(o, m))
+		for _, sum := range []struct{ to, of **float64 }{{&n.IDs, &m.IdsPerSecond}, {&n.Numbers, &m.NumbersPerSecond}, {&n.Refusals, &m.RefusalsPerSecond}} {
+			if *sum.of != nil && m.GetAnswers() {
+				total := **sum.of
+				if *sum.to != nil {
+					total += **sum.to
+				}
+				*sum.to = &total
+			}
+		}
+		for _, l := range m.GetLanes() {
+			if len(n.Lanes) == maxLanes {
+				n.MoreLanes++
+				continue
+			}
+			n.Lanes = append(n.Lanes, laneOf(o, m, l))
+		}
+	}
+	return n
+}
+
+func memberOf(o *snowraftv1.Overview, m *snowraftv1.MemberView) memberRow {
+	row := memberRow{
+		MemberView: m, Name: cmp.Or(m.GetMember().GetName(), m.GetMember().GetId()), Role: "Voter",
+		Self: m.GetMember().GetName() == o.GetComposedBy(), Heard: m.GetSeenAtMs() != 0,
+		Clock: barOf(m.GetClockOffsetMs(), o.GetWaitThresholdMs(), o.GetMaxClockOffsetMs()),
+	}
+	if m.GetMember().GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_NONVOTER {
+		row.Role = "Nonvoter"
+	}
+	switch {
+	case m.GetAnswers() && m.GetProblem() == "":
+		row.State = level{"good", "Issues IDs"}
+	case m.GetAnswers():
+		row.State = level{"bad", "Issues no IDs"}
+	default:
+		row.State = level{"bad", "Does not answer"}
+	}
+	return row
+}
+
+// barOf returns the offset of a clock against its limits: how far it may be behind and ahead.
+func barOf(offset, behind, ahead int64) bar {
+	limit := max(1, ahead)
+	if offset < 0 {
+		limit = max(1, behind)
+	}
+	length := min(50, 40*float64(max(offset, -offset))/float64(limit))
+	b := bar{X: 50, Width: max(length, 1), Over: length > 40}
+	if offset < 0 {
+		b.X -= b.Width
+	}
+	return b
+}
+
+func laneOf(o *snowraftv1.Overview, m *snowraftv1.MemberView, l *snowraftv1.Lane) laneRow {
+	row := laneRow{Lane: l, Member: cmp.Or(m.GetMember().GetName(), m.GetMember().GetId()), Stale: !m.GetAnswers()}
+	row.Left = l.GetServeUntilAtMs() - o.GetComposedAtMs()
+	switch {
+	case l.GetIdle():
+		row.State = level{"none", "Idle"}
+	case l.GetProblem() != "":
+		row.State = level{"bad", upperFirst(l.GetProblem())}
+	case row.Left <= 0:
+		row.State = level{"bad", "No window"}
+	case row.Stale:
+		row.State = level{"warn", "Member does not answer"}
+	default:
+		row.State = level{"good", "Issues IDs"}
+	}
+	return row
+}
+
+func upperFirst(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}

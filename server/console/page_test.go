@@ -1,0 +1,132 @@
+package console_test
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+func TestNowShowsSentenceMembersAndLanes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	page := r.ask("GET", "/", "").Body.String()
+	r.wants(page, "3 of 3 members issue. b leads.", `class="verdict good"`, `id="member-a"`, "leads</span>", "this member",
+		"Voter", ">encrypted<", "snowraft leader transfer", "snowraft member remove c", `data-left="1800000500000"`,
+		`data-stream="/console/stream?page=now"`, "<noscript><meta http-equiv=\"refresh\" content=\"5\"></noscript>", "!Sign in", "!data-copy=\"\"")
+	if strings.Count(page, "<h1") != 1 {
+		t.Error("the page has no heading, or several")
+	}
+}
+
+func TestNowShowsFindings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	o := healthy()
+	o.Verdict.Level = snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD
+	o.Verdict.Findings = []*snowraftv1.Finding{{
+		Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD, Text: "No <b>leader</b>.", Action: "Start b.",
+		Command: "systemctl start 'snowraft'", Runbook: "no-leader",
+	}}
+	c := o.Members[2]
+	c.Answers, c.Problem, c.IdsPerSecond, c.ClockOffsetMs = false, "connection refused", proto.Float64(777), 777
+	o.Members[1].ClockOffsetMs = 2000
+	r.cluster.set(o, nil)
+	page := r.ask("GET", "/", "").Body.String()
+	r.wants(page, `class="verdict bad"`, "No &lt;b&gt;leader&lt;/b&gt;.", "Start b.", "systemctl start &#39;snowraft&#39;",
+		`href="/console/runbook#no-leader"`, "Does not answer", "connection refused", `class="clock over"`, "2 s",
+		"!777") // what a member that does not answer said last is not how it is
+}
+
+func TestNowWithoutOverviewSaysWhy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cluster.set(nil, rpc.NewError(rpc.NoLeader, "no member answers this gateway"))
+	w := r.ask("GET", "/", "")
+	r.wants(w.Body.String(), "This page has nothing to show now", "No member answers this gateway.", "data-stream")
+	if w.Code != http.StatusOK {
+		t.Errorf("status %d", w.Code)
+	}
+}
+
+// What the policy forbids would only show in a browser.
+func TestPagesKeepTheirPolicy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	forbidden := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:|(?:src|action)="https?:`)
+	reference := regexp.MustCompile(`(?:src|href)="(/[^"#]*)"`)
+	for _, path := range []string{"/", "/console/runbook"} {
+		w := r.ask("GET", path, "")
+		page, h := w.Body.String(), w.Header()
+		if w.Code != http.StatusOK || h.Get("Content-Type") != "text/html; charset=utf-8" {
+			t.Errorf("%s: %d %v", path, w.Code, h)
+		}
+		for name, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "Cache-Control": "no-store", "Cross-Origin-Opener-Policy": "same-origin",
+		} {
+			if h.Get(name) != want {
+				t.Errorf("%s: %s: %s", path, name, h.Get(name))
+			}
+		}
+		policy := h.Get("Content-Security-Policy")
+		r.wants(policy, "default-src 'none'", "frame-ancestors 'none'", "base-uri 'none'", "!unsafe", "!*", "!http", "!data:")
+		if found := forbidden.FindString(page); found != "" {
+			t.Errorf("%s has %q", path, found)
+		}
+		for _, m := range reference.FindAllStringSubmatch(page, -1) {
+			switch path := m[1]; path {
+			case "/healthz", "/readyz", "/metrics", "/docs", "/openapi.json", "/v1/status": // outside
+			default:
+				if w := r.ask("GET", path, ""); w.Code != http.StatusOK {
+					t.Errorf("link to %s: %d", path, w.Code)
+				}
+			}
+		}
+	}
+}
+
+func TestPathsKeepTheirMethods(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for path, want := range map[string]string{
+		"/": "GET HEAD", "/console/runbook": "GET HEAD", "/console/session": "POST",
+	} {
+		var got []string
+		for _, method := range []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"} {
+			switch w := r.ask(method, path, ""); w.Code {
+			case 200, 303:
+				got = append(got, method)
+			case 405:
+				if allow := strings.ReplaceAll(w.Header().Get("Allow"), ",", ""); allow != want {
+					t.Errorf("%s %s: Allow: %q, want %q", method, path, allow, want)
+				}
+			default:
+				t.Errorf("%s %s: %d %s", method, path, w.Code, w.Body)
+			}
+		}
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s takes %s, want %s", path, got, want)
+		}
+	}
+	if w := r.ask("GET", "/console", ""); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/" {
+		t.Errorf("/console: %d %v", w.Code, w.Header())
+	}
+	for _, path := range []string{"/console/", "/console/none", "/console/assets/", "/console/assets/x/console.cs", "/console/assets/x/y/console.css"} {
+		if w := r.ask("GET", path, ""); w.Code != http.StatusNotFound {
+			t.Errorf("%s: %d", path, w.Code)
+		}
+	}
+}
+
+func TestRunbookHasAnchorsOfItsHeadings(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	page := r.ask("GET", "/console/runbook", "").Body.String()
+	r.wants(page, `id="no-leader"`, `id="clock-behind"`, `<table>`, "<pre><code", "!raw HTML", "!<!-- varies",
+		`href="#no-leader"`, `href="https://github.com/snowraft/snowraft/blob/main/docs/operate.md"`)
+}

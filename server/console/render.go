@@ -1,0 +1,137 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+//go:embed templates
+var templateFiles embed.FS
+
+// loadTimeout bounds the time in which a page loads, so that a cluster in trouble shows something soon.
+const loadTimeout = 3 * time.Second
+
+// sheet is what the layout of a page shows.
+type sheet struct {
+	Page    *page
+	Pages   []*page
+	What    string // "member" or "gateway"
+	Version string
+	At      string // name of the process that composed the overview; empty without one
+	Assets  string // the path of assets
+	Stream  string // the path of the stream; empty without one
+	Reload  int    // seconds; 0: never
+	Now     int64  // Unix ms
+	Verdict verdict
+	// Data is that of the page; nil if Problem or Denied says why there is none.
+	Data    any
+	Problem string
+	Denied  string
+	Scopes  []trust.Scope // of all pages
+	// Secured: viewers can sign in. Viewer is the name of the token of one that has.
+	Secured  bool
+	SignedIn bool
+	Viewer   string
+	Expired  bool
+	Refused  string // why signing in failed
+}
+
+func (c *Console) parse(p *page) (*template.Template, error) {
+	return template.New("layout.html").Funcs(functions).ParseFS(templateFiles, "templates/layout.html", "templates/parts.html", "templates/"+p.name+".html")
+}
+
+// The templates read these.
+func (p *page) Name() string  { return p.name }
+func (p *page) Path() string  { return p.path }
+func (p *page) Title() string { return p.title }
+func (p *page) Bare() bool    { return p.bare }
+
+func (p *page) Scopes() []trust.Scope { return p.scopes }
+
+// show answers with a page. It returns the error that the page shows.
+func (c *Console) show(w http.ResponseWriter, r *http.Request, p *page, refused string) error {
+	s := &sheet{
+		Page: p, Pages: pages, What: c.cfg.What, Version: c.cfg.Version, Assets: c.assets.prefix, Reload: int(p.reload.Seconds()),
+		Now: time.Now().UnixMilli(), Secured: c.cfg.Authenticate != nil, Refused: refused, Scopes: scopes(),
+	}
+	query := r.URL.Query()
+	v, err := c.judge(r)
+	if err == nil {
+		s.SignedIn, s.Viewer, s.Expired = v.token != "", v.name, v.expired
+		ctx, cancel := context.WithTimeout(v.ctx, loadTimeout)
+		defer cancel()
+		err = c.fill(ctx, s, query)
+	}
+	switch {
+	case isDenied(err):
+		s.Denied, s.Reload = message(err), 0
+	case err != nil:
+		s.Problem = message(err)
+	}
+	if refused == "" && s.Denied == "" && !p.bare {
+		s.Stream = streamPath + "?" + streamQuery(p, query)
+	}
+	var body bytes.Buffer
+	if err := c.templates[p].Execute(&body, s); err != nil {
+		c.cfg.Logger.Error("page not rendered: please report it", "path", p.path, "error", err)
+		err = rpc.NewError(rpc.Internal, "the page could not be written; the log of this "+c.cfg.What+" says more")
+		refuse(w, http.StatusInternalServerError, err)
+		return err
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = w.Write(body.Bytes())
+	return err
+}
+
+// fill loads what a page shows.
+func (c *Console) fill(ctx context.Context, s *sheet, query url.Values) error {
+	in := &input{query: query, now: time.UnixMilli(s.Now)}
+	if !s.Page.bare {
+		resp, err := c.api.View.GetOverview(ctx, &snowraftv1.GetOverviewRequest{WindowsOfLayout: s.Page.layoutOf(query)})
+		if err != nil && s.Page.needsOverview {
+			return err
+		}
+		if in.overview = resp.GetOverview(); in.overview != nil {
+			s.At, s.Verdict = in.overview.GetComposedBy(), verdictOf(in.overview)
+		}
+	}
+	if s.Page.load == nil {
+		return nil
+	}
+	data, err := s.Page.load(ctx, c.api, in)
+	if err != nil {
+		return err
+	}
+	s.Data = data
+	return nil
+}
+
+// streamQuery returns the query of a page's stream: that of the page, and its name.
+func streamQuery(p *page, query url.Values) string {
+	with := url.Values{"page": {p.name}}
+	for key, values := range query {
+		if key != "page" {
+			with[key] = values
+		}
+	}
+	return with.Encode()
+}
+
+// message returns the text of an error for people.
+func message(err error) string {
+	text := trust.Mask(rpc.Plain(rpc.FromError(err).Message))
+	if text == "" {
+		return "unknown error"
+	}
+	return strings.ToUpper(text[:1]) + text[1:] + "."
+}

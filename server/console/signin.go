@@ -1,0 +1,69 @@
+package console
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+const (
+	sessionPath = root + "/session"
+	// maxToken is the most bytes of a token that a form may send.
+	maxToken = 1 << 10
+	// maxForm is the most bytes of a form.
+	maxForm = 8 << 10
+)
+
+// session answers the forms to sign in and out.
+func (c *Console) session(w http.ResponseWriter, r *http.Request) (method string, err error) {
+	if r.Method != http.MethodPost {
+		return other, wrongMethod(w, r, "POST")
+	}
+	method = "POST " + sessionPath
+	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
+	if err := r.ParseForm(); err != nil {
+		err = rpc.NewError(rpc.InvalidArgument, "body: expected a form")
+		refuse(w, http.StatusBadRequest, err)
+		return method, err
+	}
+	// Only the body counts: a token in a URL would get into logs.
+	to := c.pages[r.PostForm.Get("to")]
+	if to == nil {
+		to = nowPage
+	}
+	if c.cfg.Authenticate == nil || r.PostForm.Has("out") {
+		c.sessions.end(r)
+		http.SetCookie(w, cookie(r, ""))
+		http.Redirect(w, r, to.path, http.StatusSeeOther)
+		return method, nil
+	}
+	id, err := c.signIn(r, strings.TrimSpace(r.PostForm.Get("token")))
+	if err != nil {
+		shown := r.Clone(r.Context())
+		shown.Method, shown.URL.Path, shown.URL.RawQuery = http.MethodGet, to.path, ""
+		_ = c.show(w, shown, to, message(err))
+		return method, err
+	}
+	http.SetCookie(w, cookie(r, id))
+	http.Redirect(w, r, to.path, http.StatusSeeOther)
+	return method, nil
+}
+
+// signIn begins a session with a token that the cluster accepts.
+func (c *Console) signIn(r *http.Request, token string) (id string, err error) {
+	switch {
+	case token == "":
+		return "", rpc.NewError(rpc.Unauthenticated, "enter a token")
+	case len(token) > maxToken:
+		return "", rpc.NewError(rpc.Unauthenticated, "that is too long for a token; paste the whole line of \"snowraft token create\", and nothing else")
+	}
+	bare := r.Clone(r.Context())
+	bare.Header.Del("Authorization") // which would count before the form
+	p, err := c.cfg.Authenticate(bare, token)
+	if err != nil {
+		return "", err
+	}
+	c.sessions.end(r)
+	return c.sessions.begin(token, p.TokenID())
+}

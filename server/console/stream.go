@@ -1,0 +1,256 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	streamPath = root + "/stream"
+	// writeTimeout bounds each write: a viewer that takes nothing for so long loses the stream.
+	writeTimeout = 5 * time.Second
+	// pulse is the interval of signs of life while there is no overview. A page that hears nothing for longer says so.
+	pulse = time.Second
+	// comments are sent at this interval, for proxies that close silent connections.
+	comments = 15 * time.Second
+)
+
+// stream sends a page what changes on it until the viewer, the process or the viewer's rights are gone.
+//
+// Its events: "html" is an element that replaces the one with its ID; "tick" says that all of the page is as of now;
+// "trouble" is why there is no overview; "gone" makes the page load itself again.
+func (c *Console) stream(w http.ResponseWriter, r *http.Request) error {
+	query := r.URL.Query()
+	p := c.named(query.Get("page"))
+	if p == nil || p.bare || r.Method != http.MethodGet {
+		err := rpc.NewError(rpc.UnknownEndpoint, "no page with this name has a stream")
+		refuse(w, http.StatusNotFound, err)
+		return err
+	}
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
+		err := rpc.NewError(rpc.BrowserRequest, "a page of another site sent this request")
+		refuse(w, http.StatusForbidden, err)
+		return err
+	}
+	v, err := c.judge(r)
+	if err != nil {
+		refuse(w, http.StatusForbidden, err)
+		return err
+	}
+	if err := c.viewers.enter(); err != nil {
+		w.Header().Set("Retry-After", "10")
+		refuse(w, http.StatusServiceUnavailable, err)
+		return err
+	}
+	defer c.viewers.leave()
+	ctx, cancel := context.WithCancel(v.ctx)
+	defer cancel()
+	f := &feed{console: c, page: p, request: r, viewer: v, query: query, w: w, control: http.NewResponseController(w), sent: make(map[string][]byte)}
+	return f.run(ctx)
+}
+
+func (c *Console) named(name string) *page {
+	for _, p := range pages {
+		if p.name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+// feed is one stream. Only the goroutine of run uses it.
+type feed struct {
+	console *Console
+	page    *page
+	request *http.Request
+	viewer  viewer
+	query   url.Values
+	w       http.ResponseWriter
+	control *http.ResponseController
+
+	overview *snowraftv1.Overview // the newest
+	trouble  string               // why there is none; empty if there is one
+	loaded   time.Time            // when the page was loaded last
+	sent     map[string][]byte    // elements as they were sent last, by ID
+	out      bytes.Buffer         // what is written next
+}
+
+func (f *feed) run(ctx context.Context) error {
+	_ = f.control.SetReadDeadline(time.Time{}) // the request is over, and its connection must not be
+	h := f.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Accel-Buffering", "no")
+	f.out.WriteString("retry: 1000\n\n")
+	if err := f.flush(); err != nil {
+		return nil // the viewer is gone
+	}
+	watch := newWatch(f.console.api.View, f.page.layoutOf(f.query))
+	watching := make(chan struct{})
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		defer close(watching)
+		watch.run(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-watching
+	}()
+	beat, comment := time.NewTicker(pulse), time.NewTicker(comments)
+	defer beat.Stop()
+	defer comment.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.console.viewers.closing:
+			return nil
+		case <-comment.C:
+			f.out.WriteString(":\n\n")
+		case <-watch.changed:
+			err = f.news(ctx, watch)
+		case <-beat.C:
+			err = f.beat(ctx)
+		}
+		if err == nil {
+			err = f.flush()
+		}
+		switch {
+		case errors.Is(err, errGone):
+			f.event("gone", nil)
+			_ = f.flush()
+			return nil
+		case err != nil:
+			return nil // the viewer is gone
+		}
+	}
+}
+
+// errGone ends a stream whose viewer has other rights than when it began.
+var errGone = errors.New("console: the viewer's rights are gone")
+
+// news sends what the watch has to say.
+func (f *feed) news(ctx context.Context, watch *watch) error {
+	overview, err := watch.newest()
+	if err == nil {
+		f.overview, f.trouble = overview, ""
+		return f.show(ctx)
+	}
+	if isDenied(err) {
+		return f.withoutOverview(ctx)
+	}
+	f.overview = nil
+	if text := message(err); text != f.trouble {
+		f.trouble = text
+		f.event("trouble", []byte(text))
+	}
+	return f.beat(ctx)
+}
+
+// withoutOverview serves a viewer that may not read the cluster.
+func (f *feed) withoutOverview(ctx context.Context) error {
+	if f.page.needsOverview {
+		return errGone
+	}
+	f.overview, f.trouble = nil, ""
+	return f.show(ctx)
+}
+
+// beat is a sign of life. Pages that do not live from overviews are loaded at their interval.
+func (f *feed) beat(ctx context.Context) error {
+	switch {
+	case f.overview == nil && f.trouble == "" && f.loaded.IsZero():
+		return nil // the first overview is yet to come
+	case f.overview == nil:
+		return f.show(ctx)
+	}
+	return nil
+}
+
+// show sends the elements that changed.
+func (f *feed) show(ctx context.Context) error {
+	v, err := f.console.judge(f.request)
+	if err != nil || v.token != f.viewer.token {
+		return errGone
+	}
+	now := time.Now()
+	if f.overview != nil {
+		if err := f.element("verdict", verdictOf(f.overview)); err != nil {
+			return err
+		}
+	}
+	due := f.page.every == 0 && f.overview != nil || f.page.every > 0 && now.Sub(f.loaded) >= f.page.every
+	if due && len(f.page.live) > 0 {
+		f.loaded = now
+		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+		defer cancel()
+		data, err := f.page.load(ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
+		switch {
+		case isDenied(err):
+			return errGone
+		case err != nil:
+			f.event("trouble", []byte(message(err)))
+		default:
+			for _, id := range f.page.live {
+				if err := f.element(id, data); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	f.tick(now)
+	return nil
+}
+
+// tick tells the page the time, and that of the overview.
+func (f *feed) tick(now time.Time) {
+	text, _ := json.Marshal(map[string]int64{"now": now.UnixMilli(), "composed": f.overview.GetComposedAtMs()}) // never fails
+	f.event("tick", text)
+}
+
+// element sends an element unless it was sent like this.
+func (f *feed) element(id string, data any) error {
+	var text bytes.Buffer
+	if err := f.console.templates[f.page].ExecuteTemplate(&text, id, data); err != nil {
+		f.console.cfg.Logger.Error("page not rendered: please report it", "path", f.page.path, "error", err)
+		return err
+	}
+	if bytes.Equal(f.sent[id], text.Bytes()) {
+		return nil
+	}
+	f.sent[id] = bytes.Clone(text.Bytes())
+	f.event("html", text.Bytes())
+	return nil
+}
+
+// event adds an event to what is written next.
+func (f *feed) event(name string, data []byte) {
+	fmt.Fprintf(&f.out, "event: %s\n", name)
+	for line := range bytes.Lines(append(bytes.ReplaceAll(data, []byte("\r"), nil), '\n')) {
+		f.out.WriteString("data: ")
+		f.out.Write(line)
+	}
+	f.out.WriteByte('\n')
+}
+
+// flush writes the events.
+func (f *feed) flush() error {
+	if f.out.Len() == 0 {
+		return nil
+	}
+	_ = f.control.SetWriteDeadline(time.Now().Add(writeTimeout))
+	if _, err := f.w.Write(f.out.Bytes()); err != nil {
+		return err
+	}
+	f.out.Reset()
+	return f.control.Flush()
+}

@@ -1,0 +1,233 @@
+package console_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// events is an open stream.
+type events struct {
+	t    *testing.T
+	resp *http.Response
+	body *bufio.Reader
+}
+
+func (r *rig) open(path string, headers ...string) *events {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.server.URL+path, http.NoBody)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		req.Header.Set(name, value)
+		if name == "Host" {
+			req.Host = value
+		}
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { _ = resp.Body.Close() })
+	return &events{r.t, resp, bufio.NewReader(resp.Body)}
+}
+
+// next returns the next event; io.EOF after the last one.
+func (e *events) next() (name, data string, err error) {
+	for {
+		line, err := e.body.ReadString('\n')
+		if err != nil {
+			return "", "", err
+		}
+		field, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch field {
+		case "event":
+			name = value
+		case "data":
+			data += value + "\n"
+		case "":
+			if name != "" {
+				return name, data, nil
+			}
+		}
+	}
+}
+
+// until reads events until one with a name has a text, and returns it.
+func (e *events) until(name, text string) string {
+	e.t.Helper()
+	for {
+		got, data, err := e.next()
+		if err != nil {
+			e.t.Fatalf("stream ended before %s with %q: %v", name, text, err)
+		}
+		if got == name && strings.Contains(data, text) {
+			return data
+		}
+	}
+}
+
+func TestStreamSendsWhatChanges(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.open("/console/stream?page=now")
+	for name, want := range map[string]string{
+		"Content-Type": "text/event-stream", "X-Accel-Buffering": "no", "Cache-Control": "no-store", "Content-Security-Policy": "",
+	} {
+		if got := e.resp.Header.Get(name); got != want && want != "" || got == "" {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	e.until("html", `id="verdict"`)
+	e.until("html", `id="now-members"`)
+	e.until("tick", `"composed":1800000000000`)
+	o := healthy()
+	o.ComposedAtMs++
+	o.Verdict.Sentence = "2 of 3 members issue."
+	r.cluster.set(o, nil)
+	if data := e.until("html", ""); !strings.Contains(data, "2 of 3 members issue.") {
+		t.Errorf("first came %s", data)
+	}
+	e.until("tick", `"composed":1800000000001`)
+	// The server's timeouts are a second, and the stream outlives them.
+	for range 2 {
+		time.Sleep(700 * time.Millisecond) //nolint:forbidigo // what is tested is the passing of time
+		o.ComposedAtMs++
+		r.cluster.set(o, nil)
+		if name, data, err := e.next(); err != nil || name != "tick" && !strings.Contains(data, "now-facts") {
+			t.Errorf("an equal overview: %s %s %v", name, data, err)
+		}
+	}
+}
+
+func TestStreamSaysWhyThereIsNoOverview(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cluster.set(nil, rpc.NewError(rpc.NoLeader, "no member answers this gateway"))
+	e := r.open("/console/stream?page=now")
+	e.until("trouble", "No member answers this gateway.")
+	e.until("tick", `"composed":0`)
+	r.cluster.set(healthy(), nil)
+	e.until("html", "3 of 3 members issue")
+}
+
+func TestStreamEndsWithTheRightsOfItsViewer(t *testing.T) {
+	t.Parallel()
+	r, tokens, reader, issuer := secured(t)
+	host := "Host: a.example:7701"
+	c := signIn(t, r, reader)
+	e := r.open("/console/stream?page=now", host, with(c))
+	e.until("html", "3 of 3")
+	tokens.change(1, nil)
+	r.cluster.set(healthy(), nil)
+	e.until("gone", "")
+	if _, _, err := e.next(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the end: %v", err)
+	}
+	for _, header := range []string{"Accept: */*", with(signIn(t, r, issuer))} {
+		e := r.open("/console/stream?page=now", host, header)
+		if name, data, _ := e.next(); name != "gone" {
+			t.Errorf("%s: %s %s", header, name, data)
+		}
+	}
+}
+
+func TestStreamEndsAtSignOut(t *testing.T) {
+	t.Parallel()
+	r, _, reader, _ := secured(t)
+	c := signIn(t, r, reader)
+	e := r.open("/console/stream?page=now", "Host: a.example:7701", with(c))
+	e.until("html", "3 of 3")
+	r.ask("POST", "/console/session", form("out", "1"), with(c))
+	r.cluster.set(healthy(), nil)
+	e.until("gone", "")
+}
+
+func TestStreamsEndWhenTheConsoleCloses(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	e := r.open("/console/stream?page=now")
+	e.until("tick", "")
+	r.console.Close()
+	for {
+		if _, _, err := e.next(); err != nil {
+			break
+		}
+	}
+	if _, _, err := r.open("/console/stream?page=now").next(); err == nil {
+		t.Error("a stream begins after the end")
+	}
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for range 64 {
+		r.open("/console/stream?page=now")
+	}
+	e := r.open("/console/stream?page=now")
+	text, _ := io.ReadAll(e.body)
+	if e.resp.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(text), "64 pages are open here") || e.resp.Header.Get("Retry-After") == "" {
+		t.Errorf("one more: %s %s", e.resp.Status, text)
+	}
+}
+
+func TestStreamsOfPagesOnly(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, path := range []string{"?page=none", "", "?page=runbook"} {
+		if e := r.open("/console/stream" + path); e.resp.StatusCode != http.StatusNotFound {
+			t.Errorf("%q: %s", path, e.resp.Status)
+		}
+	}
+	if e := r.open("/console/stream?page=now", "Sec-Fetch-Site: cross-site"); e.resp.StatusCode != http.StatusForbidden {
+		t.Errorf("another site: %s", e.resp.Status)
+	}
+}
+
+// A viewer that reads nothing delays no one, and loses its stream.
+func TestSlowViewerLosesTheStream(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var d net.Dialer
+	conn, err := d.DialContext(t.Context(), "tcp", r.server.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	_ = conn.(*net.TCPConn).SetReadBuffer(1)
+	if _, err := io.WriteString(conn, "GET /console/stream?page=now HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	quick := r.open("/console/stream?page=now")
+	quick.until("tick", "")
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	for i := 0; ; i++ {
+		o := healthy()
+		o.ComposedAtMs += int64(i)
+		o.Verdict.Sentence = strings.Repeat("x", 500_000+i)
+		began := time.Now()
+		r.cluster.set(o, nil)
+		quick.until("tick", "")
+		if took := time.Since(began); took > 2*time.Second {
+			t.Errorf("another viewer waited for %v", took)
+		}
+		if r.cluster.watching() == 1 {
+			return // only the quick one
+		}
+		if ctx.Err() != nil {
+			t.Fatal("the slow viewer keeps its stream")
+		}
+	}
+}

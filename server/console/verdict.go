@@ -1,0 +1,45 @@
+package console
+
+import snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+
+// verdict is the state of the cluster in one sentence, and what is wrong.
+type verdict struct {
+	level
+	Sentence string
+	Findings []finding
+}
+
+// level is how good or bad something is, by word and by color.
+type level struct{ Class, Word string }
+
+type finding struct {
+	level
+	Text, Action string
+	Command      string
+	Runbook      string // a path; empty without one
+}
+
+func levelOf(l snowraftv1.VerdictLevel) level {
+	switch l {
+	case snowraftv1.VerdictLevel_VERDICT_LEVEL_GOOD:
+		return level{"good", "Good"}
+	case snowraftv1.VerdictLevel_VERDICT_LEVEL_WARNING:
+		return level{"warn", "Attention"}
+	case snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD:
+		return level{"bad", "Problem"}
+	default:
+		return level{"none", "Unknown"}
+	}
+}
+
+func verdictOf(o *snowraftv1.Overview) verdict {
+	v := verdict{level: levelOf(o.GetVerdict().GetLevel()), Sentence: o.GetVerdict().GetSentence()}
+	for _, f := range o.GetVerdict().GetFindings() {
+		shown := finding{level: levelOf(f.GetLevel()), Text: f.GetText(), Action: f.GetAction(), Command: f.GetCommand()}
+		if f.GetRunbook() != "" {
+			shown.Runbook = runbookPath + "#" + f.GetRunbook()
+		}
+		v.Findings = append(v.Findings, shown)
+	}
+	return v
+}

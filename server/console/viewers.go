@@ -1,0 +1,49 @@
+package console
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// maxViewers is the most streams of the process; each has a call to WatchOverview, of which a process serves as many.
+const maxViewers = 64
+
+// viewers counts the streams.
+type viewers struct {
+	closing chan struct{}
+
+	mu     sync.Mutex
+	open   int
+	closed bool
+}
+
+func newViewers() *viewers { return &viewers{closing: make(chan struct{})} }
+
+// enter takes a place; after nil, leave is called once.
+func (v *viewers) enter() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.open >= maxViewers {
+		return rpc.NewError(rpc.Overloaded, fmt.Sprintf("%d pages are open here, which is the most; close one, or open the console of another member", v.open))
+	}
+	v.open++
+	return nil
+}
+
+func (v *viewers) leave() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.open--
+}
+
+// close ends all streams, and those that begin later.
+func (v *viewers) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.closed {
+		v.closed = true
+		close(v.closing)
+	}
+}

@@ -1,0 +1,126 @@
+package console
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/snowraft/snowraft/trust"
+)
+
+// functions are those of all templates. Times are Unix ms, and 0 is unknown.
+var functions = template.FuncMap{
+	"clock":   clockTime,
+	"stamp":   stamp,
+	"iso":     iso,
+	"span":    span,
+	"offset":  offset,
+	"rate":    rate,
+	"shell":   shell,
+	"create":  create,
+	"command": func(text string) command { return command{Text: text} },
+	"change":  func(label, text string) command { return command{Text: text, Label: label} },
+}
+
+// command is a command to copy. With a label it is folded away.
+type command struct{ Text, Label string }
+
+// shell returns a word of a command as a shell takes it.
+func shell(word string) string {
+	plain := func(r rune) bool {
+		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("-_./:,@+", r)
+	}
+	if word != "" && strings.TrimLeftFunc(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// create returns the command that creates a token for viewers.
+func create(scopes []trust.Scope) string {
+	words := []string{"snowraft token create console"}
+	for _, s := range scopes {
+		words = append(words, "--scope", shell(string(s)))
+	}
+	return strings.Join(words, " ")
+}
+
+const unknown = "–"
+
+// clockTime returns the time of a day, in UTC.
+func clockTime(ms int64) string {
+	if ms == 0 {
+		return unknown
+	}
+	return time.UnixMilli(ms).UTC().Format("15:04:05")
+}
+
+// stamp returns a date and time, in UTC.
+func stamp(ms int64) string {
+	if ms == 0 {
+		return unknown
+	}
+	return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05 UTC")
+}
+
+// iso returns a time as the element "time" has it.
+func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// span returns the length of a time in ms in at most two units, as assets/console.js does.
+func span(ms int64) string {
+	seconds := max(0, ms) / 1000
+	switch {
+	case seconds < 60:
+		return fmt.Sprintf("%d s", seconds)
+	case seconds < 3600:
+		return fmt.Sprintf("%d min %02d s", seconds/60, seconds%60)
+	case seconds < 48*3600:
+		return fmt.Sprintf("%d h %02d min", seconds/3600, seconds/60%60)
+	}
+	return fmt.Sprintf("%d days", seconds/86400)
+}
+
+// offset returns the distance of a clock, with a sign.
+func offset(ms int64) string {
+	sign := "+"
+	switch {
+	case ms == 0:
+		return "0 ms"
+	case ms < 0:
+		sign, ms = "−", -ms
+	}
+	switch {
+	case ms >= 1000 && ms < 60_000 && ms%1000 == 0:
+		return fmt.Sprintf("%s%d s", sign, ms/1000)
+	case ms < 10_000:
+		return fmt.Sprintf("%s%d ms", sign, ms)
+	case ms < 100_000:
+		return fmt.Sprintf("%s%.1f s", sign, float64(ms)/1000)
+	}
+	return sign + span(ms)
+}
+
+// rate returns a number per second with two or three digits; nil is unknown.
+func rate(perSecond *float64) string {
+	if perSecond == nil || math.IsNaN(*perSecond) {
+		return unknown
+	}
+	switch n := *perSecond; {
+	case n <= 0:
+		return "0"
+	case n < 0.1:
+		return "< 0.1"
+	case n < 10:
+		return strconv.FormatFloat(n, 'f', 1, 64)
+	case n < 1000:
+		return strconv.FormatFloat(n, 'f', 0, 64)
+	case n < 1e6:
+		return strconv.FormatFloat(n/1e3, 'f', 1, 64) + " k"
+	default:
+		return strconv.FormatFloat(n/1e6, 'f', 1, 64) + " M"
+	}
+}
