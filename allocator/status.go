@@ -11,6 +11,7 @@ type LaneStatus struct {
 	ServeUntil  time.Time
 	Last        time.Time // of the tick of the last ID; zero without one under this grant
 	Idle        bool      // the worker was released because no caller used the lane; the next one wakes it
+	Failing     bool      // the last request for a window was refused or not answered, and none was granted since
 	Problem     string    // why the lane cannot issue, or its window is not extended; empty if all is well
 	Cause       error     // the error that Problem is the text of
 }
@@ -30,6 +31,7 @@ func (i *Issuer) Lanes() []LaneStatus {
 		}
 		s.Idle = l.idle
 		problem := l.problem
+		s.Failing = problem != nil && !l.waiting
 		if err := i.check(now); err != nil {
 			problem = err
 		}

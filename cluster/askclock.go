@@ -27,19 +27,26 @@ const (
 type clockAsked struct {
 	id string
 	at int64 // as clock.Reading counts Mono
+	// sent is the same on the machine's clock, which is finer.
+	sent time.Time
 }
 
 // askClocks asks all members that gossip, and forgets earlier questions: an answer that takes so long
 // says little.
 func (g *gossip) askClocks() {
-	asked := make(map[uint64]clockAsked)
+	asked, now := make(map[uint64]clockAsked), g.watch.Now().Mono
 	to := make(map[uint64]memberlist.Address)
 	g.mu.Lock()
 	for id, p := range g.peers {
 		if member, _ := g.standing(id); member && p.alive {
 			number := rand.Uint64()
-			asked[number] = clockAsked{id: id, at: g.watch.Now().Mono}
+			asked[number] = clockAsked{id: id, at: now, sent: time.Now()}
 			to[number] = p.address()
+		}
+	}
+	for _, q := range g.asked {
+		if now-q.at >= min(unansweredAfter, g.interval/2).Milliseconds() {
+			g.probes.note(q.id, ProbeFailures{UDP: 1})
 		}
 	}
 	g.asked = asked
@@ -90,6 +97,9 @@ func (g *gossip) NotifyMsg(message []byte) {
 		}
 		if member, voter := g.standing(q.id); member {
 			wall := int64(binary.BigEndian.Uint64(message[questionHead:answerHead])) //nolint:gosec // likewise
+			if g.roundTrip != nil {
+				g.roundTrip(q.id, time.Since(q.sent))
+			}
 			g.watch.ObserveMember(q.id, wall, time.Duration(g.watch.Now().Mono-q.at)*time.Millisecond, voter)
 		}
 	}

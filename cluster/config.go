@@ -76,6 +76,9 @@ type Config struct {
 	// Ancestors lists the clusters that this one was restored from; nil if none. It may be called from any goroutine.
 	Ancestors func() []string
 
+	// Meter takes what the node measures.
+	Meter Meter
+
 	Timing Timing
 
 	// Transport and Storage replace network and disk in simulations.

@@ -3,6 +3,7 @@ package cluster
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -42,6 +43,17 @@ var (
 	// ErrOtherCluster says that a peer belongs to another cluster.
 	ErrOtherCluster = errors.New("the member belongs to another cluster")
 )
+
+// StalledError says that the disk of a leader has not finished a write for a long time.
+type StalledError struct {
+	Dir   string
+	Lasts time.Duration
+}
+
+func (e *StalledError) Error() string {
+	return fmt.Sprintf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+
+		"Check the disk and start the member again", e.Dir, e.Lasts.Round(time.Second))
+}
 
 // proposalError sorts raft's errors by the only question that matters: can the entry have been appended?
 func proposalError(err error) error {

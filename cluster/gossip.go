@@ -41,10 +41,15 @@ type gossip struct {
 	keys   *trust.Keys // nil in an open cluster
 	self   func() meta
 	began  int64 // start of this node, Unix ms
+	// interval is the usual time between two questions for the same clock.
+	interval time.Duration
 
 	standing func(id string) (member, voter bool) // in the Raft configuration
 	foreign  *foreign
 	ancestry ancestry
+	probes   probes
+	// roundTrip takes the time of a datagram to a member and back; nil: nothing does.
+	roundTrip func(member string, took time.Duration)
 	// refusals take a leader's word that it does not add this node, by its kind.
 	refusals map[byte]func(said []byte)
 
@@ -64,7 +69,7 @@ type gossip struct {
 func newGossip(cfg *Config, self func() meta, standing func(string) (member, voter bool), foreign *foreign) *gossip {
 	after := nameKept + 2*maxPeers*cfg.Timing.GossipProbe
 	return &gossip{
-		began: cfg.Watch.Now().Wall,
+		began: cfg.Watch.Now().Wall, interval: min(time.Second, cfg.Timing.GossipProbe), roundTrip: cfg.Meter.RoundTrip,
 		watch: cfg.Watch, logger: cfg.Logger, keys: cfg.Keys, foreign: foreign, ancestry: newAncestry(cfg.Ancestors), self: self, standing: standing,
 		peers: make(map[string]peerInfo), told: make(map[string]bool),
 		changed: make(chan struct{}, 1), claims: make(chan struct{}, 1),
@@ -78,6 +83,7 @@ func (g *gossip) open(cfg *Config) error {
 	mc.Name = g.self().gossipName()
 	mc.Label = gossipLabel
 	g.screen = newScreened(cfg.Gossip, newKeyring(cfg.Keys), g.misheard, cfg.Logger)
+	g.screen.undialed = g.undialed
 	mc.Transport = g.screen
 	mc.GossipToTheDeadTime = nameKept
 	mc.TCPTimeout = gossipTimeout

@@ -59,7 +59,9 @@ type Node struct {
 	links        links
 	succession   succession
 	elections    elections
-	wasOpen      bool // see WasOpen; final once Open returned
+	proposals    proposals
+	leaders      atomic.Uint64 // counts the leaders that this node learned of
+	wasOpen      bool          // see WasOpen; final once Open returned
 
 	ctx    context.Context // ends when Close begins
 	cancel context.CancelFunc
@@ -111,6 +113,9 @@ func Open(cfg Config) (_ *Node, err error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if cfg.Meter.Synced != nil {
+		n.store.Logs = meteredLog{n.store.Logs, cfg.Meter.Synced}
 	}
 	if err := n.openRaft(); err != nil {
 		return nil, err
@@ -203,23 +208,7 @@ func (n *Node) bounds() bounds {
 }
 
 func (n *Node) start() {
-	observations := make(chan raft.Observation, 16)
-	observer := raft.NewObserver(observations, false, func(o *raft.Observation) bool {
-		_, ok := o.Data.(raft.LeaderObservation)
-		return ok
-	})
-	n.raft.RegisterObserver(observer)
-	n.wg.Go(func() {
-		for {
-			select {
-			case <-observations:
-				n.leader.send()
-			case <-n.ctx.Done():
-				n.raft.DeregisterObserver(observer)
-				return
-			}
-		}
-	})
+	n.observeLeader()
 	n.wg.Go(n.follow)
 	n.wg.Go(n.watch)
 	n.wg.Go(n.watchLeader)

@@ -17,7 +17,9 @@ const enqueueTimeout = time.Second
 //
 // Errors: ErrNotLeader when nothing was appended; ErrUnknownOutcome when the
 // command may or may not be committed, now or later; ErrClosed.
-func (n *Node) Propose(ctx context.Context, command []byte) (any, error) {
+func (n *Node) Propose(ctx context.Context, command []byte) (_ any, err error) {
+	n.proposals.pending.Add(1)
+	defer func() { n.proposals.end(err) }()
 	if err := n.Failure(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrClosed, err)
 	}

@@ -33,6 +33,8 @@ type screened struct {
 	keys *keyring
 	// misheard is called for what cannot be read; answer: on a stream that this node opened.
 	misheard func(from net.Addr, err error, answer bool)
+	// undialed is called for nodes that could not be connected to; may be nil.
+	undialed func(to memberlist.Address)
 
 	indirect bucket // of indirect pings
 	logger   *slog.Logger
@@ -87,6 +89,9 @@ func (s *screened) StreamCh() <-chan net.Conn { return s.streams }
 func (s *screened) DialAddressTimeout(addr memberlist.Address, timeout time.Duration) (net.Conn, error) {
 	conn, err := s.NodeAwareTransport.DialAddressTimeout(addr, timeout)
 	if err != nil {
+		if s.undialed != nil {
+			s.undialed(addr)
+		}
 		return nil, err
 	}
 	return newAnsweredConn(conn, s.keys.present(), func(err error) { s.misheard(conn.RemoteAddr(), err, true) }), nil

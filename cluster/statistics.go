@@ -30,3 +30,23 @@ func (n *Node) Statistics() Statistics {
 	}
 	return s
 }
+
+// FollowerLags returns the log entries that each follower has not acknowledged to this leader, by member ID, without the
+// followers that acknowledged none in its term; false unless this node leads. Unlike Statistics it waits for nothing.
+func (n *Node) FollowerLags() (lags map[string]uint64, leads bool) {
+	term := n.LeadingTerm()
+	if term == 0 {
+		return nil, false
+	}
+	last := n.raft.LastIndex()
+	n.replicated.mu.Lock()
+	defer n.replicated.mu.Unlock()
+	lags = make(map[string]uint64)
+	if n.replicated.term != term {
+		return lags, true
+	}
+	for id, a := range n.replicated.followers {
+		lags[string(id)] = last - min(a.last, last)
+	}
+	return lags, true
+}

@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -27,13 +26,13 @@ func (n *Node) watch() {
 		}
 		if d := write.lasts(n.store.Writing(), n.cfg.Watch.Now()); d > n.cfg.Timing.DiskStall && n.raft.State() == raft.Leader {
 			// Its heartbeats go on, so that nobody else would be elected (hashicorp/raft#503).
-			n.Fail(fmt.Errorf("the disk under %s has not finished a write for %v: a leader must not wait for it. "+
-				"Check the disk and start the member again", n.cfg.DataDir, d.Round(time.Second)))
+			n.Fail(&StalledError{Dir: n.cfg.DataDir, Lasts: d})
 		}
 		if member, _ := n.IsMember(); !member && n.cfg.Removed.IsRemoved(n.ID()) {
 			n.Fail(ErrRemoved)
 		}
 		n.gossip.forget()
+		n.gossip.probes.keep(func(id string) bool { member, _ := n.gossip.standing(id); return member })
 		hears = n.shareAncestors(hears)
 		if n.stream != nil && n.stream.dialed.closeAbandoned(n.ServerAddr) {
 			n.network.CloseStreams() // its pool has buffers for each address

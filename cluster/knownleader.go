@@ -1,0 +1,36 @@
+package cluster
+
+import "github.com/hashicorp/raft"
+
+// observeLeader announces and counts the leaders that raft learns of, until the node closes.
+func (n *Node) observeLeader() {
+	observations := make(chan raft.Observation, 16)
+	observer := raft.NewObserver(observations, false, func(o *raft.Observation) bool {
+		seen, ok := o.Data.(raft.LeaderObservation)
+		if ok && seen.LeaderID != "" {
+			n.leaders.Add(1)
+		}
+		return ok
+	})
+	n.raft.RegisterObserver(observer)
+	n.wg.Go(func() {
+		for {
+			select {
+			case <-observations:
+				n.leader.send()
+			case <-n.ctx.Done():
+				n.raft.DeregisterObserver(observer)
+				return
+			}
+		}
+	})
+}
+
+// HasLeader reports whether this node leads, or follows a leader.
+func (n *Node) HasLeader() bool {
+	_, leader := n.raft.LeaderWithID()
+	return leader != ""
+}
+
+// LeaderChanges counts the leaders that this node learned of since it started; also itself, and one again that came back.
+func (n *Node) LeaderChanges() uint64 { return n.leaders.Load() }
