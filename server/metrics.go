@@ -1,6 +1,7 @@
 package server
 
 import (
+	"math"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -14,6 +15,12 @@ type stateCollector struct{ s *Server }
 
 var (
 	descLeader    = frontend.Desc("leader", "1 while this member leads, otherwise 0.")
+	descHasLeader = frontend.Desc("has_leader", "1 while this member leads or follows a leader, otherwise 0.")
+	descChanges   = frontend.Desc("leader_changes_total", "Leaders that this member learned of since its start, the first one included.")
+	descPending   = frontend.Desc("proposals_pending", "Commands that this member is proposing to the Raft log.")
+	descFailed    = frontend.Desc("proposals_failed_total", "Commands whose proposal failed, by reason.", "reason")
+	descLag       = frontend.Desc("follower_lag_entries", "Log entries that a follower has not acknowledged to this leader; NaN before its first acknowledgment. Only the leader exports it.", "peer")
+	descProbes    = frontend.Desc("peer_probe_failures_total", "Probes of other members that failed, by member and transport.", "peer", "transport")
 	descTerm      = frontend.Desc("raft_term", "Raft's current term.")
 	descElections = frontend.Desc("raft_elections_total", "Elections that this member won, by cause.", "cause")
 	descCommit    = frontend.Desc("raft_commit_index", "Index up to which the log is committed.")
@@ -21,12 +28,14 @@ var (
 	descFSM       = frontend.Desc("fsm_version", "The replicated version of the log's commands.")
 	descKnown     = frontend.Desc("fsm_version_supported", "The newest version of the log's commands that this member knows.")
 	descMembers   = frontend.Desc("members", "Members of the cluster, by role and by whether this member hears from them.", "role", "alive")
-	descObserved  = frontend.Desc("observed_clock_timestamp_seconds", "The replicated observed clock, Unix time.")
-	descOffset    = frontend.Desc("clock_offset_seconds", "Seconds that this clock is ahead of the majority's; negative if it is behind.")
-	descUntil     = frontend.Desc("lane_serve_until_timestamp_seconds", "Unix time until which the lane can issue without quorum; 0 if it holds no window, absent while it is idle.", "layout", "lane")
+	descObserved  = frontend.Desc("observed_clock_timestamp_seconds", "The replicated observed clock, Unix time; NaN before there is one.")
+	descOffset    = frontend.Desc("clock_offset_seconds", "Seconds that this clock is ahead of the majority's; negative if it is behind. NaN until it was compared.")
+	descUntil     = frontend.Desc("lane_serve_until_timestamp_seconds", "Unix time until which the lane can issue without quorum; NaN if it holds no window.", "layout", "lane")
+	descFailing   = frontend.Desc("lane_window_failing", "1 while the lane requests a window and gets none, otherwise 0. The lane issues from its present window meanwhile.", "layout", "lane")
 	descUsed      = frontend.Desc("layout_workers_used", "Workers of the layout that were ever granted.", "layout")
 	descCapacity  = frontend.Desc("layout_workers", "Workers of the layout.", "layout")
 	descExhausts  = frontend.Desc("layout_exhausts_timestamp_seconds", "Unix time at which the layout's time field is full.", "layout")
+	descBackup    = frontend.Desc("last_backup_timestamp_seconds", "Unix time of the last complete backup that this member gave out; NaN if it gave out none since its start.")
 	descSequences = frontend.Desc("sequences", "Sequences of the cluster.")
 	descBlocks    = frontend.Desc("blocks_granted_total", "Blocks of relaxed sequences that were granted to this member.")
 	descWaits     = frontend.Desc("block_waits_total", "Requests for numbers of relaxed sequences that waited for a block.")
@@ -43,11 +52,19 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	m, node := c.s.member, c.s.member.Node()
 	gauge(descLeader, frontend.Flag(node.IsLeader()))
+	gauge(descHasLeader, frontend.Flag(node.HasLeader()))
 	gauge(descTerm, float64(node.Term()))
 	gauge(descCommit, float64(node.CommitIndex()))
 	gauge(descApplied, float64(node.AppliedIndex()))
-	gauge(descObserved, float64(m.State().Observed().Load())/1000)
-	gauge(descOffset, m.Clock().Offset().Seconds())
+	offset := math.NaN()
+	if m.Clock().Settled() {
+		offset = m.Clock().Offset().Seconds()
+	}
+	gauge(descObserved, unixOrNaN(m.State().Observed().Load()))
+	gauge(descOffset, offset)
+	gauge(descPending, float64(node.ProposalsPending()))
+	gauge(descBackup, unixOrNaN(c.s.api.LastBackup()))
+	gauge(descLeast, c.s.rooms.least())
 	gauge(descKnown, float64(node.Commands()))
 	type kind struct {
 		voter, alive bool
@@ -69,20 +86,25 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	for cause, won := range node.ElectionsWon() {
 		counter(descElections, won, string(cause))
 	}
+	counter(descChanges, node.LeaderChanges())
+	for reason, failed := range node.ProposalsFailed() {
+		counter(descFailed, failed, string(reason))
+	}
+	c.peers(ch)
+	c.s.usage.collect(ch)
+	collectHalted(ch, c.s.Failure())
 	stats := m.SequenceStats()
 	counter(descBlocks, stats.Blocks)
 	counter(descWaits, stats.Waited)
 	counter(descSkipped, stats.Skipped)
 	for _, l := range m.Lanes() {
 		for _, lane := range l.Lanes {
-			if lane.Idle {
-				continue
-			}
-			until := 0.0
+			until := math.NaN()
 			if lane.Token != 0 {
 				until = float64(lane.ServeUntil.UnixMilli()) / 1000
 			}
 			gauge(descUntil, until, l.Layout, strconv.Itoa(lane.Lane))
+			gauge(descFailing, frontend.Flag(lane.Failing), l.Layout, strconv.Itoa(lane.Lane))
 		}
 	}
 	m.State().View(func(s *fsm.State) {
@@ -94,4 +116,12 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 			gauge(descExhausts, float64(l.Layout.ExhaustsAt())/1000, l.Layout.Name())
 		}
 	})
+}
+
+// unixOrNaN returns a time in Unix ms as seconds; NaN for 0, which is unknown.
+func unixOrNaN(millis int64) float64 {
+	if millis == 0 {
+		return math.NaN()
+	}
+	return float64(millis) / 1000
 }

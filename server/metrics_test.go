@@ -218,6 +218,9 @@ var exercised = []string{
 	`snowraft_numbers_issued_total{mode="relaxed"} 7`, `snowraft_numbers_issued_total{mode="strict"} 6`,
 }
 
+// followerLag is the one metric that only the leader exports.
+const followerLag = "snowraft_follower_lag_entries"
+
 // The names, types and labels of metrics are promises: a change has to be made on the page as well.
 func TestMetricsPageListsWhatIsExported(t *testing.T) {
 	t.Parallel()
@@ -226,16 +229,24 @@ func TestMetricsPageListsWhatIsExported(t *testing.T) {
 	for name, mode := range map[string]snowraftv1.SequenceMode{
 		"strict": snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, "relaxed": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
 	} {
-		if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name, Mode: mode}}); err != nil {
+		if _, err := n.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: name, Mode: mode, Max: new(int64(1_000_000))}}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	p := readPage(t)
 	ofMember := exercise(t, n, n.server.RedisAddr(), n.ids, n.sequences)
-	if _, text := l.ask("GET", "/metrics", ""); !parseMetrics(text).has(`snowraft_numbers_issued_total{mode="strict"} 0`) {
+	_, text := l.ask("GET", "/metrics", "")
+	ofLeader := parseMetrics(text)
+	if !ofLeader.has(`snowraft_numbers_issued_total{mode="strict"} 0`) {
 		t.Error("the leader counts numbers that its follower issued")
 	}
+	ofLeader.families = map[string]*family{followerLag: ofLeader.families[followerLag]}
 	ofGateway := exercise(t, g, g.RedisAddr(), g.ids, g.sequences)
+	p.compare(t, "leader", ofLeader, map[string]*family{followerLag: p.ofMember[followerLag]})
+	if ofMember.families[followerLag] != nil {
+		t.Error("a follower exports the lag of followers")
+	}
+	delete(p.ofMember, followerLag)
 	p.compare(t, "member", ofMember, p.ofMember)
 	p.compare(t, "gateway", ofGateway, p.ofGateway)
 

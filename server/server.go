@@ -29,6 +29,9 @@ type Server struct {
 	member *member.Member
 	peers  *peers
 	api    *api.Services
+	meter  *meter
+	usage  *usage
+	rooms  *rooms
 	opened chan struct{} // closed once member is set
 
 	closeOnce sync.Once
@@ -48,12 +51,13 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	logger := cfg.Logger.With("member", cfg.Name)
-	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{})}
+	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{}), meter: newMeter(), usage: &usage{dir: cfg.DataDir, read: cfg.Clock}}
+	s.rooms = &rooms{member: s.Member}
 	s.peers = newPeers(s.identify, cfg.Keys)
 	auth, tokens := s.auth()
 	s.endpoints = frontend.New(frontend.Config{
-		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s},
-		Ready: func() error { return s.member.Ready() }, Auth: auth, Audit: s.auditLog(),
+		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s}, Named: s.rooms,
+		Ready: func() error { return s.member.Ready() }, Auth: auth, Audit: s.auditLog(), Certificate: cfg.OwnCertificate,
 	})
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{
@@ -62,6 +66,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			Gossip: p.gossip, GossipHost: p.gossipIP, GossipPort: p.gossip.GetAutoBindPort(),
 			Join: cfg.Join, BootstrapExpect: cfg.BootstrapExpect, Nonvoter: cfg.Nonvoter,
 			Version: cfg.Version, Keys: cfg.Keys, Insecure: cfg.Insecure, Timing: cfg.Timing,
+			Meter: s.meter.cluster(),
 		},
 		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes, FinalizeAfter: cfg.FinalizeAfter,
 		Leader: s.peers.leader, Logger: logger,
@@ -96,6 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		go tokens.clock.follow(s.Done())
 		go tokens.review(s.Done())
 	}
+	go s.usage.run(s.Done())
 	while, done := context.WithCancel(context.Background())
 	go s.warnInitial(while)
 	go func() {

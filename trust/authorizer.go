@@ -132,7 +132,7 @@ func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal,
 	}
 	token, err := ParseToken(text)
 	if err != nil {
-		return nil, &Denied{Unauthenticated: true, Detail: err.Error()}
+		return nil, &Denied{Unauthenticated: true, Fault: FaultMalformed, Detail: err.Error()}
 	}
 	record, err := a.awaitFor(ctx, token.ID)
 	if err != nil {
@@ -140,7 +140,7 @@ func (a *Authorizer) Authenticate(ctx context.Context, text string) (*Principal,
 	}
 	hash := HashTokenSecret(token.Secret)
 	if record == nil || subtle.ConstantTimeCompare(hash[:], record.Hash[:]) != 1 {
-		return nil, &Denied{Unauthenticated: true, Detail: "unknown token: the cluster has no token with this ID and secret; check its text, or send another token"}
+		return nil, &Denied{Unauthenticated: true, Fault: FaultUnknown, Detail: "unknown token: the cluster has no token with this ID and secret; check its text, or send another token"}
 	}
 	k := a.intern(record)
 	verified := body // a copy, so that body itself stays on the stack
@@ -166,7 +166,7 @@ func (a *Authorizer) Forwarded(ctx context.Context, as string) (*Principal, erro
 	}
 	id, err := strconv.ParseUint(as, 10, 64)
 	if err != nil || id == 0 {
-		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("call forwarded for %q: unknown kind of caller; upgrade this member", as)}
+		return nil, &Denied{Unauthenticated: true, Fault: FaultMalformed, Detail: fmt.Sprintf("call forwarded for %q: unknown kind of caller; upgrade this member", as)}
 	}
 	k, ok := a.find(id)
 	if !ok {
@@ -275,9 +275,9 @@ func (k *known) present() (*state, error) {
 	case s.record == nil:
 		return nil, deleted(k.id)
 	case s.record.Disabled:
-		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d was disabled by a restore of the cluster", k.id)}
+		return nil, &Denied{Unauthenticated: true, Fault: FaultDisabled, Detail: fmt.Sprintf("token %d was disabled by a restore of the cluster", k.id)}
 	case s.record.ExpiresAtMillis != 0 && k.table.NowMillis() >= s.record.ExpiresAtMillis:
-		return nil, &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d has expired; extend it with \"snowraft token update\", or send another token", k.id)}
+		return nil, &Denied{Unauthenticated: true, Fault: FaultExpired, Detail: fmt.Sprintf("token %d has expired; extend it with \"snowraft token update\", or send another token", k.id)}
 	default:
 		return s, nil
 	}
@@ -290,7 +290,7 @@ func (k *known) gone() bool {
 }
 
 func deleted(id uint64) error {
-	return &Denied{Unauthenticated: true, Detail: fmt.Sprintf("token %d does not exist; send another token", id)}
+	return &Denied{Unauthenticated: true, Fault: FaultUnknown, Detail: fmt.Sprintf("token %d does not exist; send another token", id)}
 }
 
 // idOf returns the ID in the text of a token; 0 if there is none.

@@ -144,7 +144,7 @@ func (p *Principal) Authorize(right, resource string) error {
 		return nil
 	case kindAdmin:
 		if right == RightMember {
-			return &Denied{Right: right, Detail: "only members make this call"}
+			return &Denied{Fault: FaultScope, Right: right, Detail: "only members make this call"}
 		}
 		return nil
 	default:
@@ -166,9 +166,9 @@ func (p *Principal) judge(right, resource string) error {
 	case right == RightAny:
 		return nil
 	case right == RightMember:
-		return &Denied{Right: right, Detail: "only members make this call"}
+		return &Denied{Fault: FaultScope, Right: right, Detail: "only members make this call"}
 	default:
-		return &Denied{Right: right, Resource: resource, Detail: fmt.Sprintf("token %d lacks the scope %s", p.id, needed(right, resource))}
+		return &Denied{Fault: FaultScope, Right: right, Resource: resource, Detail: fmt.Sprintf("token %d lacks the scope %s", p.id, needed(right, resource))}
 	}
 }
 
@@ -183,6 +183,7 @@ func needed(right, resource string) string {
 // Denied is the error of a call that its principal may not make.
 type Denied struct {
 	Unauthenticated bool // no valid token; else the token lacks a scope
+	Fault           Fault
 	Right, Resource string
 	Detail          string
 }
@@ -192,7 +193,7 @@ func (d *Denied) Error() string { return d.Detail }
 // noToken returns the error of a call whose caller presented neither a token nor a certificate.
 func noToken(right, resource string) error {
 	return &Denied{
-		Unauthenticated: true, Right: right, Resource: resource,
+		Unauthenticated: true, Fault: FaultMissing, Right: right, Resource: resource,
 		Detail: `no token: the call needs an API token; send it as "Authorization: Bearer TOKEN" (command line: --token or SNOWRAFT_TOKEN)`,
 	}
 }

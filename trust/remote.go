@@ -64,7 +64,7 @@ func (w *word) judge() (*state, error) {
 	case w.err != nil:
 		return nil, w.err
 	case w.state.record == nil:
-		return nil, &Denied{Unauthenticated: true, Detail: "unknown or expired token: no valid token has this ID and secret; check its text, or send another token"}
+		return nil, &Denied{Unauthenticated: true, Fault: FaultUnknown, Detail: "unknown or expired token: no valid token has this ID and secret; check its text, or send another token"}
 	default:
 		return w.state, nil
 	}
@@ -77,7 +77,7 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 	if text != "" {
 		token, err := ParseToken(text)
 		if err != nil {
-			return nil, &Denied{Unauthenticated: true, Detail: err.Error()}
+			return nil, &Denied{Unauthenticated: true, Fault: FaultMalformed, Detail: err.Error()}
 		}
 		// The pin is no part of the secret: with it, one token would be many principals, each with a rate of its own.
 		kind, id, text = kindToken, token.ID, unpinned(text)
@@ -96,7 +96,7 @@ func (r *Remote) Authenticate(ctx context.Context, text string) (*Principal, err
 
 // Forwarded implements what members need: nothing is forwarded to a gateway.
 func (r *Remote) Forwarded(context.Context, string) (*Principal, error) {
-	return nil, &Denied{Unauthenticated: true, Detail: "call forwarded to a process that is not a member; send it to a member"}
+	return nil, &Denied{Unauthenticated: true, Fault: FaultMalformed, Detail: "call forwarded to a process that is not a member; send it to a member"}
 }
 
 // verdict returns the verdict on a text, a new one without a word if there is none.

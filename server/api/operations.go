@@ -40,7 +40,11 @@ func (o *operations) Backup(req *snowraftv1.BackupRequest, stream grpc.ServerStr
 	if err := backup.Write(pieces, header, state); err != nil {
 		return err
 	}
-	return pieces.Flush()
+	if err := pieces.Flush(); err != nil {
+		return err
+	}
+	o.backup.Store(header.GetTakenAtMs())
+	return nil
 }
 
 // catchUp waits until this member has applied every command that was acknowledged before the call.

@@ -50,8 +50,9 @@ type Invoker interface {
 // Services is the services of one member.
 type Services struct {
 	Config
-	leaving atomic.Bool // the cluster was asked to remove this member
 	views   *overview.Hub
+	leaving atomic.Bool  // the cluster was asked to remove this member
+	backup  atomic.Int64 // see LastBackup
 }
 
 // New returns the services, which are served once they are registered.
@@ -86,6 +87,10 @@ func (s *Services) noteChange(ctx context.Context, done string, about ...any) {
 
 // CloseViews ends the streams of overviews. Those who watch are not to hold up the shutdown.
 func (s *Services) CloseViews() { s.views.Close() }
+
+// LastBackup returns the time of the last complete backup that this member gave out, in Unix ms; 0 if it gave out none since
+// its start.
+func (s *Services) LastBackup() int64 { return s.backup.Load() }
 
 // Leaving reports whether a caller asked this member to leave.
 func (s *Services) Leaving() bool { return s.leaving.Load() }

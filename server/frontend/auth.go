@@ -84,7 +84,7 @@ func bearer(values []string) (token string, err error) {
 			return v[len(scheme):], nil
 		}
 	}
-	return "", &trust.Denied{Unauthenticated: true, Detail: `authorization: expected one header "Bearer TOKEN"`}
+	return "", &trust.Denied{Unauthenticated: true, Fault: trust.FaultMalformed, Detail: `authorization: expected one header "Bearer TOKEN"`}
 }
 
 // authenticate returns the context of a call over gRPC, with its principal.

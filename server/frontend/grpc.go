@@ -61,7 +61,9 @@ func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		if r := recover(); r != nil {
 			err = s.panicked(info.FullMethod, r)
 		}
-		if !fromHTTP(ctx) {
+		if fromHTTP(ctx) {
+			s.metrics.requests.refused.note(err)
+		} else {
 			s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]).served(err, time.Since(began))
 		}
 	}()

@@ -36,7 +36,8 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		return nil, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", s.readsMetrics(promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{})))
+	mux.Handle("GET /metrics", s.readsMetrics(
+		promhttp.HandlerFor(s.metrics.registry, promhttp.HandlerOpts{}), promhttp.HandlerFor(s.Metrics(), promhttp.HandlerOpts{})))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		answer(w, b.Failure())
 	})

@@ -1,6 +1,8 @@
 package frontend
 
 import (
+	"math"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	dto "github.com/prometheus/client_model/go"
@@ -12,15 +14,16 @@ import (
 // happen; everything that is a state is read at each scrape.
 type metrics struct {
 	registry *prometheus.Registry
+	named    *prometheus.Registry // with names of sequences, only for callers that may read those
 	requests requests
 	ids      *prometheus.CounterVec
 	numbers  *prometheus.CounterVec
 }
 
-// newMetrics also registers collectors of what is read at each scrape.
-func newMetrics(states ...prometheus.Collector) *metrics {
+// newMetrics also registers collectors of what is read at each scrape. That of names may be nil.
+func newMetrics(names prometheus.Collector, states ...prometheus.Collector) *metrics {
 	m := &metrics{
-		registry: prometheus.NewRegistry(),
+		registry: prometheus.NewRegistry(), named: prometheus.NewRegistry(),
 		requests: newRequests(),
 		ids: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "ids_issued_total", Help: "IDs issued to callers, by layout."}, []string{"layout"}),
@@ -28,7 +31,10 @@ func newMetrics(states ...prometheus.Collector) *metrics {
 			Name: namespace + "numbers_issued_total", Help: "Numbers of sequences issued to callers, by mode of the sequence."}, []string{"mode"}),
 	}
 	m.registry.MustRegister(states...)
-	m.registry.MustRegister(m.ids, m.numbers, &m.requests,
+	if names != nil {
+		m.named.MustRegister(names)
+	}
+	m.registry.MustRegister(m.ids, m.numbers, &m.requests, m.requests.refused,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -73,6 +79,8 @@ func Desc(name, help string, labels ...string) *prometheus.Desc {
 var (
 	descReady = Desc("ready", "1 while this process can issue IDs, otherwise 0.")
 	descBuild = Desc("build_info", "1; the version of the program is a label.", "version")
+
+	descCertificate = Desc("certificate_expiry_timestamp_seconds", "Unix time at which the operator's own certificate expires; NaN if the process has none.")
 )
 
 // state is what every process has, and is read at each scrape.
@@ -82,12 +90,18 @@ type state struct{ server *Server }
 func (state) Describe(ch chan<- *prometheus.Desc) {
 	ch <- descReady
 	ch <- descBuild
+	ch <- descCertificate
 }
 
 // Collect implements prometheus.Collector.
 func (s state) Collect(ch chan<- prometheus.Metric) {
 	ch <- prometheus.MustNewConstMetric(descReady, prometheus.GaugeValue, Flag(s.server.Ready() == nil))
 	ch <- prometheus.MustNewConstMetric(descBuild, prometheus.GaugeValue, 1, s.server.version)
+	expires := math.NaN()
+	if own := s.server.certificate; own != nil {
+		expires = float64(own.NotAfter().Unix())
+	}
+	ch <- prometheus.MustNewConstMetric(descCertificate, prometheus.GaugeValue, expires)
 }
 
 // Flag returns 1 for true.

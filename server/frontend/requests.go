@@ -32,6 +32,7 @@ var (
 // requests counts the requests of every protocol, and how long they took.
 type requests struct {
 	failed  *prometheus.CounterVec // descRequests of every code but OK
+	refused refusals
 	methods cowmap.Map[methodKey, *method]
 }
 
@@ -42,19 +43,20 @@ type methodKey struct{ protocol, name string }
 // method counts the requests of a method.
 type method struct {
 	methodKey
-	failed *prometheus.CounterVec
-	ok     atomic.Uint64
-	took   histogram
+	failed  *prometheus.CounterVec
+	refused refusals
+	ok      atomic.Uint64
+	took    histogram
 }
 
 func newRequests() requests {
-	return requests{failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels)}
+	return requests{refused: newRefusals(), failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels)}
 }
 
 // of returns a method of a protocol.
 func (r *requests) of(protocol, name string) *method {
 	return r.methods.Get(methodKey{protocol, name}, func(key methodKey) *method {
-		return &method{methodKey: key, failed: r.failed}
+		return &method{methodKey: key, failed: r.failed, refused: r.refused}
 	})
 }
 
@@ -70,6 +72,7 @@ func (m *method) served(err error, took time.Duration) {
 
 // Failed counts an error, of one of the requests that are passed to Answered. It implements redis.Meter.
 func (m *method) Failed(err error) {
+	m.refused.note(err)
 	e := rpc.FromError(err)
 	m.failed.WithLabelValues(m.protocol, m.name, rpc.CodeName(e.Code), e.Reason).Inc()
 }

@@ -62,11 +62,12 @@ func (s *Server) byRequest() func(r *http.Request, token string) (*trust.Princip
 	}
 }
 
-// readsMetrics lets requests pass whose callers may read metrics.
-func (s *Server) readsMetrics(next http.Handler) http.Handler {
+// readsMetrics lets requests pass whose callers may read metrics. Those that may also read every sequence get the metrics
+// with names of sequences.
+func (s *Server) readsMetrics(plain, named http.Handler) http.Handler {
 	authenticate := s.byRequest()
 	if authenticate == nil {
-		return next
+		return named
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p, err := authenticate(r, "")
@@ -77,6 +78,10 @@ func (s *Server) readsMetrics(next http.Handler) http.Handler {
 			web.Refuse(w, wire.Status(err))
 			return
 		}
-		next.ServeHTTP(w, r)
+		if p.Authorize(trust.RightReadSequence, "*") == nil {
+			named.ServeHTTP(w, r)
+			return
+		}
+		plain.ServeHTTP(w, r)
 	})
 }

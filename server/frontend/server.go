@@ -42,8 +42,11 @@ type Config struct {
 	Ports   *Ports
 	Ready   func() error         // what [Server.Ready] returns until the drain
 	State   prometheus.Collector // read at each scrape
+	Named   prometheus.Collector // the same, with names of sequences; nil: nothing has such names
 	Auth    *Auth                // nil: an open cluster
 	Audit   *trust.AuditLog      // nil: none
+	// Certificate is the operator's own, for clients; nil: none.
+	Certificate *trust.OwnCertificate
 }
 
 // Server serves the protocols of a process at its ports.
@@ -70,6 +73,8 @@ type Server struct {
 	tls      func(protocols ...string) *tls.Config // nil: plain text
 	plain    bool
 
+	certificate *trust.OwnCertificate
+
 	auditLog *trust.AuditLog             // nil: none
 	before   func(req any) proto.Message // see Behind.Before
 
@@ -85,11 +90,11 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
-		auth: cfg.Auth, auditLog: cfg.Audit,
+		auth: cfg.Auth, auditLog: cfg.Audit, certificate: cfg.Certificate,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 	}
 	s.inner = newInProcess(s.budget, s.judge)
-	s.metrics = newMetrics(cfg.State, state{s})
+	s.metrics = newMetrics(cfg.Named, cfg.State, state{s})
 	return s
 }
 
@@ -109,8 +114,10 @@ type Behind struct {
 	Serve grpc.UnaryServerInterceptor
 }
 
-// Metrics returns what the metrics are read from.
-func (s *Server) Metrics() prometheus.Gatherer { return s.metrics.registry }
+// Metrics returns what the metrics are read from; those with names of sequences too.
+func (s *Server) Metrics() prometheus.Gatherer {
+	return prometheus.Gatherers{s.metrics.registry, s.metrics.named}
+}
 
 // Issuer returns an issuer that judges callers and counts in the server's metrics.
 func (s *Server) Issuer(source issue.Source) *issue.Issuer {

@@ -54,7 +54,13 @@ func (c *conn) login(user, token string) (ok bool) {
 	p, err := c.s.cfg.Authenticate(c.context(), token)
 	var denied *trust.Denied
 	switch {
-	case errors.As(err, &denied), err == nil && token == "":
+	case errors.As(err, &denied):
+		c.say(wrongPassword)
+		refused := rpc.NewError(rpc.Unauthenticated, "")
+		refused.Cause = denied
+		c.why = refused
+		return false
+	case err == nil && token == "":
 		c.refuse(wrongPassword)
 		return false
 	case err != nil:

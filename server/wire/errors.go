@@ -95,15 +95,18 @@ func classify(err error) *rpc.Error {
 		limited    *trust.RateLimited
 	)
 	switch {
-	case errors.As(err, &denied) && denied.Unauthenticated:
-		return rpc.NewError(rpc.Unauthenticated, "")
 	case errors.As(err, &denied):
-		return rpc.NewError(rpc.PermissionDenied, "")
+		e := rpc.NewError(rpc.PermissionDenied, "")
+		if denied.Unauthenticated {
+			e = rpc.NewError(rpc.Unauthenticated, "")
+		}
+		e.Cause = denied
+		return e
 	case errors.Is(err, trust.ErrBehind):
 		return rpc.NewError(rpc.NoLeader, "")
 	case errors.As(err, &limited):
 		e := rpc.NewError(rpc.RateLimited, "")
-		e.RetryAfter = max(limited.RetryAfter, time.Millisecond)
+		e.RetryAfter, e.Cause = max(limited.RetryAfter, time.Millisecond), limited
 		return e
 	case errors.Is(err, cluster.ErrUnknownOutcome): // before what it was interrupted by
 		return rpc.NewError(rpc.CommitUnknown, "")

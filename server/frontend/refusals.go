@@ -1,0 +1,46 @@
+package frontend
+
+import (
+	"errors"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/snowraft/snowraft/trust"
+)
+
+var descRefusals = Desc("token_refusals_total", "Requests refused for their token, by what is wrong with it.", "fault")
+
+// refusals counts the requests that this process refused for their tokens. The map never changes.
+type refusals map[trust.Fault]*atomic.Uint64
+
+func newRefusals() refusals {
+	r := make(refusals)
+	for _, fault := range trust.Faults() {
+		r[fault] = new(atomic.Uint64)
+	}
+	return r
+}
+
+// note counts an error if it is the refusal of a token by this process.
+func (r refusals) note(err error) {
+	var fault trust.Fault
+	if denied, ok := errors.AsType[*trust.Denied](err); ok {
+		fault = denied.Fault
+	} else if _, ok := errors.AsType[*trust.RateLimited](err); ok {
+		fault = trust.FaultRate
+	}
+	if n := r[fault]; n != nil {
+		n.Add(1)
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (r refusals) Describe(ch chan<- *prometheus.Desc) { ch <- descRefusals }
+
+// Collect implements prometheus.Collector.
+func (r refusals) Collect(ch chan<- prometheus.Metric) {
+	for fault, n := range r {
+		ch <- prometheus.MustNewConstMetric(descRefusals, prometheus.CounterValue, float64(n.Load()), string(fault))
+	}
+}

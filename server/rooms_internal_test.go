@@ -1,0 +1,60 @@
+package server
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/fsm"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+func TestSequencesNearestTheirEnd(t *testing.T) {
+	t.Parallel()
+	m, index := fsm.New(fsm.Options{}), uint64(0)
+	day := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	apply := func(cmd *commandv1.Command) {
+		t.Helper()
+		index++
+		cmd.ClockAtMs = day.UnixMilli()
+		cmd.Version = max(1, fsm.MinVersion(cmd))
+		data, err := fsm.Encode(cmd)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, ok := m.Apply(&raft.Log{Index: index, Term: 1, Type: raft.LogCommand, Data: data}).(fsm.Result); !ok || r.Failure() != nil || r.Halted != nil {
+			t.Fatalf("%v: %v", cmd, r.Failure())
+		}
+	}
+	create := func(spec *commandv1.SequenceSpec, granted uint64) {
+		spec.Mode, spec.BlockDurationMs, spec.MinBlock, spec.MaxBlock = commandv1.SequenceMode_SEQUENCE_MODE_STRICT, 1000, 1, 1000
+		spec.Reset_ = max(spec.GetReset_(), commandv1.SequenceReset_SEQUENCE_RESET_NONE)
+		period := int32(0)
+		if spec.GetReset_() == commandv1.SequenceReset_SEQUENCE_RESET_DAILY {
+			period = 20261123
+		}
+		apply(&commandv1.Command{Body: &commandv1.Command_CreateSequence{CreateSequence: &commandv1.CreateSequence{Spec: spec, Period: period}}})
+		apply(&commandv1.Command{Body: &commandv1.Command_AllocateBlock{AllocateBlock: &commandv1.AllocateBlock{Name: spec.GetName(), Count: granted, Period: period, Generation: index}}})
+	}
+	for i := range 25 {
+		create(&commandv1.SequenceSpec{Name: fmt.Sprintf("n%02d", i), Start: 1, Increment: 1, Min: 1, Max: 100}, uint64(i)+1)
+	}
+	create(&commandv1.SequenceSpec{Name: "endless", Start: 1, Increment: 1, Min: 1, Max: 1<<63 - 1}, 1)
+	create(&commandv1.SequenceSpec{Name: "down", Start: 10, Increment: -1, Min: 1, Max: 10}, 9)
+	create(&commandv1.SequenceSpec{Name: "daily", Start: 1, Increment: 1, Min: 1, Max: 100, TimeZone: "UTC", Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY}, 99)
+
+	state, err := m.Capture()
+	if err != nil {
+		t.Fatal(err)
+	}
+	today := nearestOf(state, day.UnixMilli())
+	if len(today) != nearest || today[0] != (room{"daily", 0.01}) || today[1] != (room{"down", 0.1}) || today[2] != (room{"n24", 0.75}) || today[19].name != "n07" {
+		t.Errorf("today: %v", today)
+	}
+	tomorrow := nearestOf(state, day.Add(24*time.Hour).UnixMilli())
+	if len(tomorrow) != nearest || tomorrow[0].name != "down" || tomorrow[19].name != "n06" {
+		t.Errorf("tomorrow, when the daily one begins again: %v", tomorrow)
+	}
+}

@@ -1,0 +1,20 @@
+package trust
+
+// Fault is what is wrong with the token of a call.
+type Fault string
+
+// The faults.
+const (
+	FaultMissing   Fault = "missing"   // no token, and callers without a token may not make the call
+	FaultMalformed Fault = "malformed" // the text is not that of a token
+	FaultUnknown   Fault = "unknown"   // no such token, or it was deleted
+	FaultExpired   Fault = "expired"
+	FaultDisabled  Fault = "disabled" // by a restore of the cluster
+	FaultScope     Fault = "scope"    // the token lacks a scope
+	FaultRate      Fault = "rate"     // the token has had what its rate allows
+)
+
+// Faults lists all faults.
+func Faults() []Fault {
+	return []Fault{FaultMissing, FaultMalformed, FaultUnknown, FaultExpired, FaultDisabled, FaultScope, FaultRate}
+}
