@@ -25,6 +25,8 @@ type collector struct {
 	published clock.Reading // the last time; zero before the first
 	print     string        // of the overview that was published last
 	idleSince int64         // on the monotonic clock, ms; 0 while there are users
+	// lostLeader is when the own status was first without a leader, on the monotonic clock in ms; 0 while it has one.
+	lostLeader int64
 }
 
 // peer is what a member last said.
@@ -91,12 +93,12 @@ func (c *collector) look(ctx context.Context) {
 	if !first && since < beat.Milliseconds()-slack {
 		return
 	}
-	members := c.hub.source.Members()
-	c.meet(ctx, members)
+	own, members := c.hub.source.Status(), c.hub.source.Members()
+	c.meet(ctx, own.GetMemberId(), members)
 	if first && !c.complete() && now.Mono-c.began.Mono < refresh.Milliseconds() {
 		return
 	}
-	c.self.hear(c.hub.source.Status(), now, now.Mono)
+	c.self.hear(own, now, now.Mono)
 	o := c.compose(now, members)
 	seen := fingerprint(o)
 	if !first && since < refresh.Milliseconds()-slack && seen == c.print {
@@ -110,8 +112,7 @@ func (c *collector) look(ctx context.Context) {
 const slack = 20
 
 // meet begins to ask members that are new, and stops to ask those that are gone.
-func (c *collector) meet(ctx context.Context, members []*snowraftv1.Member) {
-	own := c.hub.source.Status().GetMemberId()
+func (c *collector) meet(ctx context.Context, own string, members []*snowraftv1.Member) {
 	present := make(map[string]bool, len(members))
 	for _, m := range members {
 		present[m.GetId()] = true
@@ -149,18 +150,16 @@ func (c *collector) ask(ctx context.Context, id string) {
 	for {
 		a := answer{id: id, sent: c.hub.now()}
 		members := c.hub.source.Members() // its address may have changed
-		i := slices.IndexFunc(members, func(m *snowraftv1.Member) bool { return m.GetId() == id })
-		if i < 0 {
-			return
-		}
-		asking, cancel := context.WithTimeout(ctx, askTimeout)
-		a.status, a.err = c.hub.source.Ask(asking, members[i])
-		cancel()
-		a.got = c.hub.now()
-		select {
-		case c.answers <- a:
-		case <-ctx.Done():
-			return
+		if i := slices.IndexFunc(members, func(m *snowraftv1.Member) bool { return m.GetId() == id }); i >= 0 {
+			asking, cancel := context.WithTimeout(ctx, askTimeout)
+			a.status, a.err = c.hub.source.Ask(asking, members[i])
+			cancel()
+			a.got = c.hub.now()
+			select {
+			case c.answers <- a:
+			case <-ctx.Done():
+				return
+			}
 		}
 		select {
 		case <-timer.C:

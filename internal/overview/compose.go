@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -33,8 +34,20 @@ func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *sn
 		self := &snowraftv1.Member{Id: own.GetMemberId(), Name: own.GetName(), Role: own.GetRole(), Alive: true, Version: own.GetVersion()}
 		o.Members = append(o.Members, c.view(self, own, now))
 	}
-	judge(o, c.statuses(now), own)
+	judge(o, c.statuses(now), own, c.leaderless(now))
 	return o
+}
+
+// leaderless returns for how long the own status has had no leader.
+func (c *collector) leaderless(now clock.Reading) time.Duration {
+	if c.self.status.GetLeaderId() != "" {
+		c.lostLeader = 0
+		return 0
+	}
+	if c.lostLeader == 0 {
+		c.lostLeader = max(now.Mono, 1)
+	}
+	return time.Duration(now.Mono-c.lostLeader) * time.Millisecond
 }
 
 // view returns a member as it is known now.

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"slices"
+	"time"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -15,16 +16,20 @@ type facts struct {
 	issuing []*snowraftv1.MemberView // answer, and issue IDs
 	refuse  []*snowraftv1.MemberView // answer, and issue none
 	silent  []*snowraftv1.MemberView // do not answer
-	needed  int                      // voters that make a quorum
-	leads   *snowraftv1.MemberView   // nil: no leader that answers is known
-	until   int64                    // every issuing member continues until then without quorum, Unix ms; 0 if unknown
+	voters  int
+	needed  int                    // voters that make a quorum
+	leads   *snowraftv1.MemberView // nil: no leader that answers is known
+	until   int64                  // every issuing member continues until then without quorum, Unix ms; 0 if unknown
+
+	leaderless time.Duration // since the composing member knew a leader; 0 if it knows one
+	outage     bool          // set by leadership: too few voters answer
 }
 
 func (f *facts) sort() {
-	voters, alive := 0, 0
+	alive := 0
 	for _, m := range f.GetMembers() {
 		if m.GetMember().GetRole() == snowraftv1.MemberRole_MEMBER_ROLE_VOTER {
-			voters++
+			f.voters++
 			if m.GetAnswers() && m.GetMember().GetAlive() {
 				alive++
 			}
@@ -41,10 +46,10 @@ func (f *facts) sort() {
 			}
 		}
 	}
-	f.needed = voters/2 + 1
+	f.needed = f.voters/2 + 1
 	if f.own.GetClusterId() != "" {
 		f.Overview.Quorum = &snowraftv1.Quorum{
-			Voters: uint32(voters), Alive: uint32(alive), MayFail: uint32(max(alive-f.needed, 0)), //nolint:gosec // 0 to 100
+			Voters: uint32(f.voters), Alive: uint32(alive), MayFail: uint32(max(alive-f.needed, 0)), //nolint:gosec // 0 to 100
 		}
 	}
 	f.findLeader()
@@ -67,9 +72,6 @@ func (f *facts) findLeader() {
 		f.leads = f.GetMembers()[i]
 	}
 }
-
-// leaderless reports whether the composing member itself knows no leader.
-func (f *facts) leaderless() bool { return f.own.GetLeaderId() == "" }
 
 // reached returns the number of voters that answer.
 func (f *facts) reached() (n int) {

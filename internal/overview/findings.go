@@ -6,92 +6,75 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// findings lists what is wrong, the cluster before its members.
-func (f *facts) findings() (all []*snowraftv1.Finding) {
+// finding is a Finding and how it stands to others.
+type finding struct {
+	*snowraftv1.Finding
+	mentioned bool // a worse finding says so too: the sentence does not count it again
+}
+
+// findings lists what is wrong, of equal level what concerns the whole cluster first.
+func (f *facts) findings() (all []finding) {
 	if f.own.GetClusterId() == "" {
-		return []*snowraftv1.Finding{f.notJoined()}
+		return []finding{f.notJoined()}
 	}
-	if leader := f.leadership(); leader != nil {
-		all = append(all, leader)
-	}
-	for _, m := range f.refuse {
-		all = append(all, refusal(m))
-	}
+	all = append(all, f.leadership()...)
+	all = append(all, f.restoration()...)
+	all = append(all, f.refusals()...)
 	for _, m := range f.silent {
 		all = append(all, f.silence(m))
 	}
+	all = append(all, f.tolerance()...)
+	all = append(all, f.clocks()...)
+	all = append(all, f.layouts()...)
+	all = append(all, f.foreign()...)
+	all = append(all, f.secrets()...)
+	all = append(all, f.upgrade()...)
 	return all
 }
 
-func (f *facts) notJoined() *snowraftv1.Finding {
-	return &snowraftv1.Finding{
-		Level: bad, Member: f.own.GetName(), Text: f.own.GetName() + " has not joined a cluster",
-		Action: "start the members that it waits for, or correct its --join addresses", Runbook: "member-waits-for-others",
-	}
+func of(level snowraftv1.VerdictLevel, text, action, runbook string) finding {
+	return finding{Finding: &snowraftv1.Finding{Level: level, Text: text, Action: action, Runbook: runbook}}
 }
 
-// leadership says why there is no leader; nil if one is known that answers.
-func (f *facts) leadership() *snowraftv1.Finding {
-	self := f.own.GetName()
-	switch {
-	case f.leads != nil && !f.leaderless():
-		return nil
-	case f.leads != nil:
-		return &snowraftv1.Finding{
-			Level: warning, Member: self, Text: fmt.Sprintf("%s reaches no leader, although %s leads", self, f.leads.GetMember().GetName()),
-			Action: "check the Raft port between the two", Runbook: "member-cut-off",
-		}
-	case f.reached() < f.needed && f.reached() <= 1 && f.needed > 1:
-		return &snowraftv1.Finding{
-			Level: bad, Text: fmt.Sprintf("%s is cut off or quorum is lost: %s", self, f.notAnswering()),
-			Action:  fmt.Sprintf("start %s, or restore the network between them and %s", list(names(f.silent)), self),
-			Runbook: "lost-majority",
-		}
-	case f.reached() < f.needed:
-		return &snowraftv1.Finding{
-			Level: bad, Text: "quorum is lost: " + f.notAnswering(),
-			Action: "start " + list(names(f.silent)), Runbook: "lost-majority",
-		}
-	case f.LeaderId != "":
-		return &snowraftv1.Finding{
-			Level: warning, Text: fmt.Sprintf("the last known leader, %s, does not answer %s", f.LeaderName, self),
-			Action: "wait for the election of another leader", Runbook: "no-leader",
-		}
-	default:
-		return &snowraftv1.Finding{
-			Level: warning, Text: "no leader is known: an election is in progress",
-			Action: "wait some seconds for it", Runbook: "no-leader",
-		}
-	}
+// about names the member that a finding is about.
+func (f finding) about(name string) finding {
+	f.Member = name
+	return f
 }
 
-func (f *facts) notAnswering() string {
-	verb := "do"
-	if len(f.silent) == 1 {
-		verb = "does"
-	}
-	return fmt.Sprintf("%s %s not answer %s", list(names(f.silent)), verb, f.own.GetName())
+// by names a command.
+func (f finding) by(command string) finding {
+	f.Command = command
+	return f
 }
 
-// refusal is about a member that answers and issues no IDs.
-func refusal(m *snowraftv1.MemberView) *snowraftv1.Finding {
-	return &snowraftv1.Finding{
-		Level: warning, Member: m.GetMember().GetName(),
-		Text: fmt.Sprintf("%s issues no IDs: %s", m.GetMember().GetName(), m.GetProblem()),
-	}
+func (f *facts) notJoined() finding {
+	name := f.own.GetName()
+	return of(bad, fmt.Sprintf("%s has not joined a cluster: %s", name, f.own.GetNoLeader()),
+		"", runbookWaits).about(name)
 }
 
-// silence is about a member that does not answer.
-func (f *facts) silence(m *snowraftv1.MemberView) *snowraftv1.Finding {
+// tolerance is about clusters that tolerate no failure although all is well.
+func (f *facts) tolerance() []finding {
+	if voters := f.GetQuorum().GetVoters(); len(f.GetMembers()) > 1 && voters < 3 && f.leads != nil {
+		return []finding{of(warning, fmt.Sprintf("%s, so none may fail", count(int(voters), "voter")), "add members until there are 3 voters", "")}
+	}
+	return nil
+}
+
+// silence is about a member that does not answer. That it is down is more than the process can know.
+func (f *facts) silence(m *snowraftv1.MemberView) finding {
 	name := m.GetMember().GetName()
-	finding := &snowraftv1.Finding{
-		Level: warning, Member: name, Text: name + " " + m.GetProblem(),
-		Action: "start " + name + ", or remove it from the cluster", Command: "snowraft member remove " + name,
-		Runbook: "a-member-does-not-start",
-	}
 	if m.GetMember().GetAlive() {
-		finding.Action, finding.Command = fmt.Sprintf("check its process, and the network from %s to %s", f.own.GetName(), m.GetMember().GetApiAddress()), ""
-		finding.Runbook = "member-cut-off"
+		return finding{
+			Finding: of(warning, name+" "+m.GetProblem(),
+				fmt.Sprintf("check the process of %s, and the network from %s to it", name, f.own.GetName()), runbookCutOff).about(name).Finding,
+			mentioned: f.outage,
+		}
 	}
-	return finding
+	return finding{
+		Finding: of(warning, name+" "+m.GetProblem(), fmt.Sprintf("start %s, or remove it if it is gone for good", name), runbookDoesNotStart).
+			about(name).by("snowraft member remove " + name).Finding,
+		mentioned: f.outage,
+	}
 }

@@ -27,11 +27,11 @@ func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.O
 	text := fmt.Sprintf("no member has answered gateway %s since %s", gateway, clockTime(since, now))
 	o.Verdict = &snowraftv1.Verdict{
 		Level:    snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD,
-		Sentence: capital(text) + ".",
+		Sentence: capital(text, nil) + ".",
 		Findings: []*snowraftv1.Finding{{
 			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD, Text: text + ": " + rpc.Message(why),
 			Action:  "Check that the members run, and the network between the gateway and the addresses in --members.",
-			Runbook: "member-cut-off",
+			Runbook: runbookCutOff,
 		}},
 	}
 	return o

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -18,17 +19,29 @@ const (
 const maxFindings = 64
 
 // judge sets the verdict of an overview, its leader and its quorum. The statuses are those of the members that answer, by
-// ID; own is that of the composing member.
-func judge(o *snowraftv1.Overview, statuses map[string]*snowraftv1.GetStatusResponse, own *snowraftv1.GetStatusResponse) {
-	f := &facts{Overview: o, own: own, statuses: statuses}
+// ID; own is that of the composing member, which has known no leader for so long.
+func judge(o *snowraftv1.Overview, statuses map[string]*snowraftv1.GetStatusResponse, own *snowraftv1.GetStatusResponse, leaderless time.Duration) {
+	f := &facts{Overview: o, own: own, statuses: statuses, leaderless: leaderless}
 	f.sort()
 	findings := f.findings()
-	slices.SortStableFunc(findings, func(a, b *snowraftv1.Finding) int { return int(b.GetLevel()) - int(a.GetLevel()) })
-	v := &snowraftv1.Verdict{Level: good, Findings: findings[:min(len(findings), maxFindings)], ServesUntilAtMs: f.until}
+	slices.SortStableFunc(findings, func(a, b finding) int { return int(b.GetLevel()) - int(a.GetLevel()) })
+	v := &snowraftv1.Verdict{Level: good, ServesUntilAtMs: f.until}
+	more := 0
+	for i, found := range findings {
+		if i < maxFindings {
+			v.Findings = append(v.Findings, found.Finding)
+		}
+		if i > 0 && found.GetLevel() > good && !found.mentioned {
+			more++
+		}
+	}
 	var parts []string
 	if len(findings) > 0 && findings[0].GetLevel() > good {
 		v.Level = findings[0].GetLevel()
 		parts = append(parts, findings[0].GetText())
+		if more > 0 {
+			parts = append(parts, count(more, "more problem"))
+		}
 	}
 	if own.GetClusterId() != "" {
 		parts = append(parts, f.state()...)
@@ -36,79 +49,62 @@ func judge(o *snowraftv1.Overview, statuses map[string]*snowraftv1.GetStatusResp
 	if v.GetLevel() > good && findings[0].GetAction() != "" {
 		parts = append(parts, findings[0].GetAction())
 	}
-	v.Sentence = capital(strings.Join(parts, "; ")) + "."
+	v.Sentence = capital(strings.Join(parts, "; "), names(o.GetMembers())) + "."
 	o.Verdict = v
 }
 
 // state says which members issue IDs, which one leads, how many may fail, and until when.
-func (f *facts) state() (parts []string) {
-	parts = append(parts, f.issuers())
+func (f *facts) state() []string {
+	if len(f.GetMembers()) == 1 && len(f.issuing) == 1 && f.leads != nil {
+		return []string{f.leads.GetMember().GetName() + " issues IDs and is the only member: it may not fail"}
+	}
+	parts := []string{f.issuers()}
 	if f.leads != nil {
 		parts = append(parts, f.leads.GetMember().GetName()+" leads")
-	} else {
-		parts = append(parts, "no leader is known")
+		if f.GetQuorum().GetVoters() > 2 {
+			parts = append(parts, f.mayFail())
+		}
 	}
-	single := len(f.GetMembers()) == 1
-	if f.leads != nil && f.GetQuorum().GetVoters() > 1 {
-		parts = append(parts, mayFail(f.GetQuorum().GetMayFail()))
-	}
-	switch {
-	case f.until == 0:
-	case f.leads == nil && single, len(f.issuing) == 1:
-		parts = append(parts, fmt.Sprintf("without quorum %s continues until %s", f.issuing[0].GetMember().GetName(), clockTime(f.until, f.GetComposedAtMs())))
-	default:
-		parts = append(parts, "without quorum each continues until "+clockTime(f.until, f.GetComposedAtMs()))
+	if f.until > 0 {
+		until := clockTime(f.until, f.GetComposedAtMs())
+		if len(f.issuing) == 1 {
+			parts = append(parts, fmt.Sprintf("without quorum %s continues until %s", f.issuing[0].GetMember().GetName(), until))
+		} else {
+			parts = append(parts, "without quorum each continues until "+until)
+		}
 	}
 	return parts
 }
 
-// issuers says which members issue IDs.
+// issuers says which members issue IDs. Of those that do not answer, nothing is known.
 func (f *facts) issuers() string {
-	all, issue := len(f.GetMembers()), len(f.issuing)
-	switch {
-	case all == 1 && issue == 1:
-		return "the only member issues IDs"
+	switch all, issue := len(f.GetMembers()), len(f.issuing); {
 	case issue == 0 && len(f.silent) == 0:
 		return "no member issues IDs"
 	case issue == 0:
 		return "no member that answers issues IDs"
 	case len(f.silent) == 0:
-		return fmt.Sprintf("%d of %d members issue IDs", issue, all)
+		return fmt.Sprintf("%d of %s issue IDs", issue, count(all, "member"))
 	case issue == 1:
 		return f.issuing[0].GetMember().GetName() + " issues IDs"
 	default:
-		return fmt.Sprintf("%s issue IDs", list(names(f.issuing)))
+		return list(names(f.issuing)) + " issue IDs"
 	}
 }
 
-func mayFail(n uint32) string {
+// mayFail says how many voters may fail. Voters that do not answer count as failed.
+func (f *facts) mayFail() string {
+	n := int(f.GetQuorum().GetMayFail())
+	none, more := "none may fail", ""
+	if len(f.silent) > 0 {
+		none, more = "no other voter may fail", " more"
+	}
 	switch n {
 	case 0:
-		return "no further voter may fail"
+		return none
 	case 1:
-		return "one may fail"
+		return "one" + more + " may fail"
 	default:
-		return fmt.Sprintf("%d may fail", n)
+		return fmt.Sprintf("%d%s may fail", n, more)
 	}
-}
-
-func names(members []*snowraftv1.MemberView) (all []string) {
-	for _, m := range members {
-		all = append(all, m.GetMember().GetName())
-	}
-	return all
-}
-
-// maxNames is the most names in a list for people.
-const maxNames = 4
-
-// list joins names: "a, b and c".
-func list(names []string) string {
-	if len(names) > maxNames {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames-1], ", "), len(names)-maxNames+1)
-	}
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }

@@ -1,9 +1,17 @@
 package overview
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // clockTime returns a time of day for people, in UTC, rounded down: with seconds if it is within minutes of now, with the
@@ -19,8 +27,58 @@ func clockTime(at, now int64) string {
 	return time.UnixMilli(at).UTC().Format(format)
 }
 
-// capital returns a text as the beginning of a sentence.
-func capital(s string) string {
-	first, size := utf8.DecodeRuneInString(s)
-	return string(unicode.ToUpper(first)) + s[size:]
+// span returns a duration for people: with two digits below ten seconds, else in whole seconds.
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return fmt.Sprintf("%d ms", d.Milliseconds())
+	case d < 10*time.Second:
+		return strconv.FormatFloat(float64(d.Milliseconds()/100)/10, 'f', -1, 64) + " s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int64(d.Seconds()))
+	default:
+		return strings.TrimSuffix(d.Truncate(time.Second).String(), "0s")
+	}
 }
+
+// capital returns a text as the beginning of a sentence, unless it begins with a name, which stays as it is.
+func capital(text string, names []string) string {
+	word, _, _ := strings.Cut(text, " ")
+	if slices.Contains(names, strings.TrimSuffix(word, ",")) {
+		return text
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
+}
+
+// count returns a number of things.
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+func names(members []*snowraftv1.MemberView) (all []string) {
+	for _, m := range members {
+		all = append(all, m.GetMember().GetName())
+	}
+	return all
+}
+
+// maxNames is the most names in a list for people.
+const maxNames = 4
+
+// list joins names: "a, b and c".
+func list(names []string) string {
+	if len(names) > maxNames {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxNames-1], ", "), len(names)-maxNames+1)
+	}
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// keys returns the keys of a map in order.
+func keys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }

@@ -133,3 +133,63 @@ func TestInProcessKindsAreApart(t *testing.T) {
 		g.Stop()
 	})
 }
+
+// endless is a member whose overviews never end.
+type endless struct {
+	snowraftv1.UnimplementedViewServiceServer
+}
+
+func (endless) WatchOverview(_ *snowraftv1.WatchOverviewRequest, stream grpc.ServerStreamingServer[snowraftv1.WatchOverviewResponse]) error {
+	for {
+		if err := stream.Send(&snowraftv1.WatchOverviewResponse{}); err != nil {
+			return err
+		}
+	}
+}
+
+// A stream over HTTP is judged, and its place and its caller are free once its context ends.
+func TestInProcessStreams(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		refused := rpc.NewError(rpc.Unauthenticated, "no token")
+		var verdict error
+		p := newInProcess(newBudget(maxAnswers, maxAnswersOfOne), func(_ context.Context, rule *rpc.Rule, _ any) error {
+			if rule.GetRight() != trust.RightReadCluster {
+				t.Errorf("judged by %v", rule)
+			}
+			return verdict
+		})
+		g := grpc.NewServer()
+		snowraftv1.RegisterViewServiceServer(g, endless{})
+		go func() { _ = g.Serve(p.listener) }()
+		defer g.Stop()
+		defer p.close()
+		client := snowraftv1.NewViewServiceClient(p)
+		ctx, cancel := context.WithCancel(trust.WithPrincipal(t.Context(), trust.Admin()))
+		stream, err := client.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 3 {
+			if _, err := stream.Recv(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		k, err := p.kind(snowraftv1.ViewService_WatchOverview_FullMethodName)
+		if err != nil || len(k.places) != 1 || len(p.crossing.callers) != 1 {
+			t.Errorf("%d places, %d callers, %v of an open stream", len(k.places), len(p.crossing.callers), err)
+		}
+		cancel()
+		synctest.Wait()
+		if len(k.places) != 0 || len(p.crossing.callers) != 0 {
+			t.Errorf("%d places, %d callers after the stream", len(k.places), len(p.crossing.callers))
+		}
+		verdict = refused
+		if _, err := client.WatchOverview(t.Context(), &snowraftv1.WatchOverviewRequest{}); rpc.FromError(err).Reason != rpc.Unauthenticated {
+			t.Errorf("a stranger watches: %v", err)
+		}
+		if len(k.places) != 0 {
+			t.Error("a stranger has a place")
+		}
+	})
+}

@@ -1,0 +1,160 @@
+package overview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// exhaustsSoon is the time before the end of a layout's time field from which it is a finding.
+const exhaustsSoon = 365 * 24 * time.Hour
+
+// restored reports whether a restore keeps the cluster from granting windows now.
+func (f *facts) restored() bool {
+	r := f.own.GetRestoration()
+	return r.GetOldClusterAlive() != "" || r.GetIssuesAtMs() > f.GetComposedAtMs()
+}
+
+// restoration is about a cluster that began from a backup.
+func (f *facts) restoration() (all []finding) {
+	r := f.own.GetRestoration()
+	if r == nil {
+		return nil
+	}
+	switch {
+	case r.GetOldClusterAlive() != "":
+		all = append(all, of(bad, "the cluster from before the restore still runs, so this one grants nothing: "+r.GetOldClusterAlive(),
+			"stop its members for good", runbookRestored))
+	case r.GetIssuesAtMs() > f.GetComposedAtMs():
+		all = append(all, of(bad, fmt.Sprintf("the cluster was restored and grants no windows before %s", clockTime(r.GetIssuesAtMs(), f.GetComposedAtMs())),
+			"wait until then", runbookRestored))
+	}
+	if n := r.GetFrozenSequences(); n > 0 {
+		verb := "are"
+		if n == 1 {
+			verb = "is"
+		}
+		all = append(all, of(warning, fmt.Sprintf("%s %s frozen since the restore", count(int(min(n, 1<<30)), "sequence"), verb),
+			"resume them with the last numbers of your own data", runbookRestored).by("snowraft seq resume"))
+	}
+	if r.GetNamesClosed() {
+		all = append(all, of(warning, "no sequence with a new name can be created since the restore",
+			"create what the backup lacks, then acknowledge the restore", runbookRestored).by("snowraft restore acknowledge"))
+	}
+	return all
+}
+
+// layouts are about layouts that some member cannot issue IDs of, or that end.
+func (f *facts) layouts() (all []finding) {
+	short := make(map[string][]string) // members without a worker, by layout
+	failed := make(map[string]*snowraftv1.Lane)
+	ends := make(map[string]int64)
+	for _, m := range f.issuing {
+		for _, l := range m.GetLanes() {
+			switch l.GetReason() {
+			case "", rpc.NoLeader, rpc.NotLeader, rpc.WindowEnded, rpc.CommitUnknown, rpc.Fenced: // other findings, or for a moment
+			case rpc.WorkersExhausted:
+				if !slices.Contains(short[l.GetLayout()], m.GetMember().GetName()) {
+					short[l.GetLayout()] = append(short[l.GetLayout()], m.GetMember().GetName())
+				}
+			default:
+				failed[l.GetLayout()] = l
+			}
+			if e := l.GetExhaustsAtMs(); e > 0 && e-f.GetComposedAtMs() < exhaustsSoon.Milliseconds() {
+				ends[l.GetLayout()] = e
+			}
+		}
+	}
+	for _, layout := range keys(short) {
+		all = append(all, of(warning, fmt.Sprintf("all workers of layout %q are held, and %s needs one", layout, list(short[layout])),
+			"use a layout with more worker bits, or stop holders", runbookWorkers).by("snowraft worker list --layout "+layout))
+	}
+	for _, layout := range keys(failed) {
+		all = append(all, of(warning, fmt.Sprintf("layout %q: %s", layout, failed[layout].GetProblem()), "", ""))
+	}
+	for _, layout := range keys(ends) {
+		all = append(all, of(warning, fmt.Sprintf("the time field of layout %q is full on %s", layout, time.UnixMilli(ends[layout]).UTC().Format(time.DateOnly)),
+			"create a layout with a later epoch or more time bits", ""))
+	}
+	return all
+}
+
+// foreign is about peers that members cannot understand.
+func (f *facts) foreign() (all []finding) {
+	seen := make(map[string]bool)
+	for _, id := range keys(f.statuses) {
+		for _, p := range f.statuses[id].GetForeignPeers() {
+			if seen[p.GetAddress()] {
+				continue
+			}
+			seen[p.GetAddress()] = true
+			all = append(all, of(warning, fmt.Sprintf("%s hears a peer at %s that it cannot understand: %s", f.statuses[id].GetName(), p.GetAddress(), p.GetProblem()),
+				"", runbookForeign).about(f.statuses[id].GetName()))
+		}
+	}
+	return all
+}
+
+// secrets is about a rotation of the cluster's secret that waits for members.
+func (f *facts) secrets() []finding {
+	known := f.own.GetSecretFingerprints()
+	if len(known) == 0 || f.own.GetSigningFingerprint() == known[0] {
+		return nil
+	}
+	var lack []string
+	for _, m := range f.GetMembers() {
+		s := f.statuses[m.GetMember().GetId()]
+		if s == nil || !slices.Contains(s.GetSecretFingerprints(), known[0]) {
+			lack = append(lack, m.GetMember().GetName())
+		}
+	}
+	text := fmt.Sprintf("the new secret %s is not in use yet", known[0])
+	if len(lack) > 0 {
+		text += fmt.Sprintf(", because %s has not reported it", list(lack))
+	}
+	return []finding{of(warning, text, "give every member the same secret file", "").by("snowraft secret list")}
+}
+
+// upgrade is about members of different versions, and about an upgrade that is not finalized.
+func (f *facts) upgrade() (all []finding) {
+	versions := make(map[string][]string)
+	for _, m := range f.GetMembers() {
+		if m.GetAnswers() {
+			versions[m.GetMember().GetVersion()] = append(versions[m.GetMember().GetVersion()], m.GetMember().GetName())
+		}
+	}
+	if len(versions) > 1 {
+		var each []string
+		for _, v := range keys(versions) {
+			each = append(each, fmt.Sprintf("%s on %s", v, list(versions[v])))
+		}
+		all = append(all, of(good, "members run different versions: "+strings.Join(each, ", "), "", ""))
+	}
+	u := f.own.GetUpgrade()
+	if u.GetNextFsmVersion() <= u.GetFsmVersion() {
+		return all
+	}
+	text := fmt.Sprintf("an upgrade of the log's commands from version %d to %d is not finalized", u.GetFsmVersion(), u.GetNextFsmVersion())
+	var found finding
+	switch blockers := u.GetBlockers(); {
+	case len(blockers) > 0:
+		found = of(warning, fmt.Sprintf("%s: %s %s", text, orID(blockers[0].GetMemberName(), blockers[0].GetMemberId()), blockers[0].GetProblem()),
+			"upgrade or start the members that block it", "").by("snowraft upgrade")
+	case u.GetUpgrades() == snowraftv1.Upgrades_UPGRADES_MANUAL:
+		found = of(warning, text, "finalize it if there is no way back", "").by("snowraft upgrade finalize")
+	default:
+		found = of(good, text+"; the leader finalizes it within an hour", "", "").by("snowraft upgrade")
+	}
+	return append(all, found)
+}
+
+func orID(name, id string) string {
+	if name != "" {
+		return name
+	}
+	return id
+}

@@ -1,0 +1,244 @@
+package overview
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// fakeCluster is a Source: the cluster as a sees it. Its methods may be called from any goroutine.
+type fakeCluster struct {
+	mu      sync.Mutex
+	names   []string
+	hang    map[string]bool // do not answer until the request times out
+	refuse  map[string]bool // have no connection
+	asked   map[string]int
+	ids     map[string]uint64
+	removed map[string]bool
+}
+
+func newFake(names ...string) *fakeCluster {
+	return &fakeCluster{names: names, hang: map[string]bool{}, refuse: map[string]bool{}, asked: map[string]int{}, ids: map[string]uint64{}, removed: map[string]bool{}}
+}
+
+func (f *fakeCluster) status(name string) *snowraftv1.GetStatusResponse {
+	now := time.Now().UnixMilli()
+	return &snowraftv1.GetStatusResponse{
+		ClusterId: "id", MemberId: name, Name: name, Term: 1, LeaderId: "b", LeaderName: "b", ObservedClockAtMs: now, ClockAtMs: now, Version: "v1",
+		Lanes:  []*snowraftv1.Lane{{Layout: "default", Token: 1, ServeUntilAtMs: 2e12}},
+		Issued: &snowraftv1.Issued{Ids: f.ids[name]},
+	}
+}
+
+func (f *fakeCluster) Status() *snowraftv1.GetStatusResponse {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.status("a")
+}
+
+func (f *fakeCluster) Members() (all []*snowraftv1.Member) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range f.names {
+		if !f.removed[name] {
+			all = append(all, &snowraftv1.Member{Id: name, Name: name, Alive: true, ApiAddress: name + ":7700", Role: snowraftv1.MemberRole_MEMBER_ROLE_VOTER})
+		}
+	}
+	return all
+}
+
+func (f *fakeCluster) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.GetStatusResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.asked[m.GetName()]++
+	switch {
+	case f.refuse[m.GetName()]:
+		return nil, &rpc.Error{Code: codes.Unavailable, Message: "connection refused"}
+	case f.hang[m.GetName()]:
+		f.mu.Unlock()
+		<-ctx.Done()
+		f.mu.Lock()
+		return nil, ctx.Err()
+	}
+	f.ids[m.GetName()] += 1000
+	return f.status(m.GetName()), nil
+}
+
+func (f *fakeCluster) Layouts() []string { return []string{"default"} }
+
+func (f *fakeCluster) set(which map[string]bool, name string, value bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	which[name] = value
+}
+
+func (f *fakeCluster) askedOf(name string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.asked[name]
+}
+
+func hubOf(t *testing.T, f *fakeCluster) *Hub {
+	began := time.Now()
+	h := New(Config{Source: f, Now: func() clock.Reading {
+		return clock.Reading{Wall: time.Now().UnixMilli(), Mono: time.Since(began).Milliseconds()}
+	}})
+	t.Cleanup(h.Close)
+	return h
+}
+
+func watch(t *testing.T, h *Hub) *Watch {
+	t.Helper()
+	w, err := h.Watch()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func next(t *testing.T, w *Watch) *snowraftv1.Overview {
+	t.Helper()
+	o, err := w.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func answersOf(o *snowraftv1.Overview, name string) bool {
+	i := slices.IndexFunc(o.GetMembers(), func(m *snowraftv1.MemberView) bool { return m.GetMember().GetName() == name })
+	return i >= 0 && o.GetMembers()[i].GetAnswers()
+}
+
+// The number of watchers does not change how often members are asked, and nobody is asked without watchers.
+func TestWatchersShareRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b", "c")
+		h := hubOf(t, f)
+		var watches []*Watch
+		for range 20 {
+			watches = append(watches, watch(t, h))
+		}
+		if o := next(t, watches[0]); !answersOf(o, "b") || !answersOf(o, "c") || time.Since(time.UnixMilli(o.GetComposedAtMs())) > 0 {
+			t.Errorf("the first overview is %v", o)
+		}
+		got := 0
+		for began := time.Now(); time.Since(began) < 10*time.Second; got++ {
+			next(t, watches[0])
+		}
+		if asked := f.askedOf("b"); asked < 10 || asked > 12 {
+			t.Errorf("asked %d times in 10 s, want once per second", asked)
+		}
+		if got < 9 || got > 12 { // nothing changes
+			t.Errorf("%d overviews in 10 s, want one per second", got)
+		}
+		// One who slept for 10 s gets the newest.
+		if age := time.Since(time.UnixMilli(next(t, watches[1]).GetComposedAtMs())); age > time.Second {
+			t.Errorf("a slow watcher gets an overview that is %v old", age)
+		}
+		for _, w := range watches {
+			w.Close()
+		}
+		time.Sleep(linger + 2*time.Second)
+		asked := f.askedOf("b")
+		time.Sleep(time.Minute)
+		if now := f.askedOf("b"); now != asked {
+			t.Errorf("asked %d times without watchers", now-asked)
+		}
+		if o := next(t, watch(t, h)); !answersOf(o, "b") {
+			t.Error("watching again shows no answers")
+		}
+	})
+}
+
+// A member that falls silent is shown as that within 2 s, one that refuses connections sooner, and both when they are back.
+func TestSilenceIsShownWithinTwoSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b", "c")
+		h := hubOf(t, f)
+		w := watch(t, h)
+		next(t, w)
+		for _, c := range []struct {
+			how    map[string]bool
+			within time.Duration
+		}{{f.hang, 2 * time.Second}, {f.refuse, 1300 * time.Millisecond}} {
+			for _, offset := range []time.Duration{0, 300, 700, 999} {
+				time.Sleep(offset * time.Millisecond)
+				for _, silent := range []bool{true, false} {
+					f.set(c.how, "c", silent)
+					began := time.Now()
+					o := next(t, w)
+					for answersOf(o, "c") == silent {
+						o = next(t, w)
+					}
+					if took := time.Since(began); took > c.within {
+						t.Errorf("%v until c silent: %v is shown, want at most %v", took, silent, c.within)
+					}
+					if text := o.GetVerdict().GetSentence(); strings.Contains(text, "c does not answer a") != silent {
+						t.Errorf("c silent: %v, sentence %q", silent, text)
+					}
+				}
+			}
+		}
+	})
+}
+
+// A member that never answers delays the first overview by a second at most; a removed member vanishes.
+func TestFirstOverviewWaitsForAnswers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		f := newFake("a", "b", "c")
+		f.set(f.hang, "c", true)
+		h := hubOf(t, f)
+		began := time.Now()
+		o, err := h.Get(t.Context())
+		if err != nil || len(o.GetMembers()) != 3 || answersOf(o, "c") || time.Since(began) > refresh {
+			t.Errorf("Get() = %v, %v after %v", o, err, time.Since(began))
+		}
+		f.set(f.removed, "c", true)
+		time.Sleep(time.Second)
+		if o, err := h.Get(t.Context()); err != nil || len(o.GetMembers()) != 2 || o.GetMembers()[1].GetIdsPerSecond() != 1000 {
+			t.Errorf("Get() = %v, %v", o, err)
+		}
+	})
+}
+
+func TestWatchesAreBounded(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		h := hubOf(t, newFake("a"))
+		var last *Watch
+		for range MaxWatches {
+			last = watch(t, h)
+		}
+		if _, err := h.Watch(); rpc.FromError(err).Reason != rpc.Overloaded {
+			t.Errorf("Watch() = %v, want OVERLOADED", err)
+		}
+		if _, err := h.Get(t.Context()); err != nil {
+			t.Errorf("Get() = %v", err)
+		}
+		last.Close()
+		w := watch(t, h)
+		next(t, w)
+		h.Close()
+		if _, err := w.Next(t.Context()); !errors.Is(err, ErrClosed) {
+			t.Errorf("Next() = %v of a closed Hub", err)
+		}
+		if _, err := h.Watch(); !errors.Is(err, ErrClosed) {
+			t.Errorf("Watch() = %v of a closed Hub", err)
+		}
+	})
+}

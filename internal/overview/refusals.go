@@ -1,0 +1,128 @@
+package overview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// refusals are about members that answer and issue no IDs.
+func (f *facts) refusals() (all []finding) {
+	level := warning
+	if len(f.issuing) == 0 {
+		level = bad
+	}
+	byReason := make(map[string][]*snowraftv1.MemberView)
+	for _, m := range f.refuse {
+		byReason[m.GetReason()] = append(byReason[m.GetReason()], m)
+	}
+	if behind := byReason[rpc.ClockBehind]; len(behind) > 1 && len(behind)*2 > len(f.issuing)+len(f.refuse) {
+		// That so many clocks are behind is less likely than that one was ahead.
+		all = append(all, f.observedAhead(level, behind))
+		delete(byReason, rpc.ClockBehind)
+	}
+	for _, reason := range []string{rpc.ClockBehind, rpc.ClockSkew} {
+		for _, m := range byReason[reason] {
+			all = append(all, f.wrongClock(level, m))
+		}
+		delete(byReason, reason)
+	}
+	if f.restored() {
+		delete(byReason, rpc.Fenced)
+	}
+	for _, reason := range keys(byReason) {
+		all = append(all, f.refusal(level, reason, byReason[reason]))
+	}
+	return all
+}
+
+// refusal is about members that issue no IDs for the same reason.
+func (f *facts) refusal(level snowraftv1.VerdictLevel, reason string, members []*snowraftv1.MemberView) finding {
+	who, one := list(names(members)), len(members) == 1
+	verb := "issue no IDs"
+	if one {
+		verb = "issues no IDs"
+	}
+	text := who + " " + verb
+	var found finding
+	switch reason {
+	case rpc.WindowEnded, rpc.NoLeader:
+		found = of(level, text+": the window has ended", "", runbookCutOff)
+		if f.windowless(members) {
+			found.Text = text + ": no window was granted yet"
+		}
+		if f.leads != nil && !f.outage {
+			found.Action = "wait some seconds for a window"
+		}
+		found.mentioned = f.outage
+	case rpc.WorkersExhausted:
+		found = of(level, text+`: all workers of the layout "default" are held`, "stop holders that are not needed", runbookWorkers).by("snowraft worker list")
+	default:
+		found = of(level, text+": "+members[0].GetProblem(), "", "")
+	}
+	if one {
+		found.Member = who
+	}
+	return found
+}
+
+// windowless reports whether none of these members has held a window of the default layout since its start.
+func (f *facts) windowless(members []*snowraftv1.MemberView) bool {
+	return !slices.ContainsFunc(members, func(m *snowraftv1.MemberView) bool { return m.GetServesUntilAtMs() > 0 }) &&
+		!slices.ContainsFunc(members, func(m *snowraftv1.MemberView) bool { return strings.Contains(m.GetProblem(), "window ended") })
+}
+
+// wrongClock is about a member that refuses because of its clock.
+func (f *facts) wrongClock(level snowraftv1.VerdictLevel, m *snowraftv1.MemberView) finding {
+	name := m.GetMember().GetName()
+	text := name + " issues no IDs: its clock is "
+	if m.GetReason() == rpc.ClockSkew {
+		if m.GetClockOffsetMs() <= f.GetMaxClockOffsetMs() { // measured differently, or for another reason
+			return of(level, name+" issues no IDs: "+m.GetProblem(), "correct the clock of "+name, runbookAhead).about(name)
+		}
+		return of(level, text+fmt.Sprintf("%s ahead of the majority's, limit %s", millis(m.GetClockOffsetMs()), millis(f.GetMaxClockOffsetMs())),
+			"correct the clock of "+name, runbookAhead).about(name)
+	}
+	behind := f.GetObservedClockAtMs() - m.GetClockAtMs()
+	if behind <= f.GetWaitThresholdMs() { // its lane has issued in the future
+		return of(level, name+" issues no IDs: "+m.GetProblem(), "", runbookBehind).about(name)
+	}
+	return of(level, text+fmt.Sprintf("%s behind the observed clock, limit %s", millis(behind), millis(f.GetWaitThresholdMs())),
+		"correct the clock of "+name, runbookBehind).about(name)
+}
+
+// observedAhead is about an observed clock that most clocks are behind.
+func (f *facts) observedAhead(level snowraftv1.VerdictLevel, behind []*snowraftv1.MemberView) finding {
+	least := f.GetObservedClockAtMs() - behind[0].GetClockAtMs()
+	for _, m := range behind {
+		least = min(least, f.GetObservedClockAtMs()-m.GetClockAtMs())
+	}
+	return of(level, fmt.Sprintf("the observed clock is at least %s ahead of the clocks of %s, which issue no IDs", millis(least), list(names(behind))),
+		"correct the clocks, or set the observed clock back if they are correct", runbookObserved).by("snowraft clock reset")
+}
+
+// clocks are about clocks that are off, of members that issue IDs.
+func (f *facts) clocks() (all []finding) {
+	limit := f.GetMaxClockOffsetMs()
+	for _, m := range f.issuing {
+		off := m.GetClockOffsetMs()
+		name := m.GetMember().GetName()
+		switch {
+		case limit == 0:
+		case off > limit/2:
+			all = append(all, of(warning, fmt.Sprintf("the clock of %s is %s ahead of the majority's, and beyond %s it stops issuing", name, millis(off), millis(limit)),
+				"correct the clock of "+name, runbookAhead).about(name))
+		case -off > max(limit, f.GetWaitThresholdMs()/2):
+			all = append(all, of(warning, fmt.Sprintf("the clock of %s is %s behind the majority's", name, millis(-off)),
+				"correct the clock of "+name, runbookBehind).about(name))
+		}
+	}
+	return all
+}
+
+// millis returns a duration for people.
+func millis(ms int64) string { return span(time.Duration(ms) * time.Millisecond) }

@@ -1,0 +1,77 @@
+package overview
+
+import (
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// scene is a cluster as a sees it at noon: a, b and c are voters, all is well, b leads.
+type scene struct {
+	o        *snowraftv1.Overview
+	statuses map[string]*snowraftv1.GetStatusResponse // by name, which is the ID
+	own      *snowraftv1.GetStatusResponse
+	without  time.Duration // a leader
+}
+
+var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC).UnixMilli()
+
+func newScene(members ...string) *scene {
+	s := &scene{o: &snowraftv1.Overview{
+		ClusterId: "id", ComposedBy: members[0], ComposedAtMs: noon, ObservedClockAtMs: noon, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
+	}, statuses: map[string]*snowraftv1.GetStatusResponse{}}
+	for _, name := range members {
+		s.add(name, snowraftv1.MemberRole_MEMBER_ROLE_VOTER)
+	}
+	s.own = s.statuses[members[0]]
+	s.leader(members[min(1, len(members)-1)])
+	return s
+}
+
+func (s *scene) add(name string, role snowraftv1.MemberRole) {
+	lanes := []*snowraftv1.Lane{{Layout: "default", Token: 7, ServeUntilAtMs: noon + 870_000}}
+	s.o.Members = append(s.o.Members, &snowraftv1.MemberView{
+		Member:  &snowraftv1.Member{Id: name, Name: name, Role: role, Alive: true, ApiAddress: name + ":7700", Version: "v1"},
+		Answers: true, SeenAtMs: noon, ClockAtMs: noon, Lanes: lanes, ServesUntilAtMs: noon + 870_000,
+	})
+	s.statuses[name] = &snowraftv1.GetStatusResponse{ClusterId: "id", MemberId: name, Name: name, Term: 3, Version: "v1", Lanes: lanes}
+}
+
+// leader sets the leader that these members know; without any, all.
+func (s *scene) leader(name string, known ...string) {
+	for id, status := range s.statuses {
+		if status.LeaderId, status.LeaderName = name, name; len(known) > 0 {
+			status.LeaderId, status.LeaderName = "", ""
+		}
+		for _, k := range known {
+			if id == k {
+				status.LeaderId, status.LeaderName = name, name
+			}
+		}
+	}
+}
+
+func (s *scene) view(name string) *snowraftv1.MemberView {
+	for _, m := range s.o.GetMembers() {
+		if m.GetMember().GetName() == name {
+			return m
+		}
+	}
+	return nil
+}
+
+// silence makes members not answer; gossip still reaches them if alive.
+func (s *scene) silence(alive bool, members ...string) {
+	for _, name := range members {
+		delete(s.statuses, name)
+		m := s.view(name)
+		m.Answers, m.Member.Alive = false, alive
+		m.Problem = silence(m.GetMember(), s.own)
+	}
+}
+
+// refuse makes a member issue no IDs.
+func (s *scene) refuse(name, reason, problem string) {
+	m := s.view(name)
+	m.Problem, m.Reason = problem, reason
+}
