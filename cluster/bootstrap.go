@@ -35,6 +35,9 @@ func (n *Node) bootstrap() {
 		n.startCluster(func() error { return nil }) // the process ended half-way through
 		return
 	}
+	if n.alone() {
+		n.standFirst()
+	}
 	tick := time.NewTicker(bootstrapInterval)
 	defer tick.Stop()
 	for pass := 1; n.id.Cluster() == ""; pass++ {
@@ -132,6 +135,14 @@ func (n *Node) startCluster(start func() error) {
 	}
 	if first {
 		n.logger.Info("cluster started", "cluster_id", cluster)
+		n.standFirst()
 	}
 	n.gossip.announce()
+}
+
+// standFirst stands for election without the wait for a leader, because no other node can be the leader: this node has just
+// started the cluster, or is the only member of its cluster.
+func (n *Node) standFirst() {
+	n.elections.expect(n.Term()+1, ElectionStart)
+	n.guarded.stand(n.ctx)
 }

@@ -15,6 +15,8 @@ const (
 	ElectionTransfer ElectionCause = "transfer"
 	// ElectionRefused means that the process of the leader ended, see succession.
 	ElectionRefused ElectionCause = "refused"
+	// ElectionStart means that no other leader is possible: this node started the cluster, or is its only member.
+	ElectionStart ElectionCause = "start"
 )
 
 // elections counts the elections that this node won.
@@ -48,7 +50,7 @@ func (e *elections) win(term uint64) {
 
 // ElectionsWon counts the elections that this node won since it started, by cause.
 func (n *Node) ElectionsWon() map[ElectionCause]uint64 {
-	all := map[ElectionCause]uint64{ElectionTimeout: 0, ElectionTransfer: 0, ElectionRefused: 0}
+	all := map[ElectionCause]uint64{ElectionTimeout: 0, ElectionTransfer: 0, ElectionRefused: 0, ElectionStart: 0}
 	n.elections.mu.Lock()
 	defer n.elections.mu.Unlock()
 	maps.Copy(all, n.elections.won)

@@ -4,6 +4,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/snowraft/snowraft/cluster"
 )
 
 // Members that start together, in any order, are one cluster soon.
@@ -31,4 +33,29 @@ func TestBootstrapTogether(t *testing.T) {
 		})
 	}
 	t.Logf("at most %v from the start of the last to a leader", slowest)
+}
+
+// A new cluster, and a cluster of one member that starts again, elect a leader without the wait for one.
+func TestFirstElectionNeedsNoTimeout(t *testing.T) {
+	t.Parallel()
+	for _, members := range []int{1, 3, 5} {
+		simulate(t, options{members: members, idle: true}, func(w *world) {
+			won := func() map[cluster.ElectionCause]uint64 { return w.leader().proc().member.Node().ElectionsWon() }
+			if by := won(); by[cluster.ElectionStart] != 1 || by[cluster.ElectionTimeout] != 0 {
+				w.Errorf("new cluster of %d members: elections = %v, want one by start", members, by)
+			}
+			if members > 1 {
+				return
+			}
+			for range 10 {
+				w.crashAll()
+				w.pass(w.between(0, time.Minute))
+				w.startAll()
+				took := w.untilAllIssue(recovery)
+				if by := won(); took > 300*time.Millisecond || by[cluster.ElectionStart] != 1 {
+					w.Errorf("after a restart: IDs after %v, elections = %v, want one by start", took, by)
+				}
+			}
+		})
+	}
 }
