@@ -63,7 +63,11 @@ func (c *numberCluster) open(cfg server.Config) *server.Server {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	c.t.Cleanup(func() { c.close(s) })
+	c.t.Cleanup(func() { // a clean stop of the last members would wait for a quorum
+		crashed, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = s.Close(crashed)
+	})
 	return s
 }
 

@@ -59,6 +59,7 @@ type gossip struct {
 	contacting []string            // addresses of the gossip port that is being contacted
 	veto       error               // why a join was refused last
 	asked      map[uint64]clockAsked
+	farewell   time.Duration // bound on the announcement of the departure
 	// strangers leave room for members, each start of which has another name.
 	members, strangers *roster
 
@@ -92,6 +93,8 @@ func (g *gossip) open(cfg *Config) error {
 	mc.BindPort = cfg.GossipPort // what a seed without a port is taken to have
 	mc.ProbeInterval = cfg.Timing.GossipProbe
 	mc.ProbeTimeout = cfg.Timing.GossipProbe / 2
+	g.farewell = min(time.Second, cfg.Timing.GossipProbe)
+	mc.GossipInterval = g.farewell / 5
 	mc.EnableCompression = false // the messages are small; see screen.Packet
 	mc.LogOutput = nil
 	mc.Logger = logging.Standard(cfg.Logger, "gossip", g.nameOf)
@@ -179,7 +182,7 @@ func notify(ch chan<- struct{}) {
 
 // close leaves the gossip (which is not leaving the cluster) and stops it.
 func (g *gossip) close() error {
-	if err := g.list.Leave(time.Second); err != nil {
+	if err := g.list.Leave(g.farewell); err != nil {
 		// The others find out by themselves, a little later.
 		g.logger.Debug("departure not announced", "error", err)
 	}

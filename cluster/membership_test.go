@@ -125,10 +125,10 @@ func TestFitNonvoterIsPromoted(t *testing.T) {
 	}
 	restarted := p
 	restarted.meta.Starts++
-	n.gossip.mu.Lock()
-	n.gossip.peers[id] = restarted
-	n.gossip.mu.Unlock()
-	if err := n.change(func() error {
+	if err := n.change(func() error { // in one change, so that the leader does not look in between
+		n.gossip.mu.Lock()
+		n.gossip.peers[id] = restarted
+		n.gossip.mu.Unlock()
 		if _, ok := n.promotable(n.servers(), time.Now().Add(3*time.Hour)); ok {
 			t.Error("promotable right after a restart")
 		}

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -80,7 +81,7 @@ func (n *node) start() *node {
 		n.t.Fatalf("start %s: %v", n.cfg.Name, err)
 	}
 	n.server = s
-	n.t.Cleanup(func() { n.stop() })
+	crew.add(n)
 	n.conn, err = grpc.NewClient("passthrough:///"+s.APIAddr(), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
@@ -107,11 +108,44 @@ func (n *node) stop() {
 
 // crash ends the member with nothing returned or handed over.
 func (n *node) crash() {
+	if n.server == nil {
+		return
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_ = n.conn.Close()
 	_ = n.server.Close(ctx)
 	n.server = nil
+}
+
+// crews holds the running members of each test. Its end crashes them all at once: a clean stop of one after the other would
+// wait for the gossip of each, and that of the last for a quorum.
+type crews struct {
+	mu sync.Mutex
+	of map[testing.TB][]*node
+}
+
+var crew = crews{of: make(map[testing.TB][]*node)}
+
+func (c *crews) add(n *node) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Contains(c.of[n.t], n) {
+		c.of[n.t] = append(c.of[n.t], n)
+		n.t.Cleanup(func() { c.crash(n.t) })
+	}
+}
+
+func (c *crews) crash(t testing.TB) {
+	c.mu.Lock()
+	nodes := c.of[t]
+	delete(c.of, t)
+	c.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, n := range nodes {
+		wg.Go(n.crash)
+	}
+	wg.Wait()
 }
 
 // setClock moves the wall clock, not the monotonic one.

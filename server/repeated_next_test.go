@@ -8,6 +8,7 @@ import (
 
 // A request with an ID gets the same numbers from whichever member it is repeated at.
 func TestRepeatedNextIsAnsweredAlikeByAllMembers(t *testing.T) {
+	t.Parallel()
 	nodes := startCluster(t, 3)
 	nodes[0].createSequence(strict("s"))
 	req := &snowraftv1.NextNumbersRequest{Sequence: "s", Count: 5, RequestId: "a request"}

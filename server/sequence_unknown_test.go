@@ -29,9 +29,18 @@ func TestNotUnknownAfterRestart(t *testing.T) {
 	}
 	n.start()
 	ask := func() map[string]error {
-		_, next := n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
-		_, get := n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "orders"})
-		_, last := n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"})
+		var next, get, last error
+		var calls sync.WaitGroup
+		calls.Go(func() {
+			_, next = n.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1})
+		})
+		calls.Go(func() {
+			_, get = n.sequences.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "orders"})
+		})
+		calls.Go(func() {
+			_, last = n.sequences.GetLast(t.Context(), &snowraftv1.GetLastRequest{Sequence: "orders"})
+		})
+		calls.Wait()
 		return map[string]error{"Next": next, "GetSequence": get, "GetLast": last}
 	}
 	for call, err := range ask() {

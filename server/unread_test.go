@@ -60,8 +60,10 @@ func dialDeaf(t *testing.T, address string) (snowraftv1.IdServiceClient, *atomic
 // Clients that read no answers take a bounded part of the memory, and keep no others from theirs: neither those that
 // wait for their answers nor those that cancel the calls.
 func TestUnreadAnswers(t *testing.T) {
+	t.Parallel()
 	for name, patience := range map[string]time.Duration{"waiting": time.Minute, "canceling": 100 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			n := startCluster(t, 1)[0]
 			large := &snowraftv1.GenerateIdsRequest{Count: limits.Packed, Packed: true}
 			ctx, cancel := context.WithCancel(t.Context())

@@ -33,6 +33,7 @@ func (n *node) ask(method, path, body string) (int, string) {
 }
 
 func TestHTTPOnAFollower(t *testing.T) {
+	t.Parallel()
 	f := follower(t, startCluster(t, 3))
 	for _, c := range []struct {
 		method, path, body, want string
@@ -64,6 +65,7 @@ func TestHTTPOnAFollower(t *testing.T) {
 
 // A long answer is whole, and holds nothing twice.
 func TestHTTPLongText(t *testing.T) {
+	t.Parallel()
 	n := startCluster(t, 1)[0]
 	if code, body := n.ask("POST", "/v1/sequences", `{"name":"s"}`); code != http.StatusOK {
 		t.Fatalf("%d %s", code, body)
@@ -92,6 +94,7 @@ func parseID(t *testing.T, text string) int64 {
 // Metadata that a member trusts must not be within reach of a client over HTTP:
 // a follower would take the call for one that was forwarded, and refuse it.
 func TestHTTPCannotForgeForwarding(t *testing.T) {
+	t.Parallel()
 	f := follower(t, startCluster(t, 3))
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+f.server.HTTPAddr()+"/v1/workers", http.NoBody)
 	if err != nil {
@@ -113,6 +116,7 @@ func TestHTTPCannotForgeForwarding(t *testing.T) {
 }
 
 func TestHTTPRefusals(t *testing.T) {
+	t.Parallel()
 	n := startCluster(t, 1)[0]
 	for _, c := range []struct {
 		method, path, body string
@@ -150,6 +154,7 @@ func TestHTTPRefusals(t *testing.T) {
 }
 
 func TestHTTPHeaderLimit(t *testing.T) {
+	t.Parallel()
 	n := startCluster(t, 1)[0]
 	for size, want := range map[int]int{15 << 10: http.StatusOK, 17 << 10: http.StatusRequestHeaderFieldsTooLarge} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+n.server.HTTPAddr()+"/id", http.NoBody)
