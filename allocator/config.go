@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/events"
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/snowflake"
 )
@@ -45,6 +46,8 @@ type Config struct {
 	// Unix milliseconds, by the lanes' goroutines: for a process that has no
 	// replica to read it from.
 	Observe func(unixMillis int64)
+	// Events records what people look back on; nil: it is not recorded.
+	Events Events
 	// Logger for what operators should know; nil discards it.
 	Logger *slog.Logger
 }
@@ -75,6 +78,9 @@ func (c *Config) check() error {
 	}
 	if c.Observe == nil {
 		c.Observe = func(int64) {}
+	}
+	if c.Events == nil {
+		c.Events = events.Discard
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
@@ -94,6 +95,7 @@ func (l *lane) open(g Grant, limits clock.Limits) pause {
 	l.mu.Unlock()
 	l.issuer.changed.fire()
 	l.log.Info("worker acquired", "worker", g.Worker, "token", g.Token, "from", g.From, "until", g.Until)
+	l.note(slog.LevelInfo, "worker %d acquired with token %d", g.Worker, g.Token)
 
 	l.releaseSoon(l.swapped)
 	l.swapped = nil
@@ -128,6 +130,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	})
 	if errors.Is(err, ErrWindowMismatch) {
 		l.log.Warn("worker lost; acquiring another", "worker", held.worker, "token", held.token, "until", until)
+		l.note(slog.LevelWarn, "worker %d lost, token %d: the cluster refused its window; acquiring another worker", held.worker, held.token)
 		l.lost = held
 		return pause{0, false}
 	}
@@ -147,6 +150,7 @@ func (l *lane) extend(held *lease, now clock.Reading) pause {
 	}
 	if l.failures > 0 {
 		l.log.Info("window extended again", "worker", held.worker, "until", grant.Until)
+		l.note(slog.LevelInfo, "window of worker %d extended %v late", held.worker, time.Duration(now.Mono-l.failedAt)*time.Millisecond)
 	}
 	l.schedule(held, now)
 	l.mu.Lock()
@@ -175,7 +179,7 @@ func drawExtension() uint64 {
 // schedule decides when the window is extended next. By the monotonic clock:
 // the wall clock may jump, and a jump forward shows in that the window ended.
 func (l *lane) schedule(held *lease, now clock.Reading) {
-	l.failures = 0
+	l.failures, l.ended = 0, false
 	left := clock.Between(now.Wall, held.layout.MillisAt(held.until()))
 	l.extendAt = now.Mono + l.window.extendAfter(left).Milliseconds()
 }
@@ -214,6 +218,7 @@ func (l *lane) releaseSoon(held *lease) {
 	}
 	if err := l.release(held, courtesyTimeout); err != nil {
 		l.log.Warn("worker not released; it becomes free when its window ends", "worker", held.worker, "error", err)
+		l.note(slog.LevelWarn, "worker %d not released; it becomes free when its window ends", held.worker)
 	}
 }
 

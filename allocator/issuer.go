@@ -24,6 +24,7 @@ type Issuer struct {
 	idle     time.Duration
 	patience func(ctx context.Context, had bool) time.Duration
 	observe  func(int64)
+	events   Events
 	lanes    []*lane
 	picker   *picker
 	changed  *signal // fires when a lease, its window or a lane's problem changes
@@ -55,6 +56,7 @@ func Open(cfg Config) (*Issuer, error) {
 		idle:     cfg.Idle,
 		patience: cfg.Patience,
 		observe:  cfg.Observe,
+		events:   cfg.Events,
 		picker:   newPicker(cfg.Lanes),
 		changed:  newSignal(),
 		stopping: make(chan struct{}),

@@ -45,6 +45,8 @@ type lane struct {
 	window   slowStart
 	extendAt int64  // Mono
 	failures int    // in a row
+	failedAt int64  // Mono, time of the first of them
+	ended    bool   // the window ended meanwhile
 	waited   bool   // for the observed clock, before this acquisition
 	floor    int64  // the next lease starts at this tick or later
 	swapped  *lease // closed, but not released yet
@@ -141,6 +143,7 @@ func (l *lane) hasEnded(held *lease, now clock.Reading) bool {
 // clock as it is. What the new one issues is not above what the old one did.
 func (l *lane) swap(held *lease) pause {
 	l.log.Warn("clock moved backwards; acquiring another worker", "worker", held.worker)
+	l.note(slog.LevelWarn, "worker %d left for another one, because the clock moved backwards", held.worker)
 	l.mu.Lock()
 	l.close(held)
 	l.lease.Store(nil)
@@ -174,20 +177,26 @@ func (l *lane) hold(err error) pause {
 // failed is the pause after a call that failed.
 func (l *lane) failed(err error) pause {
 	l.failures++
+	now := l.issuer.watch.Now()
 	if l.failures == 1 && !errors.Is(err, ErrClosed) {
+		l.failedAt = now.Mono
 		l.log.Warn("window not granted; retrying", "error", err)
+		l.note(slog.LevelWarn, "window not granted: %v", err)
 	}
 	l.report(err, false)
 	l.window.failed()
 	most := maxBackoff
 	if held := l.lease.Load(); held != nil && held != l.lost {
-		left := clock.Between(l.issuer.watch.Now().Wall, held.layout.MillisAt(held.until()))
+		left := clock.Between(now.Wall, held.layout.MillisAt(held.until()))
+		if left <= 0 && !l.ended {
+			l.ended = true
+			l.note(slog.LevelError, "window of worker %d ended; issuing nothing until another one is granted", held.worker)
+		}
 		most = max(most, min(left, l.window.current)/patience)
 	}
 	d := backoff(l.failures, most)
 	if at, ok := retryAt(err); ok {
-		now := time.UnixMilli(l.issuer.watch.Now().Wall)
-		d = max(d, min(at.Sub(now)+backoff(1, maxBackoff), exhaustedPoll))
+		d = max(d, min(at.Sub(time.UnixMilli(now.Wall))+backoff(1, maxBackoff), exhaustedPoll))
 	}
 	return pause{d, most > maxBackoff}
 }

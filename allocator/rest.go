@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"log/slog"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/clock"
@@ -58,6 +59,7 @@ func (l *lane) rest(now clock.Reading, held *lease) time.Duration {
 	l.mu.Unlock()
 	l.issuer.changed.fire()
 	l.log.Info("lane idle; acquiring a worker at the next use")
+	l.note(slog.LevelInfo, "idle; acquiring a worker at the next use")
 	l.releaseSoon(l.swapped)
 	l.swapped = nil
 	if release {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/events"
 )
 
 // SequenceConfig is what a [Sequence] needs. Name, Granter and Clock are required.
@@ -28,6 +29,7 @@ type SequenceConfig struct {
 	// FirstBlock is the size of the first request, before a block has shown how many
 	// numbers are allowed; 0 means 100.
 	FirstBlock uint64
+	Events     Events       // records what people look back on; nil discards
 	Logger     *slog.Logger // nil discards
 }
 
@@ -73,6 +75,9 @@ type Sequence struct {
 // Nothing runs until then. Close it when done.
 func OpenSequence(cfg SequenceConfig) *Sequence {
 	cfg.Revision, cfg.Logger = cmp.Or(cfg.Revision, &never), cmp.Or(cfg.Logger, discard)
+	if cfg.Events == nil {
+		cfg.Events = events.Discard
+	}
 	first := min(cmp.Or(cfg.FirstBlock, defaultFirstBlock), maxStock)
 	return &Sequence{cfg: cfg, revision: cfg.Revision, pacer: pacer{first: first}}
 }

@@ -67,6 +67,9 @@ type Config struct {
 	// Logger gets everything worth telling.
 	Logger *slog.Logger
 
+	// Events records what people look back on; nil: it is not recorded.
+	Events Events
+
 	// Lead runs while this node leads: called after all of the earlier terms'
 	// entries were applied, its context ends with the leadership.
 	Lead func(ctx context.Context)

@@ -34,11 +34,11 @@ func (e *elections) expect(term uint64, cause ElectionCause) {
 	e.term, e.cause = term, cause
 }
 
-// win counts an election.
-func (e *elections) win(term uint64) {
+// win counts an election and returns its cause.
+func (e *elections) win(term uint64) (cause ElectionCause) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	cause := ElectionTimeout
+	cause = ElectionTimeout
 	if term == e.term {
 		cause = e.cause
 	}
@@ -46,6 +46,19 @@ func (e *elections) win(term uint64) {
 		e.won = make(map[ElectionCause]uint64)
 	}
 	e.won[cause]++
+	return cause
+}
+
+// because returns the cause in words, which follow a semicolon.
+func (c ElectionCause) because() string {
+	switch c {
+	case ElectionTransfer:
+		return "the last leader transferred leadership"
+	case ElectionRefused:
+		return "the process of the last leader ended"
+	default:
+		return "no leader was heard"
+	}
 }
 
 // ElectionsWon counts the elections that this node won since it started, by cause.

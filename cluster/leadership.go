@@ -5,10 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/events"
 )
 
 const (
@@ -42,7 +45,9 @@ func (n *Node) follow() {
 				stop = nil
 			}
 			if leads {
-				n.elections.win(n.Term())
+				term := n.Term()
+				cause := n.elections.win(term)
+				n.cfg.Events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s was elected leader in term %d: %s", n.cfg.Name, term, cause.because()))
 				stop = n.startLeading()
 			}
 			n.leader.send()
@@ -82,6 +87,7 @@ func (n *Node) lead(ctx context.Context) {
 			return
 		}
 		n.logger.Warn("leadership not established; transferring it", "error", err)
+		n.cfg.Events.Note(events.Election, slog.LevelWarn, n.cfg.Name+" was elected, but could not begin to lead")
 		n.raft.LeadershipTransfer()
 		select {
 		case <-ctx.Done():
@@ -104,6 +110,7 @@ func (n *Node) lead(ctx context.Context) {
 			n.terms.hangUp()
 		}
 		n.logger.Info("leadership lost", "term", term)
+		n.cfg.Events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s no longer leads; it led in term %d", n.cfg.Name, term))
 	}()
 	duties := make(chan struct{})
 	go func() {

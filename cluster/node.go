@@ -79,7 +79,7 @@ type Node struct {
 // anything is written. The node owns cfg's listener and gossip transport from
 // now on, also when Open fails.
 func Open(cfg Config) (_ *Node, err error) {
-	cfg.Timing = cfg.Timing.withDefaults()
+	cfg.Timing, cfg.Events = cfg.Timing.withDefaults(), eventsOf(cfg)
 	n := &Node{
 		cfg: cfg, logger: cfg.Logger, process: newProcess(),
 		notify: make(chan bool), foreign: newForeign(cfg.Logger), changing: make(chan struct{}, 1), opened: make(chan struct{}), failed: make(chan struct{}),
@@ -184,7 +184,7 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	go func() {
 		defer close(done)
 		r, err = raft.NewRaft(n.cfg.raftConfig(n.id.Node(), n.notify, logging.Hashicorp(n.logger, "raft", n.nameOf)), n.cfg.FSM,
-			n.store.Logs, n.store.Stable, n.store.Snapshots, trans)
+			n.store.Logs, n.store.Stable, notedSnapshots{n.store.Snapshots, n.cfg.Events}, trans)
 	}()
 	<-done
 	if r == nil && err == nil {
@@ -256,6 +256,7 @@ func (n *Node) Fail(err error) {
 	n.failOnce.Do(func() {
 		n.failure = err
 		n.logger.Error("member halted", "error", err)
+		noteHalt(n.cfg.Events, err)
 		close(n.failed)
 	})
 }

@@ -2,9 +2,12 @@ package cluster
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/snowraft/snowraft/internal/events"
 )
 
 // handOverPause is how long a leader whose clock is off leads, if it is elected
@@ -27,6 +30,7 @@ func (n *Node) reconcileLoop(ctx context.Context) {
 			n.handedOver = time.Now()
 			n.logger.Error("clock offset exceeded; transferring leadership", "from_majority", n.cfg.Watch.Offset(),
 				"behind_observed", n.cfg.Watch.Behind(n.cfg.Watch.Now()))
+			n.cfg.Events.Note(events.Clock, slog.LevelError, n.cfg.Name+" transfers leadership, because its clock is off")
 			n.raft.LeadershipTransfer()
 		}
 		select {

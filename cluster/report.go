@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"log/slog"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/events"
 )
 
 const (
@@ -22,10 +24,14 @@ const (
 func (n *Node) report() {
 	tick := time.NewTicker(reportInterval)
 	defer tick.Stop()
-	r := reporter{logger: n.logger}
+	r, c := reporter{logger: n.logger, events: n.cfg.Events}, chronicle{events: n.cfg.Events, self: n.ID()}
 	for {
 		changed := n.LeaderChanged()
-		r.look(n.sighting(), n.gossip.mono())
+		members := n.Members()
+		s := n.sighting(members)
+		r.look(s, n.gossip.mono())
+		c.look(s, members)
+		c.time(n.cfg.Watch)
 		select {
 		case <-n.ctx.Done():
 			return
@@ -45,12 +51,12 @@ type sighting struct {
 	twins   twins
 }
 
-func (n *Node) sighting() (s sighting) {
+func (n *Node) sighting(members []Member) (s sighting) {
 	_, id := n.raft.LeaderWithID()
 	known := id != ""
 	n.noteLeader(known)
 	s.leader, _ = n.Leader()
-	s.term, s.quorum, s.twins = n.Term(), n.Quorum(), twinsOf(n.Members())
+	s.term, s.quorum, s.twins = n.Term(), QuorumOf(members), twinsOf(members)
 	switch {
 	case n.id.Cluster() == "":
 		s.seeking = n.seeking().String()
@@ -63,12 +69,15 @@ func (n *Node) sighting() (s sighting) {
 // reporter logs what differs between two sightings.
 type reporter struct {
 	logger    *slog.Logger
+	events    Events
 	last      sighting
 	evenSince time.Duration // on the monotonic clock; 0 if the number of voters is odd
 	toldEven  bool
 	// absentSince is the time since which no leader is known, on the monotonic clock; 0 if one is.
 	absentSince time.Duration
 	absentNext  time.Duration // time of the next line about that
+	// notedAbsence is whether the absence is an event already: one is enough, however long it lasts.
+	notedAbsence bool
 }
 
 func (r *reporter) look(s sighting, now time.Duration) {
@@ -99,7 +108,7 @@ func (r *reporter) absence(s sighting, now time.Duration) {
 		r.absentSince = 0
 		return
 	case r.absentSince == 0:
-		r.absentSince, r.absentNext = now, now+absentFor
+		r.absentSince, r.absentNext, r.notedAbsence = now, now+absentFor, false
 		return
 	case now < r.absentNext:
 		return
@@ -107,6 +116,10 @@ func (r *reporter) absence(s sighting, now time.Duration) {
 		r.logger.Info("cluster not joined; retrying", "reason", s.seeking)
 	default:
 		r.logger.Warn("leader unknown; waiting for an election", "reason", s.outage)
+		if !r.notedAbsence {
+			r.notedAbsence = true
+			r.events.Note(events.Election, slog.LevelError, s.outage)
+		}
 	}
 	r.absentNext = now + absentPause
 	if s.outage != "" && now-r.absentSince >= latePause {

@@ -7,11 +7,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/events"
 )
 
 // reported returns the lines that a reporter logs at a sighting, without their times.
 func reported(r *reporter, s sighting, at time.Duration) string {
 	var buf bytes.Buffer
+	r.events = events.Discard
 	r.logger = slog.New(slog.NewTextHandler(&buf, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey {
 			return slog.Attr{}

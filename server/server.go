@@ -3,12 +3,14 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"strconv"
 	"sync"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/events"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/route"
 	"github.com/snowraft/snowraft/server/api"
@@ -92,11 +94,12 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	})
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
-		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS,
+		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))
 	}
+	s.member.Events().Note(events.Process, slog.LevelInfo, fmt.Sprintf("%s started, version %s", cfg.Name, cfg.Version))
 	if tokens != nil {
 		go tokens.clock.follow(s.Done())
 		go tokens.review(s.Done())
@@ -135,6 +138,7 @@ func (s *Server) Failure() error { return s.member.Node().Failure() }
 // stopped. ctx bounds the polite part.
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
+		s.member.Events().Note(events.Process, slog.LevelInfo, s.cfg.Name+" is shutting down")
 		s.api.CloseViews()
 		s.Drain(ctx)
 		s.closeErr = s.member.Close(ctx)

@@ -67,14 +67,19 @@ func NewAuditLog(file io.Writer, logger *slog.Logger) *AuditLog {
 	return a
 }
 
-// Write writes a line with the present time. A line that cannot be written to the file goes to the log.
-func (a *AuditLog) Write(line AuditLine) {
-	if a == nil {
-		return
-	}
+// Write writes a line with the present time, unless there were too many of its kind. A line that cannot be written to the
+// file goes to the log. Write returns the line as it is written or would be: clipped, and without secrets.
+func (a *AuditLog) Write(line AuditLine) AuditLine {
 	line.Time = time.Now().UTC()
 	line.Resource, line.Reason = clip(line.Resource), clip(line.Reason)
 	line.Before, line.After = clipState(line.Before), clipState(line.After)
+	if a != nil {
+		a.write(line)
+	}
+	return line
+}
+
+func (a *AuditLog) write(line AuditLine) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if b := a.bucket(line); b != nil && b.take(1, auditRate, auditBurst) > 0 {

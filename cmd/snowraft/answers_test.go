@@ -36,6 +36,10 @@ func TestAnswers(t *testing.T) {
 		{"layout list", &snowraftv1.ListLayoutsRequest{PageSize: 1000}},
 		{"worker list", &snowraftv1.ListWorkersRequest{Layout: "default", PageSize: 1000, PageToken: "more"}},
 		{"status", &snowraftv1.GetStatusRequest{}},
+		{"events", &snowraftv1.ListEventsRequest{PageSize: 50}},
+		{"events --kind denial --member b -n 7", &snowraftv1.ListEventsRequest{
+			PageSize: 7, Member: "b", Kinds: []snowraftv1.EventKind{snowraftv1.EventKind_EVENT_KIND_DENIAL},
+		}},
 		{"member list", &snowraftv1.ListMembersRequest{}},
 		{"member add 10.0.0.2:7703", &snowraftv1.AddMemberRequest{GossipAddress: "10.0.0.2:7703"}},
 		{"member remove b --force", &snowraftv1.RemoveMemberRequest{Member: "b", Force: true}},

@@ -26,6 +26,7 @@ type fakeAPI struct {
 	snowraftv1.UnimplementedSequenceServiceServer
 	snowraftv1.UnimplementedTokenServiceServer
 	snowraftv1.UnimplementedOperationsServiceServer
+	snowraftv1.UnimplementedViewServiceServer
 
 	address    string
 	stop       func()
@@ -69,6 +70,7 @@ func newFakeAPI(t *testing.T, opts ...grpc.ServerOption) *fakeAPI {
 	snowraftv1.RegisterSequenceServiceServer(s, f)
 	snowraftv1.RegisterTokenServiceServer(s, f)
 	snowraftv1.RegisterOperationsServiceServer(s, f)
+	snowraftv1.RegisterViewServiceServer(s, f)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	f.stop = sync.OnceFunc(func() {

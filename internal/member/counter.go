@@ -79,6 +79,7 @@ func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.
 		Current:    func() (uint64, int32, bool) { return m.fsm.SequenceStamp(name) },
 		FirstBlock: first,
 		Logger:     m.logger,
+		Events:     m.events,
 	})
 }
 

@@ -83,6 +83,27 @@ func (d *definition) periodEnd(period int32) int64 {
 	return end.UnixMilli()
 }
 
+// PeriodAt returns the period that a moment, in Unix milliseconds, belongs to in sequences with a reset and a time zone; 0
+// without a reset, and in a time zone that this program does not know.
+func PeriodAt(reset commandv1.SequenceReset, zone string, millis int64) int32 {
+	d := &definition{reset: resets[reset]}
+	var err error
+	if d.location, err = sequence.LoadLocation(zone); err != nil || d.reset == sequence.ResetNone {
+		return 0
+	}
+	return d.period(millis)
+}
+
+// PeriodEnd returns the end of a period, in Unix milliseconds; 0 as PeriodAt, and of the last period that there is.
+func PeriodEnd(reset commandv1.SequenceReset, zone string, period int32) int64 {
+	d := &definition{reset: resets[reset]}
+	var err error
+	if d.location, err = sequence.LoadLocation(zone); err != nil {
+		return 0
+	}
+	return d.periodEnd(period)
+}
+
 // numbering says how numbers that were issued at a time, in Unix milliseconds, are written.
 func (d *definition) numbering(n allocator.Numbers, millis int64) Numbering {
 	answer := Numbering{Numbers: n, Strict: d.strict, Format: d.format}

@@ -2,11 +2,13 @@ package member
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/events"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -61,6 +63,7 @@ func (m *Member) duty(ctx context.Context, what string, do func(context.Context)
 	err := do(bounded)
 	if err != nil && ctx.Err() == nil {
 		m.logger.Warn("leader duty failed; retrying", "duty", what, "error", err)
+		m.events.Note(events.Process, slog.LevelWarn, "leader could not "+what+"; retrying")
 	}
 	return err == nil
 }

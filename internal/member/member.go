@@ -17,6 +17,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/events"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -57,6 +58,7 @@ type Member struct {
 	fsm    *fsm.Machine
 	node   *cluster.Node
 	clock  *clock.Watch
+	events *events.Ring
 	nonce  allocator.Nonce
 	key    allocator.ReturnKey // of this member's blocks
 	halt   haltLatch
@@ -94,7 +96,10 @@ func Open(cfg Config) (*Member, error) {
 	m.fsm = fsm.New(fsm.Options{Supported: cfg.Supported, Halt: m.halt.set})
 	m.clock = clock.NewWatch(cfg.Clock, m.fsm.Observed(), clockLimits(m.fsm.ConfigValue()))
 
+	m.events = events.New(m.clock)
+
 	cc := cfg.Cluster
+	cc.Events = m.events
 	cc.FSM, cc.Commands, cc.Watch, cc.Logger = m.fsm, cfg.Supported, m.clock, cfg.Logger
 	cc.Used, cc.Ancestors = m.fsmVersion, m.ancestors
 	cc.Lead, cc.Removed = m.lead, removedMembers{m}
@@ -149,8 +154,13 @@ func (h *haltLatch) then(call func(error)) {
 // follow applies what the replicated state says to this process: the limits of
 // its clock, and lanes for the default layout as soon as it exists.
 func (m *Member) follow(ctx context.Context) {
-	for {
+	for restored := false; ; {
 		changed := m.fsm.Changed()
+		if r := m.fsm.Restored(); r != nil && !restored {
+			restored = true
+			at := time.UnixMilli(r.GetRestoredAtMs()).UTC().Format(time.DateTime)
+			m.events.Note(events.Process, slog.LevelWarn, "this cluster was restored from a backup at "+at+" UTC")
+		}
 		m.clock.SetLimits(clockLimits(m.fsm.ConfigValue()))
 		m.sweep()
 		if _, ok := m.fsm.Layout(snowflake.Default().Name()); ok {
@@ -193,6 +203,9 @@ func (m *Member) Node() *cluster.Node { return m.node }
 
 // State is the member's replica.
 func (m *Member) State() *fsm.Machine { return m.fsm }
+
+// Events is what happened to the member lately.
+func (m *Member) Events() *events.Ring { return m.events }
 
 // Clock is the judge of the member's clock.
 func (m *Member) Clock() *clock.Watch { return m.clock }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/events"
 )
 
 // ErrUpgradeBlocked says that some member keeps an upgrade from being finalized.
@@ -153,6 +155,7 @@ func (m *Member) raiseVersion(ctx context.Context, u Upgrade) error {
 	}})
 	if err == nil {
 		m.logger.Info("upgrade finalized; members that know fewer commands cannot start anymore", "from", u.Used, "to", u.Next)
+		m.events.Note(events.Administration, slog.LevelInfo, fmt.Sprintf("upgrade finalized: commands of version %d in use, after version %d", u.Next, u.Used))
 	}
 	return err
 }

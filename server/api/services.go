@@ -53,11 +53,15 @@ type Services struct {
 	views   *overview.Hub
 	leaving atomic.Bool  // the cluster was asked to remove this member
 	backup  atomic.Int64 // see LastBackup
+	lists   sequenceLists
+	rates   rates
 }
 
 // New returns the services, which are served once they are registered.
 func New(cfg Config) *Services {
 	s := &Services{Config: cfg}
+	s.lists.listing = cfg.Member.State().Listing
+	s.lists.now = func() int64 { return cfg.Member.Clock().Now().Wall }
 	s.views = overview.New(overview.Config{Source: outlook{s}, Now: cfg.Member.Clock().Now})
 	return s
 }

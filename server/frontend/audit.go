@@ -34,9 +34,9 @@ func (s *Server) audit(ctx context.Context, rule *rpc.Rule, req any, serve func(
 		if line.Outcome = trust.AuditDone; rule.GetChanges() { // a call that reads leaves the resource as it was
 			line.After = inJSON(resp)
 		}
-		s.auditLog.Write(line)
+		s.record(ctx, line)
 	} else {
-		s.auditFailure(line, err)
+		s.auditFailure(ctx, line, err)
 	}
 	return resp, err
 }
@@ -48,17 +48,17 @@ func (s *Server) auditStream(ctx context.Context, rule *rpc.Rule, err error) {
 	}
 	line := s.auditLine(ctx, rule, nil)
 	if err != nil {
-		s.auditFailure(line, err)
+		s.auditFailure(ctx, line, err)
 		return
 	}
 	line.Outcome = trust.AuditDone
-	s.auditLog.Write(line)
+	s.record(ctx, line)
 }
 
 // auditRefusal writes the line of an audited call that its caller may not make.
 func (s *Server) auditRefusal(ctx context.Context, rule *rpc.Rule, req any, err error) {
 	if rule.Audited() {
-		s.auditFailure(s.auditLine(ctx, rule, req), err)
+		s.auditFailure(ctx, s.auditLine(ctx, rule, req), err)
 	}
 }
 
@@ -68,7 +68,7 @@ func (s *Server) auditCreation(ctx context.Context, sequence string, index uint6
 	line := s.auditLine(ctx, createRule, req)
 	line.Index = index
 	if err != nil {
-		s.auditFailure(line, err)
+		s.auditFailure(ctx, line, err)
 		return
 	}
 	line.Outcome = trust.AuditDone
@@ -77,7 +77,7 @@ func (s *Server) auditCreation(ctx context.Context, sequence string, index uint6
 			line.After = inJSON(&snowraftv1.CreateSequenceResponse{Sequence: created})
 		}
 	}
-	s.auditLog.Write(line)
+	s.record(ctx, line)
 }
 
 func (s *Server) auditLine(ctx context.Context, rule *rpc.Rule, req any) trust.AuditLine {
@@ -95,12 +95,21 @@ func (s *Server) relayed(ctx context.Context) bool {
 	return trust.RelayOf(ctx) != ""
 }
 
-func (s *Server) auditFailure(line trust.AuditLine, err error) {
+func (s *Server) auditFailure(ctx context.Context, line trust.AuditLine, err error) {
 	line.Outcome, line.Reason = trust.AuditFailed, rpc.FromError(wire.Status(err)).Reason
 	if line.Reason == rpc.Unauthenticated || line.Reason == rpc.PermissionDenied {
 		line.Outcome = trust.AuditRefused
 	}
-	s.auditLog.Write(line)
+	s.record(ctx, line)
+}
+
+// record writes a line to the audit log and to the events of the member that the caller called, which is where both are
+// looked for first.
+func (s *Server) record(ctx context.Context, line trust.AuditLine) {
+	line = s.auditLog.Write(line)
+	if s.events != nil && !s.relayed(ctx) {
+		s.events.Add(eventOf(line))
+	}
 }
 
 // actor returns the name of a call's caller.

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"sync/atomic"
 	"time"
 
@@ -33,6 +34,7 @@ var (
 type requests struct {
 	failed  *prometheus.CounterVec // descRequests of every code but OK
 	refused refusals
+	events  Events // nil: none
 	methods cowmap.Map[methodKey, *method]
 }
 
@@ -45,6 +47,7 @@ type method struct {
 	methodKey
 	failed  *prometheus.CounterVec
 	refused refusals
+	events  Events
 	ok      atomic.Uint64
 	took    histogram
 }
@@ -56,7 +59,7 @@ func newRequests() requests {
 // of returns a method of a protocol.
 func (r *requests) of(protocol, name string) *method {
 	return r.methods.Get(methodKey{protocol, name}, func(key methodKey) *method {
-		return &method{methodKey: key, failed: r.failed, refused: r.refused}
+		return &method{methodKey: key, failed: r.failed, refused: r.refused, events: r.events}
 	})
 }
 
@@ -75,6 +78,9 @@ func (m *method) Failed(err error) {
 	m.refused.note(err)
 	e := rpc.FromError(err)
 	m.failed.WithLabelValues(m.protocol, m.name, rpc.CodeName(e.Code), e.Reason).Inc()
+	if m.events != nil && e.Code != codes.Canceled { // else the caller gave up
+		m.events.Refused(cmp.Or(e.Reason, rpc.CodeName(e.Code)), severity(e.Code))
+	}
 }
 
 // Answered counts requests that took as long because they were answered together. It implements redis.Meter.

@@ -77,6 +77,7 @@ type Server struct {
 
 	auditLog *trust.AuditLog             // nil: none
 	before   func(req any) proto.Message // see Behind.Before
+	events   Events                      // nil: none
 
 	draining atomic.Bool // readiness is off
 
@@ -112,6 +113,8 @@ type Behind struct {
 	Plain bool
 	// Serve is the interceptor of unary calls, inside of what all calls have.
 	Serve grpc.UnaryServerInterceptor
+	// Events records failed requests and audited calls; nil: they are not recorded.
+	Events Events
 }
 
 // Metrics returns what the metrics are read from; those with names of sequences too.
@@ -127,6 +130,7 @@ func (s *Server) Issuer(source issue.Source) *issue.Issuer {
 // Open opens the ports.
 func (s *Server) Open(b Behind) (err error) {
 	s.before, s.tls, s.plain = b.Before, b.TLS, b.Plain
+	s.events, s.metrics.requests.events = b.Events, b.Events
 	s.grpc = s.newGRPC(b.Serve)
 	grpc_health_v1.RegisterHealthServer(s.grpc, newHealthService(s))
 	registerReflection(s.grpc)

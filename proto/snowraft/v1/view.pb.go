@@ -83,20 +83,24 @@ type EventKind int32
 
 const (
 	EventKind_EVENT_KIND_UNSPECIFIED EventKind = 0
-	// A leader was elected, or lost leadership.
+	// A leader was elected, lost leadership, or became known or unknown to a member.
 	EventKind_EVENT_KIND_ELECTION EventKind = 1
-	// A member joined, left, or became reachable or unreachable.
+	// A member joined, was promoted, left, was restarted, or became reachable or unreachable; quorum was lost or regained.
 	EventKind_EVENT_KIND_MEMBERSHIP EventKind = 2
-	// Requests were refused, by reason.
+	// Requests failed; one event per reason and time span.
 	EventKind_EVENT_KIND_REFUSAL EventKind = 3
-	// A clock jumped, is behind or ahead, or is right again.
+	// A clock jumped, is off, or is right again.
 	EventKind_EVENT_KIND_CLOCK EventKind = 4
-	// A window was lost, or not extended.
+	// A worker was acquired or lost; a window ended, or was granted late.
 	EventKind_EVENT_KIND_WINDOW EventKind = 5
-	// An operator changed something.
+	// A caller changed something, or the leader finalized an upgrade.
 	EventKind_EVENT_KIND_ADMINISTRATION EventKind = 6
 	// A member started, halted or shut down.
 	EventKind_EVENT_KIND_PROCESS EventKind = 7
+	// A caller's administrative call was refused or failed.
+	EventKind_EVENT_KIND_DENIAL EventKind = 8
+	// A snapshot was not written.
+	EventKind_EVENT_KIND_STORAGE EventKind = 9
 )
 
 // Enum value maps for EventKind.
@@ -110,6 +114,8 @@ var (
 		5: "EVENT_KIND_WINDOW",
 		6: "EVENT_KIND_ADMINISTRATION",
 		7: "EVENT_KIND_PROCESS",
+		8: "EVENT_KIND_DENIAL",
+		9: "EVENT_KIND_STORAGE",
 	}
 	EventKind_value = map[string]int32{
 		"EVENT_KIND_UNSPECIFIED":    0,
@@ -120,6 +126,8 @@ var (
 		"EVENT_KIND_WINDOW":         5,
 		"EVENT_KIND_ADMINISTRATION": 6,
 		"EVENT_KIND_PROCESS":        7,
+		"EVENT_KIND_DENIAL":         8,
+		"EVENT_KIND_STORAGE":        9,
 	}
 )
 
@@ -148,6 +156,59 @@ func (x EventKind) Number() protoreflect.EnumNumber {
 // Deprecated: Use EventKind.Descriptor instead.
 func (EventKind) EnumDescriptor() ([]byte, []int) {
 	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{1}
+}
+
+// EventSeverity is how much attention an event needs.
+type EventSeverity int32
+
+const (
+	EventSeverity_EVENT_SEVERITY_UNSPECIFIED EventSeverity = 0
+	EventSeverity_EVENT_SEVERITY_INFO        EventSeverity = 1
+	EventSeverity_EVENT_SEVERITY_WARNING     EventSeverity = 2
+	EventSeverity_EVENT_SEVERITY_ERROR       EventSeverity = 3
+)
+
+// Enum value maps for EventSeverity.
+var (
+	EventSeverity_name = map[int32]string{
+		0: "EVENT_SEVERITY_UNSPECIFIED",
+		1: "EVENT_SEVERITY_INFO",
+		2: "EVENT_SEVERITY_WARNING",
+		3: "EVENT_SEVERITY_ERROR",
+	}
+	EventSeverity_value = map[string]int32{
+		"EVENT_SEVERITY_UNSPECIFIED": 0,
+		"EVENT_SEVERITY_INFO":        1,
+		"EVENT_SEVERITY_WARNING":     2,
+		"EVENT_SEVERITY_ERROR":       3,
+	}
+)
+
+func (x EventSeverity) Enum() *EventSeverity {
+	p := new(EventSeverity)
+	*p = x
+	return p
+}
+
+func (x EventSeverity) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (EventSeverity) Descriptor() protoreflect.EnumDescriptor {
+	return file_snowraft_v1_view_proto_enumTypes[2].Descriptor()
+}
+
+func (EventSeverity) Type() protoreflect.EnumType {
+	return &file_snowraft_v1_view_proto_enumTypes[2]
+}
+
+func (x EventSeverity) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use EventSeverity.Descriptor instead.
+func (EventSeverity) EnumDescriptor() ([]byte, []int) {
+	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{2}
 }
 
 type GetOverviewRequest struct {
@@ -1024,7 +1085,8 @@ func (x *WorkerWindow) GetHeld() bool {
 // Event is something that happened, as one member saw it.
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The member's clock, in Unix milliseconds.
+	// When it happened, or last happened if count is greater than 1, in Unix milliseconds. The time is that of the majority's
+	// clock, as the member knew it: events of members whose clocks differ are in the right order.
 	AtMs int64 `protobuf:"varint,1,opt,name=at_ms,json=atMs,proto3" json:"at_ms,omitempty"`
 	// Name of the member that saw it.
 	Member string    `protobuf:"bytes,2,opt,name=member,proto3" json:"member,omitempty"`
@@ -1032,12 +1094,19 @@ type Event struct {
 	Text   string    `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The caller whose request changed something, as in the audit log; empty otherwise.
 	Actor string `protobuf:"bytes,5,opt,name=actor,proto3" json:"actor,omitempty"`
-	// How many requests the event stands for; 0 means 1.
+	// How many times it happened since first_at_ms, at least 1.
 	Count uint64 `protobuf:"varint,6,opt,name=count,proto3" json:"count,omitempty"`
-	// Reason of a refusal; empty otherwise.
+	// Reason of a refusal or a denial; empty otherwise.
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Orders the events of one start of a member.
-	Number        uint64 `protobuf:"varint,8,opt,name=number,proto3" json:"number,omitempty"`
+	Number   uint64        `protobuf:"varint,8,opt,name=number,proto3" json:"number,omitempty"`
+	Severity EventSeverity `protobuf:"varint,9,opt,name=severity,proto3,enum=snowraft.v1.EventSeverity" json:"severity,omitempty"`
+	// When it happened first, as at_ms.
+	FirstAtMs int64 `protobuf:"varint,10,opt,name=first_at_ms,json=firstAtMs,proto3" json:"first_at_ms,omitempty"`
+	// ID of the member that saw it.
+	MemberId string `protobuf:"bytes,11,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
+	// Index in the Raft log of the change; 0 for none.
+	Index         uint64 `protobuf:"varint,12,opt,name=index,proto3" json:"index,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1128,14 +1197,46 @@ func (x *Event) GetNumber() uint64 {
 	return 0
 }
 
+func (x *Event) GetSeverity() EventSeverity {
+	if x != nil {
+		return x.Severity
+	}
+	return EventSeverity_EVENT_SEVERITY_UNSPECIFIED
+}
+
+func (x *Event) GetFirstAtMs() int64 {
+	if x != nil {
+		return x.FirstAtMs
+	}
+	return 0
+}
+
+func (x *Event) GetMemberId() string {
+	if x != nil {
+		return x.MemberId
+	}
+	return ""
+}
+
+func (x *Event) GetIndex() uint64 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
 type ListEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// Only events of these kinds, as words in lower case, such as "election"; empty: all.
-	Kinds []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
-	// Only events of the member that is asked.
-	Local         bool `protobuf:"varint,3,opt,name=local,proto3" json:"local,omitempty"`
+	// Only events of these kinds; empty: all.
+	Kinds []EventKind `protobuf:"varint,2,rep,packed,name=kinds,proto3,enum=snowraft.v1.EventKind" json:"kinds,omitempty"`
+	// Only events of the member that is asked. A gateway asks any member.
+	Local bool `protobuf:"varint,3,opt,name=local,proto3" json:"local,omitempty"`
+	// The next_page_token of the page before.
+	PageToken string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// Only events that the member of this name or ID saw; empty: all.
+	Member        string `protobuf:"bytes,5,opt,name=member,proto3" json:"member,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1177,7 +1278,7 @@ func (x *ListEventsRequest) GetPageSize() int32 {
 	return 0
 }
 
-func (x *ListEventsRequest) GetKinds() []string {
+func (x *ListEventsRequest) GetKinds() []EventKind {
 	if x != nil {
 		return x.Kinds
 	}
@@ -1191,14 +1292,30 @@ func (x *ListEventsRequest) GetLocal() bool {
 	return false
 }
 
+func (x *ListEventsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListEventsRequest) GetMember() string {
+	if x != nil {
+		return x.Member
+	}
+	return ""
+}
+
 type ListEventsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Newest first.
+	// Newest first. Each member keeps the last 60 events of each kind since it started.
 	Events []*Event `protobuf:"bytes,1,rep,name=events,proto3" json:"events,omitempty"`
 	// Members whose events are missing because they did not answer in time, by name.
 	UnreachedMembers []string `protobuf:"bytes,2,rep,name=unreached_members,json=unreachedMembers,proto3" json:"unreached_members,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Empty after the last page.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListEventsResponse) Reset() {
@@ -1245,11 +1362,245 @@ func (x *ListEventsResponse) GetUnreachedMembers() []string {
 	return nil
 }
 
+func (x *ListEventsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+type ListSequenceViewsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
+	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The next_page_token of the page before, of a request with the same order.
+	PageToken string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// "name", or "remaining" for the smallest remaining_ratio first and sequences without an end last. Empty means name.
+	OrderBy string `protobuf:"bytes,3,opt,name=order_by,json=orderBy,proto3" json:"order_by,omitempty"`
+	// Only sequences whose names contain this text, at most 128 bytes. The case of the letters A to Z does not matter.
+	NameContains  string `protobuf:"bytes,4,opt,name=name_contains,json=nameContains,proto3" json:"name_contains,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSequenceViewsRequest) Reset() {
+	*x = ListSequenceViewsRequest{}
+	mi := &file_snowraft_v1_view_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSequenceViewsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSequenceViewsRequest) ProtoMessage() {}
+
+func (x *ListSequenceViewsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_view_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSequenceViewsRequest.ProtoReflect.Descriptor instead.
+func (*ListSequenceViewsRequest) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *ListSequenceViewsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListSequenceViewsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListSequenceViewsRequest) GetOrderBy() string {
+	if x != nil {
+		return x.OrderBy
+	}
+	return ""
+}
+
+func (x *ListSequenceViewsRequest) GetNameContains() string {
+	if x != nil {
+		return x.NameContains
+	}
+	return ""
+}
+
+type ListSequenceViewsResponse struct {
+	state     protoimpl.MessageState `protogen:"open.v1"`
+	Sequences []*SequenceView        `protobuf:"bytes,1,rep,name=sequences,proto3" json:"sequences,omitempty"`
+	// Empty after the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	// How many sequences there are in all, whatever their names.
+	TotalSize     uint64 `protobuf:"varint,3,opt,name=total_size,json=totalSize,proto3" json:"total_size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListSequenceViewsResponse) Reset() {
+	*x = ListSequenceViewsResponse{}
+	mi := &file_snowraft_v1_view_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListSequenceViewsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListSequenceViewsResponse) ProtoMessage() {}
+
+func (x *ListSequenceViewsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_view_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListSequenceViewsResponse.ProtoReflect.Descriptor instead.
+func (*ListSequenceViewsResponse) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ListSequenceViewsResponse) GetSequences() []*SequenceView {
+	if x != nil {
+		return x.Sequences
+	}
+	return nil
+}
+
+func (x *ListSequenceViewsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+func (x *ListSequenceViewsResponse) GetTotalSize() uint64 {
+	if x != nil {
+		return x.TotalSize
+	}
+	return 0
+}
+
+// SequenceView is a sequence with what an operator asks about it. All of it is as the replica of the member that answers has
+// it, at most 1 s ago.
+type SequenceView struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its next is the first number that was not granted. Members and clients issue granted numbers from memory, so the next
+	// number that a caller gets may be less.
+	Sequence *Sequence `protobuf:"bytes,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	// The part of the numbers of a period that was not granted, 0 to 1; absent if the sequence ends only with the 64-bit numbers.
+	RemainingRatio *float64 `protobuf:"fixed64,2,opt,name=remaining_ratio,json=remainingRatio,proto3,oneof" json:"remaining_ratio,omitempty"`
+	// When the period ends, in Unix milliseconds; 0 without a reset, and before the first number.
+	PeriodEndsAtMs int64 `protobuf:"varint,3,opt,name=period_ends_at_ms,json=periodEndsAtMs,proto3" json:"period_ends_at_ms,omitempty"`
+	// The period has ended, and the next number begins another. The remaining_ratio is 1 then, as in the new period.
+	PeriodOver bool `protobuf:"varint,4,opt,name=period_over,json=periodOver,proto3" json:"period_over,omitempty"`
+	// Numbers granted per second to all members and clients, as the answering member measured over the last rate_over_ms, at
+	// most 30 s; absent until it has been asked for the sequence twice. A block counts when it is granted.
+	GrantedPerSecond *float64 `protobuf:"fixed64,5,opt,name=granted_per_second,json=grantedPerSecond,proto3,oneof" json:"granted_per_second,omitempty"`
+	RateOverMs       int64    `protobuf:"varint,6,opt,name=rate_over_ms,json=rateOverMs,proto3" json:"rate_over_ms,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *SequenceView) Reset() {
+	*x = SequenceView{}
+	mi := &file_snowraft_v1_view_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SequenceView) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SequenceView) ProtoMessage() {}
+
+func (x *SequenceView) ProtoReflect() protoreflect.Message {
+	mi := &file_snowraft_v1_view_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SequenceView.ProtoReflect.Descriptor instead.
+func (*SequenceView) Descriptor() ([]byte, []int) {
+	return file_snowraft_v1_view_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SequenceView) GetSequence() *Sequence {
+	if x != nil {
+		return x.Sequence
+	}
+	return nil
+}
+
+func (x *SequenceView) GetRemainingRatio() float64 {
+	if x != nil && x.RemainingRatio != nil {
+		return *x.RemainingRatio
+	}
+	return 0
+}
+
+func (x *SequenceView) GetPeriodEndsAtMs() int64 {
+	if x != nil {
+		return x.PeriodEndsAtMs
+	}
+	return 0
+}
+
+func (x *SequenceView) GetPeriodOver() bool {
+	if x != nil {
+		return x.PeriodOver
+	}
+	return false
+}
+
+func (x *SequenceView) GetGrantedPerSecond() float64 {
+	if x != nil && x.GrantedPerSecond != nil {
+		return *x.GrantedPerSecond
+	}
+	return 0
+}
+
+func (x *SequenceView) GetRateOverMs() int64 {
+	if x != nil {
+		return x.RateOverMs
+	}
+	return 0
+}
+
 var File_snowraft_v1_view_proto protoreflect.FileDescriptor
 
 const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\n" +
-	"\x16snowraft/v1/view.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x16snowraft/v1/rule.proto\"@\n" +
+	"\x16snowraft/v1/view.proto\x12\vsnowraft.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x19snowraft/v1/cluster.proto\x1a\x16snowraft/v1/rule.proto\x1a\x1asnowraft/v1/sequence.proto\"@\n" +
 	"\x12GetOverviewRequest\x12*\n" +
 	"\x11windows_of_layout\x18\x01 \x01(\tR\x0fwindowsOfLayout\"H\n" +
 	"\x13GetOverviewResponse\x121\n" +
@@ -1328,7 +1679,7 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x10high_water_at_ms\x18\x06 \x01(\x03R\rhighWaterAtMs\x12$\n" +
 	"\x0eposition_at_ms\x18\a \x01(\x03R\fpositionAtMs\x12\x1b\n" +
 	"\tmember_id\x18\b \x01(\tR\bmemberId\x12\x12\n" +
-	"\x04held\x18\t \x01(\bR\x04held\"\xd0\x01\n" +
+	"\x04held\x18\t \x01(\bR\x04held\"\xdb\x02\n" +
 	"\x05Event\x12\x13\n" +
 	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12*\n" +
@@ -1337,19 +1688,50 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x05actor\x18\x05 \x01(\tR\x05actor\x12\x14\n" +
 	"\x05count\x18\x06 \x01(\x04R\x05count\x12\x16\n" +
 	"\x06reason\x18\a \x01(\tR\x06reason\x12\x16\n" +
-	"\x06number\x18\b \x01(\x04R\x06number\"\\\n" +
+	"\x06number\x18\b \x01(\x04R\x06number\x126\n" +
+	"\bseverity\x18\t \x01(\x0e2\x1a.snowraft.v1.EventSeverityR\bseverity\x12\x1e\n" +
+	"\vfirst_at_ms\x18\n" +
+	" \x01(\x03R\tfirstAtMs\x12\x1b\n" +
+	"\tmember_id\x18\v \x01(\tR\bmemberId\x12\x14\n" +
+	"\x05index\x18\f \x01(\x04R\x05index\"\xab\x01\n" +
 	"\x11ListEventsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x14\n" +
-	"\x05kinds\x18\x02 \x03(\tR\x05kinds\x12\x14\n" +
-	"\x05local\x18\x03 \x01(\bR\x05local\"m\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12,\n" +
+	"\x05kinds\x18\x02 \x03(\x0e2\x16.snowraft.v1.EventKindR\x05kinds\x12\x14\n" +
+	"\x05local\x18\x03 \x01(\bR\x05local\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x16\n" +
+	"\x06member\x18\x05 \x01(\tR\x06member\"\x95\x01\n" +
 	"\x12ListEventsResponse\x12*\n" +
 	"\x06events\x18\x01 \x03(\v2\x12.snowraft.v1.EventR\x06events\x12+\n" +
-	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers*w\n" +
+	"\x11unreached_members\x18\x02 \x03(\tR\x10unreachedMembers\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"\x96\x01\n" +
+	"\x18ListSequenceViewsRequest\x12\x1b\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\x12\x19\n" +
+	"\border_by\x18\x03 \x01(\tR\aorderBy\x12#\n" +
+	"\rname_contains\x18\x04 \x01(\tR\fnameContains\"\x9b\x01\n" +
+	"\x19ListSequenceViewsResponse\x127\n" +
+	"\tsequences\x18\x01 \x03(\v2\x19.snowraft.v1.SequenceViewR\tsequences\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x1d\n" +
+	"\n" +
+	"total_size\x18\x03 \x01(\x04R\ttotalSize\"\xbb\x02\n" +
+	"\fSequenceView\x121\n" +
+	"\bsequence\x18\x01 \x01(\v2\x15.snowraft.v1.SequenceR\bsequence\x12,\n" +
+	"\x0fremaining_ratio\x18\x02 \x01(\x01H\x00R\x0eremainingRatio\x88\x01\x01\x12)\n" +
+	"\x11period_ends_at_ms\x18\x03 \x01(\x03R\x0eperiodEndsAtMs\x12\x1f\n" +
+	"\vperiod_over\x18\x04 \x01(\bR\n" +
+	"periodOver\x121\n" +
+	"\x12granted_per_second\x18\x05 \x01(\x01H\x01R\x10grantedPerSecond\x88\x01\x01\x12 \n" +
+	"\frate_over_ms\x18\x06 \x01(\x03R\n" +
+	"rateOverMsB\x12\n" +
+	"\x10_remaining_ratioB\x15\n" +
+	"\x13_granted_per_second*w\n" +
 	"\fVerdictLevel\x12\x1d\n" +
 	"\x19VERDICT_LEVEL_UNSPECIFIED\x10\x00\x12\x16\n" +
 	"\x12VERDICT_LEVEL_GOOD\x10\x01\x12\x19\n" +
 	"\x15VERDICT_LEVEL_WARNING\x10\x02\x12\x15\n" +
-	"\x11VERDICT_LEVEL_BAD\x10\x03*\xd7\x01\n" +
+	"\x11VERDICT_LEVEL_BAD\x10\x03*\x86\x02\n" +
 	"\tEventKind\x12\x1a\n" +
 	"\x16EVENT_KIND_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13EVENT_KIND_ELECTION\x10\x01\x12\x19\n" +
@@ -1358,13 +1740,21 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x10EVENT_KIND_CLOCK\x10\x04\x12\x15\n" +
 	"\x11EVENT_KIND_WINDOW\x10\x05\x12\x1d\n" +
 	"\x19EVENT_KIND_ADMINISTRATION\x10\x06\x12\x16\n" +
-	"\x12EVENT_KIND_PROCESS\x10\a2\xf6\x02\n" +
+	"\x12EVENT_KIND_PROCESS\x10\a\x12\x15\n" +
+	"\x11EVENT_KIND_DENIAL\x10\b\x12\x16\n" +
+	"\x12EVENT_KIND_STORAGE\x10\t*~\n" +
+	"\rEventSeverity\x12\x1e\n" +
+	"\x1aEVENT_SEVERITY_UNSPECIFIED\x10\x00\x12\x17\n" +
+	"\x13EVENT_SEVERITY_INFO\x10\x01\x12\x1a\n" +
+	"\x16EVENT_SEVERITY_WARNING\x10\x02\x12\x18\n" +
+	"\x14EVENT_SEVERITY_ERROR\x10\x032\x89\x04\n" +
 	"\vViewService\x12|\n" +
 	"\vGetOverview\x12\x1f.snowraft.v1.GetOverviewRequest\x1a .snowraft.v1.GetOverviewResponse\"*\xa2\x96\x1c\x12\b\x01\x10\x01*\fcluster:read\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/overview\x12p\n" +
 	"\rWatchOverview\x12!.snowraft.v1.WatchOverviewRequest\x1a\".snowraft.v1.WatchOverviewResponse\"\x16\xa2\x96\x1c\x12\b\x01\x10\x01*\fcluster:read0\x01\x12w\n" +
 	"\n" +
 	"ListEvents\x12\x1e.snowraft.v1.ListEventsRequest\x1a\x1f.snowraft.v1.ListEventsResponse\"(\xa2\x96\x1c\x12\b\x01\x10\x01*\fcluster:read\x82\xd3\xe4\x93\x02\f\x12\n" +
-	"/v1/eventsB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
+	"/v1/events\x12\x90\x01\n" +
+	"\x11ListSequenceViews\x12%.snowraft.v1.ListSequenceViewsRequest\x1a&.snowraft.v1.ListSequenceViewsResponse\",\xa2\x96\x1c\x0e\b\x01\x10\x01*\bseq:read\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/sequences:viewB;Z9github.com/snowraft/snowraft/proto/snowraft/v1;snowraftv1b\x06proto3"
 
 var (
 	file_snowraft_v1_view_proto_rawDescOnce sync.Once
@@ -1378,54 +1768,65 @@ func file_snowraft_v1_view_proto_rawDescGZIP() []byte {
 	return file_snowraft_v1_view_proto_rawDescData
 }
 
-var file_snowraft_v1_view_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_snowraft_v1_view_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_snowraft_v1_view_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_snowraft_v1_view_proto_msgTypes = make([]protoimpl.MessageInfo, 16)
 var file_snowraft_v1_view_proto_goTypes = []any{
-	(VerdictLevel)(0),             // 0: snowraft.v1.VerdictLevel
-	(EventKind)(0),                // 1: snowraft.v1.EventKind
-	(*GetOverviewRequest)(nil),    // 2: snowraft.v1.GetOverviewRequest
-	(*GetOverviewResponse)(nil),   // 3: snowraft.v1.GetOverviewResponse
-	(*WatchOverviewRequest)(nil),  // 4: snowraft.v1.WatchOverviewRequest
-	(*WatchOverviewResponse)(nil), // 5: snowraft.v1.WatchOverviewResponse
-	(*Overview)(nil),              // 6: snowraft.v1.Overview
-	(*Verdict)(nil),               // 7: snowraft.v1.Verdict
-	(*Finding)(nil),               // 8: snowraft.v1.Finding
-	(*MemberView)(nil),            // 9: snowraft.v1.MemberView
-	(*LayoutWindows)(nil),         // 10: snowraft.v1.LayoutWindows
-	(*WorkerWindow)(nil),          // 11: snowraft.v1.WorkerWindow
-	(*Event)(nil),                 // 12: snowraft.v1.Event
-	(*ListEventsRequest)(nil),     // 13: snowraft.v1.ListEventsRequest
-	(*ListEventsResponse)(nil),    // 14: snowraft.v1.ListEventsResponse
-	(*Quorum)(nil),                // 15: snowraft.v1.Quorum
-	(*Member)(nil),                // 16: snowraft.v1.Member
-	(*Lane)(nil),                  // 17: snowraft.v1.Lane
+	(VerdictLevel)(0),                 // 0: snowraft.v1.VerdictLevel
+	(EventKind)(0),                    // 1: snowraft.v1.EventKind
+	(EventSeverity)(0),                // 2: snowraft.v1.EventSeverity
+	(*GetOverviewRequest)(nil),        // 3: snowraft.v1.GetOverviewRequest
+	(*GetOverviewResponse)(nil),       // 4: snowraft.v1.GetOverviewResponse
+	(*WatchOverviewRequest)(nil),      // 5: snowraft.v1.WatchOverviewRequest
+	(*WatchOverviewResponse)(nil),     // 6: snowraft.v1.WatchOverviewResponse
+	(*Overview)(nil),                  // 7: snowraft.v1.Overview
+	(*Verdict)(nil),                   // 8: snowraft.v1.Verdict
+	(*Finding)(nil),                   // 9: snowraft.v1.Finding
+	(*MemberView)(nil),                // 10: snowraft.v1.MemberView
+	(*LayoutWindows)(nil),             // 11: snowraft.v1.LayoutWindows
+	(*WorkerWindow)(nil),              // 12: snowraft.v1.WorkerWindow
+	(*Event)(nil),                     // 13: snowraft.v1.Event
+	(*ListEventsRequest)(nil),         // 14: snowraft.v1.ListEventsRequest
+	(*ListEventsResponse)(nil),        // 15: snowraft.v1.ListEventsResponse
+	(*ListSequenceViewsRequest)(nil),  // 16: snowraft.v1.ListSequenceViewsRequest
+	(*ListSequenceViewsResponse)(nil), // 17: snowraft.v1.ListSequenceViewsResponse
+	(*SequenceView)(nil),              // 18: snowraft.v1.SequenceView
+	(*Quorum)(nil),                    // 19: snowraft.v1.Quorum
+	(*Member)(nil),                    // 20: snowraft.v1.Member
+	(*Lane)(nil),                      // 21: snowraft.v1.Lane
+	(*Sequence)(nil),                  // 22: snowraft.v1.Sequence
 }
 var file_snowraft_v1_view_proto_depIdxs = []int32{
-	6,  // 0: snowraft.v1.GetOverviewResponse.overview:type_name -> snowraft.v1.Overview
-	6,  // 1: snowraft.v1.WatchOverviewResponse.overview:type_name -> snowraft.v1.Overview
-	7,  // 2: snowraft.v1.Overview.verdict:type_name -> snowraft.v1.Verdict
-	15, // 3: snowraft.v1.Overview.quorum:type_name -> snowraft.v1.Quorum
-	9,  // 4: snowraft.v1.Overview.members:type_name -> snowraft.v1.MemberView
-	10, // 5: snowraft.v1.Overview.windows:type_name -> snowraft.v1.LayoutWindows
+	7,  // 0: snowraft.v1.GetOverviewResponse.overview:type_name -> snowraft.v1.Overview
+	7,  // 1: snowraft.v1.WatchOverviewResponse.overview:type_name -> snowraft.v1.Overview
+	8,  // 2: snowraft.v1.Overview.verdict:type_name -> snowraft.v1.Verdict
+	19, // 3: snowraft.v1.Overview.quorum:type_name -> snowraft.v1.Quorum
+	10, // 4: snowraft.v1.Overview.members:type_name -> snowraft.v1.MemberView
+	11, // 5: snowraft.v1.Overview.windows:type_name -> snowraft.v1.LayoutWindows
 	0,  // 6: snowraft.v1.Verdict.level:type_name -> snowraft.v1.VerdictLevel
-	8,  // 7: snowraft.v1.Verdict.findings:type_name -> snowraft.v1.Finding
+	9,  // 7: snowraft.v1.Verdict.findings:type_name -> snowraft.v1.Finding
 	0,  // 8: snowraft.v1.Finding.level:type_name -> snowraft.v1.VerdictLevel
-	16, // 9: snowraft.v1.MemberView.member:type_name -> snowraft.v1.Member
-	17, // 10: snowraft.v1.MemberView.lanes:type_name -> snowraft.v1.Lane
-	11, // 11: snowraft.v1.LayoutWindows.rows:type_name -> snowraft.v1.WorkerWindow
+	20, // 9: snowraft.v1.MemberView.member:type_name -> snowraft.v1.Member
+	21, // 10: snowraft.v1.MemberView.lanes:type_name -> snowraft.v1.Lane
+	12, // 11: snowraft.v1.LayoutWindows.rows:type_name -> snowraft.v1.WorkerWindow
 	1,  // 12: snowraft.v1.Event.kind:type_name -> snowraft.v1.EventKind
-	12, // 13: snowraft.v1.ListEventsResponse.events:type_name -> snowraft.v1.Event
-	2,  // 14: snowraft.v1.ViewService.GetOverview:input_type -> snowraft.v1.GetOverviewRequest
-	4,  // 15: snowraft.v1.ViewService.WatchOverview:input_type -> snowraft.v1.WatchOverviewRequest
-	13, // 16: snowraft.v1.ViewService.ListEvents:input_type -> snowraft.v1.ListEventsRequest
-	3,  // 17: snowraft.v1.ViewService.GetOverview:output_type -> snowraft.v1.GetOverviewResponse
-	5,  // 18: snowraft.v1.ViewService.WatchOverview:output_type -> snowraft.v1.WatchOverviewResponse
-	14, // 19: snowraft.v1.ViewService.ListEvents:output_type -> snowraft.v1.ListEventsResponse
-	17, // [17:20] is the sub-list for method output_type
-	14, // [14:17] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	2,  // 13: snowraft.v1.Event.severity:type_name -> snowraft.v1.EventSeverity
+	1,  // 14: snowraft.v1.ListEventsRequest.kinds:type_name -> snowraft.v1.EventKind
+	13, // 15: snowraft.v1.ListEventsResponse.events:type_name -> snowraft.v1.Event
+	18, // 16: snowraft.v1.ListSequenceViewsResponse.sequences:type_name -> snowraft.v1.SequenceView
+	22, // 17: snowraft.v1.SequenceView.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 18: snowraft.v1.ViewService.GetOverview:input_type -> snowraft.v1.GetOverviewRequest
+	5,  // 19: snowraft.v1.ViewService.WatchOverview:input_type -> snowraft.v1.WatchOverviewRequest
+	14, // 20: snowraft.v1.ViewService.ListEvents:input_type -> snowraft.v1.ListEventsRequest
+	16, // 21: snowraft.v1.ViewService.ListSequenceViews:input_type -> snowraft.v1.ListSequenceViewsRequest
+	4,  // 22: snowraft.v1.ViewService.GetOverview:output_type -> snowraft.v1.GetOverviewResponse
+	6,  // 23: snowraft.v1.ViewService.WatchOverview:output_type -> snowraft.v1.WatchOverviewResponse
+	15, // 24: snowraft.v1.ViewService.ListEvents:output_type -> snowraft.v1.ListEventsResponse
+	17, // 25: snowraft.v1.ViewService.ListSequenceViews:output_type -> snowraft.v1.ListSequenceViewsResponse
+	22, // [22:26] is the sub-list for method output_type
+	18, // [18:22] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_view_proto_init() }
@@ -1435,14 +1836,16 @@ func file_snowraft_v1_view_proto_init() {
 	}
 	file_snowraft_v1_cluster_proto_init()
 	file_snowraft_v1_rule_proto_init()
+	file_snowraft_v1_sequence_proto_init()
 	file_snowraft_v1_view_proto_msgTypes[7].OneofWrappers = []any{}
+	file_snowraft_v1_view_proto_msgTypes[15].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_snowraft_v1_view_proto_rawDesc), len(file_snowraft_v1_view_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   13,
+			NumEnums:      3,
+			NumMessages:   16,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

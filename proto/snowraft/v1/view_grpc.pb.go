@@ -19,9 +19,10 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ViewService_GetOverview_FullMethodName   = "/snowraft.v1.ViewService/GetOverview"
-	ViewService_WatchOverview_FullMethodName = "/snowraft.v1.ViewService/WatchOverview"
-	ViewService_ListEvents_FullMethodName    = "/snowraft.v1.ViewService/ListEvents"
+	ViewService_GetOverview_FullMethodName       = "/snowraft.v1.ViewService/GetOverview"
+	ViewService_WatchOverview_FullMethodName     = "/snowraft.v1.ViewService/WatchOverview"
+	ViewService_ListEvents_FullMethodName        = "/snowraft.v1.ViewService/ListEvents"
+	ViewService_ListSequenceViews_FullMethodName = "/snowraft.v1.ViewService/ListSequenceViews"
 )
 
 // ViewServiceClient is the client API for ViewService service.
@@ -40,6 +41,8 @@ type ViewServiceClient interface {
 	WatchOverview(ctx context.Context, in *WatchOverviewRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchOverviewResponse], error)
 	// ListEvents answers with the last events of all members that answer, newest first.
 	ListEvents(ctx context.Context, in *ListEventsRequest, opts ...grpc.CallOption) (*ListEventsResponse, error)
+	// ListSequenceViews returns sequences with their rates, page by page, also by how near their end they are.
+	ListSequenceViews(ctx context.Context, in *ListSequenceViewsRequest, opts ...grpc.CallOption) (*ListSequenceViewsResponse, error)
 }
 
 type viewServiceClient struct {
@@ -89,6 +92,16 @@ func (c *viewServiceClient) ListEvents(ctx context.Context, in *ListEventsReques
 	return out, nil
 }
 
+func (c *viewServiceClient) ListSequenceViews(ctx context.Context, in *ListSequenceViewsRequest, opts ...grpc.CallOption) (*ListSequenceViewsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListSequenceViewsResponse)
+	err := c.cc.Invoke(ctx, ViewService_ListSequenceViews_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // ViewServiceServer is the server API for ViewService service.
 // All implementations must embed UnimplementedViewServiceServer
 // for forward compatibility.
@@ -105,6 +118,8 @@ type ViewServiceServer interface {
 	WatchOverview(*WatchOverviewRequest, grpc.ServerStreamingServer[WatchOverviewResponse]) error
 	// ListEvents answers with the last events of all members that answer, newest first.
 	ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error)
+	// ListSequenceViews returns sequences with their rates, page by page, also by how near their end they are.
+	ListSequenceViews(context.Context, *ListSequenceViewsRequest) (*ListSequenceViewsResponse, error)
 	mustEmbedUnimplementedViewServiceServer()
 }
 
@@ -123,6 +138,9 @@ func (UnimplementedViewServiceServer) WatchOverview(*WatchOverviewRequest, grpc.
 }
 func (UnimplementedViewServiceServer) ListEvents(context.Context, *ListEventsRequest) (*ListEventsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListEvents not implemented")
+}
+func (UnimplementedViewServiceServer) ListSequenceViews(context.Context, *ListSequenceViewsRequest) (*ListSequenceViewsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListSequenceViews not implemented")
 }
 func (UnimplementedViewServiceServer) mustEmbedUnimplementedViewServiceServer() {}
 func (UnimplementedViewServiceServer) testEmbeddedByValue()                     {}
@@ -192,6 +210,24 @@ func _ViewService_ListEvents_Handler(srv interface{}, ctx context.Context, dec f
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ViewService_ListSequenceViews_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListSequenceViewsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ViewServiceServer).ListSequenceViews(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ViewService_ListSequenceViews_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ViewServiceServer).ListSequenceViews(ctx, req.(*ListSequenceViewsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // ViewService_ServiceDesc is the grpc.ServiceDesc for ViewService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -206,6 +242,10 @@ var ViewService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListEvents",
 			Handler:    _ViewService_ListEvents_Handler,
+		},
+		{
+			MethodName: "ListSequenceViews",
+			Handler:    _ViewService_ListSequenceViews_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -28,6 +28,7 @@ type Remote struct {
 	Cluster    snowraftv1.ClusterServiceClient
 	Tokens     snowraftv1.TokenServiceClient
 	Operations snowraftv1.OperationsServiceClient
+	Views      snowraftv1.ViewServiceClient
 	Addresses  []string
 	Timeout    time.Duration // of one call, however many members it tries
 	access     Access
@@ -49,6 +50,7 @@ func Dial(addresses []string, timeout time.Duration, access Access) (*Remote, er
 		IDs: snowraftv1.NewIdServiceClient(to), Layouts: snowraftv1.NewLayoutServiceClient(to), Workers: snowraftv1.NewWorkerServiceClient(to),
 		Sequences: snowraftv1.NewSequenceServiceClient(to), Cluster: snowraftv1.NewClusterServiceClient(to),
 		Tokens: snowraftv1.NewTokenServiceClient(to), Operations: snowraftv1.NewOperationsServiceClient(to),
+		Views:     snowraftv1.NewViewServiceClient(to),
 		Addresses: addresses, Timeout: timeout, access: access, client: c,
 	}, nil
 }

@@ -1,0 +1,158 @@
+package cluster
+
+import (
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/events"
+)
+
+// Events records what people look back on. It may be called from any goroutine.
+type Events interface {
+	Note(kind events.Kind, level slog.Level, text string)
+}
+
+// eventsOf returns what takes the events of a node.
+func eventsOf(cfg Config) Events {
+	if cfg.Events == nil {
+		return events.Discard
+	}
+	return cfg.Events
+}
+
+func noteHalt(to Events, err error) {
+	to.Note(events.Process, slog.LevelError, "member halted: "+err.Error())
+}
+
+// jumpNoise is the difference between wall clock and monotonic clock that counts as a jump from one look to the next:
+// corrections by NTP are slower.
+const jumpNoise = 250 * time.Millisecond
+
+// chronicle notes what differs between two looks at the members, the leader and the clock. Only the goroutine of report
+// uses it.
+type chronicle struct {
+	events  Events
+	self    string            // own ID
+	members map[string]Member // nil before the first look at a configuration
+	leader  Member            // zero if none is known
+	term    uint64
+	quorum  Quorum
+	clock   clockState
+}
+
+// clockState is what the chronicle knows of the own clock.
+type clockState struct {
+	base        int64 // wall - mono, in ms; 0 before the first look
+	off, behind bool
+}
+
+func (c *chronicle) look(s sighting, members []Member) {
+	c.lead(s)
+	c.membership(members)
+	c.voters(s.quorum)
+}
+
+// lead notes which member leads. The elected member notes its election itself.
+func (c *chronicle) lead(s sighting) {
+	switch {
+	case s.leader.ID == "" && c.leader.ID != "":
+		c.events.Note(events.Election, slog.LevelWarn, fmt.Sprintf("no leader known; %s led in term %d", c.leader.label(), c.term))
+	case s.leader.ID != "" && (s.leader.ID != c.leader.ID || s.term != c.term) && s.leader.ID != c.self:
+		c.events.Note(events.Election, slog.LevelInfo, fmt.Sprintf("%s leads in term %d", s.leader.label(), s.term))
+	}
+	c.leader, c.term = s.leader, s.term
+}
+
+// membership notes which members came, went and changed. A member that is not known by name yet keeps its name of before.
+func (c *chronicle) membership(members []Member) {
+	now := make(map[string]Member, len(members))
+	for _, m := range members {
+		before, known := c.members[m.ID]
+		if m.Name == "" {
+			m.Name = before.Name
+		}
+		now[m.ID] = m
+		if c.members != nil {
+			c.member(before, m, known)
+		}
+	}
+	for id, before := range c.members {
+		if _, stays := now[id]; !stays {
+			c.events.Note(events.Membership, slog.LevelInfo, before.label()+" left the cluster or was removed")
+		}
+	}
+	if len(now) > 0 { // no configuration is known until the first leader is heard
+		c.members = now
+	}
+}
+
+func (c *chronicle) member(before, m Member, known bool) {
+	switch {
+	case !known && m.Voter:
+		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" joined as a voter")
+	case !known:
+		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" joined as a nonvoter")
+	case m.Voter && !before.Voter:
+		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" was promoted to voter")
+	case !m.Voter && before.Voter:
+		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" lost its vote")
+	}
+	switch {
+	case m.ID == c.self:
+	case known && before.Alive && !m.Alive:
+		c.events.Note(events.Membership, slog.LevelWarn, m.label()+" is unreachable")
+	case known && !before.Alive && m.Alive:
+		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" is reachable")
+	case known && before.Starts != 0 && m.Starts > before.Starts:
+		c.events.Note(events.Membership, slog.LevelInfo, m.label()+" was restarted")
+	}
+}
+
+// voters notes that quorum is lost, or back.
+func (c *chronicle) voters(q Quorum) {
+	lost, was := q.Alive < q.Needed(), c.quorum.Alive < c.quorum.Needed()
+	switch {
+	case q.Voters == 0 || c.quorum.Voters == 0:
+	case lost && !was:
+		c.events.Note(events.Membership, slog.LevelError, fmt.Sprintf("quorum lost: %d of %d voters reachable, %d needed", q.Alive, q.Voters, q.Needed()))
+	case was && !lost:
+		c.events.Note(events.Membership, slog.LevelInfo, fmt.Sprintf("quorum regained: %d of %d voters reachable", q.Alive, q.Voters))
+	}
+	c.quorum = q
+}
+
+// time notes what the own clock does.
+func (c *chronicle) time(watch *clock.Watch) {
+	now, limits := watch.Now(), watch.Limits()
+	was := c.clock
+	offset, behind := watch.Offset(), watch.Behind(now)
+	c.clock = clockState{base: now.Wall - now.Mono, off: watch.Off(), behind: behind > limits.WaitThreshold}
+	if moved := time.Duration(c.clock.base-was.base) * time.Millisecond; was.base != 0 && moved.Abs() > jumpNoise {
+		text := fmt.Sprintf("this clock moved backwards by %v", -moved)
+		if moved > 0 {
+			text = fmt.Sprintf("this clock moved forward by %v, or the machine was suspended", moved)
+		}
+		c.events.Note(events.Clock, slog.LevelWarn, text)
+	}
+	switch {
+	case c.clock.off && !was.off:
+		c.events.Note(events.Clock, slog.LevelError, fmt.Sprintf("this clock is %v from the majority's, limit %v", rounded(offset), limits.MaxOffset))
+	case was.off && !c.clock.off:
+		c.events.Note(events.Clock, slog.LevelInfo, "this clock agrees with the majority's again")
+	}
+	switch {
+	case c.clock.behind && !was.behind:
+		c.events.Note(events.Clock, slog.LevelError, fmt.Sprintf("this clock is %v behind the observed clock, limit %v", rounded(behind), limits.WaitThreshold))
+	case was.behind && !c.clock.behind:
+		c.events.Note(events.Clock, slog.LevelInfo, "this clock is no longer behind the observed clock")
+	}
+}
+
+func rounded(d time.Duration) time.Duration {
+	if d.Abs() >= time.Second {
+		return d.Round(100 * time.Millisecond)
+	}
+	return d
+}

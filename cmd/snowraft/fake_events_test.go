@@ -1,0 +1,27 @@
+package main
+
+import (
+	"context"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+var fakeEvents = []*snowraftv1.Event{
+	{
+		AtMs: 1792419138000, FirstAtMs: 1792419131000, Member: "b", MemberId: "n-2", Number: 31, Count: 1200, Reason: "NO_LEADER",
+		Kind: snowraftv1.EventKind_EVENT_KIND_REFUSAL, Severity: snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING, Text: "requests failed: NO_LEADER",
+	},
+	{
+		AtMs: 1792419132500, FirstAtMs: 1792419132500, Member: "b", MemberId: "n-2", Number: 30, Count: 1,
+		Kind: snowraftv1.EventKind_EVENT_KIND_ELECTION, Severity: snowraftv1.EventSeverity_EVENT_SEVERITY_INFO, Text: "b was elected leader in term 7: the process of the last leader ended",
+	},
+	{
+		AtMs: 1792419131000, FirstAtMs: 1792419131000, Member: "a", MemberId: "n-1", Number: 9, Count: 1, Actor: "token 17 (ops)", Reason: "PERMISSION_DENIED",
+		Kind: snowraftv1.EventKind_EVENT_KIND_DENIAL, Severity: snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING, Text: "delete sequence \"orders\": refused",
+	},
+}
+
+// ListEvents returns the same events whatever is asked for, and names the unreached members.
+func (f *fakeAPI) ListEvents(context.Context, *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
+	return &snowraftv1.ListEventsResponse{Events: fakeEvents, UnreachedMembers: f.unreached}, nil
+}

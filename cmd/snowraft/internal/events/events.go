@@ -1,0 +1,92 @@
+// Package events has the command of events.
+package events
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// most is the most events of one call.
+const most = 1000
+
+// kinds are the words of the kinds, in the order of the API.
+func kinds() (words []string) {
+	for n := range len(snowraftv1.EventKind_name) {
+		if word := cli.Word(snowraftv1.EventKind(n)); word != "" {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// New returns the command events.
+func New(a *cli.App) *cobra.Command {
+	count, kind, member, follow := 50, "", "", false
+	cmd := &cobra.Command{
+		Use:   "events",
+		Short: "Show what happened in the cluster lately",
+		Long: `Show what happened in the cluster lately, as its members saw it: elections and their cause,
+members that came, went or were not reached, clocks that are off, windows that were lost
+or ended, requests that failed, changes and the callers that made them.
+
+Each member keeps the last 60 events of each kind in memory, so none from before its
+start. Events that repeat are one line with their number. The times are those of the
+majority's clock, and the latest event comes last. Members that do not answer within a
+second are named.
+
+Kinds: ` + strings.Join(kinds(), ", ") + `.`,
+		Example: `  snowraft events
+  snowraft events --kind election -n 10
+  snowraft events -f --member b
+  snowraft events -n 1000 -o json`,
+	}
+	cli.AddFlag(cmd, "", "count", "n", cli.IntValue(&count, 1, most), "number of events, the latest ones")
+	cli.AddFlag(cmd, "", "kind", "", cli.ChoiceValue(&kind, kinds()...), "kind of the events; any by default").DefValue = ""
+	cli.AddFlag(cmd, "", "member", "", cli.WordsValue(&member, "NAME"), "name or ID of the member that saw them; any by default").DefValue = ""
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing events until the command is stopped, with -o json one document per event")
+	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
+		req := &snowraftv1.ListEventsRequest{PageSize: int32(count), Member: member} //nolint:gosec // at most 1000
+		if kind != "" {
+			req.Kinds = []snowraftv1.EventKind{snowraftv1.EventKind(slices.Index(kinds(), kind) + 1)} //nolint:gosec // few
+		}
+		if follow {
+			return newFollower(a, r, out).run(ctx, req)
+		}
+		resp, err := r.Views.ListEvents(ctx, req)
+		if err != nil {
+			return err
+		}
+		warnMissed(a, resp)
+		return out.Answer(resp, table(resp.GetEvents()))
+	})
+}
+
+// table lists events, the latest last.
+func table(list []*snowraftv1.Event) cli.Block {
+	list = slices.Clone(list)
+	slices.Reverse(list)
+	return cli.Table(list, []string{"TIME", "MEMBER", "KIND", "EVENT"}, func(e *snowraftv1.Event) []any {
+		return []any{cli.Stamp(e.GetAtMs()), e.GetMember(), cli.Word(e.GetKind()), text(e)}
+	})
+}
+
+// text returns an event as one line, with what its text does not say.
+func text(e *snowraftv1.Event) string {
+	line := e.GetText()
+	if e.GetReason() != "" && !strings.Contains(line, e.GetReason()) {
+		line += ", " + e.GetReason()
+	}
+	if e.GetActor() != "" {
+		line += ", by " + e.GetActor()
+	}
+	if e.GetCount() > 1 {
+		line += " (" + cli.Decimal(e.GetCount()) + " times since " + cli.Stamp(e.GetFirstAtMs()) + ")"
+	}
+	return line
+}

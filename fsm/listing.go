@@ -1,0 +1,62 @@
+package fsm
+
+import (
+	"iter"
+	"math"
+
+	"github.com/tidwall/btree"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// Listing is the live sequences as they were at one moment. Reading it takes no lock, and commands are applied meanwhile.
+type Listing struct{ live *btree.Map[string, *sequence] }
+
+// Listing returns the live sequences as they are now, in O(1). It takes the lock for that moment. The commands that follow
+// copy the nodes of the tree that they change, so take a Listing for many readers, not for each.
+func (m *Machine) Listing() Listing {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Listing{m.state.sequences.live.IsoCopy()}
+}
+
+// Brief is as much of a sequence as lists are ordered by.
+type Brief struct {
+	Name string
+	// Remaining is how many numbers were not granted in the period, Total how many there are in a period; both 0 if the
+	// sequence ends only with the 64-bit numbers.
+	Remaining, Total uint64
+	Bounded          bool // it has an end of its own
+	Period           int32
+	Reset            commandv1.SequenceReset
+	TimeZone         string
+}
+
+// Len returns the number of sequences.
+func (l Listing) Len() int { return l.live.Len() }
+
+// After returns the sequences after a name, which need not be one, in ascending order of their names.
+func (l Listing) After(name string) iter.Seq[Brief] {
+	return func(yield func(Brief) bool) {
+		l.live.Ascend(name, func(key string, q *sequence) bool {
+			return key == name && name != "" || yield(q.brief())
+		})
+	}
+}
+
+// Sequence returns the sequence of a name.
+func (l Listing) Sequence(name string) (Sequence, bool) {
+	q, ok := l.live.Get(name)
+	if !ok {
+		return Sequence{}, false
+	}
+	return q.view(), true
+}
+
+func (q *sequence) brief() Brief {
+	b := Brief{Name: q.name, Period: q.period, Reset: commandv1.SequenceReset(q.spec.reset), TimeZone: q.spec.timeZone}
+	if q.spec.increment > 0 && q.spec.max < math.MaxInt64 || q.spec.increment < 0 && q.spec.min > math.MinInt64 {
+		b.Bounded, b.Remaining, b.Total = true, q.remaining(), capacity(q.spec.start, q.spec.increment, q.spec.min, q.spec.max)
+	}
+	return b
+}

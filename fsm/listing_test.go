@@ -1,0 +1,61 @@
+package fsm
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+func TestListingStaysWhileCommandsAreApplied(t *testing.T) {
+	m := New(Options{})
+	index := uint64(1)
+	apply := func(cmd *commandv1.Command) {
+		index++
+		mustApply(t, m, index, at(epoch, cmd))
+	}
+	apply(create(plain("a", numbers(1, 1, 1, 10)), 0))
+	apply(create(plain("b"), 0))
+	apply(create(plain("c", numbers(-1, -2, -9, -1)), 0))
+	before := m.Listing()
+	for i := range 200 {
+		apply(create(plain(fmt.Sprintf("d%03d", i)), 0))
+	}
+	apply(allocate("a", 2, 4, 0))
+	want := []Brief{
+		{Name: "a", Remaining: 10, Total: 10, Bounded: true, Reset: resetNone, TimeZone: "UTC"},
+		{Name: "b", Reset: resetNone, TimeZone: "UTC"},
+		{Name: "c", Remaining: 5, Total: 5, Bounded: true, Reset: resetNone, TimeZone: "UTC"},
+	}
+	if got := slices.Collect(before.After("")); !slices.Equal(got, want) || before.Len() != 3 {
+		t.Errorf("listing of before: %+v, want %+v", got, want)
+	}
+	now := m.Listing()
+	for b := range now.After("a") {
+		if b.Name != "b" {
+			t.Errorf("first after a: %+v", b)
+		}
+		break
+	}
+	if s, ok := now.Sequence("a"); now.Len() != 203 || !ok || s.Remaining != 6 {
+		t.Errorf("listing of now: %d sequences, %+v", now.Len(), s)
+	}
+}
+
+// BenchmarkListing reads 100,000 sequences, as a list by how near their end they are does.
+func BenchmarkListing(b *testing.B) {
+	m := manySequencesIn(b, sequenceEntries(b, manySequences, func(i int, s *commandv1.SequenceSpec) { s.Max = 1000 + int64(i) }))
+	b.ReportAllocs()
+	for b.Loop() {
+		bounded := 0
+		for s := range m.Listing().After("") {
+			if s.Bounded {
+				bounded++
+			}
+		}
+		if bounded != manySequences {
+			b.Fatal(bounded)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/events"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// eventsTimeout is the time that another member has to answer with its events: people wait for the page.
+const eventsTimeout = time.Second
+
+// ListEvents implements snowraftv1.ViewServiceServer. Each other member is asked with the rights of the caller.
+func (v views) ListEvents(ctx context.Context, req *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	after, err := parsePlace(req.GetPageToken())
+	if err != nil {
+		return nil, err
+	}
+	resp := &snowraftv1.ListEventsResponse{}
+	if self := v.Member.Node().ID(); isOneOf(req.GetMember(), v.Name, self) {
+		resp.Events = v.ownEvents(self, req.GetKinds())
+	}
+	if !req.GetLocal() && !v.forwarded(ctx) {
+		others, unreached := v.eventsOfOthers(ctx, req, size)
+		resp.Events, resp.UnreachedMembers = append(resp.Events, others...), unreached
+	}
+	slices.SortFunc(resp.Events, func(a, b *snowraftv1.Event) int { return placeOf(a).compare(placeOf(b)) })
+	if after != nil {
+		resp.Events = slices.DeleteFunc(resp.Events, func(e *snowraftv1.Event) bool { return placeOf(e).compare(*after) <= 0 })
+	}
+	if len(resp.Events) > size {
+		resp.Events = resp.Events[:size]
+		resp.NextPageToken = placeOf(resp.Events[size-1]).String()
+	}
+	return resp, nil
+}
+
+// isOneOf reports whether a member that is asked for, if one is, has a name or an ID.
+func isOneOf(asked, name, id string) bool { return asked == "" || asked == name || asked == id }
+
+func (v views) ownEvents(self string, kinds []snowraftv1.EventKind) []*snowraftv1.Event {
+	var all []*snowraftv1.Event
+	for _, e := range v.Member.Events().List() {
+		kind := eventKind(e.Kind)
+		if len(kinds) > 0 && !slices.Contains(kinds, kind) {
+			continue
+		}
+		all = append(all, &snowraftv1.Event{
+			AtMs: e.LastMillis, FirstAtMs: e.FirstMillis, Member: v.Name, MemberId: self, Kind: kind, Severity: eventSeverity(e.Level),
+			Text: e.Text, Actor: e.Actor, Reason: e.Reason, Count: e.Count, Number: e.Sequence, Index: e.Index,
+		})
+	}
+	return all
+}
+
+// eventsOfOthers asks all other members at once, and returns the names of those that do not answer in time.
+func (v views) eventsOfOthers(ctx context.Context, req *snowraftv1.ListEventsRequest, size int) (all []*snowraftv1.Event, unreached []string) {
+	ctx, cancel := context.WithTimeout(ctx, eventsTimeout)
+	defer cancel()
+	ask := &snowraftv1.ListEventsRequest{Kinds: req.GetKinds(), Local: true, PageToken: req.GetPageToken(), PageSize: int32(min(size+1, 1000))} //nolint:gosec // small
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, m := range v.Member.Node().Members() {
+		if m.ID == v.Member.Node().ID() || !isOneOf(req.GetMember(), m.Name, m.ID) {
+			continue
+		}
+		wg.Go(func() {
+			theirs, err := v.eventsOf(ctx, m, ask)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				unreached = append(unreached, cmp.Or(m.Name, m.ID))
+				return
+			}
+			all = append(all, theirs...)
+		})
+	}
+	wg.Wait()
+	slices.Sort(unreached)
+	return all, unreached
+}
+
+func (v views) eventsOf(ctx context.Context, m cluster.Member, req *snowraftv1.ListEventsRequest) ([]*snowraftv1.Event, error) {
+	if !m.Alive {
+		return nil, cluster.ErrNotAlive
+	}
+	resp := new(snowraftv1.ListEventsResponse)
+	err := v.Invoker.Invoke(ctx, m, snowraftv1.ViewService_ListEvents_FullMethodName, req, resp)
+	return resp.GetEvents(), err
+}
+
+// place is where an event stands in a list of the events of all members.
+type place struct {
+	at     int64
+	member string // ID
+	number uint64
+}
+
+func placeOf(e *snowraftv1.Event) place { return place{e.GetAtMs(), e.GetMemberId(), e.GetNumber()} }
+
+// compare orders the newest first, and events of one member and moment by their number.
+func (p place) compare(other place) int {
+	return cmp.Or(cmp.Compare(other.at, p.at), cmp.Compare(p.member, other.member), cmp.Compare(other.number, p.number))
+}
+
+// String returns the place as a token of a page.
+func (p place) String() string { return fmt.Sprintf("%d~%d~%s", p.at, p.number, p.member) }
+
+// parsePlace returns the place after which a page begins; nil for the first page.
+func parsePlace(token string) (*place, error) {
+	if token == "" {
+		return nil, nil
+	}
+	if parts := strings.SplitN(token, "~", 3); len(parts) == 3 {
+		at, err := strconv.ParseInt(parts[0], 10, 64)
+		number, err2 := strconv.ParseUint(parts[1], 10, 64)
+		if err == nil && err2 == nil {
+			return &place{at, parts[2], number}, nil
+		}
+	}
+	return nil, wire.Invalid("page_token: expected the next_page_token of an earlier answer")
+}
+
+// eventKind returns the kind of the API, whose words are those of the package events.
+func eventKind(k events.Kind) snowraftv1.EventKind {
+	return snowraftv1.EventKind(snowraftv1.EventKind_value["EVENT_KIND_"+strings.ToUpper(string(k))])
+}
+
+func eventSeverity(l slog.Level) snowraftv1.EventSeverity {
+	switch {
+	case l >= slog.LevelError:
+		return snowraftv1.EventSeverity_EVENT_SEVERITY_ERROR
+	case l >= slog.LevelWarn:
+		return snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING
+	default:
+		return snowraftv1.EventSeverity_EVENT_SEVERITY_INFO
+	}
+}

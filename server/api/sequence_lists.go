@@ -1,0 +1,232 @@
+package api
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/member"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+const (
+	// listingAge is the time for which lists are answered from one listing, and listsKept the lists of it that are kept:
+	// however many viewers look at the same lists, they are worked out once per listing.
+	listingAge = time.Second
+	listsKept  = 64
+)
+
+// sequenceLists answers lists of sequences in an order that the state machine does not keep. It works out one list at a
+// time, without a lock that commands wait for. Its methods may be called from any goroutine.
+type sequenceLists struct {
+	listing func() fsm.Listing
+	now     func() int64 // Unix ms
+
+	mu      sync.Mutex
+	taken   fsm.Listing
+	takenAt time.Duration // on the monotonic clock
+	kept    map[listQuery]sequenceList
+}
+
+// listQuery is what a list is worked out for.
+type listQuery struct {
+	nearest  bool   // by how near their end they are; else by name
+	contains string // part of the names, in lower case
+	token    string
+	size     int
+}
+
+// sequenceList is a page of sequences.
+type sequenceList struct {
+	listing fsm.Listing
+	at      time.Duration // time of the listing
+	rows    []listRow
+	next    string // token of the next page; empty after the last one
+}
+
+// listRow is a sequence of a list.
+type listRow struct {
+	name string
+	// left is the part of the numbers of the period that were not granted, 0 to 1; unbounded if there is no end.
+	left float64
+	// over: the period has ended, and the next number begins another.
+	over bool
+}
+
+// unbounded is after every part.
+const unbounded = 2
+
+// list returns a page, at a time on the monotonic clock.
+func (l *sequenceLists) list(q listQuery, at time.Duration) (sequenceList, error) {
+	from, err := q.from()
+	if err != nil {
+		return sequenceList{}, err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.kept == nil || at-l.takenAt >= listingAge {
+		l.taken, l.takenAt, l.kept = l.listing(), at, make(map[listQuery]sequenceList)
+	}
+	if kept, ok := l.kept[q]; ok {
+		return kept, nil
+	}
+	worked := sequenceList{listing: l.taken, at: l.takenAt, rows: l.page(q, from)}
+	if len(worked.rows) > q.size {
+		worked.rows = worked.rows[:q.size]
+		worked.next = q.tokenOf(worked.rows[q.size-1])
+	}
+	if len(l.kept) < listsKept {
+		l.kept[q] = worked
+	}
+	return worked, nil
+}
+
+// page returns the rows after another one, and one more than fit. Requires l.mu.
+func (l *sequenceLists) page(q listQuery, from listRow) []listRow {
+	periods := newPeriods(l.now())
+	var rows []listRow
+	beyond := listRow{left: unbounded + 1} // no row from here on is on the page
+	start, most := "", q.size+1
+	if !q.nearest {
+		start = from.name
+	}
+	for b := range l.taken.After(start) {
+		if q.contains != "" && !containsFold(b.Name, q.contains) {
+			continue
+		}
+		row := rowOf(b, periods)
+		if !q.nearest {
+			if rows = append(rows, row); len(rows) == most {
+				break
+			}
+			continue
+		}
+		if row.compare(from) <= 0 || row.compare(beyond) >= 0 {
+			continue
+		}
+		if rows = append(rows, row); len(rows) >= 4*most { // so seldom that sorting costs less than a heap would
+			rows = nearestOf(rows, most)
+			beyond = rows[most-1]
+		}
+	}
+	if q.nearest {
+		rows = nearestOf(rows, most)
+	}
+	return rows
+}
+
+func nearestOf(rows []listRow, most int) []listRow {
+	slices.SortFunc(rows, listRow.compare)
+	return rows[:min(len(rows), most)]
+}
+
+func rowOf(b fsm.Brief, periods *periods) listRow {
+	row := listRow{name: b.Name, left: unbounded, over: b.Period != 0 && b.Period < periods.of(b.Reset, b.TimeZone)}
+	switch {
+	case b.Bounded && (row.over || b.Total == 0):
+		row.left = 1
+	case b.Bounded:
+		row.left = min(float64(b.Remaining)/float64(b.Total), 1)
+	}
+	return row
+}
+
+// compare orders rows by how near their end they are, and those that are equally near by name.
+func (r listRow) compare(other listRow) int {
+	switch {
+	case r.left < other.left:
+		return -1
+	case r.left > other.left:
+		return 1
+	}
+	return strings.Compare(r.name, other.name)
+}
+
+// from returns the row after which the page begins.
+func (q listQuery) from() (listRow, error) {
+	switch {
+	case q.token == "":
+		return listRow{left: -1}, nil
+	case !q.nearest:
+		return listRow{name: q.token}, nil
+	}
+	bits, name, found := strings.Cut(q.token, "~")
+	n, err := strconv.ParseUint(bits, 16, 64)
+	if left := math.Float64frombits(n); found && err == nil && left >= 0 && left <= unbounded {
+		return listRow{name: name, left: left}, nil
+	}
+	return listRow{}, wire.Invalid("page_token: expected the next_page_token of a list with the same order")
+}
+
+func (q listQuery) tokenOf(r listRow) string {
+	if !q.nearest {
+		return r.name
+	}
+	return strconv.FormatUint(math.Float64bits(r.left), 16) + "~" + r.name
+}
+
+// periods knows the present period by reset and time zone, of which there are few.
+type periods struct {
+	now   int64
+	known map[periodKey]int32
+}
+
+type periodKey struct {
+	reset commandv1.SequenceReset
+	zone  string
+}
+
+func newPeriods(now int64) *periods { return &periods{now, make(map[periodKey]int32)} }
+
+// of returns the present period; 0 if there is none, or if this program does not know the time zone.
+func (p *periods) of(reset commandv1.SequenceReset, zone string) int32 {
+	if reset == commandv1.SequenceReset_SEQUENCE_RESET_NONE {
+		return 0
+	}
+	key := periodKey{reset, zone}
+	period, ok := p.known[key]
+	if !ok {
+		period = member.PeriodAt(reset, zone, p.now)
+		p.known[key] = period
+	}
+	return period
+}
+
+// containsFold reports whether a text contains another one, which is in lower case; the case of the letters A to Z does not
+// matter. It takes no memory.
+func containsFold(text, lower string) bool {
+	for i := 0; i+len(lower) <= len(text); i++ {
+		if equalFold(text[i:i+len(lower)], lower) {
+			return true
+		}
+	}
+	return false
+}
+
+func equalFold(text, lower string) bool {
+	for i := range len(lower) {
+		c := text[i]
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != lower[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// lowerASCII returns a text with the letters A to Z in lower case.
+func lowerASCII(text string) string {
+	return strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' {
+			return c + 'a' - 'A'
+		}
+		return c
+	}, text)
+}

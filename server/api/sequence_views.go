@@ -1,0 +1,55 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/member"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/wire"
+)
+
+// ListSequenceViews implements snowraftv1.ViewServiceServer, from this member's replica.
+func (v views) ListSequenceViews(_ context.Context, req *snowraftv1.ListSequenceViewsRequest) (*snowraftv1.ListSequenceViewsResponse, error) {
+	size, err := pageSize(req.GetPageSize())
+	if err != nil {
+		return nil, err
+	}
+	if n := len(req.GetNameContains()); n > limits.NameBytes {
+		return nil, wire.Invalid(fmt.Sprintf("name_contains of %d bytes: expected at most %d bytes", n, limits.NameBytes))
+	}
+	q := listQuery{contains: lowerASCII(req.GetNameContains()), token: req.GetPageToken(), size: size}
+	switch req.GetOrderBy() {
+	case "", "name":
+	case "remaining":
+		q.nearest = true
+	default:
+		return nil, wire.Invalid(fmt.Sprintf("order_by %.64q: expected name or remaining", req.GetOrderBy()))
+	}
+	page, err := v.lists.list(q, time.Duration(v.Member.Clock().Now().Mono)*time.Millisecond)
+	if err != nil {
+		return nil, err
+	}
+	resp := &snowraftv1.ListSequenceViewsResponse{NextPageToken: page.next, TotalSize: uint64(page.listing.Len())} //nolint:gosec // not negative
+	for _, row := range page.rows {
+		resp.Sequences = append(resp.Sequences, v.sequenceView(page, row))
+	}
+	return resp, nil
+}
+
+func (v views) sequenceView(page sequenceList, row listRow) *snowraftv1.SequenceView {
+	s, _ := page.listing.Sequence(row.name) // rows are of the listing
+	view := &snowraftv1.SequenceView{Sequence: sequenceMessage(s), PeriodOver: row.over}
+	if row.left < unbounded {
+		view.RemainingRatio = new(row.left)
+	}
+	if s.Period != 0 {
+		view.PeriodEndsAtMs = member.PeriodEnd(s.Spec.GetReset_(), s.Spec.GetTimeZone(), s.Period)
+	}
+	if perSecond, over, ok := v.rates.rate(s, page.at); ok {
+		view.GrantedPerSecond, view.RateOverMs = new(perSecond), over.Milliseconds()
+	}
+	return view
+}
