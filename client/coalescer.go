@@ -60,29 +60,6 @@ type coalescer[R any] struct {
 	wakes   time.Time // when the timer runs; zero: it does not
 }
 
-// batch is callers that one request serves.
-type batch[R any] struct {
-	first     context.Context // of the first caller, for its values
-	callers   int             // still waiting
-	joined    int
-	count     uint64
-	after     int64
-	deadline  time.Time // the latest of the callers' deadlines
-	unbounded bool      // a caller has none, and counts as one with the timeout
-	told      told      // why its call still runs
-
-	began   time.Time
-	fresh   bool               // not overdue
-	member  string             // that has the request on a stream
-	calling bool               // a call was made, or is about to be
-	cancel  context.CancelFunc // of that call
-	over    bool               // answer and err are set
-
-	done   chan struct{} // closed after that
-	answer R
-	err    error
-}
-
 // do returns the answer to a request that began after it was called, and the caller's place in the answer: from
 // offset on, count things are the caller's.
 func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answer R, offset uint64, err error) {
@@ -95,9 +72,10 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 	}
 	c.mu.Lock()
 	b, offset := c.join(ctx, count, after)
-	first := b.joined == 1 && c.room()
+	first := b.joined == 1
+	leads := first && c.room()
 	c.mu.Unlock()
-	if first {
+	if leads {
 		for range yields {
 			runtime.Gosched()
 		}
@@ -105,17 +83,15 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 			return answer, 0, err
 		}
 	}
-	select {
-	case <-b.done:
-		if b.joined > 1 && c.divide != nil && c.divide(b.err) {
-			answer, err = c.alone(ctx, count, after)
-			return answer, 0, err
-		}
-		return b.answer, offset, b.err
-	case <-ctx.Done():
-		c.leave(b, ctx.Err())
-		return answer, 0, interrupted(ctx.Err(), b.told.Load())
+	if err := b.wait(ctx, first); err != nil {
+		c.leave(b, err)
+		return answer, 0, interrupted(err, b.told.Load())
 	}
+	if b.joined > 1 && c.divide != nil && c.divide(b.err) {
+		answer, err = c.alone(ctx, count, after)
+		return answer, 0, err
+	}
+	return b.answer, offset, b.err
 }
 
 // alone makes a call for one caller.
@@ -141,7 +117,10 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 		go c.dispatch(c.take())
 	}
 	if c.open == nil {
-		c.open = &batch[R]{first: ctx, done: make(chan struct{})}
+		c.open = &batch[R]{first: ctx, opened: time.Now(), soon: make(chan struct{})}
+		if len(c.flights) == maxFlights { // it may have to wait for long
+			c.open.slow()
+		}
 	}
 	b = c.open
 	offset = b.count
@@ -149,8 +128,8 @@ func (c *coalescer[R]) join(ctx context.Context, count uint64, after int64) (b *
 	b.joined++
 	b.count += count
 	b.after = max(b.after, after)
-	if !bounded && !b.unbounded { // one reading of the clock for all: a batch waits for milliseconds
-		b.unbounded, deadline = true, time.Now().Add(c.timeout)
+	if !bounded && !b.unbounded { // a batch waits for milliseconds before it begins
+		b.unbounded, deadline = true, b.opened.Add(c.timeout)
 	}
 	if deadline.After(b.deadline) {
 		b.deadline = deadline
@@ -275,7 +254,7 @@ func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
 	if next != nil {
 		c.dispatch(next)
 	}
-	close(b.done)
+	b.wake()
 	c.hooks.batch(b.joined, b.count, err)
 }
 
@@ -296,6 +275,7 @@ func (c *coalescer[R]) due() {
 		}
 		if b.fresh && passed >= overdue {
 			b.fresh = false
+			b.slow()
 			c.fresh--
 			if c.slow != nil && b.member != "" {
 				c.slow(b.member)

@@ -131,6 +131,38 @@ func TestCallersLeave(t *testing.T) {
 	})
 }
 
+// A caller notices that its context is canceled: the first of a batch at once, the others soon, also while the batch waits for others.
+func TestCallersNoticeCancellation(t *testing.T) {
+	for _, flights := range []int{0, 1, window, maxFlights} {
+		synctest.Test(t, func(t *testing.T) {
+			a := newAirport(func() (time.Duration, error) { return time.Second, nil })
+			for range flights {
+				a.come(t.Context(), 1)
+				time.Sleep(2 * overdue)
+			}
+			hold := a.come(t.Context(), 1)
+			if flights == maxFlights {
+				hold = nil // it waits as long as the others
+			}
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			all := []<-chan error{a.come(ctx, 1), a.come(ctx, 1), a.come(ctx, 1)}
+			time.Sleep(time.Microsecond)
+			began := time.Now()
+			cancel()
+			for i, done := range all {
+				err := <-done
+				if took := time.Since(began); !errors.Is(err, context.Canceled) || i == 0 && took != 0 || took > 2*overdue {
+					t.Errorf("%d flights: caller %d: %v after %v", flights, i, err, took)
+				}
+			}
+			if hold != nil {
+				<-hold
+			}
+		})
+	}
+}
+
 // A call lasts as long as the most patient of its callers would wait, and no longer.
 func TestDeadlinesOfCoalescedCallers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
