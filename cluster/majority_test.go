@@ -34,7 +34,7 @@ func TestVerificationNeedsAMajorityOfVoters(t *testing.T) {
 				var err error
 				synctest.Test(t, func(t *testing.T) {
 					others, need := majority(servers, "0")
-					_, err = confirm(t.Context(), 5, others, need, func(_ context.Context, id raft.ServerID) (uint64, error) {
+					_, err = new(hedges).confirm(t.Context(), 5, others, need, func(_ context.Context, id raft.ServerID) (uint64, error) {
 						var i int
 						fmt.Sscan(string(id), &i)
 						if answering>>i&1 == 0 {

@@ -46,6 +46,7 @@ type Node struct {
 	leads        atomic.Uint64             // the term in which it leads and is ready: all entries of earlier terms were applied; 0: none
 	replicated   replication               // by the followers, while leading
 	answered     atomic.Value              // the raft.ServerID of who answered Verify last
+	hedges       hedges                    // of Verify
 	handedOver   time.Time                 // when it last transferred leadership for its clock; while leading only
 	changing     chan struct{}             // has room for one: taken while the membership changes, see change
 	fitSince     map[raft.ServerID]fitness // of nonvoters that are fit to vote; while leading only

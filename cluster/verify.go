@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -29,16 +30,65 @@ func (n *Node) Verify(ctx context.Context, term uint64) error {
 	others, need := n.otherVoters()
 	ctx, cancel := context.WithTimeout(ctx, transportTimeout)
 	defer cancel()
-	last, err := confirm(ctx, term, others, need, n.askTerm)
+	last, err := n.hedges.confirm(ctx, term, others, need, n.askTerm)
 	if last != "" {
 		n.answered.Store(last)
 	}
 	return err
 }
 
-// confirm asks others, the first first, until as many as needed have not seen a term later than this
-// one, and returns who answered last.
-func confirm(ctx context.Context, term uint64, others []raft.ServerID, need int, askTerm func(context.Context, raft.ServerID) (uint64, error)) (last raft.ServerID, err error) {
+// termAsker returns the term of a node.
+type termAsker func(context.Context, raft.ServerID) (uint64, error)
+
+// errLaterTerm is the error of a leader that was replaced.
+var errLaterTerm = fmt.Errorf("%w: there is a later term", ErrNotLeader)
+
+// confirm asks others, the first first, until as many as needed have not seen a term later than this one, and returns the one that
+// answered last. If one answer is needed, the calling goroutine waits for it itself, so that no other goroutine has to wake up, and the
+// rest is asked only if that takes long.
+func (hs *hedges) confirm(ctx context.Context, term uint64, others []raft.ServerID, need int, askTerm termAsker) (last raft.ServerID, err error) {
+	if need != 1 || len(others) == 0 {
+		return gather(ctx, term, others, need, askTerm)
+	}
+	first, rest := others[0], others[1:]
+	type outcome struct {
+		last raft.ServerID
+		err  error
+	}
+	hedged := make(chan outcome, 1)
+	mine, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var other *hedge
+	if len(rest) > 0 {
+		other = hs.add(func() {
+			last, err := gather(ctx, term, rest, need, askTerm)
+			hedged <- outcome{last, err}
+			if err == nil || errors.Is(err, errLaterTerm) {
+				cancel()
+			}
+		})
+	}
+	seen, err := askTerm(mine, first)
+	alone := other == nil || hs.remove(other)
+	switch {
+	case err == nil && seen > term:
+		return "", errLaterTerm
+	case err == nil:
+		return first, nil
+	case !alone:
+		late := <-hedged
+		return late.last, late.err
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case other == nil:
+		return "", unanswered(err)
+	default:
+		return gather(ctx, term, rest, need, askTerm)
+	}
+}
+
+// gather asks as many of the others as are needed at once, more when some of them fail, and all of them when that takes long.
+func gather(ctx context.Context, term uint64, others []raft.ServerID, need int, askTerm termAsker) (last raft.ServerID, err error) {
 	if need > len(others) {
 		return "", fmt.Errorf("%w: this node is no voter", ErrNotLeader)
 	}
@@ -67,11 +117,11 @@ func confirm(ctx context.Context, term uint64, others []raft.ServerID, need int,
 			switch {
 			case a.err != nil:
 				if failed++; failed > len(others)-need {
-					return last, fmt.Errorf("%w: a majority of the voters does not answer, the last error is: %w", ErrNotLeader, a.err)
+					return last, unanswered(a.err)
 				}
 				ask(asked + 1)
 			case a.term > term:
-				return last, fmt.Errorf("%w: there is a later term", ErrNotLeader)
+				return last, errLaterTerm
 			default:
 				agreed, last = agreed+1, a.from
 			}
@@ -82,6 +132,11 @@ func confirm(ctx context.Context, term uint64, others []raft.ServerID, need int,
 		}
 	}
 	return last, nil
+}
+
+// unanswered is the error of a leader that too few others answer.
+func unanswered(last error) error {
+	return fmt.Errorf("%w: a majority of the voters does not answer, the last error is: %w", ErrNotLeader, last)
 }
 
 // askTerm asks a node where it is now, which the Raft configuration may not know.

@@ -30,18 +30,23 @@ func TestConfirm(t *testing.T) {
 		ok     bool
 		within time.Duration
 	}{
-		"alone":                         {nil, 0, 0, true, 0},
-		"no voter":                      {nil, 1, 0, false, 0},
-		"one of two":                    {[]told{{term: 5}, {term: 5}}, 1, 1, true, 0},
-		"one of two that is behind":     {[]told{{term: 4}, {term: 5}}, 1, 1, true, 0},
-		"a later term":                  {[]told{{term: 6}, {term: 5}}, 1, 1, false, 0},
-		"a later term of two":           {[]told{{term: 5}, {term: 6}, {term: 5, after: time.Millisecond}, {term: 5, after: never}}, 2, 2, false, 0},
-		"the first fails":               {[]told{{err: broken}, {term: 5}}, 1, 2, true, 0},
-		"the first is slow":             {[]told{{term: 5, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
-		"the first is slow and later":   {[]told{{term: 6, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
-		"all fail":                      {[]told{{err: broken}, {err: broken}}, 1, 2, false, 0},
-		"a minority answers":            {[]told{{term: 5}, {err: broken}, {err: broken}, {err: broken}}, 2, 4, false, 0},
-		"a minority answers, no errors": {[]told{{term: 5}, {after: never}, {after: never}, {after: never}}, 2, 4, false, transportTimeout},
+		"alone":                            {nil, 0, 0, true, 0},
+		"no voter":                         {nil, 1, 0, false, 0},
+		"one of two":                       {[]told{{term: 5}, {term: 5}}, 1, 1, true, 0},
+		"one of two that is behind":        {[]told{{term: 4}, {term: 5}}, 1, 1, true, 0},
+		"a later term":                     {[]told{{term: 6}, {term: 5}}, 1, 1, false, 0},
+		"a later term of two":              {[]told{{term: 5}, {term: 6}, {term: 5, after: time.Millisecond}, {term: 5, after: never}}, 2, 2, false, 0},
+		"the first fails":                  {[]told{{err: broken}, {term: 5}}, 1, 2, true, 0},
+		"the first is slow":                {[]told{{term: 5, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
+		"the first is slow and later":      {[]told{{term: 6, after: never}, {term: 5}}, 1, 2, true, hedgeAfter},
+		"the first is slow, others fail":   {[]told{{term: 5, after: 2 * hedgeAfter}, {err: broken}}, 1, 2, true, 2 * hedgeAfter},
+		"the first is slow, another later": {[]told{{term: 5, after: never}, {term: 6}}, 1, 2, false, hedgeAfter},
+		"the only one is slow":             {[]told{{term: 5, after: 2 * hedgeAfter}}, 1, 1, true, 2 * hedgeAfter},
+		"the only one fails":               {[]told{{err: broken}}, 1, 1, false, 0},
+		"the only one never answers":       {[]told{{after: never}}, 1, 1, false, transportTimeout},
+		"all fail":                         {[]told{{err: broken}, {err: broken}}, 1, 2, false, 0},
+		"a minority answers":               {[]told{{term: 5}, {err: broken}, {err: broken}, {err: broken}}, 2, 4, false, 0},
+		"a minority answers, no errors":    {[]told{{term: 5}, {after: never}, {after: never}, {after: never}}, 2, 4, false, transportTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -53,7 +58,7 @@ func TestConfirm(t *testing.T) {
 				}
 				var asked atomic.Int64
 				began := time.Now()
-				_, err := confirm(ctx, 5, ids, c.need, func(ctx context.Context, id raft.ServerID) (uint64, error) {
+				_, err := new(hedges).confirm(ctx, 5, ids, c.need, func(ctx context.Context, id raft.ServerID) (uint64, error) {
 					asked.Add(1)
 					var i int
 					fmt.Sscan(string(id), &i)

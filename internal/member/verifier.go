@@ -6,33 +6,44 @@ import (
 	"time"
 )
 
-// verifyTimeout bounds one verification, which nobody's deadline bounds.
+// verifyTimeout bounds a verification that callers share, which no deadline bounds.
 const verifyTimeout = 5 * time.Second
 
-// verifier lets many callers share a verification: all who come while one is
-// under way share the next, since that begins after they came.
+// enoughAlone is how many verifications in a row serve one caller each, before callers verify themselves.
+const enoughAlone = 8
+
+// verifier lets many callers share a verification: all that come while one runs share the next, which begins after they came. While
+// callers come one at a time, each verifies in its own goroutine, so that no other has to wake up.
 type verifier struct {
 	verify func(context.Context) error
 
 	mu      sync.Mutex
-	next    *verification // the one that callers join; nil: none waits
+	next    *verification // joined by callers; nil: none waits
 	running bool
+	alone   int // verifications in a row that one caller each waited for
 }
 
 // verification is over when done is closed, with err as its result.
 type verification struct {
-	done chan struct{}
-	err  error
+	callers int
+	done    chan struct{}
+	err     error
 }
 
 // wait returns the result of a verification that began after the call.
 func (v *verifier) wait(ctx context.Context) error {
 	v.mu.Lock()
+	if !v.running && v.alone >= enoughAlone {
+		v.running = true
+		v.mu.Unlock()
+		return v.verifyAlone(ctx)
+	}
 	mine := v.next
 	if mine == nil {
 		mine = &verification{done: make(chan struct{})}
 		v.next = mine
 	}
+	mine.callers++
 	if !v.running {
 		v.running = true
 		go v.run() //nolint:gosec // it works for all who wait, not for this request
@@ -46,7 +57,19 @@ func (v *verifier) wait(ctx context.Context) error {
 	}
 }
 
-// run verifies until nobody waits.
+// verifyAlone verifies for one caller, in its goroutine.
+func (v *verifier) verifyAlone(ctx context.Context) error {
+	err := v.verify(ctx)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.running = v.next != nil; v.running {
+		v.alone = 0
+		go v.run() //nolint:gosec // it works for all who wait, not for this request
+	}
+	return err
+}
+
+// run verifies until no caller waits.
 func (v *verifier) run() {
 	for {
 		v.mu.Lock()
@@ -56,6 +79,11 @@ func (v *verifier) run() {
 			v.running = false
 			v.mu.Unlock()
 			return
+		}
+		if now.callers == 1 {
+			v.alone++
+		} else {
+			v.alone = 0
 		}
 		v.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), verifyTimeout)

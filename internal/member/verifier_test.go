@@ -46,9 +46,9 @@ type outcome struct {
 
 // early runs callers who come while verifications are under way. It returns an
 // error if one was told the result of a verification that began before it came.
-func early() error {
+func early(alone int) error {
 	o := &office{finish: make(chan error)}
-	v := &verifier{verify: o.verify}
+	v := &verifier{verify: o.verify, alone: alone}
 	outcomes := make(chan outcome, 100)
 	come := func(callers int) {
 		for range callers {
@@ -85,9 +85,63 @@ func early() error {
 }
 
 func TestVerificationBeginsAfterWhoWaitsForIt(t *testing.T) {
+	for _, alone := range []int{0, enoughAlone} {
+		synctest.Test(t, func(t *testing.T) {
+			if err := early(alone); err != nil {
+				t.Errorf("after %d callers one at a time: %v", alone, err)
+			}
+		})
+	}
+}
+
+// Callers that come one at a time verify themselves, until one comes while another verifies.
+func TestVerificationOfLoneCallersNeedsNoGoroutine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		if err := early(); err != nil {
-			t.Error(err)
+		type key struct{}
+		mine, elsewhere := context.WithValue(t.Context(), key{}, true), 0
+		o := &office{finish: make(chan error)}
+		hold := false
+		v := &verifier{verify: func(ctx context.Context) error {
+			if ctx.Value(key{}) == nil {
+				elsewhere++
+			}
+			if hold {
+				return o.verify(ctx)
+			}
+			return nil
+		}}
+		come := func() {
+			if err := v.wait(mine); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		for range 3 * enoughAlone {
+			come()
+		}
+		if elsewhere != enoughAlone {
+			t.Errorf("%d verifications in other goroutines, want %d", elsewhere, enoughAlone)
+		}
+		hold = true
+		ctx, cancel := context.WithCancel(mine)
+		first, second := make(chan error, 1), make(chan error, 1)
+		go func() { first <- v.wait(ctx) }()
+		synctest.Wait()
+		go func() { second <- v.wait(mine) }()
+		synctest.Wait()
+		cancel() // of the first one's own verification only
+		if err := <-first; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first caller got %v", err)
+		}
+		o.finish <- nil
+		if err := <-second; err != nil {
+			t.Errorf("the second caller got %v", err)
+		}
+		synctest.Wait()
+		hold, elsewhere = false, 0
+		come()
+		if elsewhere != 1 {
+			t.Error("a caller verified itself right after two came together")
 		}
 	})
 }

@@ -150,12 +150,26 @@ func (r *raftPort) AskLoss(ctx context.Context, _ raft.ServerID, address raft.Se
 }
 
 // AskTerm implements cluster.TermAsker.
-func (r *raftPort) AskTerm(_ context.Context, _ raft.ServerID, address raft.ServerAddress) (term uint64, err error) {
-	err = r.call(address, func() error {
-		term = r.net.at(cluster.HostPort(address)).proc().opened().Node().Term()
-		return nil
-	})
-	return term, err
+func (r *raftPort) AskTerm(ctx context.Context, _ raft.ServerID, address raft.ServerAddress) (uint64, error) {
+	type answer struct {
+		term uint64
+		err  error
+	}
+	answers := make(chan answer, 1)
+	go func() {
+		var a answer
+		a.err = r.call(address, func() error {
+			a.term = r.net.at(cluster.HostPort(address)).proc().opened().Node().Term()
+			return nil
+		})
+		answers <- a
+	}()
+	select {
+	case a := <-answers:
+		return a.term, a.err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
 }
 
 // AppendEntriesPipeline is what the product's transport answers too.
