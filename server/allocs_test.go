@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -58,5 +60,47 @@ func TestUnaryAllocations(t *testing.T) {
 				t.Errorf("a call allocates %.2f times more than at the bare server, at most %d are allowed", least-leastBare, most)
 			}
 		})
+	}
+}
+
+// A request on a stream allocates hardly more than gRPC itself: its context, the parts of its answer, and nothing that the
+// next one could use too.
+func TestStreamAllocations(t *testing.T) {
+	const window = 1 << 20 // static on both sides, so that gRPC sends no pings to find one
+	member, bare := startCluster(t, 1)[0].server.APIAddr(), startEcho(t, grpc.StaticStreamWindowSize(window), grpc.StaticConnWindowSize(window))
+	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // it empties gRPC's pools
+	perRequest := func(address string) func() float64 {
+		conn := dial(t, address, grpc.WithStaticStreamWindowSize(window), grpc.WithStaticConnWindowSize(window))
+		stream, err := snowraftv1.NewIdServiceClient(conn).StreamIds(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		req, resp := &snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 1}}, new(snowraftv1.StreamIdsResponse)
+		return func() float64 {
+			const requests = 500
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range requests {
+				req.Id++
+				if err := stream.Send(req); err != nil {
+					t.Fatal(err)
+				}
+				if err := stream.RecvMsg(resp); err != nil || resp.GetId() != req.GetId() || resp.GetResponse() == nil {
+					t.Fatal(resp, err)
+				}
+			}
+			runtime.ReadMemStats(&after)
+			return float64(after.Mallocs-before.Mallocs) / requests
+		}
+	}
+	ofBare, ofMember := perRequest(bare), perRequest(member)
+	least, leastBare := math.Inf(1), math.Inf(1)
+	for range 5 {
+		leastBare, least = min(leastBare, ofBare()), min(least, ofMember())
+	}
+	const most, noise = 2, 0.5
+	t.Logf("a request allocates %.2f times, %.2f at the bare server", least, leastBare)
+	if least > leastBare+most+noise {
+		t.Errorf("a request allocates %.2f times more than at the bare server, want at most %d", least-leastBare, most)
 	}
 }

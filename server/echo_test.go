@@ -25,9 +25,24 @@ func (echo) GenerateIds(context.Context, *snowraftv1.GenerateIdsRequest) (*snowr
 	return &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: 1 << 60, Count: 1, Step: 1}}}, nil
 }
 
+// StreamIds uses the same messages for all requests.
+func (echo) StreamIds(stream snowraftv1.IdService_StreamIdsServer) error {
+	req := new(snowraftv1.StreamIdsRequest)
+	answer := &snowraftv1.StreamIdsResponse{Response: &snowraftv1.GenerateIdsResponse{Ranges: []*snowraftv1.IdRange{{First: 1 << 60, Count: 1, Step: 1}}}}
+	for {
+		if err := stream.RecvMsg(req); err != nil {
+			return err
+		}
+		answer.Id = req.GetId()
+		if err := stream.Send(answer); err != nil {
+			return err
+		}
+	}
+}
+
 // startEcho starts a gRPC server that does nothing, as gRPC makes it by default.
-func startEcho(t testing.TB) (address string) {
-	bare := grpc.NewServer()
+func startEcho(t testing.TB, opts ...grpc.ServerOption) (address string) {
+	bare := grpc.NewServer(opts...)
 	snowraftv1.RegisterSequenceServiceServer(bare, echo{})
 	snowraftv1.RegisterIdServiceServer(bare, echo{})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -40,9 +55,9 @@ func startEcho(t testing.TB) (address string) {
 }
 
 // dial returns a connection of its own.
-func dial(t testing.TB, address string) *grpc.ClientConn {
+func dial(t testing.TB, address string, opts ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	conn, err := grpc.NewClient("passthrough:///"+address, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
 		t.Fatal(err)
 	}

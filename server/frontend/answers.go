@@ -98,7 +98,7 @@ type leased struct {
 	lease  *lease
 }
 
-// codec is gRPC's, and returns the leases of answers when gRPC lets go of their bytes.
+// codec is gRPC's. It returns the leases of answers when gRPC lets go of their bytes, and reuses requests of streams.
 type codec struct{ encoding.CodecV2 }
 
 func newCodec() codec { return codec{encoding.GetCodecV2(encodingproto.Name)} }
@@ -119,6 +119,17 @@ func (c codec) Marshal(v any) (mem.BufferSlice, error) {
 	raw := parts[0].ReadOnlyData()
 	l.lease.keep(int64(len(raw)))
 	return mem.BufferSlice{mem.NewBuffer(&raw, &returning{l.lease, parts})}, nil
+}
+
+// Unmarshal implements encoding.CodecV2. It reads requests of streams into the parts that their message has; it was cleared.
+func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
+	req, ok := v.(carried)
+	if !ok {
+		return c.CodecV2.Unmarshal(data, v)
+	}
+	whole := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer whole.Free()
+	return proto.UnmarshalOptions{Merge: true}.Unmarshal(whole.ReadOnlyData(), req)
 }
 
 // returning is the pool that the bytes of one answer go back to.

@@ -12,19 +12,29 @@ import (
 
 // carriage is a streaming method that carries the calls of a unary one.
 type carriage struct {
-	method  string // the unary one
-	request func() carried
-	answer  func(id uint64, resp any, failed *spb.Status) proto.Message
+	method string // the unary one
+	// confirms reports that its requests usually wait, for a fraction of a millisecond.
+	confirms bool
+	request  func() carried
+	answer   func() answering
 	// serve is the unary method of a service.
 	serve func(ctx context.Context, service, req any) (any, error)
 }
 
-// carried is a request as it comes on a stream.
+// carried is a request as it comes on a stream. Its goroutine reads the next one into it.
 type carried interface {
 	proto.Message
 	GetId() uint64
 	GetTimeoutMs() uint32
 	inner() proto.Message
+	// clear empties the message and keeps its parts.
+	clear()
+}
+
+// answering is the answer to a request as it goes on a stream. The stream sends all answers with it.
+type answering interface {
+	proto.Message
+	fill(id uint64, resp any, failed *spb.Status)
 }
 
 type (
@@ -32,42 +42,57 @@ type (
 	carriedNumbers struct {
 		*snowraftv1.StreamNumbersRequest
 	}
+	answeringIDs     struct{ *snowraftv1.StreamIdsResponse }
+	answeringNumbers struct {
+		*snowraftv1.StreamNumbersResponse
+	}
 )
 
-func (c carriedIDs) inner() proto.Message {
-	if r := c.GetRequest(); r != nil {
-		return r
-	}
-	return new(snowraftv1.GenerateIdsRequest)
+func (c carriedIDs) inner() proto.Message     { return c.Request }
+func (c carriedNumbers) inner() proto.Message { return c.Request }
+
+func (c carriedIDs) clear() {
+	of := c.Request
+	of.Reset()
+	c.Reset()
+	c.Request = of
 }
 
-func (c carriedNumbers) inner() proto.Message {
-	if r := c.GetRequest(); r != nil {
-		return r
-	}
-	return new(snowraftv1.NextNumbersRequest)
+func (c carriedNumbers) clear() {
+	of := c.Request
+	of.Reset()
+	c.Reset()
+	c.Request = of
+}
+
+func (a answeringIDs) fill(id uint64, resp any, failed *spb.Status) {
+	a.Id, a.Error = id, failed
+	a.Response, _ = resp.(*snowraftv1.GenerateIdsResponse)
+}
+
+func (a answeringNumbers) fill(id uint64, resp any, failed *spb.Status) {
+	a.Id, a.Error = id, failed
+	a.Response, _ = resp.(*snowraftv1.NextNumbersResponse)
 }
 
 // carriages are by the full names of the streaming methods.
 var carriages = map[string]*carriage{
 	snowraftv1.IdService_StreamIds_FullMethodName: {
-		method:  snowraftv1.IdService_GenerateIds_FullMethodName,
-		request: func() carried { return carriedIDs{new(snowraftv1.StreamIdsRequest)} },
-		answer: func(id uint64, resp any, failed *spb.Status) proto.Message {
-			r, _ := resp.(*snowraftv1.GenerateIdsResponse)
-			return &snowraftv1.StreamIdsResponse{Id: id, Response: r, Error: failed}
+		method: snowraftv1.IdService_GenerateIds_FullMethodName,
+		request: func() carried {
+			return carriedIDs{&snowraftv1.StreamIdsRequest{Request: new(snowraftv1.GenerateIdsRequest)}}
 		},
+		answer: func() answering { return answeringIDs{new(snowraftv1.StreamIdsResponse)} },
 		serve: func(ctx context.Context, service, req any) (any, error) {
 			return service.(snowraftv1.IdServiceServer).GenerateIds(ctx, req.(*snowraftv1.GenerateIdsRequest))
 		},
 	},
 	snowraftv1.SequenceService_StreamNumbers_FullMethodName: {
-		method:  snowraftv1.SequenceService_NextNumbers_FullMethodName,
-		request: func() carried { return carriedNumbers{new(snowraftv1.StreamNumbersRequest)} },
-		answer: func(id uint64, resp any, failed *spb.Status) proto.Message {
-			r, _ := resp.(*snowraftv1.NextNumbersResponse)
-			return &snowraftv1.StreamNumbersResponse{Id: id, Response: r, Error: failed}
+		method: snowraftv1.SequenceService_NextNumbers_FullMethodName, confirms: true,
+		request: func() carried {
+			return carriedNumbers{&snowraftv1.StreamNumbersRequest{Request: new(snowraftv1.NextNumbersRequest)}}
 		},
+		answer: func() answering { return answeringNumbers{new(snowraftv1.StreamNumbersResponse)} },
 		serve: func(ctx context.Context, service, req any) (any, error) {
 			return service.(snowraftv1.SequenceServiceServer).NextNumbers(ctx, req.(*snowraftv1.NextNumbersRequest))
 		},

@@ -45,12 +45,14 @@ type carrier struct {
 	seat *seat
 
 	sending sync.Mutex // SendMsg
+	reply   answering  // guarded by sending
 	readers sync.WaitGroup
 
 	mu      sync.Mutex
 	waiting int
-	stuck   *turn // waits, and no goroutine reads on; may be over
-	ended   error // why reading ended; written by the last reader
+	stuck   *turn   // waits, and no goroutine reads on; may be over
+	hold    holding // guarded by mu
+	ended   error   // why reading ended; written by the last reader
 }
 
 // carry serves a stream until the client ends it, and all of its requests are answered.
@@ -58,12 +60,13 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 	c := &carrier{
 		Server: s, ss: ss, ctx: ctx, carries: carries, rule: rule, inner: rpc.RuleOf(carries.method),
 		info:    &grpc.UnaryServerInfo{Server: service, FullMethod: carries.method},
-		handler: carries.handler(service), method: s.metrics.requests.of(protocolGRPC, rule.Method[1:]),
+		handler: carries.handler(service), reply: carries.answer(), method: s.metrics.requests.of(protocolGRPC, rule.Method[1:]),
 		token: trust.PrincipalOf(ctx).TokenID(), seat: connOf(ctx).sits(),
 	}
 	defer s.carriers.add(c)()
 	c.read()
 	c.readers.Wait()
+	c.release()
 	if errors.Is(c.ended, io.EOF) {
 		return nil
 	}
@@ -72,20 +75,21 @@ func (s *Server) carry(ctx context.Context, ss grpc.ServerStream, service any, c
 
 // read serves requests until the stream ends or another goroutine reads on.
 func (c *carrier) read() {
-	for {
-		req := c.carries.request()
+	for req := c.carries.request(); ; req.clear() { // at once: a stream that rests holds no request
 		if err := c.ss.RecvMsg(req); err != nil {
 			c.ended = err
 			return
 		}
 		c.seat.enter()
 		t := c.begin(req)
+		if c.carries.confirms {
+			c.came(t)
+		}
 		c.answer(t, req)
 		c.seat.leave()
-		if t.finish() {
-			continue
+		if !t.finish() {
+			return
 		}
-		return
 	}
 }
 
@@ -95,36 +99,40 @@ func (c *carrier) begin(req carried) *turn {
 	if ms := req.GetTimeoutMs(); ms > 0 {
 		timeout = min(timeout, time.Duration(ms)*time.Millisecond)
 	}
-	return &turn{patience: &patience{Context: c.ctx, until: began.Add(timeout)}, of: c, began: began}
+	return &turn{patience: patience{Context: c.ctx, until: began.Add(timeout)}, of: c, began: began}
 }
 
 // answer serves a request and sends its answer. An error of sending is told by the next read.
 func (c *carrier) answer(t *turn, req carried) {
 	resp, err := c.call(t, req)
 	err = wire.Status(err)
-	c.method.served(err, time.Since(t.began))
-	l, ok := resp.(*leased)
-	if ok {
-		resp = l.answer
+	took := time.Since(t.began)
+	c.method.served(err, took)
+	if c.carries.confirms {
+		c.went(t, t.began.Add(took))
 	}
-	answer := any(c.carries.answer(req.GetId(), resp, status.Convert(err).Proto()))
-	if ok {
-		l.answer, answer = answer, l
-	}
-	c.send(answer)
+	c.send(req.GetId(), resp, err)
 }
 
-// send sends an answer, unless the stream is broken.
-func (c *carrier) send(answer any) {
+// send sends an answer, unless the stream is broken. gRPC does not use the message after that.
+func (c *carrier) send(id uint64, resp any, err error) {
 	c.sending.Lock()
 	defer c.sending.Unlock()
-	_ = c.ss.SendMsg(answer)
+	if l, ok := resp.(*leased); ok {
+		c.reply.fill(id, l.answer, nil)
+		l.answer = c.reply
+		_ = c.ss.SendMsg(l)
+	} else {
+		c.reply.fill(id, resp, status.Convert(err).Proto())
+		_ = c.ss.SendMsg(c.reply)
+	}
+	c.reply.fill(0, nil, nil) // a stream that rests holds no answer
 }
 
 // end asks the client to end the stream: nothing that it has sent until then goes unanswered.
 func (c *carrier) end() {
 	failed := rpc.NewError(rpc.ShuttingDown, fmt.Sprintf("this %s is shutting down; end the stream", c.what))
-	c.send(c.carries.answer(0, nil, status.Convert(wire.Status(failed)).Proto()))
+	c.send(0, nil, wire.Status(failed))
 }
 
 // carriers are the carriers of a server.
@@ -209,7 +217,7 @@ func (c *carrier) passed() {
 
 // turn is the context of a request that a stream carries. Whoever calls Done is about to wait, so another goroutine reads on.
 type turn struct {
-	*patience
+	patience
 	of    *carrier
 	began time.Time
 
@@ -233,7 +241,7 @@ func (t *turn) AfterFunc(f func()) (stop func() bool) {
 func (t *turn) waits() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.over && !t.passed {
+	if !t.over && !t.passed && !t.of.holds(t) {
 		t.passed = t.of.pass(t)
 	}
 }
