@@ -1,0 +1,69 @@
+//go:build process
+
+package processtest
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A member that was killed issues again within a second of its start: the leader and the followers, whether they were gone for a
+// moment or for longer than the others wait for a message.
+func TestKilledMemberIssuesWithinASecond(t *testing.T) {
+	// Not parallel: other tests would take the processors.
+	const limit = time.Second
+	members := startCluster(t, 3)
+	for _, m := range members {
+		m.untilIssues()
+	}
+	var all []time.Duration
+	for i := range 10 {
+		lead := leader(t, members)
+		victim := lead
+		if i%2 == 1 {
+			victim = others(members, lead)[i/2%2]
+		}
+		victim.kill()
+		pass(t, []time.Duration{0, 500 * time.Millisecond, 3 * time.Second}[i%3])
+		victim.start()
+		took := victim.untilID()
+		t.Logf("%s, which led: %v: an ID after %v", victim.name, victim == lead, took)
+		if all = append(all, took); took > limit {
+			t.Errorf("%s issued %v after its start, want at most %v", victim.name, took, limit)
+		}
+		for _, m := range members { // a quorum must not depend on the next victim
+			m.untilIssues()
+		}
+		pass(t, time.Second)
+	}
+	slices.Sort(all)
+	t.Logf("first IDs of %d starts: median %v, longest %v", len(all), all[len(all)/2], all[len(all)-1])
+}
+
+// untilID returns the time from the start of the process to its first ID, over a new connection for each try, because a gRPC
+// connection waits for longer before it tries again.
+func (m *member) untilID() time.Duration {
+	m.t.Helper()
+	web := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	try := func() bool {
+		ctx, cancel := context.WithTimeout(m.t.Context(), callTimeout)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/id", http.NoBody)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		resp, err := web.Do(req)
+		if err != nil {
+			return false
+		}
+		defer resp.Body.Close()
+		_, err = io.Copy(io.Discard, resp.Body)
+		return err == nil && resp.StatusCode == http.StatusOK
+	}
+	within(m.t, patience, m.name+" issues IDs", try)
+	return time.Since(m.began)
+}
