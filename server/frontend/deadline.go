@@ -13,9 +13,9 @@ import (
 // Done: that is a good part of what an interceptor costs.
 type patience struct {
 	context.Context // the call's
-	until           time.Time
 
 	mu     sync.Mutex
+	until  time.Time       // zero: limits.CallTimeout after the first wait
 	timed  context.Context // nil until a goroutine waits
 	cancel context.CancelFunc
 }
@@ -25,7 +25,19 @@ func newPatience(call context.Context, began time.Time) *patience {
 }
 
 // Deadline implements context.Context.
-func (p *patience) Deadline() (time.Time, bool) { return p.until, true }
+func (p *patience) Deadline() (time.Time, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.deadline(), true
+}
+
+// deadline returns until. Requires p.mu.
+func (p *patience) deadline() time.Time {
+	if p.until.IsZero() {
+		p.until = time.Now().Add(limits.CallTimeout)
+	}
+	return p.until
+}
 
 // Done implements context.Context.
 func (p *patience) Done() <-chan struct{} { return p.waiting().Done() }
@@ -40,7 +52,7 @@ func (p *patience) Err() error {
 	if err := p.Context.Err(); err != nil {
 		return err
 	}
-	if !time.Now().Before(p.until) {
+	if !p.until.IsZero() && !time.Now().Before(p.until) {
 		return context.DeadlineExceeded
 	}
 	return nil
@@ -53,7 +65,7 @@ func (p *patience) waiting() context.Context {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.timed == nil {
-		p.timed, p.cancel = context.WithDeadline(p.Context, p.until)
+		p.timed, p.cancel = context.WithDeadline(p.Context, p.deadline())
 	}
 	return p.timed
 }
@@ -67,12 +79,13 @@ func (p *patience) end() {
 	}
 }
 
-// bounded gives calls that bring no deadline one, as gRPC's calls have.
+// bounded gives calls that bring no deadline one, as gRPC's calls have. It counts from the first wait, because reading the
+// clock costs a call that does not wait a part of its time.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); ok {
 		return ctx, func() {}
 	}
-	p := newPatience(ctx, time.Now())
+	p := &patience{Context: ctx}
 	return p, p.end
 }
 

@@ -63,7 +63,9 @@ func (s *seat) keep(p *trust.Principal) error {
 	var idler places.Idler
 	if !p.IsMember() && !p.IsAdmin() {
 		idler = s
-		s.last.Store(int64(time.Since(s.began)))
+		if s.requests.Load() == 0 { // else leave does
+			s.last.Store(int64(time.Since(s.began)))
+		}
 	}
 	if !s.place.Serve(p.TokenID(), idler) {
 		return rpc.NewError(rpc.Overloaded, fmt.Sprintf(

@@ -152,7 +152,7 @@ func (s *Server) Open(b Behind) (err error) {
 		s.open(func() error { return s.redis.Serve(s.secured(s.ports.Redis)) })
 	}
 	s.open(func() error {
-		if err := s.http.Serve(s.secured(s.bounded(s.ports.HTTP, protocolHTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
+		if err := s.http.Serve(s.secured(s.bounded(&timedListener{Listener: s.ports.HTTP}, protocolHTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
 			return err
 		}
 		return nil
