@@ -1,0 +1,94 @@
+package client
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// shipped is a request of a coalescer on a stream, which the test answers.
+type shipped struct {
+	batch  *batch[flight]
+	landed func(flight, error, *former)
+}
+
+// shipping returns a coalescer whose requests go on a stream, and those requests. Calls are answered at once, from the number on.
+func shipping(calls uint64) (*airport, chan shipped) {
+	a, requests := newAirport(func() (time.Duration, error) { return 0, nil }), make(chan shipped, 100)
+	a.next.Store(calls)
+	a.late = func(string) {}
+	a.ship = func(b *batch[flight], landed func(flight, error, *former)) (string, bool) {
+		requests <- shipped{b, landed}
+		return "m", true
+	}
+	return a, requests
+}
+
+// The answer of a member that comes after the request was repeated reaches no caller, and what the repetition brought reaches each
+// caller once.
+func TestNumbersComeOnceAfterRetry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, requests := shipping(1000)
+		got := make(chan uint64, 100)
+		come := func() {
+			go func() {
+				f, offset, err := a.do(t.Context(), 1, 0)
+				if err != nil {
+					t.Error(err)
+				}
+				got <- f.first + offset
+			}()
+			synctest.Wait()
+		}
+		come()
+		come()
+		first, second := <-requests, <-requests
+		come() // waits, because two have no answer
+		first.landed(flight{}, nil, &former{})
+		synctest.Wait() // a call has brought the numbers of the first, and the third is sent
+		third := <-requests
+		come()
+		come()
+		first.landed(flight{first: 1, count: 1}, nil, nil) // too late
+		second.landed(flight{first: 2, count: 1}, nil, nil)
+		second.landed(flight{first: 2, count: 1}, nil, nil)
+		synctest.Wait()
+		last := <-requests
+		if n := last.batch.joined; n != 2 {
+			t.Errorf("%d callers share the last request, want 2", n)
+		}
+		third.landed(flight{first: 3, count: 1}, nil, nil)
+		last.landed(flight{first: 4, count: 2}, nil, nil)
+		seen := map[uint64]bool{}
+		for range 5 {
+			seen[<-got] = true
+		}
+		for _, want := range []uint64{1000, 2, 3, 4, 5} {
+			if !seen[want] {
+				t.Errorf("no caller got %d: %v", want, seen)
+			}
+		}
+		if a.calls.Load() != 1 {
+			t.Errorf("%d calls, want 1", a.calls.Load())
+		}
+	})
+}
+
+// A request on a stream that fails when no caller waits is not repeated.
+func TestRequestIsNotRepeatedForCallersThatLeft(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, requests := shipping(0)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := a.come(ctx, 1)
+		cancel()
+		if err := <-done; err == nil {
+			t.Error("no error")
+		}
+		(<-requests).landed(flight{}, nil, &former{})
+		synctest.Wait()
+		if a.calls.Load() != 0 || len(a.flights) != 0 {
+			t.Errorf("%d calls, %d requests left", a.calls.Load(), len(a.flights))
+		}
+	})
+}
