@@ -43,18 +43,27 @@ func TestNumbersComeOnceAfterRetry(t *testing.T) {
 		}
 		come()
 		come()
-		first, second := <-requests, <-requests
+		sent := func() shipped {
+			select {
+			case s := <-requests:
+				return s
+			default:
+				t.Error("no request was sent")
+				return shipped{&batch[flight]{}, func(flight, error, *former) {}}
+			}
+		}
+		first, second := sent(), sent()
 		come() // waits, because two have no answer
 		first.landed(flight{}, nil, &former{})
 		synctest.Wait() // a call has brought the numbers of the first, and the third is sent
-		third := <-requests
+		third := sent()
 		come()
 		come()
 		first.landed(flight{first: 1, count: 1}, nil, nil) // too late
 		second.landed(flight{first: 2, count: 1}, nil, nil)
 		second.landed(flight{first: 2, count: 1}, nil, nil)
 		synctest.Wait()
-		last := <-requests
+		last := sent()
 		if n := last.batch.joined; n != 2 {
 			t.Errorf("%d callers share the last request, want 2", n)
 		}
