@@ -26,6 +26,7 @@ type batch[R any] struct {
 	member  string             // that has the request on a stream
 	calling bool               // a call was made, or is about to be
 	cancel  context.CancelFunc // of that call
+	checked bool               // its member was checked
 	over    bool               // answer and err are set
 
 	soon   chan struct{} // closed once the batch is over or slow

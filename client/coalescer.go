@@ -40,9 +40,10 @@ type coalescer[R any] struct {
 	// ship sends a request on a stream, the shorter way; nil: there is none. It returns the member, or false if nothing was sent.
 	// If it returns true, landed is called once: with the answer; or with what a call has to know of the try that failed.
 	ship    func(b *batch[R], landed func(answer R, err error, failed *former)) (member string, ok bool)
-	late    func(member string) // has not answered within the patience
-	slow    func(member string) // has not answered before the request is overdue; may be nil
-	timeout time.Duration       // of callers that bring no deadline
+	late    func(member string)      // has not answered within the patience
+	slow    func(member string)      // has not answered before the request is overdue; may be nil
+	check   func(member string) bool // whether it answers anything; may be nil
+	timeout time.Duration            // of callers that bring no deadline
 	// patience is the time for an answer on a stream, and hedge the time after which another member is asked too.
 	patience, hedge time.Duration
 	// suspicious is the silence on a stream after which a member is suspected if no caller waits any longer.
@@ -58,6 +59,7 @@ type coalescer[R any] struct {
 	fresh   int         // of flights: not overdue
 	timer   *time.Timer
 	wakes   time.Time // when the timer runs; zero: it does not
+	checks  bool      // check runs
 }
 
 // do returns the answer to a request that began after it was called, and the caller's place in the answer: from
@@ -159,20 +161,6 @@ func (c *coalescer[R]) take() *batch[R] {
 	return b
 }
 
-// arm has the timer run at a time, or earlier. A timer that runs already stays: to set it for each request would cost more than to
-// let it run for nothing every 5 ms. Requires the lock.
-func (c *coalescer[R]) arm(at time.Time) {
-	if !c.wakes.IsZero() && !at.Before(c.wakes) {
-		return
-	}
-	c.wakes = at
-	if d := time.Until(at); c.timer == nil {
-		c.timer = time.AfterFunc(d, c.due)
-	} else {
-		c.timer.Reset(d)
-	}
-}
-
 // lead begins the batch of a first caller, unless that was done already. Without a stream, a caller that stayed alone makes its
 // call itself, and ok is true.
 func (c *coalescer[R]) lead(ctx context.Context, b *batch[R]) (answer R, err error, ok bool) { //nolint:revive // ok tells what the others are
@@ -256,51 +244,6 @@ func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
 	}
 	b.wake()
 	c.hooks.batch(b.joined, b.count, err)
-}
-
-// due runs when something of a flight may be late.
-func (c *coalescer[R]) due() {
-	c.mu.Lock()
-	c.wakes = time.Time{}
-	now := time.Now()
-	var calls []*batch[R]
-	var why []*former
-	soon := never
-	for _, b := range c.flights {
-		passed := now.Sub(b.began)
-		for _, limit := range []time.Duration{overdue, c.hedge, c.patience} {
-			if limit > passed && limit != never {
-				soon = min(soon, limit-passed)
-			}
-		}
-		if b.fresh && passed >= overdue {
-			b.fresh = false
-			b.slow()
-			c.fresh--
-			if c.slow != nil && b.member != "" {
-				c.slow(b.member)
-			}
-		}
-		switch {
-		case b.calling || b.member == "":
-		case passed >= c.patience:
-			calls, why = append(calls, b), append(why, &former{member: b.member, err: errSlow})
-			c.late(b.member)
-		case passed >= c.hedge:
-			calls, why = append(calls, b), append(why, &former{member: b.member})
-		}
-	}
-	if soon != never {
-		c.arm(now.Add(soon))
-	}
-	next := c.next()
-	c.mu.Unlock()
-	for i, b := range calls {
-		c.call(b, why[i])
-	}
-	if next != nil {
-		c.dispatch(next)
-	}
 }
 
 // leave is for a caller that no longer waits. What is issued for it is lost; the request ends when no caller waits.

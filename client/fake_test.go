@@ -43,6 +43,7 @@ type fake struct {
 	streams, deaf atomic.Bool  // has streams; reads none of them
 	carried       atomic.Int64 // requests on streams
 	carriers      carriers
+	numbers       numbersOfFake
 }
 
 // answering is what a member does instead of issuing IDs.
@@ -53,6 +54,7 @@ type connections struct {
 	net.Listener
 	open atomic.Int64
 	all  atomic.Int64
+	read sync.RWMutex // held while the member is paused
 }
 
 type counted struct {
@@ -69,6 +71,13 @@ func (l *connections) Accept() (net.Conn, error) {
 	l.open.Add(1)
 	l.all.Add(1)
 	return &counted{Conn: c, of: l}, nil
+}
+
+func (c *counted) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.of.read.RLock()
+	defer c.of.read.RUnlock()
+	return n, err
 }
 
 func (c *counted) Close() error {
@@ -93,8 +102,10 @@ func (f *fakes) add(addr string, opts ...grpc.ServerOption) *fake {
 		f.t.Fatal(err)
 	}
 	m := &fake{of: f, addr: listener.Addr().String(), server: grpc.NewServer(opts...), health: health.NewServer(), conns: &connections{Listener: listener}}
+	m.numbers.of = m
 	snowraftv1.RegisterIdServiceServer(m.server, m)
 	snowraftv1.RegisterClusterServiceServer(m.server, m)
+	snowraftv1.RegisterSequenceServiceServer(m.server, &m.numbers)
 	grpc_health_v1.RegisterHealthServer(m.server, m.health)
 	m.serving(true)
 	m.health.SetServingStatus(snowraftv1.ClusterService_ServiceDesc.ServiceName, grpc_health_v1.HealthCheckResponse_SERVING)

@@ -37,7 +37,7 @@ func newSequence(name string, c *Client) *Sequence {
 		timeout: c.opts.timeout, patience: leaderPatience, suspicious: leaderPatience, hedge: never, hooks: &c.opts.hooks,
 	}
 	if !c.opts.oneShot {
-		s.calls.ship, s.calls.late = s.ship, c.leader.caller.standing.suspect
+		s.calls.ship, s.calls.late, s.calls.check = s.ship, c.leader.caller.standing.suspect, c.numberStreams.answers
 	}
 	return s
 }

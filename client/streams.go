@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -225,6 +226,16 @@ func (s *streams) slow(member string) {
 			s.current = nil
 		}
 	}
+}
+
+// answers reports whether a member answers, for a request that it must answer at once. Each answer counts, also that there is no
+// such method.
+func (s *streams) answers(member string) bool {
+	ctx, cancel := context.WithTimeout(s.channel.caller.life, memoryPatience)
+	defer cancel()
+	mine := context.WithValue(ctx, tryKey{}, &try{only: member, standing: s.channel.caller.standing})
+	_, _ = grpc_health_v1.NewHealthClient(s.channel.caller.conn).Check(mine, &grpc_health_v1.HealthCheckRequest{})
+	return ctx.Err() == nil
 }
 
 // answered notes what a member answered: with an error that another member need not have, it rests.

@@ -1,0 +1,87 @@
+package client
+
+import (
+	"sync"
+	"testing"
+	"time"
+)
+
+// counting takes numbers of a sequence.
+type counting struct {
+	*Sequence
+	mu   sync.Mutex
+	seen map[int64]bool
+}
+
+// all has callers take numbers, and fails if one comes twice. It returns the time of the slowest call.
+func (s *counting) all(t *testing.T, callers, each int) (slowest time.Duration) {
+	t.Helper()
+	var wg sync.WaitGroup
+	for range callers {
+		wg.Go(func() {
+			for range each {
+				began := time.Now()
+				n, err := s.Next(t.Context())
+				took := time.Since(began)
+				s.mu.Lock()
+				if err != nil || s.seen[n] {
+					t.Errorf("number %d, which was issued before: %t; %v", n, s.seen[n], err)
+				}
+				s.seen[n], slowest = true, max(slowest, took)
+				s.mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	return slowest
+}
+
+// numbersOn returns a sequence whose requests go on a stream to the first of two members.
+func numbersOn(t *testing.T) (f *fakes, s *counting) {
+	t.Helper()
+	f = startFakes(t, 2)
+	c := f.client(f.addrs())
+	s = &counting{Sequence: c.Sequence("numbers"), seen: make(map[int64]bool)}
+	for _, m := range f.members {
+		until(t, "there is a stream to each member", func() bool {
+			s.all(t, 1, 1)
+			c.numberStreams.mu.Lock()
+			defer c.numberStreams.mu.Unlock()
+			c.numberStreams.current = nil
+			return m.numbers.carried.Load() > 0
+		})
+	}
+	c.numberStreams.mu.Lock()
+	defer c.numberStreams.mu.Unlock()
+	c.numberStreams.current, c.numberStreams.chosen = c.numberStreams.lines[f.members[0].addr], time.Now()
+	return f, s
+}
+
+// A paused member, as after SIGSTOP, costs callers of numbers less than the time that members may wait for a leader. What the member
+// does when it runs again reaches no caller.
+func TestNumbersOfPausedMember(t *testing.T) {
+	t.Parallel()
+	f, s := numbersOn(t)
+	f.members[0].conns.read.Lock()
+	slowest := s.all(t, 20, 3)
+	if most := doubt + memoryPatience + 500*time.Millisecond; slowest < doubt || slowest > most {
+		t.Errorf("the slowest call took %v, want %v to %v", slowest, doubt, most)
+	}
+	f.members[0].conns.read.Unlock()
+	s.all(t, 20, 20)
+}
+
+// A member that answers, but has to wait for a leader, keeps its requests: to repeat them would leave gaps.
+func TestNumbersOfWaitingMember(t *testing.T) {
+	t.Parallel()
+	f, s := numbersOn(t)
+	waits := f.members[0]
+	waits.numbers.takes.Store(int64(doubt + memoryPatience + 200*time.Millisecond))
+	asked := f.members[1].numbers.asked.Load()
+	if slowest := s.all(t, 1, 1); slowest < doubt+memoryPatience {
+		t.Errorf("the call took %v, so it was another member's", slowest)
+	}
+	if n := f.members[1].numbers.asked.Load() - asked; n != 0 {
+		t.Errorf("%d requests were repeated at another member", n)
+	}
+}
