@@ -1,0 +1,91 @@
+package server_test
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// prompt fails unless requests of a client are answered soon, on a stream and as calls.
+func (n *node) prompt() {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), 10*time.Second)
+	defer cancel()
+	began := time.Now()
+	var calls sync.WaitGroup
+	for range 64 {
+		calls.Go(func() {
+			if _, err := n.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{}); err != nil {
+				n.t.Error(err)
+			}
+		})
+	}
+	s := n.streamIDs()
+	for range 50 {
+		if id := s.ask(nil); s.answer().GetId() != id {
+			n.t.Error("the answer to another request")
+		}
+	}
+	calls.Wait()
+	if took := time.Since(began); took > 5*time.Second {
+		n.t.Errorf("64 calls and 50 requests took %v", took)
+	}
+}
+
+// A stream occupies one of the goroutines that take calls for gRPC, 16 for each processor. Where streams occupy all of them, calls
+// and further streams are served too.
+func TestStreamsOccupyAllWorkers(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	var open []*idStream
+	for range 16*runtime.GOMAXPROCS(0) + 16 {
+		s := n.streamIDs()
+		s.ask(nil)
+		s.answer() // so it is being served
+		open = append(open, s)
+	}
+	n.prompt()
+	for _, s := range open {
+		if id := s.ask(nil); s.answer().GetId() != id {
+			t.Error("the answer to another request")
+		}
+	}
+}
+
+// A client that reads nothing from its stream stops only that stream, and keeps the member from nothing: neither other clients nor the
+// requests of its own that wait, whose answers cannot be sent.
+func TestStreamThatIsNotRead(t *testing.T) {
+	t.Parallel()
+	n := startCluster(t, 1)[0]
+	client, deaf := dialDeaf(t, n.server.APIAddr())
+	stream, err := client.StreamIds(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &idStream{t, stream, 0}
+	s.ask(nil)
+	now := expand(s.answer().GetResponse())[0]
+	deaf.Store(true)
+	for range 40 { // they wait, and are answered while nothing is read
+		s.ask(&snowraftv1.GenerateIdsRequest{After: ahead(now, 100*time.Millisecond)})
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var sending sync.WaitGroup
+	defer sending.Wait()
+	defer cancel()
+	large, err := client.StreamIds(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sending.Go(func() {
+		for large.Send(&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Count: 10_000, Packed: true}}) == nil {
+		} // until the member reads no more
+	})
+	n.prompt()
+	n.prompt()
+}
