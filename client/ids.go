@@ -5,8 +5,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"google.golang.org/protobuf/proto"
-
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -43,11 +41,13 @@ func newIDs(c *Client, layout string) *IDs {
 // ship sends a request for a batch on a stream.
 func (i *IDs) ship(b *batch[[]Range], landed func([]Range, error, *former)) (member string, ok bool) {
 	count, after := b.count, b.after
-	return i.client.idStreams.send(b.deadline, func(id uint64, timeoutMillis uint32) proto.Message {
-		return &snowraftv1.StreamIdsRequest{
-			Request: &snowraftv1.GenerateIdsRequest{Layout: i.layout, Count: uint32(count), After: after}, Id: id, TimeoutMs: timeoutMillis,
-		}
-	}, func(a carriedAnswer, failed *former) {
+	req := &struct { // in one piece
+		snowraftv1.StreamIdsRequest
+		ids snowraftv1.GenerateIdsRequest
+	}{}
+	req.ids.Layout, req.ids.Count, req.ids.After = i.layout, uint32(count), after
+	req.Request = &req.ids
+	return i.client.idStreams.send(b.deadline, idRequest{&req.StreamIdsRequest}, func(a carriedAnswer, failed *former) {
 		if failed != nil {
 			landed(nil, nil, failed)
 			return
@@ -56,6 +56,11 @@ func (i *IDs) ship(b *batch[[]Range], landed func([]Range, error, *former)) (mem
 		landed(answer, err, nil)
 	})
 }
+
+// idRequest is a request for IDs.
+type idRequest struct{ *snowraftv1.StreamIdsRequest }
+
+func (r idRequest) address(id uint64, timeoutMillis uint32) { r.Id, r.TimeoutMs = id, timeoutMillis }
 
 // Next returns one ID. It is in no order with those of other calls; a [Session] has one.
 func (i *IDs) Next(ctx context.Context) (int64, error) { return i.next(ctx, 0) }

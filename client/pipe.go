@@ -22,13 +22,19 @@ const prefixBytes = 5
 
 // letter is a request on a pipe, or what becomes of it.
 type letter struct {
-	// fill returns the message of the request.
-	fill func(id uint64, timeoutMillis uint32) proto.Message
-	// arrived is called once, by the goroutine that receives: with the answer, with the error that the member
-	// answered with, or with errStreamEnded.
-	arrived  func(answer carriedAnswer, err error)
+	carriedRequest
+	// arrived is called once, by the goroutine that receives: with the answer, which is valid until arrived returns, or
+	// with the try that failed.
+	arrived  func(carriedAnswer, *former)
+	began    time.Time
 	deadline time.Time
 	size     int
+}
+
+// carriedRequest is a request as it goes on a stream.
+type carriedRequest interface {
+	proto.Message
+	address(id uint64, timeoutMillis uint32)
 }
 
 // carriedAnswer is an answer as it comes on a stream.
@@ -43,7 +49,9 @@ type pipe struct {
 	member string
 	stream grpc.ClientStream
 	cancel context.CancelFunc
-	answer func() carriedAnswer
+	answer carriedAnswer // receives all answers
+	// landed takes the answer to a request, the error that the member answered with, or errStreamEnded.
+	landed func(l *letter, answer carriedAnswer, err error)
 
 	sending sync.Mutex // SendMsg and CloseSend
 
@@ -64,8 +72,8 @@ func (p *pipe) send(l *letter) bool {
 		p.mu.Unlock()
 		return false
 	}
-	m := l.fill(p.last+1, uint32(min(wait, 1<<31)))
-	if l.size = proto.Size(m) + prefixBytes; p.unanswered+l.size > maxUnanswered {
+	l.address(p.last+1, uint32(min(wait, 1<<31)))
+	if l.size = proto.Size(l.carriedRequest) + prefixBytes; p.unanswered+l.size > maxUnanswered {
 		p.mu.Unlock()
 		return false
 	}
@@ -73,7 +81,7 @@ func (p *pipe) send(l *letter) bool {
 	p.letters[p.last] = l
 	p.unanswered += l.size
 	p.mu.Unlock()
-	_ = p.stream.SendMsg(m) // the receiver learns why it failed
+	_ = p.stream.SendMsg(l.carriedRequest) // the receiver learns why it failed
 	return true
 }
 
@@ -81,11 +89,11 @@ func (p *pipe) send(l *letter) bool {
 func (p *pipe) receive() error {
 	defer p.cancel()
 	for {
-		a := p.answer()
+		a := p.answer
 		err := p.stream.RecvMsg(a)
 		if err != nil {
 			for _, l := range p.end() {
-				l.arrived(nil, errStreamEnded)
+				p.landed(l, nil, errStreamEnded)
 			}
 			return err
 		}
@@ -95,9 +103,9 @@ func (p *pipe) receive() error {
 		}
 		if l := p.take(a.GetId()); l != nil {
 			if e := a.GetError(); e != nil {
-				l.arrived(nil, status.ErrorProto(e))
+				p.landed(l, nil, status.ErrorProto(e))
 			} else {
-				l.arrived(a, nil)
+				p.landed(l, a, nil)
 			}
 		}
 	}

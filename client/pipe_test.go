@@ -6,8 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -28,13 +26,11 @@ func TestStreamAnswersOutOfOrder(t *testing.T) {
 	answers := make(chan [2]int64, many)
 	for i := range int64(many) {
 		sent := p.send(&letter{
-			deadline: time.Now().Add(time.Minute),
-			fill: func(id uint64, timeoutMillis uint32) proto.Message {
-				return &snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{After: i}, Id: id, TimeoutMs: timeoutMillis}
-			},
-			arrived: func(a carriedAnswer, err error) {
-				if err != nil {
-					t.Error(err)
+			deadline:       time.Now().Add(time.Minute),
+			carriedRequest: idRequest{&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{After: i}}},
+			arrived: func(a carriedAnswer, failed *former) {
+				if failed != nil {
+					t.Error(failed.err)
 					answers <- [2]int64{i, 0}
 					return
 				}

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/snowraft/snowraft/internal/limits"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -45,11 +43,13 @@ func newSequence(name string, c *Client) *Sequence {
 // ship sends a request for a batch on a stream.
 func (s *Sequence) ship(b *batch[*numbering], landed func(*numbering, error, *former)) (member string, ok bool) {
 	count := b.count
-	return s.client.numberStreams.send(b.deadline, func(id uint64, timeoutMillis uint32) proto.Message {
-		return &snowraftv1.StreamNumbersRequest{
-			Request: &snowraftv1.NextNumbersRequest{Sequence: s.name, Count: uint32(count)}, Id: id, TimeoutMs: timeoutMillis,
-		}
-	}, func(a carriedAnswer, failed *former) {
+	req := &struct { // in one piece
+		snowraftv1.StreamNumbersRequest
+		numbers snowraftv1.NextNumbersRequest
+	}{}
+	req.numbers.Sequence, req.numbers.Count = s.name, uint32(count)
+	req.Request = &req.numbers
+	return s.client.numberStreams.send(b.deadline, numberRequest{&req.StreamNumbersRequest}, func(a carriedAnswer, failed *former) {
 		if failed != nil {
 			landed(nil, nil, failed)
 			return
@@ -57,6 +57,15 @@ func (s *Sequence) ship(b *batch[*numbering], landed func(*numbering, error, *fo
 		answer, err := newNumbering(a.(*snowraftv1.StreamNumbersResponse).GetResponse(), count)
 		landed(answer, err, nil)
 	})
+}
+
+// numberRequest is a request for numbers.
+type numberRequest struct {
+	*snowraftv1.StreamNumbersRequest
+}
+
+func (r numberRequest) address(id uint64, timeoutMillis uint32) {
+	r.Id, r.TimeoutMs = id, timeoutMillis
 }
 
 // Next returns the next number.

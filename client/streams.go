@@ -10,7 +10,6 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health/grpc_health_v1"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -62,26 +61,28 @@ func newStreams(ch *channel, method string, answer func() carriedAnswer) *stream
 }
 
 // send sends a request to a member. It returns false if nothing was sent, and nothing will arrive. Otherwise, arrived is called
-// once, by a goroutine that it must not hold up: with the answer, or with the try that failed.
-func (s *streams) send(deadline time.Time, fill func(id uint64, timeoutMillis uint32) proto.Message, arrived func(carriedAnswer, *former)) (member string, ok bool) {
+// once, by a goroutine that it must not hold up: with the answer, which is valid until arrived returns, or with the try that failed.
+func (s *streams) send(deadline time.Time, req carriedRequest, arrived func(carriedAnswer, *former)) (member string, ok bool) {
 	p := s.choose()
 	if p == nil {
 		return "", false
 	}
-	began := time.Now()
-	return p.member, p.send(&letter{deadline: deadline, fill: fill, arrived: func(a carriedAnswer, err error) {
-		s.tell(TryInfo{Method: s.method, Member: p.member, Took: time.Since(began), Err: err})
-		switch {
-		case a != nil:
-			s.answered(p.member, nil)
-			arrived(a, nil)
-		case errors.Is(err, errStreamEnded): // the call learns more
-			arrived(nil, &former{})
-		default:
-			s.answered(p.member, err)
-			arrived(nil, &former{member: p.member, err: err})
-		}
-	}})
+	return p.member, p.send(&letter{carriedRequest: req, arrived: arrived, began: time.Now(), deadline: deadline})
+}
+
+// landed passes on what became of a request.
+func (s *streams) landed(p *pipe, l *letter, a carriedAnswer, err error) {
+	s.tell(TryInfo{Method: s.method, Member: p.member, Took: time.Since(l.began), Err: err})
+	switch {
+	case a != nil:
+		s.answered(p.member, nil)
+		l.arrived(a, nil)
+	case errors.Is(err, errStreamEnded): // the call learns more
+		l.arrived(nil, &former{})
+	default:
+		s.answered(p.member, err)
+		l.arrived(nil, &former{member: p.member, err: err})
+	}
 }
 
 func (s *streams) tell(about TryInfo) {
@@ -188,7 +189,8 @@ func (s *streams) run(l *line) {
 	late.Stop()
 	if err == nil {
 		opened := time.Now()
-		p := &pipe{member: l.member, stream: stream, cancel: cancel, answer: s.answer, letters: make(map[uint64]*letter)}
+		p := &pipe{member: l.member, stream: stream, cancel: cancel, answer: s.answer(), letters: make(map[uint64]*letter)}
+		p.landed = func(l *letter, a carriedAnswer, err error) { s.landed(p, l, a, err) }
 		s.opened(l, p)
 		defer p.tend(s.idle)()
 		err = p.receive()

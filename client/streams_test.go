@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -201,7 +200,7 @@ func TestStreamsThatAreMissing(t *testing.T) {
 		t.Errorf("%v", took)
 	}
 	p := c.idStreams.choose()
-	for p.send(&letter{deadline: time.Now().Add(time.Minute), arrived: func(carriedAnswer, error) {}, fill: requestOf}) {
+	for p.send(&letter{deadline: time.Now().Add(time.Minute), arrived: func(carriedAnswer, *former) {}, carriedRequest: smallRequest()}) {
 	}
 	if p.unanswered > maxUnanswered || p.unanswered < maxUnanswered-100 {
 		t.Errorf("%d bytes without an answer", p.unanswered)
@@ -332,6 +331,6 @@ func TestStreamClientCloses(t *testing.T) {
 	}
 }
 
-func requestOf(id uint64, timeoutMillis uint32) proto.Message {
-	return &snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Layout: "default"}, Id: id, TimeoutMs: timeoutMillis}
+func smallRequest() idRequest {
+	return idRequest{&snowraftv1.StreamIdsRequest{Request: &snowraftv1.GenerateIdsRequest{Layout: "default"}}}
 }
