@@ -35,6 +35,7 @@ func TestAnswers(t *testing.T) {
 		{"layout get orders", &snowraftv1.GetLayoutRequest{Name: "orders"}},
 		{"layout list", &snowraftv1.ListLayoutsRequest{PageSize: 1000}},
 		{"worker list", &snowraftv1.ListWorkersRequest{Layout: "default", PageSize: 1000, PageToken: "more"}},
+		{"top -n 1", &snowraftv1.GetOverviewRequest{}},
 		{"status", &snowraftv1.GetStatusRequest{}},
 		{"events", &snowraftv1.ListEventsRequest{PageSize: 50}},
 		{"events --kind denial --member b -n 7", &snowraftv1.ListEventsRequest{

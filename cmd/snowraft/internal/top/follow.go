@@ -1,0 +1,121 @@
+package top
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// silence is the time after which a member that sends nothing is given up; it promises an overview each second.
+	silence = 3 * time.Second
+	// pause is the time between two rounds over all addresses.
+	pause = time.Second
+)
+
+// errDone says that all overviews that were asked for are shown.
+var errDone = errors.New("done")
+
+// display shows overviews.
+type display interface {
+	show(o *snowraftv1.Overview) error
+	// cut says that there is no overview after the last one, which may be shown further.
+	cut(last *snowraftv1.Overview, why string) error
+}
+
+// follower shows what members send, one member after another.
+type follower struct {
+	remote  *cli.Remote
+	display display
+	last    *snowraftv1.Overview
+	left    int // overviews to show; negative: no limit
+}
+
+// follow shows overviews until ctx ends, all are shown, or a member refuses.
+func (f *follower) follow(ctx context.Context) error {
+	for failed := 0; ; {
+		for i, address := range f.remote.Addresses {
+			err := f.watch(ctx, address, func() { failed = 0 })
+			if ctx.Err() != nil || errors.Is(err, errDone) {
+				return nil //nolint:nilerr // stopped by the user, or complete
+			}
+			if final(err) {
+				return err
+			}
+			failed++
+			next := f.remote.Addresses[(i+1)%len(f.remote.Addresses)]
+			if err := f.display.cut(f.last, fmt.Sprintf("%s: %s; trying %s", address, rpc.Message(err), next)); err != nil {
+				return err
+			}
+		}
+		if failed < len(f.remote.Addresses) {
+			continue
+		}
+		wait := time.NewTimer(pause)
+		select {
+		case <-wait.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// showError is the error of a display, which no other member mends.
+type showError struct{ error }
+
+// watch shows the overviews of one member until its stream breaks; answered is called with each.
+func (f *follower) watch(ctx context.Context, address string, answered func()) error {
+	r, err := f.remote.At(address)
+	if err != nil {
+		return showError{err}
+	}
+	defer r.Close()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	timer := time.AfterFunc(min(r.Timeout, silence), func() { cancel(errors.New("no answer")) })
+	defer timer.Stop()
+	stream, err := r.Views.WatchOverview(ctx, &snowraftv1.WatchOverviewRequest{})
+	for err == nil {
+		var resp *snowraftv1.WatchOverviewResponse
+		if resp, err = stream.Recv(); err != nil {
+			break
+		}
+		timer.Reset(silence)
+		answered()
+		o := resp.GetOverview()
+		if o.GetComposedBy() == f.last.GetComposedBy() && o.GetComposedAtMs() == f.last.GetComposedAtMs() {
+			continue // as shown
+		}
+		f.last = o
+		if err := f.display.show(f.last); err != nil {
+			return showError{err}
+		}
+		if f.left--; f.left == 0 {
+			return errDone
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		return cause
+	}
+	return err
+}
+
+// final reports whether no other member would answer better.
+func final(err error) bool {
+	if _, ok := errors.AsType[showError](err); ok {
+		return true
+	}
+	switch rpc.FromError(err).Code {
+	case codes.Unauthenticated, codes.PermissionDenied, codes.Unimplemented, codes.InvalidArgument:
+		return true
+	default:
+		return false
+	}
+}

@@ -1,0 +1,174 @@
+package top
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// lines prints each overview as a line of JSON.
+type lines struct {
+	out    *cli.Printer
+	errors io.Writer
+}
+
+func (l *lines) show(o *snowraftv1.Overview) error {
+	return l.out.Answer(&snowraftv1.GetOverviewResponse{Overview: o})
+}
+
+func (l *lines) cut(last *snowraftv1.Overview, why string) error {
+	_, err := io.WriteString(l.errors, "no view since "+clockOf(last.GetComposedAtMs())+" UTC: "+why+"\n")
+	return err
+}
+
+// blocks prints one overview after another.
+type blocks struct {
+	out   *cli.Printer
+	width int
+	begun bool
+}
+
+func (b *blocks) show(o *snowraftv1.Overview) error {
+	return b.print(view(o, "", b.width, b.out.Style))
+}
+
+func (b *blocks) cut(last *snowraftv1.Overview, why string) error {
+	return b.print(wrap("No view since "+clockOf(last.GetComposedAtMs())+" UTC: "+why, b.width, b.out.Style.Red))
+}
+
+func (b *blocks) print(all []line) error {
+	block := func(w io.Writer, _ cli.Style) {
+		if b.begun {
+			_, _ = io.WriteString(w, "\n") // the printer remembers the error
+		}
+		_, _ = io.WriteString(w, text(all, "\n"))
+	}
+	err := b.out.Answer(nil, block)
+	b.begun = true
+	return err
+}
+
+// text returns lines, each with an end.
+func text(all []line, end string) string {
+	var b strings.Builder
+	for _, l := range all {
+		if l.look != nil && l.text != "" {
+			b.WriteString(l.look(l.text))
+		} else {
+			b.WriteString(l.text)
+		}
+		b.WriteString(end)
+	}
+	return b.String()
+}
+
+// Sequences of the terminal. A line ends by clearing its rest, so that no view has to be cleared before the next.
+const (
+	enter   = "\x1b[?1049h\x1b[?25l" // the other screen, no cursor
+	leave   = "\x1b[?25h\x1b[?1049l"
+	home    = "\x1b[H"
+	endLine = "\x1b[K\r\n"
+	rest    = "\x1b[J"
+)
+
+// screen shows the newest overview on a terminal.
+type screen struct {
+	out     *os.File
+	in      *os.File // nil: not a terminal
+	style   cli.Style
+	before  *term.State // of in
+	stop    context.CancelFunc
+	closing sync.Once
+}
+
+// newScreen returns the terminal; nil if standard output is none that can be drawn on.
+func newScreen(a *cli.App) *screen {
+	terminal, style := a.Terminal(a.Stdout)
+	if !terminal || a.Env("TERM") == "dumb" {
+		return nil
+	}
+	s := &screen{out: a.Stdout.(*os.File), style: style}
+	if in, ok := a.Stdin.(*os.File); ok && term.IsTerminal(int(in.Fd())) {
+		s.in = in
+	}
+	return s
+}
+
+// width returns the columns of the terminal; 0 is unknown.
+func (s *screen) width() int {
+	if s == nil {
+		return 0
+	}
+	width, _, err := term.GetSize(int(s.out.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// open takes the terminal. The context ends when q or Ctrl-C is pressed.
+func (s *screen) open(ctx context.Context) (context.Context, error) {
+	ctx, stop := context.WithCancel(ctx)
+	s.stop = stop
+	if s.in != nil {
+		before, err := term.MakeRaw(int(s.in.Fd()))
+		if err != nil {
+			stop()
+			return nil, err
+		}
+		s.before = before
+		go func() { // ends with the process: a read cannot be given up
+			defer stop()
+			key := make([]byte, 1)
+			for {
+				if _, err := s.in.Read(key); err != nil || key[0] == 'q' || key[0] == 'Q' || key[0] == ctrlC {
+					return
+				}
+			}
+		}()
+	}
+	_, err := s.out.WriteString(enter)
+	return ctx, err
+}
+
+const ctrlC = 3
+
+// close gives the terminal back.
+func (s *screen) close() {
+	s.closing.Do(func() {
+		s.stop()
+		_, _ = s.out.WriteString(leave) // there is nothing to be done about a terminal that is gone
+		if s.before != nil {
+			_ = term.Restore(int(s.in.Fd()), s.before)
+		}
+	})
+}
+
+func (s *screen) show(o *snowraftv1.Overview) error { return s.draw(o, "") }
+
+func (s *screen) cut(last *snowraftv1.Overview, why string) error { return s.draw(last, why) }
+
+// draw writes a view over the one before, in one piece.
+func (s *screen) draw(o *snowraftv1.Overview, cut string) error {
+	width, height, err := term.GetSize(int(s.out.Fd()))
+	if err != nil {
+		width, height = 80, 24
+	}
+	_, err = s.out.WriteString(frame(view(o, cut, width, s.style), height))
+	return err
+}
+
+// frame returns what draws lines on a terminal of so many rows.
+func frame(all []line, height int) string {
+	if height > 1 && len(all) > height-1 {
+		all = append(all[:height-2:height-2], line{text: "… more with -n 1"})
+	}
+	return home + text(all, endLine) + rest
+}
