@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -90,6 +91,9 @@ func TestDev(t *testing.T) {
 			t.Errorf("member %d was not closed", i)
 		}
 	}
+	if want := "Console: http://"; !strings.HasPrefix(a.Out.String(), want) {
+		t.Errorf("the welcome begins with %.60q, want %q", a.Out.String(), want)
+	}
 	for _, want := range []string{"dev-1", "249709288400883713", "2026-11-21T01:35:33.729Z", "snowraft id -n 5 --addr ", "/seq/orders\n", "redis-cli -p ", "removed at the end"} {
 		if !strings.Contains(a.Out.String(), want) {
 			t.Errorf("the welcome has no %q: %s", want, a.Out.String())
@@ -154,7 +158,10 @@ func TestDevWithoutMembersLeft(t *testing.T) {
 		}
 		return len(p), nil
 	})
-	code := a.run(t.Context(), "dev", "--port-base", strconv.Itoa(freeBase(t)))
+	code := a.run(t.Context(), "dev", "--open", "--port-base", strconv.Itoa(freeBase(t)))
+	if runtime.GOOS == "linux" && !strings.HasPrefix(a.Err.String(), "snowraft: warning: --open: console not opened: no desktop") {
+		t.Errorf("%q has no warning about the desktop", a.Err.String())
+	}
 	for _, want := range []string{"dev-1 has left the cluster\n", "dev-2 has ended: it was removed\n", "snowraft: dev-2: it was removed\n"} {
 		if code != cli.ExitFailed || !strings.Contains(a.Err.String(), want) {
 			t.Errorf("exit code %d, %q, expected %q", code, a.Err.String(), want)

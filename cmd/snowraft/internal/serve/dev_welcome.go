@@ -48,9 +48,10 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 		redis = "redis-cli --tls --cacert " + s.ca + " -p " + redisPort
 		data += "; the secret is in " + s.secret
 	}
-	scheme := map[bool]string{false: " http://", true: " https://"}[f.secured != nil]
+	scheme := " " + f.scheme()
 	out := h.Printer(cli.OutputText)
 	return out.Answer(nil,
+		cli.Line("Console: %s", out.Style.Bold(f.console())),
 		cli.Line("A Snowraft cluster of three members, ready after %.1f s", took.Seconds()),
 		cli.Table(f.members, []string{"MEMBER", "API (gRPC)", "HTTP", "RAFT", "GOSSIP", "REDIS"}, func(m devMember) []any {
 			return []any{m.name, m.APIAddr(), m.HTTPAddr(), m.RaftAddr(), m.GossipAddr(), m.RedisAddr()}
@@ -72,6 +73,26 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
 		cli.Line("In this cluster, INCR creates the sequence of an unknown key. By default, a cluster rejects that."),
 		cli.Line("Data in %s. Press Ctrl-C to stop.", data),
 	)
+}
+
+func (f *fleet) scheme() string {
+	if f.secured != nil {
+		return "https://"
+	}
+	return "http://"
+}
+
+// console returns the address of the console.
+func (f *fleet) console() string { return f.scheme() + f.members[0].HTTPAddr() + "/" }
+
+// open shows the console in the browser of this desktop. A cluster without a browser runs on.
+func (f *fleet) open(ctx context.Context) {
+	failed := func(err error) {
+		f.host.Warn("--open: console not opened: %v; open %s in a browser", err, f.console())
+	}
+	if err := f.host.openURL(ctx, f.console(), failed); err != nil {
+		failed(err)
+	}
 }
 
 // someIDs asks a member for n IDs, over the network as any client does.
