@@ -105,6 +105,11 @@ bench-check: build ## Check that what measures works, without believing its numb
 
 ##@ Check
 
+.PHONY: rules
+rules: ## Check and test the alerting rules (Debian's prometheus)
+	promtool check rules deploy/prometheus/rules.yaml
+	promtool test rules deploy/prometheus/rules_test.yaml
+
 .PHONY: lint
 lint: bin/.tools ## Lint, with and without what the build tags add
 	bin/golangci-lint run
