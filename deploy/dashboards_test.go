@@ -1,0 +1,105 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// dashboard is what the test knows of a dashboard of Grafana.
+type dashboard struct {
+	UID, Title, Description string
+	Templating              struct {
+		List []struct {
+			Name, Type, AllValue string
+			Definition           string
+		}
+	}
+	Panels []panel
+}
+
+type panel struct {
+	ID                       int
+	Type, Title, Description string
+	Datasource               struct{ UID string }
+	GridPos                  struct{ X, Y, W, H int }
+	FieldConfig              struct {
+		Defaults struct{ Unit string }
+	}
+	Targets []struct {
+		Expr       string
+		Datasource struct{ UID string }
+	}
+}
+
+func TestDashboards(t *testing.T) {
+	t.Parallel()
+	metrics, uids := listed(t), make(map[string]bool)
+	files, err := filepath.Glob("grafana/*.json")
+	if err != nil || len(files) != 2 {
+		t.Fatalf("%d dashboards, want 2: %v", len(files), err)
+	}
+	for _, file := range files {
+		var d dashboard
+		if err := json.Unmarshal([]byte(read(t, file)), &d); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		if d.UID == "" || uids[d.UID] || d.Title == "" || d.Description == "" || len(d.Panels) < 10 {
+			t.Errorf("%s: UID %q, title %q, %d panels", file, d.UID, d.Title, len(d.Panels))
+		}
+		uids[d.UID] = true
+		var variables []string
+		for _, v := range d.Templating.List {
+			variables = append(variables, v.Name)
+			if v.Type != "query" {
+				continue
+			}
+			checkQuery(t, file+", variable "+v.Name, v.Definition, metrics)
+			if v.AllValue != ".*" { // a label that no series has must match too
+				t.Errorf("%s: variable %s stands for %q if all are selected, want .*", file, v.Name, v.AllValue)
+			}
+		}
+		if want := []string{"datasource", "job", "cluster", "instance"}; !slices.Equal(variables, want) {
+			t.Errorf("%s: variables %v, want %v", file, variables, want)
+		}
+		for i, p := range d.Panels {
+			p.check(t, file+", "+p.Title, metrics)
+			for _, q := range d.Panels[:i] {
+				if p.ID == q.ID || p.Title == q.Title || p.overlaps(q) {
+					t.Errorf("%s: panels %q and %q have one ID, title or place", file, p.Title, q.Title)
+				}
+			}
+		}
+	}
+}
+
+// check checks a panel that is not a row.
+func (p panel) check(t *testing.T, where string, metrics map[string]string) {
+	t.Helper()
+	if p.Type == "row" {
+		return
+	}
+	if p.ID == 0 || p.Title == "" || len(p.Description) < 20 || !strings.HasSuffix(p.Description, ".") || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
+		t.Errorf("%s: ID %d, unit %q, description %q, %d queries", where, p.ID, p.FieldConfig.Defaults.Unit, p.Description, len(p.Targets))
+	}
+	for _, q := range p.Targets {
+		checkQuery(t, where, q.Expr, metrics)
+		if p.Datasource.UID != "${datasource}" || q.Datasource.UID != "${datasource}" {
+			t.Errorf("%s: not of the data source that is selected", where)
+		}
+		selectors := strings.Count(q.Expr, "{")
+		if n := strings.Count(q.Expr, `{job=~"$job",cluster=~"$cluster",instance=~"$instance"`); n == 0 || n != selectors {
+			t.Errorf("%s: %d of %d selectors have the variables: %s", where, n, selectors, q.Expr)
+		}
+		if n := len(metricName.FindAllString(texts.ReplaceAllString(q.Expr, ""), -1)); n != selectors {
+			t.Errorf("%s: %d metrics, %d selectors: %s", where, n, selectors, q.Expr)
+		}
+	}
+}
+
+func (p panel) overlaps(q panel) bool {
+	a, b := p.GridPos, q.GridPos
+	return a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H
+}
