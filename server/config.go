@@ -34,6 +34,8 @@ type Config struct {
 	GossipAddr string
 	// RedisAddr is where Redis clients connect; empty: nowhere.
 	RedisAddr string
+	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty: none.
+	ThriftAddr string
 	// AdvertiseHost is the host name or IP that others reach this member at;
 	// empty: the host that RaftAddr binds.
 	AdvertiseHost string

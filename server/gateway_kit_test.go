@@ -3,6 +3,7 @@ package server_test
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"io"
 	"log/slog"
 	"net"
@@ -41,7 +42,7 @@ func openGatewayWith(t testing.TB, cfg gateway.Config) *testGateway {
 	g := &testGateway{t: t}
 	var err error
 	cfg.Name, cfg.Version, cfg.Logger = "g", "test", slog.New(slog.NewTextHandler(t.Output(), nil))
-	cfg.APIAddr, cfg.HTTPAddr, cfg.RedisAddr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	cfg.APIAddr, cfg.HTTPAddr, cfg.RedisAddr, cfg.ThriftAddr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	g.Gateway, err = gateway.Open(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -128,4 +129,22 @@ func redisLine(t testing.TB, address, command string) string {
 		t.Fatal(err)
 	}
 	return strings.TrimSpace(line)
+}
+
+// thriftID takes an ID as an unframed client of Twitter's Snowflake server with the user agent "web".
+func thriftID(t testing.TB, address string) uint64 {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01\x0b\x00\x01\x00\x00\x00\x03web\x00"); err != nil {
+		t.Fatal(err)
+	}
+	reply := make([]byte, 30)
+	if _, err := io.ReadFull(conn, reply); err != nil || reply[3] != 2 {
+		t.Fatalf("get_id: %q, %v", reply, err)
+	}
+	return binary.BigEndian.Uint64(reply[21:])
 }

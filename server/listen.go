@@ -31,7 +31,7 @@ func listen(ctx context.Context, cfg Config) (_ *ports, err error) {
 		return nil, fmt.Errorf("advertise-host %s can't be resolved: %w", host, err)
 	}
 	p := &ports{gossipIP: ip[0].IP.String()}
-	if p.Ports, err = frontend.Listen(ctx, cfg.APIAddr, cfg.HTTPAddr, cfg.RedisAddr); err != nil {
+	if p.Ports, err = frontend.Listen(ctx, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr}); err != nil {
 		return nil, err
 	}
 	p.Host = host

@@ -151,7 +151,7 @@ type asker interface {
 }
 
 // exercise takes IDs and numbers over every protocol, and makes requests that fail.
-func exercise(t *testing.T, a asker, redisAddr string, ids snowraftv1.IdServiceClient, sequences snowraftv1.SequenceServiceClient) scrape {
+func exercise(t *testing.T, a asker, redisAddr, thriftAddr string, ids snowraftv1.IdServiceClient, sequences snowraftv1.SequenceServiceClient) scrape {
 	t.Helper()
 	for range 2 { // a gateway has a buffer after the first
 		if _, err := ids.GenerateIds(t.Context(), &snowraftv1.GenerateIdsRequest{Count: 3}); err != nil {
@@ -185,6 +185,7 @@ func exercise(t *testing.T, a asker, redisAddr string, ids snowraftv1.IdServiceC
 			t.Errorf("%s: %q, want %s", command, got, want)
 		}
 	}
+	thriftID(t, thriftAddr)
 	for _, path := range []string{"/id?count=4", "/id?layout=none", "/nothing", "/v1/status"} {
 		a.ask("GET", path, "")
 	}
@@ -214,6 +215,7 @@ var exercised = []string{
 	`snowraft_request_duration_seconds_count{method="snowraft.v1.IdService/GenerateIds",protocol="grpc"} 4`,
 	`snowraft_request_duration_seconds_count{method="incr",protocol="redis"} 1`,
 	`snowraft_request_duration_seconds_bucket{method="incr",protocol="redis",le="0.00016"} `,
+	`snowraft_requests_total{code="OK",method="get_id",protocol="thrift",reason=""} 1`, `snowraft_thrift_ids_issued_total{agent="web"} 1`,
 	`snowraft_build_info{version="`, `snowraft_ids_issued_total{layout="default"} 12`,
 	`snowraft_numbers_issued_total{mode="relaxed"} 7`, `snowraft_numbers_issued_total{mode="strict"} 6`,
 }
@@ -224,7 +226,7 @@ const followerLag = "snowraft_follower_lag_entries"
 // The names, types and labels of metrics are promises: a change has to be made on the page as well.
 func TestMetricsPageListsWhatIsExported(t *testing.T) {
 	t.Parallel()
-	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr, c.Version = "127.0.0.1:0", "v1" })
+	nodes := startCluster(t, 3, func(c *server.Config) { c.RedisAddr, c.ThriftAddr, c.Version = "127.0.0.1:0", "127.0.0.1:0", "v1" })
 	l, n, g := leader(t, nodes), follower(t, nodes), inFront(t, nodes)
 	for name, mode := range map[string]snowraftv1.SequenceMode{
 		"strict": snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, "relaxed": snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED,
@@ -234,14 +236,14 @@ func TestMetricsPageListsWhatIsExported(t *testing.T) {
 		}
 	}
 	p := readPage(t)
-	ofMember := exercise(t, n, n.server.RedisAddr(), n.ids, n.sequences)
+	ofMember := exercise(t, n, n.server.RedisAddr(), n.server.ThriftAddr(), n.ids, n.sequences)
 	_, text := l.ask("GET", "/metrics", "")
 	ofLeader := parseMetrics(text)
 	if !ofLeader.has(`snowraft_numbers_issued_total{mode="strict"} 0`) {
 		t.Error("the leader counts numbers that its follower issued")
 	}
 	ofLeader.families = map[string]*family{followerLag: ofLeader.families[followerLag]}
-	ofGateway := exercise(t, g, g.RedisAddr(), g.ids, g.sequences)
+	ofGateway := exercise(t, g, g.RedisAddr(), g.ThriftAddr(), g.ids, g.sequences)
 	p.compare(t, "leader", ofLeader, map[string]*family{followerLag: p.ofMember[followerLag]})
 	if ofMember.families[followerLag] != nil {
 		t.Error("a follower exports the lag of followers")

@@ -18,6 +18,9 @@ var _ frontend.Process = process{}
 
 func (p process) Failure() error { return p.s.Failure() }
 
+// Clock returns the member's clock, in Unix ms.
+func (p process) Clock() int64 { return p.s.member.Clock().Now().Wall }
+
 // Info describes the member to Redis clients.
 func (p process) Info() redis.Info {
 	node := p.s.member.Node()

@@ -92,9 +92,11 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			Name: cfg.Name, Version: cfg.Version, DataDir: cfg.DataDir,
 		}),
 	})
+	twitter := make(chan struct{})
 	err = s.endpoints.Open(frontend.Behind{
 		Issuer: issuer, Process: process{s.api, s}, Services: s.api.Register, Serve: s.api.Serve,
 		Before: s.api.Before, TLS: s.tls(), Plain: !cfg.ClientTLS, Events: s.member.Events(),
+		Twitter: twitter,
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.abandon(ctx))
@@ -107,6 +109,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	go s.usage.run(s.Done())
 	while, done := context.WithCancel(context.Background())
 	go s.warnInitial(while)
+	if cfg.ThriftAddr != "" {
+		go s.createTwitter(while, twitter)
+	}
 	go func() {
 		defer done()
 		select {

@@ -19,6 +19,7 @@ func (s *Server) settings() map[string]any {
 		"raft-addr":                c.RaftAddr,
 		"gossip-addr":              c.GossipAddr,
 		"redis-addr":               c.RedisAddr,
+		"thrift-addr":              c.ThriftAddr,
 		"advertise-host":           c.AdvertiseHost,
 		"join":                     c.Join,
 		"bootstrap-expect":         c.BootstrapExpect,

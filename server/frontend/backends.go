@@ -20,6 +20,8 @@ type Process interface {
 	Exists(ctx context.Context, sequence string) (bool, error)
 	Create(ctx context.Context, sequence string) (created bool, err error)
 	Info() redis.Info
+	// Clock returns the time of the process, in Unix ms.
+	Clock() int64
 	// Failure is not nil when the process is of no use any more.
 	Failure() error
 }

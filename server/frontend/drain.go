@@ -57,6 +57,9 @@ func (s *Server) drainOthers(ctx context.Context, budget time.Duration) {
 	if s.redis != nil {
 		others.Go(func() { _ = s.redis.Close(ctx) }) // fails only for requests that ctx cut off
 	}
+	if s.thrift != nil {
+		others.Go(func() { _ = s.thrift.Close(ctx) }) // fails only for requests that ctx cut off
+	}
 	left := make(chan struct{})
 	s.wg.Go(func() {
 		defer close(left)

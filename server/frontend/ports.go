@@ -12,22 +12,36 @@ import (
 type Ports struct {
 	API, HTTP net.Listener
 	Redis     net.Listener // nil when it is off
+	Thrift    net.Listener // nil when it is off
 	// Host is what others are told to connect to; empty: the address that was bound.
 	Host string
 }
 
-// Listen binds the ports: host:port, where port 0 picks a free one, and an empty redis is off.
-func Listen(ctx context.Context, api, http, redis string) (p *Ports, err error) {
+// Addresses are those that the ports bind, host:port; port 0 picks a free one. An empty address of Redis or Thrift is off.
+type Addresses struct{ API, HTTP, Redis, Thrift string }
+
+// Listen binds the ports.
+func Listen(ctx context.Context, at Addresses) (p *Ports, err error) {
 	p = &Ports{}
-	if p.API, err = ListenAt(ctx, "api-addr", api); err == nil {
-		p.HTTP, err = ListenAt(ctx, "http-addr", http)
-	}
-	if err == nil && redis != "" {
-		p.Redis, err = ListenAt(ctx, "redis-addr", redis)
-	}
-	if err != nil {
-		p.Close()
-		return nil, err
+	for _, port := range []struct {
+		flag, address string
+		listener      *net.Listener
+		optional      bool
+	}{
+		{"api-addr", at.API, &p.API, false},
+		{"http-addr", at.HTTP, &p.HTTP, false},
+		{"redis-addr", at.Redis, &p.Redis, true},
+		{"thrift-addr", at.Thrift, &p.Thrift, true},
+	} {
+		if port.optional && port.address == "" {
+			continue
+		}
+		l, err := ListenAt(ctx, port.flag, port.address)
+		if err != nil {
+			p.Close()
+			return nil, err
+		}
+		*port.listener = l
 	}
 	return p, nil
 }
@@ -52,7 +66,7 @@ func cause(err error) error {
 
 // Close closes the ports that are open.
 func (p *Ports) Close() {
-	for _, l := range []net.Listener{p.API, p.HTTP, p.Redis} {
+	for _, l := range []net.Listener{p.API, p.HTTP, p.Redis, p.Thrift} {
 		if l != nil {
 			_ = l.Close()
 		}

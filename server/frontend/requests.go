@@ -14,9 +14,10 @@ import (
 
 // The protocols, as the metrics name them.
 const (
-	protocolGRPC  = "grpc"
-	protocolHTTP  = "http"
-	protocolRedis = "redis"
+	protocolGRPC   = "grpc"
+	protocolHTTP   = "http"
+	protocolRedis  = "redis"
+	protocolThrift = "thrift"
 )
 
 const (

@@ -23,6 +23,7 @@ import (
 	"github.com/snowraft/snowraft/server/console"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
+	"github.com/snowraft/snowraft/server/thrift"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -61,6 +62,7 @@ type Server struct {
 	http     *http.Server
 	console  *console.Console // nil until the ports open
 	redis    *redis.Server    // nil when it is off
+	thrift   *thrift.Server   // nil when it is off
 	gate     gate
 	budget   *budget
 	streams  streams
@@ -111,6 +113,8 @@ type Behind struct {
 	// speak without TLS.
 	TLS   func(protocols ...string) *tls.Config
 	Plain bool
+	// Twitter is closed once the cluster has the layout of Thrift clients; nil: callers find out.
+	Twitter <-chan struct{}
 	// Serve is the interceptor of unary calls, inside of what all calls have.
 	Serve grpc.UnaryServerInterceptor
 	// Events records failed requests and audited calls; nil: they are not recorded.
@@ -150,6 +154,10 @@ func (s *Server) Open(b Behind) (err error) {
 			Meter: func(command string) redis.Meter { return s.metrics.requests.of(protocolRedis, command) },
 		})
 		s.open(func() error { return s.redis.Serve(s.secured(s.ports.Redis)) })
+	}
+	if s.ports.Thrift != nil {
+		s.thrift = s.newThrift(b)
+		s.open(func() error { return s.thrift.Serve(s.secured(s.bounded(s.ports.Thrift, protocolThrift))) })
 	}
 	s.open(func() error {
 		if err := s.http.Serve(s.secured(s.bounded(&timedListener{Listener: s.ports.HTTP}, protocolHTTP), "http/1.1")); !errors.Is(err, http.ErrServerClosed) {
@@ -219,4 +227,12 @@ func (s *Server) RedisAddr() string {
 		return ""
 	}
 	return s.ports.Advertised(s.ports.Redis)
+}
+
+// ThriftAddr is where others reach the Thrift port; empty when it is off.
+func (s *Server) ThriftAddr() string {
+	if s.ports.Thrift == nil {
+		return ""
+	}
+	return s.ports.Advertised(s.ports.Thrift)
 }

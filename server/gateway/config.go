@@ -22,6 +22,8 @@ type Config struct {
 	HTTPAddr string
 	// RedisAddr is where Redis clients connect; empty: nowhere.
 	RedisAddr string
+	// ThriftAddr is the address for clients of Twitter's Snowflake server; empty: none.
+	ThriftAddr string
 
 	// Token is the gateway's own, by which it asks members what callers may do and fetches IDs ahead; empty in
 	// front of an open cluster, where anyone may do anything.

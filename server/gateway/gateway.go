@@ -47,7 +47,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	ports, err := frontend.Listen(ctx, cfg.APIAddr, cfg.HTTPAddr, cfg.RedisAddr)
+	ports, err := frontend.Listen(ctx, frontend.Addresses{API: cfg.APIAddr, HTTP: cfg.HTTPAddr, Redis: cfg.RedisAddr, Thrift: cfg.ThriftAddr})
 	if err != nil {
 		return nil, err
 	}

@@ -51,6 +51,9 @@ func (p process) Create(ctx context.Context, sequence string) (created bool, err
 // Failure is nil: nothing that can break is kept here.
 func (process) Failure() error { return nil }
 
+// Clock returns the gateway's clock, in Unix ms.
+func (p process) Clock() int64 { return p.g.clock().Wall }
+
 // Info describes the gateway to Redis clients.
 func (p process) Info() redis.Info {
 	return redis.Info{Member: p.g.cfg.Name, Version: p.g.cfg.Version, Role: "gateway", Uptime: p.g.uptime()}

@@ -109,6 +109,8 @@ const (
 	RaftPort
 	GossipPort
 	RedisPort
+	// ThriftPort is that of Twitter's Snowflake server.
+	ThriftPort = 7609
 )
 
 // PageSize is how much a list asks for in one call: the most there is.

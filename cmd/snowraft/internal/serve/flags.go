@@ -36,6 +36,7 @@ var listeners = []struct {
 	{"raft-addr", cli.RaftPort, "address for Raft connections of other members", func(c *server.Config) *string { return &c.RaftAddr }, false, false},
 	{"gossip-addr", cli.GossipPort, "address for gossip, TCP and UDP", func(c *server.Config) *string { return &c.GossipAddr }, false, false},
 	{"redis-addr", cli.RedisPort, "address for Redis clients, conventionally port " + strconv.Itoa(cli.RedisPort) + "; empty disables the listener", func(c *server.Config) *string { return &c.RedisAddr }, true, true},
+	{"thrift-addr", cli.ThriftPort, "address for clients of Twitter's Snowflake server, conventionally port " + strconv.Itoa(cli.ThriftPort) + "; empty disables the listener", func(c *server.Config) *string { return &c.ThriftAddr }, true, true},
 }
 
 // config is a member's configuration with what the command itself needs.

@@ -27,7 +27,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 	a.Environ["SNOWRAFT_ADDR"] = "127.0.0.1:7700" // of the gateway itself, for client commands
 	a.Environ["SNOWRAFT_REDIS_ADDR"] = ":7704"
 	file := filepath.Join(t.TempDir(), "g.yaml")
-	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\ninsecure: true\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("name: front\nhttp-addr: :80\nredis-addr: :1\nthrift-addr: :7609\ninsecure: true\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	code := make(chan int, 1)
@@ -37,7 +37,7 @@ func TestGatewayUntilSignal(t *testing.T) {
 	cfg := <-opened
 	cfg.Logger = nil
 	if want := (gateway.Config{
-		Name: "front", Members: []string{"a:1", "b:2"}, APIAddr: "127.0.0.1:7700", HTTPAddr: ":80", RedisAddr: ":7704",
+		Name: "front", Members: []string{"a:1", "b:2"}, APIAddr: "127.0.0.1:7700", HTTPAddr: ":80", RedisAddr: ":7704", ThriftAddr: ":7609",
 		Version: a.Version,
 	}); !reflect.DeepEqual(cfg, want) {
 		t.Errorf("the gateway is %+v, expected %+v", cfg, want)

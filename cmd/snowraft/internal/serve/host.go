@@ -44,7 +44,8 @@ type process interface {
 	Ready() error
 	APIAddr() string
 	HTTPAddr() string
-	RedisAddr() string // empty when it does not listen
+	RedisAddr() string  // empty when it does not listen
+	ThriftAddr() string // empty when it does not listen
 }
 
 // member is a running cluster member.

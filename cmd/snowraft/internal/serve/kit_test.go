@@ -72,6 +72,7 @@ func (m *fakeMember) HTTPAddr() string      { return "127.0.0.1:2" }
 func (m *fakeMember) RaftAddr() string      { return "127.0.0.1:3" }
 func (m *fakeMember) GossipAddr() string    { return "127.0.0.1:4" }
 func (m *fakeMember) RedisAddr() string     { return "127.0.0.1:5" }
+func (m *fakeMember) ThriftAddr() string    { return "" }
 func (m *fakeMember) ClusterID() string     { return "cluster-1" }
 func (m *fakeMember) MemberID() string      { return "node-1" }
 

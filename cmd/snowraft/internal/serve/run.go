@@ -40,6 +40,9 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 	if redis := p.RedisAddr(); redis != "" {
 		p.about = append(p.about, "redis", redis)
 	}
+	if thrift := p.ThriftAddr(); thrift != "" {
+		p.about = append(p.about, "thrift", thrift)
+	}
 	logger.Info(what+" started", p.about...)
 	announced := make(chan struct{})
 	go func() {

@@ -54,6 +54,7 @@ var settings = []struct {
 	{"raft-addr", [3]string{"a:1", "b:1", "[::1]:1"}, func(c config) any { return c.RaftAddr }, [4]any{"127.0.0.1:7702", "a:1", "b:1", "[::1]:1"}},
 	{"gossip-addr", [3]string{"a:1", "b:1", "c:1"}, func(c config) any { return c.GossipAddr }, [4]any{"127.0.0.1:7703", "a:1", "b:1", "c:1"}},
 	{"redis-addr", [3]string{"a:1", "b:1", ""}, func(c config) any { return c.RedisAddr }, [4]any{"", "a:1", "b:1", ""}},
+	{"thrift-addr", [3]string{"a:1", "b:1", ""}, func(c config) any { return c.ThriftAddr }, [4]any{"", "a:1", "b:1", ""}},
 	{"advertise-host", [3]string{"a", "10.0.0.1", "::1"}, func(c config) any { return c.AdvertiseHost }, [4]any{"", "a", "10.0.0.1", "::1"}},
 	{"secret-file", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.secretFile }, [4]any{"", "/a", "/b", "/c"}},
 	{"audit-log", [3]string{"/a", "/b", "/c"}, func(c config) any { return c.auditLog }, [4]any{"", "/a", "/b", "/c"}},

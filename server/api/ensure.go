@@ -1,0 +1,29 @@
+package api
+
+import (
+	"context"
+	"errors"
+
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// EnsureLayout returns the layout of the cluster with the name of spec, which it creates if there is none. It acts for this
+// member.
+func (s *Services) EnsureLayout(ctx context.Context, spec snowflake.Spec) (*snowflake.Layout, error) {
+	found, err := s.Member.Layout(ctx, spec.Name)
+	if _, unknown := errors.AsType[*member.UnknownLayoutError](err); !unknown {
+		return found, err
+	}
+	ctx = trust.WithPrincipal(ctx, trust.Member(s.Member.Node().ID()))
+	req := &snowraftv1.CreateLayoutRequest{Layout: rpc.Layout(spec)}
+	if _, err = s.atLeader(ctx, snowraftv1.LayoutService_CreateLayout_FullMethodName, req, func(ctx context.Context, _ any) (any, error) {
+		return layouts{Services: s}.CreateLayout(ctx, req)
+	}); err != nil {
+		return nil, err
+	}
+	return s.Member.Layout(ctx, spec.Name)
+}

@@ -1,0 +1,107 @@
+package frontend
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/issue"
+	"github.com/snowraft/snowraft/server/thrift"
+	"github.com/snowraft/snowraft/server/wire"
+	"github.com/snowraft/snowraft/snowflake"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// twitter is the layout of all IDs for Thrift clients. A cluster may have a layout of that name with another datacenter, which
+// changes no field's place.
+var twitter, _ = snowflake.Preset(thrift.Layout)
+
+// thriftBackend implements [thrift.Backend].
+type thriftBackend struct {
+	issuer *issue.Issuer
+	Process
+	created <-chan struct{} // see Behind.Twitter
+}
+
+// Twitter issues an ID.
+func (b thriftBackend) Twitter(ctx context.Context) (id, datacenter, worker int64, err error) {
+	if b.created != nil {
+		select {
+		case <-b.created:
+		case <-ctx.Done():
+			return 0, 0, 0, rpc.NewError(rpc.NoLeader, `the layout "twitter" is not created yet, because no leader is known; try again`)
+		}
+	}
+	ids := issue.Borrow()
+	defer issue.Return(ids)
+	if *ids, err = b.issuer.Take(ctx, *ids, thrift.Layout, 1, 0); err != nil {
+		return 0, 0, 0, wire.Status(err)
+	}
+	taken := (*ids)[0].First
+	parts, err := twitter.Unpack(taken)
+	return int64(taken), int64(parts.Datacenter), int64(parts.Worker), err //nolint:gosec // at most 63 bits
+}
+
+func (s *Server) newThrift(b Behind) *thrift.Server {
+	agents := newAgents(s.metrics.registry)
+	return thrift.New(thrift.Config{
+		Backend: thriftBackend{b.Issuer, b.Process, b.Twitter}, Logger: s.logger, Anonymous: s.asAnonymous(),
+		Meter:  func(name string) thrift.Meter { return s.metrics.requests.of(protocolThrift, name) },
+		Issued: agents.issued,
+	})
+}
+
+// asAnonymous returns how callers without a token become principals; nil in an open cluster.
+func (s *Server) asAnonymous() func(ctx context.Context) (*trust.Principal, error) {
+	if s.auth == nil {
+		return nil
+	}
+	return func(ctx context.Context) (*trust.Principal, error) { return s.auth.Tokens.Authenticate(ctx, "") }
+}
+
+const (
+	// mostAgents bounds the user agents that are counted apart, because callers choose them.
+	mostAgents = 100
+	// otherAgents is the label of all others. No user agent has a space.
+	otherAgents = "all others"
+)
+
+// agents counts IDs by user agent.
+type agents struct {
+	ids   *prometheus.CounterVec
+	mu    sync.Mutex
+	known map[string]prometheus.Counter // guarded by mu
+}
+
+func newAgents(r prometheus.Registerer) *agents {
+	a := &agents{
+		ids: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: namespace + "thrift_ids_issued_total", Help: "IDs issued to Thrift clients, by user agent.",
+		}, []string{"agent"}),
+		known: map[string]prometheus.Counter{},
+	}
+	r.MustRegister(a.ids)
+	return a
+}
+
+// issued counts an ID.
+func (a *agents) issued(agent string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	counter, ok := a.known[agent]
+	switch {
+	case ok:
+	case len(a.known) < mostAgents:
+		counter = a.ids.WithLabelValues(agent)
+		a.known[agent] = counter
+	default:
+		counter = a.ids.WithLabelValues(otherAgents)
+	}
+	counter.Inc()
+}
+
+// Served counts one request. It implements thrift.Meter.
+func (m *method) Served(err error, took time.Duration) { m.served(err, took) }

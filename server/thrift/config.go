@@ -1,0 +1,38 @@
+package thrift
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/snowraft/snowraft/trust"
+)
+
+// Layout is the name of the layout that the IDs are of, a preset of package snowflake.
+const Layout = "twitter"
+
+// Backend issues the IDs.
+type Backend interface {
+	// Twitter issues an ID of [Layout], and returns the parts of it that name its lane.
+	Twitter(ctx context.Context) (id, datacenter, worker int64, err error)
+	// Clock returns the time of the process that issues, in Unix ms.
+	Clock() int64
+}
+
+// Meter counts the requests of one method.
+type Meter interface {
+	// Served counts a request; err may be nil.
+	Served(err error, took time.Duration)
+}
+
+// Config describes a Server.
+type Config struct {
+	Backend Backend
+	Logger  *slog.Logger
+	// Anonymous returns the principal of all callers, because Thrift carries no token; nil: an open cluster.
+	Anonymous func(ctx context.Context) (*trust.Principal, error)
+	// Meter returns the meter of a method; "other" is that of all that are unknown.
+	Meter func(method string) Meter
+	// Issued counts an ID that a user agent was given. The agent is valid.
+	Issued func(agent string)
+}

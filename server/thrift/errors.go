@@ -1,0 +1,53 @@
+package thrift
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// The exceptions of Twitter's server.
+const (
+	invalidSystemClock    = "InvalidSystemClock"
+	invalidUserAgentError = "InvalidUserAgentError"
+)
+
+var (
+	errInvalidAgent  = invalid("user agent: expected a letter, then letters, digits, hyphens and underscores")
+	errUnknownMethod = invalid("unknown method; expected get_id, get_worker_id, get_datacenter_id or get_timestamp")
+)
+
+// exception returns an error as clients of the service can read it.
+func exception(err error) thrift.TApplicationException {
+	if errors.Is(err, errUnknownMethod) {
+		return thrift.NewTApplicationException(thrift.UNKNOWN_METHOD, errUnknownMethod.Error())
+	}
+	e := rpc.FromError(err)
+	message := cmp.Or(e.Message, "the member gave no reason")
+	switch {
+	case e.Reason == rpc.Unauthenticated:
+		message = `Thrift carries no token, and the token "anonymous" lacks the scope "ids:issue:` + Layout + `"; add the scope with "snowraft token update"`
+	case errors.Is(err, errInvalidAgent):
+		message = invalidUserAgentError + ": " + message
+	case e.Reason == rpc.ClockBehind || e.Reason == rpc.ClockSkew:
+		message = invalidSystemClock + ": " + message
+	}
+	if e.Reason != "" {
+		message += " [" + e.Reason + "]"
+	}
+	return thrift.NewTApplicationException(thrift.INTERNAL_ERROR, message)
+}
+
+// strange returns why a request could not be read: the connection ended, or it does not speak the protocol.
+func strange(err error) error {
+	if timeout, ok := errors.AsType[net.Error](err); ok && timeout.Timeout() || errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errStrange, err)
+}

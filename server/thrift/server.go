@@ -1,0 +1,136 @@
+package thrift
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/lines"
+)
+
+const (
+	callTimeout  = 5 * time.Second  // of a Backend's call
+	stallTimeout = 30 * time.Second // for a message to arrive once it has begun, and for the client to take the reply
+
+	minAcceptPause = 5 * time.Millisecond
+	maxAcceptPause = time.Second
+)
+
+// Server serves the connections of one listener.
+type Server struct {
+	cfg    Config
+	meters map[string]Meter
+	// strange bounds the lines in the log about connections that do not speak the protocol.
+	strange lines.Limit
+
+	mu       sync.Mutex
+	listener net.Listener
+	closing  bool
+	conns    map[*conn]struct{}
+	running  sync.WaitGroup
+	quit     chan struct{} // closed when Close begins
+}
+
+// New returns a server, which serves once it has a listener.
+func New(cfg Config) *Server {
+	s := &Server{cfg: cfg, meters: map[string]Meter{}, conns: map[*conn]struct{}{}, quit: make(chan struct{})}
+	for name := range methods {
+		s.meters[name] = cfg.Meter(name)
+	}
+	s.meters[other] = cfg.Meter(other)
+	return s
+}
+
+// Serve serves the connections of a listener, once, and closes it. It returns nil after Close. The listener bounds the
+// number of connections.
+func (s *Server) Serve(l net.Listener) error {
+	defer func() { _ = l.Close() }()
+	s.mu.Lock()
+	if s.closing || s.listener != nil {
+		s.mu.Unlock()
+		return nil
+	}
+	s.listener = l
+	s.mu.Unlock()
+	pause := minAcceptPause
+	for {
+		nc, err := l.Accept()
+		if err == nil {
+			pause = minAcceptPause
+			s.admit(nc)
+			continue
+		}
+		select {
+		case <-s.quit:
+			return nil
+		default:
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		s.cfg.Logger.Warn("Thrift connection not accepted; retrying", "error", err, "retry_after", pause)
+		select {
+		case <-time.After(pause):
+		case <-s.quit:
+			return nil
+		}
+		pause = min(2*pause, maxAcceptPause)
+	}
+}
+
+// admit serves a connection in a goroutine of its own.
+func (s *Server) admit(nc net.Conn) {
+	c := newConn(s, nc)
+	s.mu.Lock()
+	if s.closing {
+		s.mu.Unlock()
+		_ = nc.Close()
+		return
+	}
+	s.conns[c] = struct{}{}
+	s.running.Add(1)
+	s.mu.Unlock()
+	go func() {
+		defer s.running.Done()
+		c.serve()
+		s.mu.Lock()
+		delete(s.conns, c)
+		s.mu.Unlock()
+	}()
+}
+
+// Close stops accepting, closes the connections that wait for a request, and waits for the requests that are being served.
+// When ctx ends it closes the others too, and returns why ctx ended.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if !s.closing {
+		close(s.quit)
+	}
+	s.closing = true
+	if s.listener != nil {
+		_ = s.listener.Close()
+	}
+	for c := range s.conns {
+		c.drain()
+	}
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.running.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	s.mu.Lock()
+	for c := range s.conns {
+		_ = c.net.Close()
+	}
+	s.mu.Unlock()
+	<-done
+	return ctx.Err()
+}

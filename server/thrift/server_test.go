@@ -1,0 +1,242 @@
+package thrift_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"strings"
+	"testing"
+
+	apache "github.com/apache/thrift/lib/go/thrift"
+
+	"github.com/snowraft/snowraft/internal/places"
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/server/thrift"
+	"github.com/snowraft/snowraft/trust"
+)
+
+func TestMethodsInEveryForm(t *testing.T) {
+	t.Parallel()
+	for _, framed := range []bool{true, false} {
+		for _, strict := range []bool{true, false} {
+			f := &fake{}
+			_, address := open(t, f, nil)
+			call := client(t, address, framed, strict)
+			for i := range int64(3) {
+				for method, want := range map[string]int64{"get_worker_id": 7, "get_datacenter_id": 3, "get_timestamp": 1_700_000_000_123} {
+					if got, err := call(method, ""); err != nil || got != want {
+						t.Errorf("framed %t, strict %t: %s() = %d, %v, want %d", framed, strict, method, got, err, want)
+					}
+				}
+				if got, err := call("get_id", "web-app_2"); err != nil || got != 3*i+3 {
+					t.Errorf("framed %t, strict %t: get_id() = %d, %v, want %d", framed, strict, got, err, 3*i+3)
+				}
+			}
+			if len(f.agents) != 3 || f.agents[0] != "web-app_2" {
+				t.Errorf("counted agents %q", f.agents)
+			}
+		}
+	}
+}
+
+func TestExceptions(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	_, address := open(t, f, nil)
+	call := client(t, address, true, true)
+	fails := func(method, agent string, kind int32, want string) {
+		t.Helper()
+		_, err := call(method, agent)
+		var e apache.TApplicationException
+		if !errors.As(err, &e) || e.TypeId() != kind || !strings.HasPrefix(e.Error(), want) {
+			t.Errorf("%s(%.20q) = %v, want an exception %d %q", method, agent, err, kind, want)
+		}
+	}
+	for _, agent := range []string{"", "1a", "-a", "_", "a b", "a\x00", "ä", "a.b", strings.Repeat("a", 257)} {
+		fails("get_id", agent, apache.INTERNAL_ERROR, "InvalidUserAgentError: ")
+	}
+	if f.last != 0 || len(f.agents) != 0 {
+		t.Error("an ID was issued to an invalid user agent")
+	}
+	fails("get_ids", "", apache.UNKNOWN_METHOD, "unknown method")
+	f.failure = rpc.NewError(rpc.ClockBehind, "clock is 5000 ms behind")
+	fails("get_id", "a", apache.INTERNAL_ERROR, "InvalidSystemClock: clock is 5000 ms behind [CLOCK_BEHIND]")
+	f.failure = rpc.NewError(rpc.WindowEnded, "window ended")
+	fails("get_worker_id", "", apache.INTERNAL_ERROR, "window ended [WINDOW_ENDED]")
+	f.failure = nil
+	if got, err := call("get_id", "a"); err != nil || got != 1 {
+		t.Errorf("get_id() after exceptions = %d, %v, want 1 on the same connection", got, err)
+	}
+}
+
+func TestCallersAreAnonymous(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	who, denied := trust.Member("m"), false
+	_, address := open(t, f, func(c *thrift.Config) {
+		c.Anonymous = func(context.Context) (*trust.Principal, error) {
+			if denied {
+				return nil, &trust.Denied{Detail: "no"}
+			}
+			return who, nil
+		}
+	})
+	call := client(t, address, false, true)
+	if _, err := call("get_id", "a"); err != nil || f.caller != who {
+		t.Errorf("get_id() by %v, %v, want the anonymous principal", f.caller, err)
+	}
+	denied = true
+	if _, err := call("get_id", "a"); err == nil || f.last != 1 {
+		t.Errorf("get_id() without a principal = %v after %d IDs", err, f.last)
+	}
+}
+
+// TestPipelinedRequests sends several requests at once: none is lost in a buffer.
+func TestPipelinedRequests(t *testing.T) {
+	t.Parallel()
+	for _, framed := range []bool{true, false} {
+		_, address := open(t, &fake{}, nil)
+		nc := dial(t, address)
+		const requests = 5
+		if _, err := nc.Write(bytes.Repeat(request(framed, "get_id", "a"), requests)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range requests {
+			p := apache.NewTBinaryProtocolConf(apache.NewStreamTransportR(bufio.NewReader(reply(t, nc, framed))), nil)
+			name, kind, _, err := p.ReadMessageBegin(t.Context())
+			if err != nil || name != "get_id" || kind != apache.REPLY {
+				t.Fatalf("framed %t, reply %d: %q, %v, %v", framed, i, name, kind, err)
+			}
+		}
+	}
+}
+
+// TestStrangersAreCut sends what is no request: the connection is closed, without a reply.
+func TestStrangersAreCut(t *testing.T) {
+	t.Parallel()
+	long := request(false, "get_id", strings.Repeat("a", 5000))
+	for name, text := range map[string]string{
+		"HTTP":                "GET / HTTP/1.1\r\n\r\n",
+		"TLS":                 "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+		"huge frame":          "\x7f\xff\xff\xff\x80\x01\x00\x01",
+		"empty frame":         "\x00\x00\x00\x00\x80",
+		"huge name":           "\x80\x01\x00\x01\x7f\xff\xff\xff",
+		"negative name":       "\x80\x01\x00\x01\xff\xff\xff\xff",
+		"another version":     "\x80\x02\x00\x01\x00\x00\x00\x00",
+		"a reply":             "\x80\x01\x00\x02\x00\x00\x00\x06get_id\x00\x00\x00\x01\x00",
+		"a longer request":    string(long),
+		"a message too long":  "\x00\x00\x00\x08\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01\x00",
+		"deep structures":     "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01" + strings.Repeat("\x0c\x00\x02", 1000),
+		"a list without end":  "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01\x0f\x00\x02\x0b\x7f\xff\xff\xff",
+		"fields without end":  "\x80\x01\x00\x01\x00\x00\x00\x06get_id\x00\x00\x00\x01" + strings.Repeat("\x02\x00\x02\x01", 2000),
+		"a second frame huge": string(request(true, "get_timestamp", "")) + "\x7f\xff\xff\xff",
+	} {
+		_, address := open(t, &fake{}, nil)
+		nc := dial(t, address)
+		if _, err := nc.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := io.ReadAll(nc)
+		if errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("%s: the connection is still open", name)
+		}
+		if len(got) > 0 && name != "a second frame huge" {
+			t.Errorf("%s: answered %q", name, got)
+		}
+	}
+}
+
+// TestCloseFinishesRequests closes a server while one request is served and another connection is idle.
+func TestCloseFinishesRequests(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	s, address := open(t, f, nil)
+	idle := client(t, address, true, true)
+	if _, err := idle("get_timestamp", ""); err != nil {
+		t.Fatal(err)
+	}
+	f.hold, f.asked = make(chan struct{}), make(chan struct{})
+	busy := client(t, address, true, true)
+	outcome := make(chan error, 1)
+	go func() {
+		_, err := busy("get_id", "a")
+		outcome <- err
+	}()
+	<-f.asked
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close(context.Background()) }()
+	if _, err := idle("get_timestamp", ""); err == nil {
+		// The call was faster than Close; the next one is not, once Close has begun.
+		for err == nil {
+			_, err = idle("get_timestamp", "")
+		}
+	}
+	close(f.hold)
+	if err := <-outcome; err != nil {
+		t.Errorf("the request that was served failed: %v", err)
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("Close() = %v", err)
+	}
+	if _, err := net.Dial("tcp", address); err == nil {
+		t.Error("the server still accepts connections")
+	}
+}
+
+// TestCloseCutsSlowRequests gives up a request when its time to finish is over.
+func TestCloseCutsSlowRequests(t *testing.T) {
+	t.Parallel()
+	f := &fake{hold: make(chan struct{}), asked: make(chan struct{})}
+	s, address := open(t, f, nil)
+	call := client(t, address, true, true)
+	outcome := make(chan error, 1)
+	go func() {
+		_, err := call("get_id", "a")
+		outcome <- err
+	}()
+	<-f.asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close(ctx) }()
+	if err := <-outcome; err == nil {
+		t.Error("the request succeeded, want a closed connection")
+	}
+	close(f.hold)
+	if err := <-closed; !errors.Is(err, context.Canceled) {
+		t.Errorf("Close() = %v, want that of its context", err)
+	}
+}
+
+// TestPlaceIsKeptByServedCallers lets a silent connection make way, but not one that was answered.
+func TestPlaceIsKeptByServedCallers(t *testing.T) {
+	t.Parallel()
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := thrift.New(thrift.Config{
+		Backend: &fake{}, Logger: slog.New(slog.DiscardHandler), Meter: func(string) thrift.Meter { return meter{} }, Issued: func(string) {},
+	})
+	go func() { _ = s.Serve(places.Listen(inner, places.New(2, 2), func(net.Addr) {})) }()
+	t.Cleanup(func() { _ = s.Close(context.Background()) })
+	served := client(t, inner.Addr().String(), true, true)
+	if _, err := served("get_id", "a"); err != nil {
+		t.Fatal(err)
+	}
+	silent := dial(t, inner.Addr().String())
+	later := client(t, inner.Addr().String(), true, true)
+	if _, err := later("get_id", "a"); err != nil {
+		t.Errorf("get_id() of a third connection: %v", err)
+	}
+	if _, err := silent.Read(make([]byte, 1)); err == nil || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the silent connection: %v, want it closed", err)
+	}
+	if _, err := served("get_id", "a"); err != nil {
+		t.Errorf("get_id() of the connection that was served: %v", err)
+	}
+}
