@@ -51,6 +51,7 @@ func streamed() section {
 		t = &table{columns: []string{
 			"one at a time through the Go client, three members", "per second", "of the earlier client and members",
 			"of the earlier client at the present members", "of the echo's", "p50", "p99", "of the earlier client and members",
+			"allocations of the client for each", "of the earlier client",
 		}}
 		for _, row := range streamRows {
 			of := func(addresses ...string) drive {
@@ -89,6 +90,7 @@ func (r streamRow) add(t *table, rounds [][]figures) {
 	t.rows = append(t.rows, []string{
 		r.name, amount(median(valuesOf(present, calls, nil))), spread(ofEarlier), spread(valuesOf(present, calls, alike)), spread(ofEcho),
 		nanoseconds(median(valuesOf(present, p50, nil))), nanoseconds(median(valuesOf(present, p99, nil))), spread(slower),
+		ratio(median(valuesOf(present, allocations, nil))), ratio(median(valuesOf(earlier, allocations, nil))),
 	})
 	for _, of := range []struct {
 		target

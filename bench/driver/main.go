@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -134,10 +135,13 @@ func (p plan) run(ctx context.Context) (map[string]float64, error) {
 	}
 	started.Wait()
 	pass(ctx, p.warm)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
 	phase.Store(measuring)
 	began := now()
 	pass(ctx, p.duration)
 	elapsed := now().Sub(began)
+	runtime.ReadMemStats(&after)
 	phase.Store(over)
 	running.Wait()
 	if err := context.Cause(ctx); err != nil {
@@ -156,7 +160,10 @@ func (p plan) run(ctx context.Context) (map[string]float64, error) {
 	}
 	slices.Sort(took)
 	percentile := func(percent int) float64 { return float64(took[max(0, (len(took)*percent+99)/100-1)]) }
-	return map[string]float64{"calls/s": float64(calls) / elapsed.Seconds(), "p50 ns": percentile(50), "p99 ns": percentile(99)}, nil
+	return map[string]float64{
+		"calls/s": float64(calls) / elapsed.Seconds(), "p50 ns": percentile(50), "p99 ns": percentile(99),
+		"allocations each": float64(after.Mallocs-before.Mallocs) / float64(calls),
+	}, nil
 }
 
 func (p plan) open() (callers []*caller, closeAll func(), err error) {
