@@ -23,7 +23,8 @@ const maxLanes = 60
 
 // now is the data of the page.
 type now struct {
-	At            int64 // when the overview was composed
+	At            int64 // when the overview was composed, by the process By
+	By            string
 	Leader        string
 	Term          uint64
 	Quorum        *snowraftv1.Quorum
@@ -64,7 +65,7 @@ type laneRow struct {
 
 func nowOf(o *snowraftv1.Overview) now {
 	n := now{
-		At: o.GetComposedAtMs(), Leader: o.GetLeaderName(), Term: o.GetTerm(), Quorum: o.GetQuorum(),
+		At: o.GetComposedAtMs(), By: o.GetComposedBy(), Leader: o.GetLeaderName(), Term: o.GetTerm(), Quorum: o.GetQuorum(),
 		ServesUntil: o.GetVerdict().GetServesUntilAtMs(), Observed: o.GetObservedClockAtMs(),
 		Behind: -o.GetWaitThresholdMs(), MaxOffset: o.GetMaxClockOffsetMs(),
 	}

@@ -1,6 +1,10 @@
 package console
 
-import snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+import (
+	"strings"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
 
 // verdict is the state of the cluster in one sentence, and what is wrong.
 type verdict struct {
@@ -11,6 +15,18 @@ type verdict struct {
 
 // level is how good or bad something is, by word and by color.
 type level struct{ Class, Word string }
+
+// First and Rest are the parts of the sentence before and after its first semicolon.
+func (v verdict) First() string {
+	first, _, _ := strings.Cut(v.Sentence, "; ")
+	return first
+}
+
+// Rest is empty if the sentence has one part.
+func (v verdict) Rest() string {
+	_, rest, _ := strings.Cut(v.Sentence, "; ")
+	return rest
+}
 
 type finding struct {
 	level

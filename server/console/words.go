@@ -22,6 +22,7 @@ var functions = template.FuncMap{
 	"rate":    rate,
 	"shell":   shell,
 	"create":  create,
+	"ended":   ended,
 	"command": func(text string) command { return command{Text: text} },
 	"change":  func(label, text string) command { return command{Text: text, Label: label} },
 }
@@ -38,6 +39,14 @@ func shell(word string) string {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// ended returns a text with a period at its end.
+func ended(text string) string {
+	if text == "" || strings.ContainsRune(".!?", rune(text[len(text)-1])) {
+		return text
+	}
+	return text + "."
 }
 
 // create returns the command that creates a token for viewers.

@@ -1,7 +1,7 @@
 "use strict";
 // A page of the console is whole without this script. The script keeps it up to date.
 (() => {
-  const silence = 1800; // ms without an event after which the page says that it is old
+  const silence = 1600; // ms without an event after which the page says that it is old
   const link = document.getElementById("link");
   const $$ = (selector, root = document) => root.querySelectorAll(selector);
   let ahead = Number(document.body.dataset.now) - Date.now(); // of the process's clock
@@ -76,7 +76,7 @@
 
   function say(text) {
     link.hidden = !text;
-    if (text) write(link, text);
+    write(link, text);
   }
 
   let source, heard = Date.now(), heardAt = now(), trouble = "", refused = "";
@@ -100,6 +100,7 @@
         const asOf = document.getElementById("as-of");
         if (asOf) write(asOf, `${new Date(at.composed).toISOString().slice(0, 19).replace("T", " ")} UTC`);
       }
+      document.body.dataset.heard = at.now;
       show();
     });
     source.onerror = () => {
