@@ -54,6 +54,15 @@ mutants: ## Plant bugs and check that the tests catch them (some minutes)
 smoke: ## Run the tests that start the real program as processes
 	@internal/tools/tagged-tests.sh process $(TESTFLAGS)
 
+.PHONY: browser
+browser: ## Run the tests of the console in Chromium
+	@internal/tools/tagged-tests.sh browser $(TESTFLAGS)
+
+.PHONY: screenshots
+screenshots: ## Make the pictures of the console in docs/images
+	@mkdir -p docs/images
+	go test -tags browser -count=1 -v -run '^TestScreenshots$$' ./internal/processtest -args -screenshots $(CURDIR)/docs/images
+
 .PHONY: root
 root: ## Run the tests that need root: networks, disks and clocks that fail
 	@internal/tools/tagged-tests.sh root $(TESTFLAGS)
@@ -113,7 +122,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/.tools ## Lint, with and without what the build tags add
 	bin/golangci-lint run
-	bin/golangci-lint run --build-tags mutants,process,root
+	bin/golangci-lint run --build-tags browser,mutants,process,root
 	cd bench && ../bin/golangci-lint run
 
 .PHONY: fmt

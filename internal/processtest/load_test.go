@@ -16,13 +16,9 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-const (
-	// callTimeout is the time that a client waits for an answer.
-	callTimeout = 5 * time.Second
-	// pace is the pause between two requests of a client that leaves the
-	// machine time to do something else, as production does.
-	pace = 5 * time.Millisecond
-)
+// pace is the pause between two requests of a client that leaves the
+// machine time to do something else, as production does.
+const pace = 5 * time.Millisecond
 
 // failure is a request that failed.
 type failure struct {

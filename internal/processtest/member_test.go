@@ -1,4 +1,4 @@
-//go:build process
+//go:build process || browser
 
 package processtest
 
@@ -21,6 +21,9 @@ import (
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
+
+// callTimeout is the time that a client waits for an answer.
+const callTimeout = 5 * time.Second
 
 // member is a cluster member: a data directory and ports, which stay the
 // same over restarts, and the process that runs on them now, if any.

@@ -1,4 +1,4 @@
-//go:build process && !linux
+//go:build (process || browser) && !linux
 
 package processtest
 

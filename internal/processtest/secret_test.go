@@ -1,4 +1,4 @@
-//go:build process
+//go:build process || browser
 
 package processtest
 

@@ -1,0 +1,162 @@
+//go:build browser
+
+package processtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// current is the time for which the console may show what is no longer so.
+const current = 2 * time.Second
+
+// tab is a page in a headless Chromium. It fails its test over every error in the browser's console, among which are reports of
+// the content security policy.
+type tab struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	expected string // a part of errors that do not count; empty: all count
+}
+
+// newTab starts a browser, which is closed at the end of the test.
+func newTab(t *testing.T) *tab {
+	t.Helper()
+	path, err := exec.LookPath("chromium")
+	if err != nil {
+		t.Fatal("install chromium (Debian: apt-get install chromium)")
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+		chromedp.IgnoreCertErrors, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.DisableGPU)
+	if os.Geteuid() == 0 {
+		options = append(options, chromedp.NoSandbox) // which root cannot have
+	}
+	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
+	t.Cleanup(cancel)
+	ctx, cancel := chromedp.NewContext(allocator)
+	b := &tab{t: t, ctx: ctx}
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", path, err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx)
+		cancel()
+		<-done
+	})
+	messages := chromedp.Console(ctx)
+	go func() {
+		defer close(done)
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			b.console(m)
+		}
+	}()
+	return b
+}
+
+func (b *tab) console(m chromedp.ConsoleMessage) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	bad := m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException()
+	if bad && (b.expected == "" || !strings.Contains(m.Text+m.URL, b.expected)) {
+		b.t.Errorf("console of the browser: %v (%s)", m, m.URL)
+	}
+}
+
+// expect lets errors pass that have a text, such as those about a member that a test kills.
+func (b *tab) expect(text string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expected = text
+}
+
+func (b *tab) do(steps ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	if err := chromedp.Do(ctx, steps...); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// eval returns the value of an expression in the page.
+func eval[T any](b *tab, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression))
+	if err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+	return v
+}
+
+// open shows a page, and waits until its stream has sent something.
+func (b *tab) open(url string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(url))
+	if eval[bool](b, "!!document.body.dataset.stream") {
+		within(b.t, patience, "the page hears its stream", func() bool { return eval[bool](b, "!!document.body.dataset.heard") })
+	}
+}
+
+// shape gives the tab a width and a theme, "light" or "dark".
+func (b *tab) shape(width int64, theme string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+	})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.do(chromedp.EmulateViewport(width, 900))
+}
+
+// text returns the text of an element; empty without one.
+func (b *tab) text(selector string) string {
+	b.t.Helper()
+	return eval[string](b, fmt.Sprintf("(document.querySelector(%s) || {}).innerText || ''", quote(selector)))
+}
+
+// says waits until an element has a text, and returns how long that took.
+func (b *tab) says(limit time.Duration, selector, text string) time.Duration {
+	b.t.Helper()
+	last := ""
+	defer func() {
+		if b.t.Failed() {
+			b.t.Logf("%s says %q", selector, last)
+		}
+	}()
+	return within(b.t, limit, fmt.Sprintf("%s says %q", selector, text), func() bool {
+		last = b.text(selector)
+		return strings.Contains(last, text)
+	})
+}
+
+// quote returns a text as JavaScript has it.
+func quote(text string) string {
+	raw, _ := json.Marshal(text) // never fails
+	return string(raw)
+}
+
+// consoleOf is the address of a member's console.
+func (m *member) consoleOf() string {
+	if m.secret.Load() != nil {
+		return "https://" + m.http + "/"
+	}
+	return "http://" + m.http + "/"
+}

@@ -1,0 +1,217 @@
+//go:build browser
+
+package processtest
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+const (
+	// firstPaint is the longest time until a page shows something, on loopback.
+	firstPaint = 100 * time.Millisecond
+	// pageBytes is the most that a page loads, with its assets.
+	pageBytes = 150_000
+)
+
+// paths are the pages of the console, the runbook last.
+func (b *tab) paths(m *member) []string {
+	b.t.Helper()
+	b.open(m.consoleOf())
+	all := eval[[]string](b, `[...document.querySelectorAll("nav a")].map((a) => a.getAttribute("href"))`)
+	if len(all) == 0 || all[0] != "/" {
+		b.t.Fatalf("the navigation has %v", all)
+	}
+	return append(all, "/console/runbook")
+}
+
+// Each page fits its screen, in both themes, and the browser has nothing to complain of.
+func TestPagesFitTheirScreens(t *testing.T) {
+	m := startCluster(t, 3)[0]
+	b := newTab(t)
+	for _, path := range b.paths(m) {
+		for _, width := range []int64{360, 768, 1280, 1920} {
+			for _, theme := range []string{"light", "dark"} {
+				b.shape(width, theme)
+				b.open(m.consoleOf() + path[1:])
+				// Everything that is folded away is part of the page.
+				eval[any](b, `document.querySelectorAll("details").forEach((d) => { d.open = true; })`)
+				if got := eval[int64](b, "document.documentElement.scrollWidth"); got > width {
+					wide := eval[string](b, `[...document.body.querySelectorAll("*")].filter((e) => e.getBoundingClientRect().right > innerWidth).slice(-1).map((e) => e.outerHTML)[0] || ""`)
+					t.Errorf("%s is %d px wide on a screen of %d: %.300s", path, got, width, wide)
+				}
+				dark := eval[bool](b, `(([r, g, b]) => r + g + b < 300)(getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number))`)
+				if dark != (theme == "dark") {
+					t.Errorf("%s in the theme %s: dark is %v", path, theme, dark)
+				}
+			}
+		}
+	}
+}
+
+// Every link, button, field and fold of a page is reached by the Tab key, the link to the content first, and shows the focus.
+func TestPagesAreUsedByKeyboard(t *testing.T) {
+	m := startCluster(t, 3)[0]
+	b := newTab(t)
+	b.shape(1280, "light")
+	const reachable = `[...document.querySelectorAll("a[href], button, input, select, summary, [tabindex='0']")].filter((e) => e.checkVisibility() && e.type !== "hidden")`
+	for _, path := range b.paths(m) {
+		if path == "/console/runbook" {
+			continue // plain text with links
+		}
+		b.open(m.consoleOf() + path[1:])
+		eval[any](b, `window.reached = new Set(); document.activeElement.blur(); 0`)
+		all := eval[int](b, reachable+".length")
+		for i := range all {
+			b.do(chromedp.KeyEvent(kb.Tab))
+			if i == 0 && !eval[bool](b, `document.activeElement.classList.contains("skip") && document.activeElement.getBoundingClientRect().top >= 0`) {
+				t.Errorf("%s: the first key does not reach the link to the content", path)
+			}
+			if !eval[bool](b, `reached.add(document.activeElement), getComputedStyle(document.activeElement).outlineStyle !== "none"`) {
+				t.Errorf("%s: %s does not show the focus", path, eval[string](b, "document.activeElement.outerHTML"))
+			}
+		}
+		missed := eval[[]string](b, reachable+`.filter((e) => !reached.has(e)).map((e) => e.outerHTML.slice(0, 200))`)
+		if len(missed) > 0 {
+			t.Errorf("%s: keys do not reach %d of %d: %s", path, len(missed), all, missed)
+		}
+	}
+}
+
+// The keyboard's focus stays where it is while the page changes.
+func TestFocusOutlivesUpdates(t *testing.T) {
+	m := startCluster(t, 3)[0]
+	b := newTab(t)
+	b.open(m.consoleOf())
+	const fold = `document.querySelector("#now-members details")`
+	eval[any](b, fold+`.open = true; `+fold+`.querySelector("button").focus(); window.had = document.activeElement; 0`)
+	heard := eval[string](b, "document.body.dataset.heard")
+	within(t, patience, "the page changes twice", func() bool {
+		return eval[string](b, "document.body.dataset.heard") > heard+"" && eval[bool](b, fmt.Sprintf("Number(document.body.dataset.heard) > %s + 2000", heard))
+	})
+	if !eval[bool](b, `document.activeElement === had && had.isConnected && `+fold+`.open`) {
+		t.Error("an update took the focus, or closed the fold")
+	}
+}
+
+// A page shows something soon, and is small.
+func TestPagesAreQuickAndSmall(t *testing.T) {
+	m := startCluster(t, 3)[0]
+	b := newTab(t)
+	for _, path := range b.paths(m) {
+		var paints []time.Duration
+		for range 5 {
+			b.open(m.consoleOf() + path[1:])
+			var ms float64
+			within(t, patience, "the page paints", func() bool {
+				ms = eval[float64](b, `(performance.getEntriesByName("first-contentful-paint")[0] || { startTime: 0 }).startTime`)
+				return ms > 0
+			})
+			paints = append(paints, time.Duration(ms*float64(time.Millisecond)))
+		}
+		slices.Sort(paints)
+		size := eval[int](b, `performance.getEntriesByType("resource").concat(performance.getEntriesByType("navigation")).reduce((n, e) => n + e.encodedBodySize, 0)`)
+		t.Logf("%s: first paint after %v (median of %d), %d bytes", path, paints[len(paints)/2].Round(time.Millisecond), len(paints), size)
+		if paints[0] > firstPaint {
+			t.Errorf("%s: first paint after %v at best, want at most %v", path, paints[0], firstPaint)
+		}
+		if size > pageBytes {
+			t.Errorf("%s: %d bytes, want at most %d", path, size, pageBytes)
+		}
+	}
+}
+
+// Without JavaScript, a page is whole, and loads itself again.
+func TestPagesWithoutJavaScript(t *testing.T) {
+	members := startCluster(t, 3)
+	first := leader(t, members)
+	m := others(members, first)[0]
+	b := newTab(t)
+	if _, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true}); err != nil {
+		t.Fatal(err)
+	}
+	b.do(chromedp.Navigate(m.consoleOf()))
+	b.says(patience, sentence, "3 of 3 members issue")
+	if got := eval[int](b, `document.querySelectorAll("#now-members tbody tr").length`); got != 3 {
+		t.Errorf("the table has %d members", got)
+	}
+	if eval[bool](b, `[...document.querySelectorAll(".copy")].some((e) => e.checkVisibility())`) {
+		t.Error("the page has buttons that do nothing")
+	}
+	first.kill()
+	b.says(5*time.Second+current, sentence, "does not answer")
+}
+
+// In a secured cluster a form takes a token, and what the token may see goes with it.
+func TestSignInToSecuredMembers(t *testing.T) {
+	members := newCluster(t, 3, secretFile(t)...)
+	for _, m := range members {
+		m.start()
+	}
+	for _, m := range members {
+		m.untilIssues()
+	}
+	m := members[0]
+	token := m.firstToken("viewer", "cluster:read")
+	b := newTab(t)
+	b.do(chromedp.Navigate(m.consoleOf()))
+	b.says(patience, "main", "Sign in to see this page")
+	b.do(chromedp.SendKeys("#token", "snowraft_1_wrong"+kb.Enter))
+	b.expect(m.http)
+	b.says(patience, "#refused", "oken")
+	b.do(chromedp.SendKeys("#token", token+kb.Enter))
+	b.says(patience, sentence, "3 of 3 members issue")
+	b.says(patience, ".who", "Token viewer")
+	if html := eval[string](b, "document.documentElement.outerHTML"); strings.Contains(html, token[:30]) {
+		t.Error("the page has the token")
+	}
+	if url := eval[string](b, "location.href"); url != m.consoleOf() {
+		t.Errorf("the page is at %s", url)
+	}
+	if seen := eval[string](b, "document.cookie"); seen != "" {
+		t.Errorf("scripts see the cookie %s", seen)
+	}
+	jar, err := chromedp.Call(b.ctx, network.GetCookies, network.GetCookiesParams{})
+	if err != nil || len(jar.Cookies) != 1 {
+		t.Fatalf("cookies: %v %v", jar, err)
+	}
+	if c := jar.Cookies[0]; !c.HTTPOnly || !c.Secure || c.SameSite != network.CookieSameSiteStrict || strings.Contains(c.Value, token) {
+		t.Errorf("cookie %+v", c)
+	}
+	if _, stderr, code := command(t, at(m), "token", "delete", "viewer", "--secret-file", *m.secret.Load()); code != 0 {
+		t.Fatal(stderr)
+	}
+	t.Logf("a deleted token shows nothing after %v", b.says(current, "main", "Sign in to see this page"))
+	for _, m := range members {
+		if strings.Contains(m.stderr.String(), token[14:40]) {
+			t.Errorf("%s logs the token", m.name)
+		}
+	}
+}
+
+// A gateway shows what a member shows, and what is wrong when it reaches none.
+func TestConsoleOfAGateway(t *testing.T) {
+	members := startCluster(t, 3)
+	g := startGateway(t, "g1", members...)
+	b := newTab(t)
+	b.open(g.consoleOf())
+	b.says(patience, sentence, "3 of 3 members issue")
+	first := leader(t, members)
+	first.kill()
+	t.Logf("a killed leader shows behind a gateway after %v", b.says(2*current, sentence, "does not answer"))
+	for _, m := range others(members, first) {
+		m.kill()
+	}
+	within(t, 3*current, "the gateway says that it reaches no member", func() bool {
+		return !strings.Contains(b.text(sentence), "issue IDs;") || b.text("#link") != ""
+	})
+	t.Logf("it says: %s %s", b.text("#link"), b.text(sentence))
+}

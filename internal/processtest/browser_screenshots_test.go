@@ -1,0 +1,150 @@
+//go:build browser
+
+package processtest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"flag"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/snowraft/snowraft/client"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// screenshots is the folder that "make screenshots" writes to.
+var screenshots = flag.String("screenshots", "", "folder for pictures of the console; empty: make none")
+
+// TestScreenshots makes the pictures of the documentation, from a cluster that has been in use for a while.
+func TestScreenshots(t *testing.T) {
+	if *screenshots == "" {
+		t.Skip("make screenshots runs it")
+	}
+	members := startCluster(t, 3)
+	use(t, members)
+	b := newTab(t)
+	b.shape(1280, "light")
+	paths := b.paths(members[0])
+	pass(t, 20*time.Second) // windows grow, and rates settle
+	for _, path := range paths[:len(paths)-1] {
+		b.open(members[0].consoleOf() + path[1:])
+		b.picture(t, chromedp.FullScreenshot(100), "console-"+cmp.Or(path[strings.LastIndex(path, "/")+1:], "now"))
+	}
+	b.shape(360, "dark")
+	b.open(members[0].consoleOf())
+	b.picture(t, chromedp.CaptureScreenshot(), "console-now-phone")
+	first := leader(t, members)
+	first.kill()
+	b.shape(1280, "dark")
+	rest := others(members, first)
+	b.open(rest[0].consoleOf())
+	b.says(patience, sentence, "does not answer")
+	leader(t, rest)
+	pass(t, current)
+	b.picture(t, chromedp.FullScreenshot(100), "console-now-failover")
+}
+
+// use lets clients take IDs and numbers until the end of the test.
+func use(t *testing.T, members []*member) {
+	t.Helper()
+	c := dialCluster(t, members)
+	for i, name := range []string{"orders", "invoices", "parcels/2026"} {
+		spec := &snowraftv1.Sequence{Name: name, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}
+		if i == 1 {
+			spec.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
+		}
+		if _, err := members[0].numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: spec}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{}, 2)
+	every := func(pause time.Duration, ask func()) {
+		defer func() { done <- struct{}{} }()
+		tick := time.NewTicker(pause)
+		defer tick.Stop()
+		for ctx.Err() == nil {
+			ask()
+			select {
+			case <-tick.C:
+			case <-ctx.Done():
+			}
+		}
+	}
+	go every(5*time.Millisecond, func() { askAll(ctx, members) })
+	go every(40*time.Millisecond, func() { askNumber(ctx, c) })
+	t.Cleanup(func() {
+		stop()
+		<-done
+		<-done
+	})
+}
+
+// askAll takes an ID from each member.
+func askAll(ctx context.Context, members []*member) {
+	for _, m := range members {
+		_, _ = m.ids.GenerateIds(ctx, &snowraftv1.GenerateIdsRequest{Count: 1}) // a member that was killed issues none
+	}
+}
+
+func askNumber(ctx context.Context, c *client.Client) {
+	_, _ = c.Sequence("orders").Next(ctx) // as above
+}
+
+// picture writes a picture of the page, with a palette to keep it small.
+func (b *tab) picture(t *testing.T, take chromedp.Action[[]byte], name string) {
+	t.Helper()
+	raw, err := chromedp.Run(b.ctx, take)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var small bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(&small, reduced(picture)); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(*screenshots, name+".png")
+	if err := os.WriteFile(path, small.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%s: %d bytes", path, small.Len())
+}
+
+// reduced returns a picture with the 64 colors that it has most of.
+func reduced(picture image.Image) *image.Paletted {
+	counts := make(map[color.RGBA]int)
+	box := picture.Bounds()
+	for y := box.Min.Y; y < box.Max.Y; y++ {
+		for x := box.Min.X; x < box.Max.X; x++ {
+			counts[color.RGBAModel.Convert(picture.At(x, y)).(color.RGBA)]++
+		}
+	}
+	var all []color.RGBA
+	for c := range counts {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b color.RGBA) int { return counts[b] - counts[a] })
+	var palette color.Palette
+	for _, c := range all[:min(64, len(all))] {
+		palette = append(palette, c)
+	}
+	out := image.NewPaletted(box, palette)
+	draw.Draw(out, box, picture, box.Min, draw.Src)
+	return out
+}
