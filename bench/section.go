@@ -40,6 +40,7 @@ func sections() []section {
 		plainHTTP(),
 		redisProtocol(),
 		idle(),
+		consoles(),
 		crowded(),
 		scaleLoad(),
 		scaleSequences(),

@@ -41,6 +41,8 @@ type Console struct {
 	assets    *assets
 	sessions  *sessions
 	viewers   *viewers
+	watches   *watches
+	cache     cache
 }
 
 // New returns a console.
@@ -55,6 +57,7 @@ func New(cfg Config) (*Console, error) {
 		cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page), templates: make(map[*page]*template.Template),
 		sessions: newSessions(), viewers: newViewers(),
 	}
+	c.watches = newWatches(c.api.View)
 	var err error
 	if c.assets, err = loadAssets(); err != nil {
 		return nil, err

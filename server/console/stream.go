@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"time"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 const (
@@ -93,17 +95,14 @@ func (f *feed) run(ctx context.Context) error {
 	if err := f.flush(); err != nil {
 		return nil // the viewer is gone
 	}
-	watch := newWatch(f.console.api.View, f.page.layoutOf(f.query))
-	watching := make(chan struct{})
-	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		defer close(watching)
-		watch.run(ctx)
-	}()
-	defer func() {
-		cancel()
-		<-watching
-	}()
+	watch := f.console.watches.join(f.viewer.ctx, f.page.layoutOf(f.query))
+	defer f.console.watches.leave(watch)
+	overview, changed, err := watch.newest()
+	if overview != nil || err != nil { // other viewers have it
+		now := make(chan struct{})
+		close(now)
+		changed = now
+	}
 	beat, comment := time.NewTicker(pulse), time.NewTicker(comments)
 	defer beat.Stop()
 	defer comment.Stop()
@@ -116,8 +115,10 @@ func (f *feed) run(ctx context.Context) error {
 			return nil
 		case <-comment.C:
 			f.out.WriteString(":\n\n")
-		case <-watch.changed:
-			err = f.news(ctx, watch)
+		case <-changed:
+			var overview *snowraftv1.Overview
+			overview, changed, err = watch.newest()
+			err = f.news(ctx, overview, err)
 		case <-beat.C:
 			err = f.beat(ctx)
 		}
@@ -139,8 +140,7 @@ func (f *feed) run(ctx context.Context) error {
 var errGone = errors.New("console: the viewer's rights are gone")
 
 // news sends what the watch has to say.
-func (f *feed) news(ctx context.Context, watch *watch) error {
-	overview, err := watch.newest()
+func (f *feed) news(ctx context.Context, overview *snowraftv1.Overview, err error) error {
 	if err == nil {
 		f.overview, f.trouble = overview, ""
 		return f.show(ctx)
@@ -154,6 +154,12 @@ func (f *feed) news(ctx context.Context, watch *watch) error {
 		f.event("trouble", []byte(text))
 	}
 	return f.beat(ctx)
+}
+
+// mayWatch reports whether a viewer may see the overview, whose rights may have changed since its stream began.
+func (c *Console) mayWatch(ctx context.Context) bool {
+	rule := rpc.RuleOf(snowraftv1.ViewService_WatchOverview_FullMethodName)
+	return c.cfg.Authenticate == nil || trust.PrincipalOf(ctx).Authorize(rule.GetRight(), "") == nil
 }
 
 // withoutOverview serves a viewer that may not read the cluster.
@@ -182,29 +188,23 @@ func (f *feed) show(ctx context.Context) error {
 	if err != nil || v.token != f.viewer.token {
 		return errGone
 	}
+	if f.overview != nil && !f.console.mayWatch(v.ctx) {
+		return f.withoutOverview(ctx)
+	}
 	now := time.Now()
 	if f.overview != nil {
-		if err := f.element("verdict", verdictOf(f.overview)); err != nil {
+		if err := f.element("verdict", func() (any, error) { return verdictOf(f.overview), nil }); err != nil {
 			return err
 		}
 	}
 	due := f.page.every == 0 && f.overview != nil || f.page.every > 0 && now.Sub(f.loaded) >= f.page.every
 	if due && len(f.page.live) > 0 {
 		f.loaded = now
-		ctx, cancel := context.WithTimeout(ctx, loadTimeout)
-		defer cancel()
-		data, err := f.page.load(ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
-		switch {
+		switch err := f.elements(ctx, now); {
 		case isDenied(err):
 			return errGone
 		case err != nil:
 			f.event("trouble", []byte(message(err)))
-		default:
-			for _, id := range f.page.live {
-				if err := f.element(id, data); err != nil {
-					return err
-				}
-			}
 		}
 	}
 	f.tick(now)
@@ -217,18 +217,44 @@ func (f *feed) tick(now time.Time) {
 	f.event("tick", text)
 }
 
+// elements sends those of the page that changed.
+func (f *feed) elements(ctx context.Context, now time.Time) error {
+	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
+	defer cancel()
+	load := sync.OnceValues(func() (any, error) {
+		return f.page.load(ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
+	})
+	for _, id := range f.page.live {
+		if err := f.element(id, load); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // element sends an element unless it was sent like this.
-func (f *feed) element(id string, data any) error {
-	var text bytes.Buffer
-	if err := f.console.templates[f.page].ExecuteTemplate(&text, id, data); err != nil {
-		f.console.cfg.Logger.Error("page not rendered: please report it", "path", f.page.path, "error", err)
+func (f *feed) element(id string, load func() (any, error)) error {
+	render := func(text *bytes.Buffer) error {
+		data, err := load()
+		if err != nil {
+			return err
+		}
+		return f.console.templates[f.page].ExecuteTemplate(text, id, data)
+	}
+	var text []byte
+	var err error
+	if f.overview != nil && (f.page.every == 0 || id == "verdict") {
+		text, err = f.console.cache.get(viewKey{f.page.name, f.request.URL.RawQuery, trust.PrincipalOf(f.viewer.ctx)}, f.overview, id, render)
+	} else {
+		var own bytes.Buffer
+		err = render(&own)
+		text = own.Bytes()
+	}
+	if err != nil || bytes.Equal(f.sent[id], text) {
 		return err
 	}
-	if bytes.Equal(f.sent[id], text.Bytes()) {
-		return nil
-	}
-	f.sent[id] = bytes.Clone(text.Bytes())
-	f.event("html", text.Bytes())
+	f.sent[id] = text
+	f.event("html", text)
 	return nil
 }
 

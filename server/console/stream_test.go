@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // events is an open stream.
@@ -134,6 +135,15 @@ func TestStreamEndsWithTheRightsOfItsViewer(t *testing.T) {
 	if _, _, err := e.next(); !errors.Is(err, io.EOF) {
 		t.Errorf("after the end: %v", err)
 	}
+	record, _ := tokens.Token(2)
+	reads := *record
+	reads.Scopes = []trust.Scope{trust.RightReadCluster}
+	tokens.change(2, &reads)
+	poorer := r.open("/console/stream?page=now", host, with(signIn(t, r, issuer)))
+	poorer.until("html", "3 of 3")
+	tokens.change(2, record)
+	r.cluster.set(healthy(), nil)
+	poorer.until("gone", "")
 	for _, header := range []string{"Accept: */*", with(signIn(t, r, issuer))} {
 		e := r.open("/console/stream?page=now", host, header)
 		if name, data, _ := e.next(); name != "gone" {
@@ -182,6 +192,39 @@ func TestStreamsAreBounded(t *testing.T) {
 	}
 }
 
+// Viewers with the same rights share what the process asks for.
+func TestViewersShareAWatch(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var all []*events
+	for range 5 {
+		all = append(all, r.open("/console/stream?page=now"))
+	}
+	for _, e := range all {
+		e.until("html", "3 of 3")
+	}
+	if n := r.cluster.watching(); n != 1 {
+		t.Errorf("%d watches for viewers with the same rights", n)
+	}
+	o := healthy()
+	o.Verdict.Sentence = "2 of 3 members issue."
+	r.cluster.set(o, nil)
+	for _, e := range all {
+		e.until("html", "2 of 3")
+	}
+	r.console.Close()
+	for _, e := range all {
+		for {
+			if _, _, err := e.next(); err != nil {
+				break
+			}
+		}
+	}
+	for r.cluster.watching() > 0 {
+		time.Sleep(time.Millisecond) //nolint:forbidigo // the call ends on the other side of a connection
+	}
+}
+
 func TestStreamsOfPagesOnly(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -223,7 +266,7 @@ func TestSlowViewerLosesTheStream(t *testing.T) {
 		if took := time.Since(began); took > 2*time.Second {
 			t.Errorf("another viewer waited for %v", took)
 		}
-		if r.cluster.watching() == 1 {
+		if r.console.Viewers() == 1 {
 			return // only the quick one
 		}
 		if ctx.Err() != nil {

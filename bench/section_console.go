@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// consoleFor is the time for which each number of viewers looks.
+const consoleFor = 40 * time.Second
+
+// consoles measures what pages of the console cost the member that serves them, and the others.
+func consoles() section {
+	return section{name: "console", title: "Viewers of the console", long: true, measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		members, err := e.startCluster(ctx, 3, &started)
+		if err != nil {
+			return nil, err
+		}
+		if members, err = leaderFirst(ctx, members); err != nil {
+			return nil, err
+		}
+		follower, other := members[1], members[2]
+		t = &table{
+			columns: []string{"viewers of a follower's page", "the follower, of a core", "the other follower"},
+			how:     fmt.Sprintf("One run of %v for each row, without other requests", consoleFor),
+		}
+		for _, viewers := range []int{0, 1, 20} {
+			stop := view(ctx, follower, viewers)
+			if err := pass(ctx, 5*time.Second); err != nil { // what starting took is over
+				return nil, err
+			}
+			row := []string{strconv.Itoa(viewers)}
+			used, err := cpuOf(ctx, consoleFor, follower, other)
+			if failed := stop(); err == nil {
+				err = failed
+			}
+			if err != nil {
+				return nil, err
+			}
+			for _, share := range used {
+				row = append(row, digits(100*share, 2)+" %")
+			}
+			t.rows = append(t.rows, row)
+		}
+		return t, nil
+	}}
+}
+
+// cpuOf returns the processor time that members use during d, as a share of one core.
+func cpuOf(ctx context.Context, d time.Duration, members ...*member) (shares []float64, err error) {
+	read := func() (all []float64, err error) {
+		for _, m := range members {
+			now, err := m.metrics(ctx)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, now[cpuSeconds])
+		}
+		return all, nil
+	}
+	before, err := read()
+	if err != nil {
+		return nil, err
+	}
+	if err := pass(ctx, d); err != nil {
+		return nil, err
+	}
+	if shares, err = read(); err != nil {
+		return nil, err
+	}
+	for i := range shares {
+		shares[i] = (shares[i] - before[i]) / d.Seconds()
+	}
+	return shares, nil
+}
+
+// view opens streams of a page. The function that it returns closes them, and returns an error unless all were open until then.
+func view(ctx context.Context, m *member, viewers int) (stop func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	failed := make(chan error, viewers)
+	var open sync.WaitGroup
+	for range viewers {
+		open.Go(func() {
+			err := watchPage(ctx, m)
+			if ctx.Err() == nil {
+				failed <- err
+			}
+		})
+	}
+	return func() error {
+		cancel()
+		open.Wait()
+		select {
+		case err := <-failed:
+			return fmt.Errorf("a viewer lost its stream: %w", err)
+		default:
+			return nil
+		}
+	}
+}
+
+// watchPage reads the stream of a page to its end.
+func watchPage(ctx context.Context, m *member) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/console/stream?page=now", http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // it was only read
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("status %s", resp.Status)
+	}
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+		return err
+	}
+	return io.ErrUnexpectedEOF
+}
