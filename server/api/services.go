@@ -55,6 +55,7 @@ type Services struct {
 	backup  atomic.Int64 // see LastBackup
 	lists   sequenceLists
 	rates   rates
+	windows windowsCache
 }
 
 // New returns the services, which are served once they are registered.

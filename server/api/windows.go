@@ -3,18 +3,43 @@ package api
 import (
 	"cmp"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/member"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/snowflake"
 )
 
 const (
-	// maxWindowRows is the most windows in an overview.
+	// maxWindowRows bounds the rows of an overview, and separately the earlier windows on their workers.
 	maxWindowRows = 64
 	// maxDensity is the most ranges of workers.
 	maxDensity = 256
+	// workersAtOnce are read with the state locked. Commands wait that long, about 0.1 ms.
+	workersAtOnce = 1024
+	// earlierFor is how long ago an earlier window on the worker of a row may have ended.
+	earlierFor = 10 * 60 * 1000 // ms
+	// restFactor times the time that it took to work out windows, they are used again. It takes a millisecond usually, and
+	// 50 ms for 1,000,000 used workers.
+	restFactor = 20
 )
+
+// windowsCache has the windows of the layouts that were watched: all callers share them, and working them out takes at most
+// one part in restFactor of a core for each layout.
+type windowsCache struct {
+	mu       sync.Mutex
+	byLayout map[string]*cachedWindows
+}
+
+// cachedWindows are windows, and an overview with them.
+type cachedWindows struct {
+	of       *snowraftv1.Overview // without windows
+	overview *snowraftv1.Overview
+	windows  *snowraftv1.LayoutWindows
+	until    int64 // Mono, ms: newer overviews have these windows too until then
+}
 
 // withWindows returns an overview with the windows of a layout; the same overview if none is named.
 func (s *Services) withWindows(o *snowraftv1.Overview, layout string) (*snowraftv1.Overview, error) {
@@ -25,70 +50,193 @@ func (s *Services) withWindows(o *snowraftv1.Overview, layout string) (*snowraft
 	if !ok {
 		return nil, &member.UnknownLayoutError{Layout: layout}
 	}
-	now := l.TickAt(o.GetComposedAtMs())
-	w := &snowraftv1.LayoutWindows{Layout: layout, Workers: l.Workers(), TickMs: l.Spec().UnitMillis}
-	var records []fsm.WorkerRecord
-	s.Member.State().View(func(state *fsm.State) {
-		if info, ok := state.LayoutInfo(layout); ok {
-			w.Used = info.Used
-			records = state.Workers(layout, 0, int(info.Used)) //nolint:gosec // at most 1<<22
-		}
-	})
-	holds := func(r fsm.WorkerRecord) bool { return !r.Released && r.Until > now }
-	w.Density = make([]uint32, min(len(records), maxDensity))
-	for i, r := range records {
-		if holds(r) {
-			w.Held++
-			w.Density[i*len(w.Density)/len(records)]++
-		}
+	c := &s.windows
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cached := c.byLayout[layout]
+	if cached != nil && cached.of == o {
+		return cached.overview, nil
 	}
-	slices.SortStableFunc(records, func(a, b fsm.WorkerRecord) int {
-		switch {
-		case holds(a) != holds(b):
-			if holds(a) {
-				return -1
-			}
-			return 1
-		case holds(a):
-			return cmp.Compare(a.Worker, b.Worker)
-		default:
-			return cmp.Compare(b.Until, a.Until)
-		}
-	})
-	lanes := lanesOf(o, layout)
-	for _, r := range records[:min(len(records), maxWindowRows)] {
-		row := &snowraftv1.WorkerWindow{
-			Worker: r.Worker, Holder: r.Holder, Token: r.Token, FromAtMs: l.MillisAt(r.From), UntilAtMs: l.MillisAt(r.Until),
-			HighWaterAtMs: l.MillisAt(r.Until), Held: holds(r),
-		}
-		if lane, ok := lanes[r.Token]; ok {
-			row.MemberId, row.PositionAtMs = lane.id, lane.GetPositionAtMs()
-		}
-		w.Rows = append(w.Rows, row)
+	clock := s.Member.Clock()
+	began := clock.Now().Mono
+	next := &cachedWindows{of: o}
+	if cached != nil && began < cached.until {
+		next.windows, next.until = cached.windows, cached.until
+	} else {
+		next.windows = layoutWindows(s.Member.State(), l, o.GetMembers(), o.GetComposedAtMs())
+		ended := clock.Now().Mono
+		next.until = ended + restFactor*(ended-began)
 	}
-	return &snowraftv1.Overview{
+	next.overview = &snowraftv1.Overview{
 		ClusterId: o.GetClusterId(), ComposedBy: o.GetComposedBy(), ComposedAtMs: o.GetComposedAtMs(), Verdict: o.GetVerdict(),
 		LeaderId: o.GetLeaderId(), LeaderName: o.GetLeaderName(), Term: o.GetTerm(), Quorum: o.GetQuorum(),
 		ObservedClockAtMs: o.GetObservedClockAtMs(), WaitThresholdMs: o.GetWaitThresholdMs(), MaxClockOffsetMs: o.GetMaxClockOffsetMs(),
-		Members: o.GetMembers(), Layouts: o.GetLayouts(), Windows: w,
-	}, nil
+		Members: o.GetMembers(), Layouts: o.GetLayouts(), Windows: next.windows,
+	}
+	if c.byLayout == nil {
+		c.byLayout = make(map[string]*cachedWindows)
+	}
+	c.byLayout[layout] = next
+	return next.overview, nil
 }
 
-// memberLane is a lane with the ID of its member.
-type memberLane struct {
-	*snowraftv1.Lane
-	id string
+// layoutWindows returns the granted windows of a layout at now, in Unix milliseconds, as the replica has them. The members
+// tell which holders are members, and where their lanes are.
+func layoutWindows(replica *fsm.Machine, l *snowflake.Layout, members []*snowraftv1.MemberView, now int64) *snowraftv1.LayoutWindows {
+	w := &windowsOf{layout: l, now: now, lanes: lanesOf(l.Name(), members), members: members}
+	used := uint64(0)
+	replica.View(func(s *fsm.State) {
+		if info, ok := s.LayoutInfo(l.Name()); ok {
+			used = info.Used
+		}
+	})
+	w.split(used)
+	for from := uint64(0); from < used; from += workersAtOnce {
+		replica.View(func(s *fsm.State) {
+			s.EachWorker(l.Name(), from, int(min(workersAtOnce, used-from)), w.add)
+		})
+	}
+	rows := w.rows()
+	message := &snowraftv1.LayoutWindows{
+		Layout: l.Name(), Workers: l.Workers(), Used: used, Held: w.held, Rows: rows, Density: w.density, TickMs: l.Spec().UnitMillis,
+	}
+	replica.View(func(s *fsm.State) { message.Earlier = w.earlier(s, rows) })
+	return message
 }
 
-// lanesOf returns the lanes of a layout by token.
-func lanesOf(o *snowraftv1.Overview, layout string) map[uint64]memberLane {
-	all := make(map[uint64]memberLane)
-	for _, m := range o.GetMembers() {
-		for _, l := range m.GetLanes() {
-			if l.GetLayout() == layout && l.GetToken() != 0 {
-				all[l.GetToken()] = memberLane{l, m.GetMember().GetId()}
+// claim is what a lane of a member reports about its window.
+type claim struct {
+	member   string // ID
+	position int64  // Unix ms; 0 if unknown
+}
+
+// grantKey names a grant: a worker and its token.
+type grantKey struct{ worker, token uint64 }
+
+// lanesOf returns the claims of the members' lanes of a layout.
+func lanesOf(layout string, members []*snowraftv1.MemberView) map[grantKey]claim {
+	claims := make(map[grantKey]claim)
+	for _, m := range members {
+		for _, lane := range m.GetLanes() {
+			if lane.GetLayout() == layout && lane.GetToken() != 0 {
+				claims[grantKey{lane.GetWorker(), lane.GetToken()}] = claim{m.GetMember().GetId(), lane.GetPositionAtMs()}
 			}
 		}
 	}
-	return all
+	return claims
+}
+
+// windowsOf collects the workers of a layout. It is used by one goroutine.
+type windowsOf struct {
+	layout  *snowflake.Layout
+	now     int64 // Unix ms
+	lanes   map[grantKey]claim
+	members []*snowraftv1.MemberView
+
+	held    uint64
+	density []uint32
+	bucket  uint64 // workers per range of density
+
+	byMembers, byOthers, ended []*snowraftv1.WorkerWindow // each at most maxWindowRows; ended by the end, latest first
+}
+
+// split prepares the ranges of density for the workers [0, used).
+func (w *windowsOf) split(used uint64) {
+	if used == 0 {
+		return
+	}
+	w.bucket = (used + maxDensity - 1) / maxDensity
+	w.density = make([]uint32, (used+w.bucket-1)/w.bucket)
+}
+
+// add counts a worker, and keeps it if a row may show it.
+func (w *windowsOf) add(r *fsm.WorkerRecord) {
+	until := w.layout.MillisAt(r.Until)
+	if r.Released || until <= w.now {
+		w.keepEnded(r, until)
+		return
+	}
+	w.held++
+	w.density[r.Worker/w.bucket]++
+	rows := &w.byOthers
+	if id, _ := w.lane(&r.GrantRecord); id != "" {
+		rows = &w.byMembers
+	}
+	if len(*rows) < maxWindowRows {
+		row := w.row(&r.GrantRecord)
+		row.Held = true
+		*rows = append(*rows, row)
+	}
+}
+
+// keepEnded keeps the workers whose windows ended last.
+func (w *windowsOf) keepEnded(r *fsm.WorkerRecord, until int64) {
+	if len(w.ended) == maxWindowRows && until <= w.ended[maxWindowRows-1].GetUntilAtMs() {
+		return
+	}
+	at, _ := slices.BinarySearchFunc(w.ended, until, func(e *snowraftv1.WorkerWindow, until int64) int {
+		return cmp.Compare(until, e.GetUntilAtMs())
+	})
+	w.ended = slices.Insert(w.ended[:min(len(w.ended), maxWindowRows-1)], at, w.row(&r.GrantRecord))
+}
+
+// rows returns the rows: workers that members hold, then other held ones, each by worker, then those that ended last.
+func (w *windowsOf) rows() []*snowraftv1.WorkerWindow {
+	all := slices.Concat(w.byMembers, w.byOthers, w.ended)
+	return all[:min(len(all), maxWindowRows)]
+}
+
+// row returns the message of a grant.
+func (w *windowsOf) row(r *fsm.GrantRecord) *snowraftv1.WorkerWindow {
+	until := w.layout.MillisAt(r.Until)
+	row := &snowraftv1.WorkerWindow{
+		Worker: r.Worker, Holder: r.Holder, Token: r.Token, FromAtMs: w.layout.MillisAt(r.From), UntilAtMs: until, HighWaterAtMs: until,
+	}
+	row.MemberId, row.PositionAtMs = w.lane(r)
+	return row
+}
+
+// lane returns the ID of the member that a grant's holder is, empty if it is none, and the position of the member's lane in
+// Unix milliseconds, 0 if unknown.
+func (w *windowsOf) lane(r *fsm.GrantRecord) (memberID string, position int64) {
+	if c, ok := w.lanes[grantKey{r.Worker, r.Token}]; ok {
+		return c.member, c.position
+	}
+	if r.Owner != 0 { // holders with an API token are applications
+		return "", 0
+	}
+	return w.memberNamed(r.Holder), 0
+}
+
+// memberNamed returns the ID of the member that a holder's name is of, empty without one: members that do not answer hold
+// their workers too. Lanes of a member are named "NAME/LANE".
+func (w *windowsOf) memberNamed(holder string) string {
+	at := strings.LastIndexByte(holder, '/')
+	if at < 0 {
+		return ""
+	}
+	for _, m := range w.members {
+		if m.GetMember().GetName() == holder[:at] {
+			return m.GetMember().GetId()
+		}
+	}
+	return ""
+}
+
+// earlier returns the windows that ended a short time ago on the workers of rows, under earlier tokens, newest first. The
+// windows of one worker never overlap, and these show it.
+func (w *windowsOf) earlier(s *fsm.State, rows []*snowraftv1.WorkerWindow) []*snowraftv1.WorkerWindow {
+	current := make(map[uint64]uint64, len(rows)) // tokens by worker
+	for _, r := range rows {
+		current[r.GetWorker()] = r.GetToken()
+	}
+	var earlier []*snowraftv1.WorkerWindow
+	s.EachGrant(w.layout.Name(), func(r *fsm.GrantRecord) {
+		token, ok := current[r.Worker]
+		if !ok || r.Token >= token || len(earlier) == maxWindowRows || w.layout.MillisAt(r.Until) < w.now-earlierFor {
+			return
+		}
+		earlier = append(earlier, w.row(r))
+	})
+	return earlier
 }

@@ -878,12 +878,15 @@ type LayoutWindows struct {
 	Workers uint64 `protobuf:"varint,2,opt,name=workers,proto3" json:"workers,omitempty"`
 	Used    uint64 `protobuf:"varint,3,opt,name=used,proto3" json:"used,omitempty"`
 	Held    uint64 `protobuf:"varint,4,opt,name=held,proto3" json:"held,omitempty"`
-	// Windows of workers, by worker: those with a window that reaches beyond now, then others that ended last; at most 64.
+	// The last windows of workers: those that members hold, other held ones, each by worker, then those that ended last; at
+	// most 64 in all.
 	Rows []*WorkerWindow `protobuf:"bytes,5,rep,name=rows,proto3" json:"rows,omitempty"`
-	// Held workers by worker number: the numbers below used fall into at most 256 equal ranges.
+	// Held workers by worker number, in ranges of used / 256 workers, rounded up.
 	Density []uint32 `protobuf:"varint,6,rep,packed,name=density,proto3" json:"density,omitempty"`
 	// Length of a tick in milliseconds.
-	TickMs        int64 `protobuf:"varint,7,opt,name=tick_ms,json=tickMs,proto3" json:"tick_ms,omitempty"`
+	TickMs int64 `protobuf:"varint,7,opt,name=tick_ms,json=tickMs,proto3" json:"tick_ms,omitempty"`
+	// Windows of the workers in rows under earlier tokens that ended within the last 10 minutes, newest first; at most 64.
+	Earlier       []*WorkerWindow `protobuf:"bytes,8,rep,name=earlier,proto3" json:"earlier,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -967,7 +970,14 @@ func (x *LayoutWindows) GetTickMs() int64 {
 	return 0
 }
 
-// WorkerWindow is the last window of a worker.
+func (x *LayoutWindows) GetEarlier() []*WorkerWindow {
+	if x != nil {
+		return x.Earlier
+	}
+	return nil
+}
+
+// WorkerWindow is a window of a worker.
 type WorkerWindow struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker uint64                 `protobuf:"varint,1,opt,name=worker,proto3" json:"worker,omitempty"`
@@ -1660,7 +1670,7 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x06reason\x18\x0e \x01(\tR\x06reasonB\x11\n" +
 	"\x0f_ids_per_secondB\x15\n" +
 	"\x13_numbers_per_secondB\x16\n" +
-	"\x14_refusals_per_second\"\xcb\x01\n" +
+	"\x14_refusals_per_second\"\x80\x02\n" +
 	"\rLayoutWindows\x12\x16\n" +
 	"\x06layout\x18\x01 \x01(\tR\x06layout\x12\x18\n" +
 	"\aworkers\x18\x02 \x01(\x04R\aworkers\x12\x12\n" +
@@ -1668,7 +1678,8 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x04held\x18\x04 \x01(\x04R\x04held\x12-\n" +
 	"\x04rows\x18\x05 \x03(\v2\x19.snowraft.v1.WorkerWindowR\x04rows\x12\x18\n" +
 	"\adensity\x18\x06 \x03(\rR\adensity\x12\x17\n" +
-	"\atick_ms\x18\a \x01(\x03R\x06tickMs\"\x92\x02\n" +
+	"\atick_ms\x18\a \x01(\x03R\x06tickMs\x123\n" +
+	"\aearlier\x18\b \x03(\v2\x19.snowraft.v1.WorkerWindowR\aearlier\"\x92\x02\n" +
 	"\fWorkerWindow\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\x04R\x06worker\x12\x16\n" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x14\n" +
@@ -1808,25 +1819,26 @@ var file_snowraft_v1_view_proto_depIdxs = []int32{
 	20, // 9: snowraft.v1.MemberView.member:type_name -> snowraft.v1.Member
 	21, // 10: snowraft.v1.MemberView.lanes:type_name -> snowraft.v1.Lane
 	12, // 11: snowraft.v1.LayoutWindows.rows:type_name -> snowraft.v1.WorkerWindow
-	1,  // 12: snowraft.v1.Event.kind:type_name -> snowraft.v1.EventKind
-	2,  // 13: snowraft.v1.Event.severity:type_name -> snowraft.v1.EventSeverity
-	1,  // 14: snowraft.v1.ListEventsRequest.kinds:type_name -> snowraft.v1.EventKind
-	13, // 15: snowraft.v1.ListEventsResponse.events:type_name -> snowraft.v1.Event
-	18, // 16: snowraft.v1.ListSequenceViewsResponse.sequences:type_name -> snowraft.v1.SequenceView
-	22, // 17: snowraft.v1.SequenceView.sequence:type_name -> snowraft.v1.Sequence
-	3,  // 18: snowraft.v1.ViewService.GetOverview:input_type -> snowraft.v1.GetOverviewRequest
-	5,  // 19: snowraft.v1.ViewService.WatchOverview:input_type -> snowraft.v1.WatchOverviewRequest
-	14, // 20: snowraft.v1.ViewService.ListEvents:input_type -> snowraft.v1.ListEventsRequest
-	16, // 21: snowraft.v1.ViewService.ListSequenceViews:input_type -> snowraft.v1.ListSequenceViewsRequest
-	4,  // 22: snowraft.v1.ViewService.GetOverview:output_type -> snowraft.v1.GetOverviewResponse
-	6,  // 23: snowraft.v1.ViewService.WatchOverview:output_type -> snowraft.v1.WatchOverviewResponse
-	15, // 24: snowraft.v1.ViewService.ListEvents:output_type -> snowraft.v1.ListEventsResponse
-	17, // 25: snowraft.v1.ViewService.ListSequenceViews:output_type -> snowraft.v1.ListSequenceViewsResponse
-	22, // [22:26] is the sub-list for method output_type
-	18, // [18:22] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	12, // 12: snowraft.v1.LayoutWindows.earlier:type_name -> snowraft.v1.WorkerWindow
+	1,  // 13: snowraft.v1.Event.kind:type_name -> snowraft.v1.EventKind
+	2,  // 14: snowraft.v1.Event.severity:type_name -> snowraft.v1.EventSeverity
+	1,  // 15: snowraft.v1.ListEventsRequest.kinds:type_name -> snowraft.v1.EventKind
+	13, // 16: snowraft.v1.ListEventsResponse.events:type_name -> snowraft.v1.Event
+	18, // 17: snowraft.v1.ListSequenceViewsResponse.sequences:type_name -> snowraft.v1.SequenceView
+	22, // 18: snowraft.v1.SequenceView.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 19: snowraft.v1.ViewService.GetOverview:input_type -> snowraft.v1.GetOverviewRequest
+	5,  // 20: snowraft.v1.ViewService.WatchOverview:input_type -> snowraft.v1.WatchOverviewRequest
+	14, // 21: snowraft.v1.ViewService.ListEvents:input_type -> snowraft.v1.ListEventsRequest
+	16, // 22: snowraft.v1.ViewService.ListSequenceViews:input_type -> snowraft.v1.ListSequenceViewsRequest
+	4,  // 23: snowraft.v1.ViewService.GetOverview:output_type -> snowraft.v1.GetOverviewResponse
+	6,  // 24: snowraft.v1.ViewService.WatchOverview:output_type -> snowraft.v1.WatchOverviewResponse
+	15, // 25: snowraft.v1.ViewService.ListEvents:output_type -> snowraft.v1.ListEventsResponse
+	17, // 26: snowraft.v1.ViewService.ListSequenceViews:output_type -> snowraft.v1.ListSequenceViewsResponse
+	23, // [23:27] is the sub-list for method output_type
+	19, // [19:23] is the sub-list for method input_type
+	19, // [19:19] is the sub-list for extension type_name
+	19, // [19:19] is the sub-list for extension extendee
+	0,  // [0:19] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_view_proto_init() }
