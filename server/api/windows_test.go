@@ -14,26 +14,26 @@ import (
 
 const start = int64(1_790_000_000_000) // Unix ms
 
-// replica applies commands one after the other.
-type replica struct {
+// windowsReplica applies commands one after the other.
+type windowsReplica struct {
 	*fsm.Machine
 	t      testing.TB
 	layout *snowflake.Layout
 	index  uint64
 }
 
-func newReplica(t testing.TB, fields string) *replica {
+func newWindowsReplica(t testing.TB, fields string) *windowsReplica {
 	parsed, err := snowflake.ParseFields(fields)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l := snowflake.MustNew(snowflake.Spec{Name: "l", UnitMillis: 10, EpochMillis: start - 86_400_000, Fields: parsed})
-	r := &replica{Machine: fsm.New(fsm.Options{}), t: t, layout: l}
+	r := &windowsReplica{Machine: fsm.New(fsm.Options{}), t: t, layout: l}
 	r.do(start, &commandv1.Command{Body: &commandv1.Command_CreateLayout{CreateLayout: &commandv1.CreateLayout{Spec: fsm.LayoutSpec(l.Spec())}}})
 	return r
 }
 
-func (r *replica) do(now int64, cmd *commandv1.Command) fsm.Result {
+func (r *windowsReplica) do(now int64, cmd *commandv1.Command) fsm.Result {
 	cmd.ClockAtMs, cmd.Version = now, 1
 	data, err := fsm.Encode(cmd)
 	if err != nil {
@@ -47,13 +47,13 @@ func (r *replica) do(now int64, cmd *commandv1.Command) fsm.Result {
 	return result
 }
 
-func (r *replica) acquire(now int64, holder string, window int64) fsm.Grant {
+func (r *windowsReplica) acquire(now int64, holder string, window int64) fsm.Grant {
 	return r.do(now, &commandv1.Command{Body: &commandv1.Command_AcquireWorker{AcquireWorker: &commandv1.AcquireWorker{
 		Layout: "l", Holder: holder, NonceHash: make([]byte, 32), WindowMs: window,
 	}}}).Grant
 }
 
-func (r *replica) windows(now int64, members ...*snowraftv1.MemberView) *snowraftv1.LayoutWindows {
+func (r *windowsReplica) windows(now int64, members ...*snowraftv1.MemberView) *snowraftv1.LayoutWindows {
 	return layoutWindows(r.Machine, r.layout, members, now)
 }
 
@@ -62,7 +62,7 @@ func memberView(name string, lanes ...*snowraftv1.Lane) *snowraftv1.MemberView {
 }
 
 func TestWindowsShowMembersThenOthersThenEnded(t *testing.T) {
-	r := newReplica(t, "time:41,worker:10,sequence:12")
+	r := newWindowsReplica(t, "time:41,worker:10,sequence:12")
 	old := r.acquire(start, "app/0", 1000)
 	app := r.acquire(start, "other/0", 60_000)
 	own := r.acquire(start, "a/0", 60_000)
@@ -108,7 +108,7 @@ func TestWindowsShowMembersThenOthersThenEnded(t *testing.T) {
 }
 
 func TestWindowsAreBounded(t *testing.T) {
-	r := newReplica(t, "time:38,worker:12,sequence:12")
+	r := newWindowsReplica(t, "time:38,worker:12,sequence:12")
 	for i := range 3000 {
 		r.acquire(start, fmt.Sprintf("app-%d/0", i), 60_000)
 	}
@@ -141,7 +141,7 @@ func TestWindowsAreBounded(t *testing.T) {
 func BenchmarkWindows(b *testing.B) {
 	for _, n := range []int{1000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
-			r := newReplica(b, "time:38,worker:20,sequence:5")
+			r := newWindowsReplica(b, "time:38,worker:20,sequence:5")
 			for i := range n {
 				r.acquire(start, fmt.Sprintf("a%d/0", i), 60_000)
 			}

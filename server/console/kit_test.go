@@ -32,6 +32,14 @@ type cluster struct {
 	err      error
 	changed  chan struct{} // closed by the next set
 	watchers int
+	asked    string // the layout whose windows were read last
+}
+
+// layout returns the layout whose windows a page read last.
+func (c *cluster) layout() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.asked
 }
 
 func (c *cluster) set(overview *snowraftv1.Overview, err error) {
@@ -48,7 +56,10 @@ func (c *cluster) newest() (*snowraftv1.Overview, <-chan struct{}, error) {
 	return proto.CloneOf(c.overview), c.changed, c.err
 }
 
-func (c *cluster) GetOverview(context.Context, *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
+func (c *cluster) GetOverview(_ context.Context, req *snowraftv1.GetOverviewRequest) (*snowraftv1.GetOverviewResponse, error) {
+	c.mu.Lock()
+	c.asked = req.GetWindowsOfLayout()
+	c.mu.Unlock()
 	o, _, err := c.newest()
 	return &snowraftv1.GetOverviewResponse{Overview: o}, rpcError(err)
 }
@@ -117,6 +128,7 @@ func healthy() *snowraftv1.Overview {
 type rig struct {
 	t       *testing.T
 	cluster *cluster
+	ids     *ids
 	console *console.Console
 	server  *httptest.Server
 }
@@ -127,6 +139,9 @@ func newRig(t *testing.T, change ...func(*console.Config)) *rig {
 	l := bufconn.Listen(64 << 10)
 	g := grpc.NewServer()
 	snowraftv1.RegisterViewServiceServer(g, r.cluster)
+	r.ids = &ids{}
+	snowraftv1.RegisterIdServiceServer(g, r.ids)
+	snowraftv1.RegisterLayoutServiceServer(g, layouts{})
 	go g.Serve(l)
 	t.Cleanup(g.Stop)
 	conn, err := grpc.NewClient("passthrough:///test", grpc.WithTransportCredentials(insecure.NewCredentials()),

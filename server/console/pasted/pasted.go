@@ -1,0 +1,239 @@
+// Package pasted reads what a person pasted as an ID: in which encoding it may be written, and in which layout it may have
+// been issued. It guesses, ranks its guesses, and says what speaks against each.
+package pasted
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/snowraft/snowraft/snowflake"
+)
+
+const (
+	// maxBytes bounds the text: no encoding of an ID, and no UUID, is longer.
+	maxBytes = 64
+	// MaxReadings bounds the readings of one text.
+	MaxReadings = 12
+	// UUID is the encoding of a reading of a UUID.
+	UUID = "uuid"
+
+	day = 24 * 60 * 60 * 1000 // ms
+)
+
+// Layouts are those that an ID may have.
+type Layouts struct {
+	// Own are those of the cluster. Presets of the same name are not looked at.
+	Own []*snowflake.Layout
+	// ClusterID is that of the cluster, by which its UUIDs are known; empty if unknown.
+	ClusterID string
+	// Now is in Unix milliseconds.
+	Now int64
+}
+
+// Reading is one way to read a text.
+type Reading struct {
+	ID uint64
+	// Encoding is that of the text: the name of a [snowflake.Encoding], or UUID.
+	Encoding string
+	Layout   *snowflake.Layout
+	// Own layouts are those of the cluster; others are presets.
+	Own   bool
+	Parts snowflake.Parts
+	// At is the start of the ID's tick, in Unix milliseconds.
+	At int64
+	// Doubt is what speaks against the reading; empty if nothing does.
+	Doubt string
+	// Certain: the text is a UUID that this cluster made from the ID.
+	Certain bool
+
+	rank int
+}
+
+// Read returns the ways to read a text, the likeliest first. A layout or an encoding that is not empty is the only one.
+// The error is for people.
+func Read(text, encoding, layout string, of Layouts) ([]Reading, error) {
+	text = strings.Trim(strings.TrimSpace(text), `"'`)
+	switch {
+	case text == "":
+		return nil, errors.New("there is no ID in this text")
+	case len(text) > maxBytes:
+		return nil, fmt.Errorf("the text has %d characters, and an ID has at most %d; paste one ID", len(text), maxBytes)
+	}
+	layouts := of.named(layout)
+	if len(layouts) == 0 {
+		return nil, fmt.Errorf("layout %.64q is neither one of the cluster nor a preset", layout)
+	}
+	var all []Reading
+	var err error
+	if encoding == UUID || strings.Contains(text, "-") && encoding == "" {
+		all, err = of.readUUID(text, layouts)
+	} else {
+		all, err = of.readEncoded(text, encoding, layouts)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(all, func(a, b Reading) int { return cmp.Compare(a.rank, b.rank) })
+	return all[:min(len(all), MaxReadings)], nil
+}
+
+// candidate is a layout that an ID may have.
+type candidate struct {
+	*snowflake.Layout
+	own bool
+}
+
+// named returns the layout of a name, and all without one: those of the cluster, the default one first, then presets.
+func (of Layouts) named(name string) []candidate {
+	var all []candidate
+	add := func(l *snowflake.Layout, own bool) {
+		known := slices.ContainsFunc(all, func(c candidate) bool { return c.Name() == l.Name() })
+		if (name == "" || name == l.Name()) && !known {
+			all = append(all, candidate{l, own})
+		}
+	}
+	for _, l := range of.Own {
+		if l.Name() == snowflake.Default().Name() {
+			add(l, true)
+		}
+	}
+	for _, l := range of.Own {
+		add(l, true)
+	}
+	for _, l := range snowflake.Presets() {
+		add(l, false)
+	}
+	return all
+}
+
+// readEncoded reads an ID in each encoding, or in one.
+func (of Layouts) readEncoded(text, encoding string, layouts []candidate) ([]Reading, error) {
+	encodings := snowflake.Encodings()
+	if encoding != "" {
+		one, err := snowflake.ParseEncoding(encoding)
+		if err != nil {
+			return nil, plain(err)
+		}
+		encodings = []snowflake.Encoding{one}
+	}
+	usual := usualEncoding(text)
+	var all []Reading
+	var failed error
+	for i, e := range encodings {
+		id, err := e.Decode(text)
+		if err != nil {
+			if failed == nil || e == usual {
+				failed = err
+			}
+			continue
+		}
+		for _, l := range layouts {
+			p, err := l.Unpack(id)
+			if err != nil {
+				failed = cmp.Or(failed, err)
+				continue
+			}
+			r := of.reading(l, id, p)
+			r.Encoding = e.String()
+			r.rank += i
+			if e != usual {
+				r.rank += 10
+			}
+			if e.Encode(id) != text { // such as leading zeros, and letters of the other case
+				r.rank += 20
+			}
+			all = append(all, r)
+		}
+	}
+	if len(all) == 0 {
+		return nil, plain(failed)
+	}
+	return all, nil
+}
+
+// usualEncoding returns the encoding that a text is most likely in: what begins with 0x is hexadecimal, and digits alone are
+// decimal. Of others each is as likely; the one that is returned then explains what is wrong with a text.
+func usualEncoding(text string) snowflake.Encoding {
+	switch {
+	case len(text) > 1 && strings.EqualFold(text[:2], "0x"):
+		return snowflake.Hex
+	case strings.Trim(text, "0123456789") == "":
+		return snowflake.Decimal
+	}
+	return snowflake.Base62
+}
+
+// readUUID reads the ID in a UUID. Only the cluster's layouts are in UUIDs.
+func (of Layouts) readUUID(text string, layouts []candidate) ([]Reading, error) {
+	u, err := snowflake.ParseUUID(text)
+	if err != nil {
+		return nil, plain(err)
+	}
+	if u.Version() != 7 || u[8]>>6 != 2 {
+		return nil, fmt.Errorf("UUID %v has version %d; only UUIDs of version 7 that a Snowraft cluster issued contain an ID", u, u.Version())
+	}
+	var all []Reading
+	for _, l := range layouts {
+		id, err := l.FromUUID(u)
+		if err != nil {
+			continue
+		}
+		p, err := l.Unpack(id)
+		if err != nil || !l.own {
+			continue
+		}
+		r := of.reading(l, id, p)
+		r.Encoding = UUID
+		if of.ClusterID != "" {
+			made, err := l.UUID(id, snowflake.NewUUIDTag(of.ClusterID, l.Name()))
+			if r.Certain = err == nil && made == u; !r.Certain {
+				r.Doubt = "another system made this UUID: its last bits are not those of this cluster"
+			}
+		}
+		if r.Certain {
+			r.rank = -1
+		}
+		all = append(all, r)
+	}
+	if len(all) == 0 {
+		ms := int64(u[0])<<40 | int64(u[1])<<32 | int64(u[2])<<24 | int64(u[3])<<16 | int64(u[4])<<8 | int64(u[5])
+		return nil, fmt.Errorf("UUID %v is of version 7, from Unix millisecond %d, and fits no layout of this cluster", u, ms)
+	}
+	return all, nil
+}
+
+// reading returns an ID in a layout, with what speaks against it. Ranks are lower for likelier readings.
+func (of Layouts) reading(l candidate, id uint64, p snowflake.Parts) Reading {
+	r := Reading{ID: id, Layout: l.Layout, Own: l.own, Parts: p, At: l.MillisAt(p.Tick)}
+	spec := l.Spec()
+	switch {
+	case r.At > of.Now+day:
+		r.Doubt = "its time is in the future"
+	case r.At < spec.EpochMillis+day && spec.EpochMillis < of.Now-2*day:
+		r.Doubt = "its time is on the first day of the layout, so the number is too small"
+	case l.own && p.Datacenter != spec.Datacenter:
+		r.Doubt = fmt.Sprintf("its datacenter is %d, and this cluster issues IDs for datacenter %d", p.Datacenter, spec.Datacenter)
+	case l.own && id > math.MaxInt64:
+		r.Doubt = "it has 64 bits, and IDs of a cluster have at most 63"
+	}
+	if !l.own {
+		r.rank += 100
+	}
+	if r.Doubt != "" {
+		r.rank += 1000
+	}
+	return r
+}
+
+// plain removes the sentinel from an error of snowflake.
+func plain(err error) error {
+	text := err.Error()
+	for _, sentinel := range []error{snowflake.ErrSyntax, snowflake.ErrOutOfRange} {
+		text = strings.TrimPrefix(text, sentinel.Error()+": ")
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,301 @@
+package picture
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// Windows is the picture of a layout's granted windows around now: a row for each worker, and lines for clocks.
+type Windows struct {
+	Layout string
+	Axis   Axis
+	Ticks  []Tick
+	// Now is what the picture is around, in Unix milliseconds: the middle of the members' clocks.
+	Now  int64
+	NowX string
+
+	Rows    []Row
+	Clocks  []Clock
+	Labels  []Label
+	Levels  int // of labels above each other
+	Density *Density
+
+	// Workers is how many workers the layout has, Held how many a holder has now, and Unshown how many of these have no row.
+	Workers, Held, Unshown uint64
+	// ByMembers and ByOthers are how many of the rows' workers are held by members and by applications.
+	ByMembers, ByOthers int
+	// Silent names the members that do not answer, whose clocks are unknown.
+	Silent []string
+}
+
+// Row is a worker and its windows around now, which never overlap.
+type Row struct {
+	Worker uint64
+	// Owner names the holder of the last window for people, such as "member b", without a lane that is the first.
+	Owner string
+	Held  bool
+	// Trouble is one or two words if the holder issues no IDs, or may not.
+	Trouble string
+	Bars    []Bar // the last window first
+}
+
+// Bar is a window.
+type Bar struct {
+	// Key identifies the window in the page.
+	Key string
+	// X and Width are those of the whole bar. PastX and PastWidth are the part before now, and CapX is the high-water;
+	// they are empty outside the picture.
+	X, Width, PastX, PastWidth, CapX string
+	// PositionX is where the last ID of the lane is; empty if unknown or outside the picture.
+	PositionX string
+	// Class has the classes of the bar: "member" with the "hue-N" of the member, or "application"; "past" for a window that
+	// ended, was released, or is superseded; "silent" for one of a member that does not answer.
+	Class string
+	// Problem is why the holder issues no IDs, if it is a member and does not.
+	Problem string
+
+	Holder, Owner         string
+	Token                 uint64
+	From, Until, Position int64 // Unix ms; Position 0 is unknown
+	State                 string
+	FromText, UntilText   string
+	PositionText          string
+}
+
+// NewWindows returns the picture of an overview, which has windows, on the axis of that name.
+func NewWindows(o *snowraftv1.Overview, axis string) *Windows {
+	now := Now(o)
+	l := o.GetWindows()
+	furthest := int64(0)
+	for _, r := range l.GetRows() {
+		furthest = max(furthest, r.GetUntilAtMs()-now)
+	}
+	w := &Windows{
+		Layout: l.GetLayout(), Axis: NewAxis(axis, furthest), Now: now, Workers: l.GetWorkers(), Held: l.GetHeld(),
+		Density: newDensity(l),
+	}
+	w.Ticks, w.NowX = w.Axis.Ticks(), percent(w.Axis.At(0))
+	who := newHolders(o.GetMembers())
+	for _, m := range o.GetMembers() {
+		if !m.GetAnswers() {
+			w.Silent = append(w.Silent, m.GetMember().GetName())
+		}
+	}
+	w.addRows(l, who)
+	w.addClocks(o, now)
+	return w
+}
+
+// Now returns the middle of the clocks of the members that answer: one clock that is off does not move the picture. Of two
+// clocks in the middle it is the one nearer to the observed clock. Without such a member it is the clock of the process that
+// composed the overview.
+func Now(o *snowraftv1.Overview) int64 {
+	var clocks []int64
+	for _, m := range o.GetMembers() {
+		if m.GetAnswers() && m.GetClockAtMs() != 0 {
+			clocks = append(clocks, m.GetClockAtMs())
+		}
+	}
+	if len(clocks) == 0 {
+		return o.GetComposedAtMs()
+	}
+	slices.Sort(clocks)
+	low, high := clocks[(len(clocks)-1)/2], clocks[len(clocks)/2]
+	if seen := o.GetObservedClockAtMs(); max(seen-low, low-seen) < max(seen-high, high-seen) {
+		return low
+	}
+	return high
+}
+
+func (w *Windows) addRows(l *snowraftv1.LayoutWindows, who holders) {
+	earlier := make(map[uint64][]*snowraftv1.WorkerWindow)
+	for _, e := range l.GetEarlier() {
+		earlier[e.GetWorker()] = append(earlier[e.GetWorker()], e)
+	}
+	shown := uint64(0)
+	for _, r := range l.GetRows() {
+		row := Row{Worker: r.GetWorker(), Owner: strings.TrimSuffix(who.owner(r), ", lane 0"), Held: r.GetHeld()}
+		if row.Held {
+			shown++
+			if r.GetMemberId() != "" {
+				w.ByMembers++
+			} else {
+				w.ByOthers++
+			}
+		}
+		if m := who[r.GetMemberId()]; row.Held && m.silent {
+			row.Trouble = "no answer"
+		} else if row.Held && m.problem != "" {
+			row.Trouble = "not issuing"
+		}
+		row.Bars = append(row.Bars, w.bar(r, who, false))
+		for _, e := range earlier[r.GetWorker()] {
+			row.Bars = append(row.Bars, w.bar(e, who, true))
+		}
+		w.Rows = append(w.Rows, row)
+	}
+	w.Unshown = w.Held - min(shown, w.Held)
+}
+
+// bar returns the bar of a window, which is clipped at the ends of the axis.
+func (w *Windows) bar(r *snowraftv1.WorkerWindow, who holders, superseded bool) Bar {
+	b := Bar{
+		Key:    fmt.Sprintf("w%d-%d", r.GetWorker(), r.GetToken()),
+		Class:  "application",
+		Holder: r.GetHolder(), Owner: who.owner(r), Token: r.GetToken(),
+		From: r.GetFromAtMs(), Until: r.GetUntilAtMs(), Position: r.GetPositionAtMs(),
+		FromText: Stamp(r.GetFromAtMs(), w.Now), UntilText: Stamp(r.GetUntilAtMs(), w.Now),
+	}
+	if m, ok := who[r.GetMemberId()]; ok {
+		b.Class = fmt.Sprintf("member hue-%d", m.hue)
+		if !superseded && r.GetHeld() {
+			b.Problem = m.problem
+		}
+		if m.silent {
+			b.Class += " silent"
+		}
+	}
+	switch {
+	case superseded:
+		b.State = "granted again later"
+	case r.GetHeld():
+		b.State = "held"
+	case r.GetUntilAtMs() <= w.Now:
+		b.State = "ended"
+	default:
+		b.State = "released"
+	}
+	if b.State != "held" {
+		b.Class += " past"
+	}
+	from, until := r.GetFromAtMs()-w.Now, r.GetUntilAtMs()-w.Now
+	if until > w.Axis.From && from < w.Axis.To {
+		x, end := w.Axis.At(from), w.Axis.At(until)
+		b.X, b.Width = percent(x), percent(end-x)
+		if past := w.Axis.At(min(until, 0)); past > x {
+			b.PastX, b.PastWidth = b.X, percent(past-x)
+		}
+		if until <= w.Axis.To {
+			b.CapX = percent(end)
+		}
+	}
+	if p := r.GetPositionAtMs(); p != 0 {
+		b.PositionText = Stamp(p, w.Now)
+		if p -= w.Now; p > w.Axis.From && p < w.Axis.To {
+			b.PositionX = percent(w.Axis.At(p))
+		}
+	}
+	return b
+}
+
+// Label describes a bar to people who cannot see it.
+func (b Bar) Label(worker uint64) string {
+	text := fmt.Sprintf("worker %d, %s, token %d, from %s until %s, %s", worker, b.Owner, b.Token, b.FromText, b.UntilText, b.State)
+	if b.Problem != "" {
+		text += "; " + b.Problem
+	}
+	return text
+}
+
+// member is what the picture needs of a member.
+type member struct {
+	name, problem string
+	hue           int
+	silent        bool
+}
+
+// holders are the members, by ID.
+type holders map[string]member
+
+// hues is the number of colors for members.
+const hues = 8
+
+func newHolders(members []*snowraftv1.MemberView) holders {
+	h := make(holders, len(members))
+	for i, m := range members {
+		problem := m.GetProblem()
+		if !m.GetAnswers() && problem == "" {
+			problem = "the member does not answer"
+		}
+		h[m.GetMember().GetId()] = member{m.GetMember().GetName(), problem, i % hues, !m.GetAnswers()}
+	}
+	return h
+}
+
+// owner returns a holder in words. Lanes are named "HOLDER/LANE".
+func (h holders) owner(r *snowraftv1.WorkerWindow) string {
+	name, lane := r.GetHolder(), ""
+	if at := strings.LastIndexByte(name, '/'); at >= 0 {
+		if n, err := strconv.ParseUint(name[at+1:], 10, 16); err == nil {
+			name, lane = name[:at], fmt.Sprintf(", lane %d", n)
+		}
+	}
+	if r.GetMemberId() != "" {
+		return "member " + cmp.Or(h[r.GetMemberId()].name, name) + lane
+	}
+	return name + lane
+}
+
+// Stamp writes a time in UTC, and its date only if it is far from now, both in Unix milliseconds.
+func Stamp(ms, now int64) string {
+	t := time.UnixMilli(ms).UTC()
+	if d := ms - now; d < 12*3600*1000 && d > -12*3600*1000 {
+		return t.Format("15:04:05.000")
+	}
+	return t.Format("2006-01-02 15:04:05")
+}
+
+// TickY is the base line of the labels of the axis, below those of clocks.
+func (w *Windows) TickY() int { return (w.Levels + 1) * levelHeight }
+
+// HeadHeight is the height of all labels.
+func (w *Windows) HeadHeight() int { return w.TickY() + levelHeight/2 }
+
+// FullStamp writes a time in UTC with its date.
+func FullStamp(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05.000") }
+
+// Caption is the picture in one or two sentences.
+func (w *Windows) Caption() string {
+	return fmt.Sprintf("Layout %s: %s of its %s workers %s held now.", w.Layout, count(w.Held), count(w.Workers), be(w.Held))
+}
+
+// Note is what the picture leaves out; empty if it leaves out nothing.
+func (w *Windows) Note() string {
+	var notes []string
+	if w.Unshown > 0 {
+		notes = append(notes, fmt.Sprintf("%s more held workers have no row here.", count(w.Unshown)))
+	}
+	switch len(w.Silent) {
+	case 0:
+	case 1:
+		notes = append(notes, fmt.Sprintf("Member %s does not answer, so its clock is unknown.", w.Silent[0]))
+	default:
+		notes = append(notes, fmt.Sprintf("Members %s do not answer, so their clocks are unknown.", strings.Join(w.Silent, ", ")))
+	}
+	if !w.Axis.Linear {
+		notes = append(notes, "The time axis is compressed away from now, so that a second and an hour both have room.")
+	}
+	return strings.Join(notes, " ")
+}
+
+func be(n uint64) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+// count writes a number with separators.
+func count(n uint64) string {
+	text := strconv.FormatUint(n, 10)
+	for at := len(text) - 3; at > 0; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
