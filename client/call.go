@@ -132,7 +132,7 @@ func (c *call) try(ctx context.Context, t *try, patience time.Duration, reply an
 
 // ask asks a member that t would have.
 func (c *call) ask(ctx context.Context, t *try, reply any) error {
-	mine := context.WithValue(ctx, tryKey{}, t)
+	mine, span := traced(context.WithValue(ctx, tryKey{}, t), c.method)
 	began := time.Now()
 	err := c.conn.Invoke(mine, c.method, c.req, reply, c.callOpts...)
 	member, _ := t.chosen()
@@ -143,6 +143,7 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 		}
 	}
 	took := time.Since(began)
+	endSpan(span, member, err)
 	if c.opts.hooks.Try != nil {
 		c.opts.hooks.Try(TryInfo{Method: c.method, Member: member, Took: took, Err: err})
 	}

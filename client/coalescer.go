@@ -68,7 +68,7 @@ func (c *coalescer[R]) do(ctx context.Context, count uint64, after int64) (answe
 	if err := ctx.Err(); err != nil {
 		return answer, 0, interrupted(err, nil)
 	}
-	if _, own := rpc.Bearer(ctx); own || count > maxShared {
+	if _, own := rpc.Bearer(ctx); own || count > maxShared || sampled(ctx) {
 		answer, err = c.alone(ctx, count, after)
 		return answer, 0, err
 	}

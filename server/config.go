@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/logring"
 	"github.com/snowraft/snowraft/internal/names/nfc"
+	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -72,6 +73,9 @@ type Config struct {
 	OwnCertificate *trust.OwnCertificate
 	// AuditLog gets the administrative calls; nil: the log.
 	AuditLog *trust.AuditLog
+
+	// Tracer makes spans of requests and of the work behind them; nil: none. The owner closes it after the member.
+	Tracer *tracing.Tracer
 
 	Logger *slog.Logger
 	// LogRing has the last lines of Logger, for debug archives; nil: the member makes one for its own lines.

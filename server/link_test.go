@@ -40,7 +40,7 @@ func TestWhatWasNotSentWasNotDone(t *testing.T) {
 	b := &breaking{server: grpc.NewServer(), asked: make(chan struct{})}
 	snowraftv1.RegisterSequenceServiceServer(b.server, b)
 	go func() { _ = b.server.Serve(l) }()
-	p := newPeers(func() (string, string) { return "a", "c" }, nil)
+	p := newPeers(func() (string, string) { return "a", "c" }, nil, nil)
 	defer p.close()
 	conn, err := p.conn(cluster.Member{ID: "b", API: l.Addr().String()})
 	if err != nil {

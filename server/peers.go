@@ -19,6 +19,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/tracing"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -29,14 +30,15 @@ import (
 type peers struct {
 	identify func() (id, clusterID string)
 	keys     *trust.Keys // nil: an open cluster
+	tracer   *tracing.Tracer
 
 	mu     sync.Mutex
 	conns  map[string]link // by address
 	closed bool
 }
 
-func newPeers(identify func() (string, string), keys *trust.Keys) *peers {
-	return &peers{identify: identify, keys: keys, conns: make(map[string]link)}
+func newPeers(identify func() (string, string), keys *trust.Keys, tracer *tracing.Tracer) *peers {
+	return &peers{identify: identify, keys: keys, tracer: tracer, conns: make(map[string]link)}
 }
 
 // conn returns the connection to a member, which may still be on its way up.
@@ -104,7 +106,7 @@ func (c *memberCredentials) Clone() credentials.TransportCredentials { return c 
 
 func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	id, clusterID := p.identify()
-	ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedBy, id, rpc.ForwardedInto, clusterID)
+	ctx = metadata.AppendToOutgoingContext(ctx, append(traceHeaders(ctx), rpc.ForwardedBy, id, rpc.ForwardedInto, clusterID)...)
 	caller := trust.PrincipalOf(ctx)
 	as := caller.Forwarded()
 	if p.keys == nil && caller == nil {
@@ -127,6 +129,13 @@ func (p *peers) close() {
 
 // Invoke implements api.Invoker.
 func (p *peers) Invoke(ctx context.Context, to cluster.Member, method string, req, reply any) error {
+	ctx, span := p.forwarding(ctx, to, method)
+	err := p.invoke(ctx, to, method, req, reply)
+	span.end(err)
+	return err
+}
+
+func (p *peers) invoke(ctx context.Context, to cluster.Member, method string, req, reply any) error {
 	conn, err := p.conn(to)
 	if err != nil {
 		return err

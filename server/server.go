@@ -55,11 +55,12 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 	logger := cfg.Logger.With("member", cfg.Name)
 	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{}), meter: newMeter(), usage: &usage{dir: cfg.DataDir, read: cfg.Clock}}
 	s.rooms = &rooms{member: s.Member}
-	s.peers = newPeers(s.identify, cfg.Keys)
+	s.peers = newPeers(s.identify, cfg.Keys, cfg.Tracer)
 	auth, tokens := s.auth()
 	s.endpoints = frontend.New(frontend.Config{
 		What: "member", Version: cfg.Version, Logger: logger, Ports: p.Ports, State: stateCollector{s}, Named: s.rooms,
 		Ready: func() error { return s.member.Ready() }, Auth: auth, Audit: s.auditLog(), Certificate: cfg.OwnCertificate,
+		Tracer: cfg.Tracer,
 	})
 	s.member, err = member.Open(member.Config{
 		Cluster: cluster.Config{
@@ -71,7 +72,7 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			Meter: s.meter.cluster(),
 		},
 		Clock: cfg.Clock, Initial: cfg.initial(), Lanes: cfg.Lanes, FinalizeAfter: cfg.FinalizeAfter,
-		Leader: s.peers.leader, Logger: logger,
+		Leader: s.peers.leader, Tracer: cfg.Tracer, Logger: logger,
 	})
 	if err != nil {
 		p.close()

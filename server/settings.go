@@ -37,6 +37,7 @@ func (s *Server) settings() map[string]any {
 		"client-tls":               c.ClientTLS,
 		"own-certificate":          c.OwnCertificate != nil,
 		"audit-log":                c.AuditLog != nil,
+		"traced":                   c.Tracer != nil,
 		"advertised":               map[string]string{"api": s.APIAddr(), "http": s.HTTPAddr(), "raft": s.RaftAddr(), "gossip": s.GossipAddr()},
 	}
 }

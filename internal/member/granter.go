@@ -25,7 +25,9 @@ func (m *Member) leader() (Leader, error) {
 // sequences: the member itself while it leads.
 type leaderGranter struct{ m *Member }
 
-func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (allocator.Grant, error) {
+func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireRequest) (grant allocator.Grant, err error) {
+	ctx, work := g.m.granting(ctx, "acquire_worker")
+	defer func() { work.End(failure(err)) }()
 	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Grant{}, err
@@ -36,7 +38,9 @@ func (g leaderGranter) AcquireWorker(ctx context.Context, r allocator.AcquireReq
 	return l.AcquireWorker(ctx, r)
 }
 
-func (g leaderGranter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (allocator.Grant, error) {
+func (g leaderGranter) ExtendWindow(ctx context.Context, r allocator.ExtendRequest) (grant allocator.Grant, err error) {
+	ctx, work := g.m.granting(ctx, "extend_window")
+	defer func() { work.End(failure(err)) }()
 	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Grant{}, err
@@ -66,7 +70,9 @@ func (e noLeaderError) Error() string {
 
 func (noLeaderError) Is(target error) bool { return target == ErrNoLeader }
 
-func (g leaderGranter) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (allocator.Block, error) {
+func (g leaderGranter) AllocateBlock(ctx context.Context, name string, count uint64, key allocator.ReturnKey) (block allocator.Block, err error) {
+	ctx, work := g.m.granting(ctx, "allocate_block")
+	defer func() { work.End(failure(err)) }()
 	l, err := g.m.leader()
 	if err != nil {
 		return allocator.Block{}, err

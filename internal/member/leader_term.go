@@ -69,7 +69,10 @@ func (lt *leaderTerm) close() []*allocator.Sequence {
 // confirm makes sure that this member leads in that term at some moment
 // after the call began.
 func (lt *leaderTerm) confirm(ctx context.Context) error {
-	return lt.led.wait(ctx)
+	_, work := lt.m.work(ctx, spanVerify)
+	err := lt.led.wait(ctx)
+	work.End(failure(err))
+	return err
 }
 
 // current returns an error unless this member leads in that term: it may have lost

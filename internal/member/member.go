@@ -18,6 +18,7 @@ import (
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/events"
+	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/snowflake"
 )
 
@@ -41,6 +42,8 @@ type Config struct {
 	FinalizeAfter time.Duration
 	// Leader returns how to query another member, the leader, for workers and blocks, and what there is.
 	Leader func(cluster.Member) (Leader, error)
+	// Tracer makes spans of what this member does as the leader, or asks the leader for; nil: none.
+	Tracer *tracing.Tracer
 	Logger *slog.Logger
 }
 
@@ -100,7 +103,7 @@ func Open(cfg Config) (*Member, error) {
 
 	cc := cfg.Cluster
 	cc.Events = m.events
-	cc.FSM, cc.Commands, cc.Watch, cc.Logger = m.fsm, cfg.Supported, m.clock, cfg.Logger
+	cc.FSM, cc.Commands, cc.Watch, cc.Logger = m.replica(), cfg.Supported, m.clock, cfg.Logger
 	cc.Used, cc.Ancestors = m.fsmVersion, m.ancestors
 	cc.Lead, cc.Removed = m.lead, removedMembers{m}
 	node, err := cluster.Open(cc)

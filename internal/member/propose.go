@@ -42,6 +42,14 @@ func (m *Member) propose(ctx context.Context, now int64, cmd *commandv1.Command)
 	if err != nil {
 		return fsm.Result{}, err
 	}
+	_, work := m.proposing(ctx, cmd)
+	result, err := m.replicate(ctx, data)
+	work.End(failure(err))
+	return result, err
+}
+
+// replicate is propose from the encoded command on.
+func (m *Member) replicate(ctx context.Context, data []byte) (fsm.Result, error) {
 	answer, err := m.node.Propose(ctx, data)
 	if err != nil {
 		return fsm.Result{}, err

@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/internal/limits"
 	"github.com/snowraft/snowraft/internal/member"
 	"github.com/snowraft/snowraft/internal/share"
+	"github.com/snowraft/snowraft/internal/tracing"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -65,6 +66,8 @@ func (r *Router) Next(ctx context.Context, sequence string, count uint64, reques
 	case err != nil || !strict:
 		return n, err
 	case r.member.Node().IsLeader():
+		return r.nextAtLeader(ctx, sequence, count, "")
+	case tracing.Sampled(ctx): // a shared call would be in the trace of one caller only
 		return r.nextAtLeader(ctx, sequence, count, "")
 	default:
 		return r.strict.Do(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count)

@@ -1,6 +1,7 @@
 package rpc
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -34,6 +35,9 @@ func (e *Error) Error() string { return e.Message }
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// Type returns the class of the error: its reason or, without one, the name of its code.
+func (e *Error) Type() string { return cmp.Or(e.Reason, CodeName(e.Code)) }
 
 // CodeName returns the name of a code as the documentation has it, such as NOT_FOUND.
 func CodeName(c codes.Code) string {

@@ -12,7 +12,7 @@ import (
 // runtime's.
 var labels = map[string]bool{
 	"protocol": true, "method": true, "code": true, "reason": true, "layout": true, "lane": true, "mode": true,
-	"role": true, "alive": true, "version": true, "cause": true, "peer": true, "transport": true, "fault": true, "quantile": true, "le": true,
+	"role": true, "alive": true, "version": true, "cause": true, "outcome": true, "peer": true, "transport": true, "fault": true, "quantile": true, "le": true,
 }
 
 // writeMetrics writes the present metrics in the text format of Prometheus.

@@ -108,6 +108,7 @@ func (c *carrier) answer(t *turn, req carried) {
 	err = wire.Status(err)
 	took := time.Since(t.began)
 	c.method.served(err, took)
+	c.method.trace(c.ctx, nil, err, took)
 	if c.carries.confirms {
 		c.went(t, t.began.Add(took))
 	}

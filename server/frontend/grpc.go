@@ -57,14 +57,21 @@ func (s *Server) newGRPC(handle grpc.UnaryServerInterceptor) *grpc.Server {
 func (s *Server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	began := time.Now()
 	s.silence.heard(ctx)
+	ctx, span := s.spanOf(ctx, info.FullMethod)
 	defer func() {
 		if r := recover(); r != nil {
 			err = s.panicked(info.FullMethod, r)
 		}
-		if fromHTTP(ctx) {
+		inner := fromHTTP(ctx)
+		if inner {
 			s.metrics.requests.refused.note(err)
-		} else {
-			s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]).served(err, time.Since(began))
+		}
+		if !inner || span != nil {
+			m, took := s.metrics.requests.of(protocolGRPC, info.FullMethod[1:]), time.Since(began)
+			if !inner {
+				m.served(err, took)
+			}
+			m.trace(ctx, span, err, took)
 		}
 	}()
 	if _, ok := ctx.Deadline(); !ok {

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -28,8 +29,12 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 	s.console = pages
 	clients, err := web.New(web.Config{
 		Backend: webBackend{b, s.budget}, Conn: s.inner, Authenticate: s.byRequest(), Hosts: hosts, Gate: &s.gate, Console: pages, Logger: s.logger,
-		Served: func(method string, err error, took time.Duration) {
-			s.metrics.requests.of(protocolHTTP, method).served(err, took)
+		Served: func(ctx context.Context, method string, err error, took time.Duration) {
+			m := s.metrics.requests.of(protocolHTTP, method)
+			m.served(err, took)
+			if s.tracer != nil {
+				m.trace(ctx, recording(ctx), err, took)
+			}
 		},
 	})
 	if err != nil {
@@ -45,7 +50,7 @@ func (s *Server) newHTTP(b redisBackend) (*http.Server, error) {
 		answer(w, s.Ready())
 	})
 	return &http.Server{
-		Handler:           s.seated(split(mux, clients, hosts)),
+		Handler:           s.seated(split(mux, s.traced(clients), hosts)),
 		ConnContext:       withSeat,
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: 5 * time.Second,

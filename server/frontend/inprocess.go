@@ -9,10 +9,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/peer"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/server/wire"
 )
 
@@ -75,6 +77,9 @@ func (p *inProcess) Invoke(ctx context.Context, method string, args, reply any, 
 	}
 	ctx, crossed := p.crossing.leave(ctx)
 	defer crossed()
+	if headers := tracing.Headers(ctx); headers != nil {
+		ctx = metadata.AppendToOutgoingContext(ctx, headers...)
+	}
 	if err := k.ClientConn.Invoke(ctx, method, args, reply, opts...); err != nil || weight(args) > 0 {
 		return err
 	}

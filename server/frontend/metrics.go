@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	dto "github.com/prometheus/client_model/go"
 
+	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/server/issue"
 )
 
@@ -21,10 +22,10 @@ type metrics struct {
 }
 
 // newMetrics also registers collectors of what is read at each scrape. That of names may be nil.
-func newMetrics(names prometheus.Collector, states ...prometheus.Collector) *metrics {
+func newMetrics(tracer *tracing.Tracer, names prometheus.Collector, states ...prometheus.Collector) *metrics {
 	m := &metrics{
 		registry: prometheus.NewRegistry(), named: prometheus.NewRegistry(),
-		requests: newRequests(),
+		requests: newRequests(tracer),
 		ids: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: namespace + "ids_issued_total", Help: "IDs issued to callers, by layout."}, []string{"layout"}),
 		numbers: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -34,7 +35,7 @@ func newMetrics(names prometheus.Collector, states ...prometheus.Collector) *met
 	if names != nil {
 		m.named.MustRegister(names)
 	}
-	m.registry.MustRegister(m.ids, m.numbers, &m.requests, m.requests.refused,
+	m.registry.MustRegister(m.ids, m.numbers, &m.requests, m.requests.refused, spanCollector{tracer},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

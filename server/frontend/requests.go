@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"cmp"
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/cowmap"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/tracing"
 )
 
 // The protocols, as the metrics name them.
@@ -33,6 +35,7 @@ var (
 
 // requests counts the requests of every protocol, and how long they took.
 type requests struct {
+	tracer  *tracing.Tracer
 	failed  *prometheus.CounterVec // descRequests of every code but OK
 	refused refusals
 	events  Events // nil: none
@@ -46,6 +49,7 @@ type methodKey struct{ protocol, name string }
 // method counts the requests of a method.
 type method struct {
 	methodKey
+	tracer  *tracing.Tracer // nil: no spans
 	failed  *prometheus.CounterVec
 	refused refusals
 	events  Events
@@ -53,14 +57,14 @@ type method struct {
 	took    histogram
 }
 
-func newRequests() requests {
-	return requests{refused: newRefusals(), failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels)}
+func newRequests(tracer *tracing.Tracer) requests {
+	return requests{tracer: tracer, refused: newRefusals(), failed: prometheus.NewCounterVec(prometheus.CounterOpts{Name: namespace + requestsName, Help: requestsHelp}, requestLabels)}
 }
 
 // of returns a method of a protocol.
 func (r *requests) of(protocol, name string) *method {
 	return r.methods.Get(methodKey{protocol, name}, func(key methodKey) *method {
-		return &method{methodKey: key, failed: r.failed, refused: r.refused, events: r.events}
+		return &method{methodKey: key, tracer: r.tracer, failed: r.failed, refused: r.refused, events: r.events}
 	})
 }
 
@@ -88,6 +92,9 @@ func (m *method) Failed(err error) {
 func (m *method) Answered(ok, failed uint64, took time.Duration) {
 	m.ok.Add(ok)
 	m.took.observe(ok+failed, took)
+	if m.tracer.Slow(took) {
+		m.trace(context.Background(), nil, nil, took)
+	}
 }
 
 // Describe implements prometheus.Collector.

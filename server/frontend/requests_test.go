@@ -16,7 +16,7 @@ import (
 
 func TestRequestsCountOutcomesAndDurations(t *testing.T) {
 	t.Parallel()
-	r := newRequests()
+	r := newRequests(nil)
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(&r)
 	r.of(protocolHTTP, "GET /never") // called by no one
@@ -77,7 +77,7 @@ snowraft_requests_total{code="UNKNOWN",method="GET /id",protocol="http",reason="
 
 // Every request is counted.
 func TestRequestsCountWithoutAllocation(t *testing.T) {
-	r := newRequests()
+	r := newRequests(nil)
 	if n := testing.AllocsPerRun(100, func() { r.of(protocolGRPC, "s/M").served(nil, time.Millisecond) }); n != 0 {
 		t.Errorf("counting a request allocates %v times, want 0", n)
 	}

@@ -20,6 +20,7 @@ import (
 
 	"github.com/snowraft/snowraft/internal/places"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/server/console"
 	"github.com/snowraft/snowraft/server/issue"
 	"github.com/snowraft/snowraft/server/redis"
@@ -46,6 +47,7 @@ type Config struct {
 	Named   prometheus.Collector // the same, with names of sequences; nil: nothing has such names
 	Auth    *Auth                // nil: an open cluster
 	Audit   *trust.AuditLog      // nil: none
+	Tracer  *tracing.Tracer      // nil: no spans
 	// Certificate is the operator's own, for clients; nil: none.
 	Certificate *trust.OwnCertificate
 }
@@ -70,6 +72,7 @@ type Server struct {
 	watches  watches
 	silence  silence
 	metrics  *metrics
+	tracer   *tracing.Tracer                       // nil: no spans
 	handle   grpc.UnaryServerInterceptor           // serves calls, inside of what all calls have
 	auth     *Auth                                 // nil: an open cluster
 	tls      func(protocols ...string) *tls.Config // nil: plain text
@@ -93,11 +96,11 @@ type Server struct {
 func New(cfg Config) *Server {
 	s := &Server{
 		what: cfg.What, version: cfg.Version, logger: cfg.Logger, ports: cfg.Ports, ready: cfg.Ready,
-		auth: cfg.Auth, auditLog: cfg.Audit, certificate: cfg.Certificate,
+		auth: cfg.Auth, auditLog: cfg.Audit, certificate: cfg.Certificate, tracer: cfg.Tracer,
 		budget: newBudget(maxAnswers, maxAnswersOfOne), done: make(chan struct{}),
 	}
 	s.inner = newInProcess(s.budget, s.judge)
-	s.metrics = newMetrics(cfg.Named, cfg.State, state{s})
+	s.metrics = newMetrics(cfg.Tracer, cfg.Named, cfg.State, state{s})
 	return s
 }
 

@@ -159,7 +159,9 @@ func (s *countedStream) SendMsg(m any) error {
 // answered counts the request that is not answered yet, if there is one.
 func (s *countedStream) answered(err error) {
 	if !s.began.IsZero() {
-		s.method.served(err, time.Since(s.began))
+		took := time.Since(s.began)
+		s.method.served(err, took)
+		s.method.trace(s.Context(), nil, err, took)
 		s.began = time.Time{}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/snowraft/snowraft/internal/names/nfc"
+	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -34,6 +35,9 @@ type Config struct {
 	OwnCertificate *trust.OwnCertificate
 	// AuditLog gets the administrative calls; nil: the log.
 	AuditLog *trust.AuditLog
+
+	// Tracer makes spans of requests; nil: none. The owner closes it after the gateway.
+	Tracer *tracing.Tracer
 
 	Logger  *slog.Logger
 	Version string

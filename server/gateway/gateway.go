@@ -76,7 +76,7 @@ func Open(ctx context.Context, cfg Config) (*Gateway, error) {
 	})
 	g.endpoints = frontend.New(frontend.Config{
 		What: "gateway", Version: cfg.Version, Logger: cfg.Logger.With("gateway", cfg.Name), Ports: ports, Ready: g.client.Ready, State: collector{g, asked},
-		Auth: g.auth(m), Audit: g.auditLog(), Certificate: g.cfg.OwnCertificate,
+		Auth: g.auth(m), Audit: g.auditLog(), Certificate: g.cfg.OwnCertificate, Tracer: cfg.Tracer,
 	})
 	issuer := g.Issuer(g.source)
 	err = g.endpoints.Open(frontend.Behind{

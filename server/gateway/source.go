@@ -14,6 +14,7 @@ import (
 	"github.com/snowraft/snowraft/internal/route"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/share"
+	"github.com/snowraft/snowraft/internal/tracing"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/frontend"
 	"github.com/snowraft/snowraft/server/issue"
@@ -75,7 +76,7 @@ func (s *source) UUIDs(ctx context.Context, layout string, count uint32) ([]stri
 // Next asks for callers that come while a member is asked with one call, the next. A request with
 // an ID has an answer of its own, at the leader.
 func (s *source) Next(ctx context.Context, sequence string, count uint64, requestID string) (member.Numbering, error) {
-	if requestID != "" {
+	if requestID != "" || tracing.Sampled(ctx) { // a shared call would be in the trace of one caller only
 		return s.askNext(ctx, sequence, count, requestID)
 	}
 	return s.numbers.Do(ctx, share.Key{Sequence: sequence, Principal: trust.PrincipalOf(ctx)}, count)

@@ -76,7 +76,9 @@ func (p *pipeline) ask(b *testing.B) time.Duration {
 // BenchmarkText compares the plain paths with a handler that prints a constant,
 // by turns, so that what else the machine does falls on both.
 func BenchmarkText(b *testing.B) {
-	r := newRig(b, func(c *web.Config) { c.Backend, c.Served = constant{}, func(string, error, time.Duration) {} })
+	r := newRig(b, func(c *web.Config) {
+		c.Backend, c.Served = constant{}, func(context.Context, string, error, time.Duration) {}
+	})
 	bare := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "1234567\n") })
 	for _, c := range []struct{ name, method, path string }{
 		{"id", "GET", "/id"},

@@ -67,8 +67,8 @@ type Config struct {
 	Console Console
 	// Served, if not nil, is called after every request with its HTTP method and the pattern that
 	// its path matched, such as "GET /seq/{name}", why it failed, and how long it took. All that
-	// match nothing are "other". rpc.FromError can read the error, which may be nil.
-	Served func(method string, err error, took time.Duration)
+	// match nothing are "other". The context is that of the request. rpc.FromError can read the error, which may be nil.
+	Served func(ctx context.Context, method string, err error, took time.Duration)
 	// Logger logs panics; nil logs none.
 	Logger *slog.Logger
 }
@@ -234,7 +234,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			e.refuse(w, r, err)
 		}
 		if h.cfg.Served != nil {
-			h.cfg.Served(method, readable(err), time.Since(began))
+			h.cfg.Served(r.Context(), method, readable(err), time.Since(began))
 		}
 	}()
 	if err = h.admit(e, r); err != nil {

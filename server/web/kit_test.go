@@ -187,7 +187,7 @@ func newRig(t testing.TB, change ...func(*web.Config)) *rig {
 	t.Cleanup(func() { conn.Close() })
 	cfg := web.Config{
 		Backend: r.backend, Conn: conn, Logger: slog.New(slog.DiscardHandler),
-		Served: func(method string, err error, _ time.Duration) {
+		Served: func(_ context.Context, method string, err error, _ time.Duration) {
 			r.mu.Lock()
 			defer r.mu.Unlock()
 			code, reason := codes.OK, ""

@@ -13,6 +13,7 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/trust"
 )
 
@@ -124,7 +125,8 @@ type fleet struct {
 
 type devMember struct {
 	member
-	name string
+	name   string
+	tracer *tracing.Tracer
 }
 
 // hush keeps back the warnings that a cluster gives while it comes and goes, as
@@ -162,6 +164,10 @@ func (f *fleet) start(ctx context.Context) error {
 				return err
 			}
 		}
+		var err error
+		if c.Tracer, err = f.host.trace(ctx, memberService, c.Name, slowDefault, logger); err != nil {
+			return err
+		}
 		m, err := f.host.open(ctx, c)
 		if errors.Is(err, cluster.ErrSecured) {
 			return cli.Usagef("--data-dir %q: the data belongs to a secured cluster; set --secure", f.dir)
@@ -169,7 +175,7 @@ func (f *fleet) start(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.Name, err)
 		}
-		f.members = append(f.members, devMember{m, c.Name})
+		f.members = append(f.members, devMember{m, c.Name, c.Tracer})
 	}
 	ctx, cancel := context.WithTimeout(ctx, devPatience)
 	defer cancel()
@@ -222,7 +228,11 @@ func (f *fleet) close(ctx context.Context) error {
 	f.hush(true)
 	closed := make(chan error, len(f.members))
 	for _, m := range f.members {
-		go func() { closed <- m.Close(ctx) }()
+		go func() {
+			err := m.Close(ctx)
+			m.tracer.Close(ctx)
+			closed <- err
+		}()
 	}
 	var err error
 	for range f.members {

@@ -4,6 +4,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -45,6 +46,7 @@ type config struct {
 	guard
 	configPath          string
 	logLevel, logFormat string
+	slowerThan          time.Duration
 }
 
 // memberDefaults is what a member is without any setting.
@@ -89,6 +91,7 @@ func addFlags(cmd *cobra.Command, c *config) {
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
 		cli.AddSetting(cmd, "Logging", name, v, help)
 	})
+	addTraceFlags(cmd, c)
 }
 
 // addNetworkFlags adds the flags of listeners, those of a member or those of a gateway.

@@ -74,6 +74,7 @@ func addGatewayFlags(cmd *cobra.Command, c *gatewayConfig) {
 	addLogFlags(&c.logLevel, &c.logFormat, func(name string, v *cli.Value, help string) {
 		cli.AddSetting(cmd, "Logging", name, v, help)
 	})
+	addTraceFlags(cmd, &c.config)
 }
 
 // finish checks what can only be checked together.
@@ -112,15 +113,20 @@ func (h *Host) gateway(ctx context.Context, cfg gatewayConfig) error {
 	}
 	return h.run(ctx, "gateway", &cfg.config, func(ctx context.Context) (started, error) {
 		h.watch(ctx, &cfg.config)
-		g, err := h.openGateway(ctx, gateway.Config{
-			Token: to.Token, CA: to.CA, OwnCertificate: cfg.OwnCertificate, AuditLog: cfg.auditTo(cfg.Logger),
-			Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
-			RedisAddr: cfg.RedisAddr, ThriftAddr: cfg.ThriftAddr, Logger: cfg.Logger, Version: cfg.Version,
-		})
+		tracer, err := h.trace(ctx, gatewayService, cfg.Name, cfg.slowerThan, cfg.Logger)
 		if err != nil {
 			return started{}, err
 		}
+		g, err := h.openGateway(ctx, gateway.Config{
+			Token: to.Token, CA: to.CA, OwnCertificate: cfg.OwnCertificate, AuditLog: cfg.auditTo(cfg.Logger),
+			Name: cfg.Name, Members: cfg.members, APIAddr: cfg.APIAddr, HTTPAddr: cfg.HTTPAddr,
+			RedisAddr: cfg.RedisAddr, ThriftAddr: cfg.ThriftAddr, Tracer: tracer, Logger: cfg.Logger, Version: cfg.Version,
+		})
+		if err != nil {
+			tracer.Close(ctx)
+			return started{}, err
+		}
 		about := []any{"version", cfg.Version, "members", cfg.members, "api", g.APIAddr(), "http", g.HTTPAddr()}
-		return started{g, about, func() []any { return []any{"api", g.APIAddr()} }}, nil
+		return started{g, tracer, about, func() []any { return []any{"api", g.APIAddr()} }}, nil
 	})
 }

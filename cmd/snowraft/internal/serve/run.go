@@ -7,19 +7,29 @@ import (
 	"log/slog"
 	"os"
 	"time"
+
+	"github.com/snowraft/snowraft/internal/tracing"
 )
 
 // started is a process that has started, with what the log says of it then and when it is ready.
 type started struct {
 	process
-	about []any
-	ready func() []any
+	tracer *tracing.Tracer // closed after the process
+	about  []any
+	ready  func() []any
 }
 
 // gcPercent is by how much the heap of a server grows between two collections of garbage, unless
 // its environment says something of that: the heap is small, and every call leaves garbage, so that
 // by Go's default, 100, a sizable part of the time goes into collecting (docs/performance.md).
 const gcPercent = 400
+
+// Close closes the process gracefully, and then sends the spans that are left.
+func (p started) Close(ctx context.Context) error {
+	err := p.process.Close(ctx)
+	p.tracer.Close(ctx)
+	return err
+}
 
 // run opens a process, runs it until a signal arrives or it stops, and closes it gracefully.
 func (h *Host) run(ctx context.Context, what string, cfg *config, open func(context.Context) (started, error)) error {

@@ -98,7 +98,14 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 		cfg.Logger = slog.New(cfg.LogRing.Handler(cfg.Logger.Handler()))
 		h.watch(ctx, &cfg)
 		cfg.AuditLog = cfg.auditTo(cfg.Logger)
+		var err error
+		if cfg.Tracer, err = h.trace(ctx, memberService, cfg.Name, cfg.slowerThan, cfg.Logger); err != nil {
+			return started{}, err
+		}
 		m, err := h.open(ctx, cfg.Config)
+		if err != nil {
+			cfg.Tracer.Close(ctx)
+		}
 		switch {
 		case errors.Is(err, cluster.ErrSecured):
 			return started{}, cli.Usagef("%v", err)
@@ -109,7 +116,7 @@ func (h *Host) serve(ctx context.Context, cfg config) error {
 		}
 		about := []any{"name", cfg.Name, "member_id", m.MemberID(), "version", cfg.Version, "data_dir", cfg.DataDir,
 			"api", m.APIAddr(), "http", m.HTTPAddr(), "raft", m.RaftAddr(), "gossip", m.GossipAddr()}
-		return started{m, about, func() []any { return []any{"cluster", m.ClusterID(), "api", m.APIAddr()} }}, nil
+		return started{m, cfg.Tracer, about, func() []any { return []any{"cluster", m.ClusterID(), "api", m.APIAddr()} }}, nil
 	})
 }
 

@@ -76,6 +76,7 @@ var settings = []struct {
 	{"initial-upgrades", [3]string{"manual", "auto", "manual"}, func(c config) any { return c.Upgrades }, [4]any{"", "manual", "auto", "manual"}},
 	{"log-level", [3]string{"debug", "warn", "error"}, func(c config) any { return c.logLevel }, [4]any{"info", "debug", "warn", "error"}},
 	{"log-format", [3]string{"json", "text", "json"}, func(c config) any { return c.logFormat }, [4]any{"text", "json", "text", "json"}},
+	{"trace-slower-than", [3]string{"1ms", "0s", "1h"}, func(c config) any { return c.slowerThan }, [4]any{250 * time.Millisecond, time.Millisecond, time.Duration(0), time.Hour}},
 }
 
 func hostname() string {

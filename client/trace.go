@@ -1,0 +1,63 @@
+package client
+
+import (
+	"context"
+	"net"
+	"strconv"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+)
+
+// sampled reports whether a caller's request is part of a trace that is sampled. It travels alone then, as a call, since a
+// request that callers share would be in one trace at most.
+func sampled(ctx context.Context) bool { return trace.SpanContextFromContext(ctx).IsSampled() }
+
+// traced returns the context of a try that has a span of its own, made by the provider of the caller's span, and that carries
+// the trace context to the member. The span is nil if the caller's is not recorded.
+func traced(ctx context.Context, method string) (context.Context, trace.Span) {
+	caller := trace.SpanFromContext(ctx)
+	if !caller.SpanContext().IsValid() {
+		return ctx, nil
+	}
+	var span trace.Span
+	if caller.IsRecording() {
+		ctx, span = caller.TracerProvider().Tracer("github.com/snowraft/snowraft/client").Start(ctx, method[1:],
+			trace.WithSpanKind(trace.SpanKindClient),
+			trace.WithAttributes(attribute.String("rpc.system.name", "grpc"), attribute.String("rpc.method", method[1:])))
+	}
+	if md, _ := metadata.FromOutgoingContext(ctx); len(md.Get("traceparent")) > 0 {
+		return ctx, span // the caller carries a context itself
+	}
+	carrier := propagation.MapCarrier{}
+	propagation.TraceContext{}.Inject(ctx, carrier)
+	var headers []string
+	for name, value := range carrier {
+		headers = append(headers, name, value)
+	}
+	return metadata.AppendToOutgoingContext(ctx, headers...), span
+}
+
+// endSpan ends the span of a try at a member, whose address is empty if none could be asked. A nil span is none.
+func endSpan(span trace.Span, member string, err error) {
+	if span == nil {
+		return
+	}
+	if host, service, split := net.SplitHostPort(member); split == nil {
+		port, _ := strconv.Atoi(service)
+		span.SetAttributes(attribute.String("server.address", host), attribute.Int("server.port", port))
+	}
+	e := &rpc.Error{}
+	if err != nil {
+		e = rpc.FromError(err)
+		span.SetAttributes(attribute.String("error.type", e.Type()))
+		span.SetStatus(codes.Error, "")
+	}
+	span.SetAttributes(attribute.String("rpc.response.status_code", rpc.CodeName(e.Code)))
+	span.End()
+}

@@ -1,0 +1,111 @@
+package member
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/hashicorp/raft"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/tracing"
+	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
+)
+
+// The names of spans, and the attribute that tells what was proposed or asked for.
+const (
+	spanPropose  = "snowraft.propose"
+	spanGrant    = "snowraft.grant"
+	spanVerify   = "snowraft.verify"
+	spanSnapshot = "snowraft.snapshot"
+
+	commandKey = attribute.Key("snowraft.command")
+)
+
+// work begins what is done for a request, or for this member itself.
+func (m *Member) work(ctx context.Context, name string) (context.Context, *tracing.Work) {
+	return m.cfg.Tracer.Begin(ctx, name, trace.SpanKindInternal)
+}
+
+// proposing begins the replication of a command.
+func (m *Member) proposing(ctx context.Context, cmd *commandv1.Command) (context.Context, *tracing.Work) {
+	if m.cfg.Tracer == nil {
+		return ctx, nil
+	}
+	r := cmd.ProtoReflect()
+	kind := ""
+	if body := r.WhichOneof(r.Descriptor().Oneofs().ByName("body")); body != nil {
+		kind = string(body.Name())
+	}
+	return m.cfg.Tracer.Begin(ctx, spanPropose, trace.SpanKindInternal, commandKey.String(kind))
+}
+
+// granting begins a request to the leader for what this member issues from.
+func (m *Member) granting(ctx context.Context, command string) (context.Context, *tracing.Work) {
+	if m.cfg.Tracer == nil {
+		return ctx, nil
+	}
+	return m.cfg.Tracer.Begin(ctx, spanGrant, trace.SpanKindInternal, commandKey.String(command))
+}
+
+// failure returns the class of an error for a span: no text, which may have names.
+func failure(err error) string {
+	if refused, ok := errors.AsType[*fsm.Refused](err); ok {
+		return strings.TrimPrefix(refused.Reason.String(), "REFUSAL_")
+	}
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, cluster.ErrUnknownOutcome):
+		return "COMMIT_UNKNOWN"
+	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, ErrNoLeader):
+		return "NO_LEADER"
+	case errors.Is(err, context.DeadlineExceeded):
+		return "DEADLINE_EXCEEDED"
+	case errors.Is(err, context.Canceled):
+		return "CANCELED"
+	default:
+		return "_OTHER" // by the convention for errors without a class
+	}
+}
+
+// replica returns what Raft applies the log to.
+func (m *Member) replica() raft.FSM {
+	if m.cfg.Tracer == nil {
+		return m.fsm
+	}
+	return &tracedReplica{m.fsm, m}
+}
+
+// tracedReplica makes spans of snapshots.
+type tracedReplica struct {
+	*fsm.Machine
+	member *Member
+}
+
+// Snapshot implements raft.FSM.
+func (r *tracedReplica) Snapshot() (raft.FSMSnapshot, error) {
+	_, work := r.member.work(context.Background(), spanSnapshot)
+	s, err := r.Machine.Snapshot()
+	if err != nil {
+		work.End(failure(err))
+		return nil, err
+	}
+	return &tracedSnapshot{s, work}, nil
+}
+
+// tracedSnapshot is a snapshot until it is written.
+type tracedSnapshot struct {
+	raft.FSMSnapshot
+	work *tracing.Work
+}
+
+// Persist implements raft.FSMSnapshot. Raft calls it once.
+func (s *tracedSnapshot) Persist(sink raft.SnapshotSink) error {
+	err := s.FSMSnapshot.Persist(sink)
+	s.work.End(failure(err))
+	return err
+}

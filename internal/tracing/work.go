@@ -1,0 +1,54 @@
+package tracing
+
+import (
+	"context"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Work is something that a process does for a request or for itself. A nil Work is not traced.
+type Work struct {
+	tracer *Tracer
+	span   trace.Span // nil: no sampled request asked for it
+	name   string
+	kind   trace.SpanKind
+	attrs  []attribute.KeyValue
+	began  time.Time
+}
+
+// Begin begins work. If ctx has the span of a request, the work gets a span below it, which the returned context has.
+// Otherwise it gets a span when it is over, if it was slow.
+func (t *Tracer) Begin(ctx context.Context, name string, kind trace.SpanKind, attrs ...attribute.KeyValue) (context.Context, *Work) {
+	if t == nil {
+		return ctx, nil
+	}
+	if trace.SpanFromContext(ctx).IsRecording() {
+		ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithAttributes(attrs...))
+		return ctx, &Work{span: span}
+	}
+	return ctx, &Work{tracer: t, name: name, kind: kind, attrs: attrs, began: time.Now()}
+}
+
+// End ends work, which failed if errorType is not empty. The attributes are those that are known only now.
+func (w *Work) End(errorType string, attrs ...attribute.KeyValue) {
+	if w == nil {
+		return
+	}
+	span := w.span
+	if span == nil {
+		took := time.Since(w.began)
+		if !w.tracer.Slow(took) {
+			return
+		}
+		if span = w.tracer.Late(trace.SpanContext{}, w.name, w.kind, took, w.attrs...); span == nil {
+			return
+		}
+	}
+	span.SetAttributes(attrs...)
+	if errorType != "" {
+		Fail(span, errorType)
+	}
+	span.End()
+}

@@ -1,0 +1,168 @@
+package frontend
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/attribute"
+	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
+	"go.opentelemetry.io/otel/trace"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/tracing"
+)
+
+// spanOf begins the span of a call over gRPC that came with a sampled trace context; nil without one.
+func (s *Server) spanOf(ctx context.Context, method string) (context.Context, trace.Span) {
+	if s.tracer == nil {
+		return ctx, nil
+	}
+	return s.tracer.Serve(ctx, callerOf(ctx), method[1:])
+}
+
+// callerOf returns the trace context that a call over gRPC came with; invalid without one.
+func callerOf(ctx context.Context) trace.SpanContext {
+	parent := metadata.ValueFromIncomingContext(ctx, tracing.Parent)
+	if len(parent) != 1 {
+		return trace.SpanContext{}
+	}
+	state := metadata.ValueFromIncomingContext(ctx, tracing.State)
+	if len(state) != 1 {
+		return tracing.Context(parent[0], "")
+	}
+	return tracing.Context(parent[0], state[0])
+}
+
+// traced makes spans of HTTP requests that come with a sampled trace context. What is behind it names them, see trace.
+func (s *Server) traced(next http.Handler) http.Handler {
+	if s.tracer == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller := tracing.Context(r.Header.Get(tracing.Parent), r.Header.Get(tracing.State))
+		if !caller.IsValid() {
+			next.ServeHTTP(w, r)
+			return
+		}
+		ctx, span := s.tracer.Serve(r.Context(), caller, "HTTP")
+		if span == nil {
+			next.ServeHTTP(w, r.WithContext(trace.ContextWithRemoteSpanContext(ctx, caller)))
+			return
+		}
+		sent := &sentStatus{ResponseWriter: w, code: http.StatusOK}
+		defer func() {
+			span.SetAttributes(semconv.HTTPResponseStatusCode(sent.code))
+			span.End()
+		}()
+		next.ServeHTTP(sent, r.WithContext(ctx))
+	})
+}
+
+// recording returns the span of an HTTP request; nil if it has none.
+func recording(ctx context.Context) trace.Span {
+	if span := trace.SpanFromContext(ctx); span.IsRecording() {
+		return span
+	}
+	return nil
+}
+
+// sentStatus notes the status of an answer.
+type sentStatus struct {
+	http.ResponseWriter
+	code int
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (s *sentStatus) WriteHeader(code int) {
+	s.code = code
+	s.ResponseWriter.WriteHeader(code)
+}
+
+// Unwrap serves http.ResponseController.
+func (s *sentStatus) Unwrap() http.ResponseWriter { return s.ResponseWriter }
+
+// trace completes the span of a request that was answered. Without a span, it makes one if the request was slow.
+func (m *method) trace(ctx context.Context, span trace.Span, err error, took time.Duration) {
+	late := span == nil
+	if late {
+		if !m.tracer.Slow(took) {
+			return
+		}
+		caller := trace.SpanContextFromContext(ctx)
+		if !caller.IsValid() {
+			caller = callerOf(ctx)
+		}
+		if span = m.tracer.Late(caller, m.name, trace.SpanKindServer, took); span == nil {
+			return
+		}
+	}
+	span.SetName(m.name)
+	span.SetAttributes(m.attributes()...)
+	code := codes.OK
+	if err != nil {
+		e := rpc.FromError(err)
+		code = e.Code
+		if fault(code) {
+			tracing.Fail(span, e.Type())
+		} else {
+			span.SetAttributes(semconv.ErrorTypeKey.String(e.Type()))
+		}
+	}
+	if m.protocol == protocolGRPC {
+		span.SetAttributes(semconv.RPCResponseStatusCode(rpc.CodeName(code)))
+	}
+	if m.protocol != protocolHTTP || late {
+		span.End() // else traced does, with the status
+	}
+}
+
+// attributes returns what a span says of the method.
+func (m *method) attributes() []attribute.KeyValue {
+	switch m.protocol {
+	case protocolGRPC:
+		return []attribute.KeyValue{semconv.RPCSystemNameGRPC, semconv.RPCMethod(m.name)}
+	case protocolHTTP:
+		verb, route, ok := strings.Cut(m.name, " ")
+		if !ok {
+			return nil
+		}
+		return []attribute.KeyValue{semconv.HTTPRequestMethodKey.String(verb), semconv.HTTPRoute(route)}
+	case protocolRedis:
+		return []attribute.KeyValue{semconv.DBSystemNameRedis, semconv.DBOperationName(m.name)}
+	default:
+		return []attribute.KeyValue{semconv.RPCSystemNameKey.String(m.protocol), semconv.RPCMethod(m.name)}
+	}
+}
+
+// fault reports whether a code says that the server failed, by the convention for spans of servers.
+func fault(c codes.Code) bool {
+	switch c {
+	case codes.Unknown, codes.DeadlineExceeded, codes.Unimplemented, codes.Internal, codes.Unavailable, codes.DataLoss:
+		return true
+	default:
+		return false
+	}
+}
+
+var descSpans = Desc("trace_spans_total", "Spans of traces, by what became of them.", "outcome")
+
+// spanCollector reads the counts of spans at each scrape.
+type spanCollector struct{ tracer *tracing.Tracer }
+
+// Describe implements prometheus.Collector.
+func (spanCollector) Describe(ch chan<- *prometheus.Desc) { ch <- descSpans }
+
+// Collect implements prometheus.Collector.
+func (c spanCollector) Collect(ch chan<- prometheus.Metric) {
+	counts := c.tracer.Counts()
+	for outcome, n := range map[string]uint64{
+		"exported": counts.Exported, "failed": counts.Failed, "dropped": counts.Dropped, "limited": counts.Limited,
+	} {
+		ch <- prometheus.MustNewConstMetric(descSpans, prometheus.CounterValue, float64(n), outcome)
+	}
+}
