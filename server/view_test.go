@@ -6,7 +6,12 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+
+	"github.com/snowraft/snowraft/internal/member"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/server/gateway"
 )
 
 // watchOverviews begins to watch overviews at a connection.
@@ -114,5 +119,48 @@ func TestGatewayOverviewWithoutMembers(t *testing.T) {
 	resp, err := snowraftv1.NewViewServiceClient(g.conn).GetOverview(t.Context(), &snowraftv1.GetOverviewRequest{})
 	if err != nil || resp.GetOverview().GetVerdict().GetLevel() != snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD {
 		t.Errorf("GetOverview() = %v, %v", resp, err)
+	}
+}
+
+// Overviews take the right cluster:read, of members and of gateways, for as long as they are watched.
+func TestOverviewOfSecuredCluster(t *testing.T) {
+	t.Parallel()
+	s := startSecured(t, 3)
+	asked := follower(t, s.nodes)
+	text, id := s.token("viewer", "cluster:read")
+	other, _ := s.token("issuer", "ids:issue:*")
+	own, _ := s.token("gateway", "tokens:verify")
+	g := openGatewayWith(t, gateway.Config{Members: []string{asked.server.APIAddr()}, Token: s.withPin(own)})
+	until(t, "the gateway is ready", func() bool { return g.Ready() == nil })
+	var streams []grpc.ServerStreamingClient[snowraftv1.WatchOverviewResponse]
+	for _, conn := range []*grpc.ClientConn{asked.conn, g.conn} {
+		c := snowraftv1.NewViewServiceClient(conn)
+		_, err := c.GetOverview(as(t.Context(), other), &snowraftv1.GetOverviewRequest{})
+		wantReason(t, "another token", err, rpc.PermissionDenied)
+		stream, err := c.WatchOverview(as(t.Context(), text), &snowraftv1.WatchOverviewRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := stream.Recv()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range resp.GetOverview().GetMembers() {
+			if !m.GetAnswers() || !m.GetEncrypted() {
+				t.Errorf("member %v", m)
+			}
+		}
+		streams = append(streams, stream)
+	}
+	s.atLeader(func(m *member.Member) error {
+		_, err := m.DeleteToken(t.Context(), id, nil)
+		return err
+	})
+	for i, stream := range streams {
+		var err error
+		for err == nil {
+			_, err = stream.Recv()
+		}
+		wantReason(t, []string{"the member's stream", "the gateway's stream"}[i], err, rpc.Unauthenticated)
 	}
 }

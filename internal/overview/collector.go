@@ -21,7 +21,7 @@ type collector struct {
 	peers     map[string]*peer // by ID, without the own
 	self      peer
 	answers   chan answer
-	began     clock.Reading
+	met       int64         // when a member was first seen, on the monotonic clock in ms
 	published clock.Reading // the last time; zero before the first
 	print     string        // of the overview that was published last
 	idleSince int64         // on the monotonic clock, ms; 0 while there are users
@@ -50,7 +50,7 @@ type answer struct {
 }
 
 func newCollector(h *Hub) *collector {
-	return &collector{hub: h, peers: make(map[string]*peer), answers: make(chan answer), began: h.now()}
+	return &collector{hub: h, peers: make(map[string]*peer), answers: make(chan answer)}
 }
 
 func (c *collector) run(ctx context.Context) {
@@ -95,7 +95,11 @@ func (c *collector) look(ctx context.Context) {
 	}
 	own, members := c.hub.source.Status(), c.hub.source.Members()
 	c.meet(ctx, own.GetMemberId(), members)
-	if first && !c.complete() && now.Mono-c.began.Mono < refresh.Milliseconds() {
+	patience := refresh
+	if !first { // the next overview is due
+		patience = 2 * beat
+	}
+	if !c.complete() && now.Mono-c.met < patience.Milliseconds() {
 		return
 	}
 	c.self.hear(own, now, now.Mono)
@@ -122,7 +126,7 @@ func (c *collector) meet(ctx context.Context, own string, members []*snowraftv1.
 		p := c.peers[m.GetId()]
 		if p == nil {
 			p = &peer{}
-			c.peers[m.GetId()] = p
+			c.peers[m.GetId()], c.met = p, c.hub.now().Mono
 		}
 		if p.stop == nil && m.GetApiAddress() != "" {
 			asking, stop := context.WithCancel(ctx)

@@ -55,11 +55,12 @@ func (f *facts) sort() {
 	f.findLeader()
 }
 
-// findLeader finds the leader of the latest term that any member that answers knows.
+// findLeader finds the leader of the latest term: the one that the composing member knows, or a member that says that it
+// leads itself. What others know may be older.
 func (f *facts) findLeader() {
 	by := f.own
 	for _, s := range f.statuses {
-		if s.GetLeaderId() != "" && (by.GetLeaderId() == "" || s.GetTerm() > by.GetTerm()) {
+		if s.GetLeaderId() == s.GetMemberId() && (by.GetLeaderId() == "" || s.GetTerm() > by.GetTerm()) {
 			by = s
 		}
 	}

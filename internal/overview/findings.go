@@ -2,6 +2,7 @@ package overview
 
 import (
 	"fmt"
+	"strings"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -50,7 +51,8 @@ func (f finding) by(command string) finding {
 
 func (f *facts) notJoined() finding {
 	name := f.own.GetName()
-	return of(bad, fmt.Sprintf("%s has not joined a cluster: %s", name, f.own.GetNoLeader()),
+	why := strings.TrimPrefix(f.own.GetNoLeader(), "this member is not part of a cluster: ")
+	return of(bad, fmt.Sprintf("%s has not joined a cluster: %s", name, why),
 		"", runbookWaits).about(name)
 }
 

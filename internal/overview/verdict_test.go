@@ -115,11 +115,16 @@ func TestVerdict(t *testing.T) {
 		},
 		"a newer leader elsewhere": {
 			func() *scene {
-				s := newScene("a", "b", "c")
+				s := newScene("a", "b", "c") // b has not heard of it
 				s.statuses["c"].LeaderId, s.statuses["c"].LeaderName, s.statuses["c"].Term = "c", "c", 4
 				return s
 			}, good,
 			"3 of 3 members issue IDs; c leads; one may fail; without quorum each continues until 12:14 UTC.", nil,
+		},
+		"others take the composer for the leader still": {
+			func() *scene { s := newScene("a", "b", "c"); s.leader("a", "b", "c"); return s }, warning,
+			"No leader: an election is in progress; 3 of 3 members issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			[]string{"no-leader"},
 		},
 		"clock behind": {
 			func() *scene {
@@ -286,7 +291,7 @@ func TestVerdict(t *testing.T) {
 		"not joined": {
 			func() *scene {
 				s := newScene("a")
-				s.own.ClusterId, s.own.NoLeader = "", "1 of 3 members seen: a; waiting for 2 more"
+				s.own.ClusterId, s.own.NoLeader = "", "this member is not part of a cluster: 1 of 3 members seen: a; waiting for 2 more"
 				s.leader("")
 				s.refuse("a", rpc.NoLeader, "1 of 3 members seen: a; waiting for 2 more")
 				return s
