@@ -1,0 +1,181 @@
+//go:build browser
+
+package processtest
+
+import (
+	"fmt"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/snowraft/snowraft/jepsen/skew"
+)
+
+const (
+	windowsPath = "console/windows"
+	picture     = "#windows-picture"
+)
+
+// bars returns how many bars have the classes.
+func (b *tab) bars(classes string) int {
+	b.t.Helper()
+	return eval[int](b, fmt.Sprintf("document.querySelectorAll(%s).length", quote(".w-rows .w-bar"+classes)))
+}
+
+// draws waits until so many bars have the classes, and returns how long that took.
+func (b *tab) draws(limit time.Duration, n int, classes string) time.Duration {
+	b.t.Helper()
+	return within(b.t, limit, fmt.Sprintf("%d bars are %s", n, classes), func() bool { return b.bars(classes) == n })
+}
+
+func TestPictureFollowsTheLeader(t *testing.T) {
+	members := startCluster(t, 3)
+	first := leader(t, members)
+	b := newTab(t)
+	b.open(others(members, first)[0].consoleOf() + windowsPath)
+	b.draws(patience, 3, ".member")
+	b.says(patience, picture, "3 of its 1,024 workers are held")
+	if n := b.bars(".silent"); n != 0 {
+		t.Errorf("%d bars of members that do not answer, want 0", n)
+	}
+	first.kill()
+	t.Logf("a killed leader shows after %v", b.draws(current, 1, ".silent"))
+	row := fmt.Sprintf(`document.querySelector(".w-bar.silent").closest(".w-row").innerText`)
+	if text := eval[string](b, row); !strings.Contains(text, "member "+first.name) || !strings.Contains(text, "no answer") {
+		t.Errorf("the row of the killed member is %q", text)
+	}
+	b.says(current, picture, "Member "+first.name+" does not answer, so its clock is unknown")
+	if n := eval[int](b, `document.querySelectorAll(".w-lines .w-clock").length`); n != 2 {
+		t.Errorf("%d clocks, want those of the 2 members that answer", n)
+	}
+	// Its time stays reserved, and the member takes another worker.
+	first.start()
+	first.untilIssues()
+	b.says(current, picture, "4 of its 1,024 workers are held")
+	b.draws(current, 0, ".silent")
+}
+
+func TestPictureFollowsAClock(t *testing.T) {
+	if err := skew.Check(); err != nil {
+		t.Skip(err)
+	}
+	members := newCluster(t, 3)
+	c := members[2]
+	var clock *skew.Clock
+	c.launch = func(cmd *exec.Cmd) (err error) {
+		clock, err = skew.Start(cmd, 0)
+		return err
+	}
+	for _, m := range members {
+		m.start()
+	}
+	t.Cleanup(func() { _ = clock.Close() })
+	for _, m := range members {
+		m.untilIssues()
+	}
+	b := newTab(t)
+	b.open(members[0].consoleOf() + windowsPath)
+	b.draws(patience, 3, ".member")
+	// SVG has no innerText.
+	const label = `[...document.querySelectorAll(".w-label.off")].map((l) => l.textContent).join()`
+	const line = `[...document.querySelectorAll(".w-lines .w-clock.off")].map((l) => parseFloat(l.getAttribute("x1"))).join()`
+	if text := eval[string](b, label); text != "" {
+		t.Errorf("clocks that are off: %q", text)
+	}
+	if err := clock.Set(-5 * time.Second); err != nil {
+		t.Fatal(err)
+	}
+	took := within(t, current, "the clock that was set back has a label", func() bool {
+		return strings.HasPrefix(eval[string](b, label), "clock of "+c.name+": ")
+	})
+	t.Logf("a clock that was set back shows after %v: %q at %s %%", took, eval[string](b, label), eval[string](b, line))
+	b.says(current, picture, "not issuing")
+	if err := clock.Set(0); err != nil {
+		t.Fatal(err)
+	}
+	within(t, 10*time.Second, "all clocks are right", func() bool { return eval[string](b, label) == "" })
+}
+
+func TestPictureFollowsARemovedMember(t *testing.T) {
+	members := startCluster(t, 3)
+	first := leader(t, members)
+	gone := others(members, first)[0]
+	b := newTab(t)
+	b.open(first.consoleOf() + windowsPath)
+	b.draws(patience, 3, ".member")
+	if _, stderr, code := command(t, at(first), "member", "remove", gone.name); code != 0 {
+		t.Fatal(stderr)
+	}
+	t.Logf("a removed member is gone after %v", b.draws(current, 2, ".member:not(.past)"))
+	if text := b.text(picture); strings.Contains(text, "member "+gone.name) {
+		t.Errorf("the picture has the removed member: %q", text)
+	}
+}
+
+// A bar that has the focus shows its details, and keeps the focus while the picture moves. The table has what the bars have.
+func TestPictureTellsDetails(t *testing.T) {
+	m := startCluster(t, 3)[0]
+	b := newTab(t)
+	b.shape(1280, "light")
+	b.open(m.consoleOf() + windowsPath)
+	b.draws(patience, 3, ".member")
+	within(t, patience, "a bar has the focus", func() bool {
+		b.do(chromedp.KeyEvent(kb.Tab))
+		return eval[bool](b, `document.activeElement.classList.contains("w-bar")`)
+	})
+	eval[any](b, `window.had = document.activeElement; window.x = had.querySelector(".cap").getAttribute("x1"); 0`)
+	const tip = `[...document.querySelectorAll(".w-tip")].filter((e) => e.checkVisibility()).map((e) => e.innerText.replace(/\s+/g, " ")).join("|")`
+	text := eval[string](b, tip)
+	for _, want := range []string{"Holder member ", "Token ", "From ", "Until ", "State held"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the details are %q, want %q in them", text, want)
+		}
+	}
+	within(t, patience, "the bar moves", func() bool { return eval[bool](b, `had.querySelector(".cap").getAttribute("x1") !== x`) })
+	if !eval[bool](b, `document.activeElement === had && had.isConnected`) || eval[string](b, tip) == "" {
+		t.Error("an update took the focus from the bar, or its details")
+	}
+	eval[any](b, `document.activeElement.blur(); document.querySelector(".w-table").open = true; 0`)
+	const differ = `(() => {
+		const table = [...document.querySelectorAll("#windows-table table:first-of-type tbody tr")].map((r) => [...r.children].slice(0, 6).map((c) => c.textContent));
+		const bars = [...document.querySelectorAll(".w-rows .w-bar")].map((b) => b.getAttribute("aria-label"));
+		return bars.filter((label) => !table.some(([w, holder, token, state, from, until]) =>
+			label === "worker " + w + ", " + holder + ", token " + token + ", from " + from + " until " + until + ", " + state)).join("\n");
+	})()`
+	within(t, patience, "the table has what the bars have", func() bool { return eval[string](b, differ) == "" })
+	if rows := eval[int](b, `document.querySelectorAll("#windows-table table:first-of-type tbody tr").length`); rows < 3 {
+		t.Errorf("the table has %d rows, want at least 3", rows)
+	}
+}
+
+// An ID is taken apart, with the window of the member that issued it.
+func TestIDPageShowsTheWindow(t *testing.T) {
+	members := startCluster(t, 3)
+	m := members[1]
+	stdout, stderr, code := command(t, at(m), "id")
+	if code != 0 {
+		t.Fatal(stderr)
+	}
+	id := strings.TrimSpace(stdout)
+	b := newTab(t)
+	for _, shape := range []struct {
+		width int64
+		theme string
+	}{{360, "dark"}, {1280, "light"}} {
+		b.shape(shape.width, shape.theme)
+		b.open(members[0].consoleOf() + "console/id")
+		b.do(chromedp.SendKeys("input[name=id]", id+kb.Enter))
+		b.says(patience, "#whois h2", "Only member "+m.name+", lane 0 could issue this ID")
+		b.says(patience, "main", "snowraft whois "+id)
+		if at := eval[string](b, "location.search"); !strings.Contains(at, "id="+id) {
+			t.Errorf("the page is at %s, want the ID in its address", at)
+		}
+		if got := eval[int64](b, "document.documentElement.scrollWidth"); got > shape.width {
+			t.Errorf("the page is %d px wide on a screen of %d", got, shape.width)
+		}
+	}
+}
