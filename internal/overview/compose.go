@@ -65,7 +65,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	v.Answers, v.SeenAtMs = p.answers(now), p.seen.Wall
 	v.Encrypted = len(s.GetSecretFingerprints()) > 0
 	v.ClockAtMs, v.ClockOffsetMs = s.GetClockAtMs()+now.Mono-p.taken, s.GetClockOffsetMs()
-	v.Lanes, v.ServesUntilAtMs, v.AppliedIndex = s.GetLanes(), servesUntil(s.GetLanes()), s.GetAppliedIndex()
+	v.Lanes, v.ServesUntilAtMs, v.AppliedIndex = shown(s.GetLanes()), servesUntil(s.GetLanes()), s.GetAppliedIndex()
 	m.Version = s.GetVersion()
 	if !v.GetAnswers() {
 		v.Problem = silence(m, own)
@@ -99,23 +99,6 @@ func silence(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse) string {
 		text += " at " + m.GetApiAddress()
 	}
 	return text
-}
-
-// servesUntil returns until when a member issues IDs of every layout that it issues IDs of; 0 if it holds no window.
-func servesUntil(lanes []*snowraftv1.Lane) int64 {
-	latest := make(map[string]int64)
-	for _, l := range lanes {
-		if !l.GetIdle() && l.GetServeUntilAtMs() > latest[l.GetLayout()] {
-			latest[l.GetLayout()] = l.GetServeUntilAtMs()
-		}
-	}
-	var earliest int64
-	for _, until := range latest {
-		if earliest == 0 || until < earliest {
-			earliest = until
-		}
-	}
-	return earliest
 }
 
 // fingerprint returns a text that differs if something happened: clocks and rates do not count.

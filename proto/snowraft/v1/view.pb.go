@@ -724,8 +724,9 @@ type MemberView struct {
 	// The member's clock when composed_at_ms was taken, in Unix milliseconds: its last answer, plus the time since then.
 	ClockAtMs int64 `protobuf:"varint,6,opt,name=clock_at_ms,json=clockAtMs,proto3" json:"clock_at_ms,omitempty"`
 	// How far its clock is from the majority's, by its own measurement; positive is ahead.
-	ClockOffsetMs int64   `protobuf:"varint,7,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
-	Lanes         []*Lane `protobuf:"bytes,8,rep,name=lanes,proto3" json:"lanes,omitempty"`
+	ClockOffsetMs int64 `protobuf:"varint,7,opt,name=clock_offset_ms,json=clockOffsetMs,proto3" json:"clock_offset_ms,omitempty"`
+	// At most 128: of more, those with a problem, then those that hold a window.
+	Lanes []*Lane `protobuf:"bytes,8,rep,name=lanes,proto3" json:"lanes,omitempty"`
 	// Until when the member issues IDs of each layout that it issues IDs of without quorum, in Unix milliseconds; 0 if it
 	// holds no window.
 	ServesUntilAtMs int64 `protobuf:"varint,9,opt,name=serves_until_at_ms,json=servesUntilAtMs,proto3" json:"serves_until_at_ms,omitempty"`
