@@ -50,25 +50,24 @@ func (r *rooms) list() []room {
 	if r.known && now-r.at < roomsAge.Milliseconds() {
 		return r.near
 	}
-	state, err := m.State().Capture()
-	if err != nil {
-		return r.near // halted
-	}
-	r.near, r.at, r.known = nearestOf(state, m.State().Observed().Load()), now, true
+	r.near, r.at, r.known = nearestOf(m.State().Listing(), m.State().Observed().Load()), now, true
 	return r.near
 }
 
-// nearestOf returns the sequences of a state that are nearest their end at a time, in Unix ms.
-func nearestOf(state *fsm.Capture, at int64) []room {
+// nearestOf returns the sequences that are nearest their end at a time, in Unix ms.
+func nearestOf(all fsm.Listing, at int64) []room {
 	var near []room
 	order := func(a, b room) int { return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.name, b.name)) }
-	for q := range state.Rooms() {
-		next := room{q.Name, min(float64(q.Left)/float64(q.Size), 1)}
+	for q := range all.After("") {
+		if !q.Bounded {
+			continue
+		}
+		next := room{q.Name, min(float64(q.Remaining)/float64(q.Total), 1)}
 		if len(near) == nearest && order(next, near[nearest-1]) >= 0 {
 			continue
 		}
-		if member.PeriodPassed(q, at) {
-			next.left = 1
+		if member.PeriodAt(q.Reset, q.TimeZone, at) > q.Period {
+			next.left = 1 // the next grant begins another period
 		}
 		i, _ := slices.BinarySearchFunc(near, next, order)
 		near = slices.Insert(near, i, next)

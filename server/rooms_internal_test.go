@@ -45,15 +45,11 @@ func TestSequencesNearestTheirEnd(t *testing.T) {
 	create(&commandv1.SequenceSpec{Name: "down", Start: 10, Increment: -1, Min: 1, Max: 10}, 9)
 	create(&commandv1.SequenceSpec{Name: "daily", Start: 1, Increment: 1, Min: 1, Max: 100, TimeZone: "UTC", Reset_: commandv1.SequenceReset_SEQUENCE_RESET_DAILY}, 99)
 
-	state, err := m.Capture()
-	if err != nil {
-		t.Fatal(err)
-	}
-	today := nearestOf(state, day.UnixMilli())
+	today := nearestOf(m.Listing(), day.UnixMilli())
 	if len(today) != nearest || today[0] != (room{"daily", 0.01}) || today[1] != (room{"down", 0.1}) || today[2] != (room{"n24", 0.75}) || today[19].name != "n07" {
 		t.Errorf("today: %v", today)
 	}
-	tomorrow := nearestOf(state, day.Add(24*time.Hour).UnixMilli())
+	tomorrow := nearestOf(m.Listing(), day.Add(24*time.Hour).UnixMilli())
 	if len(tomorrow) != nearest || tomorrow[0].name != "down" || tomorrow[19].name != "n06" {
 		t.Errorf("tomorrow, when the daily one begins again: %v", tomorrow)
 	}

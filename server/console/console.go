@@ -71,6 +71,9 @@ func New(cfg Config) (*Console, error) {
 	return c, nil
 }
 
+// Viewers returns the number of pages that are open and follow the cluster.
+func (c *Console) Viewers() int { return c.viewers.count() }
+
 // Close ends all streams, so that the requests of viewers end too. Streams that begin later end at once.
 func (c *Console) Close() { c.viewers.close() }
 

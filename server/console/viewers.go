@@ -32,6 +32,13 @@ func (v *viewers) enter() error {
 	return nil
 }
 
+// count returns the number of open streams.
+func (v *viewers) count() int {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.open
+}
+
 func (v *viewers) leave() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
