@@ -115,7 +115,7 @@ func (a *account) look(n *node, ids []int64) {
 	a.Sequences = bytesOf(t, sequences, err)
 	for _, id := range ids {
 		grant, err := n.ids.WhoIs(t.Context(), &snowraftv1.WhoIsRequest{Id: id})
-		grant.GetGrant().State = 0 // depends on the clock
+		grant.GetGrant().State, grant.Next = 0, nil // depend on the clock, and on what follows
 		a.Grants[strconv.FormatInt(id, 10)] = bytesOf(t, grant, err)
 	}
 }

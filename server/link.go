@@ -26,18 +26,28 @@ func (l link) Invoke(ctx context.Context, method string, req, reply any, opts ..
 	if err == nil {
 		return nil
 	}
+	return linkError(err, sent.Load())
+}
+
+// linkError returns the error of a request that was sent or not.
+func linkError(err error, sent bool) error {
 	switch e := wire.FromMember(err); {
 	case e.Code != codes.Unavailable || e.Reason != "":
 		return e
-	case !sent.Load():
+	case !sent:
 		unsent := rpc.NewError(rpc.NoLeader, "the leader cannot be reached, nothing was sent: "+e.Message)
 		unsent.Cause = member.ErrNoLeader
 		return unsent
-	default: // the leader may have done it
-		unknown := rpc.NewError(rpc.CommitUnknown, "the connection to the leader broke, the outcome is unknown: "+e.Message)
-		unknown.Cause = cluster.ErrUnknownOutcome
-		return unknown
+	default:
+		return brokenLink(e.Message)
 	}
+}
+
+// brokenLink returns the error of a request that the leader may have served.
+func brokenLink(why string) error {
+	unknown := rpc.NewError(rpc.CommitUnknown, "the connection to the leader broke, the outcome is unknown: "+why)
+	unknown.Cause = cluster.ErrUnknownOutcome
+	return unknown
 }
 
 // sending notes which calls on a connection were sent. gRPC reports that when it hands the

@@ -12,7 +12,7 @@ import (
 func TestMain(m *testing.M) {
 	flag.Parse()
 	// Tests of whole clusters mostly wait, so that more may run at a time than there are processors.
-	if !race.Enabled && flag.Set("test.parallel", "8") != nil {
+	if !race.Enabled && flag.Set("test.parallel", "6") != nil {
 		os.Exit(2)
 	}
 	if race.Enabled {

@@ -32,6 +32,8 @@ type peers struct {
 	keys     *trust.Keys // nil: an open cluster
 	tracer   *tracing.Tracer
 
+	forwardings forwardings
+
 	mu     sync.Mutex
 	conns  map[string]link // by address
 	closed bool
@@ -105,17 +107,27 @@ func (c *memberCredentials) ClientHandshake(ctx context.Context, _ string, raw n
 func (c *memberCredentials) Clone() credentials.TransportCredentials { return c }
 
 func (p *peers) mark(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	marks, _ := p.marks(ctx, method)
+	if old, ok := metadata.FromOutgoingContext(ctx); ok {
+		marks = metadata.Join(old, marks)
+	}
+	ctx = metadata.AppendToOutgoingContext(metadata.NewOutgoingContext(ctx, marks), traceHeaders(ctx)...)
+	return invoke(ctx, method, req, reply, cc, opts...)
+}
+
+// marks returns what a forwarded call says of this member and of the caller, and the caller's part of it.
+func (p *peers) marks(ctx context.Context, method string) (marks metadata.MD, as string) {
 	id, clusterID := p.identify()
-	ctx = metadata.AppendToOutgoingContext(ctx, append(traceHeaders(ctx), rpc.ForwardedBy, id, rpc.ForwardedInto, clusterID)...)
+	marks = metadata.Pairs(rpc.ForwardedBy, id, rpc.ForwardedInto, clusterID)
 	caller := trust.PrincipalOf(ctx)
-	as := caller.Forwarded()
+	as = caller.Forwarded()
 	if p.keys == nil && caller == nil {
 		as = trust.Open().Actor()
 	}
 	if rule := rpc.RuleOf(method); as != "" && (rule == nil || rule.GetRight() != trust.RightMember) {
-		ctx = metadata.AppendToOutgoingContext(ctx, rpc.ForwardedFor, as)
+		marks.Set(rpc.ForwardedFor, as)
 	}
-	return invoke(ctx, method, req, reply, cc, opts...)
+	return marks, as
 }
 
 func (p *peers) close() {
@@ -156,6 +168,12 @@ func (p *peers) invoke(ctx context.Context, to cluster.Member, method string, re
 // NextAtLeader implements route.Peers.
 func (p *peers) NextAtLeader(ctx context.Context, leader cluster.Member, sequence string, count uint64, requestID string) (member.Numbering, error) {
 	req := &snowraftv1.NextNumbersRequest{Sequence: sequence, Count: uint32(count), RequestId: requestID} //nolint:gosec // at most limits.Count
+	if got, sent := p.forward(ctx, leader, req); sent {
+		if got.err != nil {
+			return member.Numbering{}, got.err
+		}
+		return wire.Numbers(got.resp, count)
+	}
 	resp := new(snowraftv1.NextNumbersResponse)
 	if err := p.Invoke(ctx, leader, snowraftv1.SequenceService_NextNumbers_FullMethodName, req, resp); err != nil {
 		return member.Numbering{}, err

@@ -1,0 +1,242 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/limits"
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+const (
+	// maxForwardings bounds the streams of a member to the leader. Other callers' requests are calls of their own.
+	maxForwardings = 64
+	// maxForwarded bounds the requests of a stream without an answer, so that those that wait at the leader hold up no
+	// other, and sending never blocks: gRPC's window and its buffer hold more.
+	maxForwarded = 32
+	// forwardingPause is the time after which a member opens a stream again when the leader answered nothing on the last one:
+	// it may be too old for streams.
+	forwardingPause = time.Second
+)
+
+// forwardings are the streams over which a member forwards requests for strict numbers, one for each caller that it
+// forwards for, because the leader judges the caller of a stream. A call for each request would take most of the time of a
+// small one. All streams lead to one member; they end when requests go to another.
+type forwardings struct {
+	mu  sync.Mutex
+	to  string // address
+	all map[string]*forwarding
+}
+
+// forwarding is a stream to the leader, or what keeps its place while there is none.
+type forwarding struct {
+	sending sync.Mutex // SendMsg and CloseSend
+
+	mu      sync.Mutex
+	stream  grpc.BidiStreamingClient[snowraftv1.StreamNumbersRequest, snowraftv1.StreamNumbersResponse] // nil until it is open
+	last    uint64                                                                                      // ID of a request
+	waiting map[uint64]chan<- forwarded
+	closed  bool
+}
+
+// forwarded is what becomes of a request.
+type forwarded struct {
+	resp *snowraftv1.NextNumbersResponse
+	err  error
+}
+
+// of returns the stream of a caller, open or not; nil if there are too many. It opens one where there is none.
+func (fs *forwardings) of(to, as string, l link, marks metadata.MD) *forwarding {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.to != to {
+		for _, f := range fs.all {
+			go f.finish()
+		}
+		fs.to, fs.all = to, make(map[string]*forwarding)
+	}
+	if f := fs.all[as]; f != nil {
+		return f
+	}
+	if len(fs.all) >= maxForwardings && !fs.evict() {
+		return nil
+	}
+	f := &forwarding{waiting: make(map[uint64]chan<- forwarded)}
+	fs.all[as] = f
+	go func() {
+		if f.serve(l, marks) {
+			fs.forget(as, f)
+		} else {
+			time.AfterFunc(forwardingPause, func() { fs.forget(as, f) })
+		}
+	}()
+	return f
+}
+
+func (fs *forwardings) forget(as string, f *forwarding) {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.all[as] == f {
+		delete(fs.all, as)
+	}
+}
+
+// evict ends a stream on which no request waits, if there is one. Requires fs.mu.
+func (fs *forwardings) evict() bool {
+	for as, f := range fs.all {
+		f.mu.Lock()
+		idle := f.stream != nil && len(f.waiting) == 0
+		f.mu.Unlock()
+		if idle {
+			delete(fs.all, as)
+			go f.finish()
+			return true
+		}
+	}
+	return false
+}
+
+// serve opens the stream and hands out answers until it ends. It reports whether there were any.
+func (f *forwarding) serve(l link, marks metadata.MD) (answered bool) {
+	ctx, cancel := context.WithCancel(metadata.NewOutgoingContext(context.Background(), marks))
+	defer cancel()
+	stream, err := snowraftv1.NewSequenceServiceClient(l.ClientConn).StreamNumbers(ctx)
+	if err != nil {
+		return false
+	}
+	f.mu.Lock()
+	f.stream = stream
+	closed := f.closed
+	f.mu.Unlock()
+	if closed {
+		f.finish()
+	}
+	for {
+		a, err := stream.Recv()
+		if err != nil {
+			f.end(err)
+			return answered
+		}
+		answered = true
+		if a.GetId() == 0 { // the leader is about to end the stream
+			go f.finish()
+			continue
+		}
+		got := forwarded{resp: a.GetResponse()}
+		if e := a.GetError(); e != nil {
+			got.err = linkError(status.ErrorProto(e), true)
+		}
+		f.answer(a.GetId(), got)
+	}
+}
+
+// answer hands out an answer, unless its caller left.
+func (f *forwarding) answer(id uint64, got forwarded) {
+	f.mu.Lock()
+	to := f.waiting[id]
+	delete(f.waiting, id)
+	f.mu.Unlock()
+	if to != nil {
+		to <- got
+	}
+}
+
+// end fails the requests that get no answer. The leader may have issued their numbers.
+func (f *forwarding) end(err error) {
+	f.mu.Lock()
+	left := f.waiting
+	f.waiting, f.closed = nil, true
+	f.mu.Unlock()
+	why := err.Error()
+	if errors.Is(err, io.EOF) {
+		why = "the stream ended"
+	}
+	for _, to := range left {
+		to <- forwarded{err: brokenLink(why)}
+	}
+}
+
+// finish ends this side of the stream. Requests that were sent are still answered.
+func (f *forwarding) finish() {
+	f.mu.Lock()
+	stream := f.stream
+	f.closed = true
+	f.mu.Unlock()
+	if stream != nil {
+		f.sending.Lock()
+		defer f.sending.Unlock()
+		_ = stream.CloseSend() // never fails
+	}
+}
+
+// next sends a request and waits for its answer. Not sent means that nothing was sent.
+func (f *forwarding) next(ctx context.Context, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
+	timeout := limits.CallTimeout
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = min(timeout, time.Until(deadline))
+	}
+	answer := make(chan forwarded, 1)
+	id, sent := f.send(req, timeout, answer)
+	if !sent {
+		return got, false
+	}
+	select {
+	case got = <-answer:
+	case <-ctx.Done():
+		f.mu.Lock()
+		delete(f.waiting, id) // numbers that are on their way are lost
+		f.mu.Unlock()
+		got.err = rpc.FromError(ctx.Err())
+	}
+	return got, true
+}
+
+func (f *forwarding) send(req *snowraftv1.NextNumbersRequest, timeout time.Duration, answer chan<- forwarded) (id uint64, sent bool) {
+	f.sending.Lock()
+	defer f.sending.Unlock()
+	f.mu.Lock()
+	if f.stream == nil || f.closed || len(f.waiting) >= maxForwarded {
+		f.mu.Unlock()
+		return 0, false
+	}
+	f.last++
+	id = f.last
+	f.waiting[id] = answer
+	f.mu.Unlock()
+	_ = f.stream.Send(&snowraftv1.StreamNumbersRequest{ // the receiver learns why it failed
+		Request: req, Id: id, TimeoutMs: uint32(max(1, timeout.Milliseconds())), //nolint:gosec // at most limits.CallTimeout
+	})
+	return id, true
+}
+
+// forward sends a request for numbers over the stream of its caller. Not sent means that there is none, and that nothing was sent.
+// A request of a trace is a call of its own, because a stream has no place for it.
+func (p *peers) forward(ctx context.Context, leader cluster.Member, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
+	if p.tracer != nil || traceHeaders(ctx) != nil {
+		return got, false
+	}
+	conn, err := p.conn(leader)
+	if err != nil {
+		return got, false
+	}
+	l, ok := conn.(link)
+	if !ok || l.GetState() != connectivity.Ready {
+		return got, false
+	}
+	marks, as := p.marks(ctx, snowraftv1.SequenceService_StreamNumbers_FullMethodName)
+	f := p.forwardings.of(leader.API, as, l, marks)
+	if f == nil {
+		return got, false
+	}
+	return f.next(ctx, req)
+}
