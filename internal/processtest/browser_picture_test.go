@@ -144,7 +144,7 @@ func TestPictureTellsDetails(t *testing.T) {
 		const table = [...document.querySelectorAll("#windows-table table:first-of-type tbody tr")].map((r) => [...r.children].slice(0, 6).map((c) => c.textContent));
 		const bars = [...document.querySelectorAll(".w-rows .w-bar")].map((b) => b.getAttribute("aria-label"));
 		return bars.filter((label) => !table.some(([w, holder, token, state, from, until]) =>
-			label === "worker " + w + ", " + holder + ", token " + token + ", from " + from + " until " + until + ", " + state)).join("\n");
+			label === w.toLowerCase() + ", " + holder + ", token " + token + ", from " + from + " until " + until + ", " + state)).join("\n");
 	})()`
 	within(t, patience, "the table has what the bars have", func() bool { return eval[string](b, differ) == "" })
 	if rows := eval[int](b, `document.querySelectorAll("#windows-table table:first-of-type tbody tr").length`); rows < 3 {

@@ -108,6 +108,7 @@ func (w *Windows) labels() []Label {
 	for i, g := range groups {
 		l := Label{Text: "observed clock", X: percent(g.x), Off: g.off, Observed: i == observed}
 		if !l.Observed {
+			slices.Sort(g.names)
 			l.Text = clockNames(g.names)
 			if g.off {
 				l.Text += ": " + distance(g.furthest)
