@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,6 +88,21 @@ func TestOverviewFollowsMembers(t *testing.T) {
 	until(t, "the rate of the leader is shown", func() bool {
 		return viewOf(next(), lead.cfg.Name).GetIdsPerSecond() > 0
 	})
+	says := func(what string) {
+		t.Helper()
+		var last string
+		until(t, "the sentence says "+what, func() bool {
+			last = next().GetVerdict().GetSentence()
+			return strings.Contains(last, what)
+		})
+	}
+	gone.setClock(-3 * time.Second)
+	says(gone.cfg.Name + " issues no IDs: its clock is ")
+	says(" behind the observed clock, limit 1 s; 2 of 3 members issue IDs; " + lead.cfg.Name + " leads")
+	gone.setClock(time.Hour)
+	says(" ahead of the majority's, limit 500 ms; 2 of 3 members issue IDs; " + lead.cfg.Name + " leads")
+	gone.setClock(0)
+	says("3 of 3 members issue IDs; " + lead.cfg.Name + " leads; one may fail; without quorum each continues until ")
 	gone.crash()
 	began := time.Now()
 	for {
@@ -98,6 +114,8 @@ func TestOverviewFollowsMembers(t *testing.T) {
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("%v until the overview shows that a member is gone", took)
 	}
+	lead.crash()
+	says("uorum is lost, or " + asked.cfg.Name + " is cut off from it: ")
 }
 
 // A gateway that reaches no member says so, and since when, with the members that it knew.

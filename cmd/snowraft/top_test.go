@@ -26,7 +26,7 @@ func TestTopContinuesWithTheNextAddress(t *testing.T) {
 	}
 }
 
-// In JSON, each overview is a line, and a cut stream is told on standard error.
+// In JSON, each overview is a line, and standard error says that a stream was cut.
 func TestTopInJSON(t *testing.T) {
 	t.Parallel()
 	f := newFakeAPI(t)

@@ -73,7 +73,7 @@ func (c *collector) run(ctx context.Context) {
 	}
 }
 
-// idle reports whether nobody has read overviews for some time.
+// idle reports whether there have been no users for some time.
 func (c *collector) idle() bool {
 	now := c.hub.now().Mono
 	switch {

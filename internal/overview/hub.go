@@ -1,7 +1,7 @@
 // Package overview composes what a process knows about its cluster into one message for people: its own state, and what
 // each other member last said of itself.
 //
-// A [Hub] has at most one collector, which runs while somebody watches. All watchers share its requests to other members
+// A [Hub] has at most one collector, which runs while there are watchers. All of them share its requests to other members
 // and the overviews that it composes, so their number costs the members nothing. A watcher that reads slowly misses
 // overviews: there is no queue.
 package overview
@@ -107,7 +107,7 @@ func (w *Watch) Next(ctx context.Context) (_ *snowraftv1.Overview, err error) {
 	return next, err
 }
 
-// Close gives the place back.
+// Close releases the place.
 func (w *Watch) Close() { w.hub.leave(true) }
 
 // Close ends the collector and all watches.
@@ -192,7 +192,7 @@ func (h *Hub) publish(o *snowraftv1.Overview) {
 	h.changed = make(chan struct{})
 }
 
-// used reports whether anybody reads overviews.
+// used reports whether there are users.
 func (h *Hub) used() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

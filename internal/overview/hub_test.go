@@ -121,7 +121,7 @@ func answersOf(o *snowraftv1.Overview, name string) bool {
 	return i >= 0 && o.GetMembers()[i].GetAnswers()
 }
 
-// The number of watchers does not change how often members are asked, and nobody is asked without watchers.
+// The number of watchers does not change how often a member is requested to answer. Without watchers, no member is.
 func TestWatchersShareRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

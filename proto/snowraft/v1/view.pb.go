@@ -548,7 +548,7 @@ func (x *Overview) GetWindows() *LayoutWindows {
 	return nil
 }
 
-// Verdict is the state of the cluster in words.
+// Verdict is the state of the cluster in words. The texts are for people and change between versions; programs use the levels.
 type Verdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Level VerdictLevel           `protobuf:"varint,1,opt,name=level,proto3,enum=snowraft.v1.VerdictLevel" json:"level,omitempty"`

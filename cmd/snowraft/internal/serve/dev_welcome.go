@@ -67,6 +67,7 @@ func (h *Host) welcome(ctx context.Context, f *fleet, took time.Duration) error 
   snowraft seq next orders -n 3`+addr+`
   `+curl+` -X POST`+scheme+first.HTTPAddr()+`/seq/orders
   `+redis+` INCR visits
+  snowraft top`+addr+`
   snowraft status`+addr+`
   snowraft member list`+addr+`
   `+curl+scheme+first.HTTPAddr()+`/metrics`),

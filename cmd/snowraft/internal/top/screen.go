@@ -140,7 +140,7 @@ func (s *screen) open(ctx context.Context) (context.Context, error) {
 
 const ctrlC = 3
 
-// close gives the terminal back.
+// close leaves the terminal as it was.
 func (s *screen) close() {
 	s.closing.Do(func() {
 		s.stop()
