@@ -23,6 +23,7 @@ func sections() []section {
 		inProcess(),
 		unary(),
 		security(),
+		traces(),
 		profile(),
 		collector(),
 		batches(),

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"google.golang.org/grpc/metadata"
+
+	"github.com/snowraft/snowraft/internal/load"
+)
+
+// traces compares members with and without a collector of traces.
+func traces() section {
+	const (
+		off     = "no collector, as by default"
+		without = "a collector, calls without a trace context"
+		seldom  = "a collector, one call in 100 sampled"
+		always  = "a collector, each call sampled"
+	)
+	return section{name: "traces", title: "Traces", measure: func(ctx context.Context, e *env) (t *table, err error) {
+		var started closers
+		defer started.close(&err)
+		plain, err := e.startCluster(ctx, 1, &started)
+		if err != nil {
+			return nil, err
+		}
+		sink, err := e.startRole(roleHTTP, &started)
+		if err != nil {
+			return nil, err
+		}
+		traced, err := e.startCluster(ctx, 1, &started, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+sink)
+		if err != nil {
+			return nil, err
+		}
+		c := comparison{
+			heading: "64 callers, `GenerateIds`, one ID a call",
+			columns: []column{
+				{"calls a second", calls, false, amount}, {"of the first's", calls, true, ratio},
+				{"p50", p50, false, nanoseconds}, {"p99", p99, false, nanoseconds}, {"of the first's", p99, true, ratio},
+			},
+			targets: []target{
+				{text: "without a trace context, at least 0.97 of the rate without a collector", of: without, figure: calls, ratio: true, atLeast: 0.97, format: ratio},
+			},
+		}
+		for _, of := range []struct {
+			name    string
+			members []*member
+			every   int
+		}{{off, plain, 0}, {without, traced, 0}, {seldom, traced, 100}, {always, traced, 1}} {
+			callers, err := oneByOne(of.members[0].api, 64, &started)
+			if err != nil {
+				return nil, err
+			}
+			for i := range callers {
+				callers[i] = &sampling{Caller: callers[i], every: of.every}
+			}
+			next := contender{name: of.name, turn: loadTurn(callers)}
+			if of.name != off {
+				next.against = off
+			}
+			c.contenders = append(c.contenders, next)
+		}
+		return c.measure(ctx, e)
+	}}
+}
+
+// sampling is a caller that sends a sampled trace context with every so many calls; 0: with none.
+type sampling struct {
+	load.Caller
+	every, calls int
+}
+
+// Call implements load.Caller.
+func (s *sampling) Call(ctx context.Context, got *load.Receipt) error {
+	s.calls++
+	if s.every > 0 && s.calls%s.every == 0 {
+		ctx = metadata.AppendToOutgoingContext(ctx, "traceparent", fmt.Sprintf("00-%032x-%016x-01", s.calls, s.calls))
+	}
+	return s.Caller.Call(ctx, got)
+}
