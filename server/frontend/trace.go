@@ -11,7 +11,7 @@ import (
 	semconv "go.opentelemetry.io/otel/semconv/v1.43.0"
 	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/tap"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/tracing"
@@ -25,17 +25,36 @@ func (s *Server) spanOf(ctx context.Context, method string) (context.Context, tr
 	return s.tracer.Serve(ctx, callerOf(ctx), method[1:])
 }
 
+// tap returns what sees the headers of each call over gRPC. It keeps the trace context: to look for a header in the metadata of a
+// call costs more than all else that tracing does for a call without one.
+func (s *Server) tap() tap.ServerInHandle {
+	if s.tracer == nil {
+		return s.silence.tap
+	}
+	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
+		if parent := info.Header[tracing.Parent]; len(parent) == 1 {
+			c := &caller{parent: parent[0]}
+			if state := info.Header[tracing.State]; len(state) == 1 {
+				c.state = state[0]
+			}
+			ctx = context.WithValue(ctx, callerKey{}, c)
+		}
+		return s.silence.tap(ctx, info)
+	}
+}
+
+// callerKey is the context's key of a *caller, which is the trace context of a call over gRPC as it came.
+type callerKey struct{}
+
+type caller struct{ parent, state string }
+
 // callerOf returns the trace context that a call over gRPC came with; invalid without one.
 func callerOf(ctx context.Context) trace.SpanContext {
-	parent := metadata.ValueFromIncomingContext(ctx, tracing.Parent)
-	if len(parent) != 1 {
+	c, ok := ctx.Value(callerKey{}).(*caller)
+	if !ok {
 		return trace.SpanContext{}
 	}
-	state := metadata.ValueFromIncomingContext(ctx, tracing.State)
-	if len(state) != 1 {
-		return tracing.Context(parent[0], "")
-	}
-	return tracing.Context(parent[0], state[0])
+	return tracing.Context(c.parent, c.state)
 }
 
 // traced makes spans of HTTP requests that come with a sampled trace context. What is behind it names them, see trace.
@@ -44,14 +63,14 @@ func (s *Server) traced(next http.Handler) http.Handler {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller := tracing.Context(r.Header.Get(tracing.Parent), r.Header.Get(tracing.State))
-		if !caller.IsValid() {
+		from := tracing.Context(r.Header.Get(tracing.Parent), r.Header.Get(tracing.State))
+		if !from.IsValid() {
 			next.ServeHTTP(w, r)
 			return
 		}
-		ctx, span := s.tracer.Serve(r.Context(), caller, "HTTP")
+		ctx, span := s.tracer.Serve(r.Context(), from, "HTTP")
 		if span == nil {
-			next.ServeHTTP(w, r.WithContext(trace.ContextWithRemoteSpanContext(ctx, caller)))
+			next.ServeHTTP(w, r.WithContext(trace.ContextWithRemoteSpanContext(ctx, from)))
 			return
 		}
 		sent := &sentStatus{ResponseWriter: w, code: http.StatusOK}
@@ -93,11 +112,11 @@ func (m *method) trace(ctx context.Context, span trace.Span, err error, took tim
 		if !m.tracer.Slow(took) {
 			return
 		}
-		caller := trace.SpanContextFromContext(ctx)
-		if !caller.IsValid() {
-			caller = callerOf(ctx)
+		from := trace.SpanContextFromContext(ctx)
+		if !from.IsValid() {
+			from = callerOf(ctx)
 		}
-		if span = m.tracer.Late(caller, m.name, trace.SpanKindServer, took); span == nil {
+		if span = m.tracer.Late(from, m.name, trace.SpanKindServer, took); span == nil {
 			return
 		}
 	}
