@@ -54,6 +54,10 @@ mutants: ## Plant bugs and check that the tests catch them (some minutes)
 smoke: ## Run the tests that start the real program as processes
 	@internal/tools/tagged-tests.sh process $(TESTFLAGS)
 
+.PHONY: monitoring
+monitoring: ## Run the queries of dashboards in a Prometheus that scrapes real members (Debian's prometheus)
+	@internal/tools/tagged-tests.sh prometheus $(TESTFLAGS)
+
 .PHONY: browser
 browser: ## Run the tests of the console in Chromium
 	@internal/tools/tagged-tests.sh browser $(TESTFLAGS)
@@ -122,7 +126,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/.tools ## Lint, with and without what the build tags add
 	bin/golangci-lint run
-	bin/golangci-lint run --build-tags browser,mutants,process,root
+	bin/golangci-lint run --build-tags browser,mutants,process,prometheus,root
 	cd bench && ../bin/golangci-lint run
 
 .PHONY: fmt

@@ -1,4 +1,4 @@
-//go:build process || browser
+//go:build process || browser || prometheus
 
 package processtest
 

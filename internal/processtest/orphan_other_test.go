@@ -1,4 +1,4 @@
-//go:build (process || browser) && !linux
+//go:build (process || browser || prometheus) && !linux
 
 package processtest
 
