@@ -24,7 +24,9 @@ type events struct {
 
 func (r *rig) open(path string, headers ...string) *events {
 	r.t.Helper()
-	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, r.server.URL+path, http.NoBody)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second) // an event that does not come fails the test
+	r.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+path, http.NoBody)
 	if err != nil {
 		r.t.Fatal(err)
 	}
