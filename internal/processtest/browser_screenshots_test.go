@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"flag"
+	"fmt"
 	"image"
 	"image/color"
 	"image/draw"
@@ -39,20 +40,29 @@ func TestScreenshots(t *testing.T) {
 	paths := b.paths(members[0])
 	pass(t, 20*time.Second) // windows grow, and rates settle
 	for _, path := range paths[:len(paths)-1] {
-		b.open(members[0].consoleOf() + path[1:])
+		query := ""
+		if path == "/console/id" {
+			resp, err := members[0].generate("", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			query = fmt.Sprintf("?id=%d", resp.GetRanges()[0].GetFirst())
+		}
+		b.open(members[0].consoleOf() + path[1:] + query)
 		b.picture(t, chromedp.FullScreenshot(100), "console-"+cmp.Or(path[strings.LastIndex(path, "/")+1:], "now"))
 	}
 	b.shape(360, "dark")
 	b.open(members[0].consoleOf())
 	b.picture(t, chromedp.CaptureScreenshot(), "console-now-phone")
 	first := leader(t, members)
+	b.expect("console/stream") // the page may be that of the leader
 	first.kill()
 	b.shape(1280, "dark")
 	rest := others(members, first)
 	b.open(rest[0].consoleOf())
 	b.says(patience, sentence, "does not answer")
 	leader(t, rest)
-	pass(t, current)
+	pass(t, 10*time.Second) // gossip notices too
 	b.picture(t, chromedp.FullScreenshot(100), "console-now-failover")
 }
 
