@@ -117,7 +117,7 @@ func TestPictureFollowsARemovedMember(t *testing.T) {
 }
 
 // A bar that has the focus shows its details, and keeps the focus while the picture moves. The table has what the bars have.
-func TestPictureTellsDetails(t *testing.T) {
+func TestPictureShowsDetails(t *testing.T) {
 	m := startCluster(t, 3)[0]
 	b := newTab(t)
 	b.shape(1280, "light")

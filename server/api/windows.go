@@ -80,8 +80,8 @@ func (s *Services) withWindows(o *snowraftv1.Overview, layout string) (*snowraft
 	return next.overview, nil
 }
 
-// layoutWindows returns the granted windows of a layout at now, in Unix milliseconds, as the replica has them. The members
-// tell which holders are members, and where their lanes are.
+// layoutWindows returns the granted windows of a layout at now, in Unix milliseconds, as the replica has them. The
+// holders are compared with the members, whose lanes have the positions.
 func layoutWindows(replica *fsm.Machine, l *snowflake.Layout, members []*snowraftv1.MemberView, now int64) *snowraftv1.LayoutWindows {
 	w := &windowsOf{layout: l, now: now, lanes: lanesOf(l.Name(), members), members: members}
 	used := uint64(0)

@@ -170,11 +170,11 @@ func fieldsOf(r pasted.Reading, now int64) []bitField {
 			b.Value = picture.FullStamp(r.At)
 			b.Meaning = "UTC, " + picture.Ago(r.At-now) + ": tick " + strconv.FormatInt(r.Parts.Tick, 10) + " of " + strconv.FormatInt(r.Layout.Spec().UnitMillis, 10) + " ms"
 		case snowflake.FieldDatacenter:
-			b.Value, b.Meaning = strconv.FormatUint(r.Parts.Datacenter, 10), "which cluster, or which part of a system, issued the ID"
+			b.Value, b.Meaning = strconv.FormatUint(r.Parts.Datacenter, 10), "the cluster, or the part of a system, that issued the ID"
 		case snowflake.FieldWorker:
-			b.Value, b.Meaning = strconv.FormatUint(r.Parts.Worker, 10), "whose window the ID comes from"
+			b.Value, b.Meaning = strconv.FormatUint(r.Parts.Worker, 10), "the ID comes from a window of this worker"
 		case snowflake.FieldSequence:
-			b.Value, b.Meaning = strconv.FormatUint(r.Parts.Sequence, 10), "tells IDs of one worker and tick apart"
+			b.Value, b.Meaning = strconv.FormatUint(r.Parts.Sequence, 10), "distinguishes IDs of one worker and tick"
 		}
 		fields = append(fields, b)
 	}

@@ -25,7 +25,7 @@ type Part struct {
 	Held, Of    uint64
 }
 
-// Text tells the part.
+// Text describes the part.
 func (p Part) Text() string {
 	return fmt.Sprintf("workers %d to %d: %d of %d held", p.First, p.Last, p.Held, p.Of)
 }

@@ -21,7 +21,7 @@ type Grant struct {
 }
 
 // NewGrant returns the picture of the grant of an ID at a time, both times in Unix milliseconds. The overview, which may be
-// nil, tells which holders are members.
+// nil, has the members among the holders.
 func NewGrant(w *snowraftv1.WhoIsResponse, at, now int64, o *snowraftv1.Overview) *Grant {
 	g := w.GetGrant()
 	margin := max(1, (g.GetUntilAtMs()-g.GetFromAtMs())/5)
