@@ -14,7 +14,6 @@ import (
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/limits"
-	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -196,7 +195,7 @@ func (f *forwarding) next(ctx context.Context, req *snowraftv1.NextNumbersReques
 		f.mu.Lock()
 		delete(f.waiting, id) // numbers that are on their way are lost
 		f.mu.Unlock()
-		got.err = rpc.FromError(ctx.Err())
+		got.err = ctx.Err()
 	}
 	return got, true
 }
