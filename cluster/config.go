@@ -112,7 +112,7 @@ type Timing struct {
 	Rejoin time.Duration
 	// DiskStall is how long one write to the log may take before a leader gives up (10 s).
 	DiskStall time.Duration
-	// SnapshotThreshold is after how many log entries a snapshot is taken (4096).
+	// SnapshotThreshold is after how many log entries a snapshot of a small state is taken (4096), see logFor.
 	SnapshotThreshold uint64
 }
 
@@ -135,7 +135,7 @@ func (t Timing) withDefaults() Timing {
 	return t
 }
 
-// trailingLogs is how many entries stay behind a snapshot for followers that lag a little.
+// trailingLogs is how many entries stay behind a snapshot of a small state for followers that lag a little.
 const trailingLogs = 2048
 
 func (c *Config) validate() error {
@@ -162,9 +162,7 @@ func (c *Config) raftConfig(id string, notify chan<- bool, logger hclog.Logger) 
 	rc.ElectionTimeout = c.Timing.Heartbeat
 	rc.LeaderLeaseTimeout = c.Timing.LeaderLease
 	rc.CommitTimeout = 200 * time.Millisecond // how late an idle follower learns of a commit
-	rc.SnapshotThreshold = c.Timing.SnapshotThreshold
 	rc.SnapshotInterval = 10 * time.Second
-	rc.TrailingLogs = trailingLogs
 	rc.MaxAppendEntries = screen.MaxEntries // followers refuse more
 	rc.ShutdownOnRemove = false             // the node itself decides what a removal means
 	rc.NotifyCh = notify

@@ -184,8 +184,10 @@ func (n *Node) newRaft(trans Transport) (r *raft.Raft, err error) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		r, err = raft.NewRaft(n.cfg.raftConfig(n.id.Node(), n.notify, logging.Hashicorp(n.logger, "raft", n.nameOf)), n.cfg.FSM,
-			n.store.Logs, n.store.Stable, notedSnapshots{n.store.Snapshots, n.cfg.Events}, trans)
+		c := n.cfg.raftConfig(n.id.Node(), n.notify, logging.Hashicorp(n.logger, "raft", n.nameOf))
+		snapshots := &pacedSnapshots{notedSnapshots{n.store.Snapshots, n.cfg.Events}, n.pace}
+		c.SnapshotThreshold, c.TrailingLogs = n.cfg.Timing.logFor(snapshots.newest())
+		r, err = raft.NewRaft(c, n.cfg.FSM, n.store.Logs, n.store.Stable, snapshots, trans)
 	}()
 	<-done
 	if r == nil && err == nil {
@@ -257,7 +259,7 @@ func (n *Node) Fail(err error) {
 	n.failOnce.Do(func() {
 		n.failure = err
 		n.logger.Error("member halted", "error", err)
-		noteHalt(n.cfg.Events, err)
+		noteHalt(eventsOf(n.cfg), err)
 		close(n.failed)
 	})
 }
