@@ -24,13 +24,14 @@ func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.O
 		m.IdsPerSecond, m.NumbersPerSecond, m.RefusalsPerSecond = nil, nil, nil
 		m.Member.Leader = false
 	}
+	const action = "check the members, and the network from the gateway to the addresses in --members"
 	text := fmt.Sprintf("no member has answered gateway %s since %s", gateway, clockTime(since, now))
 	o.Verdict = &snowraftv1.Verdict{
 		Level:    snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD,
-		Sentence: capital(text, nil) + ".",
+		Sentence: capital(text, nil) + "; " + action + ".",
 		Findings: []*snowraftv1.Finding{{
 			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD, Text: text + ": " + rpc.Message(why),
-			Action:  "Check that the members run, and the network between the gateway and the addresses in --members.",
+			Action:  action,
 			Runbook: runbookCutOff,
 		}},
 	}

@@ -66,6 +66,8 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 		switch {
 		case stream.Context().Err() != nil:
 			return stream.Context().Err()
+		case v.isClosing():
+			return wire.ShuttingDown()
 		case !silent(err):
 			return err
 		}
@@ -118,14 +120,23 @@ func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest,
 	return answered(err)
 }
 
+func (v *views) isClosing() bool {
+	select {
+	case <-v.closing:
+		return true
+	default:
+		return false
+	}
+}
+
 // errSilent is the error of a member that sends no overviews.
 var errSilent = rpc.NewError(rpc.NoLeader, "the member sends nothing")
 
-// silent reports whether an error says that no member answers, rather than what it answers.
+// silent reports whether an error says that no member answers, or that the member shuts down, rather than what it answers.
 func silent(err error) bool {
 	if errors.Is(err, io.EOF) || errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
 	code := rpc.FromError(err).Code
-	return code == codes.Unavailable && rpc.FromError(err).Reason != rpc.ShuttingDown || code == codes.DeadlineExceeded
+	return code == codes.Unavailable || code == codes.DeadlineExceeded
 }
