@@ -44,7 +44,7 @@ func TestPictureFollowsTheLeader(t *testing.T) {
 	}
 	first.kill()
 	t.Logf("a killed leader shows after %v", b.draws(current, 1, ".silent"))
-	row := fmt.Sprintf(`document.querySelector(".w-bar.silent").closest(".w-row").innerText`)
+	const row = `document.querySelector(".w-bar.silent").closest(".w-row").innerText`
 	if text := eval[string](b, row); !strings.Contains(text, "member "+first.name) || !strings.Contains(text, "no answer") {
 		t.Errorf("the row of the killed member is %q", text)
 	}
