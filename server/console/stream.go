@@ -87,7 +87,6 @@ type feed struct {
 }
 
 func (f *feed) run(ctx context.Context) error {
-	_ = f.control.SetReadDeadline(time.Time{}) // the request is over, and its connection must not be
 	h := f.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no")
