@@ -20,15 +20,7 @@ func traces() section {
 	return section{name: "traces", title: "Traces", measure: func(ctx context.Context, e *env) (t *table, err error) {
 		var started closers
 		defer started.close(&err)
-		plain, err := e.startCluster(ctx, 1, &started)
-		if err != nil {
-			return nil, err
-		}
 		sink, err := e.startRole(roleHTTP, &started)
-		if err != nil {
-			return nil, err
-		}
-		traced, err := e.startCluster(ctx, 1, &started, "OTEL_EXPORTER_OTLP_ENDPOINT=http://"+sink)
 		if err != nil {
 			return nil, err
 		}
@@ -43,11 +35,18 @@ func traces() section {
 			},
 		}
 		for _, of := range []struct {
-			name    string
-			members []*member
-			every   int
-		}{{off, plain, 0}, {without, traced, 0}, {seldom, traced, 100}, {always, traced, 1}} {
-			callers, err := oneByOne(of.members[0].api, 64, &started)
+			name  string
+			every int
+		}{{off, 0}, {without, 0}, {seldom, 100}, {always, 1}} {
+			var environ []string
+			if of.name != off {
+				environ = []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://" + sink}
+			}
+			members, err := e.startCluster(ctx, 1, &started, environ...) // spans of one leave while others have their turns
+			if err != nil {
+				return nil, err
+			}
+			callers, err := oneByOne(members[0].api, 64, &started)
 			if err != nil {
 				return nil, err
 			}
