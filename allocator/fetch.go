@@ -86,7 +86,7 @@ func (s *Sequence) ask(ctx context.Context, tries *int) (again bool) {
 	} else {
 		if s.pacer.failures > 0 {
 			s.cfg.Logger.Info("blocks are granted again", "sequence", s.cfg.Name)
-			s.cfg.Events.Note(events.Window, slog.LevelInfo, "blocks of relaxed sequences granted again")
+			s.cfg.Events.Note(events.Window, slog.LevelInfo, "blocks of sequences granted again")
 		}
 		s.pacer.granted(block, now.Mono-asked.Mono)
 		s.accept(b, asked, now)
@@ -105,7 +105,7 @@ func (s *Sequence) failed(err error, now clock.Reading) {
 	if s.pacer.failed(now.Mono) && !errors.Is(err, ErrClosed) {
 		s.cfg.Logger.Warn("block not granted; retrying when numbers are requested", "sequence", s.cfg.Name, "error", err)
 		// Without the name: thousands of sequences fail for one reason, and make one event.
-		s.cfg.Events.Note(events.Window, slog.LevelWarn, "blocks of relaxed sequences not granted; retrying when numbers are requested")
+		s.cfg.Events.Note(events.Window, slog.LevelWarn, "blocks of sequences not granted; retrying when numbers are requested")
 	}
 	s.refuse(err, func(w *waiter) bool { return w.asked })
 }

@@ -16,7 +16,7 @@ var fakeEvents = []*snowraftv1.Event{
 		Kind: snowraftv1.EventKind_EVENT_KIND_ELECTION, Severity: snowraftv1.EventSeverity_EVENT_SEVERITY_INFO, Text: "b was elected leader in term 7: the process of the last leader ended",
 	},
 	{
-		AtMs: 1792419131000, FirstAtMs: 1792419131000, Member: "a", MemberId: "n-1", Number: 9, Count: 1, Actor: "token 17 (ops)", Reason: "PERMISSION_DENIED",
+		AtMs: 1792419131000, FirstAtMs: 1792419131000, Member: "a", MemberId: "n-1", Number: 9, Count: 1, Actor: "token 17 (ops)", Address: "10.0.0.7:40112", Reason: "PERMISSION_DENIED",
 		Kind: snowraftv1.EventKind_EVENT_KIND_DENIAL, Severity: snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING, Text: "delete sequence \"orders\": refused",
 	},
 }

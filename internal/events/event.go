@@ -40,6 +40,8 @@ type Event struct {
 	FirstMillis, LastMillis int64
 	// Actor is the caller whose request changed something; empty otherwise.
 	Actor string
+	// Address is that of the caller; empty otherwise.
+	Address string
 	// Reason is that of a refusal or a denial; empty otherwise.
 	Reason string
 	// Index is the index in the Raft log of the change; 0 for none.

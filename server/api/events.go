@@ -61,7 +61,7 @@ func (v views) ownEvents(self string, kinds []snowraftv1.EventKind) []*snowraftv
 		}
 		all = append(all, &snowraftv1.Event{
 			AtMs: e.LastMillis, FirstAtMs: e.FirstMillis, Member: v.Name, MemberId: self, Kind: kind, Severity: eventSeverity(e.Level),
-			Text: e.Text, Actor: e.Actor, Reason: e.Reason, Count: e.Count, Number: e.Sequence, Index: e.Index,
+			Text: e.Text, Actor: e.Actor, Address: e.Address, Reason: e.Reason, Count: e.Count, Number: e.Sequence, Index: e.Index,
 		})
 	}
 	return all

@@ -41,7 +41,7 @@ func eventOf(line trust.AuditLine) (e events.Event, key string) {
 	if line.Resource != "" {
 		did += " " + strconv.Quote(line.Resource)
 	}
-	e = events.Event{Kind: events.Administration, Actor: line.Actor, Index: line.Index, Text: did}
+	e = events.Event{Kind: events.Administration, Actor: line.Actor, Address: line.Address, Index: line.Index, Text: did}
 	if line.Outcome == trust.AuditDone {
 		return e, fmt.Sprint(did, " ", line.Actor, " ", line.Index)
 	}

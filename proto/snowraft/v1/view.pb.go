@@ -1117,7 +1117,9 @@ type Event struct {
 	// ID of the member that saw it.
 	MemberId string `protobuf:"bytes,11,opt,name=member_id,json=memberId,proto3" json:"member_id,omitempty"`
 	// Index in the Raft log of the change; 0 for none.
-	Index         uint64 `protobuf:"varint,12,opt,name=index,proto3" json:"index,omitempty"`
+	Index uint64 `protobuf:"varint,12,opt,name=index,proto3" json:"index,omitempty"`
+	// Address of the caller whose request changed something, as in the audit log; empty otherwise.
+	Address       string `protobuf:"bytes,13,opt,name=address,proto3" json:"address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1234,6 +1236,13 @@ func (x *Event) GetIndex() uint64 {
 		return x.Index
 	}
 	return 0
+}
+
+func (x *Event) GetAddress() string {
+	if x != nil {
+		return x.Address
+	}
+	return ""
 }
 
 type ListEventsRequest struct {
@@ -1691,7 +1700,7 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x10high_water_at_ms\x18\x06 \x01(\x03R\rhighWaterAtMs\x12$\n" +
 	"\x0eposition_at_ms\x18\a \x01(\x03R\fpositionAtMs\x12\x1b\n" +
 	"\tmember_id\x18\b \x01(\tR\bmemberId\x12\x12\n" +
-	"\x04held\x18\t \x01(\bR\x04held\"\xdb\x02\n" +
+	"\x04held\x18\t \x01(\bR\x04held\"\xf5\x02\n" +
 	"\x05Event\x12\x13\n" +
 	"\x05at_ms\x18\x01 \x01(\x03R\x04atMs\x12\x16\n" +
 	"\x06member\x18\x02 \x01(\tR\x06member\x12*\n" +
@@ -1705,7 +1714,8 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\vfirst_at_ms\x18\n" +
 	" \x01(\x03R\tfirstAtMs\x12\x1b\n" +
 	"\tmember_id\x18\v \x01(\tR\bmemberId\x12\x14\n" +
-	"\x05index\x18\f \x01(\x04R\x05index\"\xab\x01\n" +
+	"\x05index\x18\f \x01(\x04R\x05index\x12\x18\n" +
+	"\aaddress\x18\r \x01(\tR\aaddress\"\xab\x01\n" +
 	"\x11ListEventsRequest\x12\x1b\n" +
 	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12,\n" +
 	"\x05kinds\x18\x02 \x03(\x0e2\x16.snowraft.v1.EventKindR\x05kinds\x12\x14\n" +

@@ -85,6 +85,9 @@ func text(e *snowraftv1.Event) string {
 	if e.GetActor() != "" {
 		line += ", by " + e.GetActor()
 	}
+	if e.GetAddress() != "" {
+		line += " at " + e.GetAddress()
+	}
 	if e.GetCount() > 1 {
 		line += " (" + cli.Decimal(e.GetCount()) + " times since " + cli.Stamp(e.GetFirstAtMs()) + ")"
 	}
