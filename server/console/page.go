@@ -41,7 +41,7 @@ type input struct {
 }
 
 // pages are all pages, in the order of the navigation.
-var pages = []*page{nowPage, windowsPage, idPage, runbookPage}
+var pages = []*page{nowPage, windowsPage, idPage, sequencesPage, eventsPage, runbookPage}
 
 // scopes returns the rights that all pages need.
 func scopes() (all []trust.Scope) {

@@ -60,7 +60,7 @@ func TestPagesKeepTheirPolicy(t *testing.T) {
 	r := newRig(t)
 	forbidden := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:|(?:src|action)="https?:`)
 	reference := regexp.MustCompile(`(?:src|href)="(/[^"#]*)"`)
-	for _, path := range []string{"/", "/console/runbook"} {
+	for _, path := range []string{"/", "/console/sequences", "/console/events", "/console/runbook"} {
 		w := r.ask("GET", path, "")
 		page, h := w.Body.String(), w.Header()
 		if w.Code != http.StatusOK || h.Get("Content-Type") != "text/html; charset=utf-8" {
@@ -94,7 +94,7 @@ func TestPathsKeepTheirMethods(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	for path, want := range map[string]string{
-		"/": "GET HEAD", "/console/runbook": "GET HEAD", "/console/session": "POST",
+		"/": "GET HEAD", "/console/sequences": "GET HEAD", "/console/events": "GET HEAD", "/console/runbook": "GET HEAD", "/console/session": "POST",
 	} {
 		var got []string
 		for _, method := range []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"} {

@@ -16,11 +16,13 @@ import (
 var functions = template.FuncMap{
 	"clock":   clockTime,
 	"stamp":   stamp,
+	"day":     day,
 	"iso":     iso,
 	"span":    span,
 	"offset":  offset,
 	"rate":    rate,
 	"shell":   shell,
+	"grouped": grouped,
 	"create":  create,
 	"ended":   ended,
 	"command": func(text string) command { return command{Text: text} },
@@ -75,6 +77,9 @@ func stamp(ms int64) string {
 	}
 	return time.UnixMilli(ms).UTC().Format("2006-01-02 15:04:05 UTC")
 }
+
+// day returns a date, in UTC.
+func day(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02") }
 
 // iso returns a time as the element "time" has it.
 func iso(ms int64) string { return time.UnixMilli(ms).UTC().Format("2006-01-02T15:04:05.000Z") }

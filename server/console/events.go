@@ -1,0 +1,238 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/snowraft/snowraft/internal/rpc"
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+const eventsPath = root + "/events"
+
+// eventsPage lists what happened lately, as all members saw it.
+var eventsPage = &page{
+	name: "events", path: eventsPath, title: "Events", every: 2 * time.Second, reload: 5 * time.Second,
+	scopes: []trust.Scope{trust.RightReadCluster},
+	live:   []string{"events-list"},
+	load:   loadEvents,
+}
+
+const (
+	// eventsOnPage is how many events a page is made of. Several members may see one thing, which is one row.
+	eventsOnPage = 100
+	// together is the time in ms within which members see the same thing.
+	together = 5000
+)
+
+// eventList is the data of the page.
+type eventList struct {
+	Kind, Member string // of the filter; empty: all
+	Kinds        []choice
+	Members      []choice
+	Rows         []eventRow
+	Unreached    string // names of members whose events are missing
+	After        bool
+	Next, First  string // links
+	Command      string
+}
+
+// choice is an option of the filter.
+type choice struct {
+	Value, Label string
+	Chosen       bool
+}
+
+type eventRow struct {
+	*snowraftv1.Event
+	ID      string
+	State   level
+	Kind    string
+	Members []string // that saw it
+	Caller  string   // of an administrative call, and the address; empty otherwise
+	Meaning string   // the meaning of the reason; empty without one
+	Runbook string   // path; empty without one
+	Command string   // shows more; empty without one
+}
+
+func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
+	q := in.query
+	list := &eventList{Kind: q.Get("kind"), Member: q.Get("member"), After: q.Get("after") != "", Command: "snowraft events -f"}
+	req := &snowraftv1.ListEventsRequest{PageSize: eventsOnPage, PageToken: q.Get("after"), Member: list.Member}
+	list.Kinds = append(list.Kinds, choice{Label: "All kinds", Chosen: list.Kind == ""})
+	for n := int32(1); n < int32(len(snowraftv1.EventKind_name)); n++ { //nolint:gosec // few
+		kind := snowraftv1.EventKind(n)
+		c := choice{Value: wordOf(kind), Label: upperFirst(wordOf(kind)), Chosen: wordOf(kind) == list.Kind}
+		if list.Kinds = append(list.Kinds, c); c.Chosen {
+			req.Kinds = []snowraftv1.EventKind{kind}
+			list.Command += " --kind " + c.Value
+		}
+	}
+	resp, err := api.View.ListEvents(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if list.Member != "" {
+		list.Command += " --member " + shell(list.Member)
+	}
+	list.Members = membersOf(in.overview, list.Member)
+	list.Rows = eventRows(resp.GetEvents())
+	list.Unreached = strings.Join(resp.GetUnreachedMembers(), ", ")
+	list.First = list.link("")
+	if resp.GetNextPageToken() != "" {
+		list.Next = list.link(resp.GetNextPageToken())
+	}
+	return list, nil
+}
+
+func (l *eventList) link(after string) string {
+	q := make(url.Values)
+	for key, value := range map[string]string{"kind": l.Kind, "member": l.Member, "after": after} {
+		if value != "" {
+			q.Set(key, value)
+		}
+	}
+	if len(q) == 0 {
+		return eventsPath
+	}
+	return eventsPath + "?" + q.Encode()
+}
+
+// membersOf returns the options for a member. The chosen one is among them, whether it is a member or was.
+func membersOf(o *snowraftv1.Overview, chosen string) []choice {
+	all, found := []choice{{Label: "All members", Chosen: chosen == ""}}, chosen == ""
+	for _, m := range o.GetMembers() {
+		if name := m.GetMember().GetName(); name != "" {
+			all = append(all, choice{Value: name, Label: name, Chosen: name == chosen})
+			found = found || name == chosen
+		}
+	}
+	if !found {
+		all = append(all, choice{Value: chosen, Label: chosen, Chosen: true})
+	}
+	return all
+}
+
+// eventRows returns the rows of events, the newest first. What several members saw at about the same time is one row.
+func eventRows(events []*snowraftv1.Event) []eventRow {
+	var rows []eventRow
+	for _, e := range events {
+		same := slices.IndexFunc(rows, func(r eventRow) bool { return r.sees(e) })
+		if same >= 0 {
+			rows[same].Members = append(rows[same].Members, e.GetMember())
+			continue
+		}
+		rows = append(rows, eventOf(e))
+	}
+	for _, r := range rows {
+		slices.Sort(r.Members)
+	}
+	return rows
+}
+
+// sees reports whether a row and an event of another member are of the same thing.
+func (r eventRow) sees(e *snowraftv1.Event) bool {
+	return e.GetKind() == r.GetKind() && e.GetText() == r.GetText() && e.GetCount() == 1 && r.GetCount() == 1 &&
+		r.GetAtMs()-e.GetAtMs() <= together && !slices.Contains(r.Members, e.GetMember())
+}
+
+func eventOf(e *snowraftv1.Event) eventRow {
+	row := eventRow{Event: e, ID: fmt.Sprintf("event-%s-%d-%d", e.GetMemberId(), e.GetFirstAtMs(), e.GetNumber()), Kind: upperFirst(wordOf(e.GetKind())), Members: []string{e.GetMember()}}
+	switch e.GetSeverity() {
+	case snowraftv1.EventSeverity_EVENT_SEVERITY_ERROR:
+		row.State = level{"bad", "Problem"}
+	case snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING:
+		row.State = level{"warn", "Attention"}
+	default:
+		row.State = level{"none", "Information"}
+	}
+	row.Caller, row.Meaning = callerOf(e), meaningOf(e)
+	var anchor string
+	anchor, row.Command = adviceFor(e)
+	if anchor != "" {
+		row.Runbook = runbookPath + "#" + anchor
+	}
+	return row
+}
+
+// callerOf names the caller of an administrative call, and the address.
+func callerOf(e *snowraftv1.Event) string {
+	var text string
+	switch {
+	case e.GetActor() == "":
+		return ""
+	case e.GetActor() == trust.Open().Actor():
+		text = "by an unknown caller, because the cluster is open"
+	default:
+		text = "by " + e.GetActor()
+	}
+	if e.GetAddress() != "" {
+		text += ", at " + e.GetAddress()
+	}
+	return text
+}
+
+// meaningOf returns the meaning of a reason. Texts with links are left out: they are for the documentation.
+func meaningOf(e *snowraftv1.Event) string {
+	r, ok := rpc.ReasonOf(e.GetReason())
+	if !ok || strings.Contains(r.Meaning, "](") {
+		return ""
+	}
+	text := upperFirst(strings.ReplaceAll(r.Meaning, "`", ""))
+	if e.GetKind() == snowraftv1.EventKind_EVENT_KIND_DENIAL {
+		text = e.GetReason() + ": " + text
+	}
+	return text
+}
+
+// adviceByReason has the heading of the runbook for refusals.
+var adviceByReason = map[string]string{
+	"NO_LEADER": "no-leader", "WINDOW_ENDED": "member-cut-off", "CLOCK_BEHIND": "clock-behind", "CLOCK_SKEW": "clock-ahead",
+	"WORKERS_EXHAUSTED": "workers-exhausted", "FENCED": "restored-and-frozen", "SEQUENCE_FROZEN": "restored-and-frozen",
+	"SEQUENCE_EXHAUSTED": "sequence-exhausted", "WOULD_REPEAT": "numbers-would-repeat", "UNAUTHENTICATED": "token-refused",
+	"PERMISSION_DENIED": "token-refused", "RATE_LIMITED": "rate-of-a-token", "OVERLOADED": "overloaded-member", "NAME_TAKEN": "name-taken",
+}
+
+// adviceFor returns the heading of the runbook for an event, and a command that shows more; both may be empty.
+func adviceFor(e *snowraftv1.Event) (runbook, more string) {
+	severe := e.GetSeverity() == snowraftv1.EventSeverity_EVENT_SEVERITY_ERROR
+	attention := severe || e.GetSeverity() == snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING
+	switch e.GetKind() {
+	case snowraftv1.EventKind_EVENT_KIND_ELECTION:
+		if severe {
+			runbook = "no-leader"
+		}
+		return runbook, "snowraft leader show"
+	case snowraftv1.EventKind_EVENT_KIND_MEMBERSHIP:
+		switch {
+		case severe:
+			runbook = "no-leader"
+		case attention:
+			runbook = "member-cut-off"
+		}
+		return runbook, "snowraft member list"
+	case snowraftv1.EventKind_EVENT_KIND_REFUSAL, snowraftv1.EventKind_EVENT_KIND_DENIAL:
+		return adviceByReason[e.GetReason()], "snowraft status"
+	case snowraftv1.EventKind_EVENT_KIND_CLOCK:
+		if attention {
+			runbook = "clock-trouble"
+		}
+		return runbook, "snowraft member list"
+	case snowraftv1.EventKind_EVENT_KIND_WINDOW:
+		return "", "snowraft worker list"
+	case snowraftv1.EventKind_EVENT_KIND_STORAGE:
+		return "disk-slow-or-full", "snowraft status"
+	default:
+		return "", ""
+	}
+}
+
+// wordOf returns the word of a kind, as the API and the command line have it.
+func wordOf(k snowraftv1.EventKind) string {
+	return strings.ToLower(strings.TrimPrefix(k.String(), "EVENT_KIND_"))
+}
