@@ -35,11 +35,15 @@ type Brief struct {
 // Len returns the number of sequences.
 func (l Listing) Len() int { return l.live.Len() }
 
-// After returns the sequences after a name, which need not be one, in ascending order of their names.
-func (l Listing) After(name string) iter.Seq[Brief] {
+// After returns the sequences after a name, which need not be one, that match has, in ascending order of their names. Without
+// match it returns all.
+func (l Listing) After(name string, match func(name string) bool) iter.Seq[Brief] {
 	return func(yield func(Brief) bool) {
 		l.live.Ascend(name, func(key string, q *sequence) bool {
-			return key == name && name != "" || yield(q.brief())
+			if key == name && name != "" || match != nil && !match(key) {
+				return true
+			}
+			return yield(q.brief())
 		})
 	}
 }

@@ -28,11 +28,11 @@ func TestListingStaysWhileCommandsAreApplied(t *testing.T) {
 		{Name: "b", Reset: resetNone, TimeZone: "UTC"},
 		{Name: "c", Remaining: 5, Total: 5, Bounded: true, Reset: resetNone, TimeZone: "UTC"},
 	}
-	if got := slices.Collect(before.After("")); !slices.Equal(got, want) || before.Len() != 3 {
+	if got := slices.Collect(before.After("", nil)); !slices.Equal(got, want) || before.Len() != 3 {
 		t.Errorf("listing of before: %+v, want %+v", got, want)
 	}
 	now := m.Listing()
-	for b := range now.After("a") {
+	for b := range now.After("a", nil) {
 		if b.Name != "b" {
 			t.Errorf("first after a: %+v", b)
 		}
@@ -49,7 +49,7 @@ func BenchmarkListing(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		bounded := 0
-		for s := range m.Listing().After("") {
+		for s := range m.Listing().After("", nil) {
 			if s.Bounded {
 				bounded++
 			}

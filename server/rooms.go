@@ -58,7 +58,7 @@ func (r *rooms) list() []room {
 func nearestOf(all fsm.Listing, at int64) []room {
 	var near []room
 	order := func(a, b room) int { return cmp.Or(cmp.Compare(a.left, b.left), cmp.Compare(a.name, b.name)) }
-	for q := range all.After("") {
+	for q := range all.After("", nil) {
 		if !q.Bounded {
 			continue
 		}

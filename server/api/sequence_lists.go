@@ -95,10 +95,11 @@ func (l *sequenceLists) page(q listQuery, from listRow) []listRow {
 	if !q.nearest {
 		start = from.name
 	}
-	for b := range l.taken.After(start) {
-		if q.contains != "" && !containsFold(b.Name, q.contains) {
-			continue
-		}
+	var match func(name string) bool
+	if q.contains != "" {
+		match = func(name string) bool { return containsFold(name, q.contains) }
+	}
+	for b := range l.taken.After(start, match) {
 		row := rowOf(b, periods)
 		if !q.nearest {
 			if rows = append(rows, row); len(rows) == most {
@@ -197,11 +198,15 @@ func (p *periods) of(reset commandv1.SequenceReset, zone string) int32 {
 	return period
 }
 
-// containsFold reports whether a text contains another one, which is in lower case; the case of the letters A to Z does not
+// containsFold reports whether a text contains another one, which is in lower case and not empty; the case of the letters A to Z does not
 // matter. It takes no memory.
 func containsFold(text, lower string) bool {
+	first, upper := lower[0], lower[0]
+	if 'a' <= first && first <= 'z' {
+		upper -= 'a' - 'A'
+	}
 	for i := 0; i+len(lower) <= len(text); i++ {
-		if equalFold(text[i:i+len(lower)], lower) {
+		if c := text[i]; (c == first || c == upper) && equalFold(text[i:i+len(lower)], lower) {
 			return true
 		}
 	}

@@ -1,0 +1,109 @@
+//go:build browser
+
+package processtest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+)
+
+// listWithin is the longest time that a member takes for a page of a list.
+const listWithin = 100 * time.Millisecond
+
+// Pages of 100,000 sequences are quick: the first, a later one, a search, and one that finds nothing.
+func TestSequencesStayQuick(t *testing.T) {
+	const sequences, creators = 100_000, 64
+	m := startCluster(t, 1)[0]
+	var wg sync.WaitGroup
+	for c := range creators {
+		wg.Go(func() {
+			for i := c; i < sequences; i += creators {
+				most := int64(1000 + i)
+				_, err := m.numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
+					Sequence: &snowraftv1.Sequence{Name: fmt.Sprintf("tenant/%06d/orders", i), Max: &most},
+				})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if _, err := m.numbers.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "tenant/050000/orders", Count: 50_000}); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{
+		"console/sequences":           "tenant/050000/orders",
+		"console/sequences?sort=name": "tenant/000000/orders",
+		"console/sequences?q=99999":   "tenant/099999/orders",
+		"console/sequences?q=none":    "No sequence has a name",
+		"console/sequences?after=3ff0000000000000~tenant%2F080000%2Forders": "tenant/080001/orders",
+	} {
+		var took []time.Duration
+		for range 5 {
+			began := time.Now()
+			page := pageOf(t, m.consoleOf()+path)
+			took = append(took, time.Since(began))
+			if !strings.Contains(page, want) {
+				t.Fatalf("%s lacks %s", path, want)
+			}
+			<-time.After(time.Second) // so that the member works the list out again
+		}
+		slices.Sort(took)
+		t.Logf("%s: %v", path, took)
+		if took[len(took)/2] > listWithin {
+			t.Errorf("%s takes %v, want at most %v", path, took, listWithin)
+		}
+	}
+	b := newTab(t)
+	b.open(m.consoleOf() + "console/sequences")
+	b.says(patience, "#sequences-list", "50 of 100")
+	if _, err := m.numbers.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "tenant/070000/orders", Count: 71_000}); err != nil {
+		t.Fatal(err)
+	}
+	b.says(2*current, "#sequences-list tbody tr", "tenant/070000/orders")
+}
+
+func pageOf(t *testing.T, url string) string {
+	t.Helper()
+	resp, err := http.Get(url) //nolint:gosec,noctx // a member of this test
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// The page of events tells of a leader that is killed, and of requests that fail, without a reload.
+func TestEventsFollowAFailover(t *testing.T) {
+	members := startCluster(t, 3)
+	first := leader(t, members)
+	rest := others(members, first)
+	b := newTab(t)
+	b.open(rest[0].consoleOf() + "console/events")
+	b.says(patience, "#events-list", first.name+" was elected leader")
+	if _, err := rest[0].numbers.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "none"}); err == nil {
+		t.Fatal("there is a sequence")
+	}
+	b.says(2*current, "#events-list", "UNKNOWN_SEQUENCE")
+
+	first.kill()
+	second := leader(t, rest)
+	b.says(2*current, "#events-list", second.name+" was elected leader")
+	b.says(2*current, "#events-list", "no leader known; "+first.name+" led")
+	b.says(patience, "#events-list", first.name+" is unreachable")
+	b.says(patience, ".missing", first.name)
+}
