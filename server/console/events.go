@@ -183,7 +183,8 @@ func meaningOf(e *snowraftv1.Event) string {
 	if !ok || strings.Contains(r.Meaning, "](") {
 		return ""
 	}
-	text := upperFirst(strings.ReplaceAll(r.Meaning, "`", ""))
+	text, _, _ := strings.Cut(r.Meaning, " Metadata:") // what follows is for programs
+	text = upperFirst(strings.ReplaceAll(text, "`", ""))
 	if e.GetKind() == snowraftv1.EventKind_EVENT_KIND_DENIAL {
 		text = e.GetReason() + ": " + text
 	}

@@ -62,7 +62,7 @@ func (c *cluster) ListEvents(_ context.Context, req *snowraftv1.ListEventsReques
 	const at = 1_800_000_000_000
 	resp := &snowraftv1.ListEventsResponse{UnreachedMembers: []string{"c"}, Events: []*snowraftv1.Event{
 		{
-			AtMs: at, FirstAtMs: at - 5000, Member: "b", Count: 1200, Reason: "NO_LEADER", Text: "requests failed: NO_LEADER",
+			AtMs: at, FirstAtMs: at - 5000, Member: "b", Count: 1200, Reason: "CLOCK_BEHIND", Text: "requests failed: CLOCK_BEHIND",
 			Kind: snowraftv1.EventKind_EVENT_KIND_REFUSAL, Severity: snowraftv1.EventSeverity_EVENT_SEVERITY_WARNING,
 		},
 		election("b", 2, at-1000), election("a", 2, at-2000), election("b", 1, at-3000), election("a", 1, at-60_000),
@@ -81,9 +81,10 @@ func TestEventsShowWhatMembersSaw(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	page := r.ask("GET", "/console/events", "").Body.String()
-	r.wants(page, "Events are missing of members that do not answer: c", "1\u202f200 times since 07:59:55", `href="/console/runbook#no-leader"`,
+	r.wants(page, "Events are missing of members that do not answer: c", "1\u202f200 times since 07:59:55", `href="/console/runbook#clock-behind"`,
 		"by an unknown caller, because the cluster is open, at 10.0.0.7:4711", "snowraft events -f", "<span>a, b</span>",
 		"asked for [] of &#34;&#34; after &#34;&#34;", `href="/console/events?after=1~2~3"`, "!Newest events")
+	r.wants(page, "!Metadata:")
 	if rows := strings.Count(page, `<tr role="row" id="event-`); rows != 5 {
 		t.Errorf("%d rows, want 5: what two members saw at a time is one", rows)
 	}
