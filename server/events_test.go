@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/apijson"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -71,7 +72,10 @@ func TestEventsOfAllMembers(t *testing.T) {
 	checkPagesOfEvents(t, asked)
 
 	lead.crash()
-	kinds := []snowraftv1.EventKind{snowraftv1.EventKind_EVENT_KIND_ELECTION, snowraftv1.EventKind_EVENT_KIND_MEMBERSHIP}
+	if _, err := asked.views().ListEvents(t.Context(), &snowraftv1.ListEventsRequest{Kinds: []string{"elections"}}); reason(err) != "INVALID_ARGUMENT" {
+		t.Errorf("an unknown kind: %v", err)
+	}
+	kinds := []string{"election", "membership"}
 	until(t, "both survivors say what happened", func() bool {
 		now := asked.events(&snowraftv1.ListEventsRequest{Kinds: kinds})
 		elected := 0
@@ -91,7 +95,7 @@ func TestEventsOfAllMembers(t *testing.T) {
 		t.Errorf("local events: %v", own)
 	}
 	if len(named.GetEvents()) == 0 || slices.ContainsFunc(named.GetEvents(), func(e *snowraftv1.Event) bool {
-		return e.GetMember() != other.cfg.Name || !slices.Contains(kinds, e.GetKind())
+		return e.GetMember() != other.cfg.Name || !slices.Contains(kinds, apijson.Word(e.GetKind()))
 	}) {
 		t.Errorf("events of %s: %v", other.cfg.Name, named)
 	}
@@ -105,7 +109,7 @@ func checkPagesOfEvents(t *testing.T, n *node) {
 		number uint64
 	}
 	seen, pages := make(map[id]bool), 0
-	for req := (&snowraftv1.ListEventsRequest{PageSize: 3, Kinds: []snowraftv1.EventKind{snowraftv1.EventKind_EVENT_KIND_PROCESS, snowraftv1.EventKind_EVENT_KIND_WINDOW}}); ; pages++ {
+	for req := (&snowraftv1.ListEventsRequest{PageSize: 3, Kinds: []string{"process", "window"}}); ; pages++ {
 		resp := n.events(req)
 		for _, e := range resp.GetEvents() {
 			if k := (id{e.GetMemberId(), e.GetNumber()}); seen[k] {

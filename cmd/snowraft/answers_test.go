@@ -39,7 +39,7 @@ func TestAnswers(t *testing.T) {
 		{"status", &snowraftv1.GetStatusRequest{}},
 		{"events", &snowraftv1.ListEventsRequest{PageSize: 50}},
 		{"events --kind denial --member b -n 7", &snowraftv1.ListEventsRequest{
-			PageSize: 7, Member: "b", Kinds: []snowraftv1.EventKind{snowraftv1.EventKind_EVENT_KIND_DENIAL},
+			PageSize: 7, Member: "b", Kinds: []string{"denial"},
 		}},
 		{"member list", &snowraftv1.ListMembersRequest{}},
 		{"member add 10.0.0.2:7703", &snowraftv1.AddMemberRequest{GossipAddress: "10.0.0.2:7703"}},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/snowraft/snowraft/cluster"
+	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/events"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
@@ -30,9 +31,13 @@ func (v views) ListEvents(ctx context.Context, req *snowraftv1.ListEventsRequest
 	if err != nil {
 		return nil, err
 	}
+	kinds, err := parseKinds(req.GetKinds())
+	if err != nil {
+		return nil, err
+	}
 	resp := &snowraftv1.ListEventsResponse{}
 	if self := v.Member.Node().ID(); isOneOf(req.GetMember(), v.Name, self) {
-		resp.Events = v.ownEvents(self, req.GetKinds())
+		resp.Events = v.ownEvents(self, kinds)
 	}
 	if !req.GetLocal() && !v.forwarded(ctx) {
 		others, unreached := v.eventsOfOthers(ctx, req, size)
@@ -47,6 +52,22 @@ func (v views) ListEvents(ctx context.Context, req *snowraftv1.ListEventsRequest
 		resp.NextPageToken = placeOf(resp.Events[size-1]).String()
 	}
 	return resp, nil
+}
+
+// parseKinds returns the kinds that words name.
+func parseKinds(words []string) (kinds []snowraftv1.EventKind, err error) {
+	all := apijson.Words[snowraftv1.EventKind]()
+	if len(words) > len(all) {
+		return nil, wire.Invalid(fmt.Sprintf("kinds: %d words; there are only %d kinds", len(words), len(all)))
+	}
+	for _, word := range words {
+		kind, ok := apijson.Parse[snowraftv1.EventKind](word)
+		if !ok || kind == 0 {
+			return nil, wire.Invalid(fmt.Sprintf("kinds: unknown kind %.40q; expected one of %s", word, strings.Join(all, ", ")))
+		}
+		kinds = append(kinds, kind)
+	}
+	return kinds, nil
 }
 
 // isOneOf reports whether a member that is asked for, if one is, has a name or an ID.

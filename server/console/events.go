@@ -69,7 +69,7 @@ func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
 		kind := snowraftv1.EventKind(n)
 		c := choice{Value: wordOf(kind), Label: upperFirst(wordOf(kind)), Chosen: wordOf(kind) == list.Kind}
 		if list.Kinds = append(list.Kinds, c); c.Chosen {
-			req.Kinds = []snowraftv1.EventKind{kind}
+			req.Kinds = []string{c.Value}
 			list.Command += " --kind " + c.Value
 		}
 	}

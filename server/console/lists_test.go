@@ -89,7 +89,7 @@ func TestEventsShowWhatMembersSaw(t *testing.T) {
 		t.Errorf("%d rows, want 5: what two members saw at a time is one", rows)
 	}
 	page = r.ask("GET", "/console/events?kind=denial&member=%3Cx%3E&after=z", "").Body.String()
-	r.wants(page, "asked for [EVENT_KIND_DENIAL] of &#34;&lt;x&gt;&#34; after &#34;z&#34;", `<option value="denial" selected>Denial</option>`,
+	r.wants(page, "asked for [denial] of &#34;&lt;x&gt;&#34; after &#34;z&#34;", `<option value="denial" selected>Denial</option>`,
 		`<option value="&lt;x&gt;" selected>`, "snowraft events -f --kind denial --member &#39;&lt;x&gt;&#39;", `href="/console/events?kind=denial&amp;member=%3Cx%3E"`, "Newest events")
 }
 

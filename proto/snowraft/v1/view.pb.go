@@ -1249,8 +1249,8 @@ type ListEventsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most this many; 0 means 100, more than 1000 is taken as 1000, less than 0 is refused.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// Only events of these kinds; empty: all.
-	Kinds []EventKind `protobuf:"varint,2,rep,packed,name=kinds,proto3,enum=snowraft.v1.EventKind" json:"kinds,omitempty"`
+	// Only events of these kinds, by their words, such as "election"; empty: all.
+	Kinds []string `protobuf:"bytes,2,rep,name=kinds,proto3" json:"kinds,omitempty"`
 	// Only events of the member that is asked. A gateway asks any member.
 	Local bool `protobuf:"varint,3,opt,name=local,proto3" json:"local,omitempty"`
 	// The next_page_token of the page before.
@@ -1298,7 +1298,7 @@ func (x *ListEventsRequest) GetPageSize() int32 {
 	return 0
 }
 
-func (x *ListEventsRequest) GetKinds() []EventKind {
+func (x *ListEventsRequest) GetKinds() []string {
 	if x != nil {
 		return x.Kinds
 	}
@@ -1715,10 +1715,10 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	" \x01(\x03R\tfirstAtMs\x12\x1b\n" +
 	"\tmember_id\x18\v \x01(\tR\bmemberId\x12\x14\n" +
 	"\x05index\x18\f \x01(\x04R\x05index\x12\x18\n" +
-	"\aaddress\x18\r \x01(\tR\aaddress\"\xab\x01\n" +
+	"\aaddress\x18\r \x01(\tR\aaddress\"\x93\x01\n" +
 	"\x11ListEventsRequest\x12\x1b\n" +
-	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12,\n" +
-	"\x05kinds\x18\x02 \x03(\x0e2\x16.snowraft.v1.EventKindR\x05kinds\x12\x14\n" +
+	"\tpage_size\x18\x01 \x01(\x05R\bpageSize\x12\x14\n" +
+	"\x05kinds\x18\x02 \x03(\tR\x05kinds\x12\x14\n" +
 	"\x05local\x18\x03 \x01(\bR\x05local\x12\x1d\n" +
 	"\n" +
 	"page_token\x18\x04 \x01(\tR\tpageToken\x12\x16\n" +
@@ -1833,23 +1833,22 @@ var file_snowraft_v1_view_proto_depIdxs = []int32{
 	12, // 12: snowraft.v1.LayoutWindows.earlier:type_name -> snowraft.v1.WorkerWindow
 	1,  // 13: snowraft.v1.Event.kind:type_name -> snowraft.v1.EventKind
 	2,  // 14: snowraft.v1.Event.severity:type_name -> snowraft.v1.EventSeverity
-	1,  // 15: snowraft.v1.ListEventsRequest.kinds:type_name -> snowraft.v1.EventKind
-	13, // 16: snowraft.v1.ListEventsResponse.events:type_name -> snowraft.v1.Event
-	18, // 17: snowraft.v1.ListSequenceViewsResponse.sequences:type_name -> snowraft.v1.SequenceView
-	22, // 18: snowraft.v1.SequenceView.sequence:type_name -> snowraft.v1.Sequence
-	3,  // 19: snowraft.v1.ViewService.GetOverview:input_type -> snowraft.v1.GetOverviewRequest
-	5,  // 20: snowraft.v1.ViewService.WatchOverview:input_type -> snowraft.v1.WatchOverviewRequest
-	14, // 21: snowraft.v1.ViewService.ListEvents:input_type -> snowraft.v1.ListEventsRequest
-	16, // 22: snowraft.v1.ViewService.ListSequenceViews:input_type -> snowraft.v1.ListSequenceViewsRequest
-	4,  // 23: snowraft.v1.ViewService.GetOverview:output_type -> snowraft.v1.GetOverviewResponse
-	6,  // 24: snowraft.v1.ViewService.WatchOverview:output_type -> snowraft.v1.WatchOverviewResponse
-	15, // 25: snowraft.v1.ViewService.ListEvents:output_type -> snowraft.v1.ListEventsResponse
-	17, // 26: snowraft.v1.ViewService.ListSequenceViews:output_type -> snowraft.v1.ListSequenceViewsResponse
-	23, // [23:27] is the sub-list for method output_type
-	19, // [19:23] is the sub-list for method input_type
-	19, // [19:19] is the sub-list for extension type_name
-	19, // [19:19] is the sub-list for extension extendee
-	0,  // [0:19] is the sub-list for field type_name
+	13, // 15: snowraft.v1.ListEventsResponse.events:type_name -> snowraft.v1.Event
+	18, // 16: snowraft.v1.ListSequenceViewsResponse.sequences:type_name -> snowraft.v1.SequenceView
+	22, // 17: snowraft.v1.SequenceView.sequence:type_name -> snowraft.v1.Sequence
+	3,  // 18: snowraft.v1.ViewService.GetOverview:input_type -> snowraft.v1.GetOverviewRequest
+	5,  // 19: snowraft.v1.ViewService.WatchOverview:input_type -> snowraft.v1.WatchOverviewRequest
+	14, // 20: snowraft.v1.ViewService.ListEvents:input_type -> snowraft.v1.ListEventsRequest
+	16, // 21: snowraft.v1.ViewService.ListSequenceViews:input_type -> snowraft.v1.ListSequenceViewsRequest
+	4,  // 22: snowraft.v1.ViewService.GetOverview:output_type -> snowraft.v1.GetOverviewResponse
+	6,  // 23: snowraft.v1.ViewService.WatchOverview:output_type -> snowraft.v1.WatchOverviewResponse
+	15, // 24: snowraft.v1.ViewService.ListEvents:output_type -> snowraft.v1.ListEventsResponse
+	17, // 25: snowraft.v1.ViewService.ListSequenceViews:output_type -> snowraft.v1.ListSequenceViewsResponse
+	22, // [22:26] is the sub-list for method output_type
+	18, // [18:22] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_snowraft_v1_view_proto_init() }

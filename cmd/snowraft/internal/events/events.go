@@ -53,7 +53,7 @@ Kinds: ` + strings.Join(kinds(), ", ") + `.`,
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {
 		req := &snowraftv1.ListEventsRequest{PageSize: int32(count), Member: member} //nolint:gosec // at most 1000
 		if kind != "" {
-			req.Kinds = []snowraftv1.EventKind{snowraftv1.EventKind(slices.Index(kinds(), kind) + 1)} //nolint:gosec // few
+			req.Kinds = []string{kind}
 		}
 		if follow {
 			return newFollower(a, r, out).run(ctx, req)
