@@ -71,11 +71,17 @@ func TestEventsOfAllMembers(t *testing.T) {
 	}
 	checkPagesOfEvents(t, asked)
 
-	lead.crash()
 	if _, err := asked.views().ListEvents(t.Context(), &snowraftv1.ListEventsRequest{Kinds: []string{"elections"}}); reason(err) != "INVALID_ARGUMENT" {
 		t.Errorf("an unknown kind: %v", err)
 	}
 	kinds := []string{"election", "membership"}
+	until(t, "both survivors have seen the members", func() bool { // or they do not miss one
+		now := asked.events(&snowraftv1.ListEventsRequest{Kinds: kinds})
+		return !slices.ContainsFunc(rest, func(n *node) bool {
+			return !has(now, n.cfg.Name, snowraftv1.EventKind_EVENT_KIND_ELECTION, lead.cfg.Name+" leads in term")
+		})
+	})
+	lead.crash()
 	until(t, "both survivors say what happened", func() bool {
 		now := asked.events(&snowraftv1.ListEventsRequest{Kinds: kinds})
 		elected := 0
