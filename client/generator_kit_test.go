@@ -18,6 +18,7 @@ import (
 	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/clock"
+	"github.com/snowraft/snowraft/internal/testlog"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
@@ -38,7 +39,7 @@ func startHosts(t testing.TB, size int, change ...func(*server.Config)) []*host 
 			Name: fmt.Sprintf("m%d", i+1), DataDir: filepath.Join(t.TempDir(), "data"),
 			APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
 			BootstrapExpect: size, Version: "test",
-			Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
+			Logger: slog.New(slog.NewTextHandler(testlog.Of(t), &slog.HandlerOptions{Level: slog.LevelWarn})),
 			Timing: cluster.Timing{
 				GossipProbe: 100 * time.Millisecond, Reconcile: 100 * time.Millisecond,
 				PromoteAfter: 300 * time.Millisecond, Rejoin: time.Second,

@@ -88,7 +88,8 @@ func TestStreamErrors(t *testing.T) {
 		if test.want == nil { // it rests
 			asked := bad.asked.Load()
 			askAll(t, c, 4, 20)
-			if n := bad.asked.Load() - asked; n > 5 { // on a busy machine the other member rests too
+			// Half of the requests would ask a member that does not rest. On a busy machine the other one rests too, now and then.
+			if n := bad.asked.Load() - asked; n > 20 {
 				t.Errorf("%s: %d further requests", test.reason, n)
 			}
 		}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/snowraft/snowraft/internal/testlog"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/gateway"
 )
@@ -41,7 +42,7 @@ func openGatewayWith(t testing.TB, cfg gateway.Config) *testGateway {
 	t.Helper()
 	g := &testGateway{t: t}
 	var err error
-	cfg.Name, cfg.Version, cfg.Logger = "g", "test", slog.New(slog.NewTextHandler(t.Output(), nil))
+	cfg.Name, cfg.Version, cfg.Logger = "g", "test", slog.New(slog.NewTextHandler(testlog.Of(t), nil))
 	cfg.APIAddr, cfg.HTTPAddr, cfg.RedisAddr, cfg.ThriftAddr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	g.Gateway, err = gateway.Open(t.Context(), cfg)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/rpc"
+	"github.com/snowraft/snowraft/internal/testlog"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server"
 )
@@ -55,7 +56,7 @@ func newNode(t testing.TB, name string, change ...func(*server.Config)) *node {
 	n.cfg = server.Config{
 		Name: name, DataDir: filepath.Join(t.TempDir(), name),
 		APIAddr: "127.0.0.1:0", HTTPAddr: "127.0.0.1:0", RaftAddr: "127.0.0.1:0", GossipAddr: "127.0.0.1:0",
-		Logger: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelInfo})),
+		Logger: slog.New(slog.NewTextHandler(testlog.Of(t), &slog.HandlerOptions{Level: slog.LevelInfo})),
 		Timing: quick, Version: "test",
 		Clock: func() clock.Reading {
 			r := system()

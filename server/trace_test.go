@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/snowraft/snowraft/client"
+	"github.com/snowraft/snowraft/internal/testlog"
 	"github.com/snowraft/snowraft/internal/tracing"
 	"github.com/snowraft/snowraft/internal/tracing/otlp"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
@@ -33,7 +34,7 @@ func openTracer(t testing.TB, service, instance string) *tracing.Tracer {
 	t.Helper()
 	tracer, err := otlp.Open(t.Context(), otlp.Config{
 		Env: os.Getenv, Service: service, Instance: instance, Version: "test", SlowerThan: slowerThan,
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+		Logger: slog.New(slog.NewTextHandler(testlog.Of(t), nil)),
 	})
 	if err != nil || tracer == nil {
 		t.Fatalf("Open() = %v, %v, want a tracer", tracer, err)
