@@ -106,8 +106,8 @@ func (p *prometheus) valued(expr string, unknown bool) (bool, error) {
 	return false, nil
 }
 
-// variables are those of Grafana, as they are when all is selected.
-var variables = strings.NewReplacer(
+// grafanaVariables are those of Grafana, as they are when all is selected.
+var grafanaVariables = strings.NewReplacer(
 	"$job", ".*", "$cluster", ".*", "$instance", ".*", "$__rate_interval", "20s", "$__interval", "5s", "$__range", "1m")
 
 // panels returns the queries of a dashboard, by the title of the panel.
@@ -148,8 +148,8 @@ func panels(t *testing.T, path string) (queries map[string][]string) {
 	return queries
 }
 
-// use makes some of everything that metrics count, until the test ends.
-func use(t *testing.T, members []*member) {
+// exercise makes some of everything that metrics count, until the test ends.
+func exercise(t *testing.T, members []*member) {
 	for _, s := range []*snowraftv1.Sequence{
 		{Name: "strict", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, Max: new(int64(1_000_000))},
 		{Name: "relaxed", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED},
@@ -183,7 +183,7 @@ func use(t *testing.T, members []*member) {
 func TestQueriesOfDashboardsHaveAnswers(t *testing.T) {
 	members := startCluster(t, 3)
 	p := startPrometheus(t, members)
-	use(t, members)
+	exercise(t, members)
 	files, err := filepath.Glob("../../deploy/grafana/*.json")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d dashboards, %v", len(files), err)
@@ -192,7 +192,7 @@ func TestQueriesOfDashboardsHaveAnswers(t *testing.T) {
 	for _, file := range files {
 		for title, queries := range panels(t, file) {
 			for _, q := range queries {
-				empty[filepath.Base(file)+": "+title+": "+q] = variables.Replace(q)
+				empty[filepath.Base(file)+": "+title+": "+q] = grafanaVariables.Replace(q)
 			}
 		}
 	}
