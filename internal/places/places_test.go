@@ -160,16 +160,19 @@ func TestFavoredStay(t *testing.T) {
 
 func TestFewSilentStay(t *testing.T) {
 	t.Parallel()
-	p := kit{t, places.New(64, 32)}
-	slow := p.take(at("192.0.2.1"), func() { t.Error("the connection of a slow host was evicted") })
-	heard := p.take(at("192.0.2.2"), func() { t.Error("the connection of the other slow host was evicted") })
-	for i := range 1000 {
-		p.take(&net.TCPAddr{IP: net.IPv4(198, 51, 100, byte(i%8)), Port: i}, func() {})
-		p.take(&net.TCPAddr{IP: append(net.ParseIP("2001:db8::")[:14:14], byte(i>>8), byte(i)), Port: i}, func() {})
-		heard.Heard()
-	}
-	slow.Spoke()
-	heard.Release()
+	synctest.Test(t, func(t *testing.T) {
+		p := kit{t, places.New(64, 32)}
+		slow := p.take(at("192.0.2.1"), func() { t.Error("the connection of a slow host was evicted") })
+		heard := p.take(at("192.0.2.2"), func() { t.Error("the connection of the other slow host was evicted") })
+		for i := range 1000 {
+			p.take(&net.TCPAddr{IP: net.IPv4(198, 51, 100, byte(i%8)), Port: i}, func() {})
+			p.take(&net.TCPAddr{IP: append(net.ParseIP("2001:db8::")[:14:14], byte(i>>8), byte(i)), Port: i}, func() {})
+			heard.Heard()
+		}
+		synctest.Wait() // evictions have goroutines of their own
+		slow.Spoke()
+		heard.Release()
+	})
 }
 
 func TestSpokenStays(t *testing.T) {
