@@ -141,7 +141,8 @@ func (d *dev) tryAll() {
 		if !command {
 			break
 		}
-		cmd := exec.CommandContext(d.t.Context(), "sh", "-c", strings.Replace(line, "curl ", "curl -sSf ", 1))
+		once := strings.NewReplacer("curl ", "curl -sSf ", "snowraft top", "snowraft top -n 1") // top goes on until Ctrl-C
+		cmd := exec.CommandContext(d.t.Context(), "sh", "-c", once.Replace(line))
 		cmd.Env = append(os.Environ(), "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"))
 		text, err := cmd.CombinedOutput()
 		if err != nil || len(text) == 0 || strings.Contains(string(text), "ERR") {
