@@ -54,6 +54,12 @@ func (s Set) With(l *snowflake.Layout, f snowflake.Field, value uint64) Set {
 	return Set{append(slices.Clip(s.parts), part{shift, bits, value, value}), s.empty || value>>bits != 0}
 }
 
+// Width returns the width of a field of a layout in bits, 0 if there is none.
+func Width(l *snowflake.Layout, f snowflake.Field) uint8 {
+	_, bits, _ := place(l, f)
+	return bits
+}
+
 // place returns where a field lies within the IDs of a layout.
 func place(l *snowflake.Layout, f snowflake.Field) (shift, bits uint8, ok bool) {
 	shift = uint8(l.Bits()) //nolint:gosec // at most 64

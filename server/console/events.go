@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/snowraft/snowraft/internal/apijson"
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/trust"
@@ -67,7 +68,7 @@ func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
 	list.Kinds = append(list.Kinds, choice{Label: "All kinds", Chosen: list.Kind == ""})
 	for n := int32(1); n < int32(len(snowraftv1.EventKind_name)); n++ { //nolint:gosec // few
 		kind := snowraftv1.EventKind(n)
-		c := choice{Value: wordOf(kind), Label: upperFirst(wordOf(kind)), Chosen: wordOf(kind) == list.Kind}
+		c := choice{Value: apijson.Word(kind), Label: upperFirst(apijson.Word(kind)), Chosen: apijson.Word(kind) == list.Kind}
 		if list.Kinds = append(list.Kinds, c); c.Chosen {
 			req.Kinds = []string{c.Value}
 			list.Command += " --kind " + c.Value
@@ -142,7 +143,7 @@ func (r eventRow) sees(e *snowraftv1.Event) bool {
 }
 
 func eventOf(e *snowraftv1.Event) eventRow {
-	row := eventRow{Event: e, ID: fmt.Sprintf("event-%s-%d-%d", e.GetMemberId(), e.GetFirstAtMs(), e.GetNumber()), Kind: upperFirst(wordOf(e.GetKind())), Members: []string{e.GetMember()}}
+	row := eventRow{Event: e, ID: fmt.Sprintf("event-%s-%d-%d", e.GetMemberId(), e.GetFirstAtMs(), e.GetNumber()), Kind: upperFirst(apijson.Word(e.GetKind())), Members: []string{e.GetMember()}}
 	switch e.GetSeverity() {
 	case snowraftv1.EventSeverity_EVENT_SEVERITY_ERROR:
 		row.State = level{"bad", "Problem"}
@@ -231,9 +232,4 @@ func adviceFor(e *snowraftv1.Event) (runbook, more string) {
 	default:
 		return "", ""
 	}
-}
-
-// wordOf returns the word of a kind, as the API and the command line have it.
-func wordOf(k snowraftv1.EventKind) string {
-	return strings.ToLower(strings.TrimPrefix(k.String(), "EVENT_KIND_"))
 }

@@ -9,24 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/apijson"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // most is the most events of one call.
 const most = 1000
 
-// kinds are the words of the kinds, in the order of the API.
-func kinds() (words []string) {
-	for n := range len(snowraftv1.EventKind_name) {
-		if word := cli.Word(snowraftv1.EventKind(n)); word != "" {
-			words = append(words, word)
-		}
-	}
-	return words
-}
-
 // New returns the command events.
 func New(a *cli.App) *cobra.Command {
+	kinds := apijson.Words[snowraftv1.EventKind]()
 	count, kind, member, follow := 50, "", "", false
 	cmd := &cobra.Command{
 		Use:   "events",
@@ -40,14 +32,14 @@ start. Events that repeat are one line with their number. The times are those of
 majority's clock, and the latest event comes last. Members that do not answer within a
 second are named.
 
-Kinds: ` + strings.Join(kinds(), ", ") + `.`,
+Kinds: ` + strings.Join(kinds, ", ") + `.`,
 		Example: `  snowraft events
   snowraft events --kind election -n 10
   snowraft events -f --member b
   snowraft events -n 1000 -o json`,
 	}
 	cli.AddFlag(cmd, "", "count", "n", cli.IntValue(&count, 1, most), "number of events, the latest ones")
-	cli.AddFlag(cmd, "", "kind", "", cli.ChoiceValue(&kind, kinds()...), "kind of the events; any by default").DefValue = ""
+	cli.AddFlag(cmd, "", "kind", "", cli.ChoiceValue(&kind, kinds...), "kind of the events; any by default").DefValue = ""
 	cli.AddFlag(cmd, "", "member", "", cli.WordsValue(&member, "NAME"), "name or ID of the member that saw them; any by default").DefValue = ""
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "keep printing events until the command is stopped, with -o json one document per event")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, _ []string) error {

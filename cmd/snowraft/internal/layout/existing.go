@@ -78,7 +78,7 @@ func (e *existing) describe(stdin io.Reader, now int64) (existingSystem, error) 
 		}
 		s.ids = collision.All(s.layout, s.since, s.until)
 		if given("datacenter") {
-			switch bits := bitsOf(s.layout, snowflake.FieldDatacenter); {
+			switch bits := collision.Width(s.layout, snowflake.FieldDatacenter); {
 			case bits == 0:
 				return s, cli.Usagef("--datacenter: the existing system's layout has no datacenter field; remove the flag")
 			case e.form.datacenter>>bits != 0:
@@ -159,14 +159,4 @@ func outside(s *existingSystem, id uint64) string {
 		return fmt.Sprintf(" dates to %s, which is not from %s to %s", cli.Stamp(at), cli.Stamp(s.since), cli.Stamp(s.until))
 	}
 	return fmt.Sprintf(" has datacenter %d", parts.Datacenter)
-}
-
-// bitsOf returns the width of a field, 0 if the layout has none.
-func bitsOf(l *snowflake.Layout, f snowflake.Field) uint8 {
-	for _, have := range l.Spec().Fields {
-		if have.Field == f {
-			return have.Bits
-		}
-	}
-	return 0
 }

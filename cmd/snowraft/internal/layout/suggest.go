@@ -18,7 +18,7 @@ func suggest(s existingSystem, now int64) (snowflake.Spec, bool) {
 	if s.layout != nil {
 		spec := s.layout.Spec()
 		candidates = append(candidates, spec)
-		for spec.Datacenter = 1; spec.Datacenter < min(mostDatacenters, uint64(1)<<bitsOf(s.layout, snowflake.FieldDatacenter)); spec.Datacenter++ {
+		for spec.Datacenter = 1; spec.Datacenter < min(mostDatacenters, uint64(1)<<collision.Width(s.layout, snowflake.FieldDatacenter)); spec.Datacenter++ {
 			candidates = append(candidates, spec)
 		}
 	}
