@@ -1,0 +1,20 @@
+#!/bin/sh
+# Builds the program as releases ship it: static, without symbols, and the same
+# bytes from the same commit in any directory. VERSION is that of git describe,
+# unless it is set.
+#
+# usage: static.sh GOOS GOARCH OUT
+set -eu
+
+if [ $# -ne 3 ]; then
+	echo "usage: static.sh GOOS GOARCH OUT" >&2
+	exit 2
+fi
+out=$(dirname "$3")
+mkdir -p "$out"
+out=$(cd "$out" && pwd)/$(basename "$3")
+
+cd "$(dirname "$0")/../.."
+VERSION=${VERSION:-$(git describe --tags --always --dirty)}
+GOOS=$1 GOARCH=$2 CGO_ENABLED=0 GOFLAGS= GOAMD64=v1 GOARM64=v8.0 \
+	go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$VERSION" -o "$out" ./cmd/snowraft
