@@ -16,17 +16,12 @@ func TestSecureDev(t *testing.T) {
 	t.Parallel()
 	base, data := portBase(t), filepath.Join(t.TempDir(), "data")
 	d := startDev(t, base, "--secure", "--data-dir", data)
-	if d == nil {
-		t.Fatal("a port was taken")
-	}
 	found := devToken.FindStringSubmatch(d.stdout.String())
 	if found == nil {
 		t.Fatalf("no token in %s", d.stdout.String())
 	}
 	d.interrupt()
-	if d = startDev(t, base, "--secure", "--data-dir", data); d == nil {
-		t.Fatal("a port was taken")
-	}
+	d = startDev(t, base, "--secure", "--data-dir", data)
 	defer d.interrupt()
 	if devToken.MatchString(d.stdout.String()) {
 		t.Error("the second start made another token")

@@ -24,7 +24,7 @@ var issuedBy = regexp.MustCompile(`(?m)^(\d{15,})\s+\S+Z\s+\d+\s+\d+\s+dev-[123]
 // portBase is a base at which dev finds all of its ports free.
 func portBase(t *testing.T) string {
 	t.Helper()
-	_, port, err := net.SplitHostPort(freeAddresses(t, 25))
+	_, port, err := net.SplitHostPort(freeAddresses(t, 26))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ type dev struct {
 	ids  []string // that it has printed
 }
 
-// startDev starts dev and waits until it has printed IDs; nil if a port is taken.
+// startDev starts dev and waits until it has printed IDs. It returns nil only without a base, if a default port is taken.
 func startDev(t *testing.T, base string, args ...string) *dev {
 	t.Helper()
 	d := &dev{temp: t.TempDir()}
@@ -60,7 +60,7 @@ func startDev(t *testing.T, base string, args ...string) *dev {
 		return len(d.ids) > 0 && strings.Contains(d.stdout.String(), "Press Ctrl-C to stop.")
 	})
 	if !d.running() {
-		if !strings.Contains(d.stderr.String(), "cannot be used") {
+		if base != "" || !strings.Contains(d.stderr.String(), "cannot be used") {
 			t.Fatalf("dev has ended:\n%s", d.stderr.tail(20))
 		}
 		return nil
@@ -90,9 +90,7 @@ func TestDev(t *testing.T) {
 	d := startDev(t, "")
 	if d == nil {
 		t.Log("the default ports are taken on this machine, going on with others")
-		if d = startDev(t, portBase(t)); d == nil {
-			t.Fatal("ports that were free are taken")
-		}
+		d = startDev(t, portBase(t))
 	}
 	seen := map[string]bool{}
 	for _, id := range d.ids {
@@ -162,9 +160,6 @@ func TestDevKeepsItsData(t *testing.T) {
 	var ids []string
 	for run := range 2 {
 		d := startDev(t, base, "--data-dir", dir)
-		if d == nil {
-			t.Fatal("ports that were free are taken")
-		}
 		now := answer[snowraftv1.GetStatusResponse](t, d.env, "status")
 		if run == 0 {
 			first = now
@@ -208,9 +203,5 @@ func TestDevTakenPort(t *testing.T) {
 	if left, _ := os.ReadDir(temp); len(left) > 0 {
 		t.Errorf("files are left: %v", left)
 	}
-	d := startDev(t, offer[1])
-	if d == nil {
-		t.Fatalf("the ports that it offered are taken: %s", offer[0])
-	}
-	d.interrupt()
+	startDev(t, offer[1]).interrupt()
 }

@@ -18,9 +18,6 @@ func TestSecretsStayInsideDev(t *testing.T) {
 	t.Parallel()
 	base, data := portBase(t), filepath.Join(t.TempDir(), "data")
 	d := startDev(t, base, "--secure", "--data-dir", data, "--log-level", "debug")
-	if d == nil {
-		t.Fatal("a port was taken")
-	}
 	found := devToken.FindStringSubmatch(d.stdout.String())
 	if found == nil {
 		t.Fatalf("no token in %s", d.stdout.String())
@@ -47,9 +44,6 @@ func TestSecretsStayInsideDev(t *testing.T) {
 	s.redis(t, portOf(t, base, 4), s.config)
 	d.interrupt()
 	again := startDev(t, base, "--secure", "--data-dir", data, "--log-level", "debug")
-	if again == nil {
-		t.Fatal("a port was taken")
-	}
 	again.interrupt()
 
 	s.add("the output of dev", []byte(strings.Replace(d.stdout.String(), found[1], "", 1)+again.stdout.String()))

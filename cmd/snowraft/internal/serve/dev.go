@@ -61,7 +61,7 @@ On exit, dev deletes the data, unless --data-dir names a directory to keep it in
 	}
 	cmd.Flags().SortFlags = false
 	cli.AddFlag(cmd, "", "data-dir", "", cli.TextValue(&cfg.dataDir, "DIR"), "directory to keep the data in, and to resume from")
-	cli.AddFlag(cmd, "", "port-base", "", cli.IntValue(&cfg.portBase, 1, highestPortBase), "first port of the first member, for its API; HTTP, Raft, gossip and Redis follow")
+	cli.AddFlag(cmd, "", "port-base", "", cli.IntValue(&cfg.portBase, 1, highestPortBase), "first port of the first member, for its API; HTTP, Raft, gossip, Redis and Thrift follow")
 	cli.AddFlag(cmd, "", "secure", "", cli.SwitchValue(&cfg.secure), "secure the cluster with a secret, and print a token").NoOptDefVal = "true"
 	cli.AddFlag(cmd, "", "open", "", cli.SwitchValue(&cfg.open), "open the console in a browser").NoOptDefVal = "true"
 	addLogFlags(&cfg.logLevel, &cfg.logFormat, func(name string, v *cli.Value, help string) { cli.AddFlag(cmd, "", name, "", v, help) })

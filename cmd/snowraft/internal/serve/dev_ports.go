@@ -12,13 +12,19 @@ import (
 const (
 	// portStep is how far the ports of neighbouring members of dev are apart.
 	portStep = 10
+	// thriftOffset puts Thrift after the other ports of a member: its conventional port is far from them, below the first.
+	thriftOffset = cli.RedisPort - cli.APIPort + 1
 	// highestPortBase leaves room for the ports of the last member.
-	highestPortBase = 65535 - (devMembers-1)*portStep - (cli.RedisPort - cli.APIPort)
+	highestPortBase = 65535 - (devMembers-1)*portStep - thriftOffset
 )
 
 // devAddress is where a member of dev listens for what has this port by default.
 func devAddress(base, member, port int) string {
-	return net.JoinHostPort(cli.Localhost, strconv.Itoa(base+member*portStep+port-cli.APIPort))
+	offset := port - cli.APIPort
+	if port == cli.ThriftPort {
+		offset = thriftOffset
+	}
+	return net.JoinHostPort(cli.Localhost, strconv.Itoa(base+member*portStep+offset))
 }
 
 // checkPorts reports which of the ports is taken, before anything is started,
