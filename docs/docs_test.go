@@ -13,21 +13,43 @@ import (
 	"testing"
 )
 
-func TestReadmeHasEverySetting(t *testing.T) {
-	_, flags, ok := strings.Cut(read(t, "../cmd/snowraft/testdata/flags.golden"), "\nsnowraft serve\n")
-	if !ok {
-		t.Fatal("the list of flags has no snowraft serve")
+func TestConfigurationHasEverySetting(t *testing.T) {
+	page := read(t, "configuration.md")
+	for command, heading := range map[string]string{"serve": "\n## Settings of a member\n", "gateway": "\n## Settings of a gateway\n"} {
+		_, flags, ok := strings.Cut(read(t, "../cmd/snowraft/testdata/flags.golden"), "\nsnowraft "+command+"\n")
+		if !ok {
+			t.Fatalf("the list of flags has no snowraft %s", command)
+		}
+		flags, _, _ = strings.Cut(flags, "\nsnowraft ")
+		_, section, ok := strings.Cut(page, heading)
+		if !ok {
+			t.Fatalf("configuration.md has no section%s", heading)
+		}
+		section, _, _ = strings.Cut(section, "\n## ")
+		code, documented := make(map[string]bool), make(map[string]bool)
+		for _, m := range regexp.MustCompile(`(?m)^ +--([a-z-]+)(?: [^;]+)?; env ([A-Z_]+)`).FindAllStringSubmatch(flags, -1) {
+			code[m[1]+" "+m[2]] = true
+		}
+		for _, row := range regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| `([A-Z_]+)` \\|").FindAllStringSubmatch(section, -1) {
+			documented[row[1]+" "+row[2]] = true
+		}
+		same(t, "the settings of "+command, code, documented)
 	}
-	flags, _, _ = strings.Cut(flags, "\nsnowraft ")
-	code, documented := make(map[string]bool), make(map[string]bool)
-	for _, m := range regexp.MustCompile(`(?m)^ +--([a-z-]+)(?: [^;]+)?; env ([A-Z_]+)`).FindAllStringSubmatch(flags, -1) {
-		code[m[1]+" "+m[2]] = true
+}
+
+// Each page begins with a sentence about itself, and the index lists the page.
+func TestIndexListsEveryPage(t *testing.T) {
+	index := read(t, "README.md")
+	for _, path := range pages(t) {
+		if path != "README.md" && !strings.Contains(index, "]("+path+")") {
+			t.Errorf("README.md does not list %s", path)
+		}
+		_, text, _ := strings.Cut(read(t, path), "\n\n")
+		opening, _, _ := strings.Cut(text, "\n\n")
+		if opening = strings.Join(strings.Fields(opening), " "); !strings.HasPrefix(opening, "This page ") {
+			t.Errorf("%s does not begin with what the page covers: %q", path, opening)
+		}
 	}
-	rows := regexp.MustCompile("(?m)^\\| `--([a-z-]+)` \\| `([A-Z_]+)` \\|").FindAllStringSubmatch(read(t, "../README.md"), -1)
-	for _, row := range rows {
-		documented[row[1]+" "+row[2]] = true
-	}
-	same(t, "the settings of serve", code, documented)
 }
 
 // The index in CONTRIBUTING.md names files that exist and identifiers that they contain.
@@ -98,11 +120,7 @@ func TestPagesNameOnlyListedMetrics(t *testing.T) {
 	for _, m := range metric.FindAllStringSubmatch(read(t, "metrics.md"), -1) {
 		listed[m[1]] = true
 	}
-	pages, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, path := range append(pages, "../README.md") {
+	for _, path := range append(pages(t), "../README.md") {
 		for _, m := range metric.FindAllStringSubmatch(read(t, path), -1) {
 			if !listed[m[1]] {
 				t.Errorf("%s names %s, which metrics.md does not list", path, m[1])
@@ -123,14 +141,12 @@ func TestPagesNameOnlyListedMetrics(t *testing.T) {
 }
 
 func TestLinksLead(t *testing.T) {
-	files := []string{"../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md"}
-	for _, pattern := range []string{"*.md", "decisions/*.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, found...)
+	records, err := filepath.Glob("decisions/*.md")
+	if err != nil {
+		t.Fatal(err)
 	}
+	files := append(pages(t), "../README.md", "../CONTRIBUTING.md", "../CHANGELOG.md", "../SECURITY.md", "../jepsen/README.md")
+	files = append(files, records...)
 	link := regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	for _, file := range files {
 		for _, m := range link.FindAllStringSubmatch(read(t, file), -1) {
@@ -149,6 +165,16 @@ func TestLinksLead(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pages lists the files of all pages.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("*.md")
+	if err != nil || len(found) < 20 {
+		t.Fatalf("%d pages: %v", len(found), err)
+	}
+	return found
 }
 
 // anchors lists the anchors that GitHub gives to the headings of a file.
