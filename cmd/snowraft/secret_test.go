@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/secret"
 	"github.com/snowraft/snowraft/trust"
 )
@@ -51,6 +52,28 @@ func TestSecretCreateWritesAFile(t *testing.T) {
 	other := path + "2"
 	if got, want := succeeds(t, "secret", "create", "--out", other), "created secret file \""+other+"\"; fingerprint: "; len(got) != len(want)+17 || got[:len(want)] != want {
 		t.Errorf("secret create prints %q, want %q and a fingerprint", got, want)
+	}
+}
+
+func TestSecretCreateKeepsAnExistingSecret(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "secret")
+	var created, kept secret.Created
+	decodeJSON(t, succeeds(t, "secret", "create", "--out", path, "--if-missing", "-o", "json"), &created)
+	decodeJSON(t, succeeds(t, "secret", "create", "--out", path, "--if-missing", "-o", "json"), &kept)
+	if secrets, err := trust.ReadSecrets(path); err != nil || created != kept || secrets[0].Fingerprint() != kept.Fingerprint {
+		t.Errorf("the file has %v, %v, after %+v and %+v", secrets, err, created, kept)
+	}
+	if got, want := succeeds(t, "secret", "create", "--out", path, "--if-missing"), "kept secret file \""+path+"\"; fingerprint: "+kept.Fingerprint+"\n"; got != want {
+		t.Errorf("secret create prints %q, want %q", got, want)
+	}
+	if err := os.WriteFile(path, []byte("no secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"--out", path}, {}} { // a file without a secret, and none
+		if _, _, code := command(t, append([]string{"secret", "create", "--if-missing"}, args...)...); code != cli.ExitUsage {
+			t.Errorf("secret create --if-missing %q: exit code %d, want %d", args, code, cli.ExitUsage)
+		}
 	}
 }
 

@@ -21,17 +21,28 @@ type Created struct {
 }
 
 func newCreate(a *cli.App) *cobra.Command {
-	out := ""
+	out, ifMissing := "", false
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Create a cluster secret",
 		Long: `Create a cluster secret: one line for the secret file of every member. The line goes
 to standard output, or with --out to a new file that only its owner can read. A
-redirection may make a file that others can read.`,
-		Example: `  snowraft secret create --out secret`,
+redirection may make a file that others can read. With --if-missing, the command can
+run at every start of a machine or container: it keeps the secret of an existing file.`,
+		Example: `  snowraft secret create --out secret
+  snowraft secret create --out secret --if-missing`,
 	}
 	cli.AddFlag(cmd, "", "out", "", cli.TextValue(&out, "FILE"), "new file for the secret, with mode 0600; an existing file is not overwritten")
+	cli.AddFlag(cmd, "", "if-missing", "", cli.SwitchValue(&ifMissing), "succeed without a change if the file of --out has a secret").NoOptDefVal = "true"
 	return a.Command(cmd, func(_ context.Context, p *cli.Printer, _ []string) error {
+		if ifMissing {
+			if out == "" {
+				return cli.Usagef("--if-missing: cannot be used without --out")
+			}
+			if _, err := os.Lstat(out); err == nil {
+				return keep(p, out)
+			}
+		}
 		s := trust.NewSecret()
 		if out == "" {
 			return p.Answer(Created{Secret: s.Line(), Fingerprint: s.Fingerprint()}, cli.Line("%s", s.Line()))
@@ -42,6 +53,16 @@ redirection may make a file that others can read.`,
 		return p.Answer(Created{File: out, Fingerprint: s.Fingerprint()},
 			cli.Line("created secret file %q; fingerprint: %s", out, s.Fingerprint()))
 	})
+}
+
+// keep prints the secret that an existing file has, which must be a secret file.
+func keep(p *cli.Printer, path string) error {
+	keys, err := open(path)
+	if err != nil {
+		return err
+	}
+	fingerprint := keys.Fingerprints()[0]
+	return p.Answer(Created{File: path, Fingerprint: fingerprint}, cli.Line("kept secret file %q; fingerprint: %s", path, fingerprint))
 }
 
 // writeNew writes a file that must not exist, all of it or nothing.

@@ -31,9 +31,20 @@ func (f configFile) entry(name string) (text, where string, ok bool) {
 	return e.text, e.where, ok
 }
 
+// unknownKey returns the error of a key that is not a setting of the command, or nil to ignore the key.
+type unknownKey func(at, key, text string, settings []string) error
+
+// refuse returns an error for every unknown key.
+func refuse(at, key, text string, settings []string) error {
+	return cli.Usagef("%s: unknown key %q (value %q); expected one of %s", at, key, text, strings.Join(settings, ", "))
+}
+
+// ignore returns nil.
+func ignore(string, string, string, []string) error { return nil }
+
 // readConfigFile reads the file at path, which the flag or variable of that name
-// gave. Every key must be a setting among flags.
-func readConfigFile(name, path string, flags *pflag.FlagSet) (configFile, error) {
+// gave. Its keys are settings among flags, or unknown.
+func readConfigFile(name, path string, flags *pflag.FlagSet, unknown unknownKey) (configFile, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, cli.Usagef("%s %q: cannot be read (%v); choose a readable YAML file", name, path, cli.Innermost(err))
@@ -58,19 +69,19 @@ func readConfigFile(name, path string, flags *pflag.FlagSet) (configFile, error)
 	}
 	file := configFile{}
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		if err := file.add(path, root.Content[i], root.Content[i+1], flags); err != nil {
+		if err := file.add(path, root.Content[i], root.Content[i+1], flags, unknown); err != nil {
 			return nil, err
 		}
 	}
 	return file, nil
 }
 
-func (f configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet) error {
+func (f configFile) add(path string, key, node *yaml.Node, flags *pflag.FlagSet, unknown unknownKey) error {
 	at := fmt.Sprintf("%s line %d", path, key.Line)
 	text, scalar := scalarText(node)
 	names := settingNames(flags)
 	if !slices.Contains(names, key.Value) {
-		return cli.Usagef("%s: unknown key %q (value %q); expected one of %s", at, key.Value, text, strings.Join(names, ", "))
+		return unknown(at, key.Value, text, names)
 	}
 	flag := flags.Lookup(key.Value)
 	if _, twice := f[flag.Name]; twice {

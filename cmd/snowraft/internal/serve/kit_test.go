@@ -36,7 +36,7 @@ func newTestApp() *testApp {
 // run executes one command line and returns the exit code.
 func (t *testApp) run(ctx context.Context, args ...string) int {
 	root := &cobra.Command{Use: "snowraft", SilenceErrors: true, SilenceUsage: true}
-	root.AddCommand(New(t.Host), NewGateway(t.Host), NewDev(t.Host))
+	root.AddCommand(New(t.Host), NewGateway(t.Host), NewDev(t.Host), NewHealth(t.Host))
 	root.SetArgs(args)
 	return t.Exit(root.ExecuteContext(ctx))
 }

@@ -70,6 +70,16 @@ func (h *Host) loadServeConfig(cmd *cobra.Command, cfg *config) error {
 // loadSettings completes what the command line gives by the environment, the
 // file, whose path is a setting itself, and the defaults.
 func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string) error {
+	return h.load(flags, configPath, refuse)
+}
+
+// loadSome is loadSettings for a command that has some of the settings of the process whose file it reads. It ignores
+// the other ones.
+func (h *Host) loadSome(flags *pflag.FlagSet, configPath *string) error {
+	return h.load(flags, configPath, ignore)
+}
+
+func (h *Host) load(flags *pflag.FlagSet, configPath *string, unknown unknownKey) error {
 	name := "--" + configFlag
 	if path := h.Env(cli.EnvName(configFlag)); path != "" && !flags.Changed(configFlag) {
 		name, *configPath = cli.EnvName(configFlag), path
@@ -77,7 +87,7 @@ func (h *Host) loadSettings(flags *pflag.FlagSet, configPath *string) error {
 	var file configFile
 	if *configPath != "" {
 		var err error
-		if file, err = readConfigFile(name, *configPath, flags); err != nil {
+		if file, err = readConfigFile(name, *configPath, flags, unknown); err != nil {
 			return err
 		}
 	}
