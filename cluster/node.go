@@ -55,6 +55,7 @@ type Node struct {
 	sameSince    time.Duration             // since when it waits beside a node of its name; see sameNames
 	leader       broadcast                 // changes of the known leader
 	quorum       atomic.Pointer[string]    // what meta says of bootstrap
+	upkeep       atomic.Int64              // when the last round of watch began, on the monotonic clock
 	leaderless   atomic.Int64              // since when no leader is known, on the monotonic clock; 0 if one is
 	contacts     *contacts
 	links        links
@@ -211,6 +212,7 @@ func (n *Node) bounds() bounds {
 }
 
 func (n *Node) start() {
+	n.upkeep.Store(n.cfg.Watch.Now().Mono)
 	n.observeLeader()
 	n.wg.Go(n.follow)
 	n.wg.Go(n.watch)

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ func (n *Node) watch() {
 	var write stall
 	ask, hears := true, false
 	for {
+		n.upkeep.Store(n.cfg.Watch.Now().Mono)
 		changed := n.LeaderChanged() // a new leader wants to know at once whether it is the only voter
 		n.cfg.Watch.Update()
 		others, need := n.otherVoters()
@@ -46,6 +48,18 @@ func (n *Node) watch() {
 			ask = false
 		}
 	}
+}
+
+// stuckAfter is the time without a round of watch after which a node is stuck. Rounds begin at least once per second.
+const stuckAfter = 10 * time.Second
+
+// Alive returns nil while watch runs, which takes the locks of gossip, of the clock and of the state machine. A disk that
+// hangs does not stop it: a follower issues IDs without its disk, and a leader fails after DiskStall.
+func (n *Node) Alive() error {
+	if d := time.Duration(n.cfg.Watch.Now().Mono-n.upkeep.Load()) * time.Millisecond; d > stuckAfter {
+		return fmt.Errorf("upkeep has not run for %v; the process is stuck", d)
+	}
+	return nil
 }
 
 // stall is how long a write has been under way, as far as who looks now and then can

@@ -129,11 +129,17 @@ func others(members []*member, but *member) []*member {
 // start starts the process, with extra flags for this time only.
 func (m *member) start(extra ...string) *member {
 	m.t.Helper()
+	return m.startIn(nil, extra...)
+}
+
+// startIn starts the process with more variables in its environment.
+func (m *member) startIn(env []string, extra ...string) *member {
+	m.t.Helper()
 	args := []string{"serve", "--name", m.name, "--data-dir", m.dir,
 		"--api-addr", m.api, "--http-addr", m.http, "--raft-addr", m.raft, "--gossip-addr", m.gossip}
 	args = append(args, "--promote-after", "3s") // before flags of the test's own
 	args = append(append(args, m.flags...), extra...)
-	p := startBy(m.t, m.launch, m.program, nil, args...)
+	p := startBy(m.t, m.launch, m.program, env, args...)
 	m.process = p
 	m.t.Cleanup(func() {
 		if m.t.Failed() {

@@ -14,6 +14,8 @@ type Host struct {
 	*cli.App
 	// collectAt sets by how many percent the heap grows between two collections of garbage.
 	collectAt func(percent int)
+	// manager returns the service manager that started this process, nil if none did.
+	manager func() (manager, error)
 	// open starts a member.
 	open func(context.Context, server.Config) (member, error)
 	// openGateway starts a gateway.
@@ -25,6 +27,7 @@ func NewHost(a *cli.App) *Host {
 	return &Host{
 		App:       a,
 		collectAt: func(percent int) { debug.SetGCPercent(percent) },
+		manager:   inherit,
 		open: func(ctx context.Context, cfg server.Config) (member, error) {
 			return server.Open(ctx, cfg)
 		},
@@ -42,6 +45,8 @@ type process interface {
 	Close(context.Context) error
 	// Ready is nil when IDs can be issued now.
 	Ready() error
+	// Alive returns nil while the process makes progress. A service manager restarts a process that does not.
+	Alive() error
 	APIAddr() string
 	HTTPAddr() string
 	RedisAddr() string  // empty when it does not listen

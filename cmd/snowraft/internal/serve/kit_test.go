@@ -25,6 +25,7 @@ func newTestApp() *testApp {
 	t.Host = &Host{
 		App:       t.World.App("v0.0.0"),
 		collectAt: func(percent int) { t.percents = append(t.percents, percent) },
+		manager:   func() (manager, error) { return nil, nil },
 		open:      func(context.Context, server.Config) (member, error) { return nil, errors.New("not to be opened") },
 		openGateway: func(context.Context, gateway.Config) (process, error) {
 			return nil, errors.New("not to be opened")
@@ -44,6 +45,8 @@ func (t *testApp) run(ctx context.Context, args ...string) int {
 // fakeMember is a member without anything behind it.
 type fakeMember struct {
 	api    string
+	ready  func() error // nil: always ready
+	alive  func() error // nil: always alive
 	done   chan struct{}
 	err    error
 	shut   func(context.Context) error
@@ -58,6 +61,13 @@ func newFakeMember() *fakeMember {
 	}
 }
 
+func call(answer func() error) error {
+	if answer == nil {
+		return nil
+	}
+	return answer()
+}
+
 // end makes the member one that must end by itself.
 func (m *fakeMember) end(err error) {
 	m.err = err
@@ -66,7 +76,8 @@ func (m *fakeMember) end(err error) {
 
 func (m *fakeMember) Done() <-chan struct{} { return m.done }
 func (m *fakeMember) Err() error            { return m.err }
-func (m *fakeMember) Ready() error          { return nil }
+func (m *fakeMember) Ready() error          { return call(m.ready) }
+func (m *fakeMember) Alive() error          { return call(m.alive) }
 func (m *fakeMember) APIAddr() string       { return m.api }
 func (m *fakeMember) HTTPAddr() string      { return "127.0.0.1:2" }
 func (m *fakeMember) RaftAddr() string      { return "127.0.0.1:3" }

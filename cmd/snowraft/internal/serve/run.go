@@ -54,6 +54,8 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 		p.about = append(p.about, "thrift", thrift)
 	}
 	logger.Info(what+" started", p.about...)
+	manager := h.supervisor(logger)
+	manager.serving(ctx, p)
 	announced := make(chan struct{})
 	go func() {
 		defer close(announced)
@@ -69,6 +71,7 @@ func (h *Host) run(ctx context.Context, what string, cfg *config, open func(cont
 			logger.Info(what + " left the cluster")
 		}
 	}
+	manager.stopping(ended)
 	stopErr := closeInOrder(again, p.Close)
 	stop()
 	<-announced
