@@ -103,3 +103,28 @@ func (p panel) overlaps(q panel) bool {
 	a, b := p.GridPos, q.GridPos
 	return a.X < b.X+b.W && b.X < a.X+a.W && a.Y < b.Y+b.H && b.Y < a.Y+a.H
 }
+
+// TestMetricsAreSeen fails for metrics that neither a dashboard nor a rule uses.
+func TestMetricsAreSeen(t *testing.T) {
+	t.Parallel()
+	var queries strings.Builder
+	for _, r := range rules(t) {
+		queries.WriteString(r.Expr + "\n")
+	}
+	files, err := filepath.Glob("grafana/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		queries.WriteString(read(t, file))
+	}
+	used := make(map[string]bool)
+	for _, name := range metricName.FindAllString(queries.String(), -1) {
+		used[name], used[part.ReplaceAllString(name, "")] = true, true
+	}
+	for name := range listed(t) {
+		if !used[name] {
+			t.Errorf("no dashboard and no rule uses %s", name)
+		}
+	}
+}
