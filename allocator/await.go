@@ -48,6 +48,13 @@ func (i *Issuer) await(ctx context.Context, n, after uint64) (held *lease, start
 			}
 			if !patient {
 				began, patience, patient = now.Mono, now.Mono+i.patience(ctx, best.had).Milliseconds(), true
+				if values, done := i.wait.observe(ctx); values != nil {
+					i.asking.Store(&values)
+					defer func() {
+						i.asking.CompareAndSwap(&values, nil)
+						done(err)
+					}()
+				}
 			}
 			end := patience
 			if ofClock(best.err) {

@@ -46,6 +46,8 @@ type Config struct {
 	// Unix milliseconds, by the lanes' goroutines: for a process that has no
 	// replica to read it from.
 	Observe func(unixMillis int64)
+	// Wait, if not nil, observes calls that wait for a window.
+	Wait Wait
 	// Events records what people look back on; nil: it is not recorded.
 	Events Events
 	// Logger for what operators should know; nil discards it.

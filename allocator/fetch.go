@@ -27,9 +27,9 @@ type fetch struct {
 
 // request begins a request for a block. The call belongs to no particular caller: callers who
 // need it wait for it with contexts of their own. None is under way, and the lock
-// is held.
-func (s *Sequence) request() {
-	ctx, cancel := context.WithCancel(context.Background())
+// is held. The values, nil for none, are those of the caller that starts it.
+func (s *Sequence) request(values context.Context) {
+	ctx, cancel := context.WithCancel(withValues(context.Background(), values))
 	f := &fetch{cancel: cancel, done: make(chan struct{})}
 	s.fetch = f
 	go func() {

@@ -192,7 +192,11 @@ func (l *lane) call(f func(context.Context) error) error {
 	if stopped {
 		return ErrClosed
 	}
-	ctx, cancel := context.WithTimeout(l.issuer.calls, callTimeout)
+	ctx := l.issuer.calls
+	if values := l.issuer.asking.Swap(nil); values != nil {
+		ctx = withValues(ctx, *values)
+	}
+	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	return f(ctx)
 }

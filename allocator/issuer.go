@@ -24,11 +24,13 @@ type Issuer struct {
 	idle     time.Duration
 	patience func(ctx context.Context, had bool) time.Duration
 	observe  func(int64)
+	wait     Wait
 	events   Events
 	lanes    []*lane
 	picker   *picker
 	changed  *signal // fires when a lease, its window or a lane's problem changes
 
+	asking   atomic.Pointer[context.Context] // values of a call that waits, for the next call to the Granter
 	closing  atomic.Bool
 	stopping chan struct{}   // closed by the first Close
 	calls    context.Context // of all calls to the Granter
@@ -56,6 +58,7 @@ func Open(cfg Config) (*Issuer, error) {
 		idle:     cfg.Idle,
 		patience: cfg.Patience,
 		observe:  cfg.Observe,
+		wait:     cfg.Wait,
 		events:   cfg.Events,
 		picker:   newPicker(cfg.Lanes),
 		changed:  newSignal(),

@@ -1,6 +1,7 @@
 package allocator
 
 import (
+	"context"
 	"math"
 
 	"github.com/snowraft/snowraft/internal/clock"
@@ -166,7 +167,7 @@ func (s *Sequence) pace(now clock.Reading) {
 		case left > reserve:
 			mark = min(mark, b.Count-reserve)
 		case now.Mono >= p.retryAt:
-			s.request()
+			s.request(context.Background())
 		default:
 			mark = taken // the next call looks again
 		}

@@ -29,6 +29,7 @@ type SequenceConfig struct {
 	// FirstBlock is the size of the first request, before a block has shown how many
 	// numbers are allowed; 0 means 100.
 	FirstBlock uint64
+	Wait       Wait         // observes callers that wait for a block; nil: none does
 	Events     Events       // records what people look back on; nil discards
 	Logger     *slog.Logger // nil discards
 }

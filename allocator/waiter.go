@@ -43,11 +43,20 @@ func (s *Sequence) await(ctx context.Context, count uint64) (Numbers, error) {
 	w := &waiter{count: count, done: make(chan struct{})}
 	s.waiting = append(s.waiting, w)
 	s.ledger.stats.Waited++
+	values, done := s.cfg.Wait.observe(ctx)
 	if s.fetch == nil {
-		s.request()
+		s.request(values)
 	}
 	s.mu.Unlock()
+	n, err := s.served(ctx, w)
+	if values != nil {
+		done(err)
+	}
+	return n, err
+}
 
+// served waits until a waiter is served or ctx ends.
+func (s *Sequence) served(ctx context.Context, w *waiter) (Numbers, error) {
 	select {
 	case <-w.done:
 		return w.numbers, w.err

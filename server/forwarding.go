@@ -221,7 +221,7 @@ func (f *forwarding) send(req *snowraftv1.NextNumbersRequest, timeout time.Durat
 // forward sends a request for numbers over the stream of its caller. Not sent means that there is none, and that nothing was sent.
 // A request of a trace is a call of its own, because a stream has no place for it.
 func (p *peers) forward(ctx context.Context, leader cluster.Member, req *snowraftv1.NextNumbersRequest) (got forwarded, sent bool) {
-	if p.tracer != nil || traceHeaders(ctx) != nil {
+	if traceHeaders(ctx) != nil {
 		return got, false
 	}
 	conn, err := p.conn(leader)
@@ -237,5 +237,9 @@ func (p *peers) forward(ctx context.Context, leader cluster.Member, req *snowraf
 	if f == nil {
 		return got, false
 	}
-	return f.next(ctx, req)
+	_, span := p.forwarding(ctx, leader, snowraftv1.SequenceService_NextNumbers_FullMethodName)
+	if got, sent = f.next(ctx, req); sent {
+		span.end(got.err)
+	}
+	return got, sent
 }

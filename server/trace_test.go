@@ -170,14 +170,16 @@ func TestTracesReachFromClientToLeader(t *testing.T) {
 			"        "+member+" SERVER "+ids+"\n")
 	})
 	t.Run("over HTTP", func(t *testing.T) {
-		forwarded := func(indent string) string {
+		forwarded := func(indent, granted string) string {
 			return indent + f.cfg.Name + " CLIENT " + next + "\n" +
-				indent + "  " + l.cfg.Name + " SERVER " + next + "\n" +
+				indent + "  " + l.cfg.Name + " SERVER " + next + "\n" + granted +
 				indent + "    " + l.cfg.Name + " INTERNAL snowraft.verify\n"
 		}
+		granted := "      " + l.cfg.Name + " INTERNAL snowraft.wait\n" +
+			"        " + l.cfg.Name + " INTERNAL snowraft.propose\n"
 		for _, test := range []struct{ path, body, route, below string }{
-			{"/seq/orders", "", "/seq/{name}", forwarded("  ")},
-			{"/v1/sequences:next", `{"sequence":"orders","count":1}`, "/v1/sequences:next", "  " + f.cfg.Name + " SERVER " + next + "\n" + forwarded("    ")},
+			{"/seq/orders", "", "/seq/{name}", forwarded("  ", granted)}, // the first number without an ID needs a block
+			{"/v1/sequences:next", `{"sequence":"orders","count":1}`, "/v1/sequences:next", "  " + f.cfg.Name + " SERVER " + next + "\n" + forwarded("    ", "")},
 		} {
 			id := traceID(test.path)
 			post(t, "http://"+f.server.HTTPAddr()+test.path, test.body, parent(id, true))
@@ -188,6 +190,32 @@ func TestTracesReachFromClientToLeader(t *testing.T) {
 				}
 			}
 		}
+	})
+	t.Run("waiting for a block", func(t *testing.T) {
+		if _, err := l.sequences.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{
+			Sequence: &snowraftv1.Sequence{Name: "tickets", Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		id := traceID("waiting")
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "traceparent", parent(id, true))
+		if _, err := f.sequences.NextNumbers(ctx, &snowraftv1.NextNumbersRequest{Sequence: "tickets", Count: 1}); err != nil {
+			t.Fatal(err)
+		}
+		const allocate = "snowraft.v1.SequenceService/AllocateBlock"
+		c.untilTree(t, id, f.cfg.Name+" SERVER "+next+"\n"+
+			"  "+f.cfg.Name+" INTERNAL snowraft.wait\n"+
+			"    "+f.cfg.Name+" INTERNAL snowraft.grant\n"+
+			"      "+l.cfg.Name+" SERVER "+allocate+"\n"+
+			"        "+l.cfg.Name+" INTERNAL snowraft.propose\n")
+	})
+	t.Run("without a trace", func(t *testing.T) {
+		until(t, "requests travel to the leader on a stream, although there is a collector", func() bool {
+			if _, err := f.sequences.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: "orders", Count: 1}); err != nil {
+				t.Fatal(err)
+			}
+			return l.scrape().has(`snowraft_requests_total{code="OK",method="snowraft.v1.SequenceService/StreamNumbers"`)
+		})
 	})
 	t.Run("slow or refused", func(t *testing.T) {
 		// A caller that does not sample still finds a slow request in the spans by its trace.

@@ -78,6 +78,7 @@ func (m *Member) openSequence(name string, g allocator.BlockGranter) *allocator.
 		Revision:   m.fsm.SequenceRevision(),
 		Current:    func() (uint64, int32, bool) { return m.fsm.SequenceStamp(name) },
 		FirstBlock: first,
+		Wait:       m.waits(),
 		Logger:     m.logger,
 		Events:     m.events,
 	})

@@ -71,7 +71,7 @@ func (m *Member) openIssuer(l *snowflake.Layout) (*allocator.Issuer, error) {
 	}
 	i, err := allocator.Open(allocator.Config{
 		Layout: l, Holder: m.cfg.Cluster.Name, Nonce: m.nonce, Lanes: m.cfg.Lanes,
-		Granter: leaderGranter{m}, Watch: m.clock, Logger: m.logger, Events: m.events, Idle: idleAfter(l),
+		Granter: leaderGranter{m}, Watch: m.clock, Logger: m.logger, Events: m.events, Idle: idleAfter(l), Wait: m.waits(),
 	})
 	if err != nil {
 		return nil, err

@@ -9,8 +9,10 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/snowraft/snowraft/allocator"
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
+	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/tracing"
 	commandv1 "github.com/snowraft/snowraft/proto/command/v1"
 )
@@ -19,6 +21,7 @@ import (
 const (
 	spanPropose  = "snowraft.propose"
 	spanGrant    = "snowraft.grant"
+	spanWait     = "snowraft.wait"
 	spanVerify   = "snowraft.verify"
 	spanSnapshot = "snowraft.snapshot"
 
@@ -51,6 +54,24 @@ func (m *Member) granting(ctx context.Context, command string) (context.Context,
 	return m.cfg.Tracer.Begin(ctx, spanGrant, trace.SpanKindInternal, commandKey.String(command))
 }
 
+// waits returns what observes calls that wait for a window or a block; nil if nothing is traced.
+func (m *Member) waits() allocator.Wait {
+	if m.cfg.Tracer == nil {
+		return nil
+	}
+	return m.waiting
+}
+
+// waiting begins the wait of a sampled request. The grant that the request starts is below the wait. It gets the span only, and
+// nothing else of the request: other requests wait for the grant as well, and the member is its actor.
+func (m *Member) waiting(ctx context.Context) (context.Context, func(error)) {
+	if !trace.SpanFromContext(ctx).IsRecording() {
+		return nil, nil
+	}
+	ctx, work := m.work(ctx, spanWait)
+	return trace.ContextWithSpan(context.Background(), trace.SpanFromContext(ctx)), func(err error) { work.End(failure(err)) }
+}
+
 // failure returns the class of an error for a span: no text, which may have names.
 func failure(err error) string {
 	if refused, ok := errors.AsType[*fsm.Refused](err); ok {
@@ -63,6 +84,16 @@ func failure(err error) string {
 		return "COMMIT_UNKNOWN"
 	case errors.Is(err, cluster.ErrNotLeader), errors.Is(err, ErrNoLeader):
 		return "NO_LEADER"
+	case isA[*allocator.WindowEndedError](err):
+		return "WINDOW_ENDED"
+	case isA[*allocator.WorkersExhaustedError](err):
+		return "WORKERS_EXHAUSTED"
+	case isA[*allocator.FencedError](err):
+		return "FENCED"
+	case isA[*clock.BehindError](err):
+		return "CLOCK_BEHIND"
+	case isA[*clock.SkewError](err):
+		return "CLOCK_SKEW"
 	case errors.Is(err, context.DeadlineExceeded):
 		return "DEADLINE_EXCEEDED"
 	case errors.Is(err, context.Canceled):
@@ -70,6 +101,11 @@ func failure(err error) string {
 	default:
 		return "_OTHER" // by the convention for errors without a class
 	}
+}
+
+func isA[E error](err error) bool {
+	_, ok := errors.AsType[E](err)
+	return ok
 }
 
 // replica returns what Raft applies the log to.

@@ -104,4 +104,9 @@ func (a *agents) issued(agent string) {
 }
 
 // Served counts one request. It implements thrift.Meter.
-func (m *method) Served(err error, took time.Duration) { m.served(err, took) }
+func (m *method) Served(err error, took time.Duration) {
+	m.served(err, took)
+	if m.tracer.Slow(took) {
+		m.trace(context.Background(), nil, err, took)
+	}
+}

@@ -35,6 +35,19 @@ func TestSlowRedisCommandsAreTraced(t *testing.T) {
 	t.Errorf("attributes = %v, want the command", ended[0].Attributes())
 }
 
+func TestSlowThriftCallsAreTraced(t *testing.T) {
+	t.Parallel()
+	recorder := tracetest.NewSpanRecorder()
+	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))
+	call := newRequests(tracing.New(tracing.Config{Provider: provider, SlowerThan: time.Second}))
+	for _, took := range []time.Duration{time.Second - 1, time.Second} {
+		call.of(protocolThrift, "get_id").Served(nil, took)
+	}
+	if ended := recorder.Ended(); len(ended) != 1 || ended[0].Name() != "get_id" || len(ended[0].Attributes()) != 2 {
+		t.Errorf("spans = %v, want one of the slow call with its method", ended)
+	}
+}
+
 func TestFailedSlowRequestHasClassOfError(t *testing.T) {
 	t.Parallel()
 	recorder := tracetest.NewSpanRecorder()
