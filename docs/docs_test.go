@@ -128,8 +128,8 @@ func TestPagesNameOnlyListedMetrics(t *testing.T) {
 		}
 	}
 	rules := regexp.MustCompile("(?s)```(?:yaml|text)\n(.*?)```").FindAllStringSubmatch(read(t, "metrics.md"), -1)
-	if len(rules) != 2 {
-		t.Errorf("metrics.md has %d blocks of queries and of configuration, want 2", len(rules))
+	if len(rules) != 3 {
+		t.Errorf("metrics.md has %d blocks of queries and of configuration, want 3", len(rules))
 	}
 	for _, block := range rules {
 		for _, name := range regexp.MustCompile("snowraft_[a-z_]+").FindAllString(block[1], -1) {
