@@ -215,6 +215,25 @@ func TestLeaveNeedsOneAddress(t *testing.T) {
 	}
 }
 
+func TestRemoveIfExistsTakesOnlyAnUnknownMemberForDone(t *testing.T) {
+	t.Parallel()
+	f := newFakeAPI(t)
+	remove := []string{"member", "remove", "c", "--addr", f.address}
+	refuseWith(f, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownMember, Message: "no such member"})
+	if _, _, code := command(t, remove...); code != cli.ExitFailed {
+		t.Errorf("without --if-exists: exit code %d, want %d", code, cli.ExitFailed)
+	}
+	refuseWith(f, &rpc.Error{Code: codes.NotFound, Reason: rpc.UnknownMember, Message: "no such member"})
+	if out, want := succeeds(t, append(remove, "--if-exists")...), "no member \"c\"; nothing to remove\n"; out != want {
+		t.Errorf("output %q, want %q", out, want)
+	}
+	// A member that is not known by name yet may be the one.
+	refuseWith(f, &rpc.Error{Code: codes.Unavailable, Reason: rpc.NamesIncomplete, Message: "any of two"})
+	if _, _, code := command(t, append(remove, "--if-exists", "--timeout", "100ms")...); code == cli.ExitDone {
+		t.Error("names incomplete: exit code 0, want a failure")
+	}
+}
+
 func TestStaysWithTheMemberThatAnswers(t *testing.T) {
 	t.Parallel()
 	bad, good := newFakeAPI(t), newFakeAPI(t)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/snowraft/snowraft/cmd/snowraft/internal/cli"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
@@ -83,7 +84,7 @@ GOSSIP-ADDR.`,
 }
 
 func newRemove(a *cli.App) *cobra.Command {
-	var force bool
+	var force, ifExists bool
 	cmd := &cobra.Command{
 		Use:   "remove NAME|ID",
 		Short: "Remove a member permanently",
@@ -92,13 +93,17 @@ with an empty data directory. Use this for a member that is lost. Use "snowraft
 member leave" for a running member.
 
 The leader rejects a removal after which fewer than a majority of the voters would
-be alive, unless --force is given.`,
+be alive, unless --force is given. With --if-exists, the command can be repeated.`,
 		Example: `  snowraft member remove c
   snowraft member remove 7a1f6c1e-8f0e-4c1b-9d0a-0d5c3a3f9b11 --force`,
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "remove the member even if quorum would be lost")
+	cmd.Flags().BoolVar(&ifExists, "if-exists", false, "succeed if the cluster has no such member")
 	return a.Client(cmd, func(ctx context.Context, r *cli.Remote, out *cli.Printer, args []string) error {
 		resp, err := r.Cluster.RemoveMember(ctx, &snowraftv1.RemoveMemberRequest{Member: args[0], Force: force})
+		if ifExists && err != nil && rpc.FromError(err).Reason == rpc.UnknownMember {
+			return out.Answer(&snowraftv1.RemoveMemberResponse{}, cli.Line("no member %q; nothing to remove", args[0]))
+		}
 		if err != nil {
 			return err
 		}
