@@ -32,6 +32,12 @@ build: ## Build bin/snowraft
 cross: ## Check that it builds for other platforms
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go build ./...
 
+.PHONY: chart
+chart: ## Write the Helm chart into dist
+	@mkdir -p dist
+	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} \
+		go -C deploy/helm run ./pack -version '$(VERSION)' -out '$(CURDIR)/dist'
+
 .PHONY: clean
 clean: ## Remove what was built
 	rm -rf bin
@@ -57,6 +63,11 @@ smoke: ## Run the tests that start the real program as processes
 .PHONY: monitoring
 monitoring: ## Run the queries of dashboards in a Prometheus that scrapes real members (Debian's prometheus)
 	@internal/tools/tagged-tests.sh prometheus $(TESTFLAGS)
+
+.PHONY: chart-check
+chart-check: bin/helm ## Lint the Helm chart, check what it renders, and run clusters from it
+	go -C deploy/helm vet ./...
+	go -C deploy/helm test -count=1 $(TESTFLAGS) ./...
 
 .PHONY: browser
 browser: ## Run the tests of the console in Chromium
@@ -128,11 +139,13 @@ lint: bin/.tools ## Lint, with and without what the build tags add
 	bin/golangci-lint run
 	bin/golangci-lint run --build-tags browser,mutants,process,prometheus,root
 	cd bench && ../bin/golangci-lint run
+	cd deploy/helm && ../../bin/golangci-lint run
 
 .PHONY: fmt
 fmt: bin/.tools ## Format the Go code and the protos
 	bin/golangci-lint fmt
 	cd bench && ../bin/golangci-lint fmt
+	cd deploy/helm && ../../bin/golangci-lint fmt
 	bin/buf format --write --exclude-path proto/google proto
 
 .PHONY: proto-lint
@@ -153,6 +166,7 @@ tidy-check: ## Check that each go.mod and go.sum is tidy
 	go mod tidy -diff
 	cd internal/tools && go mod tidy -diff
 	cd bench && go mod tidy -diff
+	cd deploy/helm && go mod tidy -diff
 
 .PHONY: vulncheck
 vulncheck: bin/.tools ## Look up the dependencies in the vulnerability database
@@ -174,3 +188,6 @@ tools: bin/.tools ## Build the pinned tools into bin
 bin/.tools: internal/tools/go.mod internal/tools/go.sum
 	go build -C internal/tools -ldflags '-s -w' -o '$(CURDIR)/bin/' tool
 	@touch $@
+
+bin/helm: deploy/helm/go.mod deploy/helm/go.sum
+	go build -C deploy/helm -ldflags '-s -w' -o '$(CURDIR)/bin/' helm.sh/helm/v3/cmd/helm

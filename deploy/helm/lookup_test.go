@@ -1,0 +1,155 @@
+package helm
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"helm.sh/helm/v3/pkg/chart/loader"
+	"helm.sh/helm/v3/pkg/chartutil"
+	"helm.sh/helm/v3/pkg/engine"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
+	dynamicfake "k8s.io/client-go/dynamic/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/yaml"
+)
+
+// apiServer is what templates see of a Kubernetes cluster: the objects that exist.
+type apiServer struct{ dynamic.Interface }
+
+func newAPIServer(existing ...runtime.Object) apiServer {
+	return apiServer{dynamicfake.NewSimpleDynamicClient(scheme.Scheme, existing...)}
+}
+
+// GetClientFor implements engine.ClientProvider.
+func (s apiServer) GetClientFor(version, kind string) (dynamic.NamespaceableResourceInterface, bool, error) {
+	v, err := schema.ParseGroupVersion(version)
+	return s.Resource(v.WithResource(strings.ToLower(kind) + "s")), true, err
+}
+
+// seen renders the chart as "helm install" and "helm upgrade" do, with a view of the cluster. It returns the notes too.
+func seen(t *testing.T, server apiServer, upgrade bool, values string) (objects []*object, notes string, err error) {
+	t.Helper()
+	c, err := loader.Load("snowraft")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var given map[string]any
+	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
+		t.Fatal(err)
+	}
+	options := chartutil.ReleaseOptions{Name: release, Namespace: namespace, IsInstall: !upgrade, IsUpgrade: upgrade, Revision: 1}
+	all, err := chartutil.ToRenderValues(c, given, options, nil)
+	if err != nil {
+		return nil, "", err
+	}
+	files, err := engine.RenderWithClientProvider(c, all, server)
+	if err != nil {
+		return nil, "", err
+	}
+	for path, text := range files {
+		switch filepath.Ext(path) {
+		case ".yaml":
+			objects = append(objects, decodeAll(t, text)...)
+		case ".txt":
+			notes = text
+		}
+	}
+	return objects, notes, nil
+}
+
+func TestSecretIsMadeOnceAndKept(t *testing.T) {
+	t.Parallel()
+	objects, notes, err := seen(t, newAPIServer(), false, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := only[corev1.Secret](t, objects)
+	equal(t, "resource policy", made.Annotations["helm.sh/resource-policy"], "keep")
+	if !strings.Contains(notes, made.Name) {
+		t.Errorf("the notes do not name the Secret %s:\n%s", made.Name, notes)
+	}
+	for _, upgrade := range []bool{true, false} { // an upgrade, and another installation after the release was removed
+		again, _, err := seen(t, newAPIServer(made), upgrade, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "secret afterwards", string(only[corev1.Secret](t, again).Data["secret"]), string(made.Data["secret"]))
+	}
+	set := only[appsv1.StatefulSet](t, objects)
+	if _, _, err := seen(t, newAPIServer(set), true, ""); err == nil || !strings.Contains(err.Error(), `Secret "ids-snowraft-secret" is gone, and members use it`) {
+		t.Errorf("upgrade without the Secret of the members: %v, want a refusal", err)
+	}
+	made.Data = map[string][]byte{"other": nil}
+	if _, _, err := seen(t, newAPIServer(made), true, ""); err == nil || !strings.Contains(err.Error(), `has no key "secret"`) {
+		t.Errorf("upgrade with an empty Secret: %v, want a refusal", err)
+	}
+}
+
+func TestOpenClusterCanGetASecret(t *testing.T) {
+	t.Parallel()
+	open, _, err := seen(t, newAPIServer(), false, "security: {insecure: true}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects, _, err := seen(t, newAPIServer(only[appsv1.StatefulSet](t, open)), true, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	only[corev1.Secret](t, objects)
+}
+
+func TestSecretsAreValidAndDiffer(t *testing.T) {
+	t.Parallel()
+	lines := map[string]bool{}
+	for range 20 {
+		objects, _, err := seen(t, newAPIServer(), false, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := only[corev1.Secret](t, objects).Data["secret"]
+		lines[string(line)] = true
+		file := filepath.Join(t.TempDir(), "secret")
+		if err := os.WriteFile(file, line, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out, err := run(t, nil, program(t), "secret", "ca", "--secret-file", file); err != nil {
+			t.Fatalf("%s: %v", out, err)
+		}
+	}
+	equal(t, "secrets that differ", len(lines), 20)
+}
+
+func TestUpgradeRemovesMembersAboveTheNewNumber(t *testing.T) {
+	t.Parallel()
+	replicas := int32(5)
+	before := &appsv1.StatefulSet{
+		ObjectMeta: metav1.ObjectMeta{Name: fullname, Namespace: namespace},
+		Spec:       appsv1.StatefulSetSpec{Replicas: &replicas},
+	}
+	const values = named + "replicas: "
+	objects, notes, err := seen(t, newAPIServer(before), true, values+"3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := only[batchv1.Job](t, objects).Spec.Template.Spec
+	equal(t, "first removal", spec.InitContainers[0].Args[len(spec.InitContainers[0].Args)-1], fullname+"-4")
+	equal(t, "last removal", spec.Containers[0].Args[len(spec.Containers[0].Args)-1], fullname+"-3")
+	if want := "kubectl delete pvc -n prod data-ids-snowraft-3 data-ids-snowraft-4\n"; !strings.Contains(notes, want) {
+		t.Errorf("notes:\n%s\nwant %q in them", notes, want)
+	}
+	for _, more := range []string{"5", "7"} {
+		objects, _, err := seen(t, newAPIServer(before), true, values+more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, "jobs for "+more+" replicas", len(all[batchv1.Job](objects)), 0)
+	}
+}

@@ -1,0 +1,29 @@
+{{- /* Refuses values that values.schema.json cannot judge, because they are wrong only together. */ -}}
+{{- define "snowraft.check" -}}
+{{- $s := .Values.security -}}
+{{- if and $s.insecure $s.existingSecret -}}
+{{- fail "security.insecure: cannot be combined with security.existingSecret" -}}
+{{- end -}}
+{{- if and $s.insecure $s.certificateSecret -}}
+{{- fail "security.certificateSecret: needs a secured cluster; remove security.insecure" -}}
+{{- end -}}
+{{- if and $s.insecure (not $s.clientTLS) -}}
+{{- fail "security.clientTLS: has no effect with security.insecure; remove one of the two" -}}
+{{- end -}}
+{{- if and (not $s.clientTLS) $s.certificateSecret -}}
+{{- fail "security.certificateSecret: cannot be combined with security.clientTLS false" -}}
+{{- end -}}
+{{- range .Values.extraEnv -}}
+{{- if hasPrefix "SNOWRAFT_" .name -}}
+{{- fail (printf "extraEnv %q: variables of Snowraft are set by other values; use config or the value for this setting" .name) -}}
+{{- end -}}
+{{- end -}}
+{{- range $label, $_ := .Values.podLabels -}}
+{{- if has $label (list "app.kubernetes.io/name" "app.kubernetes.io/instance" "app.kubernetes.io/component") -}}
+{{- fail (printf "podLabels %q: set by the chart; choose another label" $label) -}}
+{{- end -}}
+{{- end -}}
+{{- if and .Values.scaleDown.from (lt (int .Values.scaleDown.from) (int .Values.replicas)) -}}
+{{- fail (printf "scaleDown.from %v: must not be less than replicas (%v)" .Values.scaleDown.from .Values.replicas) -}}
+{{- end -}}
+{{- end -}}
