@@ -22,12 +22,12 @@ type batch[R any] struct {
 	told      told      // why its call still runs
 
 	began   time.Time
-	fresh   bool               // not overdue
-	member  string             // that has the request on a stream
-	calling bool               // a call was made, or is about to be
-	cancel  context.CancelFunc // of that call
-	checked bool               // its member was checked
-	over    bool               // answer and err are set
+	fresh   bool                    // not overdue
+	member  string                  // that has the request on a stream
+	calling bool                    // a call was made, or is about to be
+	cancel  context.CancelCauseFunc // of that call
+	checked bool                    // its member was checked
+	over    bool                    // answer and err are set
 
 	soon   chan struct{} // closed once the batch is over or slow
 	done   chan struct{} // closed once a slow batch is over; nil unless it is slow, and set before soon is closed

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 )
@@ -151,7 +153,8 @@ func (c *call) ask(ctx context.Context, t *try, reply any) error {
 	case member == "":
 	case err == nil || rpc.FromError(err).Reason != "":
 		c.standing.trust(member)
-	case isTimeout(mine.Err()) && c.policy.suspicious > 0 && took >= c.policy.suspicious:
+	// A member that hangs ends the call at its deadline too, and its end can arrive before the deadline here.
+	case (isTimeout(context.Cause(mine)) || status.Code(err) == codes.DeadlineExceeded) && c.policy.suspicious > 0 && took >= c.policy.suspicious:
 		c.standing.suspect(member)
 	}
 	return err

@@ -212,10 +212,11 @@ func (c *coalescer[R]) call(b *batch[R], failed *former) {
 	b.calling = true
 	// With the first caller's values a trace shows what the call was for.
 	values := context.WithValue(withoutMetadata(context.WithoutCancel(b.first)), toldKey{}, &b.told)
-	ctx, cancel := context.WithDeadline(context.WithValue(values, formerKey{}, failed), b.deadline)
+	bounded, stop := context.WithDeadline(context.WithValue(values, formerKey{}, failed), b.deadline)
+	ctx, cancel := context.WithCancelCause(bounded)
 	b.cancel = cancel
 	go func() {
-		defer cancel()
+		defer stop()
 		answer, err := c.fetch(ctx, b.count, b.after)
 		c.land(b, answer, err)
 	}()
@@ -235,7 +236,7 @@ func (c *coalescer[R]) land(b *batch[R], answer R, err error) {
 	at := slices.Index(c.flights, b)
 	c.flights = slices.Delete(c.flights, at, at+1)
 	if b.cancel != nil {
-		b.cancel()
+		b.cancel(nil)
 	}
 	next := c.next()
 	c.mu.Unlock()
@@ -255,7 +256,7 @@ func (c *coalescer[R]) leave(b *batch[R], why error) {
 	case c.open == b:
 		c.open = nil
 	case b.cancel != nil:
-		b.cancel()
+		b.cancel(why) // a deadline of the caller says as much about the member as one of the call
 	default:
 		if isTimeout(why) && b.member != "" && time.Since(b.began) >= c.suspicious {
 			c.late(b.member)

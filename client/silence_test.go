@@ -61,9 +61,7 @@ func TestSuspicionEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	standing := c.ids.caller.standing
-	if !standing.isSuspect(f.members[0].addr) {
-		t.Fatal("it is not suspected")
-	}
+	until(t, "the member is suspected", func() bool { return standing.isSuspect(f.members[0].addr) })
 	f.members[0].does(nil)
 	askAll(t, c, 1, 1)
 	if standing.isSuspect(f.members[0].addr) {
