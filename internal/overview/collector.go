@@ -2,6 +2,7 @@ package overview
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -27,6 +28,7 @@ type collector struct {
 	idleSince int64         // on the monotonic clock, ms; 0 while there are users
 	// lostLeader is when the own status was first without a leader, on the monotonic clock in ms; 0 while it has one.
 	lostLeader int64
+	led        string // ID of the last leader of the own status
 }
 
 // peer is what a member last said.
@@ -34,6 +36,7 @@ type peer struct {
 	stop   context.CancelFunc
 	asked  bool // a request had an outcome
 	broken bool // the last request found no connection
+	quiet  quiet
 	status *snowraftv1.GetStatusResponse
 	seen   clock.Reading // when status arrived
 	taken  int64         // when the member took its status, on this process's monotonic clock, by half of the round trip
@@ -181,10 +184,12 @@ func (c *collector) note(a answer) {
 	}
 	p.asked = true
 	if a.err != nil {
-		p.broken = rpc.FromError(a.err).Code == codes.Unavailable
+		p.quiet.note(a.sent.Mono, errors.Is(a.err, ErrRefused))
+		p.broken = p.quiet.refused || rpc.FromError(a.err).Code == codes.Unavailable
 		return
 	}
 	if a.status.GetMemberId() != a.id { // another member has its address now
+		p.quiet.note(a.sent.Mono, false)
 		p.broken = true
 		return
 	}
@@ -193,7 +198,7 @@ func (c *collector) note(a answer) {
 
 func (p *peer) hear(s *snowraftv1.GetStatusResponse, now clock.Reading, taken int64) {
 	p.rates.note(s.GetIssued(), now.Mono)
-	p.status, p.seen, p.taken, p.broken, p.asked = s, now, taken, false, true
+	p.status, p.seen, p.taken, p.broken, p.asked, p.quiet = s, now, taken, false, true, quiet{}
 }
 
 // complete reports whether each request had an outcome.

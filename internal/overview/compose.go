@@ -34,14 +34,14 @@ func (c *collector) compose(now clock.Reading, members []*snowraftv1.Member) *sn
 		self := &snowraftv1.Member{Id: own.GetMemberId(), Name: own.GetName(), Role: own.GetRole(), Alive: true, Version: own.GetVersion()}
 		o.Members = append(o.Members, c.view(self, own, now))
 	}
-	judge(o, c.statuses(now), own, c.leaderless(now))
+	judge(o, c.evidence(now, members))
 	return o
 }
 
 // leaderless returns for how long the own status has had no leader.
 func (c *collector) leaderless(now clock.Reading) time.Duration {
-	if c.self.status.GetLeaderId() != "" {
-		c.lostLeader = 0
+	if id := c.self.status.GetLeaderId(); id != "" {
+		c.lostLeader, c.led = 0, id
 		return 0
 	}
 	if c.lostLeader == 0 {
@@ -58,7 +58,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	}
 	v := &snowraftv1.MemberView{Member: m}
 	if p == nil || p.status == nil {
-		v.Problem = silence(m, own)
+		v.Problem = c.silence(m, own, now)
 		return v
 	}
 	s := p.status
@@ -68,7 +68,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	v.Lanes, v.ServesUntilAtMs, v.AppliedIndex = shown(s.GetLanes()), servesUntil(s.GetLanes()), s.GetAppliedIndex()
 	m.Version = s.GetVersion()
 	if !v.GetAnswers() {
-		v.Problem = silence(m, own)
+		v.Problem = c.silence(m, own, now)
 		return v
 	}
 	v.Problem, v.Reason = s.GetProblem(), s.GetReason()
@@ -76,29 +76,35 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	return v
 }
 
-// statuses returns what the members that answer last said, by ID.
-func (c *collector) statuses(now clock.Reading) map[string]*snowraftv1.GetStatusResponse {
-	all := map[string]*snowraftv1.GetStatusResponse{c.self.status.GetMemberId(): c.self.status}
-	for id, p := range c.peers {
-		if p.answers(now) {
-			all[id] = p.status
+// evidence returns what the overview of now is judged by.
+func (c *collector) evidence(now clock.Reading, members []*snowraftv1.Member) evidence {
+	own := c.self.status
+	e := evidence{
+		own: own, leaderless: c.leaderless(now), led: c.led,
+		statuses: map[string]*snowraftv1.GetStatusResponse{own.GetMemberId(): own},
+		older:    make(map[string]bool), down: make(map[string]bool),
+	}
+	for _, m := range members {
+		p := c.peers[m.GetId()]
+		switch {
+		case p == nil:
+		case p.answers(now):
+			e.statuses[m.GetId()] = p.status
+			e.older[m.GetId()] = e.leaderless > 0 && p.taken < c.lostLeader
+		default:
+			e.down[m.GetId()] = p.quiet.down(m, now.Mono)
 		}
 	}
-	return all
+	return e
 }
 
-// silence says that a member does not answer. That it is down is more than the process can know.
-func silence(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse) string {
-	text := fmt.Sprintf("does not answer %s", own.GetName())
-	switch {
-	case m.GetApiAddress() == "":
-		return text + ", which does not know its API address"
-	case m.GetAlive():
-		text += " at " + m.GetApiAddress() + ", although gossip reaches it"
-	default:
-		text += " at " + m.GetApiAddress()
+// silence returns how a member of this cluster does not answer.
+func (c *collector) silence(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse, now clock.Reading) string {
+	q := quiet{}
+	if p := c.peers[m.GetId()]; p != nil {
+		q = p.quiet
 	}
-	return text
+	return q.text(m, own.GetName(), now.Mono)
 }
 
 // fingerprint returns a text that differs if something happened: clocks and rates do not count.

@@ -74,11 +74,11 @@ func (f *facts) layouts() (all []finding) {
 			"use a layout with more worker bits, or stop holders", runbookWorkers).by("snowraft worker list --layout "+layout))
 	}
 	for _, layout := range keys(failed) {
-		all = append(all, of(warning, fmt.Sprintf("layout %q: %s", layout, failed[layout].GetProblem()), "", ""))
+		all = append(all, of(warning, fmt.Sprintf("layout %q: %s", layout, failed[layout].GetProblem()), "", runbookSymptoms))
 	}
 	for _, layout := range keys(ends) {
 		all = append(all, of(warning, fmt.Sprintf("the time field of layout %q is full on %s", layout, time.UnixMilli(ends[layout]).UTC().Format(time.DateOnly)),
-			"create a layout with a later epoch or more time bits", ""))
+			"create a layout with a later epoch or more time bits", runbookLayoutEnds))
 	}
 	return all
 }
@@ -116,7 +116,7 @@ func (f *facts) secrets() []finding {
 	if len(lack) > 0 {
 		text += fmt.Sprintf(", because %s has not reported it", list(lack))
 	}
-	return []finding{of(warning, text, "give every member the same secret file", "").by("snowraft secret list")}
+	return []finding{of(warning, text, "give every member the same secret file", runbookSecret).by("snowraft secret list")}
 }
 
 // upgrade is about members of different versions, and about an upgrade that is not finalized.
@@ -132,7 +132,7 @@ func (f *facts) upgrade() (all []finding) {
 		for _, v := range keys(versions) {
 			each = append(each, fmt.Sprintf("%s on %s", v, list(versions[v])))
 		}
-		all = append(all, of(good, "members run different versions: "+strings.Join(each, ", "), "", ""))
+		all = append(all, of(good, "members run different versions: "+strings.Join(each, ", "), "", runbookUpgrade))
 	}
 	u := f.own.GetUpgrade()
 	if u.GetNextFsmVersion() <= u.GetFsmVersion() {
@@ -143,11 +143,11 @@ func (f *facts) upgrade() (all []finding) {
 	switch blockers := u.GetBlockers(); {
 	case len(blockers) > 0:
 		found = of(warning, fmt.Sprintf("%s: %s %s", text, orID(blockers[0].GetMemberName(), blockers[0].GetMemberId()), blockers[0].GetProblem()),
-			"upgrade or start the members that block it", "").by("snowraft upgrade")
+			"upgrade or start the members that block it", runbookUpgrade).by("snowraft upgrade")
 	case u.GetUpgrades() == snowraftv1.Upgrades_UPGRADES_MANUAL:
-		found = of(warning, text, "finalize it if there is no way back", "").by("snowraft upgrade finalize")
+		found = of(warning, text, "finalize it when no member will return to the older program", runbookUpgrade).by("snowraft upgrade finalize")
 	default:
-		found = of(good, text+"; the leader finalizes it within an hour", "", "").by("snowraft upgrade")
+		found = of(good, text+"; the leader finalizes it within an hour", "", runbookUpgrade).by("snowraft upgrade")
 	}
 	return append(all, found)
 }

@@ -7,11 +7,20 @@ import (
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
-// facts is what an overview is judged by.
+// evidence is what an overview is judged by, apart from its members. Its maps are by the ID of a member.
+type evidence struct {
+	own        *snowraftv1.GetStatusResponse            // of the composing member
+	statuses   map[string]*snowraftv1.GetStatusResponse // of the members that answer, itself included
+	older      map[string]bool                          // the status is from before the composing member lost its leader
+	down       map[string]bool                          // the member does not answer, and no process listens at its address
+	leaderless time.Duration                            // since the composing member knew a leader; 0 if it knows one
+	led        string                                   // ID of the last leader that the composing member knew; empty if none
+}
+
+// facts is an overview and what follows from it.
 type facts struct {
 	*snowraftv1.Overview
-	own      *snowraftv1.GetStatusResponse            // of the composing member
-	statuses map[string]*snowraftv1.GetStatusResponse // of the members that answer, itself included, by ID
+	evidence
 
 	issuing []*snowraftv1.MemberView // answer, and issue IDs
 	refuse  []*snowraftv1.MemberView // answer, and issue none
@@ -21,8 +30,9 @@ type facts struct {
 	leads   *snowraftv1.MemberView // nil: no leader that answers is known
 	until   int64                  // every issuing member continues until then without quorum, Unix ms; 0 if unknown
 
-	leaderless time.Duration // since the composing member knew a leader; 0 if it knows one
-	outage     bool          // set by leadership: too few voters answer
+	// Set by leadership, whose finding says so too.
+	outage bool   // too few voters answer
+	fallen string // ID of a leader that does not answer
 }
 
 func (f *facts) sort() {
@@ -56,11 +66,13 @@ func (f *facts) sort() {
 }
 
 // findLeader finds the leader of the latest term: the one that the composing member knows, or a member that says that it
-// leads itself. What others know may be older.
+// leads itself. What others know may be older, and what that member said before the composing member lost its leader may be
+// over.
 func (f *facts) findLeader() {
 	by := f.own
-	for _, s := range f.statuses {
-		if s.GetLeaderId() == s.GetMemberId() && (by.GetLeaderId() == "" || s.GetTerm() > by.GetTerm()) {
+	for id, s := range f.statuses {
+		over := f.older[id] && s.GetTerm() <= f.own.GetTerm()
+		if s.GetLeaderId() == s.GetMemberId() && !over && (by.GetLeaderId() == "" || s.GetTerm() > by.GetTerm()) {
 			by = s
 		}
 	}
@@ -73,6 +85,9 @@ func (f *facts) findLeader() {
 		f.leads = f.GetMembers()[i]
 	}
 }
+
+// isDown reports whether a member does not run.
+func (f *facts) isDown(m *snowraftv1.MemberView) bool { return f.down[m.GetMember().GetId()] }
 
 // reached returns the number of voters that answer.
 func (f *facts) reached() (n int) {

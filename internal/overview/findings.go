@@ -59,24 +59,19 @@ func (f *facts) notJoined() finding {
 // tolerance is about clusters that tolerate no failure although all is well.
 func (f *facts) tolerance() []finding {
 	if voters := f.GetQuorum().GetVoters(); len(f.GetMembers()) > 1 && voters < 3 && f.leads != nil {
-		return []finding{of(warning, fmt.Sprintf("%s, so none may fail", count(int(voters), "voter")), "add members until there are 3 voters", "")}
+		return []finding{of(warning, fmt.Sprintf("%s, so none may fail", count(int(voters), "voter")), "add members until there are 3 voters", runbookTooFew)}
 	}
 	return nil
 }
 
-// silence is about a member that does not answer. That it is down is more than the process can know.
+// silence is about a member that does not answer.
 func (f *facts) silence(m *snowraftv1.MemberView) finding {
 	name := m.GetMember().GetName()
-	if m.GetMember().GetAlive() {
-		return finding{
-			Finding: of(warning, name+" "+m.GetProblem(),
-				fmt.Sprintf("check the process of %s, and the network from %s to it", name, f.own.GetName()), runbookCutOff).about(name).Finding,
-			mentioned: f.outage,
-		}
+	found := of(warning, name+" "+m.GetProblem(), fmt.Sprintf("start %s, or remove it if it is gone for good", name), runbookDoesNotStart).
+		by("snowraft member remove " + name)
+	if m.GetMember().GetAlive() && !f.isDown(m) {
+		found = of(warning, name+" "+m.GetProblem(), fmt.Sprintf("check the process of %s, and the network from %s to it", name, f.own.GetName()), runbookCutOff)
 	}
-	return finding{
-		Finding: of(warning, name+" "+m.GetProblem(), fmt.Sprintf("start %s, or remove it if it is gone for good", name), runbookDoesNotStart).
-			about(name).by("snowraft member remove " + name).Finding,
-		mentioned: f.outage,
-	}
+	found.mentioned = f.outage || m.GetMember().GetId() == f.fallen
+	return found.about(name)
 }

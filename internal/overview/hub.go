@@ -36,13 +36,16 @@ const (
 // ErrClosed is the error of a closed Hub.
 var ErrClosed = errors.New("this process is shutting down")
 
+// ErrRefused is the error of [Source.Ask] for a member whose address refuses connections: no process listens there.
+var ErrRefused = errors.New("connection refused")
+
 // Source is the process that the overviews are composed in.
 type Source interface {
 	// Status returns the process's own status.
 	Status() *snowraftv1.GetStatusResponse
 	// Members returns the members as this process sees them, itself included. The caller owns the messages.
 	Members() []*snowraftv1.Member
-	// Ask requests the status of another member.
+	// Ask requests the status of another member. The error wraps ErrRefused if the member's address refuses connections.
 	Ask(ctx context.Context, member *snowraftv1.Member) (*snowraftv1.GetStatusResponse, error)
 	// Layouts returns the names of all layouts, sorted.
 	Layouts() []string

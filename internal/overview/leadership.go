@@ -2,7 +2,10 @@ package overview
 
 import (
 	"fmt"
+	"slices"
 	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // electionTime is the time after which an election is no longer the reason why there is no leader.
@@ -10,14 +13,24 @@ const electionTime = 5 * time.Second
 
 // leadership says why there is no leader that answers; nothing if there is one.
 func (f *facts) leadership() []finding {
-	self := f.own.GetName()
-	switch lost := f.reached() < f.needed; {
-	case f.leads != nil && f.own.GetLeaderId() != "":
+	if f.leads != nil && f.own.GetLeaderId() != "" {
 		return nil
+	}
+	self, last := f.own.GetName(), f.lastLeader()
+	ended := last != nil && f.isDown(last)
+	lost := f.reached() < f.needed
+	switch {
 	case f.leads != nil:
 		return []finding{of(warning, fmt.Sprintf("%s reaches no leader, although %s leads", self, f.leads.GetMember().GetName()),
 			"check the Raft port between them", runbookCutOff).about(self)}
+	case lost && f.allDown():
+		f.outage = true
+		return []finding{of(bad, "quorum is lost: "+f.unanswered(), fmt.Sprintf("start %s; do not restart %s", list(names(f.silent)), f.others()), runbookNoLeader)}
+	case f.own.GetLeaderId() != "" && ended: // until the member notices
+		f.fallen = f.led
+		return []finding{of(warning, fmt.Sprintf("the leader, %s, %s", f.LeaderName, last.GetProblem()), "wait some seconds for the election of another leader", runbookNoLeader).about(f.LeaderName)}
 	case f.own.GetLeaderId() != "": // over the Raft port; or for a moment, until the member notices
+		f.fallen = f.LeaderId
 		return []finding{of(warning, fmt.Sprintf("the leader, %s, does not answer %s", f.LeaderName, self),
 			"check its process, and the network to its API port", runbookCutOff).about(f.LeaderName)}
 	case lost && f.reached() <= 1 && f.needed > 1:
@@ -27,23 +40,53 @@ func (f *facts) leadership() []finding {
 	case lost:
 		f.outage = true
 		return []finding{of(bad, "quorum is lost: "+f.unanswered(),
-			fmt.Sprintf("start %s; do not restart the others", list(names(f.silent))), runbookNoLeader)}
+			fmt.Sprintf("start %s; do not restart %s", list(names(f.silent)), f.others()), runbookNoLeader)}
 	case f.leaderless > electionTime:
 		return []finding{of(bad, fmt.Sprintf("no leader for %s, although %d of %s answer", span(f.leaderless), f.reached(), count(f.voters, "voter")),
 			"check the Raft ports between the members, and their clocks", runbookNoLeader)}
+	case ended:
+		f.fallen = f.led
+		return []finding{of(warning, fmt.Sprintf("no leader, because %s is down: an election is in progress", last.GetMember().GetName()), "wait some seconds", runbookNoLeader)}
 	default:
 		return []finding{of(warning, "no leader: an election is in progress", "wait some seconds", runbookNoLeader)}
 	}
 }
 
+// lastLeader returns the last leader that the composing member knew, if it is a member still; nil otherwise.
+func (f *facts) lastLeader() *snowraftv1.MemberView {
+	i := slices.IndexFunc(f.GetMembers(), func(m *snowraftv1.MemberView) bool { return f.led != "" && m.GetMember().GetId() == f.led })
+	if i < 0 {
+		return nil
+	}
+	return f.GetMembers()[i]
+}
+
+// allDown reports whether each member that does not answer does not run.
+func (f *facts) allDown() bool {
+	return len(f.silent) > 0 && !slices.ContainsFunc(f.silent, func(m *snowraftv1.MemberView) bool { return !f.isDown(m) })
+}
+
+// others names the members that answer.
+func (f *facts) others() string {
+	if f.reached() <= 1 {
+		return f.own.GetName()
+	}
+	return "the others"
+}
+
 // unanswered says which members do not answer.
 func (f *facts) unanswered() string {
-	if len(f.silent) == 0 {
+	one := len(f.silent) == 1
+	switch {
+	case len(f.silent) == 0:
 		return "voters are missing"
+	case f.allDown() && one:
+		return list(names(f.silent)) + " is down"
+	case f.allDown():
+		return list(names(f.silent)) + " are down"
+	case one:
+		return fmt.Sprintf("%s does not answer %s", list(names(f.silent)), f.own.GetName())
+	default:
+		return fmt.Sprintf("%s do not answer %s", list(names(f.silent)), f.own.GetName())
 	}
-	verb := "do"
-	if len(f.silent) == 1 {
-		verb = "does"
-	}
-	return fmt.Sprintf("%s %s not answer %s", list(names(f.silent)), verb, f.own.GetName())
 }

@@ -62,7 +62,7 @@ func (f *facts) refusal(level snowraftv1.VerdictLevel, reason string, members []
 	case rpc.WorkersExhausted:
 		found = of(level, text+`: all workers of the layout "default" are held`, "stop holders that are not needed", runbookWorkers).by("snowraft worker list")
 	default:
-		found = of(level, text+": "+members[0].GetProblem(), "", "")
+		found = of(level, text+": "+members[0].GetProblem(), "", runbookSymptoms)
 	}
 	if one {
 		found.Member = who

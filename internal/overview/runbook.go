@@ -1,6 +1,6 @@
 package overview
 
-// Anchors of headings in docs/runbook.md.
+// Anchors of headings in docs/runbook.md. Each finding has one.
 const (
 	runbookNoLeader     = "no-leader"
 	runbookCutOff       = "member-cut-off"
@@ -12,4 +12,9 @@ const (
 	runbookForeign      = "members-that-cannot-understand-each-other"
 	runbookWorkers      = "workers-exhausted"
 	runbookRestored     = "restored-and-frozen"
+	runbookLayoutEnds   = "layout-near-its-end"
+	runbookTooFew       = "too-few-voters"
+	runbookSecret       = "secret-not-in-use"
+	runbookUpgrade      = "upgrade-not-finalized"
+	runbookSymptoms     = "runbook" // the page begins with a table of all symptoms
 )

@@ -5,11 +5,45 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 )
+
+// Every finding links to a heading, by one of the constants.
+func TestFindingsLinkToTheRunbook(t *testing.T) {
+	t.Parallel()
+	packages, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	findings := 0
+	for _, name := range packages {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 4 {
+				return true
+			}
+			if f, ok := call.Fun.(*ast.Ident); !ok || f.Name != "of" {
+				return true
+			}
+			findings++
+			if anchor, ok := call.Args[3].(*ast.Ident); !ok || !strings.HasPrefix(anchor.Name, "runbook") {
+				t.Errorf("%s: a finding without a constant for the heading of the runbook", name)
+			}
+			return true
+		})
+	}
+	if findings < 20 {
+		t.Errorf("%d findings, want those of the package", findings)
+	}
+}
 
 // Every heading that a finding links to is in the runbook.
 func TestRunbookAnchorsExist(t *testing.T) {

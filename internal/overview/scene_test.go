@@ -12,6 +12,9 @@ type scene struct {
 	statuses map[string]*snowraftv1.GetStatusResponse // by name, which is the ID
 	own      *snowraftv1.GetStatusResponse
 	without  time.Duration // a leader
+	led      string        // the last leader of a
+	older    map[string]bool
+	down     map[string]bool
 }
 
 var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC).UnixMilli()
@@ -19,7 +22,7 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC).UnixMilli()
 func newScene(members ...string) *scene {
 	s := &scene{o: &snowraftv1.Overview{
 		ClusterId: "id", ComposedBy: members[0], ComposedAtMs: noon, ObservedClockAtMs: noon, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
-	}, statuses: map[string]*snowraftv1.GetStatusResponse{}}
+	}, statuses: map[string]*snowraftv1.GetStatusResponse{}, older: map[string]bool{}, down: map[string]bool{}}
 	for _, name := range members {
 		s.add(name, snowraftv1.MemberRole_MEMBER_ROLE_VOTER)
 	}
@@ -39,6 +42,9 @@ func (s *scene) add(name string, role snowraftv1.MemberRole) {
 
 // leader sets the leader that these members know; without any, all.
 func (s *scene) leader(name string, known ...string) {
+	if name != "" {
+		s.led = name
+	}
 	for id, status := range s.statuses {
 		if status.LeaderId, status.LeaderName = name, name; len(known) > 0 {
 			status.LeaderId, status.LeaderName = "", ""
@@ -61,13 +67,29 @@ func (s *scene) view(name string) *snowraftv1.MemberView {
 }
 
 // silence makes members not answer; gossip still reaches them if alive.
-func (s *scene) silence(alive bool, members ...string) {
+func (s *scene) silence(alive bool, members ...string) { s.quiet(quiet{}, alive, members...) }
+
+// kill makes members refuse connections, which gossip has not noticed.
+func (s *scene) kill(members ...string) { s.quiet(quiet{since: 1, refused: true}, true, members...) }
+
+// sceneMono is the time of a scene on the monotonic clock, ms.
+const sceneMono = 60_000
+
+func (s *scene) quiet(q quiet, alive bool, members ...string) {
+	if q.since == 1 {
+		q.since = sceneMono - 1000
+	}
 	for _, name := range members {
 		delete(s.statuses, name)
 		m := s.view(name)
 		m.Answers, m.Member.Alive = false, alive
-		m.Problem = silence(m.GetMember(), s.own)
+		m.Problem = q.text(m.GetMember(), s.own.GetName(), sceneMono)
+		s.down[name] = q.down(m.GetMember(), sceneMono)
 	}
+}
+
+func (s *scene) judge() {
+	judge(s.o, evidence{own: s.own, statuses: s.statuses, older: s.older, down: s.down, leaderless: s.without, led: s.led})
 }
 
 // refuse makes a member issue no IDs.

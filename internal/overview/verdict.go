@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
@@ -18,10 +17,9 @@ const (
 // maxFindings is the most findings of a verdict.
 const maxFindings = 64
 
-// judge sets the verdict of an overview, its leader and its quorum. The statuses are those of the members that answer, by
-// ID; own is that of the composing member, which has known no leader for so long.
-func judge(o *snowraftv1.Overview, statuses map[string]*snowraftv1.GetStatusResponse, own *snowraftv1.GetStatusResponse, leaderless time.Duration) {
-	f := &facts{Overview: o, own: own, statuses: statuses, leaderless: leaderless}
+// judge sets the verdict of an overview, its leader and its quorum.
+func judge(o *snowraftv1.Overview, by evidence) {
+	f := &facts{Overview: o, evidence: by}
 	f.sort()
 	findings := f.findings()
 	slices.SortStableFunc(findings, func(a, b finding) int { return int(b.GetLevel()) - int(a.GetLevel()) })
@@ -43,7 +41,7 @@ func judge(o *snowraftv1.Overview, statuses map[string]*snowraftv1.GetStatusResp
 			parts = append(parts, count(more, "more problem"))
 		}
 	}
-	if own.GetClusterId() != "" {
+	if f.own.GetClusterId() != "" {
 		parts = append(parts, f.state()...)
 	}
 	if v.GetLevel() > good && findings[0].GetAction() != "" {

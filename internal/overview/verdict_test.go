@@ -30,7 +30,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"two voters": {
 			func() *scene { return newScene("a", "b") }, warning,
-			"2 voters, so none may fail; 2 of 2 members issue IDs; b leads; without quorum each continues until 12:14 UTC; add members until there are 3 voters.", []string{""},
+			"2 voters, so none may fail; 2 of 2 members issue IDs; b leads; without quorum each continues until 12:14 UTC; add members until there are 3 voters.", []string{"too-few-voters"},
 		},
 		"nonvoter": {
 			func() *scene {
@@ -48,8 +48,67 @@ func TestVerdict(t *testing.T) {
 		},
 		"one unreachable over the API only": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(true, "c"); return s }, warning,
+			"c does not answer a at c:7700; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
+			[]string{"member-cut-off"},
+		},
+		"one killed": {
+			func() *scene { s := newScene("a", "b", "c"); s.kill("c"); return s }, warning,
+			"c is down: c:7700 refuses connections; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; start c, or remove it if it is gone for good.",
+			[]string{"a-member-does-not-start"},
+		},
+		"one silent for long, in gossip": {
+			func() *scene { s := newScene("a", "b", "c"); s.quiet(quiet{since: 2}, true, "c"); return s }, warning,
 			"c does not answer a at c:7700, although gossip reaches it; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
 			[]string{"member-cut-off"},
+		},
+		"one refuses for long, in gossip": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.quiet(quiet{since: 2, refused: true}, true, "c")
+				return s
+			}, warning,
+			"c refuses connections at c:7700, although gossip reaches it; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",
+			[]string{"member-cut-off"},
+		},
+		"leader killed, not noticed yet": {
+			func() *scene { s := newScene("a", "b", "c"); s.kill("b"); return s }, warning,
+			"The leader, b, is down: b:7700 refuses connections; a and c issue IDs; without quorum each continues until 12:14 UTC; wait some seconds for the election of another leader.",
+			[]string{"no-leader", "a-member-does-not-start"},
+		},
+		"leader killed, election": {
+			func() *scene { s := newScene("a", "b", "c"); s.kill("b"); s.leader(""); return s }, warning,
+			"No leader, because b is down: an election is in progress; a and c issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			[]string{"no-leader", "a-member-does-not-start"},
+		},
+		"follower killed, election": {
+			func() *scene { s := newScene("a", "b", "c"); s.kill("c"); s.leader(""); return s }, warning,
+			"No leader: an election is in progress; 1 more problem; a and b issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			[]string{"no-leader", "a-member-does-not-start"},
+		},
+		"two of three killed": {
+			func() *scene { s := newScene("a", "b", "c"); s.kill("b", "c"); return s }, bad,
+			"Quorum is lost: b and c are down; a issues IDs; without quorum a continues until 12:14 UTC; start b and c; do not restart a.",
+			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start"},
+		},
+		"three of five killed": {
+			func() *scene {
+				s := newScene("a", "b", "c", "d", "e")
+				s.kill("c", "d", "e")
+				s.leader("")
+				return s
+			}, bad,
+			"Quorum is lost: c, d and e are down; a and b issue IDs; without quorum each continues until 12:14 UTC; start c, d and e; do not restart the others.",
+			[]string{"no-leader", "a-member-does-not-start", "a-member-does-not-start", "a-member-does-not-start"},
+		},
+		"leadership moves, and the old leader has not said so": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.leader("b", "b")
+				s.older["b"] = true
+				return s
+			}, warning,
+			"No leader: an election is in progress; 3 of 3 members issue IDs; without quorum each continues until 12:14 UTC; wait some seconds.",
+			[]string{"no-leader"},
 		},
 		"nonvoter down": {
 			func() *scene {
@@ -95,7 +154,7 @@ func TestVerdict(t *testing.T) {
 		},
 		"leader killed, not noticed by the composer": {
 			func() *scene { s := newScene("a", "b", "c"); s.silence(true, "b"); return s }, warning,
-			"The leader, b, does not answer a; 1 more problem; a and c issue IDs; without quorum each continues until 12:14 UTC; check its process, and the network to its API port.",
+			"The leader, b, does not answer a; a and c issue IDs; without quorum each continues until 12:14 UTC; check its process, and the network to its API port.",
 			[]string{"member-cut-off", "member-cut-off"},
 		},
 		"no leader for long": {
@@ -183,7 +242,7 @@ func TestVerdict(t *testing.T) {
 				s.refuse("c", rpc.Internal, "this member is shutting down")
 				return s
 			}, warning,
-			"c issues no IDs: this member is shutting down; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{""},
+			"c issues no IDs: this member is shutting down; 2 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{"runbook"},
 		},
 		"workers exhausted": {
 			func() *scene {
@@ -202,7 +261,7 @@ func TestVerdict(t *testing.T) {
 				return s
 			}, warning,
 			`The time field of layout "default" is full on 2026-11-25; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; create a layout with a later epoch or more time bits.`,
-			[]string{""},
+			[]string{"layout-near-its-end"},
 		},
 		"restored, fenced": {
 			func() *scene {
@@ -256,11 +315,11 @@ func TestVerdict(t *testing.T) {
 				return s
 			}, warning,
 			"The new secret new is not in use yet, because c has not reported it; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; give every member the same secret file.",
-			[]string{""},
+			[]string{"secret-not-in-use"},
 		},
 		"mixed versions": {
 			func() *scene { s := newScene("a", "b", "c"); s.view("c").Member.Version = "v2"; return s }, good,
-			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{""},
+			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{"upgrade-not-finalized"},
 		},
 		"upgrade blocked": {
 			func() *scene {
@@ -269,7 +328,7 @@ func TestVerdict(t *testing.T) {
 				return s
 			}, warning,
 			"An upgrade of the log's commands from version 1 to 2 is not finalized: c knows commands up to 1; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; upgrade or start the members that block it.",
-			[]string{""},
+			[]string{"upgrade-not-finalized"},
 		},
 		"upgrade waits for the operator": {
 			func() *scene {
@@ -277,8 +336,8 @@ func TestVerdict(t *testing.T) {
 				s.own.Upgrade = &snowraftv1.Upgrade{FsmVersion: 1, NextFsmVersion: 2, Upgrades: snowraftv1.Upgrades_UPGRADES_MANUAL}
 				return s
 			}, warning,
-			"An upgrade of the log's commands from version 1 to 2 is not finalized; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; finalize it if there is no way back.",
-			[]string{""},
+			"An upgrade of the log's commands from version 1 to 2 is not finalized; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; finalize it when no member will return to the older program.",
+			[]string{"upgrade-not-finalized"},
 		},
 		"upgrade waits for the leader": {
 			func() *scene {
@@ -286,7 +345,7 @@ func TestVerdict(t *testing.T) {
 				s.own.Upgrade = &snowraftv1.Upgrade{FsmVersion: 1, NextFsmVersion: 2, Upgrades: snowraftv1.Upgrades_UPGRADES_AUTO}
 				return s
 			}, good,
-			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{""},
+			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", []string{"upgrade-not-finalized"},
 		},
 		"not joined": {
 			func() *scene {
@@ -306,7 +365,7 @@ func TestVerdict(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := c.scene()
-			judge(s.o, s.statuses, s.own, s.without)
+			s.judge()
 			v := s.o.GetVerdict()
 			if v.GetLevel() != c.level || v.GetSentence() != c.sentence {
 				t.Errorf("verdict %v:\n\t%s\nwant %v:\n\t%s", v.GetLevel(), v.GetSentence(), c.level, c.sentence)

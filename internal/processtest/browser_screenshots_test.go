@@ -60,9 +60,9 @@ func TestScreenshots(t *testing.T) {
 	b.shape(1280, "dark")
 	rest := others(members, first)
 	b.open(rest[0].consoleOf())
-	b.says(patience, sentence, "does not answer")
+	b.says(patience, sentence, "is down")
 	leader(t, rest)
-	pass(t, 10*time.Second) // gossip notices too
+	b.says(patience, sentence, " leads")
 	b.picture(t, chromedp.FullScreenshot(100), "console-now-failover")
 }
 

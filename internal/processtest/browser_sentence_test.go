@@ -4,6 +4,7 @@ package processtest
 
 import (
 	"os/exec"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -24,9 +25,14 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 	b.says(patience, sentence, first.name+" leads")
 
 	first.kill()
-	t.Logf("a killed leader shows after %v", b.says(current, sentence, "does not answer"))
+	t.Logf("a killed leader shows after %v", b.says(current, sentence, first.name+" is down"))
 	second := leader(t, rest)
 	b.says(current, sentence, second.name+" leads")
+	// Gossip does not know yet, and nothing of the page pretends that it reaches the member.
+	b.says(current, "#member-"+first.name, "Is down: "+first.api+" refuses connections")
+	if text := b.text(sentence); strings.Contains(text, "gossip") || !strings.Contains(text, "Start "+first.name) && !strings.Contains(text, "start "+first.name) {
+		t.Errorf("the page says %q", text)
+	}
 
 	first.start()
 	first.untilIssues()
@@ -36,7 +42,7 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 	for _, m := range others(members, rest[0]) {
 		m.kill()
 	}
-	t.Logf("a lost quorum shows after %v", b.says(current, sentence, "Quorum is lost"))
+	t.Logf("a lost quorum shows after %v", b.says(current, sentence, "Quorum is lost: "))
 	if !eval[bool](b, `document.querySelector("#verdict").classList.contains("bad") && !!document.querySelector('#verdict a[href^="/console/runbook#"]')`) {
 		t.Error("the page does not lead to the runbook")
 	}
@@ -94,6 +100,31 @@ func TestSentenceFollowsARemovedMember(t *testing.T) {
 	}
 }
 
+// Leadership that moves is neither an outage nor one of a member.
+func TestSentenceFollowsATransfer(t *testing.T) {
+	members := startCluster(t, 3)
+	first := leader(t, members)
+	rest := others(members, first)
+	for _, m := range []*member{rest[0], first, rest[1]} {
+		b := newTab(t)
+		b.open(m.consoleOf())
+		b.says(patience, sentence, "3 of 3 members issue")
+		eval[any](b, `window.said = new Set(); new MutationObserver(() => said.add(document.querySelector("#verdict h1").innerText))
+			.observe(document.querySelector("main"), { subtree: true, childList: true, characterData: true }); 0`)
+		to := others(members, leader(t, members))[0]
+		if _, stderr, code := command(t, at(m), "leader", "transfer", to.name); code != 0 {
+			t.Fatal(stderr)
+		}
+		t.Logf("seen by %s, a transfer shows after %v", m.name, b.says(current, sentence, to.name+" leads"))
+		for _, text := range eval[[]string](b, "[...said]") {
+			t.Log(text)
+			if strings.Contains(text, "reaches no leader") || strings.Contains(text, "Quorum is lost") || strings.Contains(text, "not answer") {
+				t.Errorf("during the transfer, the page says %q", text)
+			}
+		}
+	}
+}
+
 // The page says that it is cut off, since when, and connects again.
 func TestPageSaysThatItIsCutOff(t *testing.T) {
 	members := startCluster(t, 1)
@@ -103,10 +134,20 @@ func TestPageSaysThatItIsCutOff(t *testing.T) {
 	if text := b.text("#link"); text != "" {
 		t.Errorf("a connected page says %q", text)
 	}
+	stopped := time.Now()
 	m.signal(syscall.SIGSTOP)
 	t.Logf("a silent member shows after %v", b.says(current, "#link", "Disconnected since "))
+	if since, ok := disconnectedSince(b.text("#link"), stopped); !ok || since.Sub(stopped).Abs() > current {
+		t.Errorf("the page says %q, want the time %v", b.text("#link"), stopped.UTC())
+	}
+	if !eval[bool](b, `document.body.classList.contains("old")`) {
+		t.Error("old facts look like new ones")
+	}
 	m.signal(syscall.SIGCONT)
 	b.connected()
+	if eval[bool](b, `document.body.classList.contains("old")`) {
+		t.Error("new facts look like old ones")
+	}
 
 	b.expect("console/stream")
 	m.kill()
@@ -115,6 +156,16 @@ func TestPageSaysThatItIsCutOff(t *testing.T) {
 	m.untilIssues()
 	b.connected()
 	b.says(patience, sentence, m.name+" issues IDs")
+}
+
+// disconnectedSince returns the time of day that a page gives, on the day of another time.
+func disconnectedSince(text string, day time.Time) (time.Time, bool) {
+	_, rest, ok := strings.Cut(text, "Disconnected since ")
+	if !ok || len(rest) < len(time.TimeOnly) {
+		return time.Time{}, false
+	}
+	at, err := time.Parse(time.DateTime, day.UTC().Format(time.DateOnly)+" "+rest[:len(time.TimeOnly)])
+	return at, err == nil
 }
 
 // connected waits until the page says nothing about its connection.

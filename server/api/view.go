@@ -3,12 +3,16 @@ package api
 import (
 	"context"
 	"errors"
+	"net"
+	"syscall"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/internal/overview"
+	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 	"github.com/snowraft/snowraft/server/wire"
 	"github.com/snowraft/snowraft/trust"
@@ -90,7 +94,20 @@ func (o outlook) Ask(ctx context.Context, m *snowraftv1.Member) (*snowraftv1.Get
 	reply := new(snowraftv1.GetStatusResponse)
 	err := o.Invoker.Invoke(ctx, cluster.Member{ID: m.GetId(), API: m.GetApiAddress()},
 		snowraftv1.ClusterService_GetStatus_FullMethodName, &snowraftv1.GetStatusRequest{}, reply)
+	if rpc.FromError(err).Code == codes.Unavailable && refuses(ctx, m.GetApiAddress()) {
+		err = overview.ErrRefused
+	}
 	return reply, err
+}
+
+// refuses reports whether an address refuses connections. The error of a call does not say so reliably: the call may be the one that
+// the end of the process cut off.
+func refuses(ctx context.Context, address string) bool {
+	conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+	if err == nil {
+		_ = conn.Close() // nothing was sent
+	}
+	return errors.Is(err, syscall.ECONNREFUSED)
 }
 
 // Layouts implements overview.Source.

@@ -39,7 +39,7 @@ func TestNowShowsFindings(t *testing.T) {
 	r.cluster.set(o, nil)
 	page := r.ask("GET", "/", "").Body.String()
 	r.wants(page, `class="verdict bad"`, "No &lt;b&gt;leader&lt;/b&gt;.", "Start b.", "systemctl start &#39;snowraft&#39;",
-		`href="/console/runbook#no-leader"`, "Does not answer", "connection refused", `class="clock over"`, "2 s",
+		`href="/console/runbook#no-leader"`, "Does not answer", "Connection refused", `class="clock over"`, "2 s",
 		"!777") // what a member that does not answer said last is not how it is
 }
 

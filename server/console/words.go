@@ -25,6 +25,7 @@ var functions = template.FuncMap{
 	"grouped": grouped,
 	"create":  create,
 	"ended":   ended,
+	"first":   upperFirst,
 	"command": func(text string) command { return command{Text: text} },
 	"change":  func(label, text string) command { return command{Text: text, Label: label} },
 }
