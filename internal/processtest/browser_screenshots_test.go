@@ -70,14 +70,24 @@ func TestScreenshots(t *testing.T) {
 func use(t *testing.T, members []*member) {
 	t.Helper()
 	c := dialCluster(t, members)
-	for i, name := range []string{"orders", "invoices", "parcels/2026"} {
-		spec := &snowraftv1.Sequence{Name: name, Mode: snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED}
-		if i == 1 {
-			spec.Mode = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT
-		}
+	const strict, relaxed = snowraftv1.SequenceMode_SEQUENCE_MODE_STRICT, snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED
+	for _, spec := range []*snowraftv1.Sequence{
+		{Name: "orders", Mode: relaxed},
+		{Name: "invoices", Mode: strict, Max: new(int64(999_999)), Reset_: snowraftv1.SequenceReset_SEQUENCE_RESET_MONTHLY},
+		{Name: "parcels/2026", Mode: relaxed, Max: new(int64(9_999_999))},
+		{Name: "tickets", Mode: strict, Max: new(int64(100_000))},
+	} {
 		if _, err := members[0].numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: spec}); err != nil {
 			t.Fatal(err)
 		}
+	}
+	for name, count := range map[string]uint32{"tickets": 94_000, "invoices": 120_000} {
+		if _, err := members[0].numbers.NextNumbers(t.Context(), &snowraftv1.NextNumbersRequest{Sequence: name, Count: count}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := members[0].numbers.GetSequence(t.Context(), &snowraftv1.GetSequenceRequest{Name: "ordrs"}); err == nil {
+		t.Fatal("a sequence with a mistyped name exists")
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{}, 2)
