@@ -7,10 +7,11 @@ import (
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
 )
 
 // Unreachable returns the overview of a gateway that no member answers: what a member composed last, if there is that, with
-// no member answering since then. Times are in Unix milliseconds.
+// no member answering since then, for a reason that is for people. Times are in Unix milliseconds.
 func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.Overview) *snowraftv1.Overview {
 	o := &snowraftv1.Overview{}
 	if last != nil {
@@ -30,7 +31,7 @@ func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.O
 		Level:    snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD,
 		Sentence: capital(text, nil) + "; " + action + ".",
 		Findings: []*snowraftv1.Finding{{
-			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD, Text: text + ": " + rpc.Message(why),
+			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD, Text: text + ": " + trust.Mask(rpc.Plain(rpc.FromError(why).Message)),
 			Action:  action,
 			Runbook: runbookCutOff,
 		}},

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
+	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/overview"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -44,7 +45,7 @@ func (v *views) GetOverview(ctx context.Context, req *snowraftv1.GetOverviewRequ
 		return resp, err
 	}
 	now := v.now().Wall
-	return &snowraftv1.GetOverviewResponse{Overview: overview.Unreachable(v.name, now, now, err, nil)}, nil
+	return &snowraftv1.GetOverviewResponse{Overview: overview.Unreachable(v.name, now, now, whySilent(err), nil)}, nil
 }
 
 // WatchOverview implements snowraftv1.ViewServiceServer. It moves on to another member when one falls silent.
@@ -57,10 +58,11 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 	defer cancel()
 	var last *snowraftv1.Overview // as a member composed it
 	var since int64               // no member answers, Unix ms
+	retried := false              // since the last overview
 	for {
 		began := v.now().Wall
 		err := v.relay(ctx, req, func(o *snowraftv1.Overview) error {
-			last, since = o, 0
+			last, since, retried = o, 0, false
 			return stream.Send(&snowraftv1.WatchOverviewResponse{Overview: o})
 		})
 		switch {
@@ -70,6 +72,10 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 			return wire.ShuttingDown()
 		case !silent(err):
 			return err
+		case last != nil && !retried && v.now().Wall-began >= viewPause.Milliseconds(): // another member may answer at once
+			retried = true
+			since = last.GetComposedAtMs()
+			continue
 		}
 		now := v.now().Wall
 		if since == 0 {
@@ -78,7 +84,7 @@ func (v *views) WatchOverview(req *snowraftv1.WatchOverviewRequest, stream grpc.
 				since = last.GetComposedAtMs()
 			}
 		}
-		if err := stream.Send(&snowraftv1.WatchOverviewResponse{Overview: overview.Unreachable(v.name, now, since, err, last)}); err != nil {
+		if err := stream.Send(&snowraftv1.WatchOverviewResponse{Overview: overview.Unreachable(v.name, now, since, whySilent(err), last)}); err != nil {
 			return err
 		}
 		pause := time.NewTimer(viewPause)
@@ -118,6 +124,21 @@ func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest,
 		return cause
 	}
 	return answered(err)
+}
+
+// whySilent returns for people why no member answers: what gRPC says of broken streams is for those who know gRPC.
+func whySilent(err error) error {
+	if failed, ok := errors.AsType[*client.Error](err); ok {
+		return rpc.NewError(rpc.NoLeader, rpc.FromError(failed).Message)
+	}
+	switch e := rpc.FromError(err); {
+	case e.Reason != "":
+		return e
+	case errors.Is(err, context.DeadlineExceeded) || e.Code == codes.DeadlineExceeded:
+		return errSilent
+	default:
+		return rpc.NewError(rpc.NoLeader, "the connection to the member broke")
+	}
 }
 
 func (v *views) isClosing() bool {

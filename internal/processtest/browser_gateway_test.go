@@ -1,0 +1,100 @@
+//go:build browser
+
+package processtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
+	"github.com/snowraft/snowraft/trust"
+)
+
+// A gateway shows each page as a member shows it.
+func TestPagesOfAGateway(t *testing.T) {
+	members := startCluster(t, 3)
+	g := startGateway(t, "g1", members...)
+	if _, err := members[0].numbers.CreateSequence(t.Context(), &snowraftv1.CreateSequenceRequest{Sequence: &snowraftv1.Sequence{Name: "orders"}}); err != nil {
+		t.Fatal(err)
+	}
+	resp, err := members[0].generate("", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := newTab(t)
+	for _, width := range []int64{360, 1280} {
+		b.shape(width, "dark")
+		b.open(g.consoleOf())
+		b.says(patience, sentence, "3 of 3 members issue")
+		b.says(patience, "footer", "Served by a gateway.")
+		b.says(patience, "#now-members", members[2].name)
+		b.open(g.consoleOf() + windowsPath)
+		b.draws(patience, 3, ".member")
+		b.open(g.consoleOf() + fmt.Sprintf("console/id?id=%d", resp.GetRanges()[0].GetFirst()))
+		b.says(patience, "#whois h2", "Only member "+members[0].name+", lane 0 could issue this ID")
+		b.open(g.consoleOf() + "console/sequences")
+		b.says(patience, "#sequences-list", "orders")
+		b.open(g.consoleOf() + "console/events")
+		b.says(patience, "#events-list", "was elected leader")
+		b.open(g.consoleOf() + "console/runbook")
+		b.says(patience, "main", "Quorum") // plain text
+	}
+}
+
+// Through a gateway, the sentence follows a killed leader, and the end of all members, and says so in plain words.
+func TestSentenceOfAGateway(t *testing.T) {
+	members := startCluster(t, 3)
+	g := startGateway(t, "g1", members...)
+	b := newTab(t)
+	b.open(g.consoleOf())
+	b.says(patience, sentence, "3 of 3 members issue")
+	first := leader(t, members)
+	first.kill()
+	t.Logf("a killed leader shows behind a gateway after %v", b.says(2*current, sentence, first.name+" is down"))
+	b.says(2*current, sentence, leader(t, others(members, first)).name+" leads")
+	for _, m := range others(members, first) {
+		m.kill()
+	}
+	t.Logf("the end of all members shows behind a gateway after %v", b.says(2*current, sentence, "No member has answered gateway g1 since "))
+	pass(t, 2*current) // the words do not become others
+	text := b.text(sentence)
+	t.Log(text)
+	for _, raw := range []string{"rpc error", "code =", "desc =", "transport", "context deadline"} {
+		if strings.Contains(text, raw) {
+			t.Errorf("the page says %q, which is for those who know gRPC", text)
+		}
+	}
+	first.start()
+	b.says(patience, sentence, "Quorum is lost")
+}
+
+// Through a gateway of secured members, a form takes the viewer's own token.
+func TestSignInAtAGateway(t *testing.T) {
+	m := newCluster(t, 1)[0].secured(trust.NewSecret()).start()
+	m.untilIssues()
+	own, token := m.firstToken("gateway", "tokens:verify", "ids:issue:*"), m.firstToken("viewer", "cluster:read")
+	g := newMember(t, "g1")
+	g.gateway([]string{"SNOWRAFT_TOKEN=" + own}, m)
+	b := newTab(t)
+	b.expect(g.http) // refused pages have the status 4xx
+	b.do(chromedp.Navigate(g.consoleOf()))
+	b.says(patience, "main", "Sign in to see this page")
+	b.do(chromedp.SendKeys("#token", "snowraft_1_wrong"+kb.Enter))
+	b.says(patience, "#refused", "oken")
+	b.do(chromedp.SendKeys("#token", token+kb.Enter))
+	b.says(patience, sentence, m.name+" issues IDs")
+	b.says(patience, ".who", "Token viewer")
+	b.open(g.consoleOf() + windowsPath)
+	b.draws(patience, 1, ".member")
+	b.do(chromedp.Navigate(g.consoleOf() + "console/sequences"))
+	b.says(patience, "main", "Your token does not show this page")
+	b.do(chromedp.Click(".who button"))
+	b.says(patience, "main", "Sign in to see this page")
+	if strings.Contains(g.stderr.String(), token[14:40]) {
+		t.Error("the gateway logs the token")
+	}
+}
