@@ -43,6 +43,7 @@ type Console struct {
 	viewers   *viewers
 	watches   *watches
 	cache     cache
+	shares    shares
 }
 
 // New returns a console.

@@ -18,7 +18,7 @@ const eventsPath = root + "/events"
 
 // eventsPage lists what happened lately, as all members saw it.
 var eventsPage = &page{
-	name: "events", path: eventsPath, title: "Events", every: 2 * time.Second, reload: 5 * time.Second,
+	name: "events", path: eventsPath, title: "Events", every: time.Second, reload: 5 * time.Second,
 	scopes: []trust.Scope{trust.RightReadCluster},
 	live:   []string{"events-list"},
 	load:   loadEvents,

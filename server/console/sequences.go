@@ -17,7 +17,7 @@ const sequencesPath = root + "/sequences"
 // sequencesPage lists sequences, those nearest their end first. A page of a hundred thousand costs what a page of a hundred
 // costs: the member sorts and searches, and the stream brings only what is seen.
 var sequencesPage = &page{
-	name: "sequences", path: sequencesPath, title: "Sequences", every: 2 * time.Second, reload: 5 * time.Second,
+	name: "sequences", path: sequencesPath, title: "Sequences", every: time.Second, reload: 5 * time.Second,
 	scopes: []trust.Scope{trust.RightReadSequence + ":*"},
 	live:   []string{"sequences-list"},
 	load:   loadSequences,

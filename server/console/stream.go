@@ -16,12 +16,17 @@ import (
 	"github.com/snowraft/snowraft/trust"
 )
 
+// StreamMethod is the method of streams, as Serve returns it. A stream lasts as long as a person looks.
+const StreamMethod = http.MethodGet + " " + streamPath
+
 const (
 	streamPath = root + "/stream"
 	// writeTimeout bounds each write: a viewer that takes nothing for so long loses the stream.
 	writeTimeout = 5 * time.Second
 	// pulse is the interval of signs of life while there is no overview. A page that hears nothing for longer says so.
 	pulse = time.Second
+	// beatSlack is the most that an overview may come early for a page that is loaded with each of them.
+	beatSlack = 100 * time.Millisecond
 	// comments are sent at this interval, for proxies that close silent connections.
 	comments = 15 * time.Second
 )
@@ -196,17 +201,23 @@ func (f *feed) show(ctx context.Context) error {
 			return err
 		}
 	}
-	due := f.page.every == 0 && f.overview != nil || f.page.every > 0 && now.Sub(f.loaded) >= f.page.every
-	if due && len(f.page.live) > 0 {
-		f.loaded = now
-		switch err := f.elements(ctx, now); {
-		case isDenied(err):
-			return errGone
-		case err != nil:
-			f.event("trouble", []byte(message(err)))
-		}
+	if f.page.every == 0 && f.overview != nil {
+		err = f.elements(now)
 	}
 	f.tick(now)
+	if f.page.every > 0 && now.Sub(f.loaded) >= f.page.every-beatSlack {
+		f.loaded = now
+		if err := f.flush(); err != nil { // the members may take a while to answer
+			return err
+		}
+		err = f.shared(ctx, now)
+	}
+	switch {
+	case isDenied(err):
+		return errGone
+	case err != nil:
+		f.event("trouble", []byte(message(err)))
+	}
 	return nil
 }
 
@@ -216,12 +227,15 @@ func (f *feed) tick(now time.Time) {
 	f.event("tick", text)
 }
 
-// elements sends those of the page that changed.
-func (f *feed) elements(ctx context.Context, now time.Time) error {
-	ctx, cancel := context.WithTimeout(ctx, loadTimeout)
-	defer cancel()
+// key is of the viewers that see the same.
+func (f *feed) key() viewKey {
+	return viewKey{f.page.name, f.request.URL.RawQuery, trust.PrincipalOf(f.viewer.ctx)}
+}
+
+// elements sends those of a page that lives from overviews.
+func (f *feed) elements(now time.Time) error {
 	load := sync.OnceValues(func() (any, error) {
-		return f.page.load(ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
+		return f.page.load(f.viewer.ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
 	})
 	for _, id := range f.page.live {
 		if err := f.element(id, load); err != nil {
@@ -231,30 +245,55 @@ func (f *feed) elements(ctx context.Context, now time.Time) error {
 	return nil
 }
 
-// element sends an element unless it was sent like this.
+// shared sends the elements of a page that lives from calls of its own.
+func (f *feed) shared(ctx context.Context, now time.Time) error {
+	texts, err := f.console.shares.get(f.key(), func() (map[string][]byte, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout) // of several viewers
+		defer cancel()
+		data, err := f.page.load(ctx, f.console.api, &input{query: f.query, overview: f.overview, now: now})
+		if err != nil {
+			return nil, err
+		}
+		texts := make(map[string][]byte)
+		for _, id := range f.page.live {
+			var text bytes.Buffer
+			if err := f.console.templates[f.page].ExecuteTemplate(&text, id, data); err != nil {
+				return nil, err
+			}
+			texts[id] = text.Bytes()
+		}
+		return texts, nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, id := range f.page.live {
+		f.send(id, texts[id])
+	}
+	return nil
+}
+
+// element sends an element of the overview.
 func (f *feed) element(id string, load func() (any, error)) error {
-	render := func(text *bytes.Buffer) error {
+	text, err := f.console.cache.get(f.key(), f.overview, id, func(text *bytes.Buffer) error {
 		data, err := load()
 		if err != nil {
 			return err
 		}
 		return f.console.templates[f.page].ExecuteTemplate(text, id, data)
+	})
+	if err == nil {
+		f.send(id, text)
 	}
-	var text []byte
-	var err error
-	if f.overview != nil && (f.page.every == 0 || id == "verdict") {
-		text, err = f.console.cache.get(viewKey{f.page.name, f.request.URL.RawQuery, trust.PrincipalOf(f.viewer.ctx)}, f.overview, id, render)
-	} else {
-		var own bytes.Buffer
-		err = render(&own)
-		text = own.Bytes()
+	return err
+}
+
+// send sends an element unless it was sent like this.
+func (f *feed) send(id string, text []byte) {
+	if !bytes.Equal(f.sent[id], text) {
+		f.sent[id] = text
+		f.event("html", text)
 	}
-	if err != nil || bytes.Equal(f.sent[id], text) {
-		return err
-	}
-	f.sent[id] = text
-	f.event("html", text)
-	return nil
 }
 
 // event adds an event to what is written next.

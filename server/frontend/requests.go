@@ -70,12 +70,17 @@ func (r *requests) of(protocol, name string) *method {
 
 // served counts one request; err may be nil.
 func (m *method) served(err error, took time.Duration) {
+	m.count(err)
+	m.took.observe(1, took)
+}
+
+// count counts one request without its duration; err may be nil.
+func (m *method) count(err error) {
 	if err == nil {
 		m.ok.Add(1)
 	} else {
 		m.Failed(err)
 	}
-	m.took.observe(1, took)
 }
 
 // Failed counts an error, of one of the requests that are passed to Answered. It implements redis.Meter.
