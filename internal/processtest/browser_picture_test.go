@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -45,7 +46,7 @@ func TestPictureFollowsTheLeader(t *testing.T) {
 	first.kill()
 	t.Logf("a killed leader shows after %v", b.draws(current, 1, ".silent"))
 	const row = `document.querySelector(".w-bar.silent").closest(".w-row").innerText`
-	if text := eval[string](b, row); !strings.Contains(text, "member "+first.name) || !strings.Contains(text, "no answer") {
+	if text := eval[string](b, row); !strings.Contains(text, "member "+first.name) || !strings.Contains(text, "down") {
 		t.Errorf("the row of the killed member is %q", text)
 	}
 	b.says(current, picture, "Member "+first.name+" does not answer, so its clock is unknown")
@@ -138,6 +139,37 @@ func TestPictureShowsDetails(t *testing.T) {
 	within(t, patience, "the bar moves", func() bool { return eval[bool](b, `had.querySelector(".cap").getAttribute("x1") !== x`) })
 	if !eval[bool](b, `document.activeElement === had && had.isConnected`) || eval[string](b, tip) == "" {
 		t.Error("an update took the focus from the bar, or its details")
+	}
+	b.do(chromedp.KeyEvent(kb.Escape))
+	if text := eval[string](b, tip); text != "" || !eval[bool](b, `document.activeElement === had`) {
+		t.Errorf("Escape leaves the details %q, or takes the focus", text)
+	}
+	eval[any](b, `window.x = had.querySelector(".cap").getAttribute("x1"); 0`)
+	within(t, patience, "the bar moves again", func() bool { return eval[bool](b, `had.querySelector(".cap").getAttribute("x1") !== x`) })
+	if text := eval[string](b, tip); text != "" {
+		t.Errorf("an update shows the dismissed details %q", text)
+	}
+	for _, step := range []struct {
+		key  string
+		want int
+	}{{kb.ArrowDown, 1}, {kb.End, -1}, {kb.Home, 0}, {kb.ArrowUp, 0}} {
+		b.do(chromedp.KeyEvent(step.key))
+		if at := fmt.Sprintf(`[...document.querySelectorAll(".w-rows .w-bar")].at(%d)`, step.want); !eval[bool](b, `document.activeElement === `+at) || eval[string](b, tip) == "" {
+			t.Errorf("key %q: the focus is on %s", step.key, eval[string](b, "document.activeElement.outerHTML.slice(0, 200)"))
+		}
+	}
+	// The pointer can move over the details, and Escape hides them too.
+	x, y := eval[float64](b, `had.getBoundingClientRect().x + 20`), eval[float64](b, `had.getBoundingClientRect().y + 5`)
+	eval[any](b, `document.activeElement.blur(); 0`)
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y))
+	within(t, patience, "the pointer shows details", func() bool { return eval[string](b, tip) != "" })
+	b.do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, x, y+26))
+	if eval[string](b, tip) == "" {
+		t.Error("the details vanish under the pointer")
+	}
+	b.do(chromedp.KeyEvent(kb.Escape))
+	if text := eval[string](b, tip); text != "" {
+		t.Errorf("Escape leaves the details %q under the pointer", text)
 	}
 	eval[any](b, `document.activeElement.blur(); document.querySelector(".w-table").open = true; 0`)
 	const differ = `(() => {
