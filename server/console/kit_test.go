@@ -32,7 +32,9 @@ type cluster struct {
 	err      error
 	changed  chan struct{} // closed by the next set
 	watchers int
-	asked    string // the layout whose windows were read last
+	asked    string        // the layout whose windows were read last
+	listed   int           // calls to ListEvents
+	held     chan struct{} // ListEvents answers when it is closed; nil: at once
 }
 
 // layout returns the layout whose windows a page read last.

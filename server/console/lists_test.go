@@ -51,8 +51,37 @@ func TestSequencesShowStateAndCommands(t *testing.T) {
 	r.wants(r.ask("GET", "/console/sequences?q=nothing", "").Body.String(), "No sequence has a name that contains “nothing”", "There are 100\u202f000 sequences")
 }
 
+// Viewers with the same rights share a list, and one that is slow to come delays no sentence.
+func TestViewersShareAList(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.cluster.held = make(chan struct{})
+	var all []*events
+	for range 10 {
+		e := r.open("/console/stream?page=events")
+		e.until("html", "3 of 3")
+		all = append(all, e)
+	}
+	close(r.cluster.held)
+	for _, e := range all {
+		e.until("html", "c leads in term 4")
+	}
+	r.cluster.mu.Lock()
+	defer r.cluster.mu.Unlock()
+	if r.cluster.listed > 3 { // more than one if this machine halts for long
+		t.Errorf("the list of 10 viewers was loaded %d times", r.cluster.listed)
+	}
+}
+
 // ListEvents says what was asked for.
 func (c *cluster) ListEvents(_ context.Context, req *snowraftv1.ListEventsRequest) (*snowraftv1.ListEventsResponse, error) {
+	c.mu.Lock()
+	c.listed++
+	held := c.held
+	c.mu.Unlock()
+	if held != nil {
+		<-held
+	}
 	election := func(member string, number uint64, at int64) *snowraftv1.Event {
 		return &snowraftv1.Event{
 			AtMs: at, FirstAtMs: at, Member: member, MemberId: "id-" + member, Number: number, Count: 1, Text: "c leads in term 4",

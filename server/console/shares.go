@@ -37,9 +37,9 @@ func (s *shares) get(key viewKey, render func() (map[string][]byte, error)) (map
 	s.mu.Unlock()
 	have.mu.Lock()
 	defer have.mu.Unlock()
-	if now := time.Now(); have.at.IsZero() || now.Sub(have.at) >= shareFor {
+	if have.at.IsZero() || time.Since(have.at) >= shareFor {
 		have.texts, have.err = render()
-		have.at = now
+		have.at = time.Now() // those that waited take it, however long it took
 	}
 	return have.texts, have.err
 }
