@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 
-	"github.com/snowraft/snowraft/client"
 	"github.com/snowraft/snowraft/internal/clock"
 	"github.com/snowraft/snowraft/internal/overview"
 	"github.com/snowraft/snowraft/internal/rpc"
@@ -128,12 +128,11 @@ func (v *views) relay(ctx context.Context, req *snowraftv1.WatchOverviewRequest,
 
 // whySilent returns for people why no member answers: what gRPC says of broken streams is for those who know gRPC.
 func whySilent(err error) error {
-	if failed, ok := errors.AsType[*client.Error](err); ok {
-		return rpc.NewError(rpc.NoLeader, rpc.FromError(failed).Message)
-	}
 	switch e := rpc.FromError(err); {
 	case e.Reason != "":
-		return e
+		plain := *e
+		plain.Message = strings.TrimPrefix(e.Message, "snowraft: ") // of the client's errors
+		return &plain
 	case errors.Is(err, context.DeadlineExceeded) || e.Code == codes.DeadlineExceeded:
 		return errSilent
 	default:
