@@ -11,9 +11,12 @@ import (
 // electionTime is the time after which an election is no longer the reason why there is no leader.
 const electionTime = 5 * time.Second
 
+// hearingTime is the time in which a member hears of a leader that another member already knows.
+const hearingTime = 1500 * time.Millisecond
+
 // leadership says why there is no leader that answers; nothing if there is one.
 func (f *facts) leadership() []finding {
-	if f.leads != nil && f.own.GetLeaderId() != "" {
+	if f.leads != nil && (f.own.GetLeaderId() != "" || f.leaderless < hearingTime) {
 		return nil
 	}
 	self, last := f.own.GetName(), f.lastLeader()

@@ -168,9 +168,23 @@ func TestVerdict(t *testing.T) {
 			[]string{"no-leader"},
 		},
 		"Raft cut off, API not": {
-			func() *scene { s := newScene("a", "b", "c"); s.leader("b", "b", "c"); return s }, warning,
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.leader("b", "b", "c")
+				s.without = 2 * time.Second
+				return s
+			}, warning,
 			"a reaches no leader, although b leads; 3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC; check the Raft port between them.",
 			[]string{"member-cut-off"},
+		},
+		"a leader that the composer has not heard yet": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.leader("b", "b", "c")
+				s.without = time.Second
+				return s
+			}, good,
+			"3 of 3 members issue IDs; b leads; one may fail; without quorum each continues until 12:14 UTC.", nil,
 		},
 		"a newer leader elsewhere": {
 			func() *scene {

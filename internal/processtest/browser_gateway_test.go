@@ -41,7 +41,7 @@ func TestPagesOfAGateway(t *testing.T) {
 		b.open(g.consoleOf() + "console/events")
 		b.says(patience, "#events-list", "was elected leader")
 		b.open(g.consoleOf() + "console/runbook")
-		b.says(patience, "main", "Quorum") // plain text
+		b.says(patience, "h1", "Runbook")
 	}
 }
 
