@@ -35,6 +35,8 @@ type Member struct {
 	Commands uint32
 	// Starts counts its starts with this data directory; 0 when not known.
 	Starts uint64
+	// Halted: its process said, before it ended, that it must not go on.
+	Halted bool
 }
 
 // Members lists the nodes of the Raft configuration, by name.
@@ -78,7 +80,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 	if m.ID == own.ID {
 		m.Address = own.Raft
 		m.Name, m.Gossip, m.API, m.Version, m.Commands, m.Starts, m.Alive = own.Name, own.Gossip, own.API, own.Version, own.Commands, own.Starts, true
-		m.Secrets = own.fingerprints()
+		m.Secrets, m.Halted = own.fingerprints(), own.Halted
 		return m
 	}
 	m.NotAliveSince = n.gossip.began
@@ -87,7 +89,7 @@ func (n *Node) describe(s raft.Server, own meta, leader raft.ServerID) Member {
 		m.Address = known.Raft // it may have moved
 		m.Name, m.Gossip, m.API, m.Version = known.Name, known.Gossip, known.API, known.Version
 		m.Alive, m.NotAliveSince = p.alive, p.lostAt
-		m.Secrets, m.Starts = p.meta.fingerprints(), p.meta.Starts
+		m.Secrets, m.Starts, m.Halted = p.meta.fingerprints(), p.meta.Starts, p.meta.Halted
 		if p.met.ID != "" || n.greeter == nil { // a version that was never supported would halt the member
 			m.Commands = min(known.Commands, p.meta.Commands) // another process may have an older program
 		}

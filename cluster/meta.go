@@ -36,6 +36,8 @@ type meta struct {
 	ForceName bool `json:"x,omitempty"`
 	// Hears: the node hears a process of a cluster that its cluster was restored from.
 	Hears bool `json:"h,omitempty"`
+	// Halted: the node must not go on. Its process ends, and the others know why it is gone.
+	Halted bool `json:"z,omitempty"`
 }
 
 const (

@@ -240,6 +240,7 @@ func (n *Node) meta() meta {
 	if n.gossip != nil {
 		m.Hears = n.gossip.hears()
 	}
+	m.Halted = n.Failure() != nil
 	if q := n.quorum.Load(); q != nil {
 		m.Quorum = *q
 	}
@@ -319,6 +320,9 @@ func (n *Node) abandon() error {
 	n.cancel()
 	var errs []error
 	if n.gossip != nil && n.gossip.list != nil {
+		if n.Failure() != nil {
+			n.gossip.announce()
+		}
 		errs = append(errs, n.gossip.close())
 	} else if n.cfg.Gossip != nil {
 		errs = append(errs, discard(n.cfg.Gossip))

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -116,6 +117,26 @@ func TestOverviewFollowsMembers(t *testing.T) {
 	}
 	lead.crash()
 	says("uorum is lost: ")
+}
+
+// A member that halts says so before its process ends, and the others show it as halted until it runs again.
+func TestOverviewShowsAMemberThatHalted(t *testing.T) {
+	t.Parallel()
+	nodes := startCluster(t, 3)
+	asked, gone := leader(t, nodes), follower(t, nodes)
+	next := watchOverviews(t, snowraftv1.NewViewServiceClient(asked.conn), "")
+	gone.server.Member().Node().Fail(errors.New("raft.db is corrupt"))
+	<-gone.server.Done()
+	gone.stop()
+	const text = " halted, because it was unsafe to continue; "
+	until(t, "the sentence says that the member halted", func() bool {
+		return strings.Contains(next().GetVerdict().GetSentence(), gone.cfg.Name+text)
+	})
+	gone.start()
+	until(t, "all members issue", func() bool {
+		o := next()
+		return strings.HasPrefix(o.GetVerdict().GetSentence(), "3 of 3 members issue") && !viewOf(o, gone.cfg.Name).GetMember().GetHalted()
+	})
 }
 
 // A gateway that reaches no member says so, and since when, with the members that it knew.

@@ -58,7 +58,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	}
 	v := &snowraftv1.MemberView{Member: m}
 	if p == nil || p.status == nil {
-		v.Problem = c.silence(m, own, now)
+		c.silence(v, own, now)
 		return v
 	}
 	s := p.status
@@ -68,7 +68,7 @@ func (c *collector) view(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse
 	v.Lanes, v.ServesUntilAtMs, v.AppliedIndex = shown(s.GetLanes()), servesUntil(s.GetLanes()), s.GetAppliedIndex()
 	m.Version = s.GetVersion()
 	if !v.GetAnswers() {
-		v.Problem = c.silence(m, own, now)
+		c.silence(v, own, now)
 		return v
 	}
 	v.Problem, v.Reason = s.GetProblem(), s.GetReason()
@@ -82,29 +82,24 @@ func (c *collector) evidence(now clock.Reading, members []*snowraftv1.Member) ev
 	e := evidence{
 		own: own, leaderless: c.leaderless(now), led: c.led,
 		statuses: map[string]*snowraftv1.GetStatusResponse{own.GetMemberId(): own},
-		older:    make(map[string]bool), down: make(map[string]bool),
+		older:    make(map[string]bool),
 	}
 	for _, m := range members {
-		p := c.peers[m.GetId()]
-		switch {
-		case p == nil:
-		case p.answers(now):
+		if p := c.peers[m.GetId()]; p != nil && p.answers(now) {
 			e.statuses[m.GetId()] = p.status
 			e.older[m.GetId()] = e.leaderless > 0 && p.taken < c.lostLeader
-		default:
-			e.down[m.GetId()] = p.quiet.down(m, now.Mono)
 		}
 	}
 	return e
 }
 
-// silence returns how a member of this cluster does not answer.
-func (c *collector) silence(m *snowraftv1.Member, own *snowraftv1.GetStatusResponse, now clock.Reading) string {
+// silence says how a member does not answer.
+func (c *collector) silence(v *snowraftv1.MemberView, own *snowraftv1.GetStatusResponse, now clock.Reading) {
 	q := quiet{}
-	if p := c.peers[m.GetId()]; p != nil {
+	if p := c.peers[v.GetMember().GetId()]; p != nil {
 		q = p.quiet
 	}
-	return q.text(m, own.GetName(), now.Mono)
+	q.show(v, own.GetName(), now.Mono)
 }
 
 // fingerprint returns a text that differs if something happened: clocks and rates do not count.

@@ -12,7 +12,6 @@ type evidence struct {
 	own        *snowraftv1.GetStatusResponse            // of the composing member
 	statuses   map[string]*snowraftv1.GetStatusResponse // of the members that answer, itself included
 	older      map[string]bool                          // the status is from before the composing member lost its leader
-	down       map[string]bool                          // the member does not answer, and no process listens at its address
 	leaderless time.Duration                            // since the composing member knew a leader; 0 if it knows one
 	led        string                                   // ID of the last leader that the composing member knew; empty if none
 }
@@ -85,9 +84,6 @@ func (f *facts) findLeader() {
 		f.leads = f.GetMembers()[i]
 	}
 }
-
-// isDown reports whether a member does not run.
-func (f *facts) isDown(m *snowraftv1.MemberView) bool { return f.down[m.GetMember().GetId()] }
 
 // reached returns the number of voters that answer.
 func (f *facts) reached() (n int) {

@@ -68,8 +68,11 @@ func (f *facts) tolerance() []finding {
 func (f *facts) silence(m *snowraftv1.MemberView) finding {
 	name := m.GetMember().GetName()
 	found := of(warning, name+" "+m.GetProblem(), fmt.Sprintf("start %s, or remove it if it is gone for good", name), runbookDoesNotStart).
-		by("snowraft member remove " + name)
-	if m.GetMember().GetAlive() && !f.isDown(m) {
+		by("snowraft member list") // the table of members has the command that removes it, which is rarely right
+	switch {
+	case m.GetMember().GetHalted():
+		found.Action = fmt.Sprintf("read the log of %s, and start it again when the cause is gone", name)
+	case m.GetMember().GetAlive() && !m.GetDown():
 		found = of(warning, name+" "+m.GetProblem(), fmt.Sprintf("check the process of %s, and the network from %s to it", name, f.own.GetName()), runbookCutOff)
 	}
 	found.mentioned = f.outage || m.GetMember().GetId() == f.fallen

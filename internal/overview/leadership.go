@@ -20,7 +20,7 @@ func (f *facts) leadership() []finding {
 		return nil
 	}
 	self, last := f.own.GetName(), f.lastLeader()
-	ended := last != nil && f.isDown(last)
+	ended := last.GetDown()
 	lost := f.reached() < f.needed
 	switch {
 	case f.leads != nil:
@@ -66,7 +66,7 @@ func (f *facts) lastLeader() *snowraftv1.MemberView {
 
 // allDown reports whether each member that does not answer does not run.
 func (f *facts) allDown() bool {
-	return len(f.silent) > 0 && !slices.ContainsFunc(f.silent, func(m *snowraftv1.MemberView) bool { return !f.isDown(m) })
+	return len(f.silent) > 0 && !slices.ContainsFunc(f.silent, func(m *snowraftv1.MemberView) bool { return !m.GetDown() })
 }
 
 // others names the members that answer.

@@ -29,23 +29,31 @@ func (q quiet) heard(m *snowraftv1.Member, now int64) bool {
 	return m.GetAlive() && q.since > 0 && now-q.since >= gossipTime.Milliseconds()
 }
 
-// down reports whether a member does not run, as far as its address and gossip show.
-func (q quiet) down(m *snowraftv1.Member, now int64) bool { return q.refused && !q.heard(m, now) }
+// down reports whether a member does not run, as far as its address, gossip and the member itself show.
+func (q quiet) down(m *snowraftv1.Member, now int64) bool {
+	return m.GetHalted() || q.refused && !q.heard(m, now)
+}
 
-// text says that a member does not answer the one that composes the overview. Of a member that refuses no connections, that it
-// is down is more than the process can know.
-func (q quiet) text(m *snowraftv1.Member, asker string, now int64) string {
+// show says how a member does not answer the one that composes the overview. Of a member that refuses no connections, that it is
+// down is more than the process can know.
+func (q quiet) show(v *snowraftv1.MemberView, asker string, now int64) {
+	m := v.GetMember()
+	if v.Down = q.down(m, now); v.GetDown() {
+		v.ServesUntilAtMs = 0
+	}
 	at := m.GetApiAddress()
 	switch {
+	case m.GetHalted():
+		v.Problem = "halted, because it was unsafe to continue"
 	case at == "":
-		return "does not answer " + asker + ", which does not know its API address"
-	case q.down(m, now):
-		return "is down: " + at + " refuses connections"
+		v.Problem = "does not answer " + asker + ", which does not know its API address"
+	case v.GetDown():
+		v.Problem = "is down: " + at + " refuses connections"
 	case q.refused:
-		return "refuses connections at " + at + ", although gossip reaches it"
+		v.Problem = "refuses connections at " + at + ", although gossip reaches it"
 	case q.heard(m, now):
-		return "does not answer " + asker + " at " + at + ", although gossip reaches it"
+		v.Problem = "does not answer " + asker + " at " + at + ", although gossip reaches it"
 	default:
-		return "does not answer " + asker + " at " + at
+		v.Problem = "does not answer " + asker + " at " + at
 	}
 }

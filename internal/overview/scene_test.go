@@ -14,7 +14,6 @@ type scene struct {
 	without  time.Duration // a leader
 	led      string        // the last leader of a
 	older    map[string]bool
-	down     map[string]bool
 }
 
 var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC).UnixMilli()
@@ -22,7 +21,7 @@ var noon = time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC).UnixMilli()
 func newScene(members ...string) *scene {
 	s := &scene{o: &snowraftv1.Overview{
 		ClusterId: "id", ComposedBy: members[0], ComposedAtMs: noon, ObservedClockAtMs: noon, WaitThresholdMs: 1000, MaxClockOffsetMs: 500,
-	}, statuses: map[string]*snowraftv1.GetStatusResponse{}, older: map[string]bool{}, down: map[string]bool{}}
+	}, statuses: map[string]*snowraftv1.GetStatusResponse{}, older: map[string]bool{}}
 	for _, name := range members {
 		s.add(name, snowraftv1.MemberRole_MEMBER_ROLE_VOTER)
 	}
@@ -83,13 +82,12 @@ func (s *scene) quiet(q quiet, alive bool, members ...string) {
 		delete(s.statuses, name)
 		m := s.view(name)
 		m.Answers, m.Member.Alive = false, alive
-		m.Problem = q.text(m.GetMember(), s.own.GetName(), sceneMono)
-		s.down[name] = q.down(m.GetMember(), sceneMono)
+		q.show(m, s.own.GetName(), sceneMono)
 	}
 }
 
 func (s *scene) judge() {
-	judge(s.o, evidence{own: s.own, statuses: s.statuses, older: s.older, down: s.down, leaderless: s.without, led: s.led})
+	judge(s.o, evidence{own: s.own, statuses: s.statuses, older: s.older, leaderless: s.without, led: s.led})
 }
 
 // refuse makes a member issue no IDs.

@@ -56,6 +56,16 @@ func TestVerdict(t *testing.T) {
 			"c is down: c:7700 refuses connections; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; start c, or remove it if it is gone for good.",
 			[]string{"a-member-does-not-start"},
 		},
+		"one halted": {
+			func() *scene {
+				s := newScene("a", "b", "c")
+				s.view("c").Member.Halted = true
+				s.kill("c")
+				return s
+			}, warning,
+			"c halted, because it was unsafe to continue; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; read the log of c, and start it again when the cause is gone.",
+			[]string{"a-member-does-not-start"},
+		},
 		"one silent for long, in gossip": {
 			func() *scene { s := newScene("a", "b", "c"); s.quiet(quiet{since: 2}, true, "c"); return s }, warning,
 			"c does not answer a at c:7700, although gossip reaches it; a and b issue IDs; b leads; no other voter may fail; without quorum each continues until 12:14 UTC; check the process of c, and the network from a to it.",

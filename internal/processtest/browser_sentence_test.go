@@ -29,7 +29,10 @@ func TestSentenceFollowsTheLeader(t *testing.T) {
 	second := leader(t, rest)
 	b.says(current, sentence, second.name+" leads")
 	// Gossip does not know yet, and nothing of the page pretends that it reaches the member.
-	b.says(current, "#member-"+first.name, "Is down: "+first.api+" refuses connections")
+	b.says(current, "#member-"+first.name, first.api+" refuses connections")
+	if text := b.text("#member-" + first.name); !strings.Contains(text, "Down") || strings.Contains(text, " left") {
+		t.Errorf("the row of a member that is down says %q", text)
+	}
 	if text := b.text(sentence); strings.Contains(text, "gossip") || !strings.Contains(text, "Start "+first.name) && !strings.Contains(text, "start "+first.name) {
 		t.Errorf("the page says %q", text)
 	}

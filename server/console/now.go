@@ -28,6 +28,7 @@ type now struct {
 	Leader        string
 	Term          uint64
 	Quorum        *snowraftv1.Quorum
+	Needed        uint32 // voters that make a quorum
 	ServesUntil   int64
 	Observed      int64
 	ObservedAhead int64 // of the clock of the process that composed the overview, ms
@@ -46,6 +47,7 @@ type memberRow struct {
 	Self       bool // composed the overview
 	Heard      bool // answered at least once
 	State      level
+	Detail     string // of the state; empty if there is none
 	Clock      bar
 }
 
@@ -59,7 +61,8 @@ type laneRow struct {
 	*snowraftv1.Lane
 	Member string
 	Stale  bool  // the member does not answer
-	Left   int64 // ms until the window ends
+	Until  int64 // the lane issues IDs until then without quorum; 0: it issues none
+	Left   int64 // ms until then
 	State  level
 }
 
@@ -69,6 +72,7 @@ func nowOf(o *snowraftv1.Overview) now {
 		ServesUntil: o.GetVerdict().GetServesUntilAtMs(), Observed: o.GetObservedClockAtMs(),
 		Behind: -o.GetWaitThresholdMs(), MaxOffset: o.GetMaxClockOffsetMs(),
 	}
+	n.Needed = n.Quorum.GetVoters()/2 + 1
 	if n.Observed != 0 {
 		n.ObservedAhead = n.Observed - n.At
 	}
@@ -108,9 +112,12 @@ func memberOf(o *snowraftv1.Overview, m *snowraftv1.MemberView) memberRow {
 		row.State = level{"good", "Issues IDs"}
 	case m.GetAnswers():
 		row.State = level{"bad", "Issues no IDs"}
+	case m.GetDown():
+		row.State = level{"bad", "Down"}
 	default:
 		row.State = level{"bad", "Does not answer"}
 	}
+	row.Detail = upperFirst(strings.TrimPrefix(m.GetProblem(), "is down: "))
 	return row
 }
 
@@ -130,7 +137,12 @@ func barOf(offset, behind, ahead int64) bar {
 
 func laneOf(o *snowraftv1.Overview, m *snowraftv1.MemberView, l *snowraftv1.Lane) laneRow {
 	row := laneRow{Lane: l, Member: cmp.Or(m.GetMember().GetName(), m.GetMember().GetId()), Stale: !m.GetAnswers()}
-	row.Left = l.GetServeUntilAtMs() - o.GetComposedAtMs()
+	row.Until = l.GetServeUntilAtMs()
+	if m.GetDown() {
+		row.Until, row.State = 0, level{"bad", "Member is down"}
+		return row
+	}
+	row.Left = row.Until - o.GetComposedAtMs()
 	switch {
 	case l.GetIdle():
 		row.State = level{"none", "Idle"}

@@ -30,7 +30,7 @@ func (v verdict) Rest() string {
 
 type finding struct {
 	level
-	Text, Action string
+	Text, Action string // Text is empty if the sentence begins with it
 	Command      string
 	Runbook      string // a path; empty without one
 }
@@ -48,10 +48,24 @@ func levelOf(l snowraftv1.VerdictLevel) level {
 	}
 }
 
+// asSentence returns a text with a capital at its beginning, unless that is the name of a member.
+func asSentence(o *snowraftv1.Overview, text string) string {
+	word, _, _ := strings.Cut(text, " ")
+	for _, m := range o.GetMembers() {
+		if m.GetMember().GetName() == strings.TrimSuffix(word, ",") {
+			return text
+		}
+	}
+	return upperFirst(text)
+}
+
 func verdictOf(o *snowraftv1.Overview) verdict {
 	v := verdict{level: levelOf(o.GetVerdict().GetLevel()), Sentence: o.GetVerdict().GetSentence()}
-	for _, f := range o.GetVerdict().GetFindings() {
-		shown := finding{level: levelOf(f.GetLevel()), Text: f.GetText(), Action: f.GetAction(), Command: f.GetCommand()}
+	for i, f := range o.GetVerdict().GetFindings() {
+		shown := finding{level: levelOf(f.GetLevel()), Text: asSentence(o, f.GetText()), Action: f.GetAction(), Command: f.GetCommand()}
+		if i == 0 && v.First() == shown.Text {
+			shown.Text = "" // right below the sentence
+		}
 		if f.GetRunbook() != "" {
 			shown.Runbook = runbookPath + "#" + f.GetRunbook()
 		}

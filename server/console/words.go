@@ -16,7 +16,6 @@ import (
 var functions = template.FuncMap{
 	"clock":   clockTime,
 	"stamp":   stamp,
-	"day":     day,
 	"iso":     iso,
 	"span":    span,
 	"offset":  offset,
@@ -25,7 +24,6 @@ var functions = template.FuncMap{
 	"grouped": grouped,
 	"create":  create,
 	"ended":   ended,
-	"first":   upperFirst,
 	"command": func(text string) command { return command{Text: text} },
 	"change":  func(label, text string) command { return command{Text: text, Label: label} },
 }

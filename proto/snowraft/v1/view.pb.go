@@ -738,7 +738,10 @@ type MemberView struct {
 	// Index up to which the member has applied the log.
 	AppliedIndex uint64 `protobuf:"varint,13,opt,name=applied_index,json=appliedIndex,proto3" json:"applied_index,omitempty"`
 	// The reason of problem, as errors have it; empty without one.
-	Reason        string `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,14,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The member's process does not run: its address refuses connections, or it said that it halts. Its lanes issue nothing, and
+	// their windows stay reserved.
+	Down          bool `protobuf:"varint,15,opt,name=down,proto3" json:"down,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -869,6 +872,13 @@ func (x *MemberView) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *MemberView) GetDown() bool {
+	if x != nil {
+		return x.Down
+	}
+	return false
 }
 
 // LayoutWindows is the granted windows of a layout, in the replica of the composing member.
@@ -1659,7 +1669,7 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x06action\x18\x03 \x01(\tR\x06action\x12\x18\n" +
 	"\acommand\x18\x04 \x01(\tR\acommand\x12\x18\n" +
 	"\arunbook\x18\x05 \x01(\tR\arunbook\x12\x16\n" +
-	"\x06member\x18\x06 \x01(\tR\x06member\"\xd9\x04\n" +
+	"\x06member\x18\x06 \x01(\tR\x06member\"\xed\x04\n" +
 	"\n" +
 	"MemberView\x12+\n" +
 	"\x06member\x18\x01 \x01(\v2\x13.snowraft.v1.MemberR\x06member\x12\x18\n" +
@@ -1677,7 +1687,8 @@ const file_snowraft_v1_view_proto_rawDesc = "" +
 	"\x12numbers_per_second\x18\v \x01(\x01H\x01R\x10numbersPerSecond\x88\x01\x01\x123\n" +
 	"\x13refusals_per_second\x18\f \x01(\x01H\x02R\x11refusalsPerSecond\x88\x01\x01\x12#\n" +
 	"\rapplied_index\x18\r \x01(\x04R\fappliedIndex\x12\x16\n" +
-	"\x06reason\x18\x0e \x01(\tR\x06reasonB\x11\n" +
+	"\x06reason\x18\x0e \x01(\tR\x06reason\x12\x12\n" +
+	"\x04down\x18\x0f \x01(\bR\x04downB\x11\n" +
 	"\x0f_ids_per_secondB\x15\n" +
 	"\x13_numbers_per_secondB\x16\n" +
 	"\x14_refusals_per_second\"\x80\x02\n" +

@@ -129,9 +129,13 @@ func (w *Windows) addRows(l *snowraftv1.LayoutWindows, who holders) {
 				w.ByOthers++
 			}
 		}
-		if m := who[r.GetMemberId()]; row.Held && m.silent {
+		switch m := who[r.GetMemberId()]; {
+		case !row.Held || m.problem == "":
+		case m.down:
+			row.Trouble = "down"
+		case m.silent:
 			row.Trouble = "no answer"
-		} else if row.Held && m.problem != "" {
+		default:
 			row.Trouble = "not issuing"
 		}
 		row.Bars = append(row.Bars, w.bar(r, who, false))
@@ -207,7 +211,7 @@ func (b Bar) Label(worker uint64) string {
 type member struct {
 	name, problem string
 	hue           int
-	silent        bool
+	silent, down  bool
 }
 
 // holders are the members, by ID.
@@ -223,7 +227,7 @@ func newHolders(members []*snowraftv1.MemberView) holders {
 		if !m.GetAnswers() && problem == "" {
 			problem = "the member does not answer"
 		}
-		h[m.GetMember().GetId()] = member{m.GetMember().GetName(), problem, i % hues, !m.GetAnswers()}
+		h[m.GetMember().GetId()] = member{m.GetMember().GetName(), problem, i % hues, !m.GetAnswers(), m.GetDown()}
 	}
 	return h
 }

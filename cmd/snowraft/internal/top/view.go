@@ -105,7 +105,10 @@ func laneTable(o *snowraftv1.Overview) table {
 				worker = cli.Decimal(l.GetWorker())
 			}
 			until, left := untilOf(l.GetServeUntilAtMs(), o.GetComposedAtMs())
-			if l.GetIdle() {
+			switch {
+			case m.GetDown():
+				until, left = "down", ""
+			case l.GetIdle():
 				until, left = "idle", ""
 			}
 			t.rows = append(t.rows, []string{m.GetMember().GetName(), l.GetLayout(), cli.Decimal(uint64(l.GetLane())), worker, until, left, cli.OneLine(l.GetProblem())})
@@ -117,6 +120,8 @@ func laneTable(o *snowraftv1.Overview) table {
 // state says whether a member issues IDs.
 func state(m *snowraftv1.MemberView) string {
 	switch {
+	case m.GetDown():
+		return "down"
 	case !m.GetAnswers():
 		return "no answer"
 	case m.GetProblem() != "":
