@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
 )
 
 // consoleFor is the time for which each number of viewers looks.
@@ -26,16 +28,24 @@ func consoles() section {
 			return nil, err
 		}
 		follower, other := members[1], members[2]
+		for i := range 50 { // a page
+			if err := members[0].sequence(ctx, fmt.Sprintf("sequence-%d", i), snowraftv1.SequenceMode_SEQUENCE_MODE_RELAXED); err != nil {
+				return nil, err
+			}
+		}
 		t = &table{
-			columns: []string{"viewers of a follower's page", "the follower, of a core", "the other follower"},
+			columns: []string{"viewers", "page", "the member that serves it, a follower, of a core", "the other follower"},
 			how:     fmt.Sprintf("One run of %v for each row, without other requests", consoleFor),
 		}
-		for _, viewers := range []int{0, 1, 20} {
-			stop := view(ctx, follower, viewers)
+		for _, row := range []struct {
+			viewers int
+			page    string
+		}{{0, ""}, {1, "now"}, {20, "now"}, {20, "windows"}, {20, "sequences"}, {20, "events"}} {
+			stop := view(ctx, follower, row.viewers, row.page)
 			if err := pass(ctx, 5*time.Second); err != nil { // what starting took is over
 				return nil, err
 			}
-			row := []string{strconv.Itoa(viewers)}
+			cells := []string{strconv.Itoa(row.viewers), row.page}
 			used, err := cpuOf(ctx, consoleFor, follower, other)
 			if failed := stop(); err == nil {
 				err = failed
@@ -44,9 +54,9 @@ func consoles() section {
 				return nil, err
 			}
 			for _, share := range used {
-				row = append(row, digits(100*share, 2)+" %")
+				cells = append(cells, digits(100*share, 2)+" %")
 			}
-			t.rows = append(t.rows, row)
+			t.rows = append(t.rows, cells)
 		}
 		return t, nil
 	}}
@@ -81,13 +91,13 @@ func cpuOf(ctx context.Context, d time.Duration, members ...*member) (shares []f
 }
 
 // view opens streams of a page. The function that it returns closes them, and returns an error unless all were open until then.
-func view(ctx context.Context, m *member, viewers int) (stop func() error) {
+func view(ctx context.Context, m *member, viewers int, page string) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	failed := make(chan error, viewers)
 	var open sync.WaitGroup
 	for range viewers {
 		open.Go(func() {
-			err := watchPage(ctx, m)
+			err := watchPage(ctx, m, page)
 			if ctx.Err() == nil {
 				failed <- err
 			}
@@ -106,8 +116,8 @@ func view(ctx context.Context, m *member, viewers int) (stop func() error) {
 }
 
 // watchPage reads the stream of a page to its end.
-func watchPage(ctx context.Context, m *member) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/console/stream?page=now", http.NoBody)
+func watchPage(ctx context.Context, m *member, page string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+m.http+"/console/stream?page="+page, http.NoBody)
 	if err != nil {
 		return err
 	}
