@@ -52,6 +52,7 @@ type choice struct {
 type eventRow struct {
 	*snowraftv1.Event
 	ID      string
+	Day     string // empty for today
 	State   level
 	Kind    string
 	Members []string // that saw it
@@ -83,6 +84,11 @@ func loadEvents(ctx context.Context, api *API, in *input) (any, error) {
 	}
 	list.Members = membersOf(in.overview, list.Member)
 	list.Rows = eventRows(resp.GetEvents())
+	for i, r := range list.Rows {
+		if d := day(r.GetAtMs()); d != day(in.now.UnixMilli()) {
+			list.Rows[i].Day = d
+		}
+	}
 	list.Unreached = strings.Join(resp.GetUnreachedMembers(), ", ")
 	list.First = list.link("")
 	if resp.GetNextPageToken() != "" {
