@@ -72,6 +72,8 @@ func (f *facts) silence(m *snowraftv1.MemberView) finding {
 	switch {
 	case m.GetMember().GetHalted():
 		found.Action = fmt.Sprintf("read the log of %s, and start it again when the cause is gone", name)
+	case f.outage && (m.GetDown() || !m.GetMember().GetAlive()):
+		found.Action = "start " + name // no member can be removed now
 	case m.GetMember().GetAlive() && !m.GetDown():
 		found = of(warning, name+" "+m.GetProblem(), fmt.Sprintf("check the process of %s, and the network from %s to it", name, f.own.GetName()), runbookCutOff)
 	}

@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -403,5 +404,24 @@ func TestVerdict(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// While quorum is lost, no member can be removed, and no finding says so.
+func TestFindingsOfALostQuorumRemoveNoMember(t *testing.T) {
+	t.Parallel()
+	s := newScene("a", "b", "c")
+	s.kill("b")
+	s.silence(false, "c")
+	s.leader("")
+	s.judge()
+	findings := s.o.GetVerdict().GetFindings()
+	if len(findings) != 3 {
+		t.Fatalf("findings %v, want 3", findings)
+	}
+	for _, f := range findings {
+		if strings.Contains(f.GetAction(), "remove") {
+			t.Errorf("finding %q: action %q", f.GetText(), f.GetAction())
+		}
 	}
 }
