@@ -184,12 +184,12 @@ func (c *collector) note(a answer) {
 	}
 	p.asked = true
 	if a.err != nil {
-		p.quiet.note(a.sent.Mono, errors.Is(a.err, ErrRefused))
+		p.quiet = p.quiet.after(a.sent.Mono, errors.Is(a.err, ErrRefused))
 		p.broken = p.quiet.refused || rpc.FromError(a.err).Code == codes.Unavailable
 		return
 	}
 	if a.status.GetMemberId() != a.id { // another member has its address now
-		p.quiet.note(a.sent.Mono, false)
+		p.quiet = p.quiet.after(a.sent.Mono, false)
 		p.broken = true
 		return
 	}

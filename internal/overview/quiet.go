@@ -16,12 +16,13 @@ type quiet struct {
 	refused bool  // the last request was refused a connection: no process listens at the member's address
 }
 
-// note takes the outcome of a request without an answer.
-func (q *quiet) note(sent int64, refused bool) {
+// after returns how a member does not answer after another request, which was sent at that time.
+func (q quiet) after(sent int64, refused bool) quiet {
 	if q.since == 0 {
 		q.since = max(sent, 1)
 	}
 	q.refused = refused
+	return q
 }
 
 // heard reports whether gossip reaches a member that has not answered for long enough.

@@ -1,13 +1,13 @@
 package overview
 
 import (
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/snowraft/snowraft/internal/rpc"
 	snowraftv1 "github.com/snowraft/snowraft/proto/snowraft/v1"
-	"github.com/snowraft/snowraft/trust"
 )
 
 // Unreachable returns the overview of a gateway that no member answers: what a member composed last, if there is that, with
@@ -31,7 +31,7 @@ func Unreachable(gateway string, now, since int64, why error, last *snowraftv1.O
 		Level:    snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD,
 		Sentence: capital(text, nil) + "; " + action + ".",
 		Findings: []*snowraftv1.Finding{{
-			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD, Text: text + ": " + trust.Mask(rpc.Plain(rpc.FromError(why).Message)),
+			Level: snowraftv1.VerdictLevel_VERDICT_LEVEL_BAD, Text: text + ": " + rpc.Message(errors.New(rpc.FromError(why).Message)),
 			Action:  action,
 			Runbook: runbookCutOff,
 		}},

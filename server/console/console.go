@@ -58,7 +58,7 @@ func New(cfg Config) (*Console, error) {
 		cfg: cfg, api: newAPI(cfg.Conn), pages: make(map[string]*page), templates: make(map[*page]*template.Template),
 		sessions: newSessions(), viewers: newViewers(),
 	}
-	c.watches = newWatches(c.api.View)
+	c.watches, c.shares.now = newWatches(c.api.View), c.sessions.now
 	var err error
 	if c.assets, err = loadAssets(); err != nil {
 		return nil, err

@@ -11,6 +11,8 @@ const shareFor = 500 * time.Millisecond
 
 // shares loads pages that live from calls of their own once for all viewers with the same rights and query.
 type shares struct {
+	now func() time.Time
+
 	mu  sync.Mutex
 	all map[viewKey]*share
 }
@@ -37,9 +39,9 @@ func (s *shares) get(key viewKey, render func() (map[string][]byte, error)) (map
 	s.mu.Unlock()
 	have.mu.Lock()
 	defer have.mu.Unlock()
-	if have.at.IsZero() || time.Since(have.at) >= shareFor {
+	if have.at.IsZero() || s.now().Sub(have.at) >= shareFor {
 		have.texts, have.err = render()
-		have.at = time.Now() // those that waited take it, however long it took
+		have.at = s.now() // those that waited take it, however long it took
 	}
 	return have.texts, have.err
 }
