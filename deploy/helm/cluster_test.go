@@ -14,7 +14,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestRenderedClusterLives runs what the chart renders: an installation, a lost pod, a loss of quorum, five members, and three again.
+// TestRenderedClusterLives runs the rendered pods and Jobs: an installation, a lost pod, a loss of quorum, five members, and three again.
 func TestRenderedClusterLives(t *testing.T) {
 	t.Parallel()
 	const values = "config: {promote-after: 1s}\nredis: {enabled: true}\n"

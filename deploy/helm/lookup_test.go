@@ -18,10 +18,9 @@ import (
 	"k8s.io/client-go/dynamic"
 	dynamicfake "k8s.io/client-go/dynamic/fake"
 	"k8s.io/client-go/kubernetes/scheme"
-	"sigs.k8s.io/yaml"
 )
 
-// apiServer is what templates see of a Kubernetes cluster: the objects that exist.
+// apiServer has the objects of a Kubernetes cluster that templates look up.
 type apiServer struct{ dynamic.Interface }
 
 func newAPIServer(existing ...runtime.Object) apiServer {
@@ -41,10 +40,15 @@ func seen(t *testing.T, server apiServer, upgrade bool, values string) (objects 
 	if err != nil {
 		t.Fatal(err)
 	}
-	var given map[string]any
-	if err := yaml.Unmarshal([]byte(values), &given); err != nil {
+	given, err := chartutil.ReadValues([]byte(values))
+	if err != nil {
 		t.Fatal(err)
 	}
+	base, err := chartutil.ReadValuesFile("testdata/base.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	given = chartutil.CoalesceTables(given, base)
 	options := chartutil.ReleaseOptions{Name: release, Namespace: namespace, IsInstall: !upgrade, IsUpgrade: upgrade, Revision: 1}
 	all, err := chartutil.ToRenderValues(c, given, options, nil)
 	if err != nil {

@@ -20,7 +20,7 @@ type object struct {
 	it   any
 }
 
-// serviceMonitor is what the chart sets of the Prometheus operator's type.
+// serviceMonitor has the fields of the Prometheus operator's type that the chart sets.
 type serviceMonitor struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`

@@ -60,7 +60,7 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// run runs a command with exactly this environment, and returns what it prints.
+// run runs a command with exactly this environment, and returns its output.
 func run(t *testing.T, env []string, name string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -186,7 +186,7 @@ func (n *node) environment(name string, c *corev1.Container, volumes []corev1.Vo
 	return env
 }
 
-// command runs a container to its end, and returns what it prints.
+// command runs a container to its end, and returns its output.
 func (n *node) command(c *corev1.Container, volumes []corev1.Volume) (string, error) {
 	n.t.Helper()
 	return run(n.t, n.environment("command", c, volumes), n.argument(c.Command[0]), slices.Concat(c.Command[1:], c.Args)...)

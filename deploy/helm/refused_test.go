@@ -15,6 +15,7 @@ func TestRefusedValues(t *testing.T) {
 		name, values string
 		want         []string // in the message
 	}{
+		{"no image", named + "image: {repository: ''}", []string{"image.repository: missing", "push the image"}},
 		{"no secret that templates see", "", []string{"security.existingSecret: missing", "snowraft secret create", "--dry-run=server"}},
 		{"even number of voters", named + "replicas: 4", []string{"replicas", "3, 5, 7, 9"}},
 		{"one voter", named + "replicas: 1", []string{"replicas"}},

@@ -16,7 +16,7 @@ const (
 // helmProgram is the pinned Helm that "make bin/helm" builds.
 const helmProgram = "../../bin/helm"
 
-// render returns what "helm template" renders with the values, which are YAML.
+// render returns the objects that "helm template" renders with the values, which are YAML, and those of testdata/base.yaml.
 func render(t *testing.T, values string, flags ...string) []*object {
 	t.Helper()
 	out, err := template(t, values, flags...)
@@ -29,7 +29,7 @@ func render(t *testing.T, values string, flags ...string) []*object {
 // template returns the output of "helm template", or its error with an err.
 func template(t *testing.T, values string, flags ...string) (string, error) {
 	t.Helper()
-	args := append([]string{"template", release, "snowraft", "--namespace", namespace, "--kube-version", "1.34.0", "--values", "-"}, flags...)
+	args := append([]string{"template", release, "snowraft", "--namespace", namespace, "--kube-version", "1.34.0", "--values", "testdata/base.yaml", "--values", "-"}, flags...)
 	return helm(t, values, args...)
 }
 

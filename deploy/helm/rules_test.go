@@ -15,7 +15,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 )
 
-// checkAll checks what holds for any values.
+// checkAll checks the rules for any values.
 func checkAll(t *testing.T, objects []*object) {
 	t.Helper()
 	for _, o := range objects {
@@ -77,7 +77,7 @@ func checkPod(t *testing.T, kind string, spec corev1.PodSpec) {
 	}
 }
 
-// checkStatefulSet checks what keeps a cluster alive through starts, updates and losses of quorum.
+// checkStatefulSet checks the settings that keep a cluster alive through starts, updates and losses of quorum.
 func checkStatefulSet(t *testing.T, set *appsv1.StatefulSet) {
 	t.Helper()
 	equal(t, "podManagementPolicy", set.Spec.PodManagementPolicy, appsv1.ParallelPodManagement)

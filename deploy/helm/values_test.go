@@ -11,7 +11,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 )
 
-// valueSet is values in YAML, and what they must change.
+// valueSet has values in YAML, and a check of their effect.
 type valueSet struct {
 	name   string
 	values string

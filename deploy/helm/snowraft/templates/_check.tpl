@@ -1,5 +1,8 @@
 {{- /* Refuses values that values.schema.json cannot judge, because they are wrong only together. */ -}}
 {{- define "snowraft.check" -}}
+{{- if not .Values.image.repository -}}
+{{- fail "image.repository: missing; push the image of the release to a registry that the nodes can pull from, and name its repository" -}}
+{{- end -}}
 {{- $s := .Values.security -}}
 {{- if and $s.insecure $s.existingSecret -}}
 {{- fail "security.insecure: cannot be combined with security.existingSecret" -}}

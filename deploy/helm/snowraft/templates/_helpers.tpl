@@ -82,7 +82,7 @@ capabilities:
   drop: [ALL]
 {{- end -}}
 
-{{- /* What the specs of all pods begin with. */ -}}
+{{- /* The begin of the specs of all pods. */ -}}
 {{- define "snowraft.pod" -}}
 enableServiceLinks: false
 automountServiceAccountToken: false
