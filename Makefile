@@ -38,6 +38,10 @@ chart: ## Write the Helm chart into dist
 	SOURCE_DATE_EPOCH=$${SOURCE_DATE_EPOCH:-$$(git log -1 --format=%ct)} \
 		go -C deploy/helm run ./pack -version '$(VERSION)' -out '$(CURDIR)/dist'
 
+.PHONY: image
+image: ## Write the container image into dist, without a container engine
+	@$(if $(filter command line environment,$(origin VERSION)),VERSION=$(VERSION)) internal/tools/image.sh
+
 .PHONY: clean
 clean: ## Remove what was built
 	rm -rf bin

@@ -11,21 +11,40 @@ import (
 // composition is what the test knows of a compose file. Fields that it does not know fail the test.
 type composition struct {
 	Name     string
+	Program  service `yaml:"x-program"`
 	Member   service `yaml:"x-member"`
 	Services map[string]service
 	Volumes  map[string]struct{}
 }
 
 type service struct {
-	Image    string
-	Build    struct{ Context, Dockerfile string }
-	Restart  string
-	Grace    string `yaml:"stop_grace_period"`
-	Profiles []string
-	Command  []string
-	Env      map[string]string `yaml:"environment"`
-	Volumes  []string
-	Ports    []string
+	Image     string
+	Build     struct{ Context, Dockerfile string }
+	Restart   string
+	Grace     string   `yaml:"stop_grace_period"`
+	ReadOnly  bool     `yaml:"read_only"`
+	Dropped   []string `yaml:"cap_drop"`
+	Security  []string `yaml:"security_opt"`
+	Network   string   `yaml:"network_mode"`
+	Profiles  []string
+	Command   []string
+	Env       map[string]string `yaml:"environment"`
+	Volumes   []string
+	Ports     []string
+	DependsOn map[string]struct{ Condition string } `yaml:"depends_on"`
+	Health    struct {
+		Disable bool
+		Test    []string
+		Every   string `yaml:"interval"`
+		Timeout string
+		Grace   string `yaml:"start_period"`
+		Retries int
+	} `yaml:"healthcheck"`
+}
+
+// confined reports whether a service runs with no more rights than it needs.
+func (s service) confined() bool {
+	return s.ReadOnly && slices.Equal(s.Dropped, []string{"ALL"}) && slices.Equal(s.Security, []string{"no-new-privileges:true"})
 }
 
 func TestComposeFileNamesWhatExists(t *testing.T) {
@@ -54,7 +73,26 @@ func TestComposeFileNamesWhatExists(t *testing.T) {
 			}
 			continue
 		}
+		if !s.confined() {
+			t.Errorf("service %s is not confined: %+v", name, s)
+		}
+		if name == "secret" {
+			if !slices.Contains(s.Volumes, "secret:/var/lib/snowraft") || !s.Health.Disable || s.Network != "none" {
+				t.Errorf("the service that makes the secret is %+v", s)
+			}
+			continue
+		}
 		members = append(members, name)
+		// A member waits for nothing but the secret, so the order of the members does not matter.
+		if len(s.DependsOn) != 1 || s.DependsOn["secret"].Condition != "service_completed_successfully" {
+			t.Errorf("member %s depends on %v, want on the secret only", name, s.DependsOn)
+		}
+		if !slices.Equal(s.Health.Test, []string{"CMD", "/snowraft", "health", "--ready"}) {
+			t.Errorf("member %s has the health check %q", name, s.Health.Test)
+		}
+		if path := s.Env["SNOWRAFT_SECRET_FILE"]; !slices.Contains(s.Volumes, "secret:"+filepath.Dir(path)+":ro") {
+			t.Errorf("member %s has the secret file %q, which is in none of its volumes %q", name, path, s.Volumes)
+		}
 		if len(s.Profiles) > 0 || s.Env["SNOWRAFT_NAME"] != name || s.Env["SNOWRAFT_ADVERTISE_HOST"] != name || s.Env["SNOWRAFT_BOOTSTRAP_EXPECT"] != "3" {
 			t.Errorf("member %s has the profiles %q and the environment %v", name, s.Profiles, s.Env)
 		}
@@ -82,7 +120,11 @@ func TestComposeFileNamesWhatExists(t *testing.T) {
 		}
 		Rules   []string `yaml:"rule_files"`
 		Configs []struct {
-			Job     string `yaml:"job_name"`
+			Job    string `yaml:"job_name"`
+			Scheme string
+			TLS    struct {
+				Unverified bool `yaml:"insecure_skip_verify"`
+			} `yaml:"tls_config"`
 			Targets []struct {
 				Targets []string
 				Labels  map[string]string
@@ -90,6 +132,9 @@ func TestComposeFileNamesWhatExists(t *testing.T) {
 		} `yaml:"scrape_configs"`
 	}
 	decode(t, "prometheus/prometheus.yaml", &scraped)
+	if scraped.Configs[0].Scheme != "https" {
+		t.Errorf("Prometheus scrapes secured members by %q", scraped.Configs[0].Scheme)
+	}
 	for i, target := range scraped.Configs[0].Targets[0].Targets {
 		if target != members[i]+":7701" {
 			t.Errorf("Prometheus scrapes %q, want the HTTP port of each of %q", target, members)
