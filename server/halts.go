@@ -3,15 +3,13 @@ package server
 import (
 	"errors"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/cluster/storage"
 	"github.com/snowraft/snowraft/fsm"
 	"github.com/snowraft/snowraft/server/frontend"
 )
 
-var descHalted = frontend.Desc("halted", "1 while the member has halted for this reason and shuts down, otherwise 0.", "reason")
+var descHalt = frontend.Desc("last_halt_timestamp_seconds", "Unix time at which the member halted last, under the reason; NaN under other reasons.", "reason")
 
 // The reasons for which a member halts.
 var haltReasons = []string{"damage", "disk", "duplicate", "name", "removed", "state", "version", "other"}
@@ -43,12 +41,5 @@ func haltReason(err error) string {
 		return "state"
 	default:
 		return "other"
-	}
-}
-
-func collectHalted(ch chan<- prometheus.Metric, failure error) {
-	now := haltReason(failure)
-	for _, reason := range haltReasons {
-		ch <- prometheus.MustNewConstMetric(descHalted, prometheus.GaugeValue, frontend.Flag(reason == now), reason)
 	}
 }

@@ -95,6 +95,9 @@ func TestRemoveFromAnyMember(t *testing.T) {
 		t.Errorf("the removed leader says %v", err)
 	}
 	gone.stop()
+	if note, err := os.ReadFile(dataFile(gone, "halt.json")); err != nil || !strings.Contains(string(note), `"removed"`) {
+		t.Errorf("the note of the removed leader is %q: %v", note, err)
+	}
 	untilVoters(t, rest[0], 4)
 
 	// It comes back with its data: it is told why it can't, and nothing changes.

@@ -92,7 +92,7 @@ func (c stateCollector) Collect(ch chan<- prometheus.Metric) {
 	}
 	c.peers(ch)
 	c.s.usage.collect(ch)
-	collectHalted(ch, c.s.Failure())
+	c.s.halts.collect(ch)
 	stats := m.SequenceStats()
 	counter(descBlocks, stats.Blocks)
 	counter(descWaits, stats.Waited)

@@ -34,6 +34,7 @@ type Server struct {
 	meter  *meter
 	usage  *usage
 	rooms  *rooms
+	halts  *halts
 	opened chan struct{} // closed once member is set
 
 	closeOnce sync.Once
@@ -53,7 +54,8 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	logger := cfg.Logger.With("member", cfg.Name)
-	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{}), meter: newMeter(), usage: &usage{dir: cfg.DataDir, read: cfg.Clock}}
+	s := &Server{cfg: cfg, logger: logger, ports: p, opened: make(chan struct{}), meter: newMeter(), usage: &usage{dir: cfg.DataDir, read: cfg.Clock},
+		halts: openHalts(cfg.DataDir)}
 	s.rooms = &rooms{member: s.Member}
 	s.peers = newPeers(s.identify, cfg.Keys, cfg.Tracer)
 	auth, tokens := s.auth()
@@ -120,6 +122,9 @@ func Open(ctx context.Context, cfg Config) (*Server, error) {
 			err := s.member.Node().Failure()
 			if s.api.Leaving() && errors.Is(err, cluster.ErrRemoved) {
 				err = nil
+			}
+			if err != nil {
+				s.halts.note(err, s.member.Clock().Now().Wall)
 			}
 			s.Finish(err)
 		case <-s.Done():
