@@ -13,6 +13,7 @@ import (
 	"github.com/snowraft/snowraft/cluster"
 	"github.com/snowraft/snowraft/internal/rpc"
 	"github.com/snowraft/snowraft/internal/tracing"
+	"github.com/snowraft/snowraft/server/wire"
 )
 
 // forwarding begins the span of a call to another member.
@@ -38,7 +39,7 @@ func (s forwardSpan) end(err error) {
 		s.work.End("", semconv.RPCResponseStatusCode(rpc.CodeName(codes.OK)))
 		return
 	}
-	e := rpc.FromError(err)
+	e := rpc.FromError(wire.Status(err))
 	s.work.End(e.Type(), semconv.RPCResponseStatusCode(rpc.CodeName(e.Code)))
 }
 
