@@ -35,7 +35,7 @@ var (
 	descUsed      = frontend.Desc("layout_workers_used", "Workers of the layout that were ever granted.", "layout")
 	descCapacity  = frontend.Desc("layout_workers", "Workers of the layout.", "layout")
 	descExhausts  = frontend.Desc("layout_exhausts_timestamp_seconds", "Unix time at which the layout's time field is full.", "layout")
-	descBackup    = frontend.Desc("last_backup_timestamp_seconds", "Unix time of the last complete backup that this member gave out; NaN if it gave out none since its start.")
+	descBackup    = frontend.Desc("last_backup_timestamp_seconds", "Unix time of the last complete backup that this member served; NaN if it served none since its start.")
 	descSequences = frontend.Desc("sequences", "Sequences of the cluster.")
 	descBlocks    = frontend.Desc("blocks_granted_total", "Blocks of relaxed sequences that were granted to this member.")
 	descWaits     = frontend.Desc("block_waits_total", "Requests for numbers of relaxed sequences that waited for a block.")
