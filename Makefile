@@ -9,6 +9,7 @@ FUZZTIME  ?= 10s
 BENCH     ?= .
 TESTFLAGS ?=
 BENCHFLAGS ?=
+ARCHES    ?= amd64 arm64
 
 # Sections of the measurements whose preparations alone take long.
 SLOW_SECTIONS := state-machine,many-state,commands
@@ -86,6 +87,10 @@ screenshots: ## Make the pictures of the console in docs/images
 root: ## Run the tests that need root: networks, disks and clocks that fail
 	@internal/tools/tagged-tests.sh root $(TESTFLAGS)
 
+.PHONY: packages-test
+packages-test: bin/nfpm ## Install, run and remove the packages under a systemd in namespaces (root; Debian's systemd and rpm)
+	@internal/tools/tagged-tests.sh packages $(TESTFLAGS)
+
 .PHONY: chaos
 chaos: ## Run members under chaos for 10 minutes (root; CHAOSFLAGS: --seed 2, --secure)
 	go run ./jepsen run --workload all --nemesis all --duration 10m $(CHAOSFLAGS)
@@ -131,6 +136,12 @@ bench-check: build ## Check that what measures works, without believing its numb
 	go -C bench test ./...
 	go -C bench run . --rounds 1 --duration 100ms --except $(SLOW_SECTIONS)
 
+##@ Release
+
+.PHONY: packages
+packages: bin/nfpm ## Make the .deb and the .rpm in dist, for each of ARCHES (amd64 arm64)
+	@for arch in $(ARCHES); do deploy/linux/package.sh '$(VERSION)' "$$arch" dist || exit; done
+
 ##@ Check
 
 .PHONY: rules
@@ -141,7 +152,7 @@ rules: ## Check and test the alerting rules (Debian's prometheus)
 .PHONY: lint
 lint: bin/.tools ## Lint, with and without what the build tags add
 	bin/golangci-lint run
-	bin/golangci-lint run --build-tags browser,mutants,process,prometheus,root
+	bin/golangci-lint run --build-tags browser,mutants,packages,process,prometheus,root
 	cd bench && ../bin/golangci-lint run
 	cd deploy/helm && ../../bin/golangci-lint run
 
@@ -169,6 +180,7 @@ generate-check: bin/.tools ## Check that the generated code is current
 tidy-check: ## Check that each go.mod and go.sum is tidy
 	go mod tidy -diff
 	cd internal/tools && go mod tidy -diff
+	cd internal/tools/nfpm && go mod tidy -diff
 	cd bench && go mod tidy -diff
 	cd deploy/helm && go mod tidy -diff
 
@@ -195,3 +207,7 @@ bin/.tools: internal/tools/go.mod internal/tools/go.sum
 
 bin/helm: deploy/helm/go.mod deploy/helm/go.sum
 	go build -C deploy/helm -ldflags '-s -w' -o '$(CURDIR)/bin/' helm.sh/helm/v3/cmd/helm
+
+bin/nfpm: internal/tools/nfpm/go.mod internal/tools/nfpm/go.sum
+	go build -C internal/tools/nfpm -ldflags '-s -w' -o '$(CURDIR)/bin/' tool
+	@touch $@
